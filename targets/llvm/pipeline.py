@@ -99,7 +99,7 @@ STAGES = (
         (
             "relax-decompose-ops{ops=nn.conv1d_transpose,nn.conv2d_transpose,nn.conv3d_transpose}",
             "relax-round-once",
-            "llvm-widen-convolutions",
+            "llvm-widen-convolutions{target=@target}",
             "relax-fold-constant",
             "llvm-block-channels{target=@target}",
             "llvm-turn-weights{target=@target}",

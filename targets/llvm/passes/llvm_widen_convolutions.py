@@ -3,7 +3,7 @@
 
 Sums of f16 are computed in f32. A convolution reads each element once for each tap and block of results, and would
 convert it as often: here data is converted once, where it is written if that can be fused, and weights while compiling.
-Weights take twice the memory then.
+Weights take twice the memory then. CPUs that have dot products of f16 read them as they are.
 """
 
 from __future__ import annotations
@@ -11,14 +11,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ....bindings.ir import Operation
+from ....bindings.ir import Operation, Value
 from ....bindings.mlir import ir
 from ....bindings.navigation import operations_in
+from ....bindings.rewriting import is_used
 from ....dialects.relax import dialect
-from ....passes.canonicalize.constants import is_constant
+from ....dialects.relax.constants import elements_attribute
+from ....passes.canonicalize.constants import constant_op, stored_elements
 from ....passes.canonicalize.support import dtype_of, with_dtype
-from ....passes.core.base import Pass
 from ....passes.core.registry import register_pass
+from ...core.machine_pass import MachinePass
 
 relax = dialect.ops
 
@@ -27,31 +29,41 @@ _CONVOLUTIONS = frozenset(f"relax.nn.conv{rank}d" for rank in (1, 2, 3))
 
 @register_pass
 @dataclass(frozen=True)
-class WidenConvolutions(Pass):
+class WidenConvolutions(MachinePass):
     """Has convolutions of f16 with known weights read f32."""
 
     name: ClassVar[str] = "llvm-widen-convolutions"
     anchor: ClassVar[str] = "any"
 
     def run(self, op: Operation) -> None:
+        if any(dot.left == "f16" for dot in self.machine.dots):
+            return
+        wide: dict[Value, Value] = {}
         for each in operations_in(op):
-            if each.name in _CONVOLUTIONS and _reads_f16(each):
-                _widen(each)
+            if each.name in _CONVOLUTIONS:
+                _widen(each, wide)
+        for weight in wide:
+            if not is_used(weight.owner.operation):
+                weight.owner.operation.erase()
 
 
-def _reads_f16(convolution: Operation) -> bool:
-    data, weight = convolution.operands
-    return dtype_of(data) == dtype_of(weight) == "f16" and is_constant(weight)
-
-
-def _widen(convolution: Operation) -> None:
-    result = convolution.result
+def _widen(convolution: Operation, wide: dict[Value, Value]) -> None:
+    """`wide` are the weights in f32: those that several read are converted once."""
+    (data, weight), result = convolution.operands, convolution.result
     dtype = dtype_of(result)
-    if dtype not in ("f16", "f32"):
+    if not dtype_of(data) == dtype_of(weight) == "f16" or dtype not in ("f16", "f32"):
         return
-    with ir.InsertionPoint(convolution), convolution.location:
-        for at, operand in enumerate(list(convolution.operands)):
-            convolution.operands[at] = relax["astype"](operand, dtype="f32")
+    elements = stored_elements(weight)
+    if elements is None:
+        return
+    with convolution.location:
+        if weight not in wide:
+            with ir.InsertionPoint(weight.owner):
+                values = elements_attribute(elements.astype("float32"), ir.F32Type.get())
+                wide[weight] = constant_op(values).result
+        with ir.InsertionPoint(convolution):
+            convolution.operands[0] = relax["astype"](data, dtype="f32")
+        convolution.operands[1] = wide[weight]
     if "out_dtype" in convolution.attributes:
         del convolution.attributes["out_dtype"]
     if dtype == "f32":

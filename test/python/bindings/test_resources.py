@@ -7,10 +7,10 @@ import io
 
 import numpy
 import pytest
-
-import relax_mlir as rx
 from relax_mlir.bindings.mlir import ir
 from relax_mlir.bindings.resources import blob_of, has_resources
+
+import relax_mlir as rx
 
 
 @pytest.mark.parametrize("count", [1, 3, 100, 70_000])

@@ -302,7 +302,7 @@ def test_a_condition_that_is_a_number():
     class Choice:
         @R.function
         def main(c: R.Prim("bool"), x: R.Tensor((2,), "float32")) -> R.Tensor((2,), "float32"):
-            if c:
+            if c:  # noqa: SIM108
                 y = R.negative(x)
             else:
                 y = R.abs(x)
