@@ -27,6 +27,7 @@ from .errors import ArtifactError, UnknownFunction
 from .external_parts import loaded_functions, runtimes_of
 from .function import Function
 from .libraries import load_libraries
+from .loader import loader_session
 from .rows import Rows
 from .signing import check_trust
 from .threads import ThreadLimit, checked_threads, pool_of_process, usual_threads
@@ -369,16 +370,6 @@ def _find_of(part: External, module: tvm_ffi.Module, name: str) -> tvm_ffi.Funct
         raise ArtifactError(f"{part.label}: {error}") from None
 
 
-@functools.lru_cache(maxsize=1)
-def _session() -> Any:
-    """The loader's session, which has no lock: a program that another thread drops is unloaded under the interpreter's,
-    so they are loaded under it as well. The setting has no public name in the loader, whose version is pinned."""
-    import tvm_ffi_orcjit
-
-    tvm_ffi_orcjit._ffi_api.SessionLoadModule.release_gil = False
-    return tvm_ffi_orcjit.default_session()
-
-
 def _load_objects(objects: Sequence[memoryview], artifact: Artifact) -> tvm_ffi.Module:
     """One module of object files that refer to each other."""
     register_builtin_errors()
@@ -386,7 +377,7 @@ def _load_objects(objects: Sequence[memoryview], artifact: Artifact) -> tvm_ffi.
     try:
         # Not a compiler, hence a path that cannot be run: the loader would ask one for its C++ runtime, and our code
         # is C's.
-        return _session().load_module([bytes(each) for each in objects], cxx=os.devnull)
+        return loader_session().load_module([bytes(each) for each in objects], cxx=os.devnull)
     except (RuntimeError, ValueError) as error:
         others = "; ".join(each.label for each in artifact.externals if each.data is None)
         among = f" (among it that of {others})" if others else ""

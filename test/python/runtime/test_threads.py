@@ -330,6 +330,35 @@ def test_a_check_fails_in_the_child_of_a_process_whose_checks_fail(tmp_path: Pat
     assert (done.stdout, done.stderr, done.returncode) == ("{0}\n", "", 0)
 
 
+def test_functions_are_found_in_the_child_of_a_process_that_looks_for_some(tmp_path: Path) -> None:
+    """The loader's lock is nobody's at the time of a fork."""
+    done = run(tmp_path, """
+        import signal, threading
+        from relax_mlir.runtime.threads import working_threads
+        def look_on():
+            while not is_over:
+                working_threads()
+        assert works()
+        is_over, codes = [], set()
+        others = [threading.Thread(target=look_on) for _ in range(4)]
+        for each in others:
+            each.start()
+        for _ in range(20):
+            child = os.fork()
+            if child == 0:
+                signal.alarm(60)
+                os._exit(working_threads())
+            codes.add(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+            if codes != {0}:
+                break
+        is_over.append(True)
+        for each in others:
+            each.join()
+        print(codes)
+    """, **FORKS)  # fmt: skip
+    assert (done.stdout, done.stderr, done.returncode) == ("{0}\n", "", 0)
+
+
 def test_a_process_ends_while_threads_look_for_work(tmp_path: Path) -> None:
     for _ in range(3):
         done = run(tmp_path, "assert works()")

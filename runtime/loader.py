@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The session that object code is loaded into, one for all programs of a process."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+
+@functools.lru_cache(maxsize=1)
+def loader_session() -> Any:
+    """The session. All that it does is done under the interpreter's lock.
+
+    It has no lock for loading, and a program that another thread drops is unloaded under the interpreter's. It has one
+    for looking functions up, which nobody may hold when another thread forks: the new process would wait for ever.
+    """
+    import tvm_ffi
+    import tvm_ffi_orcjit
+
+    # There are no public names for this; the versions of both are pinned.
+    modules = tvm_ffi._ffi_api
+    for function in (
+        tvm_ffi_orcjit._ffi_api.SessionLoadModule,
+        modules.ModuleGetFunction,
+        modules.ModuleImplementsFunction,
+    ):
+        function.release_gil = False
+    return tvm_ffi_orcjit.default_session()
