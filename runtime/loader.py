@@ -19,10 +19,8 @@ def loader_session() -> Any:
 
     # There are no public names for this; the versions of both are pinned.
     modules = tvm_ffi._ffi_api
-    for function in (
-        tvm_ffi_orcjit._ffi_api.SessionLoadModule,
-        modules.ModuleGetFunction,
-        modules.ModuleImplementsFunction,
-    ):
+    held: list[Any] = [tvm_ffi_orcjit._ffi_api.SessionLoadModule]
+    held += modules.ModuleGetFunction, modules.ModuleImplementsFunction
+    for function in held:
         function.release_gil = False
     return tvm_ffi_orcjit.default_session()
