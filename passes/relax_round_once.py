@@ -61,7 +61,7 @@ class RoundOnce(Pass):
 
 
 def _is_product(operation: Operation, row: OpDef) -> bool:
-    """Whether a product of 16 bits can give f32 to an operator on elements, which is the only one that uses it."""
+    """Whether a product of 16 bits can give f32 to operators on elements, which are all that use it."""
     can_be_wide = row.pattern == "out_ewise_fusable" and "out_dtype" in row.attrs
     return can_be_wide and "out_dtype" not in operation.attributes and _stays(operation.result)
 
@@ -79,7 +79,7 @@ def _is_of_elements(row: OpDef) -> bool:
 def _skip_rounding(cast: Operation, rounded: dict[Value, int]) -> None:
     """What is cast back is there in f32 already."""
     (value,) = cast.operands
-    if value in rounded and _dtype(cast.result) == _WIDE:
+    if value in rounded and _stays(value) and _dtype(cast.result) == _WIDE:
         replace_op(cast, [value.owner.operation.operands[0]])
         _forget(value, rounded)
 
