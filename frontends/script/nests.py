@@ -132,6 +132,7 @@ class NestReader:
             self._stores(block.init)
         if any(axis.kind not in (SPATIAL, REDUCE) for axis in block.axes):
             raise Unstructured("a variable that is neither spatial nor a reduction")
+        # Points are visited by the block's variables alone: a loop's own number would be gone.
         around = {loop.name for loop in loops} - {axis.name for axis in block.axes}
         values = [each.value for each in (*block.init, *block.body) if isinstance(each, (Store, Let))]
         if any(isinstance(part, ast.Name) and part.id in around for value in values for part in parts_within(value)):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Has convolutions of f16 with known weights read f32.
+"""Has convolutions of f16 with constant weights read f32.
 
 Sums of f16 are computed in f32. A convolution reads each element once for each tap and block of results, and would
 convert it as often: here data is converted once, where it is written if that can be fused, and weights while compiling.
@@ -30,7 +30,7 @@ _CONVOLUTIONS = frozenset(f"relax.nn.conv{rank}d" for rank in (1, 2, 3))
 @register_pass
 @dataclass(frozen=True)
 class WidenConvolutions(MachinePass):
-    """Has convolutions of f16 with known weights read f32."""
+    """Has convolutions of f16 with constant weights read f32."""
 
     name: ClassVar[str] = "llvm-widen-convolutions"
     anchor: ClassVar[str] = "any"

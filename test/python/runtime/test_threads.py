@@ -298,56 +298,32 @@ def test_after_a_fork_the_child_has_threads_of_its_own(tmp_path: Path) -> None:
     assert (done.stdout, done.stderr, done.returncode) == ("0 True\n", "", 0)
 
 
-def test_a_check_fails_in_the_child_of_a_process_whose_checks_fail(tmp_path: Path) -> None:
-    """What others do at the time of a fork, holding a lock of errors for instance, they do not go on with there."""
-    done = run(tmp_path, """
+@pytest.mark.parametrize("what", ["fails", "finds"])
+def test_a_child_does_what_others_did_at_the_fork(tmp_path: Path, what: str) -> None:
+    """What threads held then, the lock of errors or that of the loader, nobody would give back in the child."""
+    code = """
         import signal, threading
+        from relax_mlir.runtime.threads import working_threads
         def fails():
             try:
                 program["main"](x, w[1:])
             except ValueError:
                 return True
-        def fail_on():
+        def finds():
+            return working_threads() >= 0  # asks the loader each time
+        def go_on():
             while not is_over:
-                fails()
-        is_over, codes = [], set()
-        others = [threading.Thread(target=fail_on) for _ in range(4)]
-        for each in others:
-            each.start()
-        for _ in range(20):
-            child = os.fork()
-            if child == 0:
-                signal.alarm(60)
-                os._exit(0 if fails() else 1)
-            codes.add(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
-            if codes != {0}:
-                break
-        is_over.append(True)
-        for each in others:
-            each.join()
-        print(codes)
-    """, **FORKS)  # fmt: skip
-    assert (done.stdout, done.stderr, done.returncode) == ("{0}\n", "", 0)
-
-
-def test_functions_are_found_in_the_child_of_a_process_that_looks_for_some(tmp_path: Path) -> None:
-    """The loader's lock is nobody's at the time of a fork."""
-    done = run(tmp_path, """
-        import signal, threading
-        from relax_mlir.runtime.threads import working_threads
-        def look_on():
-            while not is_over:
-                working_threads()
+                WHAT()
         assert works()
         is_over, codes = [], set()
-        others = [threading.Thread(target=look_on) for _ in range(4)]
+        others = [threading.Thread(target=go_on) for _ in range(4)]
         for each in others:
             each.start()
         for _ in range(20):
             child = os.fork()
             if child == 0:
                 signal.alarm(60)
-                os._exit(working_threads())
+                os._exit(0 if WHAT() else 1)
             codes.add(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
             if codes != {0}:
                 break
@@ -355,7 +331,8 @@ def test_functions_are_found_in_the_child_of_a_process_that_looks_for_some(tmp_p
         for each in others:
             each.join()
         print(codes)
-    """, **FORKS)  # fmt: skip
+    """
+    done = run(tmp_path, code.replace("WHAT", what), **FORKS)
     assert (done.stdout, done.stderr, done.returncode) == ("{0}\n", "", 0)
 
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # RUN: relax-opt %s --llvm-widen-convolutions='target=llvm{cpu=haswell}' --print-script | FileCheck %s
 # RUN: relax-opt %s --llvm-widen-convolutions='target=llvm{cpu=graniterapids-d}' --print-script | FileCheck %s --check-prefix=DOTS
-"""Convolutions of f16 with known weights read f32; others stay."""
+"""Convolutions of f16 with constant weights read f32; others stay."""
 
 from relax_mlir.script import ir as I, relax as R, tir as T
 
