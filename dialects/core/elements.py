@@ -180,12 +180,9 @@ def print_by_content(operation: OperationBase, name_of: Callable[[Attribute], st
 def _print_renamed(operation: OperationBase, name_of: Callable[[Attribute], str], **options: Any) -> str:
     """Resources have the names that are given, and no bytes then; those without stay as they are."""
     copied = operation.clone()
-    try:
-        with operation.context:
-            copied.walk(lambda op: _rename(op, name_of), ir.WalkOrder.PRE_ORDER)
-        return print_asm(copied, assume_verified=True, **options)
-    finally:
-        copied.erase()
+    with operation.context:
+        copied.walk(lambda op: _rename(op, name_of), ir.WalkOrder.PRE_ORDER)
+    return print_asm(copied, assume_verified=True, **options)
 
 
 def _rename(op: Operation, name_of: Callable[[Attribute], str]) -> object:

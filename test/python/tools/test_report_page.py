@@ -98,3 +98,17 @@ def test_several_parts_are_numbered(tmp_path: Path) -> None:
         executable = rx.compile(module, partition=npu, journal=journal, cache=False)
     found = report_data(journal, Subject("t", "llvm", "0"), executable._artifact, Measured())
     assert [each["title"] for each in found["kernels"] if each["codegen"]] == ["npu, part 1", "npu, part 2"]
+
+
+def test_a_part_whose_operators_have_no_node_is_told_by_its_patterns() -> None:
+    """A program that is built in Python has no nodes: what the codegen's patterns matched is what is known."""
+    module = rx.Module()
+    with module.function("main", {"x": rx.tensor((4,))}) as f:
+        (x,) = f
+        f.returns(rx.relax.add(rx.relax.add(x, x), x))
+    journal = rx.Journal()
+    with journal.recording(), codegen([("npu.add", is_op("relax.add"))]) as npu:
+        executable = rx.compile(module, partition=npu, journal=journal, cache=False)
+    found = report_data(journal, Subject("t", "llvm", "0"), executable._artifact, Measured())
+    (part,) = [kernel for kernel in found["kernels"] if kernel["codegen"]]
+    assert (part["title"], part["operator"]) == ("npu, all in one part", "2 add")

@@ -92,6 +92,12 @@ def test_products(trans_a: int, trans_b: int, batch_a: int, batch_b: int) -> Non
     Compared(model)(*inputs.values())
 
 
+def test_products_of_batches_as_they_are() -> None:
+    """Nothing is transposed, and the batch stays in front, where no attribute says so."""
+    inputs = {"a": _floats(2, 3, 4), "b": _floats(2, 4, 5)}
+    Compared(one_node("FusedMatMul", inputs, domain=_DOMAIN))(*inputs.values())
+
+
 def test_the_older_name_of_products() -> None:
     inputs = {"a": _floats(4, 3), "b": _floats(5, 4)}
     Compared(one_node("TransposeMatMul", inputs, domain=_DOMAIN, transA=1, transB=1))(*inputs.values())

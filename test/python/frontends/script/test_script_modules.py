@@ -262,3 +262,27 @@ def main(x: R.Tensor(("n", 6), "float32")):
     x = numpy.arange(24, dtype="float32").reshape(4, 6)
     given = rx.compile(module)["main"](x)
     assert given.dtype == numpy.float64 and (given == x.reshape(4, 2, 3)[:, :, -2:]).all()
+
+
+def in_a_module(statement):
+    return "\n".join([
+        "from relax_mlir.script import ir as I, relax as R",
+        "@I.ir_module",
+        "class M:",
+        f"    {statement}",
+        "    @R.function",
+        '    def main(x: R.Tensor((4,), "float32")):',
+        "        return R.add(x, x)",
+    ])  # fmt: skip
+
+
+@pytest.mark.parametrize("statement", ["pass", '"""What it is for."""', "SIZE = 4", 'I.module_attrs({"kind": "test"})'])
+def test_what_else_stands_in_a_module(statement):
+    assert "relax.add" in str(rx.Module.from_script(in_a_module(statement)))
+
+
+@pytest.mark.parametrize("statement", ["for i in (): pass", "del M", "assert True", "R.add(1, 2)"])
+def test_what_is_nothing_of_a_module(statement):
+    with pytest.raises(rx.RelaxError, match="a module has functions, and calls of I") as told:
+        rx.Module.from_script(in_a_module(statement))
+    assert ":4:5" in str(told.value)
