@@ -126,6 +126,13 @@ def test_mirrored_tests_come_first(file: str, expected: str) -> None:
     assert any(expected in group for group in groups[:3]), groups[:3]
 
 
+def test_a_helper_of_tests_is_no_test() -> None:
+    """Where lit is given one, all tests that run beside it fail, with and without the bug."""
+    tests = [test for group in mirrored_tests(REPOSITORY, "runtime/external/blas.py") for test in group]
+    assert "test/python/targets/external/test_blas_products.py" in tests
+    assert not any(test.startswith("test/gpu_emulator") for test in tests)
+
+
 def test_tests_of_the_changed_function_come_first() -> None:
     """Those of refusals stand beside those of everything else that a file does."""
     file = "targets/c/source/writer.py"

@@ -63,6 +63,7 @@ ELSEWHERE = {
 }
 #: Words that many files share say nothing.
 _COMMON = {"relax", "tir", "llvm", "test", "onnx", "legalize", "core", "operators", "infer", "passes", "rules"}
+_NOT_LIT = ("python", "fuzz", "gpu_emulator")  # as lit.cfg.py excludes them
 _BESIDE = 32  # tests that do not have the file's name
 _ANYWHERE = 3  # of these so many are the nearest by their words, wherever they stand
 _MEANT = 1.5  # what counts more than words
@@ -84,6 +85,7 @@ def mirrored_tests(repository: Path, file: str, line: int = 0) -> list[list[str]
         """By what it imports or is called."""
         return (
             _mentions(repository / test, path)
+            or _same_name(path.stem, test)
             or _elsewhere(path, test)
             or _same_place(path, test)
             and _same_folder_name(path, test)
@@ -150,7 +152,7 @@ def _tests(repository: Path) -> Iterator[str]:
 def is_lit(test: str) -> bool:
     """Whether lit runs it: modules, and scripts that stand beside them."""
     folder, *rest = Path(test).parts[1:]
-    return bool(rest) and folder not in ("python", "fuzz")
+    return bool(rest) and folder not in _NOT_LIT
 
 
 def _folders(test: str) -> tuple[str, ...]:
