@@ -97,6 +97,8 @@ def _raise_outside() -> None:
 
 ROOT = find_root()
 ir: Any = _import_without_numpy(f"{ROOT}.ir")
+#: In the shape of a type: a size that is known at run time only.
+DYNAMIC: int = ir.ShapedType.get_dynamic_size()
 _register_elements_builders()
 passmanager: Any = importlib.import_module(f"{ROOT}.passmanager")
 rewrite: Any = importlib.import_module(f"{ROOT}.rewrite")

@@ -6,8 +6,9 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 
+from ..bindings.affine import ADD, CEILDIV, FLOORDIV, MUL, value_of
 from ..bindings.ir import AffineExpr, AffineMap, Attribute, Operation, Type, Value
-from ..bindings.mlir import ir
+from ..bindings.mlir import DYNAMIC, ir
 from ..dialects.core.cache import cache_of
 from ..dialects.core.codec import decode
 from ..dialects.core.infos import TensorInfo
@@ -111,8 +112,7 @@ def size(buffer: Value, axis: int) -> Number:
 
 def sizes(buffer: Value) -> list[Size]:
     """The sizes of a memref or a tensor: numbers where its type has them, else indices."""
-    dynamic = ir.ShapedType.get_dynamic_size()
-    return [size(buffer, axis) if known == dynamic else known for axis, known in enumerate(buffer.type.shape)]
+    return [size(buffer, axis) if known == DYNAMIC else known for axis, known in enumerate(buffer.type.shape)]
 
 
 def move_indices(generic: Operation, starts: Mapping[int, Value]) -> None:
@@ -184,24 +184,20 @@ def segments(*counts: int) -> dict[str, Attribute]:
 
 def static_and_dynamic(values: Sequence[int | Value]) -> tuple[list[int], list[Value]]:
     """The numbers, with MLIR's mark where a value stands, and the values."""
-    mark = ir.ShapedType.get_dynamic_size()
-    return [each if isinstance(each, int) else mark for each in values], [v for v in values if not isinstance(v, int)]
+    dynamic = [each for each in values if not isinstance(each, int)]
+    return [each if isinstance(each, int) else DYNAMIC for each in values], dynamic
 
 
 def affine_value(expression: AffineExpr, dim: Callable[[int], Value]) -> Number:
     """The index that an affine expression without symbols gives, of dimensions `dim(n)`; divisors are positive."""
-    expression = expression.maybe_downcast()
-    if isinstance(expression, ir.AffineConstantExpr):
-        return numbers.as_index(expression.value)
-    if isinstance(expression, ir.AffineDimExpr):
-        return numbers.number(dim(expression.position))
-    left, right = affine_value(expression.lhs, dim), affine_value(expression.rhs, dim)
-    if isinstance(expression, ir.AffineAddExpr):
-        return left + right
-    if isinstance(expression, ir.AffineMulExpr):
-        return left * right
-    if isinstance(expression, ir.AffineCeilDivExpr):
+    return value_of(expression, lambda position: numbers.number(dim(position)), _joined, numbers.as_index)
+
+
+def _joined(sign: str, left: Number, right: Number) -> Number:
+    if sign in (ADD, MUL):
+        return left + right if sign == ADD else left * right
+    if sign == CEILDIV:
         return operation("arith.ceildivsi", [left, right], left.type)
     quotient = operation("arith.floordivsi", [left, right], left.type)
     # A remainder is neither negative nor as large as the divisor, whatever the sign.
-    return quotient if isinstance(expression, ir.AffineFloorDivExpr) else left - quotient * right
+    return quotient if sign == FLOORDIV else left - quotient * right

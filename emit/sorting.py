@@ -16,7 +16,7 @@ from collections.abc import Callable, Sequence
 from math import prod
 
 from ..bindings.ir import Type, Value
-from ..bindings.mlir import ir
+from ..bindings.mlir import DYNAMIC, ir
 from ..dialects.core.infos import bit_width, is_float, is_unsigned
 from .arithmetic import bits_of, element, from_bits
 from .conversions import to_float, widened
@@ -42,19 +42,18 @@ def around_axis(buffer: Value, axis: int | None) -> Value:
 
 
 def _reshaped(buffer: Value, sizes: Sequence[Number]) -> Value:
-    dynamic = ir.ShapedType.get_dynamic_size()
     rank = len(sizes)
     strides = [prod(sizes[axis + 1 :]) for axis in range(rank - 1)]
-    layout = ir.StridedLayoutAttr.get(0, [*[dynamic] * (rank - 1), 1])
+    layout = ir.StridedLayoutAttr.get(0, [*[DYNAMIC] * (rank - 1), 1])
     attributes = {
         **segments(1, 0, rank, rank - 1),
         "static_offsets": ir.DenseI64ArrayAttr.get([0]),
-        "static_sizes": ir.DenseI64ArrayAttr.get([dynamic] * rank),
-        "static_strides": ir.DenseI64ArrayAttr.get([*[dynamic] * (rank - 1), 1]),
+        "static_sizes": ir.DenseI64ArrayAttr.get([DYNAMIC] * rank),
+        "static_strides": ir.DenseI64ArrayAttr.get([*[DYNAMIC] * (rank - 1), 1]),
     }
     return ir.Operation.create(
         "memref.reinterpret_cast",
-        results=[ir.MemRefType.get([dynamic] * rank, buffer.type.element_type, layout)],
+        results=[ir.MemRefType.get([DYNAMIC] * rank, buffer.type.element_type, layout)],
         operands=[buffer, *sizes, *strides],
         attributes=attributes,
     ).result

@@ -7,14 +7,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from ..bindings.affine import linear_form
 from ..bindings.ir import AffineExpr, Block, Operation, Type, Value
-from ..bindings.mlir import ir
+from ..bindings.mlir import DYNAMIC, ir
 from ..bindings.navigation import body_of, operations_in, operations_of
 from ..bindings.rewriting import Decline
 from . import linalg
+from .generic import GenericOp
 
-#: The size of an open axis.
-DYNAMIC = ir.ShapedType.get_dynamic_size()
 _WIDTHS = (1, 8, 16, 32, 64)
 _FLOATS = ("f16", "bf16", "f32", "f64")
 
@@ -142,26 +142,23 @@ def structured_ops(function: Operation, *, named: bool = False) -> list[Operatio
 
 def analyze(operation: Operation, *, on_memrefs: bool = False) -> StructuredOp:
     """Raises Decline where an operation is of no form that the schedules know."""
-    input_count = next(iter(operation.attributes["operandSegmentSizes"]))
-    operands = tuple(operation.operands)
+    generic = GenericOp(operation)
+    input_count, operands = generic.input_count, generic.operands
     for value in operands:
         _check_operand(value.type, ir.MemRefType if on_memrefs else ir.RankedTensorType)
     if not on_memrefs and len(operation.results) != len(operands) - input_count:
         raise Decline("it is on memrefs")
-    iterators = [str(attribute) for attribute in operation.attributes["iterator_types"]]
-    if any("window" in iterator for iterator in iterators):
+    if "window" in generic.kinds:
         raise Decline("it has a window iterator")
-    maps = [attribute.value for attribute in operation.attributes["indexing_maps"]]
-    accesses = [tuple(_linear(result) for result in map_.results) for map_ in maps]
+    accesses = [tuple(_linear(result) for result in map_.results) for map_ in generic.maps]
     shapes = tuple(tuple(shape_of(value)) for value in operands)
-    sizes = tuple(_size(dim, shapes, accesses) for dim in range(len(iterators)))
+    sizes = tuple(_size(dim, shapes, accesses) for dim in range(len(generic.kinds)))
     units = {dim for dim, size in enumerate(sizes) if size == 1}
     simple = tuple(
         tuple(_without(index, units, sizes, length) for index, length in zip(access, shape, strict=True))
         for access, shape in zip(accesses, shapes, strict=True)
     )
-    reductions = frozenset(dim for dim, iterator in enumerate(iterators) if "reduction" in iterator)
-    op = StructuredOp(operation, operands, input_count, simple, shapes, sizes, reductions)
+    op = StructuredOp(operation, operands, input_count, simple, shapes, sizes, frozenset(generic.reductions))
     _check_outputs(op)
     return op
 
@@ -192,24 +189,10 @@ def is_storable(element: Type) -> bool:
 
 
 def _linear(expr: AffineExpr) -> Linear:
-    factors, constant = _terms(expr)
-    return Linear(tuple(sorted((dim, factor) for dim, factor in factors.items() if factor)), constant)
-
-
-def _terms(expr: AffineExpr) -> tuple[dict[int, int], int]:
-    if isinstance(expr, ir.AffineDimExpr):
-        return {expr.position: 1}, 0
-    if isinstance(expr, ir.AffineConstantExpr):
-        return {}, expr.value
-    if isinstance(expr, ir.AffineAddExpr):
-        left, right = _terms(expr.lhs), _terms(expr.rhs)
-        dims = {*left[0], *right[0]}
-        return {dim: left[0].get(dim, 0) + right[0].get(dim, 0) for dim in dims}, left[1] + right[1]
-    if isinstance(expr, ir.AffineMulExpr) and isinstance(expr.rhs, ir.AffineConstantExpr):
-        factors, constant = _terms(expr.lhs)
-        by = expr.rhs.value
-        return {dim: factor * by for dim, factor in factors.items()}, constant * by
-    raise Decline(f"the index {expr} is no sum of loop dimensions")
+    form = linear_form(expr)
+    if form is None:
+        raise Decline(f"the index {expr} is no sum of loop dimensions")
+    return Linear(tuple(sorted(form.factors.items())), form.constant)
 
 
 def _size(dim: int, shapes: Sequence[Sequence[int]], accesses: Sequence[Sequence[Linear]]) -> int | None:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from math import prod
 
 from ..bindings.ir import Attribute, Value
-from ..bindings.mlir import ir
+from ..bindings.mlir import DYNAMIC, ir
 from . import linalg
 from .arithmetic import result_of
 from .linalg import is_nothing, segments, static_and_dynamic
@@ -38,7 +38,7 @@ def split(tensor: Value, axis: int, sizes: Sequence[Size]) -> Value:
 def _static_product(sizes: Sequence[Size]) -> int:
     """The product as a type has it."""
     known = [size for size in sizes if isinstance(size, int)]
-    return prod(known) if len(known) == len(sizes) else ir.ShapedType.get_dynamic_size()
+    return prod(known) if len(known) == len(sizes) else DYNAMIC
 
 
 def cast(tensor: Value, shape: Sequence[int]) -> Value:
@@ -51,8 +51,7 @@ def merge(tensor: Value, axis: int, count: int) -> Value:
     """The tensor with `count` dimensions from `axis` on as one."""
     shape = list(tensor.type.shape)
     merged = shape[axis : axis + count]
-    dynamic = ir.ShapedType.get_dynamic_size()
-    size = dynamic if dynamic in merged else prod(merged)
+    size = DYNAMIC if DYNAMIC in merged else prod(merged)
     result = ir.RankedTensorType.get([*shape[:axis], size, *shape[axis + count :]], tensor.type.element_type)
     groups = dims_joined(len(shape) - count + 1, axis, count)
     return result_of("tensor.collapse_shape", [tensor], result, reassociation=groups)

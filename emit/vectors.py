@@ -7,8 +7,16 @@ from collections.abc import Sequence
 
 from ..bindings.ir import Attribute, Type, Value
 from ..bindings.mlir import ir
+from . import linalg
 from .arithmetic import result_of
 from .numbers import Number, Size, as_index, constant, number
+
+#: LLVM has these for scalars only.
+SCALAR_ONLY = frozenset({"math.fpowi", "math.ipowi"})
+#: They trap for some numbers, and a lane that is masked out may hold any.
+TRAPPING = frozenset(
+    f"arith.{name}" for name in ("divsi", "divui", "remsi", "remui", "ceildivsi", "ceildivui", "floordivsi")
+)
 
 
 def vector_of(lanes: int, element: Type) -> Type:
@@ -44,18 +52,45 @@ def first_lanes(count: Size, lanes: int, mask: Value | None = None) -> Value:
     return made if mask is None else result_of("arith.andi", [mask, made], type_)
 
 
-def of_elements(elements: Sequence[Value]) -> Number:
-    return number(result_of("vector.from_elements", list(elements), vector_of(len(elements), elements[0].type)))
+def from_elements(elements: Sequence[Value]) -> Value:
+    return result_of("vector.from_elements", elements, vector_of(len(elements), elements[0].type))
 
 
-def element(vector: Value, lane: int) -> Number:
+def is_vector(value: Value) -> bool:
+    return isinstance(value.type, ir.VectorType)
+
+
+def lane_of(vector: Value, lane: int) -> Value:
     position = ir.DenseI64ArrayAttr.get([lane])
-    return number(result_of("vector.extract", [vector], vector.type.element_type, static_position=position))
+    return result_of("vector.extract", [vector], vector.type.element_type, static_position=position)
 
 
 def spread(type_: Type, scalar: Value) -> Number:
     """A vector of a number in each lane."""
     return number(result_of("vector.broadcast", [scalar], type_))
+
+
+def read_vector(tensor: Value, indices: Sequence[Value], lanes: int, zero: Value, mask: Value | None = None) -> Value:
+    """Elements along a tensor's last axis; `zero` where a lane has none by the mask."""
+    masks = [] if mask is None else [mask]
+    attributes = _transfer_attributes(len(indices), 1, len(indices), 1, len(masks))
+    type_ = vector_of(lanes, tensor.type.element_type)
+    return result_of("vector.transfer_read", [tensor, *indices, zero, *masks], type_, **attributes)
+
+
+def write_vector(value: Value, tensor: Value, indices: Sequence[Value], mask: Value | None = None) -> Value:
+    """The tensor with a vector's elements along its last axis."""
+    masks = [] if mask is None else [mask]
+    attributes = _transfer_attributes(len(indices), 1, 1, len(indices), len(masks))
+    return result_of("vector.transfer_write", [value, tensor, *indices, *masks], tensor.type, **attributes)
+
+
+def _transfer_attributes(rank: int, *counts: int) -> dict[str, Attribute]:
+    return {
+        "permutation_map": ir.AffineMapAttr.get(ir.AffineMap.get(rank, 0, [ir.AffineDimExpr.get(rank - 1)])),
+        "in_bounds": ir.ArrayAttr.get([ir.BoolAttr.get(True)]),
+        **linalg.segments(*counts),
+    }
 
 
 def multiply_add(x: Number, y: Value | float, z: Value) -> Number:

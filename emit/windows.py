@@ -9,7 +9,7 @@ from functools import reduce
 from typing import NamedTuple
 
 from ..bindings.ir import Value
-from ..bindings.mlir import ir
+from ..bindings.mlir import DYNAMIC
 from ..dialects.core.facts import Window
 from . import linalg
 from .loops import when
@@ -24,7 +24,7 @@ def span(window: Window, positions: Size) -> Size:
 
 def fitted(window: Window, size: int, positions: int) -> Window:
     """With no more padding behind a dimension than so many positions reach; less than none where size is open."""
-    if ir.ShapedType.get_dynamic_size() in (size, positions):
+    if DYNAMIC in (size, positions):
         return window
     reached = max(positions - 1, 0) * window.stride + (window.taps - 1) * window.gap + 1
     return window._replace(after=max(reached - size - window.before, 0))

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ..bindings.ir import Module, Operation, Type, Value
-from ..bindings.mlir import ir
+from ..bindings.mlir import DYNAMIC, ir
 from ..bindings.navigation import (
     body_of,
     constant_of,
@@ -23,7 +23,6 @@ from ..bindings.navigation import (
 from ..bindings.pass_manager import run_upstream
 from ..bindings.rewriting import located_error, replace_op
 from ..dialects.tir.prim_func import prim_funcs_in
-from ..emit.structured import DYNAMIC
 from .bufferize.lifetimes import end_allocations
 from .bufferize.pieces import materialize, to_tensor, write_pieces
 from .core.base import Pass

@@ -8,18 +8,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
+from ..bindings.affine import plain_dim
 from ..bindings.ir import Attribute, Operation, Type, Value
 from ..bindings.mlir import ir
 from ..bindings.navigation import body_of, made_by, users_of
 from ..bindings.rewriting import is_used
 from ..dialects.tir.prim_func import SCHEDULE, is_prim_func
+from ..emit.generic import GenericOp
 from ..emit.linalg import segments
 from .canonicalize.constants import CONSTANTS
 from .core.base import Pass
 from .core.registry import register_pass
 from .dead_code.signatures import drop_parameters, functions_and_calls
-from .fuse.maps import plain_dim
-from .fuse.prim_info import input_count_of, maps_of
 
 _READS = frozenset(("tensor.extract", "memref.load"))
 
@@ -100,28 +100,28 @@ def _can_do_without(user: Operation, parameter: Value) -> bool:
     """Whether an operation reads a parameter element by element, and others tell how often its loops run."""
     if user.name != "linalg.generic":
         return False
-    if parameter in list(user.operands)[input_count_of(user) :]:
+    generic = GenericOp(user)
+    if parameter in generic.outputs:
         return False
     # What is multiplied and added up is to be found as such by who plans loops.
-    iterators = [str(each) for each in user.attributes["iterator_types"]]
-    if math.prod(parameter.type.shape) > 1 and any("reduction" in each for each in iterators):
+    if math.prod(parameter.type.shape) > 1 and generic.reductions:
         return False
-    others = [map_ for value, map_ in zip(user.operands, maps_of(user), strict=True) if value != parameter]
+    others = [map_ for value, map_ in zip(generic.operands, generic.maps, strict=True) if value != parameter]
     told = {plain_dim(expression) for map_ in others for expression in map_.results}
-    return told.issuperset(range(len(iterators)))
+    return told.issuperset(range(len(generic.kinds)))
 
 
 def _read_less(generic: Operation, parameter: Value, number: Attribute) -> None:
     """The operation without an operand, the number in its place."""
     places = [place for place, value in enumerate(generic.operands) if value == parameter]
     kept = [place for place in range(len(generic.operands)) if place not in places]
-    count, block = input_count_of(generic), body_of(generic)
+    view = GenericOp(generic)
+    count, maps, block = view.input_count, view.maps, view.block
     for place in reversed(places):
         argument = block.arguments[place]
         value = _constant(number, argument.type, ir.InsertionPoint.at_block_begin(block))
         argument.replace_all_uses_with(value)
         block.erase_argument(place)
-    maps = maps_of(generic)
     attributes = {
         **{name: generic.attributes[name] for name in generic.attributes},
         "indexing_maps": ir.ArrayAttr.get([ir.AffineMapAttr.get(maps[place]) for place in kept]),

@@ -18,6 +18,7 @@ from ..bindings.navigation import body_of
 from ..bindings.rewriting import Decline, replace_op
 from ..dialects.tir.prim_func import SCHEDULE, prim_funcs_in
 from ..emit import linalg, loops, tensors
+from ..emit.generic import GenericOp
 from ..emit.numbers import Number, Size, minimum
 from ..emit.structured import StructuredOp, analyze, is_scalar, structured_ops
 from ..targets.core.backend import Machine
@@ -137,7 +138,7 @@ def _again(op: StructuredOp, inputs: Sequence[Value], outputs: Sequence[Value]) 
         copy.operands[operand] = value
     for result, output in zip(copy.results, outputs, strict=True):
         result.set_type(output.type)
-    maps = [attribute.value for attribute in copy.attributes["indexing_maps"]]
+    maps = GenericOp(copy).maps
     zero = ir.AffineConstantExpr.get(0)
     new = [ir.AffineMap.get(each.n_dims, 0, [zero, *each.results]) for each in maps[op.output_start :]]
     attributes = [ir.AffineMapAttr.get(each) for each in (*maps[: op.output_start], *new)]

@@ -6,7 +6,7 @@ from __future__ import annotations
 from math import prod
 
 from ...bindings.ir import Attribute, Context, Type
-from ...bindings.mlir import ir, parse_type, string_value
+from ...bindings.mlir import DYNAMIC, ir, parse_type, string_value
 from .cache import Table, cache_of
 from .infos import DTYPE_BY_NAME, Info, ObjectInfo, OtherInfo, ScalarInfo, ShapeInfo, TensorInfo, VectorInfo, describe
 from .symbols import Dim, SymbolError, SymExpr, parse
@@ -64,8 +64,7 @@ def _decode(type_: Type) -> Info:
 
 
 def _decode_tensor_shape(type_: Type) -> tuple[Dim, ...]:
-    dynamic = ir.ShapedType.get_dynamic_size()
-    sizes = tuple(None if size == dynamic else size for size in type_.shape)
+    sizes = tuple(None if size == DYNAMIC else size for size in type_.shape)
     symbols = symbolic_encoding(type_.encoding)
     if symbols is None:
         return sizes
@@ -159,8 +158,7 @@ def _encode_tensor(info: TensorInfo, context: Context) -> Type:
     with context, ir.Location.unknown(context):
         if info.shape is None:
             return ir.UnrankedTensorType.get(element)
-        dynamic = ir.ShapedType.get_dynamic_size()
-        sizes = [dim if isinstance(dim, int) else dynamic for dim in info.shape]
+        sizes = [dim if isinstance(dim, int) else DYNAMIC for dim in info.shape]
         encoding = None
         if any(isinstance(dim, SymExpr) for dim in info.shape):
             encoding = ir.DynamicAttr.get("relax.sym", [encode_dims(info.shape, context)], context=context)

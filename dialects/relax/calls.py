@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ...bindings.ir import Operation, Type
-from ...bindings.mlir import ir
+from ...bindings.mlir import DYNAMIC, ir
 from ...bindings.navigation import body_of, function_type_of, innermost
 from ...support.suggest import suggest
 from ..core.attributes import Ints, Str, Symbol
@@ -152,8 +152,7 @@ def _fits(info: Info, parameter: Type) -> bool:
         return False
     if not parameter.has_rank or info.shape is None:
         return True
-    dynamic = ir.ShapedType.get_dynamic_size()
-    sizes = [None if size == dynamic else size for size in parameter.shape]
+    sizes = [None if size == DYNAMIC else size for size in parameter.shape]
     return compatible_dims(_fixed(info.shape), sizes)
 
 

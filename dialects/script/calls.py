@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ...bindings.ir import Operation, Region, Value
-from ...bindings.mlir import ir
+from ...bindings.mlir import DYNAMIC
 from ..core.dialect import row_of
 from .expr import Expr, Level, as_tuple, is_name
 from .operators import operator_items
@@ -80,7 +80,7 @@ def _mixed_items(printer: Printer, op: Operation) -> list[str] | None:
         return None
     exprs = printer.take(op.operands)
     values = iter(exprs[count:])
-    dynamic = str(ir.ShapedType.get_dynamic_size())
+    dynamic = str(DYNAMIC)
     items = [expr.text for expr in exprs[:count]]
     for name in names:
         sizes = [str(size) for size in attribute_of(op, name)]

@@ -11,7 +11,7 @@ import re
 from collections.abc import Sequence
 
 from ...bindings.ir import Attribute, Operation, Value
-from ...bindings.mlir import ir
+from ...bindings.mlir import DYNAMIC, ir
 from .printer import Inside, Printer, statement
 from .types import is_tensor
 from .words import quoted
@@ -75,12 +75,11 @@ class Nest:
         """Each loop's size, by the first operand that has it as a dimension of its own."""
         assert self.iterators is not None and self.places is not None
         found = [""] * len(self.iterators)
-        dynamic = ir.ShapedType.get_dynamic_size()
         for type_, name, places in zip(self.types, names, self.places, strict=True):
             for axis, place in enumerate(places):
                 if isinstance(place, int) and not found[place]:
                     size = type_.shape[axis]
-                    found[place] = str(size) if size != dynamic else f"{name}.shape[{axis}]"
+                    found[place] = str(size) if size != DYNAMIC else f"{name}.shape[{axis}]"
         return [size or "..." for size in found]
 
 

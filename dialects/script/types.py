@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ...bindings.ir import Type
-from ...bindings.mlir import ir
+from ...bindings.mlir import DYNAMIC, ir
 from ..core.codec import TypeProblem, decode, encode
 from ..core.infos import DTYPE_BY_NAME, ObjectInfo, ShapeInfo, TensorInfo
 from ..core.symbols import Dim
@@ -61,8 +61,7 @@ def _shaped_text(type_: Type, tensor: str) -> str:
     element = quoted(dtype_name(str(type_.element_type)))
     if is_tensor(type_):
         return _tensor_text(type_, tensor, element)
-    dynamic = ir.ShapedType.get_dynamic_size()
-    sizes = as_tuple(['"?"' if size == dynamic else str(size) for size in type_.shape])
+    sizes = as_tuple(['"?"' if size == DYNAMIC else str(size) for size in type_.shape])
     if isinstance(type_, ir.VectorType):
         name = dtype_name(str(type_.element_type))
         if type_.scalable:
@@ -110,7 +109,6 @@ def tensor_dims(type_: Type) -> tuple[Dim, ...]:
     try:
         info = decode(type_)
     except TypeProblem:
-        dynamic = ir.ShapedType.get_dynamic_size()
-        return tuple(None if size == dynamic else size for size in type_.shape)
+        return tuple(None if size == DYNAMIC else size for size in type_.shape)
     assert isinstance(info, TensorInfo) and info.shape is not None
     return info.shape

@@ -10,10 +10,9 @@ from __future__ import annotations
 import math
 
 from ...bindings.ir import Block, Operation, Type, Value
-from ...bindings.mlir import ir
+from ...bindings.mlir import DYNAMIC, ir
 from ...bindings.navigation import blocks_of, body_of, last_of, made_by, operations_in
 from ...bindings.pass_manager import run_upstream
-from ...emit.structured import DYNAMIC
 from ..lower_calls import memrefs
 
 _CARRIERS = frozenset(

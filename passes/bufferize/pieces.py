@@ -8,12 +8,11 @@ third power of their number. Here nothing is compared: nobody reads such a tenso
 from __future__ import annotations
 
 from ...bindings.ir import Operation, Type, Value
-from ...bindings.mlir import ir
+from ...bindings.mlir import DYNAMIC, ir
 from ...bindings.navigation import made_by, operations_of, users_of
 from ...bindings.rewriting import replace_op
 from ...emit.arithmetic import result_of
 from ...emit.linalg import segments
-from ...emit.structured import DYNAMIC
 from ..lower_calls import memrefs
 
 _FEWEST_PIECES = 2

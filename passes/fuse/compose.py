@@ -6,13 +6,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from ...bindings.affine import compose, identity, plain_dim
 from ...bindings.ir import AffineMap, Block, Operation, Value
-from ...bindings.mlir import ir
+from ...bindings.mlir import DYNAMIC, ir
 from ...bindings.navigation import body_of, constant_of, operations_in, operations_of, users_of
 from ...emit import linalg, numbers
+from ...emit.generic import GenericOp
 from .group import Group, Member, asked_map, written_by_host
-from .maps import compose, identity, plain_dim
-from .prim_info import input_count_of, maps_of
 
 
 def group_body(group: Group, outputs: Sequence[Value], parameters: Sequence[Value]) -> list[Value]:
@@ -84,7 +84,7 @@ class _GroupBody:
             op.erase()
 
     def _size(self, expression: Any, known: int) -> Any:
-        if known != ir.ShapedType.get_dynamic_size():
+        if known != DYNAMIC:
             return numbers.as_index(known)
         loop = plain_dim(expression)
         assert loop is not None
@@ -128,8 +128,7 @@ class _GroupBody:
             if copy.generic is None or op != copy.generic:
                 self._block.append(op)
                 continue
-            iterators = [str(each).partition("<")[2].rstrip(">") for each in op.attributes["iterator_types"]]
-            for result, value in zip(op.results, self._emit_loops(iterators), strict=True):
+            for result, value in zip(op.results, self._emit_loops(GenericOp(op).kinds), strict=True):
                 result.replace_all_uses_with(value)
         return list(copy.operations[-1].operands)
 
@@ -143,9 +142,8 @@ class _GroupBody:
             outputs = list(self._destinations.values())
             maps = [self._group.out_map] * len(outputs)
         else:
-            generic = self._copies[host.position].generic
-            count = input_count_of(generic)
-            outputs, maps = list(generic.operands)[count:], maps_of(generic)[count:]
+            generic = GenericOp(self._copies[host.position].generic)
+            outputs, maps = list(generic.outputs), list(generic.output_maps)
         inputs = [value for value, _ in self._operands]
         read = [map_ for _, map_ in self._operands]
         return linalg.generic(inputs, outputs, [*read, *maps], iterators, self._scalar_body)
@@ -154,10 +152,8 @@ class _GroupBody:
         """The inputs of a member's operation: which, the value in the fused function (None where the loops compute
         it), and the map from the loops to its elements."""
         copy = self._copies[member.position]
-        count = input_count_of(copy.generic)
-        for index, (value, map_) in enumerate(
-            zip(list(copy.generic.operands)[:count], maps_of(copy.generic), strict=False)
-        ):
+        generic = GenericOp(copy.generic)
+        for index, (value, map_) in enumerate(zip(generic.inputs, generic.maps, strict=False)):
             yield index, None if copy.parameter_of(value) is not None else value, compose(map_, member.place)
 
     def _scalar_body(self, *scalars: Value) -> list[Value]:
@@ -186,7 +182,7 @@ class _GroupBody:
                 scalar = scalars[self._operands[value, map_]]
             arguments[index].replace_all_uses_with(scalar)
         if not member.is_pointwise:
-            outputs = arguments[input_count_of(copy.generic) :]
+            outputs = arguments[GenericOp(copy.generic).input_count :]
             for argument, scalar in zip(outputs, scalars[len(self._operands) :], strict=True):
                 argument.replace_all_uses_with(scalar)
 

@@ -9,12 +9,13 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
+from ...bindings.affine import compose, identity, inverse, plain_dim, shifted_dim, visits_once
 from ...bindings.ir import AffineMap, Operation, Type, Value
 from ...dialects.core.codec import decode
 from ...dialects.core.facts import OpPattern
 from ...dialects.core.infos import TensorInfo, bit_width
-from .maps import compose, dim_beside_constant, identity, inverse, plain_dim, visits_once
-from .prim_info import PrimInfo, input_count_of, maps_of
+from ...emit.generic import GenericOp
+from .prim_info import PrimInfo
 
 # Bytes of what a product reads from rows that lie apart. Attention of 12 heads over 32 takes 0.86 of the time by it,
 # over 128 0.96, over 384 1.7 times as long.
@@ -228,7 +229,7 @@ def bytes_of(tensor: Type) -> float:
 
 def _innermost(map_: AffineMap) -> int | None:
     """The loop along which a tensor is read one element after the other."""
-    return dim_beside_constant(map_.results[-1]) if len(map_.results) else None
+    return shifted_dim(map_.results[-1]) if len(map_.results) else None
 
 
 def _around_one_operation(group: Group, edges: list[tuple[Member, int, Member]]) -> Group | None:
@@ -333,9 +334,8 @@ def sizes_are_told(group: Group, outputs: list[Value]) -> bool:
     made = group.produced
     told = dims_told(group, made)
     if group.host is not None and group.host.generic is not None:
-        generic = group.host.info.generic(group.host.generic)
-        outs = maps_of(generic)[input_count_of(generic) :]
-        named = {plain_dim(expression) for map_ in outs for expression in map_.results}
+        generic = GenericOp(group.host.info.generic(group.host.generic))
+        named = {plain_dim(expression) for map_ in generic.output_maps for expression in map_.results}
         if not set(range(len(group.sizes))) <= told | named | _dims_of_slices(group, made):
             return False
     for member in group.members:
@@ -369,9 +369,8 @@ def written_by_host(group: Group) -> Iterator[tuple[Value, AffineMap]]:
     host = group.host
     if host is None or host.generic is None:
         return
-    generic = host.info.generic(host.generic)
-    count = input_count_of(generic)
-    for value, map_ in zip(list(generic.operands)[count:], maps_of(generic)[count:], strict=True):
+    generic = GenericOp(host.info.generic(host.generic))
+    for value, map_ in zip(generic.outputs, generic.output_maps, strict=True):
         parameter = host.info.begun_in(value)
         if parameter is not None and parameter >= host.info.input_count:
             yield host.call.results[parameter - host.info.input_count], compose(map_, host.place)

@@ -3,12 +3,13 @@
 
 from __future__ import annotations
 
+from ...bindings.affine import compose, identity, inverse, plain_dim
 from ...bindings.ir import AffineMap, Operation, Value
 from ...bindings.mlir import ir
-from ...bindings.navigation import body_of, function_type_of, made_by, operations_in, operations_of, use_count
+from ...bindings.navigation import function_type_of, made_by, operations_in, operations_of
 from ...dialects.core.facts import OpPattern
-from .maps import compose, identity, inverse, plain_dim
-from .prim_info import AROUND, input_count_of, is_plain_generic, is_pure, maps_of, writes_each
+from ...emit.generic import GenericOp
+from .prim_info import AROUND, is_plain_generic, is_pure, writes_each
 
 # Beside loops, what computes sizes and makes memory for what is in between.
 _BESIDE = AROUND | {"func.return", "linalg.fill", "tensor.empty"}
@@ -25,7 +26,7 @@ def pattern_of(function: Operation) -> OpPattern:
     loops = [op for op in operations_of(blocks[0]) if not _is_beside(op)]
     if not loops or not all(map(is_plain_generic, loops)):
         return OpPattern.OPAQUE
-    reductions = [op for op in loops if _has_reduction(op)]
+    reductions = [generic for op in loops if (generic := GenericOp(op)).reductions]
     if reductions:
         return _of_reductions(reductions)
     if len(loops) == 1 and writes_each(loops[0], blocks[0], operations_of(blocks[0])[-1]):
@@ -37,16 +38,12 @@ def _is_beside(op: Operation) -> bool:
     return op.name in _BESIDE or op.name.partition(".")[0] in ("arith", "index")
 
 
-def _has_reduction(generic: Operation) -> bool:
-    return any("reduction" in str(iterator) for iterator in generic.attributes["iterator_types"])
-
-
-def _of_reductions(reductions: list[Operation]) -> OpPattern:
+def _of_reductions(reductions: list[GenericOp]) -> OpPattern:
     for op in reductions:
         # One that goes on with what its output holds has nothing to go on with inside of another function.
-        if not all(map(_is_begun, list(op.operands)[input_count_of(op) :])):
+        if not all(map(_is_begun, op.outputs)):
             return OpPattern.OPAQUE
-    is_product = any(input_count_of(op) > 1 for op in reductions)
+    is_product = any(op.input_count > 1 for op in reductions)
     return OpPattern.OUT_EWISE_FUSABLE if is_product else OpPattern.COMM_REDUCE
 
 
@@ -55,12 +52,12 @@ def _is_begun(value: Value) -> bool:
     begin = made_by(value, "linalg.fill", "linalg.generic")
     if begin is None or begin.name == "linalg.fill":
         return begin is not None
-    held = list(body_of(begin).arguments)[input_count_of(begin) :]
-    return not _has_reduction(begin) and not any(use_count(scalar) for scalar in held)
+    generic = GenericOp(begin)
+    return not generic.reductions and not any(map(generic.is_read, generic.output_numbers))
 
 
 def _of_elements(generic: Operation) -> OpPattern:
-    *reads, output = maps_of(generic)
+    *reads, output = GenericOp(generic).maps
     is_elsewhere = any(op.name in ("linalg.index", "tensor.extract") for op in operations_in(generic))
     if is_elsewhere or any(made_by(operand, "tensor.extract_slice") for operand in generic.operands):
         return OpPattern.INJECTIVE

@@ -24,9 +24,9 @@ from ...bindings.navigation import (
 from ...dialects.core.dialect import row_of
 from ...dialects.core.facts import OpPattern
 from ...dialects.tir.prim_func import NOALIAS, OP_PATTERN, PRIM_FUNC, TARGET, is_prim_func, op_pattern
+from ...emit.generic import GenericOp
 from ..intrinsics.registry import is_intrinsic
 from ..legalize.builder import MAIN_OPERATOR, OPERATOR
-from .maps import plain_dim
 
 # Whoever sets another attribute wants something of this very function.
 _KNOWN_ATTRIBUTES = frozenset({
@@ -131,7 +131,7 @@ def prim_info(function: Operation) -> PrimInfo | None:
         len(type_.inputs) - len(type_.results),
         reads,
         asked,
-        sizes={place: _loop_sizes(op) for place, op in enumerate(operations) if is_plain_generic(op)},
+        sizes={place: GenericOp(op).known_sizes for place, op in enumerate(operations) if is_plain_generic(op)},
     )
     return _with_pointwise(info, blocks[0], operations)
 
@@ -151,27 +151,7 @@ def is_pure(function: Operation) -> bool:
 def is_plain_generic(op: Operation) -> bool:
     if op.name != "linalg.generic" or not all(name in _GENERIC_ATTRIBUTES for name in op.attributes):
         return False
-    return all(map_.n_symbols == 0 for map_ in maps_of(op))
-
-
-def maps_of(generic: Operation) -> list[Any]:
-    return [attribute.value for attribute in generic.attributes["indexing_maps"]]
-
-
-def input_count_of(generic: Operation) -> int:
-    return next(iter(generic.attributes["operandSegmentSizes"]))
-
-
-def _loop_sizes(generic: Operation) -> tuple[int | None, ...]:
-    sizes: list[int | None] = [None] * len(generic.attributes["iterator_types"])
-    dynamic = ir.ShapedType.get_dynamic_size()
-    for operand, map_ in zip(generic.operands, maps_of(generic), strict=True):
-        shape = operand.type.shape if isinstance(operand.type, ir.RankedTensorType) else ()
-        for expression, size in zip(map_.results, shape, strict=False):
-            dim = plain_dim(expression)
-            if dim is not None and size != dynamic:
-                sizes[dim] = size
-    return tuple(sizes)
+    return all(map_.n_symbols == 0 for map_ in GenericOp(op).maps)
 
 
 def _parameter_uses(
@@ -188,8 +168,8 @@ def _parameter_uses(
             axis = _asked_axis(op)
             if axis is not None:
                 asked.append((position, axis))
-            elif op in places and is_plain_generic(op) and use.operand_number < input_count_of(op):
-                found.setdefault(places[op], []).append(maps_of(op)[use.operand_number])
+            elif op in places and is_plain_generic(op) and use.operand_number < (loops := GenericOp(op)).input_count:
+                found.setdefault(places[op], []).append(loops.maps[use.operand_number])
             else:
                 is_readable = False
         if is_readable and len(found) == 1:
@@ -207,7 +187,7 @@ def _with_pointwise(info: PrimInfo, block: Block, operations: Sequence[Operation
     place = _pointwise_place(info, block, operations)
     if place is None:
         return info
-    generic, maps = operations[place], maps_of(operations[place])
+    generic, maps = operations[place], GenericOp(operations[place]).maps
     costs = [op for op in operations_of(body_of(generic)) if op.name not in _FREE]
     if any(len(op.regions) for op in costs):
         costs = [op for op in operations_in(generic) if op.name not in _FREE]
@@ -244,9 +224,9 @@ def writes_each(generic: Any, block: Any, end: Any) -> bool:
     others = [user for user in users_of(output) if user != generic]
     if len(others) != use_count(output) - 1 or any(_asked_axis(op) is None for op in others):
         return False
-    scalars = body_of(generic).arguments
-    is_parallel = all("parallel" in str(iterator) for iterator in generic.attributes["iterator_types"])
-    return is_parallel and not use_count(scalars[len(scalars) - 1]) and maps_of(generic)[-1].is_permutation
+    loops = GenericOp(generic)
+    is_parallel = len(loops.parallels) == len(loops.kinds)
+    return is_parallel and not loops.is_read(loops.input_count) and loops.maps[-1].is_permutation
 
 
 def _is_movement(generic: Operation) -> bool:

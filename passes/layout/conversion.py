@@ -8,6 +8,7 @@ from functools import lru_cache
 from math import prod
 from typing import TYPE_CHECKING, Any
 
+from ...bindings.affine import linear_form
 from ...bindings.ir import Value
 from ...bindings.mlir import ir
 from ...dialects.core.infos import is_int
@@ -173,16 +174,5 @@ def _with_all(axes: Sequence[Axis], dimensions: str) -> Layout | None:
 
 def _terms(expression: Any) -> list[tuple[int, int]]:
     """The factors and places of dimensions that are added up; nothing where anything else is."""
-    terms, waiting = [], [(expression, 1)]
-    while waiting:
-        part, factor = waiting.pop()
-        part = part.maybe_downcast()
-        if isinstance(part, ir.AffineAddExpr):
-            waiting += [(part.lhs, factor), (part.rhs, factor)]
-        elif isinstance(part, ir.AffineMulExpr) and isinstance(part.rhs.maybe_downcast(), ir.AffineConstantExpr):
-            waiting.append((part.lhs, factor * part.rhs.maybe_downcast().value))
-        elif isinstance(part, ir.AffineDimExpr):
-            terms.append((factor, part.position))
-        else:
-            return []
-    return terms
+    form = linear_form(expression)
+    return [] if form is None or form.constant else [(factor, dim) for dim, factor in form.factors.items()]

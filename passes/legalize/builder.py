@@ -17,7 +17,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ...bindings.ir import Attribute, Operation, OpView, Type, Value
-from ...bindings.mlir import as_list, ir
+from ...bindings.mlir import DYNAMIC, as_list, ir
 from ...bindings.navigation import body_of, operations_in, operations_of, symbol_name
 from ...bindings.rewriting import Decline
 from ...dialects.core.codec import decode, encode
@@ -344,7 +344,7 @@ def _fitting(value: Value, type_: Type) -> Value:
     own = getattr(value, "type", None)
     if own == type_ or not isinstance(own, ir.RankedTensorType) or not isinstance(type_, ir.RankedTensorType):
         return value
-    known = [set(pair) - {ir.ShapedType.get_dynamic_size()} for pair in zip(own.shape, type_.shape, strict=False)]
+    known = [set(pair) - {DYNAMIC} for pair in zip(own.shape, type_.shape, strict=False)]
     can_be = own.rank == type_.rank and own.element_type == type_.element_type and all(len(each) < 2 for each in known)
     return tensors.cast(value, type_.shape) if can_be else value
 

@@ -14,16 +14,11 @@ from ...emit.arithmetic import result_of
 from ...emit.loops import when
 from ...emit.numbers import number
 from ...emit.structured import is_storable
+from ...emit.vectors import SCALAR_ONLY, TRAPPING, is_vector
 from .ranges import factor_of, guards
 from .scalars import Choice, Compute, Element, Expr, Index, Load, Outside
 from .tree import Access, Block
 
-# LLVM has these for scalars only.
-_SCALAR_ONLY = frozenset({"math.fpowi", "math.ipowi"})
-# They trap for some numbers, and lanes without a point hold any.
-_TRAPPING = frozenset(
-    f"arith.{name}" for name in ("divsi", "divui", "remsi", "remui", "ceildivsi", "ceildivui", "floordivsi")
-)
 #: Their fast-math flag lets a product and a sum become one instruction.
 _CONTRACTED = frozenset({"arith.mulf", "arith.addf", "arith.subf"})
 
@@ -97,7 +92,7 @@ def runs_on_vectors(expr: Expr, element: Callable[[int], Type], is_row: Callable
             return False
         if isinstance(part, Compute):
             family = part.name.partition(".")[0]
-            if family not in ("arith", "math") or part.name in _SCALAR_ONLY or not _has_lanes(part.type):
+            if family not in ("arith", "math") or part.name in SCALAR_ONLY or not _has_lanes(part.type):
                 return False
         if isinstance(part, Element) and not is_storable(element(part.number)):
             return False
@@ -105,7 +100,7 @@ def runs_on_vectors(expr: Expr, element: Callable[[int], Type], is_row: Callable
 
 
 def may_trap(expr: Expr) -> bool:
-    return any(isinstance(part, Compute) and part.name in _TRAPPING for part in expr.walk())
+    return any(isinstance(part, Compute) and part.name in TRAPPING for part in expr.walk())
 
 
 def _has_lanes(type_: Type) -> bool:
@@ -171,10 +166,6 @@ class Evaluation:
         if self._contract and expr.name in _CONTRACTED:
             attributes["fastmath"] = ir.Attribute.parse("#arith.fastmath<contract>")
         return result_of(expr.name, operands, type_, **attributes)
-
-
-def is_vector(value: Value) -> bool:
-    return isinstance(value.type, ir.VectorType)
 
 
 def spread(value: Value, lanes: int) -> Value:

@@ -11,13 +11,15 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
+from ...bindings.affine import by_operators, value_of
 from ...bindings.diagnostics import origins
 from ...bindings.ir import AffineExpr, Location, Operation, Value
-from ...bindings.mlir import ir
+from ...bindings.mlir import DYNAMIC, ir
 from ...bindings.navigation import body_of, made_by, operations_in, operations_of, symbol_name
 from ...bindings.rewriting import located_error
 from ...dialects.core.symbols_expr import Size, make_variable, substituted
-from ...emit.structured import DYNAMIC
+from ...emit.generic import GenericOp
+from ...emit.linalg import REDUCTION
 from .scalars import Choice, Compute, Element, Expr, Index, Load, Outside, attributes_of
 from .tree import (
     REDUCE,
@@ -150,22 +152,20 @@ class _Reader:
         self._keep(op.result, Buffer(name, shape, op.result.type.element_type))
 
     def _block(self, op: Operation) -> Block:
-        input_count = next(iter(op.attributes["operandSegmentSizes"]))
-        operands = list(op.operands)
-        maps = [attribute.value for attribute in op.attributes["indexing_maps"]]
-        kinds = [_kind(str(attribute)) for attribute in op.attributes["iterator_types"]]
-        extents = self._extents(op, maps, operands, len(kinds))
+        generic = GenericOp(op)
+        kinds = [REDUCE if kind == REDUCTION else SPATIAL for kind in generic.kinds]
+        extents = self._extents(generic)
         names = _iter_names(len(kinds))
         iters = tuple(Iter(*each) for each in zip(names, kinds, extents, strict=True))
         variables = [iter_variable(each) for each in iters]
         accesses, scalars = [], {}
-        for number, (operand, map_) in enumerate(zip(operands, maps, strict=True)):
+        for number, (operand, map_) in enumerate(zip(generic.operands, generic.maps, strict=True)):
             if operand not in self.views:
                 scalars[number] = _scalar(operand)
                 continue
             view = self.views[operand]
             accesses.append(Access(view.buffer, view.place([_index(expr, variables) for expr in map_.results])))
-        block = body_of(op)
+        block = generic.block
         _check_pure(op)
         expressions: dict[Value, Expr] = {}
         position = 0
@@ -177,25 +177,22 @@ class _Reader:
                 position += 1
         body = _Body(self, variables, expressions)
         results = tuple(body.of(value) for value in operations_of(block)[-1].operands)
-        count = input_count - sum(number < input_count for number in scalars)
+        count = generic.input_count - sum(number < generic.input_count for number in scalars)
         name = _name_of(op.location) or symbol_name(self._function)
         reads, writes = tuple(accesses[:count]), tuple(accesses[count:])
         return Block(name, iters, tuple(variables), reads, writes, results)
 
-    def _extents(self, op: Operation, maps: Sequence[object], operands: Sequence[Value], count: int) -> list[Size]:
-        found: list[Size | None] = [None] * count
-        for operand, map_ in zip(operands, maps, strict=True):
-            if not isinstance(operand.type, ir.MemRefType):
-                continue
-            for axis, expr in enumerate(map_.results):  # type: ignore[attr-defined]  # an affine map
-                if isinstance(expr, ir.AffineDimExpr):
-                    size, before = self.size_of(operand, axis), found[expr.position]
-                    if before is None or isinstance(size, int):
-                        found[expr.position] = size
-                    else:
-                        self._is_same(str(size), str(before))
-        # Each is told by an operand: linalg's verifier asks for it.
-        return [size for size in found if size is not None]
+    def _extents(self, generic: GenericOp) -> list[Size]:
+        return [self._extent(list(generic.axes_along(dim))) for dim in range(len(generic.kinds))]
+
+    def _extent(self, places: Sequence[tuple[Value, int]]) -> Size:
+        found, *others = [self.size_of(*place) for place in places]
+        for size in others:
+            if isinstance(size, int):
+                found = size
+            else:
+                self._is_same(str(size), str(found))
+        return found
 
     def _is_same(self, one: str, other: str) -> None:
         """Of two symbols that are equal each other's, the first is called as the second from now on."""
@@ -332,10 +329,6 @@ def _is_scalar(op: Operation) -> bool:
     )
 
 
-def _kind(iterator: str) -> str:
-    return REDUCE if "reduction" in iterator else SPATIAL
-
-
 def _iter_names(count: int) -> list[str]:
     return [f"v{_ITER_NAMES[n]}" if n < len(_ITER_NAMES) else f"v{n}" for n in range(count)]
 
@@ -348,23 +341,7 @@ def _name_of(location: Location) -> str:
 
 
 def _index(expr: AffineExpr, dims: Sequence[Size], symbols: Sequence[Size] = ()) -> Size:
-    if isinstance(expr, ir.AffineDimExpr):
-        return dims[expr.position]
-    if isinstance(expr, ir.AffineSymbolExpr):
-        return symbols[expr.position]
-    if isinstance(expr, ir.AffineConstantExpr):
-        return int(expr.value)
-    left, right = _index(expr.lhs, dims, symbols), _index(expr.rhs, dims, symbols)
-    if isinstance(expr, ir.AffineAddExpr):
-        return left + right
-    if isinstance(expr, ir.AffineMulExpr):
-        return left * right
-    if isinstance(expr, ir.AffineModExpr):
-        return left % right
-    if isinstance(expr, ir.AffineFloorDivExpr):
-        return left // right
-    assert isinstance(expr, ir.AffineCeilDivExpr), "there are no others"
-    return -(-left // right)
+    return value_of(expr, dims.__getitem__, by_operators, symbol=symbols.__getitem__)
 
 
 _ARITHMETIC: dict[str, Callable[..., Size]] = {

@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple, Protocol
 
 from ...bindings.ir import Operation, Value
+from ...bindings.mlir import DYNAMIC
 from ...dialects.core.symbols_expr import Size
-from ...emit.structured import DYNAMIC
 from .tree import Buffer
 
 #: Gives the indices of a buffer behind those of a view of it.

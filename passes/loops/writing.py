@@ -15,7 +15,7 @@ from typing import Any
 
 from ...bindings.ir import Block as IrBlock
 from ...bindings.ir import Operation, Type, Value
-from ...bindings.mlir import ir
+from ...bindings.mlir import DYNAMIC, ir
 from ...bindings.navigation import body_of, last_of, operations_of
 from ...dialects.core.symbols_expr import Size, substituted, variables_of
 from ...emit import linalg, loops, vectors
@@ -276,7 +276,7 @@ class Writer:
             as_index(self._size(at, replace(state.with_known(state.lanes.name, lane), lanes=None)))
             for lane in range(state.lanes.count)
         ]
-        return vectors.of_elements(each)
+        return vectors.from_elements(each)
 
     # ---- memory ----
 
@@ -315,13 +315,13 @@ class Writer:
                 continue
             element = access.buffer.element
             read = loops.when(
-                vectors.element(mask, lane),
+                vectors.lane_of(mask, lane),
                 lambda m=memory, a=at: loops.load(m, *a),
                 lambda e=element: constant(0, e),
                 [element],
             )
             elements.append(read[0])
-        return vectors.of_elements(elements)
+        return vectors.from_elements(elements)
 
     def _put(self, access: Access, value: Value, state: State, mask: Value | None) -> None:
         if state.lanes is None:
@@ -335,11 +335,11 @@ class Writer:
             return
         for lane in range(state.lanes.count):
             memory, at = self._at(access, replace(state.with_known(state.lanes.name, lane), lanes=None))
-            scalar = vectors.element(value, lane)
+            scalar = vectors.lane_of(value, lane)
             if mask is None:
                 loops.store(scalar, memory, *at)
             else:
-                loops.when(vectors.element(mask, lane), partial(loops.store, scalar, memory, *at))
+                loops.when(vectors.lane_of(mask, lane), partial(loops.store, scalar, memory, *at))
 
 
 # ---- conditions, and arithmetic of indices, that may be known ----
@@ -390,7 +390,7 @@ def _row(memory: Value, lanes: Lanes) -> Type:
 def part_of(memref: Value, starts: Sequence[Any], dims: Sequence[int], sizes: Sequence[int]) -> Value:
     """What lies from a place on, in some dimensions so far; in the others it is one element."""
     strides, _ = memref.type.get_strides_and_offset()
-    rank, dynamic = memref.type.rank, ir.ShapedType.get_dynamic_size()
+    rank, dynamic = memref.type.rank, DYNAMIC
     extents = [1] * rank
     for dim, size in zip(dims, sizes, strict=True):
         extents[dim] = size

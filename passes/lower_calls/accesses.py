@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from ...bindings.ir import Block, Operation, Value
-from ...bindings.mlir import ir
+from ...bindings.mlir import DYNAMIC, ir
 from ...bindings.navigation import blocks_of, body_of, last_of, made_by, operations_of
+from ...emit.generic import GenericOp
 from ...emit.loops import PARALLEL
-from ...emit.structured import DYNAMIC
 from .linear import NONE, ONE, Linear, Linears, Term
 from .memrefs import is_dense
 
@@ -340,12 +340,7 @@ def _is_as_it_lies(transfer: Operation) -> bool:
 
 def _nest(op: Operation, position: int) -> tuple[Level, ...]:
     """The loops that a linalg.generic is, outermost first."""
-    rank = op.attributes["indexing_maps"][0].value.n_dims
-    sizes: list[int | None] = [None] * rank
-    for operand, held in zip(op.operands, op.attributes["indexing_maps"], strict=True):
-        for dim, expression in enumerate(held.value.results):
-            if isinstance(expression, ir.AffineDimExpr) and operand.type.shape[dim] != DYNAMIC:
-                sizes[expression.position] = operand.type.shape[dim]
+    sizes = GenericOp(op).known_sizes
     return _loops([None if size is None else Linear(max(size - 1, 0), {}) for size in sizes], position)
 
 

@@ -9,12 +9,11 @@ from collections.abc import Callable, Hashable, Iterator, Sequence
 from typing import NamedTuple
 
 from ...bindings.ir import Block, Operation, Value
-from ...bindings.mlir import ir
+from ...bindings.mlir import DYNAMIC, ir
 from ...bindings.navigation import constant_of, made_by
 from ...dialects.core.infos import Info, ScalarInfo, TensorInfo
 from ...dialects.core.symbols import Size, SymExpr, at_most, dim_floordiv, dim_max, dim_min, dim_mod
 from ...dialects.core.symbols_expr import make_variable
-from ...emit.structured import DYNAMIC
 from .accesses import Access, kept_axes
 from .linear import Linear
 

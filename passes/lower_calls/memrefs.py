@@ -8,7 +8,7 @@ import math
 from collections.abc import Callable, Sequence
 
 from ...bindings.ir import Context, Operation, Type, Value
-from ...bindings.mlir import ir
+from ...bindings.mlir import DYNAMIC, ir
 from ...bindings.navigation import made_by
 from ...dialects.core.codec import TypeProblem, encode
 from ...dialects.core.infos import Info, TensorInfo, describe
@@ -19,7 +19,6 @@ from ...emit.arithmetic import convert, result_of
 from ...emit.kernels import parameter_info
 from ...emit.linalg import segments, static_and_dynamic
 from ...emit.numbers import Number, as_i64, as_index, constant, minimum
-from ...emit.structured import DYNAMIC
 from ...emit.tensors import dims_joined, place
 from ...support.errors import RelaxError
 
@@ -121,7 +120,7 @@ def is_dense(type_: Type) -> bool:
 def flat(memref: Value) -> Value:
     """All elements of a dense memref in a row."""
     type_ = memref.type
-    count = math.prod(type_.shape) if type_.has_static_shape else ir.ShapedType.get_dynamic_size()
+    count = math.prod(type_.shape) if type_.has_static_shape else DYNAMIC
     flat = ir.MemRefType.get([count], type_.element_type, memory_space=type_.memory_space)
     return result_of("memref.collapse_shape", [memref], flat, reassociation=dims_joined(1, 0, type_.rank))
 

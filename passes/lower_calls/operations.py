@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from string import Formatter
 
 from ...bindings.ir import Operation, SymbolTable, Type, Value
-from ...bindings.mlir import ir, string_value
+from ...bindings.mlir import DYNAMIC, ir, string_value
 from ...bindings.navigation import function_type_of, has_body, innermost
 from ...bindings.rewriting import located_error
 from ...dialects.core.aliases import COPIED
@@ -20,7 +20,6 @@ from ...dialects.tir.assertion import MOST_NUMBERS
 from ...emit import loops
 from ...emit.arithmetic import result_of
 from ...emit.numbers import Number, as_i64, as_index, number
-from ...emit.structured import DYNAMIC
 from . import memrefs, scalars
 from .constants import GLOBAL
 from .control_flow import CONTROL_FLOW

@@ -19,6 +19,7 @@ from ...bindings.navigation import body_of, operations_of, outermost, users_of
 from ...dialects.core.infos import Info, TensorInfo
 from ...dialects.core.symbols import Size, SymbolError, at_most, dim_max
 from ...dialects.tir.prim_func import NOALIAS
+from ...emit.generic import GenericOp
 from .accesses import Access, Accesses, Axis
 from .addresses import Addresses, is_told
 from .alike import distinct_pairs
@@ -81,11 +82,10 @@ class Kernel:
         ]
         if len(ops) != 1 or users != [ops, ops] or ops[0].name != "linalg.generic":
             return False
-        (op,) = ops
-        operands, maps = list(op.operands), list(op.attributes["indexing_maps"])
-        first, second = (maps[operands.index(self._parameters[each])] for each in (read, written))
-        kinds = [str(each) for each in op.attributes["iterator_types"]]
-        return first == second and all("parallel" in kind for kind in kinds) and first.value.is_permutation
+        generic = GenericOp(ops[0])
+        places = [generic.operands.index(self._parameters[each]) for each in (read, written)]
+        first, second = (generic.maps[place] for place in places)
+        return first == second and len(generic.parallels) == len(generic.kinds) and first.is_permutation
 
     @functools.cached_property
     def pairs(self) -> Sequence[tuple[Access, Access]]:

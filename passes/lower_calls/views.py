@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from ...bindings.ir import Operation, Value
+from ...bindings.mlir import DYNAMIC
 from ...bindings.rewriting import located_error
 from ...dialects.core.aliases import viewed
 from ...dialects.core.codec import decode
@@ -16,7 +17,6 @@ from ...dialects.core.infos import Info, ObjectInfo, ShapeInfo, TensorInfo, desc
 from ...dialects.core.symbols import Dim, SymExpr, equal, product
 from ...dialects.tir import dialect as tir
 from ...emit.numbers import as_i64, as_index, floor_divide, maximum
-from ...emit.structured import DYNAMIC
 from . import memrefs
 from .function import FunctionLowering
 from .memrefs import Extent, as_value

@@ -9,13 +9,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from ...bindings.ir import Block, Operation, Value
-from ...bindings.mlir import ir
+from ...bindings.mlir import DYNAMIC, ir
 from ...bindings.navigation import operations_of, used_inside, users_of
 from ...bindings.rewriting import Decline
 from ...dialects.core.infos import bit_width
 from ...emit import linalg
 from ...emit.numbers import Size
-from ...emit.structured import DYNAMIC, StructuredOp, analyze
+from ...emit.structured import StructuredOp, analyze
 from ..schedule.plan import PLAN, UNPLANNED
 from ..schedule.vector_body import check_body
 

@@ -9,11 +9,12 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from ...bindings.ir import Block, Value
+from ...bindings.mlir import DYNAMIC
 from ...bindings.navigation import operations_of, use_count
 from ...dialects.core.infos import bit_width
 from ...emit import linalg
 from ...emit.numbers import Number, Size, maximum, minimum
-from ...emit.structured import DYNAMIC, StructuredOp
+from ...emit.structured import StructuredOp
 from ...emit.tensors import slice_of
 from ...emit.windows import in_room
 from ...targets.core.backend import Machine

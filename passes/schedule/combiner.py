@@ -14,8 +14,8 @@ from ...bindings.rewriting import Decline
 from ...emit.arithmetic import result_of
 from ...emit.numbers import constant, larger, number
 from ...emit.structured import StructuredOp
+from ...emit.vectors import lane_of
 from .vector_access import shuffle
-from .vector_body import lane_of
 
 _CHOICE = "arith.select"
 #: By operation: the kind of vector.reduction, and the number that changes nothing, given the width in bits.

@@ -11,6 +11,7 @@ from ...bindings.ir import Operation, Value
 from ...bindings.mlir import ir
 from ...bindings.navigation import body_of, last_of, made_by, operations_of, use_count
 from ...bindings.rewriting import Decline
+from ...emit.generic import GenericOp
 from ...emit.structured import StructuredOp, analyze
 from .joining import asks_for_place
 from .plan import Plan
@@ -42,8 +43,7 @@ def _reduction_of(consumer: StructuredOp, operand: int) -> Operation | None:
     producer = made_by(consumer.operands[operand], "linalg.generic")
     if producer is None or producer.block != consumer.operation.block or len(producer.results) != 1:
         return None
-    is_reduction = any("reduction" in str(iterator) for iterator in producer.attributes["iterator_types"])
-    return producer if is_reduction and _is_for(producer.results[0], consumer) else None
+    return producer if GenericOp(producer).reductions and _is_for(producer.results[0], consumer) else None
 
 
 def _is_for(result: Value, consumer: StructuredOp) -> bool:

@@ -10,12 +10,12 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from ...bindings.ir import Attribute, Operation, Value
-from ...bindings.mlir import ir
+from ...bindings.mlir import DYNAMIC, ir
 from ...bindings.navigation import constant_of, is_used_once, made_by, operations_in, operations_of, use_count
 from ...bindings.rewriting import Decline, replace_op
 from ...emit import linalg
 from ...emit.arithmetic import result_of
-from ...emit.structured import DYNAMIC, Linear, StructuredOp
+from ...emit.structured import Linear, StructuredOp
 from ...emit.tensors import put_slice, slice_of
 from .parts import Part, Place, open_part, written_back
 

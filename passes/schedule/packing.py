@@ -16,6 +16,7 @@ from ...bindings.ir import AffineMap, Operation, Type, Value
 from ...bindings.mlir import ir
 from ...bindings.navigation import body_of, made_by, operations_of
 from ...emit import linalg, tensors
+from ...emit.generic import GenericOp
 from .plan import PanelForm
 
 
@@ -104,7 +105,7 @@ def _moved_parts(matrix: Value) -> Operation | None:
     moved = made_by(matrix, "linalg.generic")
     if moved is None or len(operations_of(body_of(moved))) != 1:
         return None
-    maps = [each.value for each in moved.attributes["indexing_maps"]]
-    rank = len(moved.attributes["iterator_types"])
+    generic = GenericOp(moved)
+    maps, rank = list(generic.maps), len(generic.kinds)
     known = [_maps(_panel_places(rank))] if rank in (3, 4) else []
     return moved if maps in [*known, _maps(_group_places(rank))] else None

@@ -21,6 +21,7 @@ from ...bindings.mlir import ir
 from ...emit import linalg, tensors
 from ...emit.arithmetic import result_of
 from ...emit.numbers import as_index, constant
+from ...emit.vectors import read_vector, write_vector
 from ..lower_calls.memrefs import Extent, plus, times
 from .combiner import combiners
 from .dots import call_intrinsic
@@ -28,7 +29,7 @@ from .segments import Segment, groups, run_steps, vectors
 from .state import State
 from .tiles import outer_sums, size_of_sum
 from .vector_access import divided, least, less, transposed, values
-from .vector_body import hoisted_zero, read_vector, write_vector
+from .vector_body import hoisted_zero
 from .vector_nest import Nest, Ranges
 from .vector_step import Step
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from ...bindings.ir import Attribute, Block, Operation, Type, Value
+from ...bindings.ir import Block, Operation, Type, Value
 from ...bindings.mlir import ir
 from ...bindings.navigation import made_by, operations_of, users_of
 from ...bindings.rewriting import Decline
@@ -17,15 +17,10 @@ from ...emit import linalg
 from ...emit.arithmetic import result_of
 from ...emit.numbers import constant
 from ...emit.structured import StructuredOp, is_storable
+from ...emit.vectors import SCALAR_ONLY, TRAPPING, from_elements, is_vector, lane_of, read_vector
 
 _MOVES = frozenset({"linalg.index", "linalg.yield", "tensor.extract", "tensor.dim"})
-# LLVM has these for scalars only.
-_SCALAR_ONLY = frozenset({"math.fpowi", "math.ipowi"})
 _LANES = frozenset({"f16", "bf16", "f32", "f64", "i1", "i8", "i16", "i32", "i64", "index"})
-# They trap for some numbers, and lanes without a point hold any.
-_TRAPPING = frozenset(
-    f"arith.{name}" for name in ("divsi", "divui", "remsi", "remui", "ceildivsi", "ceildivui", "floordivsi")
-)
 #: The part of a body's numbers that says how wide its vectors are.
 _MOST = 0.8
 
@@ -36,7 +31,7 @@ def check_body(op: StructuredOp) -> None:
     computes = False
     for inner in operations_of(op.block):
         is_arithmetic = inner.name.partition(".")[0] in ("arith", "math") and not len(inner.regions)
-        if inner.name in _SCALAR_ONLY or not (is_arithmetic or inner.name in _MOVES):
+        if inner.name in SCALAR_ONLY or not (is_arithmetic or inner.name in _MOVES):
             raise Decline(f"its body has a '{inner.name}'")
         _check_types(inner.results)
         computes = computes or (is_arithmetic and inner.name != "arith.constant" and not _is_of_index(inner))
@@ -88,7 +83,7 @@ def _is_of_index(inner: Operation) -> bool:
 
 def runs_on_whole_vectors(op: StructuredOp) -> bool:
     """Whether every lane must have a point: the body reads memory or may trap, whatever a lane holds."""
-    return not op.inner_names.isdisjoint((*_TRAPPING, "tensor.extract"))
+    return not op.inner_names.isdisjoint((*TRAPPING, "tensor.extract"))
 
 
 def widest_bits(op: StructuredOp) -> int:
@@ -235,48 +230,12 @@ class Lanes:
         return from_elements(elements)
 
 
-def is_vector(value: Value) -> bool:
-    return isinstance(value.type, ir.VectorType)
-
-
-def from_elements(elements: Sequence[Value]) -> Value:
-    return result_of("vector.from_elements", elements, ir.VectorType.get([len(elements)], elements[0].type))
-
-
-def lane_of(vector: Value, lane: int) -> Value:
-    position = ir.DenseI64ArrayAttr.get([lane])
-    return result_of("vector.extract", [vector], vector.type.element_type, static_position=position)
-
-
 def hoisted_zero(op: StructuredOp, element: Type, hoisted: dict[object, Value]) -> Value:
     """What stands in lanes that are masked out, before the nest."""
     if element not in hoisted:
         with ir.InsertionPoint.at_block_begin(op.operation.block):
             hoisted[element] = constant(0, element).value
     return hoisted[element]
-
-
-def read_vector(tensor: Value, indices: Sequence[Value], lanes: int, zero: Value, mask: Value | None = None) -> Value:
-    """Neighbours along a tensor's last axis."""
-    masks = [] if mask is None else [mask]
-    attributes = transfer_attributes(len(indices), 1, len(indices), 1, len(masks))
-    type_ = ir.VectorType.get([lanes], tensor.type.element_type)
-    return result_of("vector.transfer_read", [tensor, *indices, zero, *masks], type_, **attributes)
-
-
-def write_vector(value: Value, tensor: Value, indices: Sequence[Value], mask: Value | None = None) -> Value:
-    """The tensor with neighbours along its last axis."""
-    masks = [] if mask is None else [mask]
-    attributes = transfer_attributes(len(indices), 1, 1, len(indices), len(masks))
-    return result_of("vector.transfer_write", [value, tensor, *indices, *masks], tensor.type, **attributes)
-
-
-def transfer_attributes(rank: int, *counts: int) -> dict[str, Attribute]:
-    return {
-        "permutation_map": ir.AffineMapAttr.get(ir.AffineMap.get(rank, 0, [ir.AffineDimExpr.get(rank - 1)])),
-        "in_bounds": ir.ArrayAttr.get([ir.BoolAttr.get(True)]),
-        **linalg.segments(*counts),
-    }
 
 
 def _copy(inner: Operation, operands: Sequence[Value], lanes: int = 0) -> list[Value]:

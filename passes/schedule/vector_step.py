@@ -14,6 +14,7 @@ from ...bindings.mlir import ir
 from ...emit import linalg
 from ...emit.arithmetic import result_of
 from ...emit.structured import StructuredOp
+from ...emit.vectors import is_vector, read_vector, write_vector
 from ..lower_calls.memrefs import Extent, as_value, plus, times
 from .ahead import fetch_ahead
 from .combiner import Combiner, combiners
@@ -24,7 +25,7 @@ from .plan import Panel, Plan, group_of, points_of_step
 from .segments import run_steps
 from .state import State
 from .vector_access import Access, Point, divided, loop_between
-from .vector_body import Given, Lanes, hoisted_zero, is_vector, read_vector, widening_of, write_vector
+from .vector_body import Given, Lanes, hoisted_zero, widening_of
 
 
 class Computation:

@@ -14,9 +14,8 @@ from itertools import permutations, product
 from math import factorial, prod
 from typing import Any, NamedTuple, TypeVar
 
-from ...bindings.ir import AffineMap
-from ...bindings.mlir import ir
-from ..fuse.maps import plain_dim
+from ...bindings.affine import ADD, CEILDIV, FLOORDIV, MOD, MUL, plain_dim, value_of
+from ...bindings.ir import AffineExpr, AffineMap
 from .reading import Axis, Body, Generic, Region, Step, Unreadable
 
 T = TypeVar("T")
@@ -26,7 +25,7 @@ MOST_ORDERS = 24
 # Reading one tensor at many places can take more than the body is long.
 _MOST_TERMS = 20_000
 _MOST_LITERALS = 64
-_AFFINE = {"AffineMulExpr": "*", "AffineModExpr": "mod", "AffineFloorDivExpr": "//", "AffineCeilDivExpr": "ceil//"}
+_SIGNS = {MUL: "*", MOD: "mod", FLOORDIV: "//", CEILDIV: "ceil//"}
 
 
 class Wildcard(NamedTuple):
@@ -126,19 +125,14 @@ class Evaluation:
     def apply(self, map_: AffineMap, loops: Sequence[Term]) -> tuple[Term, ...]:
         return tuple(self._affine(expression, loops) for expression in map_.results)
 
-    def _affine(self, expression: Any, loops: Sequence[Term]) -> Term:
-        dim = plain_dim(expression)
-        if dim is not None:
-            return loops[dim]
-        known = expression.maybe_downcast()
-        if isinstance(known, ir.AffineConstantExpr):
-            return term(f"{known.value}")
-        if isinstance(known, ir.AffineAddExpr):
-            return sorted_term("+", (self._affine(each, loops) for each in _summands(known)))
-        sign = _AFFINE.get(type(known).__name__)
-        if sign is None:
-            raise Unreadable("has symbols in an indexing map")
-        return term(sign, self._affine(known.lhs, loops), self._affine(known.rhs, loops))
+    def _affine(self, expression: AffineExpr, loops: Sequence[Term]) -> Term:
+        """Sums are flat until they are an operand or the whole: the order of summands does not matter."""
+
+        def join(sign: str, left: list[Term], right: list[Term]) -> list[Term]:
+            return [*left, *right] if sign == ADD else [term(_SIGNS[sign], _sum(left), _sum(right))]
+
+        summands = value_of(expression, lambda dim: [loops[dim]], join, lambda value: [term(f"{value}")])
+        return _sum(summands)
 
 
 class Env:
@@ -340,6 +334,5 @@ def _used(region: Region) -> frozenset[int]:
     return frozenset(used)
 
 
-def _summands(expression: Any) -> list[Any]:
-    known = expression.maybe_downcast()
-    return [*_summands(known.lhs), *_summands(known.rhs)] if isinstance(known, ir.AffineAddExpr) else [expression]
+def _sum(summands: Sequence[Term]) -> Term:
+    return summands[0] if len(summands) == 1 else sorted_term("+", summands)

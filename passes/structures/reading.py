@@ -7,12 +7,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from ...bindings.affine import plain_dim
 from ...bindings.ir import AffineMap, Block, Operation, Type, Value
-from ...bindings.mlir import ir, string_value
+from ...bindings.mlir import DYNAMIC, ir, string_value
 from ...bindings.navigation import function_type_of, operations_of
 from ...dialects.core.dialect import row_of
 from ...dialects.tir.prim_func import is_prim_func
-from ..fuse.maps import plain_dim
+from ...emit.generic import GenericOp
+from ...emit.linalg import REDUCTION
 
 #: On a parameter of a structure: it stands for a literal in the body; the text is its name.
 LITERAL = "relax.literal"
@@ -193,8 +195,7 @@ def _is_pure(op: Operation) -> bool:
 
 def _type_of(type_: Type) -> TypeOf:
     if isinstance(type_, ir.RankedTensorType):
-        dynamic = ir.ShapedType.get_dynamic_size()
-        return TypeOf(str(type_.element_type), tuple(None if size == dynamic else size for size in type_.shape))
+        return TypeOf(str(type_.element_type), tuple(None if size == DYNAMIC else size for size in type_.shape))
     if isinstance(type_, (ir.MemRefType, ir.UnrankedMemRefType, ir.UnrankedTensorType)):
         raise Unreadable("works on memory, not on tensors" if "memref" in str(type_) else "has a tensor of any rank")
     return TypeOf(str(type_), None)
@@ -207,11 +208,11 @@ def _attributes(op: Operation) -> str:
 
 
 def _generic(op: Operation) -> Generic:
-    maps = tuple(attribute.value for attribute in op.attributes["indexing_maps"])
-    if any(map_.n_symbols for map_ in maps):
+    generic = GenericOp(op)
+    if any(map_.n_symbols for map_ in generic.maps):
         raise Unreadable("has symbols in an indexing map")
-    kinds = tuple("reduction" in str(each) for each in op.attributes["iterator_types"])
-    return Generic(maps, kinds, next(iter(op.attributes["operandSegmentSizes"])))
+    kinds = tuple(kind == REDUCTION for kind in generic.kinds)
+    return Generic(generic.maps, kinds, generic.input_count)
 
 
 def _number_of(op: Operation) -> float | None:

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from ....bindings.ir import AffineExpr, AffineMap, Attribute, Value
-from ....bindings.mlir import ir
+from ....bindings.mlir import DYNAMIC, ir
 from .spelling import dotted, is_number, number_of
 
 if TYPE_CHECKING:
@@ -231,11 +231,10 @@ class Nest:
             for axis, result in enumerate(map_.results):
                 if isinstance(result, ir.AffineDimExpr):
                     known.setdefault(result.position, (value.type.shape[axis], f"{element.name}.shape[{axis}]"))
-        dynamic = ir.ShapedType.get_dynamic_size()
         for position, node in enumerate(self.sizes):
-            size, shown = known.get(position, (dynamic, "..."))
+            size, shown = known.get(position, (DYNAMIC, "..."))
             written = number_of(node) if is_number(node) else None
-            if written is not None and size != dynamic and written != size:
+            if written is not None and size != DYNAMIC and written != size:
                 raise self.source.problem(node, f"loop '{self.indices[position]}' runs over {shown}, which is {size}")
 
     # ---- the body ----

@@ -9,7 +9,7 @@ from typing import Any
 
 from ....bindings.context import UPSTREAM_DIALECTS, load_dialects
 from ....bindings.ir import Attribute, Block, Operation, Type, Value
-from ....bindings.mlir import ir
+from ....bindings.mlir import DYNAMIC, ir
 from ....dialects.context import find_dialect
 from ....dialects.core.attributes import AttributeProblem, AttrKind, Raw, Symbol
 from ....dialects.core.builder import infer_types
@@ -146,8 +146,7 @@ class Calls(Values):
             assert isinstance(given, ast.List)
             sizes = [number_of(item) if is_number(item) else None for item in given.elts]
             values = [self.value(item) for item, size in zip(given.elts, sizes, strict=True) if size is None]
-            dynamic = ir.ShapedType.get_dynamic_size()
-            known = [dynamic if size is None else int(size) for size in sizes]
+            known = [DYNAMIC if size is None else int(size) for size in sizes]
             attributes[each] = ir.DenseI64ArrayAttr.get(known, self.context)
             segments.append(len(values))
             operands = [*operands, *values]

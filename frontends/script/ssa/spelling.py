@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable, Mapping
 
 from ....bindings.ir import Attribute, Context, Operation, Type
-from ....bindings.mlir import ir, parse_attribute, parse_type
+from ....bindings.mlir import DYNAMIC, ir, parse_attribute, parse_type
 from ....dialects.core.codec import TypeProblem, element_type, encode
 from ....dialects.core.infos import DTYPE_BY_NAME, ObjectInfo, ShapeInfo, TensorInfo, dtype_name
 from ....dialects.core.operator import Operator
@@ -145,7 +145,7 @@ class Spelling:
     def _shaped(self, word: str, dims: tuple[Dim, ...], element: str) -> Type:
         if word in _TENSORS:
             return encode(TensorInfo(dims, DTYPE_BY_NAME.get(element, element)), self.context)
-        sizes = [dim if isinstance(dim, int) else ir.ShapedType.get_dynamic_size() for dim in dims]
+        sizes = [dim if isinstance(dim, int) else DYNAMIC for dim in dims]
         if any(size >= _TOO_LARGE for size in sizes):
             raise ValueError("a size has 63 bits at most")
         made = ir.VectorType if word == "T.Vector" else ir.MemRefType

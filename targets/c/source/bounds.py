@@ -6,13 +6,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 
 from ....bindings.ir import Block, Operation, Value
-from ....bindings.mlir import ir
+from ....bindings.mlir import DYNAMIC, ir
 from ....bindings.navigation import constant_of, symbol_name
 from ....dialects.core.codec import decode
 from ....dialects.core.infos import ScalarInfo, TensorInfo
 from ....dialects.core.symbols import Dim
 from ....dialects.core.symbols_terms import Bounds, call_bounds
-from ....emit.structured import DYNAMIC
 from ....passes.lower_calls.bounds import size_bounds, symbol_ranges
 from ....passes.lower_calls.function import INPUTS, RESULTS
 

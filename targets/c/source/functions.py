@@ -7,10 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from ....bindings.ir import Attribute, Operation, Type, Value
-from ....bindings.mlir import ir, string_value
+from ....bindings.mlir import DYNAMIC, ir, string_value
 from ....bindings.navigation import body_of, callee_of, text_in
 from ....dialects.core.dialect import find_op
-from ....emit.structured import DYNAMIC
 from ....passes.legalize.builder import MAIN_OPERATOR, OPERATOR
 from ....passes.lower_calls.sites import SITE
 from ....support.errors import RelaxError

@@ -9,9 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from ....bindings.ir import AffineMap, Operation, Value
+from ....bindings.affine import identity, plain_dim
+from ....bindings.ir import Operation, Value
 from ....bindings.mlir import ir
-from ....bindings.navigation import body_of, last_of, made_by, operations_in, use_count
+from ....bindings.navigation import body_of, last_of, made_by
+from ....emit.generic import GenericOp
 
 _GENERIC = "linalg.generic"
 #: What shows memory that is there, its first operand.
@@ -22,15 +24,6 @@ VIEWS = frozenset(
 _HARMLESS = frozenset(("arith.constant", "memref.dim", "memref.alloc", "memref.get_global"))
 
 
-def maps_of(op: Operation) -> list[AffineMap]:
-    return [attribute.value for attribute in op.attributes["indexing_maps"]]
-
-
-def reductions_of(op: Operation) -> set[int]:
-    iterators = [str(attribute) for attribute in op.attributes["iterator_types"]]
-    return {dim for dim, iterator in enumerate(iterators) if "reduction" in iterator}
-
-
 def _writes(op: Operation, memory: Value) -> bool:
     """Whether an operation writes this memory, and no other."""
     output = output_of(op)
@@ -39,14 +32,14 @@ def _writes(op: Operation, memory: Value) -> bool:
 
 def output_of(op: Operation) -> Value | None:
     """The memory that an operation writes, if it is one."""
-    inputs, outputs = op.attributes["operandSegmentSizes"]
-    return op.operands[inputs] if outputs == 1 else None
+    outputs = GenericOp(op).outputs
+    return outputs[0] if len(outputs) == 1 else None
 
 
 def filled_with(op: Operation) -> Value | None:
     """The number that an operation fills memory with, if that is all it does."""
     block = body_of(op)
-    if len(block.operations) != 1 or output_of(op) is None or reductions_of(op):
+    if len(block.operations) != 1 or output_of(op) is None or GenericOp(op).reductions:
         return None
     (yielded,) = last_of(block).operands
     if yielded.owner != block:
@@ -82,8 +75,8 @@ def _touches(op: Operation, memory: Value, but: int = 0) -> bool:
 
 
 def _is_whole(op: Operation) -> bool:
-    map_ = maps_of(op)[-1]
-    return bool(map_ == ir.AffineMap.get_identity(map_.n_dims, op.context))
+    map_ = GenericOp(op).maps[-1]
+    return bool(map_ == identity(map_.n_dims, op.context))
 
 
 def _grows(op: Operation, output: Value) -> bool:
@@ -91,27 +84,18 @@ def _grows(op: Operation, output: Value) -> bool:
     if not _writes(op, output) or _touches(op, output, but=1):
         return False
     dims = chosen_dims(op)
-    count = maps_of(op)[-1].n_dims
-    return dims is not None and sorted(dims) == list(range(len(dims))) and len(dims) < count and _is_read(op)
-
-
-def _is_read(op: Operation) -> bool:
-    block = body_of(op)
-    return use_count(block.arguments[len(block.arguments) - 1]) > 0 and reductions_of(op) >= _inner(op)
-
-
-def _inner(op: Operation) -> set[int]:
-    map_ = maps_of(op)[-1]
-    return set(range(len(map_.results), map_.n_dims))
+    if dims is None or sorted(dims) != list(range(len(dims))):
+        return False
+    generic = GenericOp(op)
+    inner = range(len(dims), len(generic.kinds))
+    return bool(inner) and generic.is_read(generic.input_count) and set(generic.reductions) >= set(inner)
 
 
 def chosen_dims(op: Operation) -> list[int] | None:
     """The loop that goes along each axis of the output; None where one is more than a loop."""
-    results = list(maps_of(op)[-1].results)
-    if not all(isinstance(each, ir.AffineDimExpr) for each in results):
-        return None
-    dims = [each.position for each in results]
-    return dims if len(set(dims)) == len(dims) else None
+    dims = [plain_dim(each) for each in GenericOp(op).maps[-1].results]
+    known = [dim for dim in dims if dim is not None]
+    return known if len(set(known)) == len(dims) else None
 
 
 def epilogues(op: Operation, following: Iterable[Operation]) -> Iterator[Operation]:
@@ -129,16 +113,11 @@ def epilogues(op: Operation, following: Iterable[Operation]) -> Iterator[Operati
 
 def _changes(op: Operation, output: Value) -> bool:
     """Whether an operation works on memory element by element, and reads it nowhere else than it writes it."""
-    if not _writes(op, output) or reductions_of(op):
+    generic = GenericOp(op)
+    if not _writes(op, output) or generic.reductions or generic.has_index:
         return False
-    maps = maps_of(op)
-    identity = ir.AffineMap.get_identity(maps[-1].n_dims, op.context)
-    places = [map_ for map_, operand in zip(maps, op.operands, strict=True) if operand == output]
+    places = [map_ for map_, operand in zip(generic.maps, generic.operands, strict=True) if operand == output]
     if _touches(op, output, but=len(places)):
         return False
-    is_read = len(places) > 1 or use_count(list(body_of(op).arguments)[-1]) > 0
-    return is_read and all(map_ == identity for map_ in places) and not _asks_for_place(op)
-
-
-def _asks_for_place(op: Operation) -> bool:
-    return any(inner.name == "linalg.index" for inner in operations_in(op))
+    is_read = len(places) > 1 or generic.is_read(generic.input_count)
+    return is_read and all(map_ == identity(len(generic.kinds), op.context) for map_ in places)

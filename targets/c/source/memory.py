@@ -6,8 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ....bindings.ir import Operation, Type
-from ....bindings.mlir import ir
-from ....emit.structured import DYNAMIC
+from ....bindings.mlir import DYNAMIC, ir
 from ....support.errors import RelaxError
 from .control import loop
 from .expressions import Expression, Size, binary, cast, integer, name, of_size, plus, times

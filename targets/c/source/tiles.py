@@ -10,10 +10,11 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from ....bindings.affine import dims_in
 from ....bindings.ir import AffineExpr
 from ....bindings.mlir import ir
 from .expressions import Size
-from .nest import Nest, dims_in, dims_of
+from .nest import Nest
 from .types import BYTES, scalar_type
 
 #: Of results at a time. With fewer columns GCC unrolls what it would make vectors of.
@@ -80,7 +81,7 @@ def _is_column(nest: Nest, dim: int) -> bool:
 def _is_row(nest: Nest, dim: int, column: int) -> bool:
     """Whether something that differs along the columns is the same for all results along this loop."""
     across = [operand for operand in range(nest.input_count) if stride_along(nest, operand, column) == 1]
-    return nest.sizes[dim] != 1 and any(dim not in dims_of(nest.maps[operand]) for operand in across)
+    return nest.sizes[dim] != 1 and any(dim not in dims_in(*nest.maps[operand].results) for operand in across)
 
 
 def stride_along(nest: Nest, operand: int, dim: int) -> int | None:
@@ -135,7 +136,7 @@ def _column_count(size: Size, rows: int) -> int:
 
 def _split(nest: Nest, dims: Sequence[int]) -> tuple[list[int], list[int]]:
     """Those that all operands follow, which come first, and those that leave one as it is: it is used again sooner."""
-    shared = [dim for dim in dims if all(dim in dims_of(map_) for map_ in nest.maps)]
+    shared = [dim for dim in dims if all(dim in dims_in(*map_.results) for map_ in nest.maps)]
     return shared, [dim for dim in dims if dim not in shared]
 
 

@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ....bindings.ir import Type
-from ....bindings.mlir import ir
-from ....emit.structured import DYNAMIC
+from ....bindings.mlir import DYNAMIC, ir
 from .expressions import Expression, Size, binary, of_size, plus, times
 from .types import memory_type
 

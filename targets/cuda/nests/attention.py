@@ -19,7 +19,7 @@ from ....dialects.core.infos import Info, TensorInfo
 from ....emit import loops
 from ....emit.arithmetic import constant_value, element, result_of
 from ....emit.numbers import Number, Size, as_index, constant, fma, intrinsic, maximum, minimum, number, select
-from ....passes.schedule.vector_body import from_elements, lane_of
+from ....emit.vectors import from_elements, lane_of
 from ...default.attention_blocks import Blocks, quotient, seen_keys, sees
 from ...gpu.kernels.threads import block_memory, thread_id
 from ...gpu.nests.attention_operands import Operands, Part

@@ -19,7 +19,7 @@ from ....bindings.mlir import ir
 from ....emit import loops
 from ....emit.arithmetic import element, result_of
 from ....emit.numbers import Number, Size, as_index, constant, minimum, number
-from ....passes.schedule.vector_body import from_elements, lane_of
+from ....emit.vectors import from_elements, lane_of
 from ...default.attention_blocks import Blocks
 from ...gpu.kernels.threads import block_memory
 from ...gpu.nests.attention_operands import Operands

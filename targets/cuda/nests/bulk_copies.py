@@ -13,10 +13,9 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from ....bindings.ir import Block, Value
-from ....bindings.mlir import ir
+from ....bindings.mlir import DYNAMIC, ir
 from ....emit.arithmetic import result_of
 from ....emit.numbers import Number, Size, as_i64, as_index, operation
-from ....emit.structured import DYNAMIC
 from ...gpu.nests.group import Group
 from ...gpu.nests.memory import shared_memory
 from ...gpu.nests.staging import Origin, Staged

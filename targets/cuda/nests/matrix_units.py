@@ -20,8 +20,8 @@ from ....emit import linalg, loops
 from ....emit.arithmetic import constant_value, result_of
 from ....emit.numbers import Number, Size, as_index, select
 from ....emit.structured import StructuredOp
+from ....emit.vectors import from_elements, lane_of
 from ....passes.schedule.combiner import combiners
-from ....passes.schedule.vector_body import from_elements, lane_of
 from ...gpu.nests.group import Group
 from ...gpu.nests.kernel import Kernel, is_plain_product
 from ...gpu.nests.made import factor_of

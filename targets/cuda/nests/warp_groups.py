@@ -18,7 +18,7 @@ from ....bindings.rewriting import Decline
 from ....emit import loops
 from ....emit.numbers import Number, Size, as_index
 from ....emit.structured import StructuredOp
-from ....passes.schedule.vector_body import from_elements
+from ....emit.vectors import from_elements
 from ...gpu.nests.group import Group, Tile, side_of
 from ...gpu.nests.kernel import Kernel, is_plain_product
 from ...gpu.nests.made import made_of

@@ -94,7 +94,8 @@ class Together:
         if not is_combined(points):
             return False
         results, steps = map(points.known_count, (points.parallels, points.reductions))
-        return 0 < results < self._threads // 8 and not 0 <= steps < 32
+        is_few = results is not None and 0 < results < self._threads // 8
+        return is_few and (steps is None or steps >= 32)
 
     def _share_steps(self, loop: Operation) -> None:
         first, _, step = list(loop.operands)

@@ -11,14 +11,14 @@ import itertools
 import math
 from collections.abc import Sequence
 
+from ....bindings.affine import dims_in
 from ....bindings.ir import AffineExpr, AffineMap, Operation, Value
-from ....bindings.mlir import ir
+from ....bindings.mlir import DYNAMIC, ir
 from ....bindings.navigation import operations_of
 from ....bindings.rewriting import replace_op
 from ....emit import linalg
 from ....emit.arithmetic import result_of
 from ....emit.numbers import as_index
-from ....emit.structured import DYNAMIC
 from ....passes.lower_calls.memrefs import is_dense
 from .points import Points
 
@@ -60,8 +60,8 @@ class _Joining:
             for expr, size in zip(map_.results, _shape(operand), strict=False):
                 left = expr.compose(alone).maybe_downcast()
                 is_alone = isinstance(left, ir.AffineDimExpr) and not isinstance(expr, ir.AffineDimExpr)
-                if is_alone and self.points.known_size(left.position) not in (size, -1):
-                    kept |= dims_of(expr) & units
+                if is_alone and self.points.known_size(left.position) not in (size, None):
+                    kept |= dims_in(expr) & units
         return units - kept
 
     def changes_nothing(self) -> bool:
@@ -102,7 +102,7 @@ class _Joining:
             return False
         for operand, map_, axes in zip(self.operands, self.points.maps, self.axes, strict=True):
             exprs = map_.results
-            found = [place for place, axis in enumerate(axes) if dims_of(exprs[axis]) & {left, right}]
+            found = [place for place, axis in enumerate(axes) if dims_in(exprs[axis]) & {left, right}]
             if not found:
                 continue
             if len(found) != 2 or found[1] != found[0] + 1:
@@ -161,15 +161,6 @@ class _Joining:
                 groups.append([axis, *before])
                 before = []
         return groups or [before]
-
-
-def dims_of(expr: AffineExpr) -> set[int]:
-    """The loops that an index depends on."""
-    if isinstance(expr, ir.AffineDimExpr):
-        return {expr.position}
-    if isinstance(expr, ir.AffineConstantExpr):
-        return set()
-    return dims_of(expr.lhs.maybe_downcast()) | dims_of(expr.rhs.maybe_downcast())
 
 
 def _shape(operand: Value) -> list[int]:

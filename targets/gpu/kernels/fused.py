@@ -7,11 +7,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from ....bindings.ir import Block, Operation, Value
-from ....bindings.mlir import ir
+from ....bindings.mlir import DYNAMIC, ir
 from ....bindings.navigation import last_of, made_by, operations_in, operations_of, used_by, users_of
 from ....bindings.rewriting import Decline, replace_op
 from ....emit.numbers import as_i64
-from ....emit.structured import DYNAMIC, analyze
+from ....emit.structured import analyze
 from ....passes.lower_calls.memrefs import is_dense
 from ....passes.schedule.joining import asks_for_place
 from ....passes.schedule.plan import PLAN, EpilogueOf, Plan, plan_of, set_plan
@@ -151,7 +151,7 @@ def _is_fill(op: Operation, memory: Value) -> bool:
         return False
     points = Points(op)
     is_of_scalar = points.input_count == 1 and not isinstance(op.operands[0].type, ir.MemRefType)
-    if not is_of_scalar or points.reductions or points.outputs != [memory] or not _goes_through(points):
+    if not is_of_scalar or points.reductions or points.outputs != (memory,) or not _goes_through(points):
         return False
     return bool(last_of(points.block).operands[0] == points.block.arguments[0])
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from ....bindings.ir import Block, Operation, Type, Value
-from ....bindings.mlir import ir
+from ....bindings.mlir import DYNAMIC, ir
 from ....bindings.navigation import (
     body_of,
     callee_of,
@@ -21,7 +21,6 @@ from ....bindings.navigation import (
 from ....bindings.rewriting import located_error, made_again, use_instead
 from ....emit.linalg import size
 from ....emit.numbers import as_i64, as_index
-from ....emit.structured import DYNAMIC
 from ....passes.lower_calls.memrefs import is_dense
 from ....support.names import fresh_name
 from ...host.llvm_ops import memref_at, pointer_of, type_of

@@ -6,15 +6,16 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 
-from ....bindings.ir import Block, Operation, Value
-from ....bindings.mlir import ir
-from ....bindings.navigation import body_of, last_of, made_by, operations_of
-from ....bindings.rewriting import copy_operation, located_error
+from ....bindings.affine import plain_dim
+from ....bindings.ir import Operation, Value
+from ....bindings.mlir import DYNAMIC, ir
+from ....bindings.navigation import last_of, made_by, operations_of
+from ....bindings.rewriting import copy_operation
 from ....emit.arithmetic import convert
-from ....emit.linalg import affine_value, product, size
+from ....emit.generic import GenericOp
+from ....emit.linalg import affine_value, product
 from ....emit.loops import for_range, load, nest, store, when
 from ....emit.numbers import Number, Size, as_index, number, operation
-from ....emit.structured import DYNAMIC
 from ....passes.lower_calls.memrefs import flat, is_dense
 
 #: Of rows that a block's threads reduce together.
@@ -27,62 +28,25 @@ WHOLE = -1
 Indices = dict[int, Value]
 
 
-class Points:
-    """A linalg.generic on memory: its loops' sizes, and what is computed at a point."""
+class Points(GenericOp):
+    """A linalg.generic on memory: how many points it has, and what is computed at one."""
 
-    def __init__(self, op: Operation):
-        self.operation = op
-        self.maps = [attribute.value for attribute in op.attributes["indexing_maps"]]
-        kinds = [str(attribute) for attribute in op.attributes["iterator_types"]]
-        self.parallels = [dim for dim, kind in enumerate(kinds) if "parallel" in kind]
-        self.reductions = [dim for dim, kind in enumerate(kinds) if "reduction" in kind]
-        self.input_count = next(iter(op.attributes["operandSegmentSizes"]))
-
-    @property
-    def block(self) -> Block:
-        return body_of(self.operation)
-
-    @property
-    def outputs(self) -> list[Value]:
-        return list(self.operation.operands)[self.input_count :]
-
-    def size(self, dim: int) -> Size:
-        """A loop's size: a number, or an index computed at the insertion point."""
-        places = self._axes_along(dim)
-        if not places:
-            raise located_error(f"no operand says how far loop dimension {dim} goes", self.operation.location)
-        known = [operand.type.shape[axis] for operand, axis in places if operand.type.shape[axis] != DYNAMIC]
-        return int(known[0]) if known else size(*places[0])
-
-    def known_size(self, dim: int) -> int:
-        """The same as far as types tell, -1 where they do not."""
-        sizes = [operand.type.shape[axis] for operand, axis in self._axes_along(dim)]
-        return next((int(size) for size in sizes if size != DYNAMIC), -1)
-
-    def known_count(self, dims: Sequence[int]) -> int:
-        """How many points loops have together as far as types tell, -1 where they do not."""
+    def known_count(self, dims: Sequence[int]) -> int | None:
+        """How many points loops have together as far as types tell."""
         sizes = [self.known_size(dim) for dim in dims]
-        return -1 if -1 in sizes else math.prod(sizes)
+        return None if None in sizes else math.prod(size for size in sizes if size is not None)
 
     def known_factor(self, dim: int) -> int:
         """What a loop's size is a multiple of."""
-        return max((_factor(operand, axis) for operand, axis in self._axes_along(dim)), default=1)
-
-    def _axes_along(self, dim: int) -> list[tuple[Value, int]]:
-        """Operands and their axes that are as long as a loop."""
-        return [
-            (operand, axis)
-            for operand, map_ in zip(self.operation.operands, self.maps, strict=True)
-            for axis, expr in enumerate(map_.results)
-            if isinstance(expr, ir.AffineDimExpr) and expr.position == dim
-        ]
+        return max((_factor(operand, axis) for operand, axis in self.axes_along(dim)), default=1)
 
     def reduces_rows(self) -> bool:
         """Whether elements that lie side by side, many of them, become one."""
-        if not self.reductions or 0 <= self.known_count(self.reductions) < _LONG:
+        count = self.known_count(self.reductions)
+        if not self.reductions or (count is not None and count < _LONG):
             return False
         lasts = [map_.results[-1] for map_ in self.maps[: self.input_count] if len(map_.results)]
-        return all(isinstance(last, ir.AffineDimExpr) and last.position in self.reductions for last in lasts)
+        return all(plain_dim(last) in self.reductions for last in lasts)
 
     def count(self) -> Size:
         """How many points the parallel loops have."""
@@ -107,20 +71,20 @@ class Points:
 
     def _goes_through(self, place: int) -> bool:
         """Whether an operand's elements are those of the points, one after the other."""
-        type_, exprs = self.operation.operands[place].type, list(self.maps[place].results)
-        dims = [expr.position if isinstance(expr, ir.AffineDimExpr) else None for expr in exprs]
+        type_ = self.operands[place].type
+        dims = tuple(plain_dim(expression) for expression in self.maps[place].results)
         return isinstance(type_, ir.MemRefType) and len(dims) > 1 and dims == self.parallels and is_dense(type_)
 
     def first(self, indices: Indices) -> list[Value]:
         """What the outputs hold before."""
-        return [self.load(place, indices) for place in range(self.input_count, len(self.maps))]
+        return [self.load(place, indices) for place in self.output_numbers]
 
     def reduced(
         self, indices: Indices, first: Sequence[Value | None], step: Callable[[Indices, Sequence[Value]], list[Value]]
     ) -> list[Value]:
         """What `step(indices, before)` makes of values at all steps of the reductions, one after the other."""
 
-        def enter(dims: list[int], inner: Indices, before: Sequence[Value]) -> list[Value]:
+        def enter(dims: Sequence[int], inner: Indices, before: Sequence[Value]) -> list[Value]:
             if not dims:
                 return step(inner, before)
             dim, *rest = dims
@@ -147,11 +111,7 @@ class Points:
 
     def reads_outputs(self) -> bool:
         """Whether what outputs hold before is asked for."""
-        return bool(self.reductions) or any(self.is_read(place) for place in range(self.input_count, len(self.maps)))
-
-    def is_read(self, place: int) -> bool:
-        """Whether the body uses an operand's elements."""
-        return next(iter(self.block.arguments[place].uses), None) is not None
+        return bool(self.reductions) or any(map(self.is_read, self.output_numbers))
 
     def body(self, indices: Indices, before: Sequence[Value | None]) -> list[Value]:
         """What the body yields at a point."""

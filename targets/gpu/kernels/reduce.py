@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ....bindings.affine import dims_in
 from ....bindings.ir import Value
 from ....bindings.rewriting import Decline
 from ....emit.linalg import product
@@ -12,7 +13,6 @@ from ....emit.loops import for_range
 from ....emit.numbers import Number, Size, as_index, number, select
 from ....passes.schedule.combiner import combiners
 from ..nests.memory import elements, load
-from .collapse import dims_of
 from .points import Indices, Points
 from .teams import FOR_REDUCTIONS, Shape, Team, lanes_for, shape_for
 from .vectors import Lanes, is_vector
@@ -31,7 +31,7 @@ def shape_of_row(points: Points) -> Shape:
     length, last = points.known_count(points.reductions), points.known_size(points.reductions[-1])
     moving = _moving(points)
     types = [points.operation.operands[place].type.element_type for place in moving]
-    lanes = lanes_for(types, last) if types and last > 0 else 1
+    lanes = lanes_for(types, last) if types and last else 1
     while lanes > 1 and not all(is_vector(points, place, lanes, points.reductions[-1]) for place in moving):
         lanes //= 2
     return shape_for(length, lanes, 4, FOR_REDUCTIONS)
@@ -40,11 +40,7 @@ def shape_of_row(points: Points) -> Shape:
 def _moving(points: Points) -> list[int]:
     """The inputs that the last of the reduction's loops goes through."""
     last = points.reductions[-1]
-    return [
-        place
-        for place in range(points.input_count)
-        if any(last in dims_of(expr) for expr in points.maps[place].results)
-    ]
+    return [place for place in range(points.input_count) if last in dims_in(*points.maps[place].results)]
 
 
 def reduce_row(lanes: Lanes, team: Team, row: Value, count: int = 1, *, is_part: bool = False) -> None:

@@ -17,9 +17,9 @@ from ....bindings.navigation import ancestors, body_of, made_by, operations_in, 
 from ....emit.loops import for_range, when
 from ....emit.loops import store as store_scalar
 from ....emit.numbers import Number, as_index, number
+from ....emit.vectors import from_elements
 from ....passes.lower_calls.memrefs import storage_bytes
 from ....passes.schedule.combiner import combiners
-from ....passes.schedule.vector_body import from_elements
 from ..nests.memory import elements, load, store
 from .collapse import collapse_loops
 from .fused import root
@@ -60,8 +60,8 @@ class Rows:
         return [points for points in self.ops if points.maps[0].n_dims]
 
     @property
-    def length(self) -> int:
-        """-1 where only the run tells."""
+    def length(self) -> int | None:
+        """None where it is dynamic."""
         return self.along[0].known_size(0)
 
     def _is_of_row(self, points: Points) -> bool:
@@ -118,7 +118,7 @@ class Rows:
     def _is_vector(self, points: Points, lanes: int) -> bool:
         """Whether all that it goes through may be vectors. Where the run tells lengths, it tells where they begin."""
         operands = points.operation.operands
-        fits = _is_without_gaps if self.length < 0 else partial(is_vector, lanes=lanes, dim=0)
+        fits = _is_without_gaps if self.length is None else partial(is_vector, lanes=lanes, dim=0)
         return all(
             fits(points, place)
             for place in range(len(points.maps))
@@ -136,7 +136,7 @@ class Rows:
 
 def write_rows(rows: Rows, team: Team, shape: Shape, own: Callable[[Value], bool]) -> None:
     """What a thread does, written here."""
-    if rows.length >= 0:
+    if rows.length is not None:
         _Writer(rows, team, shape, own).write()
         return
     sizes = [points.size(0) for points in rows.along]
@@ -256,7 +256,8 @@ class _Writer:
         """The first of a thread's elements, and whether they are there; None where they always are."""
         stride = self._shape.threads * self._shape.lanes
         first = self._team.thread * self._shape.lanes + chunk * stride
-        if 0 <= (chunk + 1) * stride <= points.known_size(0):
+        known = points.known_size(0)
+        if known is not None and (chunk + 1) * stride <= known:
             return first, self._team.has_row
         condition = first < points.size(0)
         return first, condition if self._team.has_row is None else condition & self._team.has_row

@@ -77,10 +77,10 @@ def _parts(points: Points) -> Size | None:
         return None
     kind = _OF_BLOCKS if points.reduces_rows() else _OF_THREADS
     results, steps = points.known_count(points.parallels), points.known_count(points.reductions)
-    if not 0 < results < kind.results:
+    if results is None or not 0 < results < kind.results:
         return None
     most = min(math.ceil(kind.parts_of_all / results), _MOST_PARTS)
-    if steps >= 0:
+    if steps is not None:
         return min(math.ceil(steps / kind.steps_of_part), most) if steps >= kind.steps else None
     with points.operation.location, ir.InsertionPoint(points.operation):
         open_steps = as_index(product([points.size(dim) for dim in points.reductions]))

@@ -11,6 +11,7 @@ from dataclasses import replace
 
 from ....bindings.ir import AffineMap, Block, Operation, Value
 from ....bindings.mlir import ir
+from ....emit.generic import GenericOp
 from ....emit.linalg import PARALLEL, REDUCTION, generic
 from ....emit.numbers import Size, as_index
 from ....emit.structured import StructuredOp
@@ -76,9 +77,9 @@ def _made_before(op: Operation) -> Operation:
 def _apart(op: StructuredOp, between: Value, group: Group) -> None:
     """The operation with a loop for the parts behind its own, which the plan has as the outermost one."""
     dims, operation, plan = len(op.sizes), op.operation, group.plan
-    maps = [each.value for each in operation.attributes["indexing_maps"]]
-    places = [ir.AffineDimExpr.get(dims), *maps[-1].results]
-    maps = [_with_loop(map_, list(map_.results)) for map_ in maps[:-1]] + [_with_loop(maps[-1], places)]
+    *reads, output = GenericOp(operation).maps
+    places = [ir.AffineDimExpr.get(dims), *output.results]
+    maps = [_with_loop(map_, list(map_.results)) for map_ in reads] + [_with_loop(output, places)]
     made = with_loop(operation, maps, [between])
     loops = (*plan.joined, (dims,))
     set_plan(made, replace(plan, loops=loops, order=(len(plan.joined), *plan.order)))

@@ -53,9 +53,9 @@ def shape_of(op: Operation) -> Shape:
     return Shape(*op.attributes[TEAM])
 
 
-def shape_for(length: int, lanes: int, bytes_: int, most_threads: int = _MOST_THREADS) -> Shape:
-    """For rows of so many elements, -1 if nobody knows; of each element a thread keeps so many bytes."""
-    if length < 0:
+def shape_for(length: int | None, lanes: int, bytes_: int, most_threads: int = _MOST_THREADS) -> Shape:
+    """For rows of `length` elements, None where it is dynamic; a thread keeps `bytes_` bytes of each element."""
+    if length is None:
         return Shape(_OF_UNKNOWN, lanes, max(_BYTES_OF_UNKNOWN // (lanes * bytes_), 1))
     vectors, threads = math.ceil(length / lanes), 1
     while threads < min(WARP, vectors):
@@ -66,10 +66,10 @@ def shape_for(length: int, lanes: int, bytes_: int, most_threads: int = _MOST_TH
     return Shape(threads, lanes, chunks if chunks * lanes * bytes_ <= _MOST_BYTES else 0)
 
 
-def lanes_for(types: Sequence[Type], length: int) -> int:
+def lanes_for(types: Sequence[Type], length: int | None) -> int:
     """How many elements of a row a thread reads at once: those of 16 bytes of the widest, as often as they go."""
     lanes = max(_VECTOR_BYTES // max(map(storage_bytes, types)), 1)
-    while length >= 0 and length % lanes:
+    while length is not None and length % lanes:
         lanes //= 2
     return lanes
 

@@ -11,16 +11,16 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
+from ....bindings.affine import dims_in
 from ....bindings.ir import Operation, Value
 from ....bindings.mlir import ir
 from ....emit import loops
 from ....emit.linalg import product
 from ....emit.loops import when
 from ....emit.numbers import Number, Size, as_index, number
+from ....emit.vectors import from_elements
 from ....passes.lower_calls.memrefs import byte_count, storage_bytes
-from ....passes.schedule.vector_body import from_elements
 from ..nests.memory import elements, load, store
-from .collapse import dims_of
 from .points import Indices, Points, taken_apart
 from .teams import ceil_divided
 from .threads import WARP, block_id, from_kept, kept_type, shared_memory, thread_id, to_keep
@@ -55,7 +55,8 @@ class Turned:
         lanes, points = self.width // WARP, self.points
         outputs = range(points.input_count, len(points.maps))
         ways = [*((place, self.inside) for place in self.places), *((place, self.outside) for place in outputs)]
-        is_whole = all(points.known_size(dim) % lanes == 0 for dim in (self.inside, self.outside))
+        sizes = [points.known_size(dim) for dim in (self.inside, self.outside)]
+        is_whole = all(size is not None and size % lanes == 0 for size in sizes)
         return lanes if is_whole and all(is_vector(points, place, lanes, dim) for place, dim in ways) else 1
 
     def _element(self, place: int) -> ir.Type:
@@ -88,10 +89,13 @@ def turned(points: Points) -> Turned | None:
     strided = {
         place: dim
         for place, dim in insides.items()
-        if dim not in (None, outside) and any(outside in dims_of(expr) for expr in points.maps[place].results)
+        if dim not in (None, outside) and outside in dims_in(*points.maps[place].results)
     }
     inside = next(iter(strided.values()), None)
-    if inside is None or any(0 <= points.known_size(dim) < _LEAST for dim in (inside, outside)):
+    if inside is None:
+        return None
+    sizes = [points.known_size(dim) for dim in (inside, outside)]
+    if any(size is not None and size < _LEAST for size in sizes):
         return None
     found = Turned(points, tuple(place for place, dim in strided.items() if dim == inside), inside, outside)
     return found if found.bytes() <= _MOST_BYTES else None

@@ -5,16 +5,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from ....bindings.affine import dims_in
 from ....bindings.ir import AffineExpr, Value
 from ....bindings.mlir import ir
 from ....bindings.navigation import made_by, operations_in
 from ....emit.loops import for_range, when
 from ....emit.numbers import Number, number
 from ....emit.structured import is_storable
+from ....emit.vectors import from_elements
 from ....passes.lower_calls.memrefs import storage_bytes
-from ....passes.schedule.vector_body import from_elements
 from ..nests.memory import elements, load, store
-from .collapse import dims_of
 from .fused import Fused, root
 from .points import WHOLE, Indices, Points
 from .work import FUNCTION, code_of
@@ -54,9 +54,10 @@ def _contiguous(points: Points) -> list[int]:
 def _is_worth(points: Points) -> bool:
     if not points.reductions:
         return True
-    few = 0 <= points.known_count(points.parallels) < _MANY
+    count = points.known_count(points.parallels)
+    few = count is not None and count < _MANY
     last = points.parallels[-1]
-    moving = [place for place, map_ in enumerate(points.maps) if any(last in dims_of(each) for each in map_.results)]
+    moving = [place for place, map_ in enumerate(points.maps) if last in dims_in(*map_.results)]
     return not few and set(moving) <= set(_contiguous(points))
 
 
@@ -82,7 +83,7 @@ def _starts(points: Points, place: int, dim: int) -> list[int] | None:
     exprs = points.maps[place].results
     if not isinstance(memref.type, ir.MemRefType) or not exprs or not is_storable(memref.type.element_type):
         return None
-    if memref.type.element_type.width < 8 or any(dim in dims_of(each) for each in exprs[:-1]):
+    if memref.type.element_type.width < 8 or dim in dims_in(*exprs[:-1]):
         return None
     constant = _behind(exprs[-1], dim)
     strides, offset = memref.type.get_strides_and_offset()
@@ -204,7 +205,7 @@ class Lanes:
         if self.count > 1 and is_vector(points, place, self.count):
             memref, at = points.element(place, indices)
             return elements(load(memref, at, self.count))
-        if self.count == 1 or not any(points.parallels[-1] in dims_of(each) for each in points.maps[place].results):
+        if self.count == 1 or points.parallels[-1] not in dims_in(*points.maps[place].results):
             return [points.load(place, indices)] * self.count
         return [points.load(place, self._moved(points, indices, lane)) for lane in range(self.count)]
 

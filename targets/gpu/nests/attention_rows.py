@@ -31,7 +31,7 @@ from ....emit.numbers import (
     operation,
     select,
 )
-from ....passes.schedule.vector_body import from_elements
+from ....emit.vectors import from_elements
 from ...default.attention_blocks import Blocks, is_same, quotient, seen_keys, sees
 from ..kernels.threads import block_memory, from_lane, thread_id
 from .attention_operands import Operands, Part

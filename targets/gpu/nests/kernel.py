@@ -16,8 +16,9 @@ from ....bindings.navigation import made_by
 from ....emit import loops
 from ....emit.arithmetic import constant_value
 from ....emit.numbers import Number, Size, as_index, minimum
+from ....emit.vectors import is_vector
 from ....passes.schedule.combiner import combiners
-from ....passes.schedule.vector_body import Lanes, is_vector
+from ....passes.schedule.vector_body import Lanes
 from .group import Group, Tile, part_loop, side_of
 from .made import factor_of, inputs_of_none, made_of, narrowed
 from .memory import elements, load, shared_memory, wait_for_block

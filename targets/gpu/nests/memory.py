@@ -12,8 +12,8 @@ from ....bindings.navigation import enclosing
 from ....emit import loops
 from ....emit.arithmetic import result_of
 from ....emit.numbers import Size, as_index
+from ....emit.vectors import from_elements, lane_of
 from ....passes.lower_calls.memrefs import storage_bytes
-from ....passes.schedule.vector_body import from_elements, lane_of
 from ..kernels import threads
 
 _VECTOR_BYTES = 16

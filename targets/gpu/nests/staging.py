@@ -16,9 +16,10 @@ from ....emit import loops
 from ....emit.arithmetic import constant_value
 from ....emit.numbers import Number, Size, as_index, minimum, number, select
 from ....emit.structured import Linear, StructuredOp, is_scalar
+from ....emit.vectors import from_elements
 from ....passes.lower_calls.memrefs import storage_bytes
 from ....passes.schedule.plan import Plan
-from ....passes.schedule.vector_body import Lanes, from_elements
+from ....passes.schedule.vector_body import Lanes
 from .group import GAP_BYTES, Tile, side_of
 from .made import Made, made_of
 from .memory import elements, gathered, load, store

@@ -20,7 +20,6 @@ device's memory is asked (gpu-lower-launches). A kernel is of one of these forms
 from __future__ import annotations
 
 import functools
-import math
 import operator
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -229,7 +228,7 @@ class _HostCode:
 
     def _rows(self, loop: Operation, rows: Rows, steps: Number) -> None:
         shape, own = rows.shape(), list[Value]()
-        if rows.length < 0 or not shape.chunks:
+        if rows.length is None or not shape.chunks:
             own = own_memory(loop, steps, "rows")
         with ir.InsertionPoint(loop):
             launch = self._teams([loop], loop, shape, steps)
@@ -259,17 +258,12 @@ def _threads_for(ops: Sequence[Operation]) -> int:
     """How many threads of a block share operations: a warp, or more where each has some steps to do."""
     if not all(map(is_structured, ops)):
         return THREADS
-    return _threads_for_steps(
-        [[points.known_size(dim) for dim in range(points.maps[0].n_dims)] for points in map(Points, ops)]
-    )
-
-
-def _threads_for_steps(counts: Sequence[Sequence[int]]) -> int:
-    """The same for loops of these sizes, -1 where nobody knows."""
-    if any(-1 in sizes for sizes in counts):
+    counts = [points.known_count(range(len(points.kinds))) for points in map(Points, ops)]
+    known = [count for count in counts if count is not None]
+    if len(known) < len(counts):
         return THREADS
-    threads, longest = WARP, max(math.prod(sizes) for sizes in counts)
-    while threads < THREADS and threads * _STEPS < longest:
+    threads = WARP
+    while threads < THREADS and threads * _STEPS < max(known):
         threads *= 2
     return threads
 

@@ -7,12 +7,11 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ....bindings.ir import Operation, Value
-from ....bindings.mlir import ir
+from ....bindings.mlir import DYNAMIC, ir
 from ....bindings.navigation import functions_in, has_body, operations_in
 from ....bindings.rewriting import replace_op
 from ....emit.linalg import product
 from ....emit.numbers import as_i64, number
-from ....emit.structured import DYNAMIC
 from ....passes.core.base import Pass
 from ....passes.core.registry import register_pass
 from ....passes.lower_calls import memrefs

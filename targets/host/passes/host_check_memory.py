@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ....bindings.ir import Operation, Type, Value
-from ....bindings.mlir import ir
+from ....bindings.mlir import DYNAMIC, ir
 from ....bindings.navigation import body_of, functions_in, operations_in, users_of
 from ....bindings.rewriting import located_error, made_again, replace_op
 from ....dialects.tir import dialect as tir
@@ -75,7 +75,7 @@ def _static_bytes(op: Operation) -> int | None:
 
 
 def _known_sizes(type_: Type) -> list[int]:
-    return [size for size in type_.shape if size != ir.ShapedType.get_dynamic_size()]
+    return [size for size in type_.shape if size != DYNAMIC]
 
 
 # ---- on the stack ----
@@ -124,7 +124,7 @@ def _require_memory(op: Operation) -> None:
     """Code behind an allocation that raises where there is no room, or sizes make more bytes than can be counted."""
     memref = op.results[0]
     type_ = memref.type
-    known, dynamic = _known_sizes(type_), list(op.operands)[: type_.shape.count(ir.ShapedType.get_dynamic_size())]
+    known, dynamic = _known_sizes(type_), list(op.operands)[: type_.shape.count(DYNAMIC)]
     count = memrefs.byte_count(known, type_.element_type)
     with ir.InsertionPoint.after(op):
         there = operation("memref.extract_aligned_pointer_as_index", [memref], ir.IndexType.get()) != 0

@@ -79,3 +79,18 @@ def test_drawn_boundaries(boundaries: Any, x: Any, right: bool) -> None:
 def test_narrow_results() -> None:
     x = numpy.array(2.5, "float32")
     same(bucketized(x, numpy.arange(5, dtype="float32"), out_int32=True), 3, "int32")
+
+
+# ---- elements that are not zero ----
+
+
+@pytest.mark.parametrize("dtype", ["bool", "int8", "uint64", "float16", "float32"])
+@pytest.mark.parametrize("shape", [(), (7,), (3, 4), (2, 1, 3), (0, 2)])
+def test_nonzero(shape: tuple[int, ...], dtype: str) -> None:
+    x = numpy.asarray(numpy.arange(numpy.prod(shape, dtype=int)).reshape(shape) % 3 - 1, dtype)
+    same(run_op("relax.nonzero", x), numpy.array(numpy.nonzero(numpy.atleast_1d(x))))
+
+
+@pytest.mark.parametrize("x", [0.0, -0.0, numpy.nan, 2.5])
+def test_nonzero_of_a_scalar_is_that_of_a_row_of_one(x: float) -> None:
+    same(run_op("relax.nonzero", numpy.array(x, "float32")), numpy.array(numpy.nonzero(numpy.array([x]))))

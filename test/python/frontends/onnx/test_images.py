@@ -128,6 +128,7 @@ def test_results_without_elements(antialias: int) -> None:
         ((1, 1, 4, 4), "z", [1, 1, -3, 2], {}, "axis 2 of size 4 cannot become one of -3"),
         ((1, 1, 4, 4), "s", [1, 1, 0, 2], {}, "scales must be positive, got 1, 1, 0, 2"),
         ((1, 1, 4, 4), "s", [1, 1, math.nan, 2], {}, "scales must be positive, got 1, 1, nan, 2"),
+        ((1, 1, 4, 4), "s", [1, 1, math.inf, 2], {}, "scales must be positive, got 1, 1, inf, 2"),
         ((1, 1, 0, 4), "z", [1, 1, 3, 2], {"keep_aspect_ratio_policy": "not_larger"}, "has no aspect ratio"),
     ],
 )

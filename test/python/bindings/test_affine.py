@@ -10,8 +10,19 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from relax_mlir.bindings.affine import (
+    by_operators,
+    compose,
+    dims_in,
+    identity,
+    inverse,
+    linear_form,
+    plain_dim,
+    shifted_dim,
+    value_of,
+    visits_once,
+)
 from relax_mlir.bindings.mlir import ir
-from relax_mlir.passes.fuse.maps import compose, identity, inverse, plain_dim, visits_once
 
 RANK = 3
 OF_ONE_DIM = [f"d{dim}{more}" for dim in range(RANK) for more in ("", " * 2", " + 3", " * 2 + 1", " * 0", " - 1")]
@@ -83,3 +94,37 @@ def test_points_that_are_visited_once(results: list[str], sizes: list[int | None
 @given(st.lists(st.sampled_from(OF_ONE_DIM), max_size=4), bounds)
 def test_it_is_told_exactly_where_each_result_has_one_dimension(results: list[str], sizes: list[int | None]) -> None:
     assert visits_once(parsed(results), sizes) == is_injective(parsed(results), sizes)
+
+
+@given(expressions, st.tuples(*[st.integers(0, 9)] * RANK))
+def test_values_are_those_of_the_text(text: str, point: tuple[int, ...]) -> None:
+    map_ = parsed([text])
+    assert value_of(map_.results[0], point.__getitem__, by_operators) == at(map_, point)[0]
+
+
+@pytest.mark.parametrize("text, dims, plain, shifted, form", [
+    ("d1", {1}, 1, 1, ({1: 1}, 0)),
+    ("d1 + 3", {1}, None, 1, ({1: 1}, 3)),
+    ("d1 * 2 - d0 + 1", {0, 1}, None, None, ({0: -1, 1: 2}, 1)),
+    ("(d1 + 4) * 3", {1}, None, None, ({1: 3}, 12)),
+    ("5", set(), None, None, ({}, 5)),
+    ("d0 floordiv 2 + d2", {0, 2}, None, None, None),
+    ("d0 mod 4", {0}, None, None, None),
+])  # fmt: skip
+def test_what_expressions_are_made_of(
+    text: str, dims: set[int], plain: int | None, shifted: int | None, form: object
+) -> None:
+    (expression,) = parsed([text]).results
+    assert dims_in(expression) == dims
+    assert (plain_dim(expression), shifted_dim(expression), linear_form(expression)) == (plain, shifted, form)
+
+
+def test_what_has_symbols_has_no_value_without_theirs() -> None:
+    map_ = ir.Attribute.parse("affine_map<(d0)[s0] -> (s0)>").value
+    assert linear_form(map_.results[0]) is None
+    assert value_of(map_.results[0], int, by_operators, symbol=[7].__getitem__) == 7
+
+
+def test_rounding_up() -> None:
+    map_ = parsed(["d0 ceildiv 4"])
+    assert [value_of(map_.results[0], lambda _, i=i: i, by_operators) for i in (0, 1, 4, 5)] == [0, 1, 1, 2]

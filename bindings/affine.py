@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Affine expressions and maps: what they are made of, and their values in any arithmetic."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple, TypeVar
+
+from .ir import AffineExpr, AffineMap, Context
+from .mlir import ir
+
+ADD, MUL, MOD, FLOORDIV, CEILDIV = "+", "*", "mod", "floordiv", "ceildiv"
+_SIGNS = {
+    ir.AffineAddExpr: ADD,
+    ir.AffineMulExpr: MUL,
+    ir.AffineModExpr: MOD,
+    ir.AffineFloorDivExpr: FLOORDIV,
+    ir.AffineCeilDivExpr: CEILDIV,
+}
+_T = TypeVar("_T")
+
+
+# ---- maps ----
+
+
+def identity(rank: int, context: Context | None = None) -> AffineMap:
+    return ir.AffineMap.get_identity(rank, context)
+
+
+def compose(outer: AffineMap, inner: AffineMap) -> AffineMap:
+    """The map that applies `inner` first."""
+    return ir.AffineMap.get(inner.n_dims, 0, [expression.compose(inner) for expression in outer.results])
+
+
+def inverse(permutation: AffineMap) -> AffineMap:
+    dims = [plain_dim(expression) for expression in permutation.results]
+    # Not by get_permutation, which crashes for no dimensions.
+    places = [ir.AffineDimExpr.get(dims.index(dim)) for dim in range(len(dims))]
+    return ir.AffineMap.get(len(dims), 0, places)
+
+
+def visits_once(map_: AffineMap, sizes: Sequence[int | None]) -> bool:
+    """Whether loops of these sizes reach each of the map's points at most once."""
+    found = {_only_dim(expression) for expression in map_.results}
+    return all(dim in found or size == 1 for dim, size in enumerate(sizes))
+
+
+# ---- expressions ----
+
+
+def plain_dim(expression: AffineExpr) -> int | None:
+    """The dimension that an expression is, unless it is more than that."""
+    known = expression.maybe_downcast()
+    return known.position if isinstance(known, ir.AffineDimExpr) else None
+
+
+def shifted_dim(expression: AffineExpr) -> int | None:
+    """The dimension in `dim + constant`; None where an expression has another form."""
+    form = linear_form(expression)
+    plain = form is not None and list(form.factors.values()) == [1]
+    return next(iter(form.factors)) if form is not None and plain else None
+
+
+def _only_dim(expression: AffineExpr) -> int | None:
+    """The dimension in `dim * factor + constant`; None where an expression has another form."""
+    form = linear_form(expression)
+    return next(iter(form.factors)) if form is not None and len(form.factors) == 1 else None
+
+
+def dims_in(*expressions: AffineExpr) -> set[int]:
+    """The dimensions that expressions depend on."""
+    found: set[int] = set()
+    for expression in expressions:
+        known = expression.maybe_downcast()
+        if isinstance(known, ir.AffineDimExpr):
+            found.add(known.position)
+        elif isinstance(known, ir.AffineBinaryExpr):
+            found |= dims_in(known.lhs, known.rhs)
+    return found
+
+
+class LinearForm(NamedTuple):
+    """A sum of dimensions times factors, none of which is 0, and a constant."""
+
+    factors: dict[int, int]
+    constant: int
+
+
+def linear_form(expression: AffineExpr) -> LinearForm | None:
+    """None where an expression divides, or has symbols."""
+    return value_of(expression, lambda dim: LinearForm({dim: 1}, 0), _linear, lambda value: LinearForm({}, value))
+
+
+def _linear(sign: str, left: LinearForm | None, right: LinearForm | None) -> LinearForm | None:
+    if left is None or right is None or sign not in (ADD, MUL) or (sign == MUL and right.factors):
+        return None
+    if sign == MUL:
+        by, factors = right.constant, left.factors
+        return LinearForm({dim: factor * by for dim, factor in factors.items() if by}, left.constant * by)
+    sums = {dim: left.factors.get(dim, 0) + right.factors.get(dim, 0) for dim in {**left.factors, **right.factors}}
+    return LinearForm({dim: factor for dim, factor in sums.items() if factor}, left.constant + right.constant)
+
+
+def value_of(
+    expression: AffineExpr,
+    dim: Callable[[int], _T],
+    join: Callable[[str, _T, _T], _T],
+    constant: Callable[[int], Any] = int,
+    symbol: Callable[[int], Any] | None = None,
+) -> Any:
+    """What an expression is in an arithmetic: of dimensions, of constants, and of two values that a sign joins.
+
+    None where there is a symbol and no `symbol` for it.
+    """
+    known = expression.maybe_downcast()
+    if isinstance(known, ir.AffineDimExpr):
+        return dim(known.position)
+    if isinstance(known, ir.AffineConstantExpr):
+        return constant(known.value)
+    if isinstance(known, ir.AffineSymbolExpr):
+        return None if symbol is None else symbol(known.position)
+    left, right = known.lhs, known.rhs
+    values = value_of(left, dim, join, constant, symbol), value_of(right, dim, join, constant, symbol)
+    return join(_SIGNS[type(known)], *values)
+
+
+def by_operators(sign: str, left: Any, right: Any) -> Any:
+    """Joins values by Python's operators: for `value_of` in the arithmetic of ints and of symbolic sizes."""
+    if sign == ADD:
+        return left + right
+    if sign == MUL:
+        return left * right
+    if sign == MOD:
+        return left % right
+    return left // right if sign == FLOORDIV else -(-left // right)

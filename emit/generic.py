@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""A linalg.generic as it is written, on tensors or on memory: operands, indexing maps, loops, body."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cached_property
+
+from ..bindings.affine import plain_dim
+from ..bindings.ir import AffineMap, Block, Operation, Value
+from ..bindings.mlir import DYNAMIC
+from ..bindings.navigation import body_of, operations_in, use_count
+from . import linalg
+from .numbers import Size
+
+GENERIC = "linalg.generic"
+
+
+class GenericOp:
+    """Operands and their maps are numbered together, inputs first; loops have the numbers of the maps' dimensions."""
+
+    def __init__(self, operation: Operation):
+        self.operation = operation
+
+    # ---- operands ----
+
+    @property
+    def operands(self) -> tuple[Value, ...]:
+        return tuple(self.operation.operands)
+
+    @cached_property
+    def input_count(self) -> int:
+        return int(self.operation.attributes["operandSegmentSizes"][0])
+
+    @property
+    def inputs(self) -> tuple[Value, ...]:
+        return self.operands[: self.input_count]
+
+    @property
+    def outputs(self) -> tuple[Value, ...]:
+        return self.operands[self.input_count :]
+
+    @property
+    def output_numbers(self) -> range:
+        """The numbers of the outputs among the operands."""
+        return range(self.input_count, len(self.operands))
+
+    @cached_property
+    def maps(self) -> tuple[AffineMap, ...]:
+        return tuple(attribute.value for attribute in self.operation.attributes["indexing_maps"])
+
+    @property
+    def output_maps(self) -> tuple[AffineMap, ...]:
+        return self.maps[self.input_count :]
+
+    # ---- the body ----
+
+    @property
+    def block(self) -> Block:
+        return body_of(self.operation)
+
+    def is_read(self, number: int) -> bool:
+        """Whether the body uses an operand's elements."""
+        return use_count(self.block.arguments[number]) > 0
+
+    @property
+    def has_index(self) -> bool:
+        """Whether the body uses the loops' indices."""
+        return any(inner.name == "linalg.index" for inner in operations_in(self.operation))
+
+    # ---- loops ----
+
+    @cached_property
+    def kinds(self) -> tuple[str, ...]:
+        """Of each loop: parallel, reduction or window."""
+        return tuple(str(each).partition("<")[2].rstrip(">") for each in self.operation.attributes["iterator_types"])
+
+    @cached_property
+    def parallels(self) -> tuple[int, ...]:
+        return tuple(dim for dim, kind in enumerate(self.kinds) if kind == linalg.PARALLEL)
+
+    @cached_property
+    def reductions(self) -> tuple[int, ...]:
+        return tuple(dim for dim, kind in enumerate(self.kinds) if kind == linalg.REDUCTION)
+
+    def axes_along(self, dim: int) -> Iterator[tuple[Value, int]]:
+        """Operands and their axes whose index is this loop's."""
+        for operand, map_ in zip(self.operands, self.maps, strict=True):
+            for axis, expression in enumerate(map_.results):
+                if plain_dim(expression) == dim:
+                    yield operand, axis
+
+    def known_size(self, dim: int) -> int | None:
+        """A loop's size as far as types tell."""
+        sizes = (int(operand.type.shape[axis]) for operand, axis in self.axes_along(dim))
+        return next((size for size in sizes if size != DYNAMIC), None)
+
+    @property
+    def known_sizes(self) -> tuple[int | None, ...]:
+        return tuple(self.known_size(dim) for dim in range(len(self.kinds)))
+
+    def size(self, dim: int) -> Size:
+        """A number, or an index computed at the insertion point; linalg's verifier wants an axis along each loop."""
+        known = self.known_size(dim)
+        return linalg.size(*next(self.axes_along(dim))) if known is None else known
