@@ -155,6 +155,10 @@ def string_value(attribute: Attribute) -> str:
     return data.decode()
 
 
+def i64_attribute(number: int) -> Attribute:
+    return ir.IntegerAttr.get(ir.IntegerType.get_signless(64), number)
+
+
 def string_array(texts: Iterable[str]) -> Attribute:
     return ir.ArrayAttr.get([ir.StringAttr.get(text) for text in texts])
 

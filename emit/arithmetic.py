@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, TypeVar, Union
 
 from ..bindings.ir import Attribute, Type, Value
-from ..bindings.mlir import ir
+from ..bindings.mlir import i64_attribute, ir
 from ..dialects.core.codec import element_type as type_named
 from ..dialects.core.infos import is_unsigned, signless
 
@@ -165,7 +165,7 @@ class Arithmetic(Value):
         return self._compared("arith.cmpi", _UNSIGNED_PREDICATES[sign], other)
 
     def _compared(self, name: str, predicate: int, other: Operand) -> Self:
-        attribute = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), predicate)
+        attribute = i64_attribute(predicate)
         truth = with_element(self.type, ir.IntegerType.get_signless(1))
         return self.made(name, [self, self.beside(other)], truth, predicate=attribute)
 

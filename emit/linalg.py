@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from ..bindings.affine import ADD, CEILDIV, FLOORDIV, MUL, value_of
 from ..bindings.ir import AffineExpr, AffineMap, Attribute, Operation, Type, Value
-from ..bindings.mlir import DYNAMIC, ir
+from ..bindings.mlir import DYNAMIC, i64_attribute, ir
 from ..dialects.core.cache import cache_of
 from ..dialects.core.codec import decode
 from ..dialects.core.infos import TensorInfo
@@ -100,7 +100,7 @@ def rank_of(value: Value) -> int:
 
 def index(dim: int) -> Number:
     """The index of an iteration, inside of a generic's body."""
-    attribute = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), dim)
+    attribute = i64_attribute(dim)
     return operation("linalg.index", [], ir.IndexType.get(), dim=attribute)
 
 

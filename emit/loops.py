@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..bindings.ir import Block, Operation, Type, Value
-from ..bindings.mlir import ir
+from ..bindings.mlir import i64_attribute, ir
 from ..dialects.tir import dialect as tir
 from . import linalg
 from .linalg import segments, static_and_dynamic
@@ -64,7 +64,7 @@ def for_range(
     """
     bounds, first = [index(start), index(stop), index(step)], _values(carried)
     types = [value.type for value in first]
-    shared = {} if grain is None else {PARALLEL: ir.IntegerAttr.get(ir.IntegerType.get_signless(64), grain)}
+    shared = {} if grain is None else {PARALLEL: i64_attribute(grain)}
     op = ir.Operation.create("scf.for", results=types, operands=[*bounds, *first], attributes=shared, regions=1)
     _fill(op.regions[0].blocks.append(ir.IndexType.get(), *types), body)
     return given(op.results)

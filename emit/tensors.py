@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from math import prod
 
 from ..bindings.ir import Attribute, Value
-from ..bindings.mlir import DYNAMIC, ir
+from ..bindings.mlir import DYNAMIC, i64_attribute, ir
 from . import linalg
 from .arithmetic import result_of
 from .linalg import is_nothing, segments, static_and_dynamic
@@ -75,10 +75,14 @@ def split_all(tensor: Value, parts: Sequence[Sequence[Size]]) -> Value:
 
 def dims_joined(rank: int, axis: int, count: int) -> Attribute:
     """For each of `rank` dimensions those that it stands for, where the one at `axis` stands for `count`."""
-    i64 = ir.IntegerType.get_signless(64)
     groups = [range(i, i + 1) if i < axis else range(i + count - 1, i + count) for i in range(rank)]
     groups[axis] = range(axis, axis + count)
-    return ir.ArrayAttr.get([ir.ArrayAttr.get([ir.IntegerAttr.get(i64, i) for i in group]) for group in groups])
+    return reassociation(groups)
+
+
+def reassociation(groups: Sequence[Sequence[int]]) -> Attribute:
+    """Which dimensions become one, or one becomes: of collapse_shape and expand_shape."""
+    return ir.ArrayAttr.get([ir.ArrayAttr.get([i64_attribute(dim) for dim in group]) for group in groups])
 
 
 def slice_of(

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..bindings.ir import Attribute, Type, Value
-from ..bindings.mlir import ir
+from ..bindings.mlir import i64_attribute, ir
 from . import linalg
 from .arithmetic import result_of
 from .numbers import Number, Size, as_index, constant, number
@@ -42,7 +42,7 @@ def store(value: Value, memref: Value, *at: Size, mask: Value | None = None, ali
 
 
 def _aligned(alignment: int | None) -> dict[str, Attribute]:
-    return {} if alignment is None else {"alignment": ir.IntegerAttr.get(ir.IntegerType.get_signless(64), alignment)}
+    return {} if alignment is None else {"alignment": i64_attribute(alignment)}
 
 
 def first_lanes(count: Size, lanes: int, mask: Value | None = None) -> Value:

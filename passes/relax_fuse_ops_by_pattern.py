@@ -18,7 +18,7 @@ from .core.external import CODEGEN
 from .core.registry import register_pass
 from .inline.call_graph import symbols_named_by
 from .partition.codegen import find_codegen
-from .partition.functions import BESIDE, COMPOSITE, blocks_in, functions_to_part, refuse
+from .partition.functions import COMPOSITE, NEVER_ALONE, blocks_in, functions_to_part, refuse
 from .partition.outline import Order, Part, pure_functions, wrap
 from .partition.planning import Composites, Taken, find_planner, planned
 from .partition.roles import PATTERN, Roles, roles_attribute, roles_of
@@ -82,7 +82,7 @@ class FuseOpsByPattern(Pass):
         name = names.of(_wanted_name(part))
         attributes: dict[str, Attribute] = {COMPOSITE: ir.StringAttr.get(composite.name, function.context)}
         if composite.beside:
-            attributes[BESIDE] = ir.UnitAttr.get(function.context)
+            attributes[NEVER_ALONE] = ir.UnitAttr.get(function.context)
         binds = self.bind_constants and not find_codegen(composite.codegen).separate
         arguments = part.arguments(binds)
         roles = taken.roles or _found_roles(taken)

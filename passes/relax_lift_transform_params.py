@@ -9,8 +9,8 @@ from math import inf
 from typing import ClassVar
 
 from ..bindings.diagnostics import origins
-from ..bindings.ir import Attribute, Operation, Type, Value
-from ..bindings.mlir import ir
+from ..bindings.ir import Operation, Type, Value
+from ..bindings.mlir import i64_attribute, ir, string_array
 from ..bindings.navigation import body_of, functions_in, is_private, last_of, operations_of, symbol_name, use_count
 from ..bindings.rewriting import copy_operation, is_used
 from ..dialects.core.substitute import sizes_in, symbols_of
@@ -135,7 +135,7 @@ def _new_function(name: str, consumer: Consumer) -> Operation:
     types = [weight.type for weight in consumer.weights]
     names = _names_at(consumer, range(len(types)))
     attributes = function_attributes(name, types, types, names, is_private(original))
-    attributes[NUM_INPUT] = _integer(0)
+    attributes[NUM_INPUT] = i64_attribute(0)
     if TARGET in original.attributes:
         attributes[TARGET] = original.attributes[TARGET]
     function = ir.Operation.create("func.func", attributes=attributes, regions=1, ip=ir.InsertionPoint(original))
@@ -160,7 +160,7 @@ def _move(transforming: Operation, consumers: Sequence[Consumer], keys: Sequence
         _take(consumer.function, [(weights[number].type, [weights[number]]) for number in needed], names)
         remove_arguments(consumer.function, consumer.places)
         inputs = len(body_of(consumer.function).arguments) - len(keys) - len(needed)
-        consumer.function.attributes[NUM_INPUT] = _integer(inputs)
+        consumer.function.attributes[NUM_INPUT] = i64_attribute(inputs)
         state_type(consumer.function)
     _give(transforming, [made[key] for key in keys], needed, [*fresh, *kept[0]])
 
@@ -226,12 +226,8 @@ def _give(transforming: Operation, made: Sequence[Value], needed: Sequence[int],
     with ir.InsertionPoint(returned), returned.location:
         ir.Operation.create("func.return", operands=[*made, *(before[number] for number in needed)])
     returned.erase()
-    transforming.attributes[RESULT_NAMES] = ir.ArrayAttr.get([ir.StringAttr.get(each) for each in names])
+    transforming.attributes[RESULT_NAMES] = string_array(names)
     state_type(transforming)
-
-
-def _integer(number: int) -> Attribute:
-    return ir.IntegerAttr.get(ir.IntegerType.get_signless(64), number)
 
 
 def _fresh_names(consumers: Sequence[Consumer], keys: Sequence[int]) -> list[str]:

@@ -19,7 +19,7 @@ from .core.registry import register_pass
 from .inline.call_graph import references_of, remove_dead
 from .inline.splice import inline_call
 from .partition.codegen import find_codegen
-from .partition.functions import BESIDE, COMPOSITE, blocks_in, codegen_of, functions_to_part
+from .partition.functions import COMPOSITE, NEVER_ALONE, blocks_in, codegen_of, functions_to_part
 from .partition.groups import grouped
 from .partition.outline import Order, Part, pure_functions
 
@@ -30,8 +30,8 @@ class MergeCompositeFunctions(Pass):
     """Outlines calls of composite functions, as many as hang together, into functions with relax.codegen.
 
     A call joins what makes its operands where the codegen is the same, is not `separate`, and nothing of another one
-    lies between. Where only functions with relax.beside would come together, their operations come back to where they
-    were.
+    lies between. Where only functions with relax.never_alone would come together, their operations come back to where
+    they were.
     """
 
     name: ClassVar[str] = "relax-merge-composite-functions"
@@ -45,7 +45,7 @@ class MergeCompositeFunctions(Pass):
         codegens = {name: codegen_of(each) for name, each in composites.items()}
         pure = pure_functions(op)
         names = FreshNames(symbol_name(each) for each in operations_of(body_of(op)))
-        beside = {name for name, each in composites.items() if BESIDE in each.attributes}
+        beside = {name for name, each in composites.items() if NEVER_ALONE in each.attributes}
         for function in functions_to_part(op, self.entry_functions, f"pass '{self.name}'"):
             alone: list[Operation] = []
             for block in blocks_in(function):
@@ -55,7 +55,7 @@ class MergeCompositeFunctions(Pass):
                 if not inline_call(call, composite, symbols_in(function)):
                     del composite.attributes[COMPOSITE]  # a function as others
         for name in beside:
-            del composites[name].attributes[BESIDE]
+            del composites[name].attributes[NEVER_ALONE]
         if beside:
             references = Counter(name for each in operations_in(op, is_external) for name in references_of(each))
             remove_dead(op, [composites[name] for name in beside], references)

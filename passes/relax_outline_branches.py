@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Loops that may run at the same time become functions, called beside each other:
 
-    %a = func.call @main.branch(%x) {relax.beside = 0}
-    %b = func.call @main.branch_1(%y) {relax.beside = 0}
+    %a = func.call @main.branch(%x) {relax.concurrent = 0}
+    %b = func.call @main.branch_1(%y) {relax.concurrent = 0}
 
 No memory of one is another's (relax-plan-memory), and tir-outline-parallel has threads share them.
 """
@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ..bindings.ir import Operation, SymbolTable
-from ..bindings.mlir import ir
+from ..bindings.mlir import i64_attribute, ir
 from ..bindings.navigation import body_of, functions_in, operations_in, operations_of, symbol_name, used_by
 from ..bindings.rewriting import is_used, use_instead
 from ..dialects.relax.function_attributes import VISIBILITY
@@ -23,7 +23,7 @@ from .branches.loops import Branch, branches_of
 from .core.base import Pass
 from .core.registry import register_pass
 from .lower_calls.function import graph_functions
-from .lower_calls.plan import BESIDE
+from .lower_calls.plan import CONCURRENT
 
 
 @register_pass
@@ -103,7 +103,7 @@ def _define(branch: Branch, name: str) -> None:
 def _call(branch: Branch, name: str, number: int) -> None:
     attributes = {
         "callee": ir.FlatSymbolRefAttr.get(name),
-        BESIDE: ir.IntegerAttr.get(ir.IntegerType.get_signless(64), number),
+        CONCURRENT: i64_attribute(number),
     }
     types = [value.type for value in branch.returned]
     call = ir.Operation.create("func.call", results=types, operands=branch.given, attributes=attributes)

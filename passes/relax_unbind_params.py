@@ -12,7 +12,7 @@ from itertools import count
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from ..bindings.ir import Attribute, Operation, Type
-from ..bindings.mlir import ir
+from ..bindings.mlir import i64_attribute, ir
 from ..bindings.navigation import body_of, operations_in
 from ..dialects.core.codec import decode
 from ..dialects.relax.function_attributes import argument_names
@@ -72,7 +72,7 @@ class UnbindParams(Pass):
             arrays = {each.name: each.array() for each in weights}
             _replace(copy, weights)
             if NUM_INPUT not in copy.attributes:
-                copy.attributes[NUM_INPUT] = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), inputs)
+                copy.attributes[NUM_INPUT] = i64_attribute(inputs)
             if self.params:
                 write_npz(self.params, arrays)
         return arrays
@@ -112,7 +112,7 @@ def _numbered(module: Operation) -> Iterator[None]:
     """Tells the module's constants apart, while functions' bodies are put into others."""
     numbers = count()
     for constant in _constants_in(module):
-        constant.attributes[_NUMBER] = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), next(numbers))
+        constant.attributes[_NUMBER] = i64_attribute(next(numbers))
     try:
         yield
     finally:

@@ -249,22 +249,6 @@ class Floats(_ArrayKind):
     array_attribute = ir.DenseF64ArrayAttr
 
 
-class Strs(_ArrayKind):
-    expects = "a list of strings"
-    label = "strs"
-    hint = "Sequence[str]"
-    item = Str()
-    array_attribute = ir.ArrayAttr
-
-    def encode(self, value: tuple[str, ...], context: Context) -> Attribute:
-        return ir.ArrayAttr.get([ir.StringAttr.get(item, context) for item in value], context)
-
-    def decode(self, attribute: Attribute) -> tuple[str, ...]:
-        if not isinstance(attribute, ir.ArrayAttr):
-            raise self.refuse(attribute)
-        return tuple(self.item.decode(item) for item in attribute)
-
-
 class DType(AttrKind):
     """An element type, by MLIR's name ("f32") or Relax's ("float32"); the Python value is MLIR's name."""
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ...bindings.ir import Attribute, Operation, OpView, Value
-from ...bindings.mlir import ir, string_value
+from ...bindings.mlir import i64_attribute, ir, string_value
 from .attributes import AttributeProblem, AttrKind, Float, Int, size_of
 from .codec import decode, element_type, encode_dims
 from .infos import Info, ScalarInfo, ShapeInfo, TensorInfo, dtype_name, is_bool, is_float, is_int, is_unsigned
@@ -101,7 +101,7 @@ def _scalar_operand(value: object, name: str, create: Create) -> Value:
     if isinstance(value, bool):
         return create("arith.constant", ScalarInfo("i1"), {"value": ir.BoolAttr.get(value)})
     if hasattr(value, "__index__"):
-        attribute = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), _number(Int(), value, name))
+        attribute = i64_attribute(_number(Int(), value, name))
         return create("arith.constant", ScalarInfo("i64"), {"value": attribute})
     if hasattr(value, "__float__") and not isinstance(value, type):
         number = ir.FloatAttr.get_f64(_number(Float(), value, name))

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from ...bindings.ir import Attribute, Operation, Type
-from ...bindings.mlir import ir, string_array, string_value
+from ...bindings.mlir import i64_attribute, ir, string_array, string_value
 from ...bindings.navigation import body_of
 
 #: On an argument: its name, in errors, for callers and in print-outs.
@@ -71,7 +71,7 @@ def _encoded(group: Group) -> dict[str, Attribute]:
     flags = {"optional": group.is_optional, "rest": group.has_rest}
     return {
         "kind": ir.StringAttr.get(group.kind),
-        "size": ir.IntegerAttr.get(ir.IntegerType.get_signless(64), group.size),
+        "size": i64_attribute(group.size),
         "name": ir.StringAttr.get(group.name),
         **{name: ir.UnitAttr.get() for name, is_set in flags.items() if is_set},
     }

@@ -71,11 +71,6 @@ _WRITERS: dict[str, Callable[[Attribute], str]] = {
 }
 
 
-def attributes_text(attributes: list[tuple[str, Attribute]]) -> str:
-    """A dictionary of named attributes."""
-    return f"{{{', '.join(f'{quoted(name)}: {attribute_text(value)}' for name, value in attributes)}}}"
-
-
 # ---- numbers ----
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from ...bindings.ir import Block as IrBlock
 from ...bindings.ir import Operation, Value
-from ...bindings.mlir import ir
+from ...bindings.mlir import ir, string_array
 from ...dialects.core.infos import TensorInfo
 from ...dialects.core.symbols import SymExpr
 from ...dialects.tir.prim_func import LOOPS, SCHEDULE, OpPattern, make_prim_func, set_op_pattern
@@ -153,7 +153,7 @@ class PrimFunc:
         if isinstance(stated, int) and stated in _PATTERNS:
             set_op_pattern(function, _PATTERNS[stated])
         if steps is not None and (text := loop_lines(steps, self.annotations.names)):
-            function.attributes[LOOPS] = ir.ArrayAttr.get([ir.StringAttr.get(line) for line in text])
+            function.attributes[LOOPS] = string_array(text)
         lines = self.program.attributes.get(SCHEDULE)
         if lines is not None:
             self._schedule(function, lines)
@@ -171,7 +171,7 @@ class PrimFunc:
         """The lines of a schedule, from T.func_attr."""
         if not isinstance(lines, (list, tuple)) or not all(isinstance(line, str) for line in lines):
             raise self.source.problem(self.program.node, f"attribute '{SCHEDULE}' is a list of lines of text")
-        function.attributes[SCHEDULE] = ir.ArrayAttr.get([ir.StringAttr.get(line) for line in lines])
+        function.attributes[SCHEDULE] = string_array(lines)
 
     def _nested(self) -> list[Nest | Allocate] | None:
         """The function as nests in their order; None where some statement is none."""

@@ -11,7 +11,7 @@ from ...bindings.mlir import ir
 from ...bindings.navigation import operations_in, operations_of
 from ...emit.loops import for_range, when
 from ...emit.numbers import Number
-from ..lower_calls.plan import BESIDE
+from ..lower_calls.plan import CONCURRENT
 
 #: What may stand between them, and goes in front of all: places of what they write, and checks of sizes.
 _BETWEEN = frozenset(
@@ -22,11 +22,11 @@ _BETWEEN = frozenset(
 
 def share_calls(function: Operation) -> None:
     """Calls in a row of which each says that it may run beside the others; others that say so are calls as any."""
-    calls = [op for op in operations_in(function) if op.name == "func.call" and BESIDE in op.attributes]
+    calls = [op for op in operations_in(function) if op.name == "func.call" and CONCURRENT in op.attributes]
     rows: dict[tuple[Block, int], list[Operation]] = {}
     for call in calls:
-        rows.setdefault((call.block, call.attributes[BESIDE].value), []).append(call)
-        del call.attributes[BESIDE]
+        rows.setdefault((call.block, call.attributes[CONCURRENT].value), []).append(call)
+        del call.attributes[CONCURRENT]
     for row in rows.values():
         if len(row) > 1 and _gather(row):
             _share(row)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from ...bindings.ir import Attribute, Operation
-from ...bindings.mlir import ir
+from ...bindings.mlir import i64_attribute, ir, string_array
 from ...bindings.rewriting import located_error
 
 GROUP = "relax.group"
@@ -25,7 +25,7 @@ def group_number(stated: Attribute, call: Operation) -> int:
 
 
 def mark_group(calls: Iterable[Operation], number: int) -> None:
-    attribute = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), number)
+    attribute = i64_attribute(number)
     for call in calls:
         call.attributes[GROUP] = attribute
 
@@ -38,7 +38,7 @@ def mark_apart(reasons: Mapping[tuple[Operation, Operation], str]) -> None:
         which = next(index for index, operand in enumerate(consumer.operands) if operand in own)
         by_consumer.setdefault(consumer, []).append(f"operand #{which}: {reason}")
     for consumer, texts in by_consumer.items():
-        consumer.attributes[APART] = ir.ArrayAttr.get([ir.StringAttr.get(text) for text in texts])
+        consumer.attributes[APART] = string_array(texts)
 
 
 def unmark(call: Operation) -> None:

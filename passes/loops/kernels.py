@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from ...bindings.ir import Value
-from ...bindings.mlir import ir
+from ...bindings.mlir import i64_attribute, ir
 from ...dialects.core.symbols_expr import Size
 from ...emit import linalg, loops
 from ...emit.arithmetic import result_of
@@ -35,8 +35,6 @@ class KernelWriter(Writer):
     _sharing: Sharing
     #: Its memory, which is the same in each step of a loop.
     _taken: dict[Buffer, Value]
-    #: Whether threads share a nest without bound loops, which is around.
-    _is_shared = False
 
     def _loop(self, loop: Loop, state: State) -> None:
         if state.threads is None and any(each.kind in (*BLOCKS, *THREADS, TENSORIZED) for each in loops_in([loop])):
@@ -47,7 +45,7 @@ class KernelWriter(Writer):
             super()._loop(replace(loop, kind=SERIAL), state)  # it is one thread's, whose elements come one by one
         elif state.threads is not None and loop.kind in THREADS:
             self._within(loop.name, loop.body, state.with_known(loop.name, state.threads[loop.kind]))
-        elif loop.kind == PARALLEL and (state.threads is not None or self._is_shared):
+        elif loop.kind == PARALLEL and (state.threads is not None or state.is_shared):
             super()._loop(replace(loop, kind=SERIAL), state)
         else:
             super()._loop(loop, state)
@@ -71,10 +69,9 @@ class KernelWriter(Writer):
         """A nest that has no bound loops: a thread for each step of those that may run in any order."""
 
         def body(index: Number) -> None:
-            inner = replace(self._at_step(steps, index, state), stack=ir.InsertionPoint.current.block)
-            self._is_shared = True
+            at = self._at_step(steps, index, state)
+            inner = replace(at, stack=ir.InsertionPoint.current.block, is_shared=True)
             self._within(steps[-1].name, steps[-1].body, inner)
-            self._is_shared = False
 
         loops.for_range(0, self._size(_steps(steps), state), body, grain=0)
 
@@ -177,7 +174,7 @@ def _taken(buffer: Buffer, shape: Sequence[int], state: State, is_own: bool) -> 
         least = _MOST_AT_ONCE // math.gcd(_MOST_AT_ONCE, line) if line else 1
         shape = [-(-shape[0] // least) * least, *shape[1:]]
     type_ = ir.MemRefType.get(list(shape), buffer.element)
-    alignment = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), 64)
+    alignment = i64_attribute(64)
     with ir.InsertionPoint.at_block_begin(state.stack):
         name = "memref.alloca" if is_own else "memref.alloc"
         return result_of(name, [], type_, alignment=alignment, **linalg.segments(0, 0))

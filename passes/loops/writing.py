@@ -15,7 +15,7 @@ from typing import Any
 
 from ...bindings.ir import Block as IrBlock
 from ...bindings.ir import Operation, Type, Value
-from ...bindings.mlir import DYNAMIC, ir
+from ...bindings.mlir import DYNAMIC, i64_attribute, ir
 from ...bindings.navigation import body_of, last_of, operations_of
 from ...dialects.core.symbols_expr import Size, substituted, variables_of
 from ...emit import linalg, loops, vectors
@@ -88,6 +88,8 @@ class State:
     #: In a kernel: which thread of its block it is, by the axes of threads; whether only those are here that do this.
     threads: Mapping[str, Number] | None = None
     is_chosen: bool = False
+    #: Inside a nest without bound loops, whose steps threads share.
+    is_shared: bool = False
     #: Where reductions have no step at all: only what they start from is written.
     only_starts: bool = False
 
@@ -134,7 +136,7 @@ class Writer:
         sizes = [self._size(size, state) for size in place.sizes]
         shape, dynamic = linalg.static_and_dynamic(sizes)
         type_ = ir.MemRefType.get(shape, buffer.element)
-        alignment = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), 64)
+        alignment = i64_attribute(64)
         attributes = {**linalg.segments(len(dynamic), 0), "alignment": alignment}
         is_heap = not place.on_stack
         if is_heap:
@@ -315,7 +317,7 @@ class Writer:
                 continue
             element = access.buffer.element
             read = loops.when(
-                vectors.lane_of(mask, lane),
+                number(vectors.lane_of(mask, lane)),
                 lambda m=memory, a=at: loops.load(m, *a),
                 lambda e=element: constant(0, e),
                 [element],
@@ -339,7 +341,7 @@ class Writer:
             if mask is None:
                 loops.store(scalar, memory, *at)
             else:
-                loops.when(vectors.lane_of(mask, lane), partial(loops.store, scalar, memory, *at))
+                loops.when(number(vectors.lane_of(mask, lane)), partial(loops.store, scalar, memory, *at))
 
 
 # ---- conditions, and arithmetic of indices, that may be known ----

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from itertools import count
 
 from ...bindings.ir import Attribute, Operation, Type
-from ...bindings.mlir import ir
+from ...bindings.mlir import i64_attribute, ir
 from ...bindings.navigation import body_of, operations_in, operations_of, symbol_name
 from ...bindings.rewriting import is_used
 from ...dialects.core.codec import decode
@@ -55,7 +55,7 @@ def _make_global(name: str, info: TensorInfo, value: Attribute) -> None:
         "type": ir.TypeAttr.get(type_),
         "initial_value": _signless(value, type_),
         "constant": ir.UnitAttr.get(),
-        "alignment": ir.IntegerAttr.get(ir.IntegerType.get_signless(64), memrefs.ALIGNMENT),
+        "alignment": i64_attribute(memrefs.ALIGNMENT),
     }
     ir.Operation.create("memref.global", attributes=attributes)
 

@@ -8,7 +8,7 @@ import math
 from collections.abc import Callable, Sequence
 
 from ...bindings.ir import Context, Operation, Type, Value
-from ...bindings.mlir import DYNAMIC, ir
+from ...bindings.mlir import DYNAMIC, i64_attribute, ir
 from ...bindings.navigation import made_by
 from ...dialects.core.codec import TypeProblem, encode
 from ...dialects.core.infos import Info, TensorInfo, describe
@@ -56,7 +56,7 @@ def allocate(extents: Sequence[Extent], element: Type) -> Value:
     """New memory, which the caller gives back. A target looks at it whether there was room (host-check-memory)."""
     byte_count(extents, element)
     _, dynamic = static_and_dynamic(extents)
-    alignment = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), ALIGNMENT)
+    alignment = i64_attribute(ALIGNMENT)
     attributes = {"alignment": alignment, **segments(len(dynamic), 0)}
     return result_of("memref.alloc", dynamic, typed(extents, element), **attributes)
 

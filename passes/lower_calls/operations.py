@@ -26,7 +26,7 @@ from .control_flow import CONTROL_FLOW
 from .function import FunctionLowering, Lower, Lowered, input_symbols, is_sized
 from .memrefs import as_value
 from .packed import PACKED, return_shapes
-from .plan import BESIDE
+from .plan import CONCURRENT
 from .sites import SITE, call_site
 from .views import match_cast, require_size, view
 
@@ -153,7 +153,7 @@ def _call_function(into: FunctionLowering, op: Operation) -> None:
         outputs.append(_as_declared(into.new_tensor(result), info))
     passed = [_in_memory(into.lowered(value), op) for value in op.operands]
     arguments = [_as_declared(*pair) for pair in zip(passed, inputs, strict=True)]
-    kept = {name: op.attributes[name] for name in ("callee", BESIDE) if name in op.attributes}
+    kept = {name: op.attributes[name] for name in ("callee", CONCURRENT) if name in op.attributes}
     ir.Operation.create("func.call", operands=[*arguments, *outputs], attributes=kept)
 
 

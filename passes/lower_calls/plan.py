@@ -29,7 +29,7 @@ from .memrefs import ALIGNMENT, ANY_ORDER, VECTOR_BYTES
 from .stacking import Group, stacked
 
 #: On calls in a row that may run at the same time (relax-outline-branches): the number of the row.
-BESIDE = "relax.beside"
+CONCURRENT = "relax.concurrent"
 
 #: Upstream's operations that write their tensors into new memory.
 _PRODUCERS = frozenset("func.call tensor.from_elements tensor.splat".split())
@@ -171,8 +171,8 @@ class _Planner:
         for view in block.operations:
             op = view.operation
             name = op.name
-            is_beside = name == "func.call" and BESIDE in op.attributes
-            before, beside = beside, op.attributes[BESIDE].value if is_beside else None
+            is_beside = name == "func.call" and CONCURRENT in op.attributes
+            before, beside = beside, op.attributes[CONCURRENT].value if is_beside else None
             # What runs at the same time has one position: no memory of one is another's.
             if beside is None or before != beside:
                 self._position += 1

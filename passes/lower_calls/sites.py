@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from ...bindings.diagnostics import made_at, origins
 from ...bindings.ir import Attribute, Operation, SymbolTable, Value
-from ...bindings.mlir import ir, string_array
+from ...bindings.mlir import i64_attribute, ir, string_array
 from ...bindings.navigation import symbol_name, text_in
 from ...dialects.core.codec import decode
 from ...dialects.core.infos import TensorInfo
@@ -39,7 +39,7 @@ def call_site(op: Operation, kernel: Operation | None) -> Attribute:
     }
     moved = _bytes_moved(list(dict.fromkeys([*op.operands, *op.results])))
     if moved is not None and moved < MOST_BYTES:
-        site["bytes"] = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), moved)
+        site["bytes"] = i64_attribute(moved)
     return ir.DictAttr.get(site)
 
 

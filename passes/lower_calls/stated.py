@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from ...bindings.ir import Operation, Value
-from ...bindings.mlir import ir
+from ...bindings.mlir import ir, string_array
 from ...bindings.rewriting import located_error
 from ...dialects.core.symbols import Dim, Size, SymbolError, SymExpr, parse
 from ...dialects.core.symbols_expr import extremum
@@ -48,7 +48,7 @@ def state_plan(function: Operation, plan: Plan) -> None:
         own = [(value, plan.buffers.get(value)) for value in operation.results]
         texts = ["" if buffer is None else _text(value, buffer, plan) for value, buffer in own]
         if any(texts):
-            operation.attributes[MEMORY] = ir.ArrayAttr.get([ir.StringAttr.get(text) for text in texts])
+            operation.attributes[MEMORY] = string_array(texts)
     i64 = ir.IntegerType.get_signless(64)
     fixed = [buffer for buffer in plan.buffers.values() if buffer.root.offset is not None]
     peak = most_alive({buffer: padded(buffer) for buffer in fixed if buffer.within is None})

@@ -16,7 +16,7 @@ from ..core.external import CODEGEN
 #: On a function: the name of the pattern that its body was matched by, `<codegen>.<what>`.
 COMPOSITE = "relax.composite"
 #: On a composite function: there are no parts of such functions alone.
-BESIDE = "relax.beside"
+NEVER_ALONE = "relax.never_alone"
 #: On an operation, while somebody wants to know where it goes: its number, and why a match of it was not taken.
 NUMBER, REFUSED = "relax.number", "relax.refused"
 

@@ -16,7 +16,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from ...bindings.ir import Attribute, Operation, Value
-from ...bindings.mlir import ir
+from ...bindings.mlir import ir, string_array
 from ...bindings.rewriting import located_error
 from ..canonicalize.constants import is_constant
 from ..patterns.matched import Match
@@ -92,18 +92,14 @@ def roles_attribute(roles: Roles, operations: Sequence[Operation], arguments: Se
         argument = argument_numbers.get(site.value)
         return f"{number}.{site.number}" if argument is None else f"%{argument}"
 
-    names = {name: _texts(map(place, sites)) for name, sites in roles.names.items()}
+    names = {name: string_array(map(place, sites)) for name, sites in roles.names.items()}
     return ir.DictAttr.get(
         {
-            "operations": _texts(op.name for op in operations),
-            "reads": _texts(map(place, roles.reads)),
+            "operations": string_array(op.name for op in operations),
+            "reads": string_array(map(place, roles.reads)),
             "names": ir.DictAttr.get(names),
         }
     )
-
-
-def _texts(items: Iterable[str]) -> Attribute:
-    return ir.ArrayAttr.get([ir.StringAttr.get(each) for each in items])
 
 
 class Passage(NamedTuple):

@@ -14,7 +14,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from ...bindings.ir import Attribute, Operation
-from ...bindings.mlir import ir
+from ...bindings.mlir import i64_attribute, ir, string_array
 from ...bindings.navigation import body_of, function_type_of, functions_in, operations_in, symbol_name
 from ...dialects.core.codec import decode
 from ...dialects.core.elements import resource_of_bytes
@@ -213,27 +213,19 @@ def nodes_of(module: Operation) -> list[str]:
 def described(module: Operation, codegen: type[Codegen], made: Made) -> Attribute:
     """What is kept of it, on the module that the program is made of."""
     name, functions = symbol_name(module), codegen.functions(module)
-    inputs = [_number(len(body_of(each).arguments)) for each in functions.values()]
+    inputs = [i64_attribute(len(body_of(each).arguments)) for each in functions.values()]
     fields: dict[str, Attribute] = {
         "codegen": ir.StringAttr.get(codegen.name),
         "name": ir.StringAttr.get(name),
         "version": ir.StringAttr.get("" if made.data is None else version_of(codegen)),
-        "functions": _texts(list(functions)),
+        "functions": string_array(list(functions)),
         "inputs": ir.ArrayAttr.get(inputs),
-        "nodes": _texts(nodes_of(module)),
+        "nodes": string_array(nodes_of(module)),
         "objects": ir.ArrayAttr.get([_blob(each, f"{name}_object") for each in made.objects]),
     }
     if made.data is not None:
         fields["data"] = _blob(made.data, name)
     return ir.DictAttr.get(fields)
-
-
-def _texts(items: list[str]) -> Attribute:
-    return ir.ArrayAttr.get([ir.StringAttr.get(each) for each in items])
-
-
-def _number(number: int) -> Attribute:
-    return ir.IntegerAttr.get(ir.IntegerType.get_signless(64), number)
 
 
 def _blob(data: bytes, name: str) -> Attribute:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...bindings.ir import Attribute, Operation, OpView, Type, Value
-from ...bindings.mlir import ir
+from ...bindings.mlir import i64_attribute, ir
 from ...bindings.navigation import defining_op
 from ...dialects.core.codec import element_type
 from ...dialects.core.infos import bit_width, is_int
@@ -52,7 +52,7 @@ class Quantized(NamedTuple):
 
     def attributes(self, axis: int) -> dict[str, Attribute]:
         own = dict(self.op.operation.attributes.items())
-        return {**own, "axis": ir.IntegerAttr.get(ir.IntegerType.get_signless(64), axis)}
+        return {**own, "axis": i64_attribute(axis)}
 
 
 def dequantized(value: Value) -> Quantized | None:

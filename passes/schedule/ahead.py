@@ -18,7 +18,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from ...bindings.ir import Type, Value
-from ...bindings.mlir import ir
+from ...bindings.mlir import i64_attribute, ir
 from ...bindings.rewriting import located_error
 from ...dialects.core.infos import bit_width
 from ...emit.arithmetic import result_of
@@ -55,7 +55,7 @@ class Ahead(NamedTuple):
 
 def stream(result: Value, operand: int) -> Value:
     """The result of a structured operation that reads each row of an input once."""
-    result.owner.attributes[STREAM] = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), operand)
+    result.owner.attributes[STREAM] = i64_attribute(operand)
     return result
 
 

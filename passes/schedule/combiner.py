@@ -12,6 +12,7 @@ from ...bindings.mlir import ir
 from ...bindings.navigation import last_of, made_by, operations_of, use_count
 from ...bindings.rewriting import Decline
 from ...emit.arithmetic import result_of
+from ...emit.generic import GenericOp
 from ...emit.numbers import constant, larger, number
 from ...emit.structured import StructuredOp
 from ...emit.vectors import lane_of
@@ -109,12 +110,12 @@ class Combiner:
         return constant(number, self.element).value
 
 
-def combiners(op: StructuredOp) -> list[Combiner]:
+def combiners(op: StructuredOp | GenericOp) -> list[Combiner]:
     """One for each output. Raises Decline where the order of a reduction is not free."""
     return [_combiner(op, output, value) for output, value in enumerate(last_of(op.block).operands)]
 
 
-def _combiner(op: StructuredOp, output: int, value: Value) -> Combiner:
+def _combiner(op: StructuredOp | GenericOp, output: int, value: Value) -> Combiner:
     argument = op.block.arguments[op.input_count + output]
     operation = made_by(value, *_KINDS)
     if operation is None or operation.parent != op.operation:

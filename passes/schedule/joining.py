@@ -9,14 +9,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from ...bindings.ir import Attribute, Operation, Value
+from ...bindings.ir import Operation, Value
 from ...bindings.mlir import DYNAMIC, ir
 from ...bindings.navigation import constant_of, is_used_once, made_by, operations_in, operations_of, use_count
 from ...bindings.rewriting import Decline, replace_op
 from ...emit import linalg
 from ...emit.arithmetic import result_of
 from ...emit.structured import Linear, StructuredOp
-from ...emit.tensors import put_slice, slice_of
+from ...emit.tensors import put_slice, reassociation, slice_of
 from .parts import Part, Place, open_part, written_back
 
 #: What no type can have as a size.
@@ -243,20 +243,15 @@ def _collapse(value: Value, groups: Loops) -> _Collapsed:
 
 def _joined(value: Value, groups: Loops) -> Value:
     type_ = ir.RankedTensorType.get(_joined_shape(value.type.shape, groups), value.type.element_type)
-    return result_of(_COLLAPSE, [value], type_, reassociation=_reassociation(groups))
+    return result_of(_COLLAPSE, [value], type_, reassociation=reassociation(groups))
 
 
 def _expand(value: Value, like: Value, groups: Loops) -> Value:
     if value.type == like.type:
         return value
     shape, dynamic = linalg.static_and_dynamic(linalg.sizes(like))
-    attributes = {"reassociation": _reassociation(groups), "static_output_shape": ir.DenseI64ArrayAttr.get(shape)}
+    attributes = {"reassociation": reassociation(groups), "static_output_shape": ir.DenseI64ArrayAttr.get(shape)}
     return result_of(_EXPAND, [value, *dynamic], like.type, **attributes)
-
-
-def _reassociation(groups: Loops) -> Attribute:
-    i64 = ir.IntegerType.get_signless(64)
-    return ir.ArrayAttr.get([ir.ArrayAttr.get([ir.IntegerAttr.get(i64, axis) for axis in group]) for group in groups])
 
 
 # ---- back and forth ----

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from ...bindings.ir import Attribute, Operation, Type, Value
-from ...bindings.mlir import ir
+from ...bindings.mlir import i64_attribute, ir
 from ...bindings.navigation import body_of, innermost
 from ...emit import numbers
 from ...emit.linalg import segments
@@ -83,7 +83,7 @@ def declare(symbol: str, type_: Type) -> None:
         "sym_name": ir.StringAttr.get(symbol),
         "function_type": ir.TypeAttr.get(type_),
         "linkage": ir.Attribute.parse("#llvm.linkage<external>"),
-        "visibility_": ir.IntegerAttr.get(ir.IntegerType.get_signless(64), _HIDDEN),
+        "visibility_": i64_attribute(_HIDDEN),
         "CConv": ir.Attribute.parse("#llvm.cconv<ccc>"),
     }
     ir.Operation.create("llvm.func", attributes=attributes, regions=1)
@@ -125,7 +125,7 @@ def stack(size: int, alignment: int = 8) -> Value:
     """A piece of the stack, taken once for each call of the function that the insertion point is in."""
     function = innermost(ir.InsertionPoint.current.block.owner, "func.func")
     element = ir.TypeAttr.get(ir.IntegerType.get_signless(8))
-    aligned = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), alignment)
+    aligned = i64_attribute(alignment)
     with ir.InsertionPoint.at_block_begin(body_of(function)):
         count = [constant(max(size, 1))]
         return operation("llvm.alloca", count, type_of("ptr"), elem_type=element, alignment=aligned).value

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # A function of a codegen that needs memory while it runs gets it as a result that nobody reads.
 # RUN: relax-opt %s --relax-allocate-workspace --print-script | FileCheck %s
-"""Situations: test_transform_allocate_workspace.py."""
+"""Situations of Apache TVM's test_transform_allocate_workspace.py."""
 
 from relax_mlir.script import ir as I, relax as R
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # RUN: relax-opt %s --relax-annotate-op-pattern --print-script | FileCheck %s
 # RUN: relax-opt %s --pass-pipeline='func.func(relax-annotate-op-pattern)' --print-script | FileCheck %s
-"""How tensor programs can be fused, by what they do. Situations: test_transform_annotate_tir_op_pattern.py."""
+"""How tensor programs can be fused, by what they do. Situations of Apache TVM's test_transform_annotate_tir_op_pattern.py."""
 
 from relax_mlir.script import ir as I, relax as R, tir as T
 

@@ -10,7 +10,7 @@
 # RUN: not relax-opt %s --relax-bind-params='params=%t.npz function=callee' 2>&1 | FileCheck %s --check-prefix=CALLED
 # RUN: not relax-opt %s --relax-bind-params='params=%t.none.npz' 2>&1 | FileCheck %s --check-prefix=MISSING
 # RUN: not relax-opt %s --relax-bind-params='params=%s' 2>&1 | FileCheck %s --check-prefix=NO-FILE
-"""Situations: test_transform_bind_params.py."""
+"""Situations of Apache TVM's test_transform_bind_params.py."""
 
 from relax_mlir.script import ir as I, relax as R, tir as T
 

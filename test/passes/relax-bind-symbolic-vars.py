@@ -15,7 +15,7 @@
 # RUN: not relax-opt %s --relax-bind-symbolic-vars='vars=n:3 function=mian' 2>&1 | FileCheck %s --check-prefix=NO-FUNCTION
 # RUN: not relax-opt %s --relax-bind-symbolic-vars='vars=n:3 function=callee' 2>&1 | FileCheck %s --check-prefix=CALLED
 # RUN: not relax-opt %s --relax-bind-symbolic-vars='vars=n:3 function=caller' 2>&1 | FileCheck %s --check-prefix=CALLS
-"""Situations: test_transform_bind_symbolic_vars.py."""
+"""Situations of Apache TVM's test_transform_bind_symbolic_vars.py."""
 
 from relax_mlir.script import ir as I, relax as R, tir as T
 

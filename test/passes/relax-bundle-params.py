@@ -8,7 +8,7 @@
 # RUN: not relax-opt %s --relax-bundle-params='inputs=1' --relax-bundle-params='inputs=0' 2>&1 | FileCheck %s --check-prefix=NESTED
 # RUN: not relax-opt %s --relax-bundle-params='inputs=1 params=' 2>&1 | FileCheck %s --check-prefix=NAMELESS
 # RUN: relax-opt %s --relax-bundle-params='inputs=3' --print-script | FileCheck %s --check-prefix=EMPTY
-"""The weights of a function as one list. Situations: test_transform_bundle_model_params.py."""
+"""The weights of a function as one list. Situations of Apache TVM's test_transform_bundle_model_params.py."""
 
 from relax_mlir.script import ir as I, relax as R, tir as T
 

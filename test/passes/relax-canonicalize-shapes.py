@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # RUN: relax-opt %s --relax-canonicalize --print-script | FileCheck %s
-"""Situations: test_transform_canonicalize_bindings.py (match_cast)."""
+"""Situations of Apache TVM's test_transform_canonicalize_bindings.py (match_cast)."""
 
 from relax_mlir.script import ir as I, relax as R, tir as T
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # RUN: relax-opt %s --relax-convert-layout='desired=relax.nn.conv2d:NHWC:OHWI' --print-script | FileCheck %s
 """What is around convolutions that are converted, case by case; results: test/python/passes/test_convert_layout*.py.
-Situations: test_transform_convert_layout.py."""
+Situations of Apache TVM's test_transform_convert_layout.py."""
 
 from relax_mlir.script import ir as I, relax as R, tir as T
 

@@ -3,7 +3,7 @@
 # RUN: relax-opt %s --print-script \
 # RUN:   --relax-convert-layout='desired=relax.nn.max_pool2d:NHWC,relax.image.resize2d:NHWC,relax.nn.conv2d:NCHW:HWIO:NHWC' \
 # RUN:   | FileCheck %s --check-prefix=OTHERS
-"""Situations: test_transform_convert_layout.py."""
+"""Situations of Apache TVM's test_transform_convert_layout.py."""
 
 from relax_mlir.script import ir as I, relax as R, tir as T
 

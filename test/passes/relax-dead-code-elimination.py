@@ -2,7 +2,7 @@
 # RUN: relax-opt %s --relax-dead-code-elimination --print-script | FileCheck %s
 # RUN: relax-opt %s --relax-dead-code-elimination='entry-functions=unreached,narrow' --print-script | FileCheck %s --check-prefix=ENTRY
 # RUN: not relax-opt %s --relax-dead-code-elimination='entry-functions=unreched' 2>&1 | FileCheck %s --check-prefix=UNKNOWN
-"""Situations: test_transform_dead_code_elimination.py, test_transform_remove_unused_parameters.py,
+"""Situations of Apache TVM's test_transform_dead_code_elimination.py, test_transform_remove_unused_parameters.py,
 test_transform_remove_unused_outputs.py."""
 
 from relax_mlir.script import ir as I, relax as R, tir as T

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # What becomes a function and what does not, case by case; the rows are those of Inputs/cases_codegen.py, in their order.
 # RUN: env PYTHONPATH=%S/Inputs relax-opt %s --load-plugin=cases_codegen --relax-fuse-ops-by-pattern=codegen=cases --print-script | FileCheck %s
-"""Situations: test_transform_fuse_ops_by_pattern.py."""
+"""Situations of Apache TVM's test_transform_fuse_ops_by_pattern.py."""
 
 from relax_mlir.script import ir as I, relax as R, tir as T
 

@@ -2,7 +2,7 @@
 # RUN: relax-opt %s --pass-pipeline='builtin.module(relax-legalize-ops,relax-fuse-ops{epilogues=true reasons=true})' --split-input-file --print-script | FileCheck %s
 # RUN: relax-opt %s --pass-pipeline='builtin.module(relax-legalize-ops,func.func(relax-fuse-ops{epilogues=true reasons=true}))' --split-input-file --print-script | FileCheck %s
 # RUN: relax-opt %s --pass-pipeline='builtin.module(relax-legalize-ops,relax-fuse-ops{epilogues=true reasons=true},tir-fuse)' --split-input-file --print-script | FileCheck %s --check-prefix=FUSED
-"""Groups of calls, a number on each, which tir-fuse makes one kernel each. Situations: test_transform_fuse_ops.py."""
+"""Groups of calls, a number on each, which tir-fuse makes one kernel each. Situations of Apache TVM's test_transform_fuse_ops.py."""
 
 from relax_mlir.script import ir as I, relax as R, tir as T
 

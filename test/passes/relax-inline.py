@@ -3,7 +3,7 @@
 # RUN: relax-opt %s --relax-inline='remove-dead=false' --print-script | FileCheck %s --check-prefix=KEEP
 # RUN: relax-opt %s --relax-inline='include-public=true' --print-script | FileCheck %s --check-prefix=PUBLIC
 # RUN: relax-opt %s --relax-inline --mlir-print-debuginfo --mlir-print-local-scope | FileCheck %s --check-prefix=LOC
-"""Situations: test_transform_inline_private_functions.py."""
+"""Situations of Apache TVM's test_transform_inline_private_functions.py."""
 
 from relax_mlir.script import ir as I, relax as R, tir as T
 

@@ -4,7 +4,7 @@
 """A function, or what holds a region in one, may say a target of its own: its rules say what operators become there.
 
 Views stay for llvm and become PrimFuncs by the rules that are right everywhere, so one sees who was asked.
-Situations: test_transform_legalize_ops.py (functions on a virtual device)."""
+Situations of Apache TVM's test_transform_legalize_ops.py (functions on a virtual device)."""
 
 from relax_mlir.script import ir as I, relax as R, tir as T, scf
 

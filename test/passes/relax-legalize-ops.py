@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # RUN: relax-opt %s --relax-legalize-ops --print-script | FileCheck %s
 # RUN: relax-opt %s --pass-pipeline='builtin.module(relax-legalize-ops{target=llvm skip-ops=relax.exp},tir-lower-intrinsics)' --print-script | FileCheck %s --check-prefix=SKIP
-"""Situations: test_transform_legalize_ops.py."""
+"""Situations of Apache TVM's test_transform_legalize_ops.py."""
 
 from relax_mlir.script import ir as I, relax as R, tir as T
 

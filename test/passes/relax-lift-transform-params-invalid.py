@@ -6,7 +6,7 @@
 # RUN: not relax-opt %s --relax-lift-transform-params='function=main,fewr inputs=1' 2>&1 | FileCheck %s --check-prefix=UNKNOWN
 # RUN: not relax-opt %s --relax-lift-transform-params='function=smaller inputs=1' 2>&1 | FileCheck %s --check-prefix=TAKEN
 # RUN: not relax-opt %s --relax-lift-transform-params='function=caller inputs=1' 2>&1 | FileCheck %s --check-prefix=CALLED
-"""Weights that are not the same, and a function that is there already. Situations: test_transform_lift_transform_params.py."""
+"""Weights that are not the same, and a function that is there already. Situations of Apache TVM's test_transform_lift_transform_params.py."""
 
 from relax_mlir.script import ir as I, relax as R
 

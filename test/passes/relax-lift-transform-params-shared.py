@@ -2,7 +2,7 @@
 # RUN: relax-opt %s --relax-lift-transform-params='function=prefill,decode inputs=1' --split-input-file --print-script | FileCheck %s
 # RUN: relax-opt %s --relax-lift-transform-params='function=prefill,decode inputs=1' --relax-lift-transform-params='function=prefill,decode inputs=1' --split-input-file --print-script | FileCheck %s
 """One function transforms the weights of several functions, which take them in one order.
-Situations: test_transform_lift_transform_params.py (shared transforms, one that is there already)."""
+Situations of Apache TVM's test_transform_lift_transform_params.py (shared transforms, one that is there already)."""
 
 from relax_mlir.script import ir as I, relax as R
 

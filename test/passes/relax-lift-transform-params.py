@@ -12,7 +12,7 @@
 # RUN: relax-opt %s --relax-lift-transform-params='inputs=1 keep=permute_dims,s' --print-script | FileCheck %s --check-prefix=KEPT
 # RUN: relax-opt %s --relax-lift-transform-params='function=told inputs=1' --print-script | FileCheck %s --check-prefix=TOLD
 """What is done with weights alone goes into a function that is called once: when a program is built, or loaded.
-Situations: test_transform_lift_transform_params.py; functions that share their weights: the file beside this one."""
+Situations of Apache TVM's test_transform_lift_transform_params.py; functions that share their weights: the file beside this one."""
 
 from relax_mlir.script import ir as I, relax as R, tir as T
 

@@ -4,7 +4,7 @@
 # RUN: relax-opt %s --relax-merge-composite-functions --print-script | FileCheck %s
 # RUN: not relax-opt %s --relax-merge-composite-functions=entry-functions=mian 2>&1 | FileCheck %s --check-prefix=UNKNOWN
 # UNKNOWN: error: pass 'relax-merge-composite-functions': there is no graph function @mian
-"""Situations: test_transform_merge_composite_functions.py."""
+"""Situations of Apache TVM's test_transform_merge_composite_functions.py."""
 
 from relax_mlir.script import ir as I, relax as R
 

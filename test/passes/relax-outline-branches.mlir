@@ -37,8 +37,8 @@ func.func private @calling(%x: memref<1024xf32>, %out: memref<1024xf32>) attribu
 // CHECK: scf.for
 // CHECK-LABEL: func.func @independent(
 // CHECK: %[[Y:.*]] = "relax.call_tir"(%arg0) {func = @step}
-// CHECK-NEXT: %[[A:.*]] = call @independent.branch(%arg0) {relax.beside = 0 : i64}
-// CHECK-NEXT: %[[B:.*]] = call @independent.branch_1(%[[Y]]) {relax.beside = 0 : i64}
+// CHECK-NEXT: %[[A:.*]] = call @independent.branch(%arg0) {relax.concurrent = 0 : i64}
+// CHECK-NEXT: %[[B:.*]] = call @independent.branch_1(%[[Y]]) {relax.concurrent = 0 : i64}
 // CHECK-NEXT: %[[C:.*]] = "relax.call_tir"(%[[A]]) {func = @step}
 // CHECK-NEXT: return %[[C]], %[[B]]
 

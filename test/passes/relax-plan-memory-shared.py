@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # RUN: relax-opt %s --pass-pipeline='relax-legalize-ops,tir-bufferize,relax-plan-memory' --split-input-file --print-script | FileCheck %s
 # RUN: relax-opt %s --pass-pipeline='relax-legalize-ops,tir-bufferize,relax-plan-memory,relax-lower-calls' --split-input-file --print-script | FileCheck %s --check-prefix=LOWERED
-"""Tensors in the memory of others. Situations: test_dataflow_inplace.py."""
+"""Tensors in the memory of others. Situations of Apache TVM's test_dataflow_inplace.py."""
 
 from relax_mlir.script import ir as I, relax as R
 

@@ -2,7 +2,7 @@
 # RUN: relax-opt %s --pass-pipeline='relax-legalize-ops,tir-bufferize,relax-plan-memory' --split-input-file --print-script | FileCheck %s
 # RUN: relax-opt %s --pass-pipeline='relax-legalize-ops,tir-bufferize,func.func(relax-plan-memory)' --split-input-file --print-script | FileCheck %s
 # RUN: relax-opt %s --pass-pipeline='relax-legalize-ops,tir-bufferize,relax-plan-memory,relax-lower-calls' --split-input-file --print-script | FileCheck %s --check-prefix=LOWERED
-"""Where tensors lie and how long they are alive. Situations: test_transform_static_plan_block_memory.py."""
+"""Where tensors lie and how long they are alive. Situations of Apache TVM's test_transform_static_plan_block_memory.py."""
 
 from relax_mlir.script import ir as I, relax as R
 

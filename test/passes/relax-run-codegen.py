@@ -10,7 +10,7 @@
 # OPTION: error: codegen 'npu' has no option 'refusal'; did you mean 'refuse'? (it has refuse, needs)
 # RUN: not relax-opt %s --relax-run-codegen 2>&1 | FileCheck %s --check-prefix=UNKNOWN
 # UNKNOWN: error: unknown codegen 'npu'
-"""Situations: test_transform_codegen_pass.py."""
+"""Situations of Apache TVM's test_transform_codegen_pass.py."""
 
 from relax_mlir.script import ir as I, relax as R
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # RUN: relax-opt %s --pass-pipeline='relax-legalize-ops,relax-annotate-op-pattern,relax-fuse-ops{epilogues=true},tir-fuse' --split-input-file --print-script | FileCheck %s
-"""What groups of calls become one call, and what stands between them. Situations: test_transform_fuse_tir.py."""
+"""What groups of calls become one call, and what stands between them. Situations of Apache TVM's test_transform_fuse_tir.py."""
 
 from relax_mlir.script import ir as I, relax as R, tir as T
 

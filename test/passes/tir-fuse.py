@@ -2,7 +2,7 @@
 # RUN: relax-opt %s --pass-pipeline='builtin.module(relax-legalize-ops,relax-fuse-ops,tir-fuse)' --split-input-file --print-script | FileCheck %s
 # RUN: relax-opt %s --pass-pipeline='builtin.module(relax-legalize-ops,relax-fuse-ops{epilogues=true},tir-fuse)' --split-input-file --print-script | FileCheck %s --check-prefix=EPILOGUES
 # RUN: relax-opt %s --pass-pipeline='builtin.module(relax-legalize-ops,relax-fuse-ops{max-ops=1},tir-fuse)' --split-input-file --print-script | FileCheck %s --check-prefix=LIMIT
-"""Situations: test_transform_fuse_tir.py."""
+"""Situations of Apache TVM's test_transform_fuse_tir.py."""
 
 from relax_mlir.script import ir as I, relax as R, tir as T
 

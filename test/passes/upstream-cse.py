@@ -2,7 +2,7 @@
 # Upstream's cse and symbol-dce know our operators by their effects and symbols.
 # RUN: relax-opt %s --cse --print-script | FileCheck %s
 # RUN: relax-opt %s --symbol-dce --print-script | FileCheck %s --check-prefix=SYMBOLS
-"""Situations: test_transform_cse.py."""
+"""Situations of Apache TVM's test_transform_cse.py."""
 
 from relax_mlir.script import ir as I, relax as R, tir as T
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from ....bindings.ir import Value
-from ....bindings.mlir import ir
+from ....bindings.mlir import i64_attribute, ir
 from ....dialects.core.infos import is_unsigned
 from ....emit.loops import and_then, for_range, load, repeat_while, scratch, scratches, store, when
 from ....emit.numbers import Number, Size, as_i64, as_index, maximum
@@ -112,7 +112,7 @@ def atomic_kind(reduction: str, dtype: str) -> int | None:
 
 def change_at_once(kind: int, memory: Value, at: Sequence[Number], value: Number) -> None:
     """An element becomes what it and a value come to, whoever else does so at the same time."""
-    attribute = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), kind)
+    attribute = i64_attribute(kind)
     ir.Operation.create(
         "memref.atomic_rmw", results=[value.type], operands=[value, memory, *at], attributes={"kind": attribute}
     )

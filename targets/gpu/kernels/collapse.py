@@ -19,6 +19,7 @@ from ....bindings.rewriting import replace_op
 from ....emit import linalg
 from ....emit.arithmetic import result_of
 from ....emit.numbers import as_index
+from ....emit.tensors import reassociation
 from ....passes.lower_calls.memrefs import is_dense
 from .points import Points
 
@@ -193,6 +194,4 @@ def _collapse(operand: Value, groups: Groups) -> Value:
         strides, offset = type_.get_strides_and_offset()
         layout = ir.StridedLayoutAttr.get(offset, [strides[max(group)] for group in groups])
     joined = ir.MemRefType.get(shape, type_.element_type, layout, type_.memory_space)
-    i64 = ir.IntegerType.get_signless(64)
-    together = [ir.ArrayAttr.get([ir.IntegerAttr.get(i64, axis) for axis in sorted(group)]) for group in groups]
-    return result_of("memref.collapse_shape", [operand], joined, reassociation=ir.ArrayAttr.get(together))
+    return result_of("memref.collapse_shape", [operand], joined, reassociation=reassociation(list(map(sorted, groups))))

@@ -21,7 +21,7 @@ from .vectors import Lanes, is_vector
 def is_combined(points: Points) -> bool:
     """Whether a reduction's parts can be put together."""
     try:
-        return bool(points.reductions) and bool(combiners(points))  # type: ignore[arg-type]
+        return bool(points.reductions) and bool(combiners(points))
     except Decline:
         return False
 
@@ -50,7 +50,7 @@ def reduce_row(lanes: Lanes, team: Team, row: Value, count: int = 1, *, is_part:
     """
     points = lanes.points
     indices = points.at(row)
-    combining = combiners(points)  # type: ignore[arg-type]
+    combining = combiners(points)
     steps = as_index(product([points.size(dim) for dim in points.reductions]))
     first, stride = team.thread * count, as_index(team.threads * count)
     if is_part:

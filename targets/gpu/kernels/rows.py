@@ -215,7 +215,7 @@ class _Writer:
     # ---- along the row ----
 
     def _reduce(self, points: Points) -> None:
-        combining = combiners(points)  # type: ignore[arg-type]
+        combining = combiners(points)
         self._prepare(points)
 
         def step(chunk: int, first: Number, *held: Value) -> list[Value]:

@@ -14,7 +14,7 @@ from functools import partial
 from typing import NamedTuple
 
 from ....bindings.ir import Block, Operation, Value
-from ....bindings.mlir import ir
+from ....bindings.mlir import i64_attribute, ir
 from ....bindings.navigation import constant_of, made_by, operations_in, operations_of, used_by
 from ....dialects.tir.prim_func import PRIM_FUNC
 from ....emit.loops import when
@@ -44,7 +44,7 @@ class Several:
         """The operations with as few loops as there may be, and on each how many points a thread does."""
         ops = [collapse_loops(op) for op in self.ops]
         for op in ops:
-            lanes = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), lanes_of(Points(op), []))
+            lanes = i64_attribute(lanes_of(Points(op), []))
             op.attributes[LANES] = lanes
         return ops
 

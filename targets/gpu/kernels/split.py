@@ -116,7 +116,7 @@ def with_loop(op: Operation, maps: Sequence[AffineMap], outputs: Sequence[Value]
 
 def _together(points: Points, between: list[Value]) -> Operation:
     """What puts the parts together with what the outputs hold."""
-    kept, combining = len(points.parallels), combiners(points)  # type: ignore[arg-type]
+    kept, combining = len(points.parallels), combiners(points)
     zero = ir.AffineConstantExpr.get(0)
     places = {dim: ir.AffineDimExpr.get(place) for place, dim in enumerate(points.parallels)}
     own = ir.AffineMap.get(kept + 1, 0, [places.get(dim, zero) for dim in range(points.maps[0].n_dims)])
@@ -150,5 +150,5 @@ def reduce_part(points: Points, thread: Number) -> None:
     def step(place: Value, *before: Value) -> list[Value]:
         return points.body({**indices, **points.at(place, points.reductions)}, before)
 
-    first = [each.neutral() for each in combiners(points)]  # type: ignore[arg-type]
+    first = [each.neutral() for each in combiners(points)]
     points.store(for_range(indices[part_dim], count, step, *first, step=parts), indices)

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ....bindings.ir import Operation, Type, Value
-from ....bindings.mlir import ir
+from ....bindings.mlir import i64_attribute, ir
 from ....bindings.navigation import operations_of, symbol_name
 from ....emit.linalg import segments
 from ....emit.numbers import Number, constant, number, operation
@@ -62,12 +62,12 @@ def shared_memory(kernel: Operation, shape: Sequence[int], element: Type, alignm
 def block_memory(shape: Sequence[int], element: Type, alignment: int = ALIGNMENT) -> Value:
     """The same in code that is to be a kernel: gpu-share-threads places it."""
     type_ = shared_type(shape, element)
-    attributes = {**segments(0, 0), "alignment": ir.IntegerAttr.get(ir.IntegerType.get_signless(64), alignment)}
+    attributes = {**segments(0, 0), "alignment": i64_attribute(alignment)}
     return ir.Operation.create("memref.alloc", [type_], attributes=attributes).result
 
 
 def shared_type(shape: Sequence[int], element: Type) -> Type:
-    space = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), _SHARED_SPACE)
+    space = i64_attribute(_SHARED_SPACE)
     return ir.MemRefType.get(list(shape), element, memory_space=space)
 
 

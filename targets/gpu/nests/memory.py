@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable, Sequence
 
 from ....bindings.ir import Operation, Type, Value
-from ....bindings.mlir import ir
+from ....bindings.mlir import i64_attribute, ir
 from ....bindings.navigation import enclosing
 from ....emit import loops
 from ....emit.arithmetic import result_of
@@ -64,7 +64,7 @@ def gathered(lanes: int, load_lane: Callable[[int], Value]) -> Value:
 def _alignment(vector: Type) -> ir.Attribute:
     """Vectors of more bytes than a thread moves at once are moved in parts."""
     size = min(storage_bytes(vector), _VECTOR_BYTES)
-    return ir.IntegerAttr.get(ir.IntegerType.get_signless(64), size)
+    return i64_attribute(size)
 
 
 def shared_memory(inside: Operation, shape: Sequence[int], element: Type, alignment: int = threads.ALIGNMENT) -> Value:

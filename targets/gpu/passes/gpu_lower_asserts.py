@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ....bindings.ir import Block, Operation, Value
-from ....bindings.mlir import ir
+from ....bindings.mlir import i64_attribute, ir
 from ....bindings.navigation import (
     ancestors,
     body_of,
@@ -167,7 +167,7 @@ class _Kernel:
 def _taken_first(flag: Value) -> Value:
     """Whether nobody had it before."""
     ordering = {
-        f"{when}_ordering": ir.IntegerAttr.get(ir.IntegerType.get_signless(64), order)
+        f"{when}_ordering": i64_attribute(order)
         for when, order in (("success", _ACQUIRE_RELEASE), ("failure", _MONOTONIC))
     }
     swapped = ir.Operation.create(

@@ -26,7 +26,7 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from ....bindings.ir import Block, Operation, Value
-from ....bindings.mlir import ir
+from ....bindings.mlir import i64_attribute, ir, string_array
 from ....bindings.navigation import (
     ancestors,
     blocks_of,
@@ -90,7 +90,7 @@ class OutlineKernels(Pass):
             for function in [each for each in functions_in(op) if has_body(each)]:
                 _HostCode(kernels, symbol_name(function)).outline(body_of(function))
             op.attributes[DEVICE] = ir.StringAttr.get(self.device)
-            op.attributes[KERNELS] = ir.ArrayAttr.get([ir.StringAttr.get(name) for name in kernels.names])
+            op.attributes[KERNELS] = string_array(kernels.names)
 
 
 @dataclass(frozen=True)
@@ -251,7 +251,7 @@ class _HostCode:
 
 
 def _mark_lanes(op: Operation, lanes: int) -> None:
-    op.attributes[LANES] = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), lanes)
+    op.attributes[LANES] = i64_attribute(lanes)
 
 
 def _threads_for(ops: Sequence[Operation]) -> int:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ....bindings.ir import Operation
-from ....bindings.mlir import ir
+from ....bindings.mlir import i64_attribute, ir
 from ....bindings.navigation import operations_in, operations_of, symbol_name
 from ....bindings.rewriting import located_error, replace_op
 from ....emit.numbers import as_index, operation
@@ -82,7 +82,7 @@ def _declare(module: Operation, globals_: Mapping[str, Operation]) -> None:
     attributes = {
         "sym_name": ir.StringAttr.get(_NAME),
         "type": ir.TypeAttr.get(_type()),
-        "alignment": ir.IntegerAttr.get(ir.IntegerType.get_signless(64), _ALIGNMENT),
+        "alignment": i64_attribute(_ALIGNMENT),
     }
     with ir.InsertionPoint.at_block_begin(module.regions[0].blocks[0]):
         ir.Operation.create("memref.global", attributes=attributes)

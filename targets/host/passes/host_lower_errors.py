@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ....bindings.diagnostics import made_at
-from ....bindings.ir import Attribute, Block, Location, Operation, Value
-from ....bindings.mlir import ir, string_value
+from ....bindings.ir import Block, Location, Operation, Value
+from ....bindings.mlir import i64_attribute, ir, string_value
 from ....bindings.navigation import (
     body_of,
     callee_of,
@@ -193,7 +193,7 @@ class _FailingFunction:
             each.number = len(self._next)
             self._next.append(each.before.number if each.before else 0)
             _give_back_later(each)
-        op.attributes[_EXIT] = _number_attribute(held.number if held else 0)
+        op.attributes[_EXIT] = i64_attribute(held.number if held else 0)
 
     def _with_status(self, op: Operation) -> Operation:
         """Makes a call return its status, and the operation behind it that looks at that."""
@@ -362,11 +362,7 @@ def _give_back_later(held: _Held) -> None:
     is_argument = isinstance(value.owner, ir.Block)
     where = ir.InsertionPoint.at_block_begin(value.owner) if is_argument else ir.InsertionPoint.after(value.owner)
     with where, value.location:
-        ir.Operation.create(name, operands=[value], attributes={_EXIT: _number_attribute(held.number)})
-
-
-def _number_attribute(number: int) -> Attribute:
-    return ir.IntegerAttr.get(ir.IntegerType.get_signless(64), number)
+        ir.Operation.create(name, operands=[value], attributes={_EXIT: i64_attribute(held.number)})
 
 
 def _exit_of(op: Operation) -> int:

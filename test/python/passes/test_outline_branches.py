@@ -33,7 +33,7 @@ def test_directions_of_recurrent_networks(op: str) -> None:
         "b": floats(2, 2 * gates * size, seed=4),
     }
     model = one_node(op, inputs, outputs=2, hidden_size=size, symbolic=False, direction="bidirectional")
-    assert lowered(model).count("relax.beside = 0") == 2
+    assert lowered(model).count("relax.concurrent = 0") == 2
     program = rx.compile(rx.from_onnx(model))
     found = []
     for threads in (1, 2, 3):
@@ -69,7 +69,7 @@ def two_loops() -> Any:
 
 def test_what_fails_in_one_of_them_ends_the_call() -> None:
     """With the error of the first one, whichever is found first; the next call works."""
-    assert lowered(two_loops()).count("relax.beside = 0") == 2
+    assert lowered(two_loops()).count("relax.concurrent = 0") == 2
     main = rx.compile(rx.from_onnx(two_loops()))
     x = numpy.arange(12000, dtype="float32").reshape(4, 3000)
     for threads in (1, 2):

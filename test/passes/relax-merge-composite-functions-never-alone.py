@@ -1,22 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# Functions with relax.beside are parts together with others only; what stays alone comes back to where it was.
+# Functions with relax.never_alone are parts together with others only; what stays alone comes back to where it was.
 # RUN: relax-opt %s --relax-merge-composite-functions --print-script | FileCheck %s
 from relax_mlir.script import ir as I, relax as R
 
 
 @I.ir_module(ssa=True)
 class Module:
-    @R.function(private=True, attrs={"relax.composite": "npu.view", "relax.beside": I.attr("unit")})
+    @R.function(private=True, attrs={"relax.composite": "npu.view", "relax.never_alone": I.attr("unit")})
     def view(x: R.Tensor((2, "n"), "float32")) -> R.Tensor(("n", 2), "float32"):
         y = R.permute_dims(x)
         return y
 
-    @R.function(private=True, attrs={"relax.composite": "npu.view", "relax.beside": I.attr("unit")})
+    @R.function(private=True, attrs={"relax.composite": "npu.view", "relax.never_alone": I.attr("unit")})
     def lonely(x: R.Tensor((2, "n"), "float32")) -> R.Tensor(("n", 2), "float32"):
         y = R.permute_dims(x)
         return y
 
-    @R.function(private=True, attrs={"relax.composite": "npu.view", "relax.beside": I.attr("unit")})
+    @R.function(private=True, attrs={"relax.composite": "npu.view", "relax.never_alone": I.attr("unit")})
     def lonely_too(x: R.Tensor(("n", 2), "float32")) -> R.Tensor((2, "n"), "float32"):
         y = R.permute_dims(x)
         return y
@@ -37,7 +37,7 @@ class Module:
     # CHECK-NEXT: R.permute_dims(
     # CHECK-NEXT: R.tanh(
     # CHECK-NEXT: cls.view_npu(
-    # CHECK-NOT: relax.beside
+    # CHECK-NOT: relax.never_alone
     @R.function
     def main(x: R.Tensor((2, "n"), "float32")) -> R.Tensor(("n", 2), "float32"):
         a = cls.lonely(x)
