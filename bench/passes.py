@@ -31,7 +31,7 @@ from before_after import op_names
 from relax_mlir.bindings.ir import Operation
 from relax_mlir.bindings.mlir import ir
 from relax_mlir.bindings.navigation import body_of, functions_in, last_of, operations_of
-from relax_mlir.passes.canonicalize.constants import elements_of
+from relax_mlir.dialects.relax.known_constants import elements_of
 from relax_mlir.passes.core.base import Pass
 from relax_mlir.passes.params.signature import NUM_INPUT, add_arguments, state_type
 from relax_mlir.passes.relax_bind_params import BindParams

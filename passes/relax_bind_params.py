@@ -15,9 +15,9 @@ from ..dialects.core.infos import TensorInfo, describe, dtype_name
 from ..dialects.core.symbols import Dim, SymExpr
 from ..dialects.relax.constants import elements_attribute
 from ..dialects.relax.function_attributes import argument_names
+from ..dialects.relax.known_constants import NUMPY_NAME, STORAGE_NAME, constant_op
 from ..support.errors import RelaxError
 from ..support.suggest import suggest
-from .canonicalize.constants import NUMPY_NAME, STORAGE_NAME, constant_op
 from .core.base import Pass
 from .core.options import PYTHON_ONLY
 from .core.registry import register_pass

@@ -17,9 +17,9 @@ from ..bindings.navigation import blocks_of, operations_in, users_of
 from ..dialects.core.dialect import row_of
 from ..dialects.core.symbols import Dim, dim_add
 from ..dialects.relax import dialect
+from ..dialects.relax.known_constants import is_constant
+from ..dialects.relax.values import shape_of, stated
 from ..support.errors import RelaxError
-from .canonicalize.constants import is_constant
-from .canonicalize.support import shape_of, stated
 from .combine.branches import CONVOLUTIONS, Branch, Step, are_alike, bring_before, groups_in, makers_behind, next_step
 from .core.base import Pass
 from .core.options import PYTHON_ONLY

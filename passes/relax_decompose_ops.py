@@ -14,9 +14,9 @@ from ..bindings.patterns import UPDATED, Outcome, Pattern, apply_greedy
 from ..bindings.rewriting import Decline, located_error
 from ..dialects.core.dialect import all_ops
 from ..dialects.core.rules import OperatorRule
+from ..dialects.relax.values import stated
 from ..support.errors import RelaxError
 from ..support.suggest import counted, suggest
-from .canonicalize.support import stated
 from .core.base import Pass
 from .core.registry import register_pass
 from .core.remembered import Made, Signatures, take_down

@@ -17,8 +17,8 @@ from ..bindings.navigation import defining_op, use_count
 from ..bindings.patterns import Outcome, Pattern, Rewriter, apply_greedy
 from ..dialects.core.infos import is_float
 from ..dialects.relax import dialect
-from .canonicalize.constants import is_constant
-from .canonicalize.support import dtype_of, keeps_shape, make, shape_of
+from ..dialects.relax.known_constants import is_constant
+from ..dialects.relax.values import dtype_of, keeps_shape, make, shape_of
 from .core.base import Pass
 from .core.registry import register_pass
 from .scales.batch_norms import BatchNorms

@@ -17,8 +17,8 @@ from ..bindings.ir import Operation, Type, Value
 from ..bindings.mlir import ir
 from ..bindings.rewriting import is_used
 from ..dialects.core.dialect import all_ops
+from ..dialects.relax.known_constants import STORAGE_NAME, elements_of, make_elements
 from ..support.errors import RelaxError
-from .canonicalize.constants import STORAGE_NAME, elements_of, make_elements
 from .core.base import Pass
 from .core.evaluating import Evaluator, evaluator
 from .core.registry import register_pass

@@ -20,10 +20,10 @@ from ..bindings.patterns import apply_greedy
 from ..dialects.core.infos import is_float
 from ..dialects.core.symbols import Dim, equal
 from ..dialects.relax import dialect
+from ..dialects.relax.known_constants import splat
+from ..dialects.relax.values import as_result, dtype_of, shape_of
 from ..support.errors import RelaxError
-from .canonicalize.constants import splat
 from .canonicalize.reshaping import permutation
-from .canonicalize.support import as_result, dtype_of, shape_of
 from .core.base import Pass
 from .core.registry import register_pass
 from .patterns.matched import Match

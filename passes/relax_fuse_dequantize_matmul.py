@@ -16,9 +16,9 @@ from ..dialects.core.infos import bit_width, is_int, is_unsigned
 from ..dialects.relax import const, dialect
 from ..dialects.relax.constants import array_of_attribute
 from ..dialects.relax.nbits import REALS, WIDTHS, WORD
+from ..dialects.relax.values import dtype_of, result_type, shape_of, stated
 from .canonicalize.reshaping import permutation
 from .canonicalize.rules import rule
-from .canonicalize.support import dtype_of, result_type, shape_of, stated
 from .core.base import Pass
 from .core.registry import register_pass
 from .patterns.matched import Match

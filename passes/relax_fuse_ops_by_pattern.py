@@ -10,13 +10,13 @@ from ..bindings.ir import Attribute, Block, Operation
 from ..bindings.mlir import ir
 from ..bindings.navigation import body_of, callee_of, operations_of, symbol_name
 from ..bindings.rewriting import is_used
+from ..dialects.core.call_graph import symbols_named_by
+from ..dialects.relax.known_constants import is_constant
 from ..support.errors import RelaxError
 from ..support.names import FreshNames
-from .canonicalize.constants import is_constant
 from .core.base import Pass
 from .core.external import CODEGEN
 from .core.registry import register_pass
-from .inline.call_graph import symbols_named_by
 from .partition.codegen import find_codegen
 from .partition.functions import COMPOSITE, NEVER_ALONE, blocks_in, functions_to_part, refuse
 from .partition.outline import Order, Part, pure_functions, wrap

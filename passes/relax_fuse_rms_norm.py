@@ -13,7 +13,7 @@ from ..bindings.ir import Operation, Value
 from ..bindings.patterns import apply_greedy
 from ..dialects.core.symbols import equal
 from ..dialects.relax import dialect
-from .canonicalize.support import as_result, dtype_of, normal_axis, shape_of
+from ..dialects.relax.values import as_result, dtype_of, normal_axis, shape_of
 from .core.base import Pass
 from .core.registry import register_pass
 from .patterns.matched import Match

@@ -16,11 +16,11 @@ from ..bindings.ir import Attribute, Operation, OpView, Value
 from ..bindings.mlir import ir
 from ..bindings.patterns import apply_greedy
 from ..dialects.core.symbols import Dim, equal
+from ..dialects.relax.known_constants import is_constant
+from ..dialects.relax.values import make, shape_of
 from ..support.errors import RelaxError
-from .canonicalize.constants import is_constant
 from .canonicalize.reshaping import permutation
 from .canonicalize.rules import rule
-from .canonicalize.support import make, shape_of
 from .core.base import Pass
 from .core.registry import register_pass
 from .patterns.matched import Match

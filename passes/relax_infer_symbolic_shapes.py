@@ -23,12 +23,12 @@ from ..bindings.navigation import (
     operations_in,
     symbol_name,
 )
+from ..dialects.core.call_graph import UNITS, CallGraph, references_of
 from ..dialects.core.codec import decode, encode
 from ..dialects.core.infos import Info
 from ..dialects.core.substitute import dims_of, substituted_type, with_dims
 from .core.base import Pass
 from .core.registry import register_pass
-from .inline.call_graph import UNITS, CallGraph, references_of
 from .symbolic_shapes.equations import Equation, Equations, names_in
 from .symbolic_shapes.function import FunctionShapes, merge
 from .symbolic_shapes.signatures import agreed_numbers, calls_in, cast_parameters, fit_call, set_signature, specialize

@@ -9,11 +9,11 @@ from typing import ClassVar, Literal
 from ..bindings.ir import Operation
 from ..bindings.navigation import ancestors, callee_of, functions_in, has_body, is_private, operations_in, symbol_name
 from ..bindings.rewriting import located_error
+from ..dialects.core.call_graph import COMPOSITE, UNITS, CallGraph, remove_dead
 from ..dialects.core.substitute import symbols_in
 from ..dialects.relax.function_attributes import TARGET
 from .core.base import Pass
 from .core.registry import register_pass
-from .inline.call_graph import COMPOSITE, UNITS, CallGraph, remove_dead
 from .inline.splice import inline_call
 
 #: Functions with one of these attributes stay functions: they are marked so, or they are units of code generation.

@@ -18,9 +18,9 @@ from ..dialects.core.aliases import viewed
 from ..dialects.core.infos import is_float
 from ..dialects.core.symbols import Dim, at_most, dim_mul, equal
 from ..dialects.relax import const, dialect
-from .canonicalize.constants import splat
+from ..dialects.relax.known_constants import splat
+from ..dialects.relax.values import as_result, dtype_of, is_known, shape_of
 from .canonicalize.reshaping import permutation
-from .canonicalize.support import as_result, dtype_of, is_known, shape_of
 from .core.base import Pass
 from .core.registry import register_pass
 

@@ -18,7 +18,7 @@ from ..dialects.core.symbols import Dim, SymbolError, dim_add, equal
 from ..dialects.core.work import work_of
 from ..dialects.relax import dialect
 from ..dialects.relax.infer.sizes import at_least
-from .canonicalize.support import make, shape_of
+from ..dialects.relax.values import make, shape_of
 from .core.base import Pass
 from .core.registry import register_pass
 from .patterns.matched import Match

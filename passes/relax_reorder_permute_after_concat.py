@@ -13,9 +13,9 @@ from typing import ClassVar
 from ..bindings.ir import Operation
 from ..bindings.patterns import apply_greedy
 from ..dialects.relax import dialect
+from ..dialects.relax.values import ints, make, normal_axis
 from .canonicalize.reshaping import permutation
 from .canonicalize.rules import rule
-from .canonicalize.support import ints, make, normal_axis
 from .core.base import Pass
 from .core.registry import register_pass
 from .patterns.matched import Match

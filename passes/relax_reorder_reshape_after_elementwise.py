@@ -22,7 +22,7 @@ from ..dialects.core.facts import OpPattern
 from ..dialects.core.infos import TensorInfo
 from ..dialects.core.symbols import Dim, equal
 from ..dialects.relax import dialect
-from .canonicalize.support import is_known, is_valid, same_known_shape, shape_of, tensor_info
+from ..dialects.relax.values import is_known, is_valid, same_known_shape, shape_of, tensor_info
 from .core.base import Pass
 from .core.registry import register_pass
 from .layout.registry import is_elementwise

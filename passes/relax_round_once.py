@@ -21,7 +21,7 @@ from ..dialects.core.codec import decode
 from ..dialects.core.dialect import find_op, row_of
 from ..dialects.core.infos import TensorInfo
 from ..dialects.core.opdef import OpDef
-from .canonicalize.support import is_valid, with_dtype
+from ..dialects.relax.values import is_valid, with_dtype
 from .core.base import Pass
 from .core.registry import register_pass
 

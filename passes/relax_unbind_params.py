@@ -16,12 +16,12 @@ from ..bindings.mlir import i64_attribute, ir
 from ..bindings.navigation import body_of, operations_in
 from ..dialects.core.codec import decode
 from ..dialects.relax.function_attributes import argument_names
+from ..dialects.relax.known_constants import elements_in
 from ..dialects.script.names import location_name
 from ..support.array_files import write_npz
 from ..support.errors import RelaxError
 from ..support.names import FreshNames
 from ..support.suggest import suggest
-from .canonicalize.constants import elements_in
 from .core.base import Pass
 from .core.registry import register_pass
 from .params.signature import NUM_INPUT, add_arguments, changing_copy, graph_function

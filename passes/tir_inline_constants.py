@@ -13,10 +13,10 @@ from ..bindings.ir import Attribute, Operation, Type, Value
 from ..bindings.mlir import ir
 from ..bindings.navigation import body_of, made_by, users_of
 from ..bindings.rewriting import is_used
+from ..dialects.relax.known_constants import CONSTANTS
 from ..dialects.tir.prim_func import SCHEDULE, is_prim_func
 from ..emit.generic import GenericOp
 from ..emit.linalg import segments
-from .canonicalize.constants import CONSTANTS
 from .core.base import Pass
 from .core.registry import register_pass
 from .dead_code.signatures import drop_parameters, functions_and_calls

@@ -29,12 +29,12 @@ from ..bindings.navigation import (
 )
 from ..bindings.rewriting import located_error, use_instead
 from ..emit.loops import PARALLEL
+from ..emit.memory import is_dense
 from ..emit.numbers import as_index
 from ..support.names import fresh_name
 from .branches.beside import share_calls
 from .core.base import Pass
 from .core.registry import register_pass
-from .lower_calls.memrefs import is_dense
 
 #: They are made again where they are used: constants, and other views of the same memory.
 _MADE_AGAIN = frozenset(

@@ -16,14 +16,14 @@ from ..bindings.ir import Operation, Type, Value
 from ..bindings.mlir import ir
 from ..bindings.navigation import body_of, function_type_of, operations_in, symbol_name, use_count
 from ..bindings.rewriting import is_used
+from ..dialects.core.call_graph import references_of
 from ..dialects.core.infos import signless
+from ..dialects.relax.known_constants import stored_elements
 from ..dialects.tir.prim_func import prim_funcs_in
 from ..emit.structured import StructuredOp, analyze, structured_ops
-from .canonicalize.constants import stored_elements
 from .core.base import Pass
 from .core.registry import register_pass
 from .fold.constant_graph import CALL_TIR
-from .inline.call_graph import references_of
 from .layout.conversion import constant_like
 from .schedule.joining import join
 from .schedule.known_weights import with_panel

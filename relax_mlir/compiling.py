@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 from . import __version__
 from .bindings.navigation import operations_in
+from .dialects.core.call_graph import check_calls
 from .module import Module
 from .passes.core.instruments import Instrument
 from .passes.core.journal import Journal
 from .passes.core.pipeline import Pipeline
 from .passes.core.stages import Stages
-from .passes.inline.call_graph import check_calls
 from .passes.lower_calls.in_place import mark_own_memory
 from .passes.relax_bind_symbolic_vars import BindSymbolicVars
 from .passes.relax_donate import Donate

@@ -15,7 +15,7 @@ from ...dialects.core.known import folding
 from ...dialects.relax import const as const_in_graph
 from ...dialects.relax import dialect
 from ...dialects.relax.constants import as_array
-from ...passes.canonicalize.constants import NUMPY_NAME
+from ...dialects.relax.known_constants import NUMPY_NAME
 from .node import Node
 from .registry import Convert, register_onnx
 from .values import Outputs, Tensor, Value, known

@@ -14,6 +14,8 @@ from typing import Any, TypeVar
 
 from ...bindings.ir import Location
 from ...bindings.mlir import ir
+from ...dialects.core.codec import TypeProblem
+from ...dialects.core.symbols_expr import SymbolError
 from ...support.errors import RelaxError
 from ...support.suggest import suggest
 
@@ -159,3 +161,5 @@ class Source:
             raise
         except RelaxError as error:
             raise self.problem(node, error.message) from None
+        except (TypeProblem, SymbolError) as error:
+            raise self.problem(node, str(error)) from None

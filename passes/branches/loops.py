@@ -16,8 +16,8 @@ from ...dialects.core.codec import decode
 from ...dialects.core.dialect import row_of
 from ...dialects.core.infos import ScalarInfo, TensorInfo
 from ...dialects.core.substitute import symbols_in, symbols_of
+from ...dialects.relax.known_constants import CONSTANTS
 from ...emit.structured import analyze, structured_ops
-from ..canonicalize.constants import CONSTANTS
 from ..lower_calls.function import input_symbols, is_sized
 from ..schedule.plan import PLAN, Plan, plan_of
 from ..schedule.sharing import LEAST_WORK, computing

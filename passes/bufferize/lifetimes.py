@@ -13,7 +13,7 @@ from ...bindings.ir import Block, Operation, Type, Value
 from ...bindings.mlir import DYNAMIC, ir
 from ...bindings.navigation import blocks_of, body_of, last_of, made_by, operations_in
 from ...bindings.pass_manager import run_upstream
-from ..lower_calls import memrefs
+from ...emit import memory as memrefs
 
 _CARRIERS = frozenset(
     "scf.yield scf.condition scf.for scf.while cf.br cf.cond_br func.return affine.for affine.yield "

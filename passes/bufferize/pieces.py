@@ -11,9 +11,9 @@ from ...bindings.ir import Operation, Type, Value
 from ...bindings.mlir import DYNAMIC, ir
 from ...bindings.navigation import made_by, operations_of, users_of
 from ...bindings.rewriting import replace_op
+from ...emit import memory as memrefs
 from ...emit.arithmetic import result_of
 from ...emit.linalg import segments
-from ..lower_calls import memrefs
 
 _FEWEST_PIECES = 2
 _INSERT = "tensor.insert_slice"

@@ -15,10 +15,10 @@ from ...dialects.core.infos import Info, ShapeInfo, TensorInfo, bit_width, is_fl
 from ...dialects.core.opdef import OpDef
 from ...dialects.core.symbols import Dim, equal
 from ...dialects.core.verifier import call_of
+from ...dialects.relax.values import dtype_of, is_valid, make
 from ..patterns.matched import Match
 from ..patterns.operators import is_op
 from .rules import X, rule
-from .support import dtype_of, is_valid, make
 
 # Bits of the significand, of the exponent.
 _FLOAT_BITS = {"f16": (11, 5), "bf16": (8, 8), "f32": (24, 8), "f64": (53, 11)}

@@ -14,15 +14,24 @@ from ...bindings.navigation import constant_of
 from ...bindings.patterns import Pattern, Rewriter
 from ...dialects.core.dialect import find_op
 from ...dialects.core.infos import TensorInfo
+from ...dialects.relax.known_constants import (
+    FILLED,
+    NUMPY_NAME,
+    array_of,
+    can_be_constant,
+    elements_of,
+    is_constant,
+    make_constant,
+    splat,
+)
+from ...dialects.relax.values import dtype_of, make, result_type
 from ...emit.numbers import constant_value
 from ..evaluate.operations import compute, known_operands
 from ..evaluate.registry import all_evaluations
 from ..patterns.matched import Match
 from ..patterns.operators import is_op
 from ..patterns.tree import is_const
-from .constants import FILLED, NUMPY_NAME, array_of, can_be_constant, elements_of, is_constant, make_constant, splat
 from .rules import X, rule
-from .support import dtype_of, make, result_type
 
 if TYPE_CHECKING:
     from numpy import ndarray

@@ -14,13 +14,13 @@ from ...dialects.core.symbols import Dim, dim_add, dim_sub, equal
 from ...dialects.relax import dialect
 from ...dialects.relax.infer.sizes import at_least
 from ...dialects.relax.infer.slices import OPEN
+from ...dialects.relax.known_constants import array_of
+from ...dialects.relax.values import as_result, ints, make, normal_axis, removal, shape_of
 from ..patterns.matched import Match
 from ..patterns.operators import is_op
 from ..patterns.tree import is_const
-from .constants import array_of
 from .rules import X, rule
 from .shape_values import dims_of
-from .support import as_result, ints, make, normal_axis, removal, shape_of
 
 relax = dialect.ops
 #: Where a slice begins and ends, counted from the front, with nothing left to clamp.

@@ -6,11 +6,11 @@ from __future__ import annotations
 from ...bindings.ir import OpView, Value
 from ...bindings.rewriting import made_again
 from ...dialects.core.infos import bit_width
+from ...dialects.relax.known_constants import elements_of, floats_of
+from ...dialects.relax.values import as_result, dtype_of, normal_axis, shape_of, with_dtype
 from ..patterns.matched import Match
 from ..patterns.operators import is_op
-from .constants import elements_of, floats_of
 from .rules import X, rule
-from .support import as_result, dtype_of, normal_axis, shape_of, with_dtype
 
 # Scales with which products and quotients neither overflow nor lose digits below the smallest normal number.
 _SMALLEST, _LARGEST = {"f32": 1e-30, "f16": 1e-3}, {"f32": 1e30, "f16": 64.0}

@@ -12,10 +12,10 @@ from ...dialects.core.aliases import viewed
 from ...dialects.core.dialect import row_of
 from ...dialects.core.symbols import Dim, equal
 from ...dialects.relax import dialect
+from ...dialects.relax.values import ints, is_known, make, normal_axis, removal, same_known_shape, shape_of
 from ..patterns.matched import Match
 from ..patterns.operators import is_op
 from .rules import X, Y, rule
-from .support import ints, is_known, make, normal_axis, removal, same_known_shape, shape_of
 
 relax = dialect.ops
 

@@ -12,12 +12,12 @@ from ...dialects.core.dialect import row_of
 from ...dialects.core.infos import ShapeInfo
 from ...dialects.core.substitute import symbols_of
 from ...dialects.core.symbols import Dim, product
+from ...dialects.relax.known_constants import array_of, constant_op, make_i64
+from ...dialects.relax.values import as_result, is_known, make, result_type, shape_of
 from ..patterns.matched import Match
 from ..patterns.operators import is_op
 from ..patterns.tree import is_const
-from .constants import array_of, constant_op, make_i64
 from .rules import X, rule
-from .support import as_result, is_known, make, result_type, shape_of
 
 # A shape of more dimensions than this is none.
 _MOST_DIMENSIONS = 64

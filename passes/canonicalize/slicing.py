@@ -11,10 +11,10 @@ from ...bindings.patterns import Pattern, Rewriter, defining_op
 from ...dialects.core.symbols import Dim, dim_sub
 from ...dialects.relax.infer.sizes import at_least
 from ...dialects.relax.infer.slices import OPEN
+from ...dialects.relax.values import as_result, ints, make, normal_axis, shape_of
 from ..patterns.matched import Match
 from ..patterns.operators import is_op
 from .rules import X, rule
-from .support import as_result, ints, make, normal_axis, shape_of
 
 
 def slice_of_all(op: OpView, rewriter: Rewriter) -> Value | None:

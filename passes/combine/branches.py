@@ -15,7 +15,7 @@ from ...dialects.core.dialect import row_of
 from ...dialects.core.symbols import Dim, equal
 from ...dialects.core.verifier import call_of
 from ...dialects.relax.infer.layouts import layouts_of
-from ..canonicalize.support import dtype_of, keeps_shape, shape_of
+from ...dialects.relax.values import dtype_of, keeps_shape, shape_of
 
 CONVOLUTIONS = tuple(f"relax.nn.conv{rank}d" for rank in (1, 2, 3))
 _COMBINED = ("relax.matmul", *CONVOLUTIONS)

@@ -17,8 +17,8 @@ from ...bindings.navigation import (
     symbol_name,
 )
 from ...bindings.rewriting import is_used
+from ...dialects.core.call_graph import references_of
 from ...dialects.core.dialect import row_of
-from ..inline.call_graph import references_of
 
 # Of upstream's, those whose operations compute and do nothing else, and those that end.
 _PURE_DIALECTS = frozenset({"arith", "math", "tensor", "complex", "index"})

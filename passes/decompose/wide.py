@@ -13,7 +13,7 @@ from ...bindings.rewriting import Decline
 from ...dialects.core.infos import bit_width, is_float
 from ...dialects.core.symbols import Dim, equal
 from ...dialects.relax import dialect
-from ..canonicalize.support import dtype_of, normal_axis, shape_of
+from ...dialects.relax.values import dtype_of, normal_axis, shape_of
 from ..gradient.tensors import Tensor
 
 relax = dialect.ops

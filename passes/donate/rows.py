@@ -13,8 +13,8 @@ from ...dialects.core.codec import decode
 from ...dialects.core.infos import TensorInfo, describe
 from ...dialects.core.symbols import Dim, SymExpr
 from ...dialects.relax.function_attributes import INPUT_GROUPS, RESULT_GROUPS, argument_names
+from ...dialects.relax.values import shape_of
 from ...support.errors import RelaxError
-from ..canonicalize.support import shape_of
 
 
 class Donation(NamedTuple):

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 from ...dialects.core.infos import Info, TensorInfo
 from ...dialects.core.symbols import SymExpr
+from ...dialects.relax.known_constants import NUMPY_NAME
 from ...support.errors import RelaxError
-from ..canonicalize.constants import NUMPY_NAME
 from .ratios import NotKnown, Ratio
 
 if TYPE_CHECKING:

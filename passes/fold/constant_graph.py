@@ -16,8 +16,8 @@ from ...dialects.core.codec import decode
 from ...dialects.core.dialect import row_of
 from ...dialects.core.infos import ScalarInfo, ShapeInfo, TensorInfo, bit_width
 from ...dialects.core.substitute import has_sized_attributes, symbols_of, symbols_of_operation
+from ...dialects.relax.known_constants import CONSTANTS
 from ...dialects.tir.prim_func import is_prim_func
-from ..canonicalize.constants import CONSTANTS
 
 CALL_TIR = "relax.call_tir"
 # What is cast where it is read takes less time than to read so many bytes more: such weights stay packed.

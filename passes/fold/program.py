@@ -10,11 +10,11 @@ from ...bindings.ir import Module, Operation, Value
 from ...bindings.mlir import ir
 from ...bindings.navigation import body_of, functions_in, has_body, innermost, operations_in, symbol_name, text_in
 from ...bindings.rewriting import copy_operation
+from ...dialects.core.call_graph import references_of
 from ...dialects.core.dialect import row_of
+from ...dialects.relax.known_constants import STORAGE_NAME, make_elements
 from ...dialects.tir.prim_func import TARGET, is_prim_func
-from ..canonicalize.constants import STORAGE_NAME, make_elements
 from ..core.evaluating import Evaluator, NotComputed
-from ..inline.call_graph import references_of
 from .constant_graph import CALL_TIR, ConstantGraph
 
 if TYPE_CHECKING:

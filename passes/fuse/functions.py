@@ -13,11 +13,11 @@ from typing import Any, NamedTuple
 from ...bindings.ir import Attribute, Location, Operation, Type, Value
 from ...bindings.mlir import ir
 from ...bindings.navigation import body_of, operations_of, symbol_name, text_in
+from ...dialects.core.call_graph import references_in, references_of, remove_dead
 from ...dialects.relax.function_attributes import VISIBILITY
 from ...dialects.tir.prim_func import OP_PATTERN, TARGET, make_prim_func, prim_funcs_in
 from ..core.facts import FusedFact, KernelFact, NotFusedFact, origins_of
 from ..core.journal import Journal
-from ..inline.call_graph import references_in, references_of, remove_dead
 from ..legalize.builder import MAIN_OPERATOR, OPERATOR, PrimFuncs
 from .block import Found
 from .compose import group_body

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from ...bindings.ir import Attribute, Block, Operation, Type, Value
 from ...bindings.navigation import body_of, functions_at, innermost, operations_in, operations_of
 from ...dialects.core.aliases import mutated_values, root_of
+from ...dialects.core.call_graph import UNITS, references_of, symbols_named_by
 from ...dialects.core.substitute import symbols_of
-from ..inline.call_graph import UNITS, references_of, symbols_named_by
 from .marks import APART, GROUP, group_number
 
 _CALL = "relax.call_tir"

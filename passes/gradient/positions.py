@@ -9,7 +9,7 @@ from typing import Any
 from ...bindings.ir import Value
 from ...dialects.core.symbols import product
 from ...dialects.relax import const
-from ..canonicalize.support import is_known, shape_of
+from ...dialects.relax.values import is_known, shape_of
 from .registry import GradientCall
 from .tensors import relax, shape_operand
 

@@ -18,8 +18,8 @@ from ...dialects.core.operands import as_value
 from ...dialects.core.rules import OperatorRule
 from ...dialects.core.symbols import equal
 from ...dialects.relax import dialect
+from ...dialects.relax.values import stated
 from ...support.errors import RelaxError
-from ..canonicalize.support import stated
 from ..decompose.registry import decomposed, find_decomposition
 from .checkpoints import END, computed_again
 from .control_flow import CONTROL_FLOW, Options, Region

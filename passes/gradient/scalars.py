@@ -12,8 +12,8 @@ from ...bindings.mlir import ir
 from ...dialects.core.codec import decode
 from ...dialects.core.infos import ScalarInfo, is_float
 from ...dialects.relax import const, dialect
+from ...dialects.relax.values import shape_of
 from ...emit.numbers import as_i64
-from ..canonicalize.support import shape_of
 from .control_flow import Region
 from .tensors import Tensor, apply, as_tensor
 

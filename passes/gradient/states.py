@@ -20,8 +20,8 @@ from ...dialects.core.dialect import row_of
 from ...dialects.core.infos import ScalarInfo, TensorInfo, describe
 from ...dialects.core.substitute import symbols_of
 from ...dialects.relax import const, dialect
+from ...dialects.relax.values import is_known
 from ...emit.numbers import Number, as_i64, number
-from ..canonicalize.support import is_known
 from .tensors import as_tensor
 
 relax = dialect.ops

@@ -13,8 +13,8 @@ from ...dialects.core.codec import decode
 from ...dialects.core.infos import ScalarInfo, TensorInfo
 from ...dialects.core.symbols import Dim, product
 from ...dialects.relax import const, dialect
+from ...dialects.relax.values import dtype_of, is_known, keeps_shape, shape_of
 from ...emit.numbers import as_i64
-from ..canonicalize.support import dtype_of, is_known, keeps_shape, shape_of
 from .registry import GradientCall, UnknownSizes
 
 relax = dialect.ops

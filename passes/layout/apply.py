@@ -14,8 +14,8 @@ from ...dialects.core.infos import TensorInfo
 from ...dialects.relax import dialect as relax
 from ...dialects.relax.constants import elements_attribute
 from ...dialects.relax.infer.layouts import Layout
-from ..canonicalize.constants import CONSTANTS, elements_in, elements_of
-from ..canonicalize.support import is_known
+from ...dialects.relax.known_constants import CONSTANTS, elements_in, elements_of
+from ...dialects.relax.values import is_known
 from .conversion import constant_like, converted, converted_elements
 from .node import Node, Wire
 from .plan import Plan

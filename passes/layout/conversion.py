@@ -15,8 +15,8 @@ from ...dialects.core.infos import is_int
 from ...dialects.relax import dialect as relax
 from ...dialects.relax.constants import elements_attribute
 from ...dialects.relax.infer.layouts import Axis, Layout, is_permutation, positions
-from ..canonicalize.constants import constant_op, elements_of
-from ..canonicalize.support import dtype_of
+from ...dialects.relax.known_constants import constant_op, elements_of
+from ...dialects.relax.values import dtype_of
 
 if TYPE_CHECKING:
     from numpy import ndarray

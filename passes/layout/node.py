@@ -15,7 +15,7 @@ from ...dialects.core.dialect import row_of
 from ...dialects.core.infos import Info, TensorInfo
 from ...dialects.core.operator import Operator
 from ...dialects.relax.infer.layouts import Layout
-from ..canonicalize.constants import CONSTANTS, NUMPY_NAME
+from ...dialects.relax.known_constants import CONSTANTS, NUMPY_NAME
 from ..core.remembered import Signatures
 from .call import LayoutCall, Placement
 from .facts import as_asked

@@ -13,8 +13,8 @@ from ...bindings.mlir import DYNAMIC, ir
 from ...bindings.navigation import blocks_of, body_of, last_of, made_by, operations_of
 from ...emit.generic import GenericOp
 from ...emit.loops import PARALLEL
+from ...emit.memory import is_dense
 from .linear import NONE, ONE, Linear, Linears, Term
-from .memrefs import is_dense
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,11 +16,11 @@ from ...bindings.navigation import body_of, constant_of, last_of
 from ...dialects.core.codec import decode
 from ...dialects.core.infos import TensorInfo
 from ...dialects.core.symbols import equal, product
+from ...emit import memory as memrefs
+from ...emit.memory import Extent, plus, times
 from ...emit.numbers import Number, as_index, floor_divide, maximum, minimum
-from . import memrefs
 from .function import FunctionLowering
 from .gathering import Gathering
-from .memrefs import Extent, plus, times
 
 
 class Counter:

@@ -15,7 +15,7 @@ from ...bindings.navigation import body_of, operations_of
 from ...bindings.rewriting import located_error
 from ...dialects.core.codec import decode
 from ...dialects.core.infos import ScalarInfo, TensorInfo, describe
-from . import memrefs
+from ...emit import memory as memrefs
 from .carrying import Carried, Gathered, carried_by
 from .function import FunctionLowering, Lower
 

@@ -20,10 +20,11 @@ from ...dialects.core.symbols import Dim, SymExpr
 from ...dialects.relax.function_attributes import argument_names
 from ...dialects.tir import dialect as tir
 from ...dialects.tir.prim_func import is_prim_func
+from ...emit import memory as memrefs
 from ...emit import numbers
-from . import memrefs, scalars
+from ...emit.memory import Extent, as_value, plus
+from . import scalars
 from .bounds import size_bounds, symbol_ranges
-from .memrefs import Extent, as_value, plus
 from .notes import note_plan
 from .plan import Buffer, Plan, dims_of
 from .sites import maker

@@ -10,7 +10,7 @@ from ...bindings.mlir import ir, string_value
 from ...dialects.core.aliases import root_of
 from ...dialects.core.codec import decode
 from ...dialects.core.dialect import row_of
-from ..canonicalize.constants import CONSTANTS
+from ...dialects.relax.known_constants import CONSTANTS
 from ..core.facts import CallFact, MemoryFact, origins_of, type_text
 from ..core.journal import Journal
 from .plan import Buffer, Plan

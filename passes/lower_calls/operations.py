@@ -18,13 +18,14 @@ from ...dialects.core.infos import Info, ScalarInfo, TensorInfo, describe, is_bo
 from ...dialects.tir import dialect as tir
 from ...dialects.tir.assertion import MOST_NUMBERS
 from ...emit import loops
+from ...emit import memory as memrefs
 from ...emit.arithmetic import result_of
+from ...emit.memory import as_value
 from ...emit.numbers import Number, as_i64, as_index, number
-from . import memrefs, scalars
+from . import scalars
 from .constants import GLOBAL
 from .control_flow import CONTROL_FLOW
 from .function import FunctionLowering, Lower, Lowered, input_symbols, is_sized
-from .memrefs import as_value
 from .packed import PACKED, return_shapes
 from .plan import CONCURRENT
 from .sites import SITE, call_site

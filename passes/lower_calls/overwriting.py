@@ -20,11 +20,11 @@ from ...dialects.core.infos import Info, TensorInfo
 from ...dialects.core.symbols import Size, SymbolError, at_most, dim_max
 from ...dialects.tir.prim_func import NOALIAS
 from ...emit.generic import GenericOp
+from ...emit.memory import ANY_ORDER
 from .accesses import Access, Accesses, Axis
 from .addresses import Addresses, is_told
 from .alike import distinct_pairs
 from .linear import NONE, Linear, Term
-from .memrefs import ANY_ORDER
 
 #: So many pairs of accesses are compared; kernels with more are taken to read everything last.
 _MOST_PAIRS = 4096

@@ -11,8 +11,8 @@ from ...bindings.rewriting import located_error
 from ...dialects.core.aliases import COPIED
 from ...dialects.core.codec import decode
 from ...dialects.core.infos import ObjectInfo, ScalarInfo, TensorInfo, describe
+from ...emit import memory as memrefs
 from ...emit.numbers import as_i64
-from . import memrefs
 from .function import FunctionLowering, Lower, Lowered
 from .sites import SITE, call_site
 from .views import match_sizes

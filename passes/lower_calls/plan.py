@@ -22,10 +22,10 @@ from ...dialects.core.dialect import row_of
 from ...dialects.core.infos import TensorInfo, bit_width
 from ...dialects.core.symbols import Dim, Size, SymExpr, at_most, equal, product
 from ...dialects.core.symbols_expr import make, terms_of
+from ...emit.memory import ALIGNMENT, ANY_ORDER, VECTOR_BYTES
 from .arranging import arranged
 from .bounds import Ranges, size_bounds, symbol_ranges
 from .gathering import Gathering
-from .memrefs import ALIGNMENT, ANY_ORDER, VECTOR_BYTES
 from .stacking import Group, stacked
 
 #: On calls in a row that may run at the same time (relax-outline-branches): the number of the row.

@@ -20,8 +20,8 @@ from ...dialects.core.operands import operand_info
 from ...dialects.core.symbols import Dim, Size, at_most, equal
 from ...dialects.core.symbols_expr import terms_of
 from ...dialects.tir.prim_func import is_prim_func
+from ...emit.memory import MOST_BYTES, is_same_shape
 from .gathering import gatherings
-from .memrefs import MOST_BYTES, is_same_shape
 from .overwriting import Kernel, Kernels, Move
 from .plan import Buffer, Plan, dims_of, is_multiple, is_sized_at_entry, measured, storage_bytes
 

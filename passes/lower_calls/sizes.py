@@ -14,6 +14,7 @@ from ...dialects.core.symbols import Dim, SymExpr
 from ...dialects.core.symbols_expr import terms_of
 from ...dialects.core.symbols_terms import Atom
 from ...dialects.tir import dialect as tir
+from ...emit.memory import MOST_BYTES, Extent, as_float, as_value, byte_count, plus, require_below, times
 from ...emit.numbers import (
     Number,
     as_i64,
@@ -26,7 +27,6 @@ from ...emit.numbers import (
     select,
 )
 from ...support.errors import RelaxError
-from .memrefs import MOST_BYTES, Extent, as_float, as_value, byte_count, plus, require_below, times
 
 
 class Sizes:

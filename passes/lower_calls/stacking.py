@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ...dialects.core.symbols import Size, SymbolError
 from ...dialects.core.symbols_expr import SymExpr, extremum, terms_of
+from ...emit.memory import ALIGNMENT
 from .arranging import Timeline, arranged, may_meet
-from .memrefs import ALIGNMENT
 
 if TYPE_CHECKING:
     from .plan import Buffer

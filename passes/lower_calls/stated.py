@@ -19,10 +19,10 @@ from ...bindings.mlir import ir, string_array
 from ...bindings.rewriting import located_error
 from ...dialects.core.symbols import Dim, Size, SymbolError, SymExpr, parse
 from ...dialects.core.symbols_expr import extremum
+from ...emit.memory import ALIGNMENT
 from ...support.errors import RelaxError
 from .arranging import may_meet, most_alive
 from .bounds import symbol_ranges
-from .memrefs import ALIGNMENT
 from .overwriting import Kernels
 from .plan import (
     Buffer,

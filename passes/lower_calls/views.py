@@ -16,10 +16,10 @@ from ...dialects.core.dialect import row_of
 from ...dialects.core.infos import Info, ObjectInfo, ShapeInfo, TensorInfo, describe
 from ...dialects.core.symbols import Dim, SymExpr, equal, product
 from ...dialects.tir import dialect as tir
+from ...emit import memory as memrefs
+from ...emit.memory import Extent, as_value
 from ...emit.numbers import as_i64, as_index, floor_divide, maximum
-from . import memrefs
 from .function import FunctionLowering
-from .memrefs import Extent, as_value
 
 
 def view(into: FunctionLowering, op: Operation) -> None:

@@ -19,8 +19,8 @@ from ...dialects.core.dialect import find_op, row_of
 from ...dialects.core.infos import TensorInfo
 from ...dialects.core.opdef import OpDef
 from ...dialects.relax.constants import elements_attribute, storage_dtype
-from ..canonicalize.constants import elements_in
-from ..canonicalize.support import is_valid
+from ...dialects.relax.known_constants import elements_in
+from ...dialects.relax.values import is_valid
 from ..scales.weights import are_numbers
 from .registry import Precision
 

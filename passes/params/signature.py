@@ -11,6 +11,7 @@ from ...bindings.ir import Block, BlockArgument, Operation, Type, Value
 from ...bindings.mlir import ir
 from ...bindings.navigation import body_of, functions_in, has_body, last_of, operations_in, symbol_name
 from ...bindings.rewriting import located_error
+from ...dialects.core.call_graph import references_of
 from ...dialects.core.dialect import row_of
 from ...dialects.core.substitute import substitute, symbols_of_operation
 from ...dialects.core.symbols import Dim
@@ -30,7 +31,6 @@ from ...dialects.tir.prim_func import is_prim_func
 from ...dialects.verification import verify_ir
 from ...support.errors import RelaxError
 from ...support.suggest import counted, suggest
-from ..inline.call_graph import references_of
 
 #: On a function: how many of its parameters, the first ones, are not known before it is called. As TVM calls it.
 NUM_INPUT = "num_input"

@@ -26,7 +26,7 @@ from ...dialects.core.dialect import row_of
 from ...dialects.core.infos import ShapeInfo
 from ...dialects.core.substitute import symbols_of, symbols_of_operation
 from ...dialects.relax.function_attributes import function_attributes
-from ..canonicalize.constants import is_constant
+from ...dialects.relax.known_constants import is_constant
 from ..core.external import is_external
 from .sequence import settled
 

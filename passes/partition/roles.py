@@ -18,7 +18,7 @@ from typing import NamedTuple
 from ...bindings.ir import Attribute, Operation, Value
 from ...bindings.mlir import ir, string_array
 from ...bindings.rewriting import located_error
-from ..canonicalize.constants import is_constant
+from ...dialects.relax.known_constants import is_constant
 from ..patterns.matched import Match
 from ..patterns.operators import Op
 from ..patterns.tree import Named, maker_of

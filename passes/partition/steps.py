@@ -16,9 +16,9 @@ from ...dialects.core.dialect import row_of
 from ...dialects.core.infos import TensorInfo
 from ...dialects.core.verifier import segment_sizes
 from ...dialects.relax.constants import array_of_attribute, storage_dtype
+from ...dialects.relax.known_constants import CONSTANTS, elements_of
 from ...support.errors import RelaxError
 from ...support.suggest import suggest
-from ..canonicalize.constants import CONSTANTS, elements_of
 from .functions import COMPOSITE
 from .roles import NumberedRoles, Passage, numbered_roles
 

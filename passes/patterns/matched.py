@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 from ...bindings.ir import Operation, OpView, Value
 from ...bindings.navigation import users_of
+from ...dialects.relax.known_constants import is_constant, splat
 from ...support.errors import RelaxError
 from ...support.suggest import suggest
-from ..canonicalize.constants import is_constant, splat
 from .operators import Op
 from .outputs import Outputs
 from .tree import Found, GraphPattern, Named, Subject, maker_of, walk

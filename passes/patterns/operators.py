@@ -14,10 +14,10 @@ from ...bindings.rewriting import function_name
 from ...dialects.core.attributes import AttributeProblem
 from ...dialects.core.dialect import find_op
 from ...dialects.core.operator import Operator
+from ...dialects.relax.known_constants import SPLATS, splat
+from ...dialects.relax.values import dtype_of
 from ...support.errors import RelaxError
 from ...support.suggest import counted, suggest
-from ..canonicalize.constants import SPLATS, splat
-from ..canonicalize.support import dtype_of
 from .tree import MATCHES, Bound, GraphPattern, Leaf, Subject, Ways
 
 #: A value's pattern; several, or `every`, where an operand varies in number; None for one that is absent.

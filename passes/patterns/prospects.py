@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from ...bindings.ir import Block, Operation, Value
 from ...bindings.navigation import made_by, operations_of
-from ..canonicalize.constants import CONSTANTS
+from ...dialects.relax.known_constants import CONSTANTS
 from .calls import CallTir
 from .operators import Op, Result
 from .outputs import Outputs

@@ -11,10 +11,10 @@ from ...bindings.ir import Operation, OperationBase, OpView, Value
 from ...bindings.navigation import ancestors, users_of
 from ...bindings.patterns import Pattern, Rewriter
 from ...bindings.rewriting import Outcome, blaming_at, function_name
+from ...dialects.relax.known_constants import CONSTANTS
 from ...support.argument_types import types_checked
 from ...support.errors import RelaxError
 from ...support.suggest import counted
-from ..canonicalize.constants import CONSTANTS
 from .compiled import matcher
 from .match import by_head, matches_of
 from .matched import Match

@@ -7,8 +7,8 @@ from collections.abc import Callable
 
 from ...bindings.ir import Attribute, Operation, Value
 from ...dialects.core.dialect import find_op
+from ...dialects.relax.values import as_result, make
 from ...support.errors import RelaxError
-from ..canonicalize.support import as_result, make
 from .matched import Match
 from .operators import Op
 from .tree import GraphPattern, walk

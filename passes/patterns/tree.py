@@ -22,9 +22,9 @@ from ...bindings.rewriting import blaming_at
 from ...dialects.core.codec import decode
 from ...dialects.core.infos import TensorInfo, dtype_name, is_dtype, is_float, is_int
 from ...dialects.core.symbols import Dim, equal, parse
+from ...dialects.relax.known_constants import is_constant, splat
 from ...support.errors import RelaxError
 from ...support.suggest import suggest
-from ..canonicalize.constants import is_constant, splat
 
 if TYPE_CHECKING:
     from ..structures.structure import Binding, Structure

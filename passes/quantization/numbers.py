@@ -15,8 +15,8 @@ from ...bindings.navigation import defining_op
 from ...dialects.core.codec import element_type
 from ...dialects.core.infos import bit_width, is_int
 from ...dialects.relax import const, dialect
-from ..canonicalize.constants import elements_of
-from ..canonicalize.support import dtype_of, is_valid, normal_axis, shape_of
+from ...dialects.relax.known_constants import elements_of
+from ...dialects.relax.values import dtype_of, is_valid, normal_axis, shape_of
 
 if TYPE_CHECKING:
     from numpy import ndarray

@@ -19,8 +19,8 @@ from ...dialects.core.verifier import call_of
 from ...dialects.relax import const
 from ...dialects.relax.infer.einsum import parse_subscripts
 from ...dialects.relax.infer.windows import windows_of
-from ..canonicalize.constants import elements_of
-from ..canonicalize.support import dtype_of, ints, shape_of, with_dtype
+from ...dialects.relax.known_constants import elements_of
+from ...dialects.relax.values import dtype_of, ints, shape_of, with_dtype
 from ..scales.weights import CONVOLUTIONS, channel_axes
 from .numbers import (
     TO_UNSIGNED,

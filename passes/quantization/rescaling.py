@@ -10,8 +10,8 @@ from ...bindings.ir import OpView, Value
 from ...bindings.navigation import defining_op, use_count
 from ...bindings.patterns import Outcome, Pattern, Rewriter
 from ...dialects.relax import const
-from ..canonicalize.constants import CONSTANTS, elements_of, is_constant
-from ..canonicalize.support import dtype_of, make, shape_of, with_dtype
+from ...dialects.relax.known_constants import CONSTANTS, elements_of, is_constant
+from ...dialects.relax.values import dtype_of, make, shape_of, with_dtype
 from .numbers import Quantized, checked, dequantized, is_zero, made, plus, positive, relax, size_of
 
 #: Scales of a bias are what a converter has made of those of the product, maybe with more digits.

@@ -10,7 +10,7 @@ from __future__ import annotations
 from ...bindings.ir import OpView, Value
 from ...bindings.navigation import defining_op, users_of
 from ...bindings.patterns import Outcome, Pattern, Rewriter
-from ..canonicalize.support import dtype_of, with_dtype
+from ...dialects.relax.values import dtype_of, with_dtype
 from .numbers import TO_UNSIGNED, dequantized, dtype_attribute, made, number, relax, single
 
 #: What moves numbers about, or chooses among them by their order.

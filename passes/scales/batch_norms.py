@@ -20,8 +20,8 @@ from ...dialects.core.infos import TensorInfo
 from ...dialects.core.symbols import equal
 from ...dialects.relax import dialect
 from ...dialects.relax.constants import elements_attribute, storage_dtype
-from ..canonicalize.constants import constant_op, floats_in_elements
-from ..canonicalize.support import is_valid, normal_axis, stated
+from ...dialects.relax.known_constants import constant_op, floats_in_elements
+from ...dialects.relax.values import is_valid, normal_axis, stated
 from .weights import are_numbers, own_weighted
 
 if TYPE_CHECKING:

@@ -17,8 +17,8 @@ from ...dialects.core.cache import cache_of
 from ...dialects.core.infos import TensorInfo
 from ...dialects.core.opdef import Call, OpDef
 from ...dialects.relax.infer.layouts import Layout, layouts_of
-from ..canonicalize.constants import floats_in_elements, floats_of, is_constant, make_floats
-from ..canonicalize.support import dtype_of, shape_of, tensor_info
+from ...dialects.relax.known_constants import floats_in_elements, floats_of, is_constant, make_floats
+from ...dialects.relax.values import dtype_of, shape_of, tensor_info
 
 if TYPE_CHECKING:
     from numpy import ndarray

@@ -22,9 +22,9 @@ from ...bindings.mlir import i64_attribute, ir
 from ...bindings.rewriting import located_error
 from ...dialects.core.infos import bit_width
 from ...emit.arithmetic import result_of
+from ...emit.memory import Extent, plus, times
 from ...emit.numbers import as_index
 from ...emit.structured import StructuredOp
-from ..lower_calls.memrefs import Extent, plus, times
 from .dots import packed_operand
 from .plan import Plan, points_of_step
 from .vector_access import divided, least, values

@@ -14,8 +14,8 @@ from ...bindings.ir import Operation, Value
 from ...bindings.mlir import DYNAMIC
 from ...bindings.navigation import constant_of, made_by, users_of
 from ...emit import linalg
+from ...emit.memory import Extent, times
 from ...emit.structured import StructuredOp
-from ..lower_calls.memrefs import Extent, times
 
 _SLICE, _INSERT = "tensor.extract_slice", "tensor.insert_slice"
 

@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 from ...bindings.ir import Value
 from ...emit import loops
+from ...emit.memory import Extent, plus
 from ...emit.numbers import as_index
-from ..lower_calls.memrefs import Extent, plus
 from .vector_access import floor_to, less
 
 #: What a long tile leaves of an unknown size is worth code for the shorter ones, and for what these leave as a whole.

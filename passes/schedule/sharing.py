@@ -19,10 +19,10 @@ from ...bindings.navigation import operations_of
 from ...dialects.core.infos import bit_width
 from ...emit.linalg import indices_at, product
 from ...emit.loops import Body, for_range, nest
+from ...emit.memory import Extent
 from ...emit.numbers import Number, Size, as_index, maximum, minimum, operation, select
 from ...emit.structured import StructuredOp
 from ...targets.core.backend import Machine
-from ..lower_calls.memrefs import Extent
 from .fitting import can_be_shared
 from .parts import fills_border
 from .plan import Parallel, Plan, points_of_step

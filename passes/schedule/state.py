@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from ...bindings.ir import Value
-from ..lower_calls.memrefs import Extent
+from ...emit.memory import Extent
 from .vector_access import Point
 
 

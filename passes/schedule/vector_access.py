@@ -10,11 +10,11 @@ from ...bindings.mlir import ir
 from ...bindings.navigation import constant_of, made_by
 from ...emit import linalg
 from ...emit.arithmetic import result_of
+from ...emit.memory import Extent, as_value, plus, times
 from ...emit.numbers import as_index, constant, select
 from ...emit.structured import Linear, StructuredOp, is_scalar, is_storable
 from ...emit.tensors import merge, split
 from ...emit.vectors import from_elements, is_vector, lane_of, read_vector, write_vector
-from ..lower_calls.memrefs import Extent, as_value, plus, times
 from .vector_body import hoisted_zero
 
 #: How many tile points in from the start of a step, for each loop.

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 
 from ...bindings.ir import Value
 from ...emit import linalg
-from ..lower_calls.memrefs import Extent, plus
+from ...emit.memory import Extent, plus
 from .parts import loop_size
 from .plan import group_of, points_of_step
 from .segments import Segment, all_at_once, groups, run_steps, vectors, whole_and_rest

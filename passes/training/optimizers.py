@@ -23,8 +23,8 @@ from ...dialects.core.codec import encode
 from ...dialects.core.infos import TensorInfo, describe, is_float
 from ...dialects.relax import const, dialect
 from ...dialects.relax.function_attributes import function_attributes
+from ...dialects.relax.values import dtype_of
 from ...support.errors import RelaxError
-from ..canonicalize.support import dtype_of
 from ..gradient.tensors import Tensor, apply, cast
 
 relax = dialect.ops

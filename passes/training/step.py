@@ -11,8 +11,8 @@ from ...bindings.mlir import ir
 from ...bindings.navigation import body_of, function_type_of, functions_in, symbol_name
 from ...dialects.core.codec import encode
 from ...dialects.relax.function_attributes import VISIBILITY, argument_names, function_attributes
+from ...dialects.relax.values import tensor_info
 from ...support.errors import RelaxError
-from ..canonicalize.support import tensor_info
 from ..gradient.control_flow import Options
 from ..relax_gradient import add_adjoint, parameters
 from .optimizers import Optimizer

@@ -14,8 +14,8 @@ from ...dialects.relax.function_attributes import LIST, NOTHING
 from ...dialects.tir import dialect as tir
 from ...emit.arithmetic import convert, from_bits
 from ...emit.conversions import limits
+from ...emit.memory import Extent, as_value
 from ...emit.numbers import Number, as_i64, as_index, number, select
-from ...passes.lower_calls.memrefs import Extent, as_value
 from ...passes.lower_calls.sizes import Sizes
 from ...support.suggest import counted
 from . import abi

@@ -10,7 +10,7 @@ import numpy
 from relax_mlir.bindings.navigation import body_of, functions_in, operations_in, symbol_name
 from relax_mlir.dialects.core.codec import decode
 from relax_mlir.dialects.core.infos import is_float
-from relax_mlir.passes.canonicalize.constants import NUMPY_NAME
+from relax_mlir.dialects.relax.known_constants import NUMPY_NAME
 from relax_mlir.runtime import to_numpy
 
 import relax_mlir as rx

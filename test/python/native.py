@@ -11,7 +11,8 @@ from relax_mlir.bindings.mlir import ir
 from relax_mlir.bindings.pass_manager import run_upstream
 from relax_mlir.dialects.context import create_context
 from relax_mlir.dialects.core.infos import Info, ScalarInfo, TensorInfo
-from relax_mlir.passes.lower_calls import memrefs, scalars
+from relax_mlir.emit import memory as memrefs
+from relax_mlir.passes.lower_calls import scalars
 from relax_mlir.runtime import Artifact, Constant, Executable
 from relax_mlir.runtime.cpu import host_features, host_triple
 from relax_mlir.targets.host.entry import add_entry

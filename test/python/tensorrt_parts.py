@@ -11,7 +11,7 @@ from before_after import changed, random_arrays, results_of
 from dnnl_models import floats
 from external_parts import assert_close, built, is_left, main_of
 from relax_mlir.bindings.navigation import callee_of, last_of, operations_of
-from relax_mlir.passes.canonicalize.constants import elements_of
+from relax_mlir.dialects.relax.known_constants import elements_of
 from relax_mlir.runtime.external.tensorrt import input_name, output_name
 from relax_mlir.targets.external.core.flatten import public_functions
 from relax_mlir.targets.external.tensorrt.converter import Converter

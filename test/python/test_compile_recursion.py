@@ -11,7 +11,7 @@ from typing import Any
 import numpy
 import pytest
 from relax_mlir.bindings.navigation import functions_in, symbol_name
-from relax_mlir.passes.inline.call_graph import refuse_recursion
+from relax_mlir.dialects.core.call_graph import refuse_recursion
 from relax_mlir.tools.relax_compile import run as relax_compile
 
 import relax_mlir as rx

@@ -12,11 +12,11 @@ from typing import Any, TextIO
 from ... import Module, __version__, stages
 from ...bindings.diagnostics import PassWarning
 from ...bindings.navigation import operations_in
+from ...dialects.core.call_graph import check_calls
 from ...dialects.core.elements import print_short
 from ...passes.core.options import split_list
 from ...passes.core.pipeline import Pipeline
 from ...passes.core.stages import Stages
-from ...passes.inline.call_graph import check_calls
 from ...passes.relax_bind_symbolic_vars import BindSymbolicVars
 from ...passes.relax_donate import Donate
 from ...runtime.artifact import Artifact, artifact_bytes, write_artifact

@@ -7,7 +7,7 @@ import math
 
 from ....bindings.ir import Value
 from ....dialects.core.infos import is_float
-from ....passes.canonicalize.constants import NUMPY_NAME
+from ....dialects.relax.known_constants import NUMPY_NAME
 from ..prelude import Node, Outputs, Tensor, cast, const, register_rows, relax, wide_float
 from ..tensors import TEXT
 from ..texts import looked_up

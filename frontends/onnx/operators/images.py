@@ -55,7 +55,7 @@ def resize(node: Node) -> Outputs:
         node.float("extrapolation_value", 0.0),
     )
     rank = node.rank(0)
-    axes = [axis % rank for axis in node.ints("axes") or range(rank)]
+    axes = [node.axis_of(axis, rank, "axes") for axis in node.ints("axes") or range(rank)]
     region = _region(node, len(axes)) if settings.coordinates == "tf_crop_and_resize" else None
     if node.has(3) and input_length(node, 3):
         alongs = _by_sizes(node, axes, region)

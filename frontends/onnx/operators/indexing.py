@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from ....support.suggest import counted
 from ..prelude import Node, Outputs, Value, along_axis, register_onnx, register_rows, relax
 from ..shapes import sizes
 from ..shapes.sizes import Size
@@ -43,6 +44,8 @@ def tensor_scatter(node: Node) -> Outputs:
     mode = node.choice("mode", "linear", ("linear", "circular"))
     if axis == 0:
         raise node.fail("axis 0 is the batch", "axis")
+    if node.rank(1) != rank:
+        raise node.fail(f"update has {counted(node.rank(1), 'dimension')}, past_cache {rank}")
     updates = sizes.sizes_of(node.value(1))
     places = sizes.positions(updates, axis)
     if node.has(2):

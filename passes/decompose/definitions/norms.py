@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ....dialects.core.symbols import dim_floordiv
-from ...canonicalize.support import is_known, normal_axis
+from ....dialects.relax.values import is_known, normal_axis
 from ...gradient.tensors import Tensor, apply, shape_operand
 from ..registry import register_decomposition
 from ..wide import Decline, along, computed_wide, known_shape, rank_of, relax

@@ -7,7 +7,7 @@ from typing import Any
 
 from ....bindings.ir import Value
 from ....dialects.relax import const
-from ...canonicalize.support import dtype_of
+from ....dialects.relax.values import dtype_of
 from ..registry import register_decomposition
 from ..wide import Decline, known_shape, relax, rounded, widened
 

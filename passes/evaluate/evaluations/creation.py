@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from ....dialects.core.infos import is_float
-from ...canonicalize.constants import NUMPY_NAME
+from ....dialects.relax.known_constants import NUMPY_NAME
 from ..elements import NotKnown, is_symbolic, objects
 from ..registry import EvaluationCall, register_evaluation
 from .moving import known_shape

@@ -10,7 +10,7 @@ import operator
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from ...canonicalize.constants import NUMPY_NAME
+from ....dialects.relax.known_constants import NUMPY_NAME
 from .. import ratios
 from ..elements import NotKnown, alike, applied, is_symbolic, numbers
 from ..ratios import Ratio

@@ -10,7 +10,7 @@ from typing import Any
 from ....bindings.ir import Value
 from ....dialects.core.symbols import Dim, dim_floordiv, equal
 from ....dialects.relax import const
-from ...canonicalize.support import dtype_of, same_known_shape
+from ....dialects.relax.values import dtype_of, same_known_shape
 from ..registry import GradientCall, register_gradient
 from ..tensors import cast, known_shape, relax, size_of
 

@@ -10,7 +10,7 @@ from ....bindings.ir import Value
 from ....dialects.core.symbols import Dim, dim_add, dim_floordiv, dim_mod, dim_mul, dim_sub
 from ....dialects.relax import const
 from ....dialects.relax.infer.windows import windows_of
-from ...canonicalize.support import dtype_of, shape_of, stated
+from ....dialects.relax.values import dtype_of, shape_of, stated
 from ..layouts import in_own_order
 from ..registry import GradientCall, register_gradient
 from ..tensors import cast, known_shape, relax, shape_operand

@@ -6,8 +6,8 @@ from __future__ import annotations
 from typing import Any
 
 from ....bindings.ir import Value
+from ....dialects.relax.values import dtype_of
 from ....emit.numbers import constant
-from ...canonicalize.support import dtype_of
 from ..positions import positions_of
 from ..registry import GradientCall, register_gradient
 from ..tensors import as_tensor, cast, relax

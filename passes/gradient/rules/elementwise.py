@@ -12,7 +12,7 @@ from typing import Any
 
 from ....bindings.ir import Value
 from ....dialects.core.infos import is_float
-from ...canonicalize.support import dtype_of, shape_of
+from ....dialects.relax.values import dtype_of, shape_of
 from ..lengths import by_length, is_sum_of_squares
 from ..registry import GradientCall, register_gradient
 from ..reverse import gradients_at

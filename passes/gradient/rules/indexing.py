@@ -11,7 +11,7 @@ from ....dialects.core.codec import decode
 from ....dialects.core.infos import ScalarInfo, TensorInfo
 from ....dialects.core.operands import operand_info
 from ....dialects.relax import const
-from ...canonicalize.support import dtype_of, same_known_shape, shape_of
+from ....dialects.relax.values import dtype_of, same_known_shape, shape_of
 from ...layout.conversion import permuted
 from ..positions import moved_back, moved_by_itself, positions_of
 from ..registry import GradientCall, register_gradient

@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import Any
 
 from ....dialects.relax import const
-from ...canonicalize.support import dtype_of
+from ....dialects.relax.values import dtype_of
 from ..registry import GradientCall, register_gradient
 from ..reverse import gradients_at
 from ..tensors import known_shape, relax

@@ -16,7 +16,7 @@ from ....bindings.ir import Value
 from ....dialects.relax import const
 from ....dialects.relax.infer.slices import OPEN
 from ....dialects.relax.infer.windows import windows_of
-from ...canonicalize.support import dtype_of
+from ....dialects.relax.values import dtype_of
 from ..layouts import in_own_order
 from ..registry import GradientCall, register_gradient
 from ..reverse import gradients_at

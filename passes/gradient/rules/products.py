@@ -9,7 +9,7 @@ from typing import Any
 
 from ....bindings.ir import Value
 from ....dialects.relax.infer.einsum import Subscripts, parse_subscripts
-from ...canonicalize.support import dtype_of, same_known_shape, shape_of
+from ....dialects.relax.values import dtype_of, same_known_shape, shape_of
 from ..registry import GradientCall, register_gradient
 from ..reverse import gradients_at
 from ..tensors import cast, rank_of, relax, shape_operand

@@ -9,7 +9,7 @@ from typing import Any
 from ....bindings.ir import Value
 from ....dialects.core.symbols import product
 from ....dialects.relax import const
-from ...canonicalize.support import dtype_of
+from ....dialects.relax.values import dtype_of
 from ..lengths import by_length
 from ..registry import GradientCall, register_gradient
 from ..reverse import gradients_at

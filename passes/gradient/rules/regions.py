@@ -13,8 +13,8 @@ from ....dialects.core.infos import TensorInfo
 from ....dialects.core.substitute import symbols_in
 from ....dialects.core.symbols import Dim, dim_mul, product, sym
 from ....dialects.relax import const
+from ....dialects.relax.values import dtype_of
 from ....support.names import fresh_name
-from ...canonicalize.support import dtype_of
 from ..layouts import plain_layouts, turned
 from ..registry import GradientCall, register_gradient
 from ..reverse import gradients_at

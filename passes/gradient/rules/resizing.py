@@ -12,7 +12,7 @@ from typing import Any
 from ....bindings.ir import Value
 from ....dialects.core.symbols import Dim, equal, product
 from ....dialects.relax import const
-from ...canonicalize.support import dtype_of
+from ....dialects.relax.values import dtype_of
 from ..layouts import plain_layouts, times_matrix, turned
 from ..registry import GradientCall, register_gradient
 from ..tensors import cast, known_shape, relax

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from ....bindings.ir import Value
 from ....dialects.core.symbols import Dim, product
-from ...canonicalize.support import dtype_of, shape_of
+from ....dialects.relax.values import dtype_of, shape_of
 from ..layouts import plain_layouts, turned
 from ..registry import GradientCall, register_gradient
 from ..reverse import gradients_at

@@ -8,7 +8,7 @@ from typing import Any
 from ....dialects.core.symbols import Dim, dim_add
 from ....dialects.relax import const
 from ....dialects.relax.infer.sizes import at_least
-from ...canonicalize.support import is_known, shape_of
+from ....dialects.relax.values import is_known, shape_of
 from ..positions import moved_by_itself
 from ..registry import GradientCall, register_gradient
 from ..tensors import known_shape, rank_of, relax, shape_operand

@@ -12,9 +12,9 @@ from ....bindings.ir import Block, Operation, Value
 from ....bindings.navigation import ancestors, operations_of, used_by, users_of
 from ....dialects.core.codec import decode
 from ....dialects.core.work import bytes_of
+from ....dialects.relax.known_constants import is_constant
 from ....support.blaming import blaming
 from ....support.errors import RelaxError
-from ...canonicalize.constants import is_constant
 from ...core.facts import PriceFact, origins_of
 from ...core.journal import Journal
 from ...patterns.matched import Match

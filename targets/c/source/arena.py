@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from ....bindings.ir import Operation, Value
 from ....bindings.navigation import ancestors, callee_of, operations_in, users_of
-from ....passes.lower_calls.memrefs import ALIGNMENT
+from ....emit.memory import ALIGNMENT
 from .bounds import SizeBounds
 from .types import BYTES, memory_type
 

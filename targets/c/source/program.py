@@ -20,8 +20,8 @@ from ....bindings.navigation import (
     text_in,
     users_of,
 )
+from ....dialects.core.call_graph import refuse_recursion
 from ....dialects.tir.prim_func import is_prim_func
-from ....passes.inline.call_graph import refuse_recursion
 from ....passes.legalize.builder import OPERATOR
 from ....passes.lower_calls.function import ARENA, INPUTS
 from ....support.errors import RelaxError

@@ -16,10 +16,10 @@ from ....bindings.ir import Block, Operation, Value
 from ....bindings.mlir import ir, string_value
 from ....bindings.navigation import body_of, functions_in, has_body, operations_in, symbol_name, users_of
 from ....bindings.rewriting import is_used, located_error, use_instead
+from ....emit.memory import storage_bytes
 from ....emit.numbers import as_i64
 from ....passes.core.base import Pass
 from ....passes.core.registry import register_pass
-from ....passes.lower_calls.memrefs import storage_bytes
 from ...gpu.kernels.outline import pass_more, tell_type
 from ...gpu.kernels.threads import BY_VALUE
 from ...host.entry import KERNELS

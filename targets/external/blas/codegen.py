@@ -17,7 +17,7 @@ from ....bindings.navigation import (
     symbol_name,
 )
 from ....bindings.rewriting import located_error
-from ....passes.canonicalize.constants import elements_of, is_constant
+from ....dialects.relax.known_constants import elements_of, is_constant
 from ....passes.partition.codegen import Codegen, register_codegen
 from ....passes.partition.options import CodegenOption
 from ....passes.patterns.calls import is_call_tir

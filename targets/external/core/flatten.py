@@ -15,8 +15,8 @@ from ....dialects.core.dialect import row_of
 from ....dialects.core.infos import TensorInfo
 from ....dialects.core.opdef import Call
 from ....dialects.core.verifier import call_of
-from ....passes.canonicalize.constants import CONSTANTS, elements_of, splat
-from ....passes.canonicalize.support import tensor_info
+from ....dialects.relax.known_constants import CONSTANTS, elements_of, splat
+from ....dialects.relax.values import tensor_info
 from ....passes.partition.functions import CODEGEN
 from ....support.errors import RelaxError
 

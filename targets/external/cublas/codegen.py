@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from ....bindings.ir import Operation
 from ....dialects.core.infos import TensorInfo
-from ....passes.canonicalize.support import tensor_info
+from ....dialects.relax.values import tensor_info
 from ....passes.partition.codegen import Codegen, register_codegen
 from ....passes.partition.options import CodegenOption
 from ....passes.patterns.matched import Match

@@ -13,7 +13,7 @@ from ....dialects.core.opdef import Call
 from ....dialects.core.verifier import call_of
 from ....dialects.relax.infer.layouts import layouts_of
 from ....dialects.relax.infer.windows import windows_of
-from ....passes.canonicalize.support import tensor_info
+from ....dialects.relax.values import tensor_info
 from ....passes.partition.codegen import Codegen, PatternRow, register_codegen
 from ....passes.partition.options import CodegenOption
 from ....passes.patterns.matched import Match

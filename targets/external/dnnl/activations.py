@@ -10,7 +10,7 @@ from ....bindings.ir import Operation, Value
 from ....bindings.navigation import made_by
 from ....dialects.core.dialect import row_of
 from ....dialects.core.verifier import call_of
-from ....passes.canonicalize.constants import splat
+from ....dialects.relax.known_constants import splat
 from ....passes.patterns.match import match
 from ....passes.patterns.matched import Match
 from ....passes.patterns.operators import is_op

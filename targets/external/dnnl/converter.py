@@ -9,7 +9,7 @@ from typing import Any
 
 from ....dialects.core.dialect import row_of
 from ....dialects.core.symbols import Dim, SymExpr, product, sym
-from ....passes.canonicalize.constants import STORAGE_NAME
+from ....dialects.relax.known_constants import STORAGE_NAME
 from ....runtime.external.dnnl.description import Argument, Blobs, Function, PostOp, Quantized, Size, Step, Value
 from ....support.errors import RelaxError
 from ..core.flatten import Graph, Node, Ref, numbers_in
@@ -214,7 +214,7 @@ def _stored(ref: Ref) -> memoryview:
     array = numbers_in(ref)
     dtype = ref.info.dtype
     if array is None and dtype == "bf16":
-        from ....passes.canonicalize.constants import floats_of
+        from ....dialects.relax.known_constants import floats_of
 
         floats = floats_of(ref.value)
         array = None if floats is None else (floats.view("uint32") >> 16).astype(STORAGE_NAME["bf16"])

@@ -11,7 +11,7 @@ from ....dialects.core.opdef import Call
 from ....dialects.core.symbols import Dim
 from ....dialects.relax.infer.layouts import Layout, blocked_dimensions, layouts_of
 from ....dialects.relax.infer.windows import each_dimension, windows_of
-from ....passes.canonicalize.support import shape_of
+from ....dialects.relax.values import shape_of
 from ..core.flatten import Node
 from .converter import Converter
 from .quantized import quantized_product

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from ....bindings.ir import Operation
 from ....dialects.core.dialect import row_of
 from ....dialects.core.verifier import call_of
-from ....passes.canonicalize.constants import is_constant
+from ....dialects.relax.known_constants import is_constant
 from ....passes.partition.pricing import seconds_of
 from .convolutions import CONVOLUTIONS, TRANSPOSED
 

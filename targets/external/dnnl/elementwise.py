@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from ....bindings.ir import Operation
 from ....dialects.core.opdef import Call
 from ....dialects.core.symbols import Dim, equal
-from ....passes.canonicalize.constants import splat
-from ....passes.canonicalize.support import normal_axis
+from ....dialects.relax.known_constants import splat
+from ....dialects.relax.values import normal_axis
 from ....runtime.external.dnnl.description import Argument
 from .rules import converts
 

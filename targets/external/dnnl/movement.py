@@ -9,7 +9,7 @@ from typing import Any
 from ....bindings.ir import Operation
 from ....dialects.core.opdef import Call
 from ....dialects.core.symbols import Dim, equal
-from ....passes.canonicalize.support import normal_axis, shape_of
+from ....dialects.relax.values import normal_axis, shape_of
 from ....runtime.external.dnnl.description import Argument
 from ..core.flatten import Node, Ref
 from .converter import Converter

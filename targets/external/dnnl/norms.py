@@ -10,7 +10,7 @@ from typing import Any
 from ....bindings.ir import Operation
 from ....bindings.navigation import use_count
 from ....dialects.core.opdef import Call
-from ....passes.canonicalize.support import normal_axis
+from ....dialects.relax.values import normal_axis
 from ....runtime.external.dnnl.description import Argument, PostOp, Size
 from ..core.flatten import Node, Ref
 from .converter import Converter

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from ....bindings.ir import Operation
 from ....dialects.core.opdef import Call
-from ....passes.canonicalize.constants import elements_of
-from ....passes.canonicalize.support import normal_axis
+from ....dialects.relax.known_constants import elements_of
+from ....dialects.relax.values import normal_axis
 from ....runtime.external.dnnl.description import Argument, Quantized
 from ..core.flatten import Node, Ref, numbers_in
 from .rules import converts

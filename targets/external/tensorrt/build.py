@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import Any
 
 from ....dialects.core.infos import TensorInfo
-from ....passes.canonicalize.constants import NUMPY_NAME
+from ....dialects.relax.known_constants import NUMPY_NAME
 from ....runtime.external.tensorrt import Engine, input_name
 from ....support.errors import RelaxError
 from ..core.flatten import Graph, Ref

@@ -109,7 +109,7 @@ class Converter:
         """A number of the element type of a value, that is broadcast over it."""
         import numpy
 
-        from ....passes.canonicalize.constants import NUMPY_NAME
+        from ....dialects.relax.known_constants import NUMPY_NAME
 
         return self.constant(numpy.full((1,) * len(dims_of(like)), value, NUMPY_NAME[like.info.dtype]))
 

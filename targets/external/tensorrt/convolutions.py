@@ -12,7 +12,7 @@ from ....dialects.core.opdef import Call
 from ....dialects.core.symbols import Dim, ceildiv, dim_add, dim_sub, equal
 from ....dialects.relax.infer.layouts import Layout, blocked_dimensions, layouts_of
 from ....dialects.relax.infer.windows import each_dimension, windows_of
-from ....passes.canonicalize.support import shape_of
+from ....dialects.relax.values import shape_of
 from ..core.quantized import refuse_quantized
 from .rules import converts
 from .sizes import dims_of

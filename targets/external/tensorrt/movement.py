@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from ....bindings.ir import Operation
 from ....dialects.core.opdef import Call
 from ....dialects.core.symbols import Dim
-from ....passes.canonicalize.support import normal_axis, shape_of
+from ....dialects.relax.values import normal_axis, shape_of
 from .rules import ALL, FLOATS, converts
 from .sizes import dims_of, same
 
@@ -118,7 +118,7 @@ def pad(converter: Converter, node: Node) -> Any:
 def _number(converter: Converter, node: Node) -> Any:
     import numpy
 
-    from ....passes.canonicalize.constants import NUMPY_NAME
+    from ....dialects.relax.known_constants import NUMPY_NAME
 
     return converter.constant(numpy.array(node.call.pad_value, NUMPY_NAME[node.result.info.dtype]))
 

@@ -11,8 +11,8 @@ from ....bindings.ir import Operation
 from ....bindings.navigation import use_count
 from ....dialects.core.opdef import Call
 from ....dialects.core.symbols import Dim
-from ....passes.canonicalize.constants import NUMPY_NAME
-from ....passes.canonicalize.support import normal_axis
+from ....dialects.relax.known_constants import NUMPY_NAME
+from ....dialects.relax.values import normal_axis
 from .rules import FLOATS, NUMBERS, converts
 from .sizes import dims_of, mask
 

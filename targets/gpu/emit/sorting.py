@@ -13,9 +13,9 @@ from collections.abc import Callable, Sequence
 from ....bindings.ir import Type, Value
 from ....emit.linalg import product
 from ....emit.loops import for_range, repeat_while, scratches, when
+from ....emit.memory import storage_bytes
 from ....emit.numbers import Number, Size, as_index, minimum, select
 from ....emit.sorting import Order, Record, Records, first_not, get_record, put_record
-from ....passes.lower_calls.memrefs import storage_bytes
 
 #: Bytes of a block's own memory, records that it sorts there, and fewer large ones.
 _MOST_BYTES, _PIECE, _SHORT_PIECE = 20 << 10, 1024, 512

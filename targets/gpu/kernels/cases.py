@@ -10,9 +10,9 @@ from ....bindings.ir import Attribute, Block, Operation, Value
 from ....bindings.mlir import ir
 from ....bindings.navigation import made_by, operations_in, users_of
 from ....bindings.rewriting import use_instead
+from ....emit import memory as memrefs
 from ....emit.loops import when
 from ....emit.numbers import Number, as_index
-from ....passes.lower_calls import memrefs
 from ....passes.schedule.plan import PLAN
 from ..nests.group import Tile
 from ..nests.places import Loops

@@ -18,9 +18,9 @@ from ....bindings.navigation import operations_of
 from ....bindings.rewriting import replace_op
 from ....emit import linalg
 from ....emit.arithmetic import result_of
+from ....emit.memory import is_dense
 from ....emit.numbers import as_index
 from ....emit.tensors import reassociation
-from ....passes.lower_calls.memrefs import is_dense
 from .points import Points
 
 #: Axes of memory that become one.

@@ -10,9 +10,9 @@ from ....bindings.ir import Block, Operation, Value
 from ....bindings.mlir import DYNAMIC, ir
 from ....bindings.navigation import last_of, made_by, operations_in, operations_of, used_by, users_of
 from ....bindings.rewriting import Decline, replace_op
+from ....emit.memory import is_dense
 from ....emit.numbers import as_i64
 from ....emit.structured import analyze
-from ....passes.lower_calls.memrefs import is_dense
 from ....passes.schedule.joining import asks_for_place
 from ....passes.schedule.plan import PLAN, EpilogueOf, Plan, plan_of, set_plan
 from ....passes.schedule.vector_body import check_body

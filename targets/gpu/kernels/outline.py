@@ -20,8 +20,8 @@ from ....bindings.navigation import (
 )
 from ....bindings.rewriting import located_error, made_again, use_instead
 from ....emit.linalg import size
+from ....emit.memory import is_dense
 from ....emit.numbers import as_i64, as_index
-from ....passes.lower_calls.memrefs import is_dense
 from ....support.names import fresh_name
 from ...host.llvm_ops import memref_at, pointer_of, type_of
 

@@ -11,10 +11,10 @@ from ....bindings.ir import Block, Operation, Value
 from ....bindings.mlir import DYNAMIC, ir
 from ....bindings.navigation import ancestors, body_of, operations_in, users_of
 from ....bindings.rewriting import located_error, made_again, replace_op
+from ....emit import memory as memrefs
 from ....emit.linalg import product
 from ....emit.numbers import Number, as_i64, as_index, number, operation
 from ....passes.bufferize.lifetimes import leaves
-from ....passes.lower_calls import memrefs
 from ...host.llvm_ops import memref_at, pointer_of, view_of
 
 #: Bytes that a thread has for itself, and a block.

@@ -15,8 +15,8 @@ from ....emit.arithmetic import convert
 from ....emit.generic import GenericOp
 from ....emit.linalg import affine_value, product
 from ....emit.loops import for_range, load, nest, store, when
+from ....emit.memory import flat, is_dense
 from ....emit.numbers import Number, Size, as_index, number, operation
-from ....passes.lower_calls.memrefs import flat, is_dense
 
 #: Of rows that a block's threads reduce together.
 _LONG = 8

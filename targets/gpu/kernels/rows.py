@@ -16,9 +16,9 @@ from ....bindings.mlir import ir
 from ....bindings.navigation import ancestors, body_of, made_by, operations_in, operations_of
 from ....emit.loops import for_range, when
 from ....emit.loops import store as store_scalar
+from ....emit.memory import storage_bytes
 from ....emit.numbers import Number, as_index, number
 from ....emit.vectors import from_elements
-from ....passes.lower_calls.memrefs import storage_bytes
 from ....passes.schedule.combiner import combiners
 from ..nests.memory import elements, load, store
 from .collapse import collapse_loops

@@ -18,8 +18,8 @@ from ....bindings.mlir import i64_attribute, ir
 from ....bindings.navigation import constant_of, made_by, operations_in, operations_of, used_by
 from ....dialects.tir.prim_func import PRIM_FUNC
 from ....emit.loops import when
+from ....emit.memory import Extent
 from ....emit.numbers import Number, as_index, number
-from ....passes.lower_calls.memrefs import Extent
 from ....passes.schedule.parts import Place
 from .collapse import collapse_loops
 from .fused import LANES, Fused, root

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 
 from ....bindings.ir import AffineMap, Operation, Value
 from ....bindings.mlir import ir
+from ....emit import memory as memrefs
 from ....emit.linalg import PARALLEL, REDUCTION, generic, product
 from ....emit.loops import for_range
 from ....emit.numbers import Number, Size, as_index, maximum, minimum
-from ....passes.lower_calls import memrefs
 from ....passes.schedule.combiner import combiners
 from .points import Points
 from .reduce import is_combined

@@ -11,11 +11,11 @@ from dataclasses import replace
 
 from ....bindings.ir import AffineMap, Block, Operation, Value
 from ....bindings.mlir import ir
+from ....emit import memory as memrefs
 from ....emit.generic import GenericOp
 from ....emit.linalg import PARALLEL, REDUCTION, generic
 from ....emit.numbers import Size, as_index
 from ....emit.structured import StructuredOp
-from ....passes.lower_calls import memrefs
 from ....passes.schedule.combiner import Combiner, combiners
 from ....passes.schedule.plan import PLAN, Start, set_plan
 from ..nests import tiles

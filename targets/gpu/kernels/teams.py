@@ -11,8 +11,8 @@ from ....bindings.ir import Operation, Type, Value
 from ....bindings.mlir import ir
 from ....bindings.navigation import constant_of
 from ....emit.loops import load, store, when
+from ....emit.memory import storage_bytes
 from ....emit.numbers import Number, Size, as_index, constant, maximum, minimum, number, operation
-from ....passes.lower_calls.memrefs import storage_bytes
 from ....passes.schedule.combiner import Combiner
 from .threads import WARP, block_id, from_kept, from_lane, kept_type, shared_memory, thread_id, threads_of, to_keep
 

@@ -17,9 +17,9 @@ from ....bindings.mlir import ir
 from ....emit import loops
 from ....emit.linalg import product
 from ....emit.loops import when
+from ....emit.memory import byte_count, storage_bytes
 from ....emit.numbers import Number, Size, as_index, number
 from ....emit.vectors import from_elements
-from ....passes.lower_calls.memrefs import byte_count, storage_bytes
 from ..nests.memory import elements, load, store
 from .points import Indices, Points, taken_apart
 from .teams import ceil_divided

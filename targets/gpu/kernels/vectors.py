@@ -10,10 +10,10 @@ from ....bindings.ir import AffineExpr, Value
 from ....bindings.mlir import ir
 from ....bindings.navigation import made_by, operations_in
 from ....emit.loops import for_range, when
+from ....emit.memory import storage_bytes
 from ....emit.numbers import Number, number
 from ....emit.structured import is_storable
 from ....emit.vectors import from_elements
-from ....passes.lower_calls.memrefs import storage_bytes
 from ..nests.memory import elements, load, store
 from .fused import Fused, root
 from .points import WHOLE, Indices, Points

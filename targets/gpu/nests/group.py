@@ -9,8 +9,8 @@ from functools import partial
 
 from ....bindings.ir import Value
 from ....bindings.rewriting import Decline
+from ....emit.memory import storage_bytes
 from ....emit.structured import StructuredOp
-from ....passes.lower_calls.memrefs import storage_bytes
 from ....passes.schedule.combiner import combiners
 from ....passes.schedule.fitting import check_loops, check_reads_outputs
 from ....passes.schedule.joining import asks_for_result

@@ -11,9 +11,9 @@ from ....bindings.mlir import i64_attribute, ir
 from ....bindings.navigation import enclosing
 from ....emit import loops
 from ....emit.arithmetic import result_of
+from ....emit.memory import storage_bytes
 from ....emit.numbers import Size, as_index
 from ....emit.vectors import from_elements, lane_of
-from ....passes.lower_calls.memrefs import storage_bytes
 from ..kernels import threads
 
 _VECTOR_BYTES = 16

@@ -8,9 +8,9 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from ....bindings.ir import Value
 from ....bindings.mlir import ir
 from ....emit.arithmetic import convert
+from ....emit.memory import is_dense
 from ....emit.numbers import Number, Size, as_index, minimum, number
 from ....emit.structured import Linear, StructuredOp
-from ....passes.lower_calls.memrefs import is_dense
 
 #: The index of each of an operation's loops.
 Indices = Mapping[int, Number]

@@ -14,10 +14,10 @@ from ....bindings.navigation import operations_of
 from ....bindings.rewriting import Decline
 from ....emit import loops
 from ....emit.arithmetic import constant_value
+from ....emit.memory import storage_bytes
 from ....emit.numbers import Number, Size, as_index, minimum, number, select
 from ....emit.structured import Linear, StructuredOp, is_scalar
 from ....emit.vectors import from_elements
-from ....passes.lower_calls.memrefs import storage_bytes
 from ....passes.schedule.plan import Plan
 from ....passes.schedule.vector_body import Lanes
 from .group import GAP_BYTES, Tile, side_of

@@ -42,11 +42,11 @@ from ....bindings.navigation import (
 )
 from ....bindings.pass_manager import run_upstream
 from ....bindings.rewriting import located_error, use_instead
+from ....emit import memory as memrefs
 from ....emit.loops import THREADS as THREADS_OF_STEP
 from ....emit.numbers import Number, as_index, operation
 from ....passes.core.base import Pass
 from ....passes.core.registry import register_pass
-from ....passes.lower_calls import memrefs
 from ...host.entry import DEVICE, KERNELS
 from ..kernels import transpose
 from ..kernels.cases import by_rows

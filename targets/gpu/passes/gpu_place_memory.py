@@ -10,12 +10,12 @@ from ....bindings.ir import Operation, Value
 from ....bindings.mlir import DYNAMIC, ir
 from ....bindings.navigation import functions_in, has_body, operations_in
 from ....bindings.rewriting import replace_op
+from ....emit import memory as memrefs
 from ....emit.linalg import product
+from ....emit.memory import Extent
 from ....emit.numbers import as_i64, number
 from ....passes.core.base import Pass
 from ....passes.core.registry import register_pass
-from ....passes.lower_calls import memrefs
-from ....passes.lower_calls.memrefs import Extent
 from ...host.llvm_ops import address_of, memref_at, pointer_of
 from ...host.support import DEVICE_TABLE, Support
 

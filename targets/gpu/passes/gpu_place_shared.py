@@ -16,10 +16,10 @@ from ....bindings.ir import Operation
 from ....bindings.mlir import i64_attribute, ir
 from ....bindings.navigation import operations_in, operations_of, symbol_name
 from ....bindings.rewriting import located_error, replace_op
+from ....emit.memory import storage_bytes
 from ....emit.numbers import as_index, operation
 from ....passes.core.base import Pass
 from ....passes.core.registry import register_pass
-from ....passes.lower_calls.memrefs import storage_bytes
 from ..kernels.threads import DYNAMIC_SHARED, STATIC_SHARED, shared_type
 
 _NAME = "dynamic_shared"

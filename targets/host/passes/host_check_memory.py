@@ -16,11 +16,11 @@ from ....bindings.mlir import DYNAMIC, ir
 from ....bindings.navigation import body_of, functions_in, operations_in, users_of
 from ....bindings.rewriting import located_error, made_again, replace_op
 from ....dialects.tir import dialect as tir
+from ....emit import memory as memrefs
 from ....emit.numbers import Number, as_i64, constant, operation
 from ....passes.bufferize.lifetimes import leaves
 from ....passes.core.base import Pass
 from ....passes.core.registry import register_pass
-from ....passes.lower_calls import memrefs
 from ....passes.lower_calls.function import ARENA, COUNTED
 from ....support.errors import RelaxError
 from ..entry import DEVICE

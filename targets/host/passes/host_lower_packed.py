@@ -13,12 +13,12 @@ from ....bindings.rewriting import located_error, replace_op
 from ....dialects.core.codec import decode
 from ....dialects.core.infos import Info, ObjectInfo, ScalarInfo, TensorInfo, is_float
 from ....dialects.tir import dialect as tir
+from ....emit import memory as memrefs
 from ....emit.arithmetic import convert
 from ....emit.numbers import as_i64, as_index, number
 from ....passes.core.base import Pass
 from ....passes.core.external import CODEGENS, EXTERNAL_MODS
 from ....passes.core.registry import register_pass
-from ....passes.lower_calls import memrefs
 from ....passes.lower_calls.scalars import passed, received
 from ....passes.lower_calls.sizes import Sizes
 from ....support.errors import RelaxError

@@ -18,8 +18,8 @@ from ....bindings.navigation import made_by, operations_in
 from ....bindings.rewriting import Decline, replace_op
 from ....dialects.core.codec import decode
 from ....dialects.core.infos import TensorInfo, bit_width
-from ....passes.canonicalize.constants import is_constant
-from ....passes.canonicalize.support import stated
+from ....dialects.relax.known_constants import is_constant
+from ....dialects.relax.values import stated
 from ....passes.core.registry import register_pass
 from ....passes.decompose.registry import decomposed, find_decomposition
 from ....passes.relax_convert_layout import ConvertLayout

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, ClassVar
 from ....bindings.ir import Operation, OpView, Value
 from ....bindings.patterns import Pattern, apply_walk
 from ....dialects.relax import dialect as relax
+from ....dialects.relax.known_constants import elements_of
 from ....dialects.relax.nbits import WORD
-from ....passes.canonicalize.constants import elements_of
 from ....passes.core.registry import register_pass
 from ....passes.layout.conversion import constant_like
 from ...core.backend import Machine

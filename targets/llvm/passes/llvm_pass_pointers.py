@@ -25,11 +25,11 @@ from ....bindings.navigation import (
     symbol_name,
 )
 from ....bindings.rewriting import made_again, replace_op
+from ....dialects.core.call_graph import references_of
+from ....emit import memory as memrefs
 from ....emit.numbers import as_i64
 from ....passes.core.base import Pass
 from ....passes.core.registry import register_pass
-from ....passes.inline.call_graph import references_of
-from ....passes.lower_calls import memrefs
 from ...host.llvm_ops import PTR, memref_at, pointer_of, view_of
 
 # Dialects of operations that refer to no function.

@@ -20,7 +20,7 @@ from ....dialects.core.codec import decode
 from ....dialects.core.infos import TensorInfo
 from ....dialects.core.symbols import product as count_of
 from ....dialects.relax.infer.einsum import parse_subscripts
-from ....passes.canonicalize.constants import stored_elements
+from ....dialects.relax.known_constants import stored_elements
 from ....passes.core.registry import register_pass
 from ....passes.layout.conversion import constant_like
 from ...core.machine_pass import MachinePass

@@ -17,8 +17,8 @@ from ....bindings.navigation import operations_in
 from ....bindings.rewriting import is_used
 from ....dialects.relax import dialect
 from ....dialects.relax.constants import elements_attribute
-from ....passes.canonicalize.constants import constant_op, stored_elements
-from ....passes.canonicalize.support import dtype_of, with_dtype
+from ....dialects.relax.known_constants import constant_op, stored_elements
+from ....dialects.relax.values import dtype_of, with_dtype
 from ....passes.core.registry import register_pass
 from ...core.machine_pass import MachinePass
 

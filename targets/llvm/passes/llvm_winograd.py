@@ -21,8 +21,8 @@ from ....dialects.core.infos import TensorInfo
 from ....dialects.core.verifier import call_of
 from ....dialects.relax import dialect as relax
 from ....dialects.relax.infer.windows import windows_of
+from ....dialects.relax.known_constants import elements_of
 from ....dialects.relax.winograd import TAPS, TILES
-from ....passes.canonicalize.constants import elements_of
 from ....passes.core.registry import register_pass
 from ....passes.layout.conversion import constant_like
 from ...core.backend import Machine

@@ -20,8 +20,8 @@ from example_counts import draws
 from hypothesis import given
 from hypothesis import strategies as st
 from relax_mlir.bindings.navigation import operations_in
+from relax_mlir.dialects.core.call_graph import references_of
 from relax_mlir.dialects.core.dialect import all_ops
-from relax_mlir.passes.inline.call_graph import references_of
 from relax_mlir.passes.relax_dead_code_elimination import DeadCodeElimination
 
 import relax_mlir as rx

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from relax_mlir.dialects.core.infos import TensorInfo
 from relax_mlir.dialects.core.symbols import Dim, sym
+from relax_mlir.emit.memory import ALIGNMENT
 from relax_mlir.passes.lower_calls import arranging, plan
-from relax_mlir.passes.lower_calls.memrefs import ALIGNMENT
 
 
 class Life(NamedTuple):

@@ -130,6 +130,8 @@ def test_results_without_elements(antialias: int) -> None:
         ((1, 1, 4, 4), "s", [1, 1, math.nan, 2], {}, "scales must be positive, got 1, 1, nan, 2"),
         ((1, 1, 4, 4), "s", [1, 1, math.inf, 2], {}, "scales must be positive, got 1, 1, inf, 2"),
         ((1, 1, 0, 4), "z", [1, 1, 3, 2], {"keep_aspect_ratio_policy": "not_larger"}, "has no aspect ratio"),
+        ((), "z", [3, 2], {"axes": [0, 1]}, "axis 0 is out of range for 0 dimensions"),
+        ((1, 4), "z", [3, 2], {"axes": [0, 2]}, "axis 2 is out of range for 2 dimensions"),
     ],
 )
 def test_sizes_that_cannot_be(

@@ -73,6 +73,7 @@ REFUSED: list[tuple[str, str, list[Any], dict[str, Any], str]] = [
     ("TensorScatter", "", [(2, 8, 3), (2, 1, 3)], {"mode": "ring"}, "mode' must be linear or circular, got 'ring'"),
     ("TensorScatter", "", [(2, 8, 3), (2, 1, 3)], {"axis": 0}, "axis 0 is the batch"),
     ("TensorScatter", "", [(2, 8, 3), (2, 1, 3)], {"axis": 3}, "axis 3 is out of range for 3 dimensions"),
+    ("TensorScatter", "", [(2, 8, 3), (2,)], {}, "update has 1 dimension, past_cache 3"),
     ("TensorScatter", "", [(2, 8, 3), (2, 1, 3)], {"axis": -4}, "axis -4 is out of range for 3 dimensions"),
     ("DepthToSpace", "", [(1, 4, 2, 2)], {"blocksize": 2, "mode": "CDR"}, "mode' must be DCR or CRD, got 'CDR'"),
     ("DepthToSpace", "", [(4, 2, 2)], {"blocksize": 2}, "the data must be 4-D, but is 3-D"),

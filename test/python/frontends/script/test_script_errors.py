@@ -34,6 +34,7 @@ CASES = {
     "a class without decorator": (HEAD + "class M:\n    pass\n", "2:1", "class 'M' is no @I.ir_module"),
     "a function without decorator": (HEAD + "@I.ir_module\nclass M:\n    def f(x): pass\n", "4:5", "has no decorator"),
     "two functions of a name": (graph("return x") + GRAPH + "    return x\n", "7:1", "'main' already"),
+    "too many elements": (HEAD + "@R.function\ndef main(x: R.Tensor((9223372036854775807, 2, 8), 'f32')):\n    return x\n", "3:1", "more than 2**63 - 1"),
     # graphs
     "an operator": (graph("z = R.addd(x, y)\nreturn z"), "4:9", "R has no 'addd'; did you mean 'add'?"),
     "a name": (graph("z = R.add(x, yy)\nreturn z"), "4:18", "there is no 'yy' here; did you mean 'y'?"),

@@ -8,13 +8,13 @@ from collections.abc import Callable, Mapping, Sequence
 from ...bindings.ir import Attribute, Operation, OpView, Type, Value
 from ...bindings.mlir import ir
 from ...bindings.patterns import Pattern, Rewriter
-from ...dialects.core.codec import TypeProblem, decode, encode
-from ...dialects.core.dialect import find_op
-from ...dialects.core.infos import TensorInfo
-from ...dialects.core.opdef import OpProblem
-from ...dialects.core.symbols import Dim, SymbolError, equal
-from ...dialects.core.verifier import check
-from ...dialects.relax import dialect
+from ..core.codec import TypeProblem, decode, encode
+from ..core.dialect import find_op
+from ..core.infos import TensorInfo
+from ..core.opdef import OpProblem
+from ..core.symbols import Dim, SymbolError, equal
+from ..core.verifier import check
+from . import dialect
 
 
 def result_type(op: OpView) -> Type:

@@ -7,20 +7,20 @@ import functools
 import math
 from collections.abc import Callable, Sequence
 
-from ...bindings.ir import Context, Operation, Type, Value
-from ...bindings.mlir import DYNAMIC, i64_attribute, ir
-from ...bindings.navigation import made_by
-from ...dialects.core.codec import TypeProblem, encode
-from ...dialects.core.infos import Info, TensorInfo, describe
-from ...dialects.core.symbols import equal
-from ...dialects.tir import dialect as tir
-from ...emit import linalg, loops
-from ...emit.arithmetic import convert, result_of
-from ...emit.kernels import parameter_info
-from ...emit.linalg import segments, static_and_dynamic
-from ...emit.numbers import Number, as_i64, as_index, constant, minimum
-from ...emit.tensors import dims_joined, place
-from ...support.errors import RelaxError
+from ..bindings.ir import Context, Operation, Type, Value
+from ..bindings.mlir import DYNAMIC, i64_attribute, ir
+from ..bindings.navigation import made_by
+from ..dialects.core.codec import TypeProblem, encode
+from ..dialects.core.infos import Info, TensorInfo, describe
+from ..dialects.core.symbols import equal
+from ..dialects.tir import dialect as tir
+from ..support.errors import RelaxError
+from . import linalg, loops
+from .arithmetic import convert, result_of
+from .kernels import parameter_info
+from .linalg import segments, static_and_dynamic
+from .numbers import Number, as_i64, as_index, constant, minimum
+from .tensors import dims_joined, place
 
 #: Every buffer begins at a multiple of this, in bytes: a cache line, and the widest vector.
 ALIGNMENT = 64

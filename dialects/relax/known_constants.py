@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 from ...bindings.ir import Attribute, Context, Operation, Type, Value
 from ...bindings.mlir import ir
 from ...bindings.navigation import defining_op, made_by
-from ...dialects.core.codec import decode, element_type
-from ...dialects.core.elements import elements_bytes, held_array, is_resource
-from ...dialects.core.infos import FLOAT_TYPES, Info, TensorInfo
-from ...dialects.relax.constants import elements_attribute, storage_dtype
-from .support import dtype_of, tensor_info
+from ..core.codec import decode, element_type
+from ..core.elements import elements_bytes, held_array, is_resource
+from ..core.infos import FLOAT_TYPES, Info, TensorInfo
+from .constants import elements_attribute, storage_dtype
+from .values import dtype_of, tensor_info
 
 if TYPE_CHECKING:
     from numpy import ndarray
