@@ -68,9 +68,9 @@ def attend(
     """
     dtype, heads = Value(ssa=query).dtype, sizes(query)[1]
     # Each factor gets its half, so that narrow types do not overflow.
-    half = const(math.sqrt(scale), dtype)
-    transposed = relax["permute_dims"](relax["multiply"](key, half), axes=[0, 1, 3, 2])
-    products = _per_head(relax["multiply"](query, half), transposed, heads)
+    half = math.sqrt(abs(scale))
+    transposed = relax["permute_dims"](relax["multiply"](key, const(half, dtype)), axes=[0, 1, 3, 2])
+    products = _per_head(relax["multiply"](query, const(math.copysign(half, scale), dtype)), transposed, heads)
     capped = products
     if softcap:
         cap = const(softcap, dtype)

@@ -91,6 +91,8 @@ def trilu(node: Node) -> Outputs:
     diagonal = 0 if not node.has(1) else None if node.sizes(1) is None else sizes.input_size(node, 1)
     if diagonal is not None:
         return relax["triu" if is_upper else "tril"](node.tensor(0), diagonal)
+    if node.rank(0) < 2:
+        raise node.fail(f"a matrix has 2 dimensions at least, not {node.rank(0)}")
     own = sizes.sizes_of(node.value(0))
     rows = relax["add"](sizes.positions(own, len(own) - 2), sizes.integers(node, 1))
     columns = sizes.positions(own, len(own) - 1)
@@ -119,4 +121,6 @@ def _depth(node: Node) -> Size:
         if not math.isfinite(held) or held < 0:
             raise node.fail(f"input #1, the number of classes, is {held}")
         return int(held)
+    if sizes.input_length(node, 1) != 1:
+        raise node.fail("input #1, the number of classes, must be one number")
     return sizes.integers(node, 1) if node.sizes(1) is None else sizes.input_size(node, 1)

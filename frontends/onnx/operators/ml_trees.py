@@ -7,6 +7,7 @@ import itertools
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
+from ....support.suggest import counted
 from ..prelude import Node, Outputs, Tensor, cast, const, info_of, part, register_onnx, relax, wide_float
 from ..values import Texts
 from .ml_scores import Labels, above, class_labels, largest, post_transform, transformed, two_classes
@@ -20,6 +21,8 @@ _TRANSFORMS = ("NONE", "SOFTMAX", "LOGISTIC", "SOFTMAX_ZERO", "PROBIT")
 def _data(node: Node) -> tuple[Tensor, str]:
     """The data [rows, features], as floats."""
     x, wide = node.tensor(0), wide_float(node.value(0).dtype)
+    if node.rank(0) not in (1, 2):
+        raise node.fail(f"the data has {counted(node.rank(0), 'dimension')}, not 1 or 2")
     return cast(x if node.rank(0) == 2 else relax["expand_dims"](x, axis=[0]), wide), wide
 
 
@@ -34,6 +37,15 @@ def _checked(node: Node, forest: Forest) -> Forest:
     if problem:
         raise node.fail(problem)
     return forest
+
+
+def _check_lengths(node: Node, **lists: Sequence[object]) -> None:
+    """Attributes that tell of the same nodes or votes are as long as the first of them."""
+    first, *others = lists
+    for name in others:
+        if len(lists[name]) != len(lists[first]):
+            problem = f"'{name}' has {counted(len(lists[name]), 'element')}, '{first}' {len(lists[first])}"
+            raise node.fail(problem, name)
 
 
 def _reals(node: Node, name: str) -> list[float]:
@@ -59,6 +71,10 @@ def _forest(node: Node, kind: str, targets: int) -> Forest:
     features, splits = node.ints("nodes_featureids", []), _reals(node, "nodes_values")
     yes, no = node.ints("nodes_truenodeids", []), node.ints("nodes_falsenodeids", [])
     missing = node.ints("nodes_missing_value_tracks_true") or [0] * len(ids)
+    _check_lengths(
+        node, nodes_nodeids=ids, nodes_featureids=features, nodes_values=splits, nodes_truenodeids=yes,
+        nodes_falsenodeids=no, nodes_missing_value_tracks_true=missing,
+    )  # fmt: skip
     decisions = [
         Decision(
             features[place],
@@ -71,8 +87,11 @@ def _forest(node: Node, kind: str, targets: int) -> Forest:
         for place in inner
     ]
     firsts = {tree: index[tree, number] for tree, number in reversed(list(zip(trees, ids, strict=True)))}
-    voters = zip(node.ints(f"{kind}_treeids", []), node.ints(f"{kind}_nodeids", []), strict=True)
-    given = zip(voters, node.ints(f"{kind}_ids", []), _reals(node, f"{kind}_weights"), strict=True)
+    columns = {f"{kind}_{each}": node.ints(f"{kind}_{each}", []) for each in ("treeids", "nodeids", "ids")}
+    weights = _reals(node, f"{kind}_weights")
+    _check_lengths(node, **columns, **{f"{kind}_weights": weights})
+    *of_voters, targets_of = columns.values()
+    given = zip(zip(*of_voters, strict=True), targets_of, weights, strict=True)
     cast = [(index[voter], target, weight) for voter, target, weight in given if voter in index]
     return _checked(node, Forest(decisions, len(leaves), list(firsts.values()), targets, cast))
 
@@ -148,6 +167,7 @@ def _numbered_forest(node: Node) -> Forest:
         )
     yes, no = (_children(node, way, count) for way in ("true", "false"))
     missing = node.ints("nodes_missing_value_tracks_true") or [0] * count
+    _check_lengths(node, nodes_featureids=features, nodes_splits=splits, nodes_missing_value_tracks_true=missing)
     sets = _sets(node, modes)
     decisions = [
         Decision(features[place], float(splits[place]), modes[place], yes[place], no[place], bool(missing[place]),
@@ -155,6 +175,7 @@ def _numbered_forest(node: Node) -> Forest:
         for place in range(count)
     ]  # fmt: skip
     targets, weights = node.ints("leaf_targetids", []), _elements(node, "leaf_weights")
+    _check_lengths(node, leaf_weights=weights, leaf_targetids=targets)
     cast = [
         (count + leaf, target, float(weight))
         for leaf, (target, weight) in enumerate(zip(targets, weights, strict=True))
@@ -173,6 +194,8 @@ def _elements(node: Node, name: str) -> Sequence[Any]:
 
 def _children(node: Node, way: str, count: int) -> list[int]:
     are_leaves, places = node.ints(f"nodes_{way}leafs", []), node.ints(f"nodes_{way}nodeids", [])
+    names = (f"nodes_{way}leafs", f"nodes_{way}nodeids")
+    _check_lengths(node, nodes_featureids=range(count), **dict(zip(names, (are_leaves, places), strict=True)))
     return [count + place if is_leaf else place for is_leaf, place in zip(are_leaves, places, strict=True)]
 
 

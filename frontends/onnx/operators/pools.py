@@ -154,7 +154,10 @@ def _covering(windows: Windows) -> Windows:
 
 
 def _power(node: Node) -> float:
-    return float(node.float("p", 2.0) if node.version < 2 else node.int("p", 2))
+    power = float(node.float("p", 2.0) if node.version < 2 else node.int("p", 2))
+    if not power:
+        raise node.fail("attribute 'p' is 0: there is no such norm", "p")
+    return power
 
 
 def _raised(data: Tensor, power: float, dtype: str) -> Tensor:

@@ -84,7 +84,7 @@ def reduce(node: Node) -> Outputs:
 # ---- positions ----
 @register_onnx("", ["ArgMax", "ArgMin"])
 def position(node: Node) -> Outputs:
-    axis, keepdims = node.int("axis", 0), bool(node.int("keepdims", 1))
+    axis, keepdims = node.axis(node.rank(0), 0), bool(node.int("keepdims", 1))
     x, name = node.tensor(0), node.op.lower()
     if not node.int("select_last_index", 0):
         return relax[name](x, axis=axis, keepdims=keepdims)

@@ -17,7 +17,7 @@ from .signal_fourier import Transform, along_run_time_axis, transformed
 
 @register_onnx("", "DFT")
 def dft(node: Node) -> Outputs:
-    rank, parts = node.rank(0), (node.value(0).shape or ())[-1]
+    rank, parts = node.rank(0), (node.value(0).shape or (0,))[-1]
     if parts not in (1, 2) or rank < 2:
         raise node.fail("the last dimension must hold real parts (size 1), or real and imaginary ones (size 2)")
 

@@ -186,3 +186,14 @@ def test_heads_of_unknown_number_or_size_are_refused(shape: Any, message: str) -
     model = one_node("Attention", {name: _floats(1, 2, 3, 4) for name in "QKV"}, opset=23)
     with pytest.raises(rx.RelaxError, match=message):
         rx.from_onnx(model, shapes=dict.fromkeys("QKV", shape))
+
+
+def test_a_negative_scale_is_that_of_the_opposite_query() -> None:
+    q, k, v = (_floats(1, 2, 3, 4) for _ in range(3))
+
+    def result(sign: float, scale: float) -> Any:
+        inputs = {"Q": sign * q, "K": k, "V": v}
+        module = rx.from_onnx(one_node("Attention", inputs, opset=23, symbolic=False, scale=scale))
+        return rx.compile(module)["main"](*inputs.values())
+
+    numpy.testing.assert_allclose(result(1.0, -0.7), result(-1.0, 0.7), rtol=1e-5, atol=1e-6)

@@ -343,6 +343,22 @@ def test_trees_become_one_kernel() -> None:
     assert "relax.gather_elements" not in str(module) and str(module).count("relax.call_tir") == 1
 
 
+@pytest.mark.parametrize("name", ["nodes_values", "nodes_truenodeids", "target_ids", "target_weights"])
+def test_lists_of_different_lengths_are_refused(name: str) -> None:
+    forest = {**trees(3, 3, 4, ["BRANCH_LEQ"], False), **voters(3, 3, [0], "target")}
+    forest[name] = forest[name][:-1]
+    with pytest.raises(
+        rx.RelaxError, match=rf"'{name}' has \d+ elements, '\w+' \d+|'\w+' has \d+ elements, '{name}' \d+"
+    ):
+        rx.from_onnx(model_of("TreeEnsembleRegressor", data(9, 4), n_targets=1, **forest))
+
+
+def test_data_of_trees_are_rows() -> None:
+    forest = {**trees(3, 3, 4, ["BRANCH_LEQ"], False), **voters(3, 3, [0], "target")}
+    with pytest.raises(rx.RelaxError, match="the data has 3 dimensions, not 1 or 2"):
+        rx.from_onnx(model_of("TreeEnsembleRegressor", data(9, 4)[None], n_targets=1, **forest))
+
+
 @pytest.mark.parametrize(("mode", "targets"), [("LEQ", [0]), ("NEQ", [0, 1, 2])])
 def test_trees_on_a_device(mode: str, targets: list[int]) -> None:
     """Rows alone, rows side by side and those that are left, on the emulator, which finds races and wrong addresses."""

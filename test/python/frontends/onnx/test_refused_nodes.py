@@ -49,6 +49,11 @@ _HEADS = {"q_num_heads": 2, "kv_num_heads": 2}
 _ONE = numpy.array(1)
 
 REFUSED: list[tuple[str, str, list[Any], dict[str, Any], str]] = [
+    ("ArgMax", "", [()], {"axis": 0, "select_last_index": 1}, "axis 0 is out of range for 0 dimensions"),
+    ("DFT", "", [()], {}, "the last dimension must hold real parts"),
+    ("LpPool", "", [(1, 1, 4)], {"kernel_shape": [2], "p": 0}, "attribute 'p' is 0"),
+    ("OneHot", "", [(3,), Ints((2,)), (2,)], {}, "the number of classes, must be one number"),
+    ("Trilu", "", [(), Ints(())], {}, "a matrix has 2 dimensions at least, not 0"),
     ("LayerNormalization", "", [(), (4,)], {}, "axis -1 is out of range for 0 dimensions"),
     ("TopK", "", [(5,), Ints((0,))], {}, "input #1 must be one number, not 0"),
     ("TopK", "", [(5,), Ints((2,))], {}, "input #1 must be one number, not 2"),
