@@ -38,6 +38,54 @@ def mutate_model(random: Random, model: Any, other: Any) -> Any:
     return changed
 
 
+# ---- one thing that is wrong ----
+
+
+def damage(random: Random, model: Any) -> Any:
+    """A model with another rank of one input, or one other value of one attribute, and nothing else that says no."""
+    changed = onnx.ModelProto()
+    changed.CopyFrom(model)
+    tensors = [each for each in changed.graph.input if each.type.HasField("tensor_type")]
+    attributes = [each for node in changed.graph.node for each in node.attribute if each.type in _ODD_ATTRIBUTES]
+    if not tensors and not attributes:
+        return changed
+    place = random.randrange(len(tensors) + len(attributes))
+    if place < len(tensors):
+        _change_rank(random, tensors[place].type.tensor_type)
+        # What outputs are said to be would be refused first.
+        for each in (*changed.graph.output, *changed.graph.value_info):
+            if each.type.HasField("tensor_type"):
+                each.type.tensor_type.ClearField("shape")
+    else:
+        attribute = attributes[place - len(tensors)]
+        _ODD_ATTRIBUTES[attribute.type](random, attribute)
+    return changed
+
+
+def _change_rank(random: Random, type_: Any) -> None:
+    dims = [dim.dim_value for dim in type_.shape.dim]
+    choices = ([], [2], dims[:-1], [*dims, 2], [0] * len(dims), [dim + 1 for dim in dims])
+    type_.ClearField("shape")
+    if random.random() < 0.9:
+        type_.shape.SetInParent()
+        for size in random.choice(choices):
+            type_.shape.dim.add().dim_value = size
+
+
+def _change_integers(random: Random, attribute: Any) -> None:
+    before = list(attribute.ints)
+    after = random.choice(([], [99], [-99], [*before, *before], before[:-1], [0] * 9, before[::-1]))
+    attribute.ints[:] = after
+
+
+_ODD_ATTRIBUTES: dict[int, _Change] = {
+    onnx.AttributeProto.INT: lambda random, each: setattr(each, "i", random.choice(_INTEGERS)),
+    onnx.AttributeProto.FLOAT: lambda random, each: setattr(each, "f", random.choice(_FLOATS)),
+    onnx.AttributeProto.STRING: lambda random, each: setattr(each, "s", random.choice(_BYTES)),
+    onnx.AttributeProto.INTS: _change_integers,
+}
+
+
 # ---- any field ----
 
 

@@ -12,7 +12,7 @@ from random import Random
 from typing import Any
 
 from case import Case, Outcome, Tool, run_cases
-from mutate_onnx import mutate_model
+from mutate_onnx import damage, mutate_model
 from mutate_text import mutate_bytes
 from relax_mlir.tools import relax_compile, relax_run
 
@@ -44,6 +44,8 @@ def make_case(random: Random) -> Case:
     arguments = (tool, *_shapes(random, model))
     if random.random() < 0.2:
         return Case("onnx-bytes", mutate_bytes(random, model.SerializeToString()), arguments, MODEL)
+    if random.random() < 0.4:
+        return Case("onnx-one-thing", damage(random, model).SerializeToString(), arguments, MODEL)
     other = onnx.ModelProto.FromString(random.choice(models()))
     changed = mutate_model(random, model, other)
     return Case("onnx-fields", changed.SerializeToString(), arguments, MODEL)
