@@ -118,6 +118,8 @@ def _transposed_pads(
     mode, wanted = auto_pad(node), node.ints("output_shape")
     if wanted and len(wanted) == count + 2:
         wanted = wanted[2:]  # the first models gave batch and channels, too
+    if wanted and len(wanted) != count:
+        raise node.fail(f"'output_shape' has {len(wanted)} numbers for {counted(count, 'dimension')}", "output_shape")
     if not wanted and mode in ("NOTSET", "VALID"):
         pads = per_dimension(node, "pads", 2 * count, 0) if mode == "NOTSET" else (0,) * (2 * count)
         return list(pads[:count]), list(pads[count:]), extra

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 
 from ....dialects.core.infos import is_float
+from ....support.suggest import counted
 from ..prelude import Node, Outputs, Tensor, Value, cast, const, register_onnx, relax
 from ..shapes.sizes import sizes_of, stated
 
@@ -131,6 +132,9 @@ def gather_blocks(node: Node) -> Outputs:
     block, dtype = _block_size(node, 128), node.value(2).dtype
     if along == blocked:
         raise node.fail("must be another axis than 'gather_axis'", "quantize_axis")
+    for index in (2, 3):
+        if node.has(index) and node.rank(index) != rank:
+            raise node.fail(f"input #{index} has {counted(node.rank(index), 'dimension')}, the data {rank}")
     is_packed = node.value(0).dtype == "ui8"
     bits = _bits(node) if is_packed else 8
     after = blocked if blocked < along else blocked + node.rank(1) - 1

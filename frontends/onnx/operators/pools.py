@@ -10,6 +10,7 @@ from typing import Any
 
 from ....dialects.core.symbols import Dim, at_most, dim_add, dim_mul, product
 from ....emit.reduction import lowest
+from ....support.suggest import counted
 from ..prelude import Node, Outputs, Tensor, Value, const, register_onnx, relax
 from ..shapes import sizes
 from ..shapes.sizes import Size
@@ -190,6 +191,8 @@ def max_unpool(node: Node) -> Outputs:
     if shape is None or None in shape or not kernel:
         raise node.fail("the input's sizes must be known before the model runs")
     count = len(kernel)
+    if len(own) != count:
+        raise node.fail(f"the kernel has {counted(count, 'dimension')}, the data {len(own)} behind its channels")
     strides, pads = per_dimension(node, "strides", count), per_dimension(node, "pads", 2 * count, 0)
     inner = [
         dim_add(dim_mul(dim_add(size, -1), strides[axis]), kernel[axis] - pads[axis] - pads[axis + count])

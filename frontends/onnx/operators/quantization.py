@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from ....dialects.core.infos import is_float
+from ....support.suggest import counted
 from ..prelude import Node, Outputs, Tensor, cast, const, register_onnx, relax
 
 # Since this version the division is as precise as the scale, or as an attribute asks.
@@ -66,6 +67,8 @@ def _spread(node: Node, index: int, tensor: Tensor) -> Tensor:
         if node.rank(index) == 0 or node.value(index).shape == (1,):
             return tensor
         return relax["expand_dims"](tensor, axis=[each for each in range(rank) if each != axis])
+    if node.rank(index) != rank:
+        raise node.fail(f"input #{index} has {counted(node.rank(index), 'dimension')}, the data {rank}")
     block = node.int("block_size")
     spread = relax["repeat"](tensor, repeats=block, axis=axis)
     size, count = ((node.value(which).shape or ())[axis] for which in (0, index))

@@ -120,7 +120,7 @@ def concat_from_sequence(node: Node) -> Outputs:
 
 @register_onnx("", "SplitToSequence")
 def split_to_sequence(node: Node) -> Outputs:
-    axis = node.int("axis", 0) % max(node.rank(0), 1)
+    axis = node.axis(node.rank(0), 0)
     squeezed = not node.has(1) and not node.int("keepdims", 1)
     parts = _split(node, axis)
     if parts is None:

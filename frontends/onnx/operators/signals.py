@@ -71,7 +71,7 @@ def _size(node: Node, index: int, default: Size) -> Size:
 def stft(node: Node) -> Outputs:
     """The transforms of frames that start step by step: [batch, frames, frequencies, 2]."""
     shape = node.value(0).shape
-    parts = 1 if shape is None or len(shape) == 2 else shape[-1]
+    parts = shape[-1] if shape is not None and len(shape) == 3 else 1
     if shape is None or len(shape) not in (2, 3) or parts not in (1, 2):
         raise node.fail("the signal must be [batch, length], or [batch, length, parts] with 1 or 2 parts")
     if node.has(2) and node.rank(2) != 1:

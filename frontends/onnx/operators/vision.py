@@ -53,6 +53,8 @@ def roi_align(node: Node) -> Outputs:
     default = "half_pixel" if node.version >= 16 else "output_half_pixel"
     coordinates = node.choice("coordinate_transformation_mode", default, ("half_pixel", "output_half_pixel"))
     is_shifted, scale, dtype = coordinates == "half_pixel", node.float("spatial_scale", 1.0), node.value(1).dtype
+    if not scale > 0:
+        raise node.fail(f"attribute 'spatial_scale' must be positive, got {scale:g}", "spatial_scale")
     images = relax["astype"](relax["expand_dims"](node.tensor(2), axis=[1]), dtype=dtype)
     corners = relax["subtract"](node.tensor(1), const(0.5 / scale, dtype)) if is_shifted else node.tensor(1)
     return relax["vision.roi_align"](

@@ -50,6 +50,11 @@ _ONE = numpy.array(1)
 
 REFUSED: list[tuple[str, str, list[Any], dict[str, Any], str]] = [
     ("ArgMax", "", [()], {"axis": 0, "select_last_index": 1}, "axis 0 is out of range for 0 dimensions"),
+    ("ConvTranspose", "", [(1, 1, 3, 3), (1, 1, 2, 2)], {"output_shape": [9]}, "'output_shape' has 1 numbers for 2"),
+    ("MaxUnpool", "", [(1, 1, 2, 2, 2), Ints((1, 1, 2, 2, 2))], {"kernel_shape": [2, 2]}, "kernel has 2 dimensions"),
+    ("RoiAlign", "", [(1, 1, 4, 4), (1, 4), Ints((1,))], {"spatial_scale": 0.0}, "'spatial_scale' must be positive"),
+    ("SplitToSequence", "", [()], {}, "axis 0 is out of range for 0 dimensions"),
+    ("STFT", "", [(), Ints(())], {}, "the signal must be"),
     ("DFT", "", [()], {}, "the last dimension must hold real parts"),
     ("LpPool", "", [(1, 1, 4)], {"kernel_shape": [2], "p": 0}, "attribute 'p' is 0"),
     ("OneHot", "", [(3,), Ints((2,)), (2,)], {}, "the number of classes, must be one number"),
