@@ -129,7 +129,7 @@ def row_of_case(case: Case, device: Device, torch: ModuleType | None, turns: int
 
 def _arch(device: Device) -> str:
     """What code is best for: architecture-specific features where the compiler knows them."""
-    from relax_mlir.targets.cuda.arch import ARCHS, USUAL
+    from relax_mlir.targets.cuda.objects.arch import ARCHS, USUAL
 
     names = (f"{device.arch}a", device.arch)
     return next((name for name in names if name in ARCHS), USUAL)

@@ -15,6 +15,7 @@ from ..bindings.rewriting import Decline, blaming_at
 from ..dialects.core.dialect import all_ops, find_op, registered_dialects, row_of
 from ..dialects.relax.function_attributes import TARGET
 from ..dialects.tir.prim_func import is_prim_func
+from ..emit.parallel import steps_apart
 from ..support.errors import RelaxError
 from ..support.plugins import plugin_problems
 from ..targets.core.backend import ChosenTarget
@@ -29,7 +30,6 @@ from .legalize.notes import LegalizationNotes
 from .legalize.regions import roots_by_target
 from .legalize.remembered import Remembered
 from .legalize.rules import Rule, RuleFunction, rules_by_op
-from .schedule.sharing import steps_apart
 
 
 @register_pass

@@ -75,7 +75,7 @@ _DEFINED_IN = {
     "passes.schedule.plan": "Panel Plan",
     "passes.loops.tensor_intrins": "register_tensor_intrin",
     "passes.loops.schedule": "Schedule",
-    "passes.primitives.registry": "register_primitive",
+    "passes.loops.primitives": "register_primitive",
     "dialects.core.facts": "OpPattern",
     "dialects.core.work": "Work work_of",
     # Definitions and derivatives of operators.

@@ -66,6 +66,7 @@ from .passes.layout.registry import all_layout_rules as all_layout_rules
 from .passes.layout.registry import register_layout as register_layout
 from .passes.legalize.rules import all_rules as all_rules
 from .passes.legalize.rules import register_legalize as register_legalize
+from .passes.loops.primitives import register_primitive as register_primitive
 from .passes.loops.schedule import Schedule as Schedule
 from .passes.loops.tensor_intrins import register_tensor_intrin as register_tensor_intrin
 from .passes.mixed_precision.registry import register_precision as register_precision
@@ -82,7 +83,6 @@ from .passes.partition.planning import register_planner as register_planner
 from .passes.partition.table import explanation as explanation
 from .passes.partition.table import partition_table as partition_table
 from .passes.patterns.rewrite import rewrite as rewrite
-from .passes.primitives.registry import register_primitive as register_primitive
 from .passes.relax_convert_layout import ConvertLayout as ConvertLayout
 from .passes.relax_legalize_ops import LegalizeOps as LegalizeOps
 from .passes.relax_partition import Partition as Partition

@@ -29,7 +29,7 @@ from .targets.core.evaluation import passes_at
 from .targets.core.registry import parse_target
 
 if TYPE_CHECKING:
-    from .passes.partition.stages import Wanted
+    from .passes.partition_stages import Wanted
 
 #: Modules with so many may become kernels enough that what makes their code is started before they are lowered.
 _MANY_OPERATIONS = 100
@@ -130,7 +130,7 @@ def lower(
     chosen = stages_of(target, opt_level) if pipeline is None else pipeline
     _check_same_options(chosen, target)
     if partition:
-        from .passes.partition.stages import with_partition
+        from .passes.partition_stages import with_partition
 
         chosen = with_partition(chosen, partition, strict=strict_partition, elsewhere=partition_elsewhere)
     if precision != "f32":

@@ -84,8 +84,8 @@ class Module:
 
         Text and files are read, never run. `name` stands for the file of a text in errors.
         """
+        from .frontends.script.common.source import Source
         from .frontends.script.module import read_script
-        from .frontends.script.source import Source
 
         if isinstance(source, Path) or (isinstance(source, str) and "\n" not in source and source.endswith(".py")):
             read = Source.of_file(source)

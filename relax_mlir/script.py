@@ -25,8 +25,8 @@ from typing import Any
 
 from .bindings.context import UPSTREAM_DIALECTS
 from .dialects.core.dialect import registered_dialects
+from .frontends.script.common.source import Source
 from .frontends.script.module import read_script
-from .frontends.script.source import Source
 from .module import Module
 from .support.suggest import suggest
 

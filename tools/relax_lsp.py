@@ -13,9 +13,9 @@ from typing import TextIO
 
 from .. import __version__
 from ..support.errors import RelaxError
-from .command_line import COMMON_OPTIONS, Option, parse_arguments
-from .information import tells
-from .tool import Tool
+from .common.command_line import COMMON_OPTIONS, Option, parse_arguments
+from .common.tool import Tool
+from .opt.information import tells
 
 OPTIONS: dict[str, Option] = {
     "stdio": Option("flag", "Server", "changes nothing, for editors that pass it: standard input and output are what is spoken on", default=False),

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from .tool import Tool
+from .common.tool import Tool
 
 run = Tool("relax-opt", "opt.driver")
 main = run.main

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from .tool import Tool
+from .common.tool import Tool
 
 run = Tool("relax-reduce", "reduce.driver")
 main = run.main

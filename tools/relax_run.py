@@ -6,7 +6,7 @@ Needs the runtime only, and numpy for arrays.
 
 from __future__ import annotations
 
-from .tool import Tool
+from .common.tool import Tool
 
 run = Tool("relax-run", "run.driver", blamed="the program")
 main = run.main

@@ -7,10 +7,10 @@ from collections.abc import Callable, Mapping, Sequence
 
 from ...bindings.ir import Attribute, Operation, OpView, Type, Value
 from ...bindings.mlir import ir
-from ...bindings.patterns import Pattern, Rewriter
+from ...bindings.patterns import Pattern, Rewriter, defining_op
 from ..core.codec import TypeProblem, decode, encode
 from ..core.dialect import find_op
-from ..core.infos import TensorInfo
+from ..core.infos import ShapeInfo, TensorInfo
 from ..core.opdef import OpProblem
 from ..core.symbols import Dim, SymbolError, equal
 from ..core.verifier import check
@@ -124,3 +124,12 @@ def same_known_shape(one: Value, other: Value) -> bool:
 
 def normal_axis(axis: int, rank: int) -> int:
     return axis % rank if rank else 0
+
+
+def listed_dims(value: Value) -> tuple[Dim, ...] | None:
+    """The sizes of a shape: as its operation lists them, else as its type says."""
+    owner = defining_op(value, "relax.shape_expr")
+    if owner is not None:
+        return tuple(owner.dims)
+    info = decode(value.type)
+    return info.dims if isinstance(info, ShapeInfo) and is_known(info.dims) else None

@@ -27,6 +27,10 @@ OP_PATTERN = "tir.op_pattern"
 NOALIAS = "tir.noalias"
 #: The target that it is compiled for, where that is not the module's.
 TARGET = "tir.target"
+#: The operator that it computes, for messages.
+OPERATOR = "relax.operator"
+#: Of several, that which the others were fused with.
+MAIN_OPERATOR = "relax.main_operator"
 #: How its loops run: the lines of a schedule (passes/loops/trace.py), or the transform.named_sequence that says it.
 SCHEDULE = "tir.schedule"
 #: The loops that its text had: lines of a schedule, which somebody else's schedule of it begins with.

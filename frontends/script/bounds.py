@@ -12,10 +12,10 @@ from typing import Any
 from ...dialects.core.symbols import Dim, at_most, dim_add, dim_floordiv, dim_max, dim_min, dim_mul, dim_sub
 from .accesses import Access, Accesses, TooMany, expressions_of
 from .annotations import Annotations
+from .common.source import ScriptError
 from .names import TIR
 from .program import Allocate, Block, Buffer, For, If, Let, Program, Statement, Store, While, indices_of, parts_within
 from .scalar_types import ARITHMETIC_WORDS, BINARY
-from .source import ScriptError
 
 #: The lowest and the highest value of an integer, in sizes of the function.
 Range = tuple[Dim, Dim]

@@ -31,10 +31,10 @@ from ...dialects.core.symbols import SymExpr, sym
 from ...dialects.core.verifier import compatible
 from ...dialects.relax import const, dialect
 from .annotations import Annotations, arguments_of, leaves, rebuilt
+from .common.pieces import StatementsOf
+from .common.source import Source
 from .functions import PrimFunc
 from .names import RELAX, TIR, Names, NotConstant
-from .pieces import StatementsOf
-from .source import Source
 
 #: relax's operators by name.
 relax = dialect.ops

@@ -24,13 +24,13 @@ from ...support.errors import RelaxError
 from ...support.names import fresh_name
 from . import graph_memory
 from .annotations import leaves, rebuilt
+from .common.pieces import Pieces, StatementsOf, statements_of
+from .common.source import Source
 from .functions import PrimFunc
 from .graph import GraphReader
 from .graph_values import GraphValues, Signature
 from .names import IR, RELAX, TIR, Names
-from .pieces import Pieces, StatementsOf, statements_of
 from .program import Buffer, Scalar
-from .source import Source
 from .ssa.module import SsaReader, ssa_class
 from .ssa.resources import Shortened
 

@@ -10,8 +10,8 @@ from types import FunctionType, ModuleType
 from typing import Any
 
 from ...dialects.core.symbols import SymbolError, SymExpr
+from .common.source import Source
 from .metadata import read_metadata
-from .source import Source
 
 IR, RELAX, TIR = "ir", "relax", "tir"
 #: What TVM calls them, by what they are here.

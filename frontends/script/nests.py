@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 from ...dialects.core.symbols import Dim, equal
 from .annotations import Annotations
+from .common.source import ScriptError
 from .points import Unknown, worked_out
 from .program import (
     REDUCE,
@@ -29,7 +30,6 @@ from .program import (
     parts_within,
     place_of,
 )
-from .source import ScriptError
 
 #: Bindings of larger domains are not tried out point by point.
 _MOST_POINTS = 1 << 20

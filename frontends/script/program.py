@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from ...dialects.core.symbols import Dim
-from .source import Source
+from .common.source import Source
 
 SPATIAL, REDUCE, OPAQUE = "spatial", "reduce", "opaque"
 

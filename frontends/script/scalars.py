@@ -23,6 +23,7 @@ from ...emit.loops import with_results
 from ...emit.numbers import Number, Size, as_index, constant
 from ...support.errors import RelaxError
 from .annotations import Annotations, arguments_of
+from .common.source import Source
 from .names import TIR, NotConstant
 from .program import Buffer, Let, element_of, parts_within
 from .scalar_types import (
@@ -45,7 +46,6 @@ from .scalar_types import (
     shown,
     typed,
 )
-from .source import Source
 
 _SHIFTS = frozenset({"shift_left", "shift_right"})
 

@@ -15,12 +15,11 @@ from ...dialects.relax import dialect
 from ...dialects.relax.infer.sizes import at_least
 from ...dialects.relax.infer.slices import OPEN
 from ...dialects.relax.known_constants import array_of
-from ...dialects.relax.values import as_result, ints, make, normal_axis, removal, shape_of
+from ...dialects.relax.values import as_result, ints, listed_dims, make, normal_axis, removal, shape_of
 from ..patterns.matched import Match
 from ..patterns.operators import is_op
 from ..patterns.tree import is_const
 from .rules import X, rule
-from .shape_values import dims_of
 
 relax = dialect.ops
 #: Where a slice begins and ends, counted from the front, with nothing left to clamp.
@@ -217,7 +216,7 @@ def _numbers(value: Value) -> tuple[Dim, ...] | None:
     """The elements of a vector of integers: a constant's, or the sizes that it lists."""
     sizes = defining_op(value, "relax.shape_to_tensor")
     if sizes is not None:
-        return dims_of(sizes.input)
+        return listed_dims(sizes.input)
     array = array_of(value, _MOST_DIMENSIONS)
     return tuple(int(each) for each in array) if array is not None and array.ndim == 1 else None
 

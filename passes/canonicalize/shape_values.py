@@ -7,9 +7,8 @@ from ...bindings.ir import Operation, OpView, Value
 from ...bindings.mlir import ir
 from ...bindings.navigation import body_of, innermost
 from ...bindings.patterns import Pattern, Rewriter, defining_op
-from ...dialects.core.codec import decode, encode_dims
+from ...dialects.core.codec import encode_dims
 from ...dialects.core.dialect import row_of
-from ...dialects.core.infos import ShapeInfo
 from ...dialects.core.substitute import symbols_of
 from ...dialects.core.symbols import Dim, product
 from ...dialects.relax.known_constants import array_of, constant_op, make_i64
@@ -65,15 +64,6 @@ def scalar_to_tensor_of_known(found: Match) -> Operation:
     """A number is a constant tensor."""
     number = found.op("c").operation.attributes["value"]
     return constant_op(ir.DenseElementsAttr.get_splat(result_type(found.op()), number))
-
-
-def dims_of(value: Value) -> tuple[Dim, ...] | None:
-    """The sizes of a shape: as its operation lists them, else as its type says."""
-    owner = defining_op(value, "relax.shape_expr")
-    if owner is not None:
-        return tuple(owner.dims)
-    info = decode(value.type)
-    return info.dims if isinstance(info, ShapeInfo) and is_known(info.dims) else None
 
 
 def shape_from_listed(found: Match) -> Operation | None:

@@ -14,7 +14,7 @@ from ...dialects.core.infos import bit_width, is_float
 from ...dialects.core.symbols import Dim, equal
 from ...dialects.relax import dialect
 from ...dialects.relax.values import dtype_of, normal_axis, shape_of
-from ..gradient.tensors import Tensor
+from .tensors import Tensor
 
 relax = dialect.ops
 

@@ -23,12 +23,11 @@ from ...dialects.relax.function_attributes import (
     encode_grown,
 )
 from ...dialects.relax.values import shape_of
-from ...dialects.tir.prim_func import make_prim_func
+from ...dialects.tir.prim_func import OPERATOR, make_prim_func
 from ...emit import linalg, loops
 from ...emit.kernels import parameter_type
 from ...emit.numbers import as_index
 from ...support.names import fresh_name
-from ..legalize.builder import OPERATOR
 from ..params.signature import add_arguments
 from .rows import Donation
 

@@ -11,7 +11,7 @@ from ...dialects.core.codec import decode
 from ...dialects.core.dialect import row_of
 from ...dialects.core.infos import Info, ShapeInfo
 from ...dialects.core.verifier import call_of, segment_sizes
-from ..canonicalize.shape_values import dims_of
+from ...dialects.relax.values import listed_dims
 from .elements import is_symbolic, objects
 from .registry import EvaluationCall, evaluate
 
@@ -55,5 +55,5 @@ def compute(
 
 
 def _dims(shape: Value) -> ndarray | None:
-    dims = dims_of(shape)
+    dims = listed_dims(shape)
     return None if dims is None else objects(dims)

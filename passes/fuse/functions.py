@@ -15,10 +15,10 @@ from ...bindings.mlir import ir
 from ...bindings.navigation import body_of, operations_of, symbol_name, text_in
 from ...dialects.core.call_graph import references_in, references_of, remove_dead
 from ...dialects.relax.function_attributes import VISIBILITY
-from ...dialects.tir.prim_func import OP_PATTERN, TARGET, make_prim_func, prim_funcs_in
+from ...dialects.tir.prim_func import MAIN_OPERATOR, OP_PATTERN, OPERATOR, TARGET, make_prim_func, prim_funcs_in
 from ..core.facts import FusedFact, KernelFact, NotFusedFact, origins_of
 from ..core.journal import Journal
-from ..legalize.builder import MAIN_OPERATOR, OPERATOR, PrimFuncs
+from ..legalize.builder import PrimFuncs
 from .block import Found
 from .compose import group_body
 from .group import Group

@@ -23,10 +23,18 @@ from ...bindings.navigation import (
 )
 from ...dialects.core.dialect import row_of
 from ...dialects.core.facts import OpPattern
-from ...dialects.tir.prim_func import NOALIAS, OP_PATTERN, PRIM_FUNC, TARGET, is_prim_func, op_pattern
+from ...dialects.tir.prim_func import (
+    MAIN_OPERATOR,
+    NOALIAS,
+    OP_PATTERN,
+    OPERATOR,
+    PRIM_FUNC,
+    TARGET,
+    is_prim_func,
+    op_pattern,
+)
 from ...emit.generic import GenericOp
 from ..intrinsics.registry import is_intrinsic
-from ..legalize.builder import MAIN_OPERATOR, OPERATOR
 
 # Whoever sets another attribute wants something of this very function.
 _KNOWN_ATTRIBUTES = frozenset({

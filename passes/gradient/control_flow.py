@@ -21,8 +21,8 @@ from ...dialects.core.infos import ScalarInfo, TensorInfo, is_float
 from ...dialects.relax import dialect
 from ...dialects.relax.function_attributes import TARGET
 from ...emit.numbers import Number, constant, minimum, number, operation
+from ..decompose.tensors import zeros_for
 from .states import Column, States, erase_unused, is_repeatable, stand_in
-from .tensors import zeros_for
 
 relax = dialect.ops
 

@@ -9,10 +9,10 @@ from typing import Any
 
 from ...bindings.ir import Value
 from ...dialects.relax.infer.layouts import Layout, layouts_of
+from ..decompose.tensors import relax
 from ..layout.conversion import permuted
 from .registry import GradientCall
 from .reverse import gradients_at
-from .tensors import relax
 
 
 def turned(x: Value, source: str, target: str) -> Value:

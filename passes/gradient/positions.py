@@ -10,8 +10,8 @@ from ...bindings.ir import Value
 from ...dialects.core.symbols import product
 from ...dialects.relax import const
 from ...dialects.relax.values import is_known, shape_of
+from ..decompose.tensors import relax, shape_operand
 from .registry import GradientCall
-from .tensors import relax, shape_operand
 
 
 def positions_of(x: Value) -> Value:

@@ -21,13 +21,13 @@ from ...dialects.relax import dialect
 from ...dialects.relax.values import stated
 from ...support.errors import RelaxError
 from ..decompose.registry import decomposed, find_decomposition
+from ..decompose.tensors import zeros_for
 from .checkpoints import END, computed_again
 from .control_flow import CONTROL_FLOW, Options, Region
 from .registry import GradientCall, UnknownSizes, find_gradient, named, reason_against
 from .remembered import Remembered
 from .scalars import SCALARS
 from .steps import Step, StepMaking, step_making, steps_to
-from .tensors import zeros_for
 from .unknown_sizes import with_named_sizes
 
 relax = dialect.ops

@@ -14,8 +14,8 @@ from ...dialects.core.infos import ScalarInfo, is_float
 from ...dialects.relax import const, dialect
 from ...dialects.relax.values import shape_of
 from ...emit.numbers import as_i64
+from ..decompose.tensors import Tensor, apply, as_tensor
 from .control_flow import Region
-from .tensors import Tensor, apply, as_tensor
 
 relax = dialect.ops
 

@@ -22,7 +22,7 @@ from ...dialects.core.substitute import symbols_of
 from ...dialects.relax import const, dialect
 from ...dialects.relax.values import is_known
 from ...emit.numbers import Number, as_i64, number
-from .tensors import as_tensor
+from ..decompose.tensors import as_tensor
 
 relax = dialect.ops
 

@@ -17,8 +17,8 @@ from ...dialects.core.symbols import Dim, SymExpr
 from ...dialects.core.work import work_of
 from ...dialects.relax import dialect as relax
 from ...emit.numbers import as_index, constant, number
+from ...emit.parallel import FLOPS, LEAST_WORK
 from ...targets.core.backend import Machine
-from ..schedule.sharing import FLOPS, LEAST_WORK
 from .separable import is_separable, shape_of
 
 #: Products of windows in a row, from which on it is worth it.

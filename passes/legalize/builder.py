@@ -30,7 +30,7 @@ from ...dialects.core.verifier import call_of
 from ...dialects.relax import calls as _calls  # noqa: F401  # declares relax.call_tir
 from ...dialects.relax import dialect as relax
 from ...dialects.relax.function_attributes import VISIBILITY
-from ...dialects.tir.prim_func import TARGET, make_prim_func, set_op_pattern
+from ...dialects.tir.prim_func import OPERATOR, TARGET, make_prim_func, set_op_pattern
 from ...emit import linalg, tensors
 from ...emit.broadcast import broadcast_generic, broadcast_plan, broadcast_size, is_proven, require_broadcast
 from ...emit.kernels import FreshSymbols, Kernel, kernel_symbol, parameter_type
@@ -40,10 +40,6 @@ from ...targets.core.backend import ChosenTarget
 
 Body = Callable[..., Any]
 
-#: The operator that a PrimFunc computes, for messages.
-OPERATOR = "relax.operator"
-#: Of several, that which the others were fused with.
-MAIN_OPERATOR = "relax.main_operator"
 _ASSERT = "tir.assert"
 
 

@@ -25,9 +25,9 @@ from ...dialects.relax.infer.windows import windows_of
 from ...emit import linalg, loops, tensors
 from ...emit.contraction import Factor, products_added, sum_of_products, summed
 from ...emit.numbers import Size, as_index, constant, maximum, minimum
+from ...emit.parallel import are_steps_apart
 from ...emit.windows import Meeting, meeting, padded, span
 from ..layout.conversion import converted, permuted
-from ..schedule.sharing import are_steps_apart
 from .builder import RuleBuilder
 
 #: So many products make up for reading a result, adding them and writing it: one tap's, in a sum over channels.

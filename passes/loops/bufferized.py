@@ -19,7 +19,6 @@ from ...bindings.navigation import (
 from ...dialects.tir.prim_func import SCHEDULE
 from ...emit import linalg
 from ..core.pipeline import Pipeline
-from ..tir_bufferize import Bufferize
 from .reading import Read, read_tree
 
 
@@ -45,7 +44,8 @@ def over_memory(module: MlirModule, name: str) -> Operation:
     for function in functions_in(module.operation):
         if has_body(function):
             _keep_apart(function)
-    Pipeline([Bufferize(), "func.func(linalg-generalize-named-ops,canonicalize,cse)"], verify_each=False).run(module)
+    steps = ["tir-bufferize", "func.func(linalg-generalize-named-ops,canonicalize,cse)"]
+    Pipeline(steps, verify_each=False).run(module)
     return next(each for each in functions_in(module.operation) if symbol_name(each) == name)
 
 

@@ -27,11 +27,11 @@ from ...support.argument_types import types_checked
 from ...support.errors import RelaxError, told
 from ...support.suggest import suggest
 from ..core.pipeline import Pipeline
-from ..primitives.registry import Edit, Primitive, Refused, find_primitive, primitive_names
 from .bufferized import Scratch
 from .handles import BlockRV, IndexMap, LoopRV
 from .intrins import INTRIN, TENSORIZED, Mismatch, find_intrin, operands_of
 from .kernels import KernelWriter
+from .primitives import Edit, Primitive, Refused, find_primitive, primitive_names
 from .reading import Read
 from .show import show_tree
 from .size import MOST_OPERATIONS, code_size

@@ -12,9 +12,9 @@ from ...bindings.mlir import i64_attribute, ir, string_array
 from ...bindings.navigation import symbol_name, text_in
 from ...dialects.core.codec import decode
 from ...dialects.core.infos import TensorInfo
+from ...dialects.tir.prim_func import MAIN_OPERATOR, OPERATOR
 from ...emit.memory import MOST_BYTES
 from ..core.facts import types_of
-from ..legalize.builder import MAIN_OPERATOR, OPERATOR
 from .plan import dims_of, storage_bytes
 
 #: On a call of a kernel: a dictionary of

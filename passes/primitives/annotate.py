@@ -8,8 +8,8 @@ from typing import Any
 
 from ..loops.handles import BlockRV, LoopRV
 from ..loops.intrins import INTRIN
+from ..loops.primitives import Edit, register_primitive
 from ..loops.tree import GRAIN, Block, Loop
-from .registry import Edit, register_primitive
 
 _MOST_STEPS = 1 << 31
 

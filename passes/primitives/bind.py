@@ -9,9 +9,9 @@ from math import prod
 from ...dialects.core.symbols_expr import variables_of
 from ...support.suggest import suggest
 from ..loops.handles import LoopRV
+from ..loops.primitives import Edit, register_primitive
 from ..loops.tree import THREAD_AXES, Loop, blocks_in, loops_in, loops_of
 from .legality import check_apart, check_serial
-from .registry import Edit, register_primitive
 
 #: Threads of a block.
 _MOST_THREADS = 1024

@@ -6,9 +6,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ...dialects.core.symbols_expr import Size
+from ..loops.primitives import Edit
 from ..loops.scalars import Element
 from ..loops.tree import SPATIAL, Access, Block, Buffer, Iter, Loop, Node, iter_variable, variable
-from .registry import Edit
 
 #: Where buffers may lie.
 SCOPES = ("global", "local", "shared")

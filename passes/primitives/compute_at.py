@@ -8,11 +8,11 @@ from dataclasses import replace
 
 from ...dialects.core.symbols_expr import Size
 from ..loops.handles import BlockRV, LoopRV
+from ..loops.primitives import Edit, register_primitive
 from ..loops.ranges import Range, ranges_of
 from ..loops.tree import Block, Buffer, Loop, Node, blocks_in
 from .legality import check_lanes
 from .moving import check_moves, check_passes, in_loops, inside_of, order_of, plain_iter
-from .registry import Edit, register_primitive
 
 
 @register_primitive

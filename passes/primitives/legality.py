@@ -8,8 +8,8 @@ from itertools import pairwise
 
 from ...dialects.core.symbols_expr import variables_of
 from ..loops.apart import keeps_apart
+from ..loops.primitives import Edit
 from ..loops.tree import REDUCE, SERIAL, SPATIAL, VECTORIZED, Block, Loop, blocks_in, loops_of
-from .registry import Edit
 
 
 def check_serial(edit: Edit, loops: Sequence[Loop]) -> None:

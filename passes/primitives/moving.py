@@ -7,9 +7,9 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from ...dialects.core.symbols_expr import Size
+from ..loops.primitives import Edit
 from ..loops.ranges import Range
 from ..loops.tree import REDUCE, Block, Buffer, Iter, Loop, Node, blocks_in, loops_in, loops_of, variable
-from .registry import Edit
 
 
 def check_passes(edit: Edit, block: Block, others: Iterable[Block], *, between: Collection[Buffer] = ()) -> None:

@@ -8,12 +8,12 @@ from dataclasses import replace
 
 from ...dialects.core.symbols_expr import Size
 from ..loops.handles import BlockRV
+from ..loops.primitives import Edit, register_primitive
 from ..loops.scalars import Compute, Element, Expr
 from ..loops.tree import REDUCE, Access, Block, Buffer, Loop, Node, blocks_in, variable
 from .caching import copying
 from .moving import plain_iter
 from .reducers import reducer_of
-from .registry import Edit, register_primitive
 from .transform_layout import _fill
 
 _PRODUCTS = frozenset({"arith.mulf", "arith.muli"})

@@ -6,9 +6,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ..loops.handles import LoopRV
+from ..loops.primitives import Edit, register_primitive
 from ..loops.tree import PARALLEL, loops_in
 from .legality import check_apart, check_serial
-from .registry import Edit, register_primitive
 
 
 @register_primitive

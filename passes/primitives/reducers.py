@@ -6,9 +6,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from ...bindings.ir import Attribute
+from ..loops.primitives import Edit
 from ..loops.scalars import Compute, Element, Expr
 from ..loops.tree import Block
-from .registry import Edit
 
 #: What changes nothing, where a reduction must start from that to be done in parts; None where starting again is fine.
 _NEUTRAL: dict[str, float | None] = {

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from ..loops.handles import LoopRV
+from ..loops.primitives import Edit, register_primitive
 from ..loops.tree import Loop, Node
 from .legality import chain_of, check_independent
-from .registry import Edit, register_primitive
 
 
 @register_primitive

@@ -9,11 +9,11 @@ from dataclasses import replace
 from ...dialects.core.symbols_expr import Size, variables_of
 from ..loops.boxes import box_of
 from ..loops.handles import BlockRV, LoopRV
+from ..loops.primitives import Edit, register_primitive
 from ..loops.ranges import Range, guards
 from ..loops.tree import REDUCE, Block, Buffer, Loop, blocks_in, iter_variable, loops_of
 from .legality import check_lanes
 from .moving import check_moves, check_passes, in_loops, inside_of, is_reduced_by, order_of, written_by
-from .registry import Edit, register_primitive
 
 _Ranges = dict[str, Range]
 _Limits = tuple[tuple[Size, Size], ...]

@@ -7,11 +7,11 @@ from dataclasses import replace
 
 from ...dialects.core.symbols_expr import Size, substituted
 from ..loops.handles import BlockRV
+from ..loops.primitives import Edit, register_primitive
 from ..loops.scalars import Element, Expr, Index
 from ..loops.tree import Block, iter_variable
 from .compute_inline import check_inlinable, merged
 from .moving import check_passes, order_of, plain_iter
-from .registry import Edit, register_primitive
 
 
 @register_primitive

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from ...dialects.core.symbols_expr import Size, substituted, variables_of
 from ..loops.handles import BlockRV, LoopRV
+from ..loops.primitives import Edit, register_primitive
 from ..loops.scalars import Element, Expr, Index
 from ..loops.tree import (
     REDUCE,
@@ -24,7 +25,6 @@ from ..loops.tree import (
 )
 from .legality import check_serial
 from .reducers import Reducer, check_neutral, reducer_of
-from .registry import Edit, register_primitive
 
 
 @register_primitive

@@ -6,8 +6,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ..loops.handles import BlockRV
+from ..loops.primitives import Edit, register_primitive
 from .caching import buffer_of, check_scope
-from .registry import Edit, register_primitive
 
 
 @register_primitive

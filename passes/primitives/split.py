@@ -10,8 +10,8 @@ from math import prod
 from ...dialects.core.indices import is_below
 from ...dialects.core.symbols_expr import Size
 from ..loops.handles import LoopRV
+from ..loops.primitives import Edit, register_primitive
 from ..loops.tree import SERIAL, Loop, Node, mapped, rebound, variable
-from .registry import Edit, register_primitive
 
 #: Of a loop.
 _MOST_STEPS = 1 << 40

@@ -7,9 +7,9 @@ from dataclasses import replace
 
 from ..loops.handles import LoopRV
 from ..loops.intrins import INTRIN, TENSORIZED, Mismatch, find_intrin, operands_of
+from ..loops.primitives import Edit, register_primitive
 from ..loops.tree import VECTORIZED
 from .legality import check_serial
-from .registry import Edit, register_primitive
 
 
 @register_primitive

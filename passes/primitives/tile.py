@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from ..loops.handles import LoopRV
-from .registry import Edit, register_primitive
+from ..loops.primitives import Edit, register_primitive
 from .reorder import reorder
 from .split import split
 

@@ -7,8 +7,8 @@ from dataclasses import replace
 
 from ...support.suggest import suggest
 from ..loops.handles import BlockRV, LoopRV
+from ..loops.primitives import Edit, register_primitive
 from .annotate import noted
-from .registry import Edit, register_primitive
 
 
 @register_primitive

@@ -7,9 +7,9 @@ from dataclasses import replace
 
 from ..loops.handles import LoopRV
 from ..loops.intrins import TENSORIZED
+from ..loops.primitives import Edit, register_primitive
 from ..loops.tree import VECTORIZED, Loop, loops_in
 from .legality import check_apart, check_lanes, check_serial
-from .registry import Edit, register_primitive
 
 #: So many lanes are code in each operation.
 _MOST_LANES = 256

@@ -34,7 +34,7 @@ from ...bindings.rewriting import Decline
 from ...dialects.core.codec import decode
 from ...dialects.core.facts import OpPattern
 from ...dialects.core.infos import TensorInfo
-from ...dialects.tir.prim_func import op_pattern
+from ...dialects.tir.prim_func import MAIN_OPERATOR, OPERATOR, op_pattern
 from ...emit.structured import StructuredOp
 from ...support.argument_types import types_checked
 from ...support.errors import RelaxError
@@ -42,7 +42,6 @@ from ...support.registry import Registry
 from ...targets.core.backend import ChosenTarget, Machine
 from ...targets.core.code import find_backend
 from ...targets.core.registry import all_targets, find_target, load_schedules, schedules_chain
-from ..legalize.builder import MAIN_OPERATOR, OPERATOR
 from .plan import Plan
 
 if TYPE_CHECKING:

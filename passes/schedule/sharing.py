@@ -7,30 +7,24 @@ Grains depend on the operation and the machine alone, so that results are the sa
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from contextvars import ContextVar
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 from ...bindings.ir import Value
 from ...bindings.mlir import ir
 from ...bindings.navigation import operations_of
 from ...dialects.core.infos import bit_width
-from ...emit.linalg import indices_at, product
-from ...emit.loops import Body, for_range, nest
 from ...emit.memory import Extent
-from ...emit.numbers import Number, Size, as_index, maximum, minimum, operation, select
+from ...emit.numbers import Number, as_index, maximum, minimum
+from ...emit.parallel import FEWEST_GRAINS, LEAST_GRAIN, LEAST_WORK, MOST_WORK, UNIT, ceil_divided, grain_of
 from ...emit.structured import StructuredOp
 from ...targets.core.backend import Machine
 from .fitting import can_be_shared
 from .parts import fills_border
 from .plan import Parallel, Plan, points_of_step
 
-#: Nanoseconds. With less in all, threads would mostly wait for each other; with less in a grain, for the counter.
-LEAST_WORK, _LEAST_GRAIN = 20_000, 5_000
-#: Grains: so many for each core that a busy one leaves most of its share to others, so many steps in the end.
-_GRAINS_OF_CORE, FEWEST_GRAINS = 8, 32
+#: Grains for each core: a busy one leaves most of its share to others.
+_GRAINS_OF_CORE = 8
 #: What a core does: operations on vectors and bytes from memory in a nanosecond.
 OPERATIONS, _BYTES = 6, 16
 #: What is assumed of a loop whose size is not known: what is shared is looked at again at run time.
@@ -61,7 +55,7 @@ def _share(op: StructuredOp, plan: Plan, dim: int, machine: Machine) -> tuple[in
     work, steps = nanoseconds(op, _lanes(plan)) / regions, size_of(op, dim) // step
     if work < LEAST_WORK or steps < 2:
         return None
-    grain = max(math.ceil(_LEAST_GRAIN * steps / work), math.ceil(steps / _most_grains(machine)))
+    grain = max(math.ceil(LEAST_GRAIN * steps / work), math.ceil(steps / _most_grains(machine)))
     if grain >= steps:
         return None
     grain = _even(steps, grain, machine)
@@ -134,11 +128,6 @@ def _element_bytes(op: StructuredOp, operand: int) -> float:
 
 # ---- at run time ----
 
-#: What a nanosecond is there, in whole numbers.
-_UNIT = 1024
-#: Enough for any grain: products stay in 64 bits.
-_MOST_WORK = 1 << 40
-
 
 def grain_by_work(op: StructuredOp, plan: Plan, sizes: Sequence[Extent]) -> Value:
     """How many points of the loop that threads share make a grain, by the loops' sizes there.
@@ -152,94 +141,8 @@ def grain_by_work(op: StructuredOp, plan: Plan, sizes: Sequence[Extent]) -> Valu
     # Of the loops around, there is one step.
     points = math.prod(points_of_step(plan, each) for each in plan.order[: place + 1])
     of_point = max(_nanoseconds_of_point(op, _lanes(plan)), bytes_of_point(op))
-    work: Number = as_index(max(round(of_point * points * _UNIT), 1))
+    work: Number = as_index(max(round(of_point * points * UNIT), 1))
     for each in plan.order[place + 1 :]:
-        work = minimum(maximum(work * as_index(sizes[each]), 1), _MOST_WORK)
-    steps = maximum(_ceil_divided(as_index(sizes[dim]), step), 1)
-    return (_grain_of(steps, work) * step).value
-
-
-def _grain_of(steps: Number, work: Number) -> Number:
-    """Steps that one thread takes at a time, by what each takes; all where threads are not worth it."""
-    fewest = maximum(_ceil_divided(as_index(_LEAST_GRAIN * _UNIT), work), _ceil_divided(steps, FEWEST_GRAINS))
-    is_little = minimum(steps, _MOST_WORK // LEAST_WORK) * work < LEAST_WORK * _UNIT
-    return select(is_little, steps, fewest)
-
-
-#: What a core does in a nanosecond of products of blocks that are in its cache.
-FLOPS = 128
-
-
-def share_steps(steps: Size, flops: Size, body: Body, *carried: Value) -> Any:
-    """As `loops.for_range(0, steps, body, *carried)` where no step reads what another writes: threads share it, where
-    its steps of so many operations on floats are worth it."""
-    if _are_apart.get():
-        return for_range(0, steps, body, *carried, grain=1)
-    if isinstance(steps, int) and isinstance(flops, int):
-        return for_range(0, steps, body, *carried, grain=_known_grain(steps, flops / FLOPS))
-    work = maximum(minimum(as_index(flops), _MOST_WORK // _UNIT) * (_UNIT // FLOPS), 1)
-    share = lambda start, count, *values: for_range(start, start + count, body, *values)  # noqa: E731
-    return _share_grains(steps, _grain_of(maximum(as_index(steps), 1), work), share, *carried)
-
-
-def share_ranges(steps: Size, nanoseconds: float | Size, part: Body, *carried: Value) -> Any:
-    """`part(start, count, *carried)` for ranges of steps, which take so long each: threads share these."""
-    if isinstance(steps, int) and isinstance(nanoseconds, (int, float)):
-        return _share_grains(steps, _known_grain(steps, nanoseconds) or max(steps, 1), part, *carried)
-    each = math.ceil(nanoseconds) if isinstance(nanoseconds, float) else nanoseconds
-    work = maximum(minimum(as_index(each), _MOST_WORK // _UNIT) * _UNIT, 1)
-    return _share_grains(steps, _grain_of(maximum(as_index(steps), 1), work), part, *carried)
-
-
-def share_places(bounds: Sequence[Size], body: Body) -> None:
-    """As `loops.nest(bounds, body)` where no place reads or writes what another one writes: where threads take one step
-    each, they share the places."""
-    if not _are_apart.get():
-        nest(bounds, body)
-        return
-    for_range(0, product(bounds), lambda place: body(*indices_at(place, bounds)), grain=1)
-
-
-def is_shared(steps: int, nanoseconds: float) -> bool:
-    """Whether so many steps, which take so long each, are worth threads."""
-    grain = _known_grain(steps, nanoseconds)
-    return grain is not None and grain < steps
-
-
-#: Whether each step is a thread's: what a grain would be worth is not asked.
-_are_apart: ContextVar[bool] = ContextVar("_are_apart", default=False)
-
-
-def are_steps_apart() -> bool:
-    return _are_apart.get()
-
-
-@contextmanager
-def steps_apart(are_apart: bool) -> Iterator[None]:
-    """Meanwhile ranges of shared steps have one each, if so."""
-    token = _are_apart.set(are_apart)
-    try:
-        yield
-    finally:
-        _are_apart.reset(token)
-
-
-def _share_grains(steps: Size, grain: Size, part: Body, *carried: Value) -> Any:
-    if _are_apart.get():
-        return for_range(0, steps, lambda start, *values: part(start, 1, *values), *carried, grain=1)
-    is_even = isinstance(steps, int) and isinstance(grain, int) and steps % grain == 0
-
-    def share(start: Number, *values: Value) -> Any:
-        return part(start, grain if is_even else minimum(grain, as_index(steps) - start), *values)
-
-    return for_range(0, steps, share, *carried, step=grain, grain=1)
-
-
-def _known_grain(steps: int, nanoseconds: float) -> int | None:
-    if steps < 2 or steps * nanoseconds < LEAST_WORK:
-        return None
-    return max(math.ceil(_LEAST_GRAIN / nanoseconds), math.ceil(steps / FEWEST_GRAINS))
-
-
-def _ceil_divided(size: Number, step: int | Number) -> Number:
-    return operation("arith.ceildivsi", [size.value, as_index(step).value], ir.IndexType.get())
+        work = minimum(maximum(work * as_index(sizes[each]), 1), MOST_WORK)
+    steps = maximum(ceil_divided(as_index(sizes[dim]), step), 1)
+    return (grain_of(steps, work) * step).value

@@ -13,10 +13,11 @@ from ...bindings.rewriting import Decline, replace_op
 from ...dialects.core.dialect import row_of
 from ...emit import linalg, tensors
 from ...emit.numbers import Number, Size, as_index
+from ...emit.parallel import is_shared, share_ranges
 from ...emit.structured import StructuredOp, analyze, is_scalar
 from ...targets.core.backend import Machine
 from .fitting import can_be_shared
-from .sharing import OPERATIONS, bytes_of_point, is_shared, share_ranges
+from .sharing import OPERATIONS, bytes_of_point
 
 #: What is assumed of a loop in the body: as often as it runs.
 _STEPS_INSIDE = 8

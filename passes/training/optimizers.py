@@ -25,7 +25,7 @@ from ...dialects.relax import const, dialect
 from ...dialects.relax.function_attributes import function_attributes
 from ...dialects.relax.values import dtype_of
 from ...support.errors import RelaxError
-from ..gradient.tensors import Tensor, apply, cast
+from ..decompose.tensors import Tensor, apply, cast
 
 relax = dialect.ops
 #: The states that are not a parameter's: how many updates there have been.

@@ -10,7 +10,7 @@ from ...bindings.ir import Module
 from ...passes.core.stages import Stage
 from ...support.errors import RelaxError
 from ..core.backend import Backend, ChosenTarget, Machine
-from .options import source_options
+from .source.options import source_options
 
 if TYPE_CHECKING:
     from ...runtime.artifact import Artifact

@@ -16,8 +16,8 @@ from ..core.backend import Backend, ChosenTarget, Machine
 from ..core.code import find_backend
 from ..gpu.pipeline import gpu_stages
 from ..host.entry import KERNELS
-from .arch import MAX_REGISTERS, OPTIONS, arch_of, has_tf32
 from .device_passes import DEVICE_PASSES, LAUNCH_PASSES
+from .objects.arch import MAX_REGISTERS, OPTIONS, arch_of, has_tf32
 
 if TYPE_CHECKING:
     from ...runtime.artifact import Artifact, DeviceCode

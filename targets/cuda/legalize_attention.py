@@ -11,9 +11,9 @@ from ...passes.legalize.builder import RuleBuilder
 from ...passes.legalize.known_sizes import by_name
 from ...passes.legalize.rules import register_legalize
 from ..gpu import legalize_attention as by_threads
-from .arch import arch_of
 from .nests.attention import MatrixTile
 from .nests.attention_groups import GroupTile
+from .objects.arch import arch_of
 
 _RULES = {
     "relax.nn.attention": by_threads.attention,

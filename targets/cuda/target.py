@@ -4,8 +4,8 @@
 from __future__ import annotations
 
 from ..core.registry import Target
-from .arch import OPTIONS
 from .backend import CudaBackend
+from .objects.arch import OPTIONS
 
 TARGET = Target(
     "cuda",

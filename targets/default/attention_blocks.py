@@ -18,8 +18,8 @@ from ...emit.arithmetic import element
 from ...emit.broadcast import Place, broadcast_generic
 from ...emit.contraction import Factor, Labelled, labelled_product, products_added
 from ...emit.numbers import Number, Size, as_index, intrinsic, maximum, minimum, select
+from ...emit.parallel import share_steps
 from ...emit.reduction import Reduction
-from ...passes.schedule.sharing import share_steps
 
 #: So many of each: a block of scores and what it is made of stay in a core's own cache.
 _QUERIES_AT_ONCE, _KEYS_AT_ONCE = 64, 128

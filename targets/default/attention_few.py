@@ -16,9 +16,9 @@ from ...emit.arithmetic import element
 from ...emit.broadcast import broadcast_generic
 from ...emit.contraction import Labelled, labelled_product
 from ...emit.numbers import Number, Size, as_index, maximum, minimum
+from ...emit.parallel import share_steps
 from ...emit.reduction import Reduction
 from ...passes.schedule.ahead import stream
-from ...passes.schedule.sharing import share_steps
 from .attention_blocks import Blocks, Rows, is_same, places, power, quotient, seen_keys, sum_of, weighted_rows
 
 #: A block of them stays in a core's first cache until all heads have met it.

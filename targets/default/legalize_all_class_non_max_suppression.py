@@ -18,10 +18,10 @@ from ...emit.conversions import accumulator, widened
 from ...emit.indices import as_position
 from ...emit.loops import Body, for_range, load, nest, repeat_while, require_same, scratches, size, sizes, store, when
 from ...emit.numbers import Number, select
+from ...emit.parallel import share_places
 from ...emit.sorting import Sorter, precedes, with_sorter
 from ...passes.legalize.builder import RuleBuilder
 from ...passes.legalize.rules import register_legalize
-from ...passes.schedule.sharing import share_places
 
 #: `take(place, anchor, score)` is told of each box that is taken.
 _Take = Callable[[Any, Any, Number], None]

@@ -20,10 +20,10 @@ from ...emit.broadcast import broadcast_generic, broadcast_plan, broadcast_size,
 from ...emit.indices import as_position, checked_position, extremes, require_index, require_indices, slice_range
 from ...emit.loops import require_at_most, require_same
 from ...emit.numbers import Number, Size, as_index, constant, floor_remainder, maximum, minimum, remainder, select
+from ...emit.parallel import are_steps_apart
 from ...emit.tensors import slice_of
 from ...passes.legalize.builder import RuleBuilder
 from ...passes.legalize.rules import register_legalize
-from ...passes.schedule.sharing import are_steps_apart
 
 
 def _read(inputs: Sequence[Value], dims: Sequence[Any], output: Value, element: Callable[..., Number]) -> Value:

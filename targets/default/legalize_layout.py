@@ -11,9 +11,9 @@ from ...bindings.mlir import ir
 from ...dialects.core.symbols import Dim, dim_mod, equal
 from ...emit import linalg, loops, tensors
 from ...emit.numbers import Number, Size, constant
+from ...emit.parallel import share_places
 from ...passes.legalize.builder import RuleBuilder
 from ...passes.legalize.rules import register_legalize
-from ...passes.schedule.sharing import share_places
 
 
 class _Block(NamedTuple):

@@ -14,9 +14,9 @@ from ...emit.arithmetic import element
 from ...emit.conversions import rounded
 from ...emit.indices import as_position
 from ...emit.numbers import Number, as_index, select
+from ...emit.parallel import share_places
 from ...passes.legalize.builder import RuleBuilder
 from ...passes.legalize.rules import register_legalize
-from ...passes.schedule.sharing import share_places
 
 #: Sums over a whole batch are long: in f32 their error would grow with the length.
 _SUM = "f64"

@@ -13,9 +13,9 @@ from ...dialects.relax import dialect as relax
 from ...emit import contraction, linalg, loops, tensors
 from ...emit.broadcast import broadcast_generic, broadcast_plan, is_proven, require_broadcast
 from ...emit.numbers import Number, Size, constant, select
+from ...emit.parallel import share_places
 from ...passes.legalize.builder import RuleBuilder
 from ...passes.legalize.rules import register_legalize
-from ...passes.schedule.sharing import share_places
 
 # ---- broadcasts and their inverse ----
 

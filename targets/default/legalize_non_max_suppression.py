@@ -29,10 +29,10 @@ from ...emit.loops import (
     when,
 )
 from ...emit.numbers import Number, constant, intrinsic, maximum, minimum, select
+from ...emit.parallel import share_places
 from ...emit.sorting import Records, precedes, with_sorter
 from ...passes.legalize.builder import RuleBuilder
 from ...passes.legalize.rules import register_legalize
-from ...passes.schedule.sharing import share_places
 
 #: As emit.sorting's: `use(sorter)` with memory for so many records of these types.
 WithSorter = Callable[[Any, Sequence[Any], Callable[[Any], object]], None]

@@ -16,11 +16,11 @@ from ...dialects.core.infos import is_bool, is_float
 from ...emit import linalg, loops
 from ...emit.linalg import copy
 from ...emit.numbers import Number, Size, as_index, constant, maximum, minimum, operation, select
+from ...emit.parallel import are_steps_apart
 from ...emit.tensors import put_slice, slice_of
 from ...emit.windows import Border, borders, surrounded
 from ...passes.legalize.builder import RuleBuilder
 from ...passes.legalize.rules import register_legalize
-from ...passes.schedule.sharing import are_steps_apart
 
 
 @register_legalize("relax.nn.pad", by_types=True)

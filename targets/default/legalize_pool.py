@@ -23,13 +23,13 @@ from ...emit import linalg
 from ...emit.arithmetic import element
 from ...emit.conversions import rounded
 from ...emit.numbers import Number, constant, divide, maximum, minimum, select
+from ...emit.parallel import are_steps_apart
 from ...emit.reduction import lowest
 from ...emit.small_floats import is_small_float
 from ...emit.windows import fitted, padded
 from ...passes.legalize.builder import RuleBuilder
 from ...passes.legalize.layouts import in_plain_layout, require_blocks
 from ...passes.legalize.rules import register_legalize
-from ...passes.schedule.sharing import are_steps_apart
 
 #: The longest sums that are added up in f32; the error grows with the length.
 _LONGEST = 128

@@ -15,11 +15,11 @@ from ...emit.arithmetic import element
 from ...emit.conversions import accumulator, rounded, to_float, widened
 from ...emit.loops import for_range, load, nest, scratch, store
 from ...emit.numbers import Number, Size, constant, divide, intrinsic, maximum, minimum, select
+from ...emit.parallel import share_ranges
 from ...emit.reduction import Reduction, highest, lowest
 from ...emit.sorting import around_axis, from_lower_key, lower_key
 from ...passes.legalize.builder import Body, RuleBuilder
 from ...passes.legalize.rules import register_legalize
-from ...passes.schedule.sharing import share_ranges
 
 # The index that no element has, and the largest number without sign: the smallest index of none.
 NOWHERE = -1

@@ -16,9 +16,9 @@ from ...emit.conversions import accumulator
 from ...emit.linalg import product
 from ...emit.loops import for_range, load, nest, require, require_same, scratch, size, sizes, store, when
 from ...emit.numbers import Number, Size, as_index, constant, intrinsic, maximum, minimum, select
+from ...emit.parallel import are_steps_apart, share_places, share_ranges
 from ...passes.legalize.builder import RuleBuilder
 from ...passes.legalize.rules import register_legalize
-from ...passes.schedule.sharing import are_steps_apart, share_places, share_ranges
 
 #: Nanoseconds for an element of a result: about two by two samples, each of four shares.
 _SAMPLING = 8

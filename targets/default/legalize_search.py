@@ -14,11 +14,11 @@ from ...emit.conversions import widened
 from ...emit.indices import as_position
 from ...emit.loops import load, nest, repeat_while, require, require_same, size, sizes, store, when
 from ...emit.numbers import Number, as_index
+from ...emit.parallel import share_places
 from ...emit.reduction import Reduction
 from ...emit.sorting import first_not, precedes
 from ...passes.legalize.builder import RuleBuilder
 from ...passes.legalize.rules import register_legalize
-from ...passes.schedule.sharing import share_places
 
 
 @register_legalize("relax.bucketize")

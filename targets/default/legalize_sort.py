@@ -14,6 +14,7 @@ from ...emit.first_of_many import FirstOfMany, with_first_of_many
 from ...emit.linalg import product
 from ...emit.loops import for_range, load, require, scratch, size, sizes, store
 from ...emit.numbers import Number, Size
+from ...emit.parallel import share_ranges
 from ...emit.sorting import (
     MOST_BITS,
     Order,
@@ -29,7 +30,6 @@ from ...emit.sorting import (
 )
 from ...passes.legalize.builder import RuleBuilder
 from ...passes.legalize.rules import register_legalize
-from ...passes.schedule.sharing import share_ranges
 
 #: The indices of an element of a row.
 Place = Callable[[Any], list[Any]]

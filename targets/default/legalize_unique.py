@@ -18,10 +18,10 @@ from ...dialects.core.symbols import Dim, product
 from ...emit.arithmetic import element
 from ...emit.loops import and_then, for_range, load, repeat_while, scratches, size, store, when
 from ...emit.numbers import Number, maximum
+from ...emit.parallel import share_places
 from ...emit.sorting import Order, Record, Records, Sorter, around_axis, equals, precedes, with_sorter
 from ...passes.legalize.builder import RuleBuilder
 from ...passes.legalize.rules import register_legalize
-from ...passes.schedule.sharing import share_places
 from .unique_few import group_few
 
 #: What grouping finds: where a group is first, how many are of it, of which group an item is.

@@ -12,9 +12,9 @@ from ...emit.boxes import load_wide
 from ...emit.conversions import widened
 from ...emit.loops import for_range, load, require_at_most, require_same, size, sizes, store, when
 from ...emit.numbers import Number, constant, intrinsic, maximum, minimum, select
+from ...emit.parallel import share_places
 from ...passes.legalize.builder import RuleBuilder
 from ...passes.legalize.rules import register_legalize
-from ...passes.schedule.sharing import share_places
 
 
 @register_legalize("relax.vision.get_valid_counts")

@@ -18,10 +18,10 @@ from ...emit.indices import as_position
 from ...emit.linalg import product
 from ...emit.loops import for_range, load, repeat_while, scratch, scratches, size, sizes, store, when
 from ...emit.numbers import Number, constant, select
+from ...emit.parallel import share_places
 from ...emit.sorting import precedes
 from ...passes.legalize.builder import RuleBuilder
 from ...passes.legalize.rules import register_legalize
-from ...passes.schedule.sharing import share_places
 from ..default.legalize_all_class_non_max_suppression import check_boxes, clear_pairs, only, rows_of_boxes
 from .emit.scanning import Scan, scan_row, scan_rows
 from .emit.sorting import MergeSorter, with_merge_sorter

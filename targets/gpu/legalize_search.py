@@ -19,10 +19,10 @@ from ...emit.arithmetic import element
 from ...emit.conversions import widened
 from ...emit.loops import load, scratch, size, sizes, store, when
 from ...emit.numbers import Number, as_index
+from ...emit.parallel import share_places
 from ...emit.sorting import first_not
 from ...passes.legalize.builder import RuleBuilder
 from ...passes.legalize.rules import register_legalize
-from ...passes.schedule.sharing import share_places
 from ..default.legalize_search import draw_samples, wide_probability
 from .emit.numbering import numbering
 from .emit.scanning import Scan, scan_rows

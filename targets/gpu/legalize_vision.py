@@ -9,9 +9,9 @@ from typing import Any
 from ...bindings.ir import OpView, Value
 from ...emit.loops import size, store, when
 from ...emit.numbers import Number
+from ...emit.parallel import share_places
 from ...passes.legalize.builder import RuleBuilder
 from ...passes.legalize.rules import register_legalize
-from ...passes.schedule.sharing import share_places
 from ..default.legalize_vision import ValidBoxes
 from .emit.scanning import Scan, scan_rows
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from ...passes.core.stages import Stage
 from ..core.code import stages_of
-from .kernels.threads import STATIC_SHARED
+from .emit.threads import STATIC_SHARED
 
 #: What the host's target has in common with it: all of the graph, and how it becomes functions over memory.
 _COMMON = frozenset(

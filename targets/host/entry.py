@@ -19,9 +19,9 @@ from ...dialects.core.symbols import SymExpr
 from ...dialects.core.symbols_terms import Atom
 from ...dialects.relax.function_attributes import LIST, VALUE
 from ...dialects.tir import dialect as tir
+from ...dialects.tir.prim_func import OPERATOR
 from ...emit.memory import MOST_BYTES, Extent, below
 from ...emit.numbers import Number, as_i64, as_index, number
-from ...passes.legalize.builder import OPERATOR
 from ...passes.lower_calls.sizes import Sizes
 from ...support.suggest import counted
 from . import abi

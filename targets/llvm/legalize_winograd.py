@@ -18,11 +18,11 @@ from ...dialects.core.symbols import Dim, equal
 from ...dialects.relax.winograd import TAPS
 from ...emit import loops, vectors
 from ...emit.numbers import Number, Size, constant, maximum, minimum, number
+from ...emit.parallel import FLOPS, share_steps
 from ...emit.vectors import multiply_add
 from ...passes.legalize.builder import RuleBuilder
 from ...passes.legalize.known_sizes import by_name
 from ...passes.legalize.rules import register_legalize
-from ...passes.schedule.sharing import FLOPS, share_steps
 from .winograd import transform_back, transform_data
 
 #: So many blocks of tiles are shared by threads; of fewer, the steps of each.

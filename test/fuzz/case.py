@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
-from relax_mlir.tools.guard import run_guarded
+from relax_mlir.tools.common.guard import run_guarded
 from relax_mlir.tools.relax_opt import run
 
 INPUT = "input"  # the name of the input file in a case's folder

@@ -9,7 +9,7 @@ import re
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from relax_mlir.tools.split_input import SCRIPT_MARKER, split_input
+from relax_mlir.tools.opt.split_input import SCRIPT_MARKER, split_input
 
 from relax_mlir import Module, RelaxError, ir, registered_dialects
 

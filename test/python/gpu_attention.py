@@ -11,7 +11,7 @@ from attention_oracle import operands
 from emulated_gpu import run_emulated
 from prim_jit import compiled, dtype_name
 from relax_mlir.runtime import tensor, to_numpy
-from relax_mlir.targets.cuda.arch import find_arch
+from relax_mlir.targets.cuda.objects.arch import find_arch
 
 import relax_mlir as rx
 

@@ -20,10 +20,10 @@ from relax_mlir.emit.loops import store, when
 from relax_mlir.emit.numbers import as_index, number
 from relax_mlir.emit.structured import StructuredOp, analyze
 from relax_mlir.passes.schedule.plan import Plan, parse_plan
-from relax_mlir.targets.cuda.arch import find_arch
 from relax_mlir.targets.cuda.device_passes import DEVICE_PASSES
+from relax_mlir.targets.cuda.objects.arch import find_arch
 from relax_mlir.targets.cuda.objects.ptx import make_ptx
-from relax_mlir.targets.gpu.kernels.threads import DYNAMIC_SHARED
+from relax_mlir.targets.gpu.emit.threads import DYNAMIC_SHARED
 from relax_mlir.targets.gpu.nests import tiles
 
 import relax_mlir as rx

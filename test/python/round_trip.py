@@ -12,8 +12,8 @@ from relax_mlir.dialects.context import create_context
 from relax_mlir.dialects.script import print_script
 from relax_mlir.dialects.script.words import LEAVES
 from relax_mlir.dialects.verification import verify_ir
+from relax_mlir.frontends.script.common.source import Source
 from relax_mlir.frontends.script.module import read_script
-from relax_mlir.frontends.script.source import Source
 
 
 def context() -> Any:

@@ -231,6 +231,7 @@ def test_files_that_import_one_another(tree: Path) -> None:
         [
             "passes/c.py:2:1: error: files import one another: "
             "passes/c.py -> passes/fuse/b.py -> passes/fuse/a.py -> passes/c.py",
+            "passes/c.py:2:1: error: folders import one another: passes -> passes/fuse -> passes",
             "relax_mlir/one.py:2:1: error: files import one another: "
             "relax_mlir/one.py -> relax_mlir/two.py -> relax_mlir/one.py",
         ],
@@ -264,6 +265,22 @@ def test_what_is_imported_for_types_closes_no_circle(tree: Path, back: str) -> N
     write(tree, "passes/fuse/b.py", back + "\n")
     write(tree, "passes/fuse/a_helper.py", "")
     assert check(tree) == (0, [])
+
+
+@pytest.mark.parametrize("back", ["from ..rows import one", "if TYPE_CHECKING:\n    from ..rows.one import x"])
+def test_folders_that_import_one_another(tree: Path, back: str) -> None:
+    """Though no two files do; what is imported for annotations counts."""
+    write(tree, "passes/rows/one.py", "")
+    write(tree, "passes/rows/two.py", "from ..fuse.b import x\n")
+    write(tree, "passes/fuse/a.py", back + "\n")
+    write(tree, "passes/fuse/b.py", "")
+    status, lines = check(tree)
+    line = 2 + back.count("\n")
+    assert status == 1
+    assert lines == [
+        f"passes/fuse/a.py:{line}:{5 if line > 2 else 1}: error: folders import one another: "
+        "passes/fuse -> passes/rows -> passes/fuse"
+    ]
 
 
 def test_file_that_cannot_be_read_as_python(tree: Path) -> None:

@@ -30,9 +30,9 @@ from ...support.registry import table
 from ...targets.core.code import build, code_options, find_backend
 from ...targets.core.evaluation import passes_at
 from ...targets.core.registry import parse_target
-from ..command_line import Arguments, parse_shapes, plugin_warnings, terminal_width, write_text
-from ..guard import tell_long_stages
-from ..information import tells
+from ..common.command_line import Arguments, parse_shapes, plugin_warnings, terminal_width, write_text
+from ..common.guard import tell_long_stages
+from ..opt.information import tells
 from ..opt.listing import made_by
 from ..report.page import Reporting
 from .options import HELP_HEAD, MODULE_SUFFIXES, ONNX_SUFFIXES, OPTIONS, SOURCE, STAGE
@@ -324,7 +324,7 @@ def _stages_for(emit: str, arguments: Arguments) -> Stages:
 
 def _partitioned(chosen: Stages, arguments: Arguments) -> Stages:
     """With the stages that give parts to codegens."""
-    from ...passes.partition.stages import with_partition
+    from ...passes.partition_stages import with_partition
     from ...passes.relax_partition import Partition
 
     codegens = tuple(name for text in arguments["partition"] for name in split_list(text))

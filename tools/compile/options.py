@@ -8,7 +8,7 @@ import os
 from collections.abc import Sequence
 
 from ...support.errors import RelaxError
-from ..command_line import COMMON_OPTIONS, Arguments, Option, parse_arguments
+from ..common.command_line import COMMON_OPTIONS, Arguments, Option, parse_arguments
 
 _GENERAL, _MODEL, _PARTS, _SPEED, _WATCH = "Output", "Model", "External codegens", "Speed", "Watching"
 

@@ -17,7 +17,7 @@ from collections.abc import Iterable
 from ...support.disk_cache import DiskCache
 from ...support.errors import RelaxError
 from ...support.files import is_special, refuse_overwriting, refuse_unwritable
-from ..command_line import Arguments
+from ..common.command_line import Arguments
 from .file_hash import FileHashes, Settled, file_status
 from .fingerprint import compiler_fingerprint, is_own_target, plugin_fingerprint
 from .options import ONNX_SUFFIXES, OPTIONS

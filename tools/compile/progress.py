@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from typing import TextIO
 
 from ...passes.core.instruments import Instrument
-from ..guard import announce
+from ..common.guard import announce
 
 _BAR = 20
 _LONGEST_NAME = 40

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import TextIO
 
 from ...support.disk_cache import DiskCache
-from ..command_line import Arguments, write_text
+from ..common.command_line import Arguments, write_text
 from .options import parse
 from .program_cache import cached_program
 

@@ -99,7 +99,9 @@ def check_repository(root: Path) -> list[Violation]:
     """Every violation in the Python files under `root`, in the order of files and lines."""
     checked = [_check_file(root, file) for file in _python_files(root)]
     sources = [source for source, _ in checked if source is not None and source.folder is not None]
-    return sorted([*_check_circles(sources), *(violation for _, violations in checked for violation in violations)])
+    found = [violation for _, violations in checked for violation in violations]
+    # An import that goes upward is told once, not as the circle that it closes as well.
+    return sorted([*found, *_check_circles(sources), *(() if found else _check_folder_circles(sources))])
 
 
 def _python_files(root: Path) -> Iterator[Path]:
@@ -297,14 +299,49 @@ def _check_circles(sources: list[Source]) -> Iterator[Violation]:
             yield Violation(circle[0], node.lineno, node.col_offset + 1, f"files import one another: {shown}")
 
 
+#: Folders that import one another, to be opened: each row may only get shorter.
+KNOWN_CIRCLES = (
+    frozenset({"frontends/onnx", "frontends/onnx/control", "frontends/onnx/shapes"}),
+    frozenset({"runtime", "runtime/cuda"}),
+)
+
+
+def _check_folder_circles(sources: list[Source]) -> Iterator[Violation]:
+    """Folders that import one another, for annotations too: such folders are one, or a file is in the wrong one."""
+    by_module = {_module_of(source): source for source in sources}
+    folders = {source.file: "/".join(source.package[1:]) for source in sources}
+    imports: dict[str, dict[str, tuple[Path, ast.ImportFrom]]] = {}
+    for source in sources:
+        folder = folders[source.file]
+        for file, node in _imported_files(source, by_module, for_types=True):
+            other = folders[file]
+            if other != folder and not any({folder, other} <= known for known in KNOWN_CIRCLES):
+                imports.setdefault(folder, {}).setdefault(other, (source.file, node))
+    while True:
+        try:
+            TopologicalSorter(imports).prepare()
+            return
+        except CycleError as error:
+            circle = error.args[1][:0:-1]
+            start = circle.index(min(circle))
+            circle = [*circle[start:], *circle[:start]]
+            file, node = imports[circle[0]].pop(circle[1])
+            shown = " -> ".join([*circle, circle[0]])
+            yield Violation(file, node.lineno, node.col_offset + 1, f"folders import one another: {shown}")
+
+
 def _module_of(source: Source) -> tuple[str, ...]:
     parts = source.file.with_suffix("").parts
     return (*source.package[1:], *(() if parts[-1] == "__init__" else parts[-1:]))
 
 
-def _imported_files(source: Source, by_module: dict[tuple[str, ...], Source]) -> Iterator[tuple[Path, ast.ImportFrom]]:
-    for_types = [node for node in source.nodes if isinstance(node, ast.If) and _is_type_checking(node.test)]
-    never_run = {inner for node in for_types for statement in node.body for inner in ast.walk(statement)}
+def _imported_files(
+    source: Source, by_module: dict[tuple[str, ...], Source], *, for_types: bool = False
+) -> Iterator[tuple[Path, ast.ImportFrom]]:
+    """`for_types`: those that annotations alone need, too."""
+    checks = [node for node in source.nodes if isinstance(node, ast.If) and _is_type_checking(node.test)]
+    below = {inner for node in checks for statement in node.body for inner in ast.walk(statement)}
+    never_run = set() if for_types else below
     for node in source.nodes:
         if isinstance(node, ast.ImportFrom) and 0 < node.level <= len(source.package) and node not in never_run:
             base = source.package[1 : len(source.package) - node.level + 1]

@@ -15,7 +15,7 @@ from ...dialects.core.dialect import all_ops
 from ...support.errors import RelaxError
 from ...support.plugins import load_plugin, load_plugins
 from ..opt.driver import as_diagnostic
-from ..split_input import split_input
+from ..opt.split_input import split_input
 
 
 def analyze(data: bytes, name: str, plugins: Sequence[str]) -> bytes:

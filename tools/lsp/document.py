@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from ..split_input import split_input
+from ..opt.split_input import split_input
 
 _TOKEN = re.compile(r'@"(?:[^"\\\n]|\\.)*"|"(?:[^"\\\n]|\\.)*"?|//[^\n]*|(?:[%@!#]|\^)[\w.$-]+|[{}]')
 _NAMES = r"%[\w.$-]+(?::\d+)?"

@@ -18,12 +18,12 @@ from ...passes.core.registry import all_passes, find_pass
 from ...support.errors import RelaxError
 from ...support.files import refuse_overwriting, write_whole
 from ...support.plugins import load_plugin, load_plugins
-from ..command_line import Arguments, plugin_warnings, spelling
-from ..guard import announce
-from ..split_input import SCRIPT_MARKER, SPLIT_MARKER, near_split_markers, split_input
-from ..verify_diagnostics import DiagnosticVerifier
+from ..common.command_line import Arguments, plugin_warnings, spelling
+from ..common.guard import announce
+from ..common.verify_diagnostics import DiagnosticVerifier
 from .job import Job
 from .options import INFORMATION, OPTIONS, parse
+from .split_input import SCRIPT_MARKER, SPLIT_MARKER, near_split_markers, split_input
 
 # Options that name files to write.
 _WRITTEN = ("o", "mlir-pass-pipeline-crash-reproducer", "mlir-generate-reproducer")
@@ -221,8 +221,8 @@ def _information(arguments: Arguments) -> str | None:
     """The text of --help and the like; None when there is work to do instead."""
     if not any(arguments[name] not in (None, False) for name in INFORMATION):
         return None
-    from ..information import information
     from . import listing
+    from .information import information
 
     if arguments["help"]:
         return listing.help_text()

@@ -18,8 +18,8 @@ from ...passes.core.pipeline_text import outermost_anchor
 from ...passes.core.registry import find_pass
 from ...support.errors import RelaxError
 from ...support.files import write_whole
-from ..command_line import Arguments
-from ..guard import announce, limited
+from ..common.command_line import Arguments
+from ..common.guard import announce, limited
 from .reproducer import kept_on_failure, reproducer_pipeline, reproducer_text, without_reproducer
 
 if TYPE_CHECKING:

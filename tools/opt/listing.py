@@ -20,8 +20,8 @@ from ...passes.legalize.rules import all_rules
 from ...passes.schedule.registry import all_schedules
 from ...support.errors import RelaxError
 from ...support.suggest import suggest
-from .. import command_line
-from ..command_line import help_row
+from ..common import command_line
+from ..common.command_line import help_row
 from .option_docs import option_doc
 from .options import OPTIONS
 
@@ -136,7 +136,7 @@ def schedules_text(target: str | None) -> str:
 def primitives_text() -> str:
     """The steps of rx.Schedule as they are called, and the intrinsics that tensorize takes."""
     from ...passes.loops.intrins import all_intrins  # seldom asked for, and all that schedules need with it
-    from ...passes.primitives.registry import find_primitive, primitive_names
+    from ...passes.loops.primitives import find_primitive, primitive_names
 
     lines = ["Steps of schedules:"]
     for name in primitive_names():

@@ -8,8 +8,8 @@ from collections.abc import Callable, Sequence
 
 from ...support.errors import RelaxError
 from ...support.suggest import suggest
-from ..command_line import COMMON_OPTIONS, Arguments, Option, parse_arguments, spelling
-from ..split_input import SCRIPT_MARKER, SPLIT_MARKER
+from ..common.command_line import COMMON_OPTIONS, Arguments, Option, parse_arguments, spelling
+from .split_input import SCRIPT_MARKER, SPLIT_MARKER
 
 _GENERAL, _PRINT, _WATCH, _LIST = "General", "Printing", "Watching passes", "Information"
 

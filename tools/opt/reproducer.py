@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 from ...support.errors import RelaxError
 from ...support.files import write_whole
-from ..guard import kept_on_death
+from ..common.guard import kept_on_death
 
 _STRING = r'"(?:[^"\\\n]|\\.)*"'
 # From the beginning of the file's metadata on.

@@ -11,8 +11,8 @@ from ...bindings.mlir import ir
 from ...bindings.navigation import operations_in, parent_of
 from ...dialects.context import create_context
 from ...dialects.script import print_script
+from ...frontends.script.common.source import Source
 from ...frontends.script.module import read_script
-from ...frontends.script.source import Source
 
 
 def read(text: str, name: str, prepare: Callable[[Context], None], *, allow_unregistered: bool) -> Module:

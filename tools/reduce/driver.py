@@ -13,9 +13,9 @@ from ...dialects.parsing import BYTECODE_MAGIC, decode_source
 from ...support.errors import RelaxError
 from ...support.files import write_whole
 from ...support.plugins import load_plugin
-from ..command_line import Arguments, write_text
-from ..guard import announce, kept_on_death
-from ..information import tells
+from ..common.command_line import Arguments, write_text
+from ..common.guard import announce, kept_on_death
+from ..opt.information import tells
 from .failure import Failure
 from .options import HELP_HEAD, OPTIONS, parse
 from .search import OutOfTime, Search, module_text, operation_count

@@ -12,7 +12,7 @@ from typing import IO
 
 from ...support.errors import RelaxError
 from ...support.temporary import no_room, scratch_file, temporary_folder
-from ..command_line import Arguments
+from ..common.command_line import Arguments
 
 _MOST_OUTPUT = 4 << 20
 _EMPTY = "module {\n}\n"

@@ -14,7 +14,7 @@ from ...bindings.diagnostics import silenced
 from ...bindings.mlir import ir, print_asm
 from ...bindings.navigation import operations_in
 from ...support.errors import RelaxError
-from ..guard import announce
+from ..common.guard import announce
 from .edits import EDITS, Edit
 from .failure import Failure
 

@@ -19,7 +19,7 @@ from ...runtime.artifact import Artifact
 from ...support.errors import RelaxError
 from ...support.files import write_whole
 from ...support.highlighting import COLOURS
-from ..command_line import Arguments, parse_shapes
+from ..common.command_line import Arguments, parse_shapes
 
 _SCRIPTS = ("text.js", "layout.js", "graph.js", "details.js", "tables.js", "memory.js", "page.js")
 #: In the page, what stands for its parts.

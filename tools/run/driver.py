@@ -17,9 +17,9 @@ from ...support.array_files import write_npz
 from ...support.errors import RelaxError
 from ...support.files import refuse_overwriting, write_whole
 from ...support.plugins import load_plugin
-from ..command_line import Arguments, parse_shapes, terminal_width, write_text
-from ..guard import announce
-from ..information import tells
+from ..common.command_line import Arguments, parse_shapes, terminal_width, write_text
+from ..common.guard import announce
+from ..opt.information import tells
 from . import compare, outputs
 from .inputs import Array, Given, gathered_inputs, make_inputs, passed, spread_inputs
 from .options import HELP_HEAD, OPTIONS, parse

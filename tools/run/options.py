@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from ...runtime.threads import checked_threads
 from ...support.errors import RelaxError
-from ..command_line import COMMON_OPTIONS, Arguments, Option, parse_arguments
+from ..common.command_line import COMMON_OPTIONS, Arguments, Option, parse_arguments
 
 _INPUT, _OUTPUT, _TIME, _COMPARE = "Inputs", "Outputs", "Times", "Comparison"
 

@@ -11,8 +11,8 @@ from ....bindings.ir import Module as MlirModule
 from ....bindings.mlir import ir
 from ....dialects.relax.function_attributes import ARGUMENT_NAME
 from ....dialects.tir.prim_func import PRIM_FUNC
-from ..pieces import StatementsOf
-from ..source import Source
+from ..common.pieces import StatementsOf
+from ..common.source import Source
 from .body import Body
 from .resources import Shortened
 from .spelling import Spelling, dotted

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from ....bindings.ir import Attribute, Context
 from ....bindings.mlir import ir, parse_type
 from ....dialects.core.elements import byte_count, resource_of_bytes
-from ..source import Source
+from ..common.source import Source
 
 # Of the result of an operator: half of what Python's parser would have to do.
 _ANNOTATED = re.compile(r"^( +\w+: )(R\.Tensor\([^#\n]*?\))( = R\.)", re.MULTILINE)

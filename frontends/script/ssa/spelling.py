@@ -14,7 +14,7 @@ from ....dialects.core.infos import DTYPE_BY_NAME, ObjectInfo, ShapeInfo, Tensor
 from ....dialects.core.operator import Operator
 from ....dialects.core.symbols import Dim, SymbolError, parse
 from ....dialects.script.words import case_form
-from ..source import Source
+from ..common.source import Source
 
 _TENSORS = frozenset({"R.Tensor", "T.Tensor"})
 _SHAPED = _TENSORS | {"T.Buffer", "T.Vector"}

@@ -7,8 +7,8 @@ import math
 from typing import Any
 
 from ....bindings.ir import Value
-from ...gradient.tensors import Tensor, apply
 from ..registry import register_decomposition
+from ..tensors import Tensor, apply
 from ..wide import along, computed_wide, relax
 
 _GELU_CUBIC = 0.044715

@@ -11,8 +11,8 @@ from ....dialects.core.symbols import Dim, SymExpr, dim_floordiv, dim_sub, equal
 from ....dialects.core.verifier import call_of
 from ....dialects.relax import const
 from ....dialects.relax.values import dtype_of, is_known
-from ...gradient.tensors import Tensor, apply
 from ..registry import register_decomposition
+from ..tensors import Tensor, apply
 from ..wide import Decline, known_shape, relax, require_same, rounded, wide_dtype, widened
 
 

@@ -8,8 +8,8 @@ from typing import Any
 
 from ....dialects.core.symbols import dim_floordiv
 from ....dialects.relax.values import is_known, normal_axis
-from ...gradient.tensors import Tensor, apply, shape_operand
 from ..registry import register_decomposition
+from ..tensors import Tensor, apply, shape_operand
 from ..wide import Decline, along, computed_wide, known_shape, rank_of, relax
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...gradient.tensors import Tensor, apply, count_over
 from ..registry import register_decomposition
+from ..tensors import Tensor, apply, count_over
 from ..wide import computed_wide, known_shape, rank_of, require_same
 
 

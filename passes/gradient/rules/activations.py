@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from ...decompose.tensors import Tensor, apply, relax
 from ..registry import GradientCall, register_gradient
-from ..tensors import Tensor, apply, relax
 
 _SELU_ALPHA, _SELU_SCALE = 1.6732632423543772, 1.0507009873554805
 

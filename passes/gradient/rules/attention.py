@@ -11,8 +11,9 @@ from ....bindings.ir import Value
 from ....dialects.core.symbols import Dim, dim_floordiv, equal
 from ....dialects.relax import const
 from ....dialects.relax.values import dtype_of, same_known_shape
+from ...decompose.tensors import cast, relax, size_of
 from ..registry import GradientCall, register_gradient
-from ..tensors import cast, known_shape, relax, size_of
+from ..requirements import known_shape
 
 
 @register_gradient(["relax.nn.attention", "relax.nn.attention_bias"], by_types=True)

@@ -11,9 +11,10 @@ from ....dialects.core.symbols import Dim, dim_add, dim_floordiv, dim_mod, dim_m
 from ....dialects.relax import const
 from ....dialects.relax.infer.windows import windows_of
 from ....dialects.relax.values import dtype_of, shape_of, stated
+from ...decompose.tensors import cast, relax, shape_operand
 from ..layouts import in_own_order
 from ..registry import GradientCall, register_gradient
-from ..tensors import cast, known_shape, relax, shape_operand
+from ..requirements import known_shape
 
 _CONVOLUTIONS = [f"relax.nn.conv{rank}d" for rank in (1, 2, 3)]
 

@@ -8,9 +8,9 @@ from typing import Any
 from ....bindings.ir import Value
 from ....dialects.relax.values import dtype_of
 from ....emit.numbers import constant
+from ...decompose.tensors import as_tensor, cast, relax
 from ..positions import positions_of
 from ..registry import GradientCall, register_gradient
-from ..tensors import as_tensor, cast, relax
 
 
 @register_gradient(["relax.zeros_like", "relax.ones_like", "relax.eye_like"], by_types=True)

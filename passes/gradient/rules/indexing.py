@@ -12,10 +12,11 @@ from ....dialects.core.infos import ScalarInfo, TensorInfo
 from ....dialects.core.operands import operand_info
 from ....dialects.relax import const
 from ....dialects.relax.values import dtype_of, same_known_shape, shape_of
+from ...decompose.tensors import as_tensor, relax
 from ...layout.conversion import permuted
 from ..positions import moved_back, moved_by_itself, positions_of
 from ..registry import GradientCall, register_gradient
-from ..tensors import as_tensor, rank_of, relax
+from ..requirements import rank_of
 
 
 @register_gradient("relax.take", by_types=True)

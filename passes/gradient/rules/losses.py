@@ -7,9 +7,10 @@ from typing import Any
 
 from ....dialects.relax import const
 from ....dialects.relax.values import dtype_of
+from ...decompose.tensors import relax
 from ..registry import GradientCall, register_gradient
+from ..requirements import known_shape
 from ..reverse import gradients_at
-from ..tensors import known_shape, relax
 
 
 @register_gradient("relax.nn.nll_loss", by_types=True)

@@ -6,9 +6,10 @@ from __future__ import annotations
 from typing import Any
 
 from ....bindings.ir import Value
+from ...decompose.tensors import relax
 from ..positions import moved_back, moved_by_itself
 from ..registry import GradientCall, register_gradient
-from ..tensors import known_shape, rank_of, relax
+from ..requirements import known_shape, rank_of
 
 
 @register_gradient(["relax.dynamic_strided_slice", "relax.nn.pixel_shuffle", "relax.reverse_sequence"], by_types=True)

@@ -10,9 +10,10 @@ from typing import Any
 from ....bindings.ir import Value
 from ....dialects.relax.infer.einsum import Subscripts, parse_subscripts
 from ....dialects.relax.values import dtype_of, same_known_shape, shape_of
+from ...decompose.tensors import cast, relax, shape_operand
 from ..registry import GradientCall, register_gradient
+from ..requirements import rank_of
 from ..reverse import gradients_at
-from ..tensors import cast, rank_of, relax, shape_operand
 
 
 @register_gradient("relax.matmul", by_types=True)

@@ -10,10 +10,11 @@ from ....bindings.ir import Value
 from ....dialects.core.symbols import product
 from ....dialects.relax import const
 from ....dialects.relax.values import dtype_of
+from ...decompose.tensors import Tensor, cast, count_over, relax, shape_operand, spread
 from ..lengths import by_length
 from ..registry import GradientCall, register_gradient
+from ..requirements import known_shape, rank_of, reduced_axes
 from ..reverse import gradients_at
-from ..tensors import Tensor, cast, count_over, known_shape, rank_of, reduced_axes, relax, shape_operand, spread
 
 
 @register_gradient("relax.sum", by_types=True)

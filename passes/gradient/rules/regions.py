@@ -15,10 +15,11 @@ from ....dialects.core.symbols import Dim, dim_mul, product, sym
 from ....dialects.relax import const
 from ....dialects.relax.values import dtype_of
 from ....support.names import fresh_name
+from ...decompose.tensors import Tensor, apply, cast, limited, relax, scalar_of, size_of
 from ..layouts import plain_layouts, turned
 from ..registry import GradientCall, register_gradient
+from ..requirements import known_shape
 from ..reverse import gradients_at
-from ..tensors import Tensor, apply, cast, known_shape, limited, relax, scalar_of, size_of
 
 
 class _Regions:

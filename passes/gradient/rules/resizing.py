@@ -13,9 +13,10 @@ from ....bindings.ir import Value
 from ....dialects.core.symbols import Dim, equal, product
 from ....dialects.relax import const
 from ....dialects.relax.values import dtype_of
+from ...decompose.tensors import cast, relax
 from ..layouts import plain_layouts, times_matrix, turned
 from ..registry import GradientCall, register_gradient
-from ..tensors import cast, known_shape, relax
+from ..requirements import known_shape
 
 #: `matrix(letter, units, size)`: what becomes of units, one for each place of a dimension, where it gets a size.
 Matrix = Callable[[str, Value, Dim], Value]

@@ -11,10 +11,11 @@ from typing import Any, NamedTuple
 from ....bindings.ir import Value
 from ....dialects.core.symbols import Dim, product
 from ....dialects.relax.values import dtype_of, shape_of
+from ...decompose.tensors import Tensor, apply, cast, limited, relax, size_of
 from ..layouts import plain_layouts, turned
 from ..registry import GradientCall, register_gradient
+from ..requirements import known_shape
 from ..reverse import gradients_at
-from ..tensors import Tensor, apply, cast, known_shape, limited, relax, size_of
 
 #: The coefficient of cubic interpolation, PyTorch's.
 _ALPHA = -0.75

@@ -9,9 +9,10 @@ from ....dialects.core.symbols import Dim, dim_add
 from ....dialects.relax import const
 from ....dialects.relax.infer.sizes import at_least
 from ....dialects.relax.values import is_known, shape_of
+from ...decompose.tensors import relax, shape_operand
 from ..positions import moved_by_itself
 from ..registry import GradientCall, register_gradient
-from ..tensors import known_shape, rank_of, relax, shape_operand
+from ..requirements import known_shape, rank_of
 
 
 @register_gradient(

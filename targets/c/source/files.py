@@ -7,13 +7,13 @@ from collections.abc import Collection
 
 from ....bindings.ir import Operation
 from ....dialects.core.infos import TensorInfo
-from ..options import SourceOptions
 from .data import declaration, definition
 from .ffi import entries_file
 from .functions import FunctionsWriter, Written
 from .helpers import helper_texts
 from .interface import Argument, Interface
 from .main_file import main_file
+from .options import SourceOptions
 from .program import Program
 from .weights import is_in_file, weight_files
 from .writer import words_in

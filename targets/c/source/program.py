@@ -21,16 +21,15 @@ from ....bindings.navigation import (
     users_of,
 )
 from ....dialects.core.call_graph import refuse_recursion
-from ....dialects.tir.prim_func import is_prim_func
-from ....passes.legalize.builder import OPERATOR
+from ....dialects.tir.prim_func import OPERATOR, is_prim_func
 from ....passes.lower_calls.function import ARENA, INPUTS
 from ....support.errors import RelaxError
-from ..options import SourceOptions
 from .arena import is_handed_on, is_in_loop, plan_arena
 from .bounds import SizeBounds
 from .expressions import Size, of_size, times
 from .joining import VIEWS
 from .names import Names
+from .options import SourceOptions
 from .types import BYTES
 from .views import View
 from .writer import FunctionWriter

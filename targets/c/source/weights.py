@@ -7,8 +7,8 @@ import math
 from collections.abc import Mapping
 
 from ....bindings.ir import Operation
-from ..options import SourceOptions
 from .data import declaration, elements
+from .options import SourceOptions
 from .types import BYTES, memory_type
 
 #: Constants of fewer bytes are text, and all of them where they are no more than this together.

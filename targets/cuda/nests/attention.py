@@ -21,7 +21,7 @@ from ....emit.arithmetic import constant_value, element, result_of
 from ....emit.numbers import Number, Size, as_index, constant, fma, intrinsic, maximum, minimum, number, select
 from ....emit.vectors import from_elements, lane_of
 from ...default.attention_blocks import Blocks, quotient, seen_keys, sees
-from ...gpu.kernels.threads import block_memory, thread_id
+from ...gpu.emit.threads import block_memory, thread_id
 from ...gpu.nests.attention_operands import Operands, Part
 from ...gpu.nests.attention_rows import based_on, of_threads, only_if
 from ...gpu.nests.memory import load, store, wait_for_block

@@ -21,7 +21,7 @@ from ....emit.arithmetic import element, result_of
 from ....emit.numbers import Number, Size, as_index, constant, minimum, number
 from ....emit.vectors import from_elements, lane_of
 from ...default.attention_blocks import Blocks
-from ...gpu.kernels.threads import block_memory
+from ...gpu.emit.threads import block_memory
 from ...gpu.nests.attention_operands import Operands
 from ...gpu.nests.memory import wait_for_block
 from .attention import COLUMNS, COPIED, DEPTH, MatrixRectangle, MatrixTile, Rows, State, padded, stacked

@@ -25,7 +25,7 @@ from ...gpu.nests.made import made_of
 from ...gpu.nests.memory import elements, wait_for_block
 from ...gpu.nests.staging import Staged
 from ...gpu.nests.tiles import register_instruction
-from ..arch import WGMMA
+from ..objects.arch import WGMMA
 from .bulk_copies import bulk_copies
 from .instructions import bytes_of, wait_for_copies
 from .matrix_units import BytesKernel, Factors, HalvesKernel, MatrixKernel, can_be_copied

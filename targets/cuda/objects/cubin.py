@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from ....support.disk_cache import DiskCache
 from ....support.errors import RelaxError
 from ....support.temporary import temporary_folder
-from ..arch import find_arch
+from .arch import find_arch
 from .wheels import INSTALL, nvjitlink_path, ptxas_path
 
 _PTX = 2  # NVJITLINK_INPUT_PTX

@@ -22,8 +22,8 @@ from ...core import llvmlite
 from ...core.code import check_opt_level
 from ...core.llvm_ir_text import for_older_llvm
 from ...core.llvmlite import load_llvmlite, optimize, parse_llvm_ir
-from ...gpu.kernels.threads import BY_VALUE
-from ..arch import Arch, find_arch
+from ...gpu.emit.threads import BY_VALUE
+from .arch import Arch, find_arch
 from .wheels import INSTALL, libdevice_path
 
 if TYPE_CHECKING:

@@ -20,8 +20,8 @@ from ....emit.memory import storage_bytes
 from ....emit.numbers import as_i64
 from ....passes.core.base import Pass
 from ....passes.core.registry import register_pass
+from ...gpu.emit.threads import BY_VALUE
 from ...gpu.kernels.outline import pass_more, tell_type
-from ...gpu.kernels.threads import BY_VALUE
 from ...host.entry import KERNELS
 from ...host.llvm_ops import address_of, pointer_of, stack, type_of, view_of
 from ...host.support import DEVICE_TABLE, Support

@@ -11,8 +11,8 @@ from ....passes.schedule.plan import Plan
 from ...core.backend import Machine
 from ...gpu.nests.tiles import find_instruction
 from ...gpu.plans.product import Shape, Sides, best_shape, check_reduction, loop_size, plan_of_shape, sides_of
-from ..arch import WGMMA
 from ..nests.warp_groups import GroupKernel
+from ..objects.arch import WGMMA
 
 #: Two neighbours are a lane's.
 _LANES = 2

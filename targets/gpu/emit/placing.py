@@ -13,7 +13,7 @@ from ....bindings.mlir import i64_attribute, ir
 from ....dialects.core.infos import is_unsigned
 from ....emit.loops import and_then, for_range, load, repeat_while, scratch, scratches, store, when
 from ....emit.numbers import Number, Size, as_i64, as_index, maximum
-from ....passes.schedule.sharing import share_places
+from ....emit.parallel import share_places
 from .sorting import sort_rows
 
 #: What the place of a write is that has none.

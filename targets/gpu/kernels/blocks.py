@@ -13,12 +13,12 @@ from ....bindings.mlir import ir
 from ....bindings.navigation import blocks_of, last_of, operations_in, operations_of
 from ....emit.loops import for_range, load, store, when
 from ....emit.numbers import as_index, number
+from ..emit.threads import from_kept, kept_type, shared_memory, thread_id, to_keep
 from .collapse import collapse_loops
 from .fused import Fused
 from .points import Points
 from .reduce import is_combined, reduce_row
 from .teams import Team
-from .threads import from_kept, kept_type, shared_memory, thread_id, to_keep
 from .vectors import Lanes
 from .work import READS, WRITES, has_work, is_shared, is_structured
 

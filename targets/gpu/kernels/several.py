@@ -21,10 +21,10 @@ from ....emit.loops import when
 from ....emit.memory import Extent
 from ....emit.numbers import Number, as_index, number
 from ....passes.schedule.parts import Place
+from ..emit.threads import block_id, thread_id
 from .collapse import collapse_loops
 from .fused import LANES, Fused, root
 from .points import Points
-from .threads import block_id, thread_id
 from .vectors import Lanes, lanes_of
 from .work import touches
 

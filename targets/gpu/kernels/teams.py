@@ -14,7 +14,17 @@ from ....emit.loops import load, store, when
 from ....emit.memory import storage_bytes
 from ....emit.numbers import Number, Size, as_index, constant, maximum, minimum, number, operation
 from ....passes.schedule.combiner import Combiner
-from .threads import WARP, block_id, from_kept, from_lane, kept_type, shared_memory, thread_id, threads_of, to_keep
+from ..emit.threads import (
+    WARP,
+    block_id,
+    from_kept,
+    from_lane,
+    kept_type,
+    shared_memory,
+    thread_id,
+    threads_of,
+    to_keep,
+)
 
 #: On the loop or the operation that is a kernel of rows: threads of a row, elements that one reads at once, and how
 #: many times one does, 0 where a loop does.

@@ -33,7 +33,7 @@ from ....emit.numbers import (
 )
 from ....emit.vectors import from_elements
 from ...default.attention_blocks import Blocks, is_same, quotient, seen_keys, sees
-from ..kernels.threads import block_memory, from_lane, thread_id
+from ..emit.threads import block_memory, from_lane, thread_id
 from .attention_operands import Operands, Part
 from .memory import elements, load, store, wait_for_block
 from .places import is_multiple

@@ -14,7 +14,7 @@ from ....emit.arithmetic import result_of
 from ....emit.memory import storage_bytes
 from ....emit.numbers import Size, as_index
 from ....emit.vectors import from_elements, lane_of
-from ..kernels import threads
+from ..emit import threads
 
 _VECTOR_BYTES = 16
 

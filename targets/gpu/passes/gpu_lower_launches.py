@@ -20,7 +20,7 @@ from ....passes.core.registry import register_pass
 from ...host.entry import KERNELS
 from ...host.llvm_ops import address_of, load, pointer_of, stack, store, view_of
 from ...host.support import DEVICE_TABLE, Support
-from ..kernels.threads import BY_VALUE, DYNAMIC_SHARED
+from ..emit.threads import BY_VALUE, DYNAMIC_SHARED
 
 _WORD = 8
 

@@ -48,6 +48,7 @@ from ....emit.numbers import Number, as_index, operation
 from ....passes.core.base import Pass
 from ....passes.core.registry import register_pass
 from ...host.entry import DEVICE, KERNELS
+from ..emit.threads import WARP
 from ..kernels import transpose
 from ..kernels.cases import by_rows
 from ..kernels.collapse import collapse_loops
@@ -61,7 +62,6 @@ from ..kernels.several import Several, blocks_of_points, several_in
 from ..kernels.split import in_parts
 from ..kernels.split_products import IS_TOGETHER, split_products
 from ..kernels.teams import TEAM, Shape, ceil_divided, steps_of
-from ..kernels.threads import WARP
 from ..kernels.transpose import turned
 from ..kernels.vectors import lanes_of
 from ..kernels.work import READS, has_work, is_in_order, is_scalar, is_shared, is_structured, is_work, touches

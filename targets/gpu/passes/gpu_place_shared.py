@@ -20,7 +20,7 @@ from ....emit.memory import storage_bytes
 from ....emit.numbers import as_index, operation
 from ....passes.core.base import Pass
 from ....passes.core.registry import register_pass
-from ..kernels.threads import DYNAMIC_SHARED, STATIC_SHARED, shared_type
+from ..emit.threads import DYNAMIC_SHARED, STATIC_SHARED, shared_type
 
 _NAME = "dynamic_shared"
 #: As much as any access or instruction asks for.

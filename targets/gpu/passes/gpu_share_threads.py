@@ -15,6 +15,7 @@ from ....emit.loops import PARALLEL, when
 from ....emit.numbers import Number, as_index, number, operation
 from ....passes.core.base import Pass
 from ....passes.core.registry import register_pass
+from ..emit.threads import ALIGNMENT, block_id, shared_memory, thread_id, threads_of
 from ..kernels.blocks import Together
 from ..kernels.collapse import collapse_loops
 from ..kernels.fused import LANES, Fused, fused_of, root
@@ -25,7 +26,6 @@ from ..kernels.rows import rows_of, write_rows
 from ..kernels.several import write_several
 from ..kernels.split import reduce_part
 from ..kernels.teams import Team, shape_of, steps_of
-from ..kernels.threads import ALIGNMENT, block_id, shared_memory, thread_id, threads_of
 from ..kernels.transpose import turned, write_turned
 from ..kernels.vectors import Lanes
 from ..kernels.work import is_shared, is_structured

@@ -28,11 +28,11 @@ from ....bindings.navigation import (
 )
 from ....bindings.pass_manager import run_upstream
 from ....bindings.rewriting import located_error, made_again, replace_op
+from ....dialects.tir.prim_func import OPERATOR
 from ....emit.linalg import segments
 from ....emit.numbers import number
 from ....passes.core.base import Pass
 from ....passes.core.registry import register_pass
-from ....passes.legalize.builder import OPERATOR
 from ....passes.lower_calls.function import INPUTS
 from ..entry import ENTRY, is_entry
 from ..llvm_ops import ENDED_BY, PTR, constant

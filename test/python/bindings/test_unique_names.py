@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from relax_mlir.bindings.mlir import print_asm as print_usual
 from relax_mlir.bindings.unique_names import print_asm
-from relax_mlir.tools.split_input import split_input
+from relax_mlir.tools.opt.split_input import split_input
 
 import relax_mlir as rx
 

@@ -9,11 +9,11 @@ import textwrap
 from pathlib import Path
 
 import pytest
-from relax_mlir.tools.guard import Patience
+from relax_mlir.tools.common.guard import Patience
 
 PRELUDE = """
 import os, signal, sys, time
-from relax_mlir.tools.guard import announce, limited, kept_on_death, run_guarded, tell_long_stages
+from relax_mlir.tools.common.guard import announce, limited, kept_on_death, run_guarded, tell_long_stages
 def work():
     {body}
     return 0

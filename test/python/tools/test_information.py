@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from relax_mlir.tools.command_line import SHELLS
+from relax_mlir.tools.common.command_line import SHELLS
 from relax_mlir.tools.compile.options import OPTIONS as COMPILE_OPTIONS
 from relax_mlir.tools.opt.options import OPTIONS as OPT_OPTIONS
 from relax_mlir.tools.reduce.options import OPTIONS as REDUCE_OPTIONS

@@ -6,7 +6,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from relax_mlir.tools.split_input import SPLIT_MARKER, near_split_markers, split_input
+from relax_mlir.tools.opt.split_input import SPLIT_MARKER, near_split_markers, split_input
 
 line_text = st.text(st.characters(codec="utf-8", exclude_characters="\n"), max_size=12)
 plain_line = st.one_of(line_text, st.sampled_from(["func.func @f()", "// ----", "//-----", ""])).filter(

@@ -6,8 +6,8 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from relax_mlir.tools.split_input import split_input
-from relax_mlir.tools.verify_diagnostics import SEVERITIES, DiagnosticVerifier, expected_diagnostics
+from relax_mlir.tools.common.verify_diagnostics import SEVERITIES, DiagnosticVerifier, expected_diagnostics
+from relax_mlir.tools.opt.split_input import split_input
 
 
 def disagreements(text, *diagnostics, **options):

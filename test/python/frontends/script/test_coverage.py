@@ -13,10 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from relax_mlir.frontends.script import effects
 from relax_mlir.frontends.script.accesses import Accesses
+from relax_mlir.frontends.script.common.source import Source
 from relax_mlir.frontends.script.coverage import is_written_first
 from relax_mlir.frontends.script.names import Names
 from relax_mlir.frontends.script.prim_func import ProgramReader
-from relax_mlir.frontends.script.source import Source
 
 import relax_mlir as rx
 

@@ -8,9 +8,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from relax_mlir.frontends.script import pieces
+from relax_mlir.frontends.script.common import pieces
+from relax_mlir.frontends.script.common.source import ScriptError, Source
 from relax_mlir.frontends.script.module import read_script
-from relax_mlir.frontends.script.source import ScriptError, Source
 from relax_mlir.support.errors import RelaxError
 from round_trip import shared
 

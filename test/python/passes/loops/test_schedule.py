@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from own_rules import without_new
-from relax_mlir.passes.primitives import registry as primitives
+from relax_mlir.passes.loops import primitives as primitives
 from relax_mlir.passes.schedule import registry as schedules
 from relax_mlir.targets.core.registry import all_targets, load_schedules
 from schedule_kernels import KERNELS, agree, check, kernel

@@ -6,7 +6,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from relax_mlir.passes.primitives.registry import find_primitive, primitive_names
+from relax_mlir.passes.loops.primitives import find_primitive, primitive_names
 
 LIT = Path(__file__).resolve().parents[3] / "passes" / "primitives"
 PACKAGE = "relax_mlir.passes.primitives."

@@ -6,9 +6,9 @@ from __future__ import annotations
 import pytest
 from assembler import needs_ptxas
 from relax_mlir.targets.core.registry import parse_target
-from relax_mlir.targets.cuda.arch import ARCHS, MMA, WARP, arch_of, find_arch
+from relax_mlir.targets.cuda.objects.arch import ARCHS, MMA, WARP, arch_of, find_arch
 from relax_mlir.targets.cuda.objects.cubin import resources
-from relax_mlir.targets.gpu.kernels.threads import STATIC_SHARED
+from relax_mlir.targets.gpu.emit.threads import STATIC_SHARED
 
 import relax_mlir as rx
 

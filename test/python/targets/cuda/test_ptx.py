@@ -19,10 +19,10 @@ from relax_mlir.dialects.context import create_context
 from relax_mlir.passes.core.base import Pass
 from relax_mlir.support.disk_cache import DiskCache
 from relax_mlir.targets.core import llvmlite
-from relax_mlir.targets.cuda.arch import ARCHS
 from relax_mlir.targets.cuda.device_passes import DEVICE_PASSES
 from relax_mlir.targets.cuda.objects import cubin as cubin_module
 from relax_mlir.targets.cuda.objects import ptx, wheels
+from relax_mlir.targets.cuda.objects.arch import ARCHS
 from relax_mlir.targets.cuda.objects.cubin import Resources, cubin, cubin_if_possible, resources
 from relax_mlir.targets.cuda.objects.ptx import kernel_names, make_ptx
 

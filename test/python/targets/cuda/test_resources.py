@@ -13,9 +13,9 @@ from typing import Any
 
 import pytest
 from assembler import needs_ptxas
-from relax_mlir.targets.cuda.arch import REGISTERS
+from relax_mlir.targets.cuda.objects.arch import REGISTERS
 from relax_mlir.targets.cuda.objects.cubin import resources
-from relax_mlir.targets.gpu.kernels.threads import STATIC_SHARED
+from relax_mlir.targets.gpu.emit.threads import STATIC_SHARED
 
 import relax_mlir as rx
 from relax_mlir import relax

@@ -19,7 +19,7 @@ from relax_mlir.bindings.rewriting import Decline
 from relax_mlir.runtime.cuda.driver import use_library
 from relax_mlir.support.errors import RelaxError
 from relax_mlir.targets.core.backend import Machine
-from relax_mlir.targets.cuda.arch import find_arch
+from relax_mlir.targets.cuda.objects.arch import find_arch
 from relax_mlir.targets.cuda.objects.cubin import resources
 from relax_mlir.targets.cuda.plans.warp_groups import plan_warp_groups
 

@@ -13,7 +13,7 @@ import pytest
 from assembler import needs_ptxas
 from emulated_gpu import run_emulated
 from relax_mlir.runtime import Executable, tensor, to_numpy
-from relax_mlir.targets.cuda.arch import find_arch
+from relax_mlir.targets.cuda.objects.arch import find_arch
 from relax_mlir.targets.cuda.objects.cubin import resources
 
 import relax_mlir as rx

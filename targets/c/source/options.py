@@ -5,10 +5,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ...support.errors import RelaxError
-from ...support.suggest import suggest
-from ..core.backend import ChosenTarget
-from .source.names import Names, identifier
+from ....support.errors import RelaxError
+from ....support.suggest import suggest
+from ...core.backend import ChosenTarget
+from .names import Names, identifier
 
 _MEMORIES = ("static", "heap")
 _CONSTANTS = ("text", "incbin")

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from relax_mlir.bindings.mlir import ir
 from relax_mlir.bindings.navigation import defining_op, operations_in
+from relax_mlir.emit import parallel
 from relax_mlir.emit.numbers import as_index
-from relax_mlir.passes.schedule import sharing
 
 import relax_mlir as rx
 
@@ -19,7 +19,7 @@ def of_run(cases: list[tuple[int, int]]) -> list[int]:
     (end,) = (op for op in operations_in(module.operation) if op.name == "func.return")
     with module.context, ir.InsertionPoint(end), end.location:
         for steps, nanoseconds in cases:
-            grain = sharing._grain_of(as_index(steps), as_index(nanoseconds * sharing._UNIT))
+            grain = parallel.grain_of(as_index(steps), as_index(nanoseconds * parallel.UNIT))
             callee = {"callee": ir.FlatSymbolRefAttr.get("grain")}
             ir.Operation.create("func.call", [], [grain.value], callee)
     rx.Pipeline("canonicalize").run(module)
@@ -38,6 +38,6 @@ def test_the_run_shares_as_is_known() -> None:
         for nanoseconds in (1, 3, 30, 199, 200, 1000, 4999, 5000, 10**5, 2**30)
     ]
     for (steps, nanoseconds), grain in zip(cases, of_run(cases), strict=True):
-        known = sharing._known_grain(steps, nanoseconds) or steps
+        known = parallel._known_grain(steps, nanoseconds) or steps
         # More than there are is all of them.
         assert min(grain, steps) == min(known, steps), (steps, nanoseconds)

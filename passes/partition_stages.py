@@ -11,14 +11,14 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 
-from ...support.errors import RelaxError
-from ..core.base import Pass
-from ..core.options import split_list
-from ..core.stages import Stage, Stages
-from ..relax_allocate_workspace import AllocateWorkspace
-from ..relax_partition import Partition
-from ..relax_run_codegen import RunCodegen
-from .codegen import ChosenCodegen, operators_of, parse_codegen
+from ..support.errors import RelaxError
+from .core.base import Pass
+from .core.options import split_list
+from .core.stages import Stage, Stages
+from .partition.codegen import ChosenCodegen, operators_of, parse_codegen
+from .relax_allocate_workspace import AllocateWorkspace
+from .relax_partition import Partition
+from .relax_run_codegen import RunCodegen
 
 #: What codegens may be asked for as: text like mynpu{cores=4}, one or several, or the pass with all its options.
 Wanted = str | Sequence[str] | Partition

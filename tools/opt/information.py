@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TextIO
 
-from .. import __version__
-from .command_line import Arguments, Option, help_text, spelling, write_text
+from ... import __version__
+from ..common.command_line import Arguments, Option, help_text, spelling, write_text
 
 _PASS = "pass"
 #: What lists the names that options have as values, by what the table of options calls these.
@@ -39,7 +39,7 @@ def information(
         return completion_script(arguments["print-completion"], name, options, has_passes=has_passes)
     if not has_mlir:
         return f"relax-mlir {__version__}\n"
-    from .opt.listing import version_text
+    from .listing import version_text
 
     return version_text()
 

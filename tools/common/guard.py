@@ -15,8 +15,8 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 
-from ..support.errors import RelaxError
-from ..support.files import hidden_beside, is_special, mode_of, replacing
+from ...support.errors import RelaxError
+from ...support.files import hidden_beside, is_special, mode_of, replacing
 
 # What the child leaves behind for its parent, should it die.
 _stage: mmap.mmap | None = None

@@ -33,13 +33,13 @@ class Tool:
         stderr: TextIO | None = None,
     ) -> int:
         """Runs the tool on its arguments (without the program's name) and returns the exit code."""
-        from ..support.processes.expendable import expendable
+        from ...support.processes.expendable import expendable
         from .command_line import reporting_errors
 
         errors = stderr or sys.stderr
 
         def work() -> int:
-            start = import_module(f".{self._module}", __package__).start
+            start = import_module(f"..{self._module}", __package__).start
             with expendable():
                 return int(start(argv, stdin or sys.stdin, stdout or sys.stdout, errors))
 

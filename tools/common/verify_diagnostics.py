@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from ..support.suggest import suggest
+from ...support.suggest import suggest
 
 SEVERITIES = ("error", "warning", "remark", "note")
 

@@ -15,7 +15,6 @@ from ...dialects.core.symbols import Dim, product
 from ...dialects.relax import const, dialect
 from ...dialects.relax.values import dtype_of, is_known, keeps_shape, shape_of
 from ...emit.numbers import as_i64
-from .registry import GradientCall, UnknownSizes
 
 relax = dialect.ops
 
@@ -120,28 +119,6 @@ def spread(value: Value, like: Value, axes: Sequence[int], keepdims: bool) -> Va
     return relax["broadcast_to"](wide, shape_operand(like))
 
 
-def rank_of(call: GradientCall, x: Value, what: str = "its operand") -> int:
-    shape = shape_of(x)
-    if shape is None:
-        raise call.fail(f"the rank of {what} is not known: relax.match_cast tells it")
-    return len(shape)
-
-
-def known_shape(call: GradientCall, x: Value, what: str = "its operands") -> tuple[Dim, ...]:
-    shape = shape_of(x)
-    if shape is None or not is_known(shape):
-        raise UnknownSizes(call.fail(f"sizes of {what} are only known when the program runs").message)
-    return shape
-
-
-def numbers(call: GradientCall, sizes: Sequence[Dim], what: str) -> list[int]:
-    """Sizes that must be numbers above 0 for the operator to be differentiated."""
-    known = [size for size in sizes if isinstance(size, int) and size > 0]
-    if len(known) < len(sizes):
-        raise call.fail(f"{what} must be numbers, and not 0: {', '.join(map(str, sizes))}")
-    return known
-
-
 def size_of(size: Dim, dtype: str = "i64") -> Value:
     """A size as a tensor without axes."""
     if isinstance(size, int):
@@ -164,13 +141,6 @@ def limited(x: Tensor, low: float | Tensor, high: float | Tensor) -> Tensor:
     """Between two bounds, numbers or tensors without axes."""
     bounds = [scalar_of(each.value) if isinstance(each, Tensor) else each for each in (low, high)]
     return Tensor(relax["clip"](x.value, *bounds))
-
-
-def reduced_axes(call: GradientCall, x: Value) -> list[int]:
-    """The axes of a reduction, counted from the front."""
-    rank = rank_of(call, x)
-    given = range(rank) if call.axis is None else call.axis
-    return sorted(axis % rank for axis in given)
 
 
 def count_over(x: Value, axes: Sequence[int]) -> Value:

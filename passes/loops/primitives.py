@@ -21,9 +21,9 @@ from typing import Any, NamedTuple, NoReturn, TypeVar
 from ...support.errors import RelaxError
 from ...support.registry import NamedRegistry
 from ...support.suggest import suggest
-from ..loops.handles import BlockRV, LoopRV
-from ..loops.show import show_loops
-from ..loops.tree import Block, Loop, Node, Tree
+from .handles import BlockRV, LoopRV
+from .show import show_loops
+from .tree import Block, Loop, Node, Tree
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -120,7 +120,9 @@ class Edit:
         return show_loops(self.tree, name if name in known else "")
 
 
-_PRIMITIVES = NamedRegistry[Callable[..., Any]]("a schedule primitive", families=__package__ or "")
+#: Each is a file of passes/primitives.
+_FAMILIES = f"{__name__.rpartition('.loops.')[0]}.primitives"
+_PRIMITIVES = NamedRegistry[Callable[..., Any]]("a schedule primitive", families=_FAMILIES)
 
 
 def register_primitive(function: Function) -> Function:

@@ -10,9 +10,9 @@ import traceback
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, TextIO
 
-from ..support.errors import RelaxError
-from ..support.plugins import plugin_problems
-from ..support.suggest import suggest
+from ...support.errors import RelaxError
+from ...support.plugins import plugin_problems
+from ...support.suggest import suggest
 from .guard import doing
 
 _COLUMN = 34

@@ -5,10 +5,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ...support.errors import RelaxError
-from ...support.suggest import suggest
-from ..core.backend import ChosenTarget
-from ..core.registry import TargetOption
+from ....support.errors import RelaxError
+from ....support.suggest import suggest
+from ...core.backend import ChosenTarget
+from ...core.registry import TargetOption
 
 OPTIONS = (
     TargetOption("arch", "the oldest GPU that code is for, by NVIDIA's name: sm_80 (the usual), sm_90a, sm_100"),

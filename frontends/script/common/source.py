@@ -12,12 +12,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
-from ...bindings.ir import Location
-from ...bindings.mlir import ir
-from ...dialects.core.codec import TypeProblem
-from ...dialects.core.symbols_expr import SymbolError
-from ...support.errors import RelaxError
-from ...support.suggest import suggest
+from ....bindings.ir import Location
+from ....bindings.mlir import ir
+from ....dialects.core.codec import TypeProblem
+from ....dialects.core.symbols_expr import SymbolError
+from ....support.errors import RelaxError
+from ....support.suggest import suggest
 
 #: A script of more text is none that somebody has written.
 MOST_TEXT = 64 << 20

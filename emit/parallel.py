@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Loops whose steps threads share, in grains; none, where waking a thread takes as long as the work."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any
+
+from ..bindings.ir import Value
+from ..bindings.mlir import ir
+from .linalg import indices_at, product
+from .loops import Body, for_range, nest
+from .numbers import Number, Size, as_index, maximum, minimum, operation, select
+
+#: Nanoseconds. With less in all, threads would mostly wait for each other; with less in a grain, for the counter.
+LEAST_WORK, LEAST_GRAIN = 20_000, 5_000
+#: So many grains in the end, however many cores there are.
+FEWEST_GRAINS = 32
+#: What a nanosecond is at run time, in whole numbers.
+UNIT = 1024
+#: Enough for any grain: products stay in 64 bits.
+MOST_WORK = 1 << 40
+#: What a core does in a nanosecond of products of blocks that are in its cache.
+FLOPS = 128
+
+
+def share_steps(steps: Size, flops: Size, body: Body, *carried: Value) -> Any:
+    """As `loops.for_range(0, steps, body, *carried)` where no step reads what another writes: threads share it, where
+    its steps of so many operations on floats are worth it."""
+    if _are_apart.get():
+        return for_range(0, steps, body, *carried, grain=1)
+    if isinstance(steps, int) and isinstance(flops, int):
+        return for_range(0, steps, body, *carried, grain=_known_grain(steps, flops / FLOPS))
+    work = maximum(minimum(as_index(flops), MOST_WORK // UNIT) * (UNIT // FLOPS), 1)
+    share = lambda start, count, *values: for_range(start, start + count, body, *values)  # noqa: E731
+    return _share_grains(steps, grain_of(maximum(as_index(steps), 1), work), share, *carried)
+
+
+def share_ranges(steps: Size, nanoseconds: float | Size, part: Body, *carried: Value) -> Any:
+    """`part(start, count, *carried)` for ranges of steps, which take so long each: threads share these."""
+    if isinstance(steps, int) and isinstance(nanoseconds, (int, float)):
+        return _share_grains(steps, _known_grain(steps, nanoseconds) or max(steps, 1), part, *carried)
+    each = math.ceil(nanoseconds) if isinstance(nanoseconds, float) else nanoseconds
+    work = maximum(minimum(as_index(each), MOST_WORK // UNIT) * UNIT, 1)
+    return _share_grains(steps, grain_of(maximum(as_index(steps), 1), work), part, *carried)
+
+
+def share_places(bounds: Sequence[Size], body: Body) -> None:
+    """As `loops.nest(bounds, body)` where no place reads or writes what another one writes: where threads take one step
+    each, they share the places."""
+    if not _are_apart.get():
+        nest(bounds, body)
+        return
+    for_range(0, product(bounds), lambda place: body(*indices_at(place, bounds)), grain=1)
+
+
+def is_shared(steps: int, nanoseconds: float) -> bool:
+    """Whether so many steps, which take so long each, are worth threads."""
+    grain = _known_grain(steps, nanoseconds)
+    return grain is not None and grain < steps
+
+
+#: Whether each step is a thread's: what a grain would be worth is not asked.
+_are_apart: ContextVar[bool] = ContextVar("_are_apart", default=False)
+
+
+def are_steps_apart() -> bool:
+    return _are_apart.get()
+
+
+@contextmanager
+def steps_apart(are_apart: bool) -> Iterator[None]:
+    """Meanwhile ranges of shared steps have one each, if so."""
+    token = _are_apart.set(are_apart)
+    try:
+        yield
+    finally:
+        _are_apart.reset(token)
+
+
+def _share_grains(steps: Size, grain: Size, part: Body, *carried: Value) -> Any:
+    if _are_apart.get():
+        return for_range(0, steps, lambda start, *values: part(start, 1, *values), *carried, grain=1)
+    is_even = isinstance(steps, int) and isinstance(grain, int) and steps % grain == 0
+
+    def share(start: Number, *values: Value) -> Any:
+        return part(start, grain if is_even else minimum(grain, as_index(steps) - start), *values)
+
+    return for_range(0, steps, share, *carried, step=grain, grain=1)
+
+
+def _known_grain(steps: int, nanoseconds: float) -> int | None:
+    if steps < 2 or steps * nanoseconds < LEAST_WORK:
+        return None
+    return max(math.ceil(LEAST_GRAIN / nanoseconds), math.ceil(steps / FEWEST_GRAINS))
+
+
+def grain_of(steps: Number, work: Number) -> Number:
+    """Steps that one thread takes at a time, by what each takes; all where threads are not worth it."""
+    fewest = maximum(ceil_divided(as_index(LEAST_GRAIN * UNIT), work), ceil_divided(steps, FEWEST_GRAINS))
+    is_little = minimum(steps, MOST_WORK // LEAST_WORK) * work < LEAST_WORK * UNIT
+    return select(is_little, steps, fewest)
+
+
+def ceil_divided(size: Number, step: int | Number) -> Number:
+    return operation("arith.ceildivsi", [size.value, as_index(step).value], ir.IndexType.get())
