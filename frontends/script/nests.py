@@ -186,8 +186,8 @@ class NestReader:
             raise Unstructured("bindings of many points")
         import numpy
 
-        points = numpy.indices(tuple(extents.values())).reshape(len(extents), -1)
-        points = points if extents else numpy.zeros((0, 1), int)
+        grid = numpy.indices(tuple(extents.values()))
+        points = grid.reshape(len(extents), -1) if extents else numpy.zeros((0, 1), int)
         at = dict(zip(extents, points, strict=True))
         holds = numpy.ones(points.shape[1], bool)
         for condition in conditions:

@@ -71,6 +71,7 @@ CASES = {
     "numbers compared": (graph("z = 1 < 2\nreturn x"), "4:9", "cannot be computed while the graph is read"),
     "a power": (graph("k = 9 ** 10 ** 9\nreturn x"), "4:9", "cannot be computed while the graph is read"),
     # tensor programs
+    "a name in a binding": (prim('for i in range(32):\n    with T.block("B"):\n        vi = T.axis.spatial(8, ii // 4)\n        vj = T.axis.spatial(4, i % 4)\n        B[vi, vj] = A[vi, vj]'), "6:36", "there is no 'ii' here"),
     "a rank": (prim(COPY + "B[i] = A[i, j]"), "5:9", "'B' has 2 dimensions, not 1"),
     "a buffer": (prim(COPY + "C[i, j] = A[i, j]"), "5:9", "there is no buffer 'C' here"),
     "a function": (prim(COPY + "B[i, j] = T.expp(A[i, j])"), "5:19", "T has no 'expp'; did you mean 'exp'?"),
