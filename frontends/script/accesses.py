@@ -98,9 +98,10 @@ class _At(NamedTuple):
         import numpy
 
         counts = numpy.broadcast_to(numpy.maximum(numpy.subtract(stop, start), 0), (self.points,))
-        total = int(counts.sum())
-        if total > _MOST_POINTS:
+        # As a float: a sum of integers could wrap around.
+        if counts.sum(dtype=float) > _MOST_POINTS:
             raise TooMany
+        total = int(counts.sum())
         points = numpy.repeat(numpy.arange(self.points), counts)
         step = numpy.arange(total) - numpy.repeat(numpy.cumsum(counts) - counts, counts)
         inside = self._picked(points).then(1 + step)

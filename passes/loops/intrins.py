@@ -26,7 +26,7 @@ from ...support.registry import Named, NamedRegistry
 from .bufferized import Scratch
 from .ranges import guards, range_of
 from .scalars import Compute, Element, Expr
-from .show import show_expr
+from .show import Shown
 from .tree import SERIAL, Access, Block, Loop, Tree, loops_in
 
 #: The kind of a loop that an intrinsic runs, and all in it; the annotation that says which.
@@ -220,7 +220,9 @@ def _same_reads(block: Block, target: Block, pairs: Mapping[str, str], inner: Ma
 
 
 def _computed(block: Block) -> str:
-    return ", ".join(show_expr(block, expr) for expr in block.results)
+    shown = Shown(block, block.results)
+    texts = [shown.text(expr) for expr in block.results]
+    return "; ".join([*shown.lines, ", ".join(texts)])
 
 
 def _same(mine: Expr, other: Expr, numbers: Mapping[int, int]) -> bool:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from ...dialects.core.symbols_expr import Size
@@ -12,6 +13,8 @@ from .scalars import Choice, Compute, Element, Expr, Index, Load
 from .tree import SERIAL, SPATIAL, Access, Block, Buffer, Loop, Node, Tree
 
 _INDENT = "    "
+#: The most operations of a block that are written as one expression each, whatever they share.
+_MOST_WRITTEN_OUT = 200
 
 
 def show_tree(tree: Tree) -> str:
@@ -84,13 +87,11 @@ def _block(tree: Tree, block: Block) -> Iterator[str]:
         yield f"{_INDENT}T.block_attr({dict(block.annotations)!r})"
     if block.inits is not None:
         yield f"{_INDENT}with T.init():"
-        for access, expr in zip(block.writes, block.inits, strict=True):
-            yield f"{_INDENT * 2}{_access(access)} = {show_expr(block, expr)}"
+        yield from _assignments(block, block.inits, _INDENT * 2)
     steps = _conditions([each for each in asked if each.of_steps])
     if steps:
         yield f"{_INDENT}if {steps}:"
-    for access, expr in zip(block.writes, block.results, strict=True):
-        yield f"{_INDENT * (2 if steps else 1)}{_access(access)} = {show_expr(block, expr)}"
+    yield from _assignments(block, block.results, _INDENT * (2 if steps else 1))
 
 
 def _conditions(asked: Sequence[Guard]) -> str:
@@ -100,27 +101,69 @@ def _conditions(asked: Sequence[Guard]) -> str:
     )
 
 
-def show_expr(block: Block, expr: Expr) -> str:
-    """As Python, each operation in parentheses of its own."""
-    if isinstance(expr, Element):
-        return _access(block.accesses[expr.number])
-    if isinstance(expr, Index):
-        return str(expr.value)
-    if isinstance(expr, Load):
-        return f"{expr.buffer.name}[{', '.join(show_expr(block, each) for each in expr.indices)}]"
-    if isinstance(expr, Choice):
-        sides = (show_expr(block, each) for each in (expr.condition, expr.yes, expr.no))
-        return f"T.if_then_else({', '.join(sides)})"
-    if not isinstance(expr, Compute):
-        return str(expr.value)
-    return _compute(block, expr)
+def _assignments(block: Block, exprs: Sequence[Expr], indent: str) -> Iterator[str]:
+    shown = Shown(block, exprs)
+    texts = [shown.text(expr) for expr in exprs]
+    yield from (f"{indent}{line}" for line in shown.lines)
+    for access, text in zip(block.writes, texts, strict=True):
+        yield f"{indent}{_access(access)} = {text}"
 
 
-def _compute(block: Block, expr: Compute) -> str:
+class Shown:
+    """Expressions as Python, each operation in parentheses of its own.
+
+    A part that several others use is written each time; in long ones once, in a line before: `lines`.
+    """
+
+    def __init__(self, block: Block, exprs: Sequence[Expr]):
+        self._block = block
+        self.lines: list[str] = []
+        self._names: dict[int, str] = {}
+        self._shared = _shared(exprs)
+
+    def text(self, expr: Expr) -> str:
+        if id(expr) not in self._shared:
+            return self._text(expr)
+        if id(expr) not in self._names:
+            text = self._text(expr)
+            self._names[id(expr)] = f"t{len(self._names)}"
+            self.lines.append(f"{self._names[id(expr)]} = {text}")
+        return self._names[id(expr)]
+
+    def _text(self, expr: Expr) -> str:
+        if isinstance(expr, Element):
+            return _access(self._block.accesses[expr.number])
+        if isinstance(expr, Index):
+            return str(expr.value)
+        if isinstance(expr, Compute) and expr.name == "arith.constant":
+            return _constant(dict(expr.attributes)["value"])
+        parts = [self.text(each) for each in expr.parts()]
+        if isinstance(expr, Load):
+            return f"{expr.buffer.name}[{', '.join(parts)}]"
+        if isinstance(expr, Choice):
+            return f"T.if_then_else({', '.join(parts)})"
+        return _compute(expr, parts) if isinstance(expr, Compute) else str(expr.value)
+
+
+def _shared(exprs: Sequence[Expr]) -> set[int]:
+    """The parts that are used more than once, where all written out would be long: 2 ** n operations for n steps."""
+    sizes: dict[int, int] = {}
+    uses: Counter[int] = Counter()
+
+    def size(expr: Expr) -> int:
+        if id(expr) not in sizes:
+            parts = expr.parts()
+            uses.update(map(id, parts))
+            sizes[id(expr)] = 1 + sum(map(size, parts))
+        return sizes[id(expr)]
+
+    if sum(map(size, exprs)) <= _MOST_WRITTEN_OUT:
+        return set()
+    return {each for each, count in uses.items() if count > 1 and sizes[each] > 1}
+
+
+def _compute(expr: Compute, parts: Sequence[str]) -> str:
     attributes = dict(expr.attributes)
-    if expr.name == "arith.constant":
-        return _constant(attributes["value"])
-    parts = [show_expr(block, each) for each in expr.operands]
     sign = SIGNS[expr.name].text if expr.name in SIGNS else ""
     if expr.name in ("arith.cmpf", "arith.cmpi"):
         signs = COMPARED_FLOATS if expr.name == "arith.cmpf" else COMPARED_INTEGERS

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Elements that are known to be there, whatever sizes and data, are not looked at by the run; others are."""
 
+from pathlib import Path
+
 import pytest
 
 import relax_mlir as rx
@@ -57,3 +59,11 @@ def test_nothing_is_looked_at(body):
 )
 def test_the_run_looks(body):
     assert checks(*body) > 0
+
+
+def test_a_loop_of_more_points_than_integers_count():
+    """Who asks what a program reads goes through its points, up to a limit; a sum of counts would wrap around."""
+    text = (Path(__file__).parents[3] / "passes" / "tir-apply-schedule.py").read_text()
+    assert "T.grid(n, 8)" in text
+    with pytest.raises(rx.RelaxError, match="a loop does not go 9223372036854775807 times"):
+        rx.Module.from_script(text.replace("T.grid(n, 8)", f"T.grid(n, {2**63 - 1})", 1))
