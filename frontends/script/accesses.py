@@ -97,7 +97,10 @@ class _At(NamedTuple):
         """The points of a loop around which these are. Raises TooMany."""
         import numpy
 
-        counts = numpy.broadcast_to(numpy.maximum(numpy.subtract(stop, start), 0), (self.points,))
+        try:
+            counts = numpy.broadcast_to(numpy.maximum(numpy.subtract(stop, start), 0), (self.points,))
+        except OverflowError:  # a number of more than 64 bits
+            raise TooMany from None
         # As a float: a sum of integers could wrap around.
         if counts.sum(dtype=float) > _MOST_POINTS:
             raise TooMany
