@@ -71,6 +71,11 @@ CASES = {
     ),
     "a name that is none": (member("@R.function(name=5)\ndef f(): ..."), "4:22", "a name is text"),
     "a member": (member("import os"), "4:5", "a module has functions, classes"),
+    "an offset of more than 64 bits": (
+        body(f"y = tensor.extract_slice(x, [{2**63}], [4], [1])"),
+        "6:37",
+        "this number has more than 64 bits",
+    ),
     # numbers and types
     "a number alone": (body("y = 5"), "6:13", "a number needs a type here"),
     "two numbers": (body("y = 1 + 2"), "6:13", "a number needs a type here"),
