@@ -73,7 +73,7 @@ CASES = {
     "a member": (member("import os"), "4:5", "a module has functions, classes"),
     "an offset of more than 64 bits": (
         body(f"y = tensor.extract_slice(x, [{2**63}], [4], [1])"),
-        "6:37",
+        "6:38",
         "this number has more than 64 bits",
     ),
     # numbers and types
