@@ -57,8 +57,7 @@ def plain_dim(expression: AffineExpr) -> int | None:
 def shifted_dim(expression: AffineExpr) -> int | None:
     """The dimension in `dim + constant`; None where an expression has another form."""
     form = linear_form(expression)
-    plain = form is not None and list(form.factors.values()) == [1]
-    return next(iter(form.factors)) if form is not None and plain else None
+    return next(iter(form.factors)) if form is not None and list(form.factors.values()) == [1] else None
 
 
 def _only_dim(expression: AffineExpr) -> int | None:

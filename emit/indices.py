@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from ..bindings.affine import identity
 from ..bindings.ir import Value
 from ..bindings.mlir import ir
 from . import linalg, loops
@@ -44,7 +45,7 @@ def extremes(tensor: Value, dtype: str) -> tuple[Number, Number]:
         value = as_i64(as_position(given, dtype))
         return [minimum(value, low), maximum(value, high)]
 
-    maps = [linalg.identity(rank), scalar_map, scalar_map]
+    maps = [identity(rank), scalar_map, scalar_map]
     found = linalg.generic([tensor], starts, maps, [linalg.REDUCTION] * rank, step)
     low, high = (as_index(linalg.extract(each, [])) for each in found)
     return low, high

@@ -6,7 +6,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 
-from ..bindings.affine import ADD, CEILDIV, FLOORDIV, MUL, value_of
+from ..bindings.affine import ADD, CEILDIV, FLOORDIV, MUL, identity, value_of
 from ..bindings.ir import AffineExpr, AffineMap, Attribute, Operation, Type, Value
 from ..bindings.mlir import DYNAMIC, i64_attribute, ir
 from ..dialects.core.cache import cache_of
@@ -80,10 +80,6 @@ def moved(source: Value, output: Value, places: Mapping[int, Callable[[Number], 
         return extract(source, at)
 
     return parallel([], output, read)
-
-
-def identity(rank: int) -> AffineMap:
-    return ir.AffineMap.get_identity(rank)
 
 
 def select_dims(rank: int, dims: Sequence[int | None]) -> AffineMap:

@@ -7,6 +7,7 @@ import functools
 import math
 from collections.abc import Callable, Sequence
 
+from ..bindings.affine import identity
 from ..bindings.ir import Context, Operation, Type, Value
 from ..bindings.mlir import DYNAMIC, i64_attribute, ir
 from ..bindings.navigation import made_by
@@ -108,13 +109,13 @@ def copy(source: Value, target: Value) -> None:
         # LLVM's time grows with the cube of a nest's depth, and one loop is faster too.
         source, target = flat(source), flat(target)
     rank = target.type.rank
-    maps = [linalg.identity(rank)] * 2
+    maps = [identity(rank)] * 2
     linalg.generic([source], [target], maps, [linalg.PARALLEL] * rank, lambda value, _: value)
 
 
 def is_dense(type_: Type) -> bool:
     """Whether the elements lie row by row, from the first on."""
-    return bool(type_.affine_map == linalg.identity(type_.rank))
+    return bool(type_.affine_map == identity(type_.rank))
 
 
 def flat(memref: Value) -> Value:

@@ -10,7 +10,7 @@ from ..bindings.ir import Attribute, Block, Operation
 from ..bindings.mlir import ir
 from ..bindings.navigation import body_of, callee_of, operations_of, symbol_name
 from ..bindings.rewriting import is_used
-from ..dialects.core.call_graph import symbols_named_by
+from ..dialects.core.call_graph import COMPOSITE, symbols_named_by
 from ..dialects.relax.known_constants import is_constant
 from ..support.errors import RelaxError
 from ..support.names import FreshNames
@@ -18,7 +18,7 @@ from .core.base import Pass
 from .core.external import CODEGEN
 from .core.registry import register_pass
 from .partition.codegen import find_codegen
-from .partition.functions import COMPOSITE, NEVER_ALONE, blocks_in, functions_to_part, refuse
+from .partition.functions import NEVER_ALONE, blocks_in, functions_to_part, refuse
 from .partition.outline import Order, Part, pure_functions, wrap
 from .partition.planning import Composites, Taken, find_planner, planned
 from .partition.roles import PATTERN, Roles, roles_attribute, roles_of

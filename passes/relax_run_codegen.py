@@ -12,6 +12,7 @@ from ..bindings.ir import Attribute, Location, Operation, Value
 from ..bindings.mlir import ir
 from ..bindings.navigation import ancestors, body_of, functions_in, operations_in, operations_of, symbol_name, text_in
 from ..bindings.rewriting import located_error, replace_op
+from ..dialects.core.call_graph import COMPOSITE
 from ..dialects.core.substitute import symbols_in
 from ..dialects.tir.prim_func import is_prim_func
 from ..support.names import fresh_name
@@ -22,7 +23,6 @@ from .core.journal import Journal
 from .core.registry import register_pass
 from .inline.splice import inline_call
 from .partition.codegen import ChosenCodegen, Codegen, parse_codegen
-from .partition.functions import COMPOSITE
 from .partition.running import Declined, Made, Making, described, missing_here, nodes_of
 from .relax_inline import inline_calls_in
 

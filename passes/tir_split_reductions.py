@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
+from ..bindings.affine import identity
 from ..bindings.ir import Operation, Value
 from ..bindings.mlir import ir
 from ..bindings.navigation import body_of
@@ -150,7 +151,7 @@ def _again(op: StructuredOp, inputs: Sequence[Value], outputs: Sequence[Value]) 
 def _combined(op: StructuredOp, output: int, parts: Value) -> Value:
     """What an output holds before, with the parts' results."""
     rank = linalg.rank_of(parts)
-    maps = [linalg.identity(rank), linalg.select_dims(rank, list(range(1, rank)))]
+    maps = [identity(rank), linalg.select_dims(rank, list(range(1, rank)))]
     kinds = [linalg.REDUCTION, *[linalg.PARALLEL] * (rank - 1)]
     combine = combiners(op)[output].apply
     return linalg.generic([parts], [op.outputs[output]], maps, kinds, lambda part, total: combine(part, total))[0]

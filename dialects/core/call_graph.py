@@ -11,7 +11,7 @@ from ...bindings.mlir import ir
 from ...bindings.navigation import functions_in, operations_in, symbol_name
 from ...bindings.rewriting import located_error
 
-#: On what a pattern of a codegen has matched.
+#: On a function: the name of the pattern of a codegen that its body was matched by, `<codegen>.<what>`.
 COMPOSITE = "relax.composite"
 #: What a codegen, a pattern of one or a PrimFunc has inside belongs to it.
 UNITS = ("tir.prim_func", "relax.codegen", COMPOSITE)

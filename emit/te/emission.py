@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
+from ...bindings.affine import identity
 from ...bindings.ir import AffineExpr, AffineMap, Value
 from ...bindings.mlir import ir
 from ...dialects.core.symbols_expr import Size, SymExpr, terms_of
@@ -132,7 +133,7 @@ class Emission:
             return [linalg.fill(start, output) for start, output in zip(starts, outputs, strict=True)]
         for start, output in zip(starts, outputs, strict=True):
             rank = output.type.rank
-            maps = [linalg.select_dims(rank, []), linalg.identity(rank)]
+            maps = [linalg.select_dims(rank, []), identity(rank)]
             linalg.generic([start], [output], maps, [linalg.PARALLEL] * rank, lambda value, _: value)
         return list(outputs)
 

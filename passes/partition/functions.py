@@ -8,13 +8,12 @@ from collections.abc import Iterable, Sequence
 from ...bindings.ir import Block, Operation
 from ...bindings.mlir import ir
 from ...bindings.navigation import blocks_of, functions_in, has_body, operations_in, symbol_name, text_in
+from ...dialects.core.call_graph import COMPOSITE
 from ...dialects.tir.prim_func import is_prim_func
 from ...support.errors import RelaxError
 from ...support.suggest import suggest
 from ..core.external import CODEGEN
 
-#: On a function: the name of the pattern that its body was matched by, `<codegen>.<what>`.
-COMPOSITE = "relax.composite"
 #: On a composite function: there are no parts of such functions alone.
 NEVER_ALONE = "relax.never_alone"
 #: On an operation, while somebody wants to know where it goes: its number, and why a match of it was not taken.

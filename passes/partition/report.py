@@ -10,6 +10,7 @@ from typing import NamedTuple
 from ...bindings.ir import Operation
 from ...bindings.mlir import ir
 from ...bindings.navigation import functions_in, operations_in, symbol_name, text_in, users_of
+from ...dialects.core.call_graph import COMPOSITE
 from ...dialects.core.codec import decode
 from ...dialects.core.dialect import row_of
 from ...dialects.core.symbols import Dim, dim_add
@@ -22,7 +23,7 @@ from ..patterns.operators import Op
 from ..patterns.tree import Checked, walk
 from ..structures.prim_funcs import KnownPrimFuncs, remembering
 from .codegen import Composite, find_codegen
-from .functions import COMPOSITE, NUMBER, REFUSED, functions_to_part
+from .functions import NUMBER, REFUSED, functions_to_part
 
 # More than any pattern has parts.
 _ALL = 1 << 30

@@ -11,6 +11,7 @@ from ...bindings.ir import Operation, Value
 from ...bindings.mlir import ir
 from ...bindings.navigation import body_of, callee_of, functions_in, has_body, operations_of, symbol_name, text_in
 from ...dialects.core.attributes import AttributeProblem
+from ...dialects.core.call_graph import COMPOSITE
 from ...dialects.core.codec import decode
 from ...dialects.core.dialect import row_of
 from ...dialects.core.infos import TensorInfo
@@ -19,7 +20,6 @@ from ...dialects.relax.constants import array_of_attribute, storage_dtype
 from ...dialects.relax.known_constants import CONSTANTS, elements_of
 from ...support.errors import RelaxError
 from ...support.suggest import suggest
-from .functions import COMPOSITE
 from .roles import NumberedRoles, Passage, numbered_roles
 
 

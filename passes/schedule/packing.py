@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ...bindings.affine import identity
 from ...bindings.ir import AffineMap, Operation, Type, Value
 from ...bindings.mlir import ir
 from ...bindings.navigation import body_of, made_by, operations_of
@@ -60,7 +61,7 @@ def _moved(source: Value, sizes: Sequence[int], places: Sequence[int]) -> Value:
 
 
 def _maps(places: Sequence[int]) -> list[AffineMap]:
-    return [linalg.select_dims(len(places), list(places)), linalg.identity(len(places))]
+    return [linalg.select_dims(len(places), list(places)), identity(len(places))]
 
 
 def _panel_places(rank: int) -> list[int]:

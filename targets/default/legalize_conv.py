@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
+from ...bindings.affine import identity
 from ...bindings.ir import OpView, Value
 from ...bindings.mlir import ir
 from ...dialects.core.facts import Window
@@ -112,7 +113,7 @@ def _reversed(weight: Lettered, spatial: str) -> Lettered:
         places = [ir.AffineExpr.get_dim(axis) for axis in range(rank)]
         for axis, last in lasts.items():
             places[axis] = last - places[axis]
-        maps = [ir.AffineMap.get(rank, 0, places), linalg.identity(rank)]
+        maps = [ir.AffineMap.get(rank, 0, places), identity(rank)]
         kinds = [linalg.PARALLEL] * rank
         return weight.replaced(linalg.generic([weight.value], [out], maps, kinds, lambda value, _: value)[0])
     opposite = {axis: partial(operator.sub, last) for axis, last in lasts.items()}

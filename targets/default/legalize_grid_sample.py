@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from functools import reduce
 from typing import Any, NamedTuple, TypeVar
 
+from ...bindings.affine import identity
 from ...bindings.ir import OpView, Value
 from ...dialects.core.infos import bit_width
 from ...dialects.relax.infer.layouts import Layout, blocked_dimensions, layouts_of
@@ -195,7 +196,7 @@ def _places(
         return found
 
     positions = linalg.select_dims(rank, [0, None, *range(1, rank)])
-    maps = [*[positions] * count, *[linalg.identity(rank)] * len(tables)]
+    maps = [*[positions] * count, *[identity(rank)] * len(tables)]
     return _Places(linalg.generic(parts, tables, maps, [linalg.PARALLEL] * rank, placed), taps, len(dtypes))
 
 

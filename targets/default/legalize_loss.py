@@ -7,6 +7,7 @@ import operator
 from collections.abc import Sequence
 from typing import Any
 
+from ...bindings.affine import identity
 from ...bindings.ir import OpView, Value
 from ...dialects.core.infos import is_unsigned
 from ...emit import linalg, loops
@@ -126,7 +127,7 @@ def _summed(inputs: Sequence[Value], count: int, step: Any) -> list[Value]:
     """`totals = step(*elements, *totals)` over tensors of one shape, from 0."""
     rank = linalg.rank_of(inputs[0])
     starts = [linalg.fill(0, linalg.empty([], element(_SUM))) for _ in range(count)]
-    maps = [linalg.identity(rank)] * len(inputs) + [linalg.select_dims(rank, [])] * count
+    maps = [identity(rank)] * len(inputs) + [linalg.select_dims(rank, [])] * count
     return linalg.generic(inputs, starts, maps, [linalg.REDUCTION] * rank, step)
 
 

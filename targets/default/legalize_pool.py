@@ -12,6 +12,7 @@ from functools import reduce
 from math import prod
 from typing import Any
 
+from ...bindings.affine import identity
 from ...bindings.ir import AffineMap, OpView, Value
 from ...bindings.mlir import ir
 from ...dialects.core.facts import Window
@@ -236,7 +237,7 @@ def _counts(output: Value, places: _Places, count: Callable[[Sequence[Any]], Any
         return count([linalg.index(loop) for loop in range(rank)]).to(dtype)
 
     counts = linalg.empty(sizes, element(dtype))
-    made = linalg.generic([], [counts], [linalg.identity(rank)], [linalg.PARALLEL] * rank, counted)[0]
+    made = linalg.generic([], [counts], [identity(rank)], [linalg.PARALLEL] * rank, counted)[0]
     return made, linalg.select_dims(places.rank, places.windowed)
 
 
@@ -251,10 +252,10 @@ def _quotient(
         return rounded(mean, dtype) if is_float(dtype) else mean.of(wide).to(dtype)
 
     rank = linalg.rank_of(total)
-    identity, kinds = linalg.identity(rank), [linalg.PARALLEL] * rank
+    own, kinds = identity(rank), [linalg.PARALLEL] * rank
     if wide == dtype:
-        return linalg.generic(others, [total], [*maps, identity], kinds, lambda *all_: divided(all_[-1], all_[:-1]))[0]
-    inputs, every = [total, *others], [identity, *maps, identity]
+        return linalg.generic(others, [total], [*maps, own], kinds, lambda *all_: divided(all_[-1], all_[:-1]))[0]
+    inputs, every = [total, *others], [own, *maps, own]
     return linalg.generic(inputs, [output], every, kinds, lambda x, *rest: divided(x, rest[:-1]))[0]
 
 

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import reduce
 from typing import Any, NamedTuple
 
+from ...bindings.affine import identity
 from ...bindings.ir import OpView, Value
 from ...bindings.mlir import ir
 from ...dialects.core.infos import bit_width, is_float
@@ -121,7 +122,7 @@ class _Settings:
 
         row = lambda *_: self._row(linalg.index(0), *known, self.regions[position])  # noqa: E731
         outputs = [linalg.empty([count], type_) for type_ in types]
-        columns = linalg.generic([], outputs, [linalg.identity(1)] * len(types), [linalg.PARALLEL], row)
+        columns = linalg.generic([], outputs, [identity(1)] * len(types), [linalg.PARALLEL], row)
         return _Table(columns[:taps], columns[taps : taps + weights], columns[taps + weights :])
 
     def _row(self, place: Number, size: Number, count: Number, region: _Region) -> list[Number]:

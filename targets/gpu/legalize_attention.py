@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from ...bindings.affine import identity
 from ...bindings.ir import OpView, Value
 from ...emit import linalg, loops
 from ...emit.numbers import Number, Size, as_index, constant, maximum, minimum
@@ -72,7 +73,7 @@ def attention_var_len(op: OpView, operands: list[Value], builder: RuleBuilder, t
         of_keys = others[0] if others else of_queries
         check_sequences(what, (query, key, value), of_queries, of_keys, grain=1)
         zero = constant(0, what.dtype)
-        linalg.generic([], [out], [linalg.identity(4)], [linalg.PARALLEL] * 4, lambda _: zero)
+        linalg.generic([], [out], [identity(4)], [linalg.PARALLEL] * 4, lambda _: zero)
         _, rows, heads, size = linalg.sizes(query)
         width = linalg.sizes(value)[3]
 

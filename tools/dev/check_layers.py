@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
+from typing import Any
 
 PACKAGE = "relax_mlir"
 SPDX = "# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception"
@@ -285,18 +286,21 @@ def _check_circles(sources: list[Source]) -> Iterator[Violation]:
     """
     by_module = {_module_of(source): source for source in sources}
     imports = {source.file: dict(_imported_files(source, by_module)) for source in sources}
+    for (file, *_), node, shown in _circles_in(imports):
+        yield Violation(file, node.lineno, node.col_offset + 1, f"files import one another: {shown}")
+
+
+def _circles_in(imports: dict[Any, dict[Any, Any]]) -> Iterator[tuple[list[Any], Any, str]]:
+    """Circles of files or folders that import one another, from their first member on, what closes each, and how it is shown."""
     while True:
         try:
             TopologicalSorter(imports).prepare()
             return
         except CycleError as error:
-            # Each is imported by the next one; the circle is told from its first file on.
-            circle = error.args[1][:0:-1]
-            start = circle.index(min(circle))
-            circle = [*circle[start:], *circle[:start]]
-            node = imports[circle[0]].pop(circle[1])
-            shown = " -> ".join(map(str, [*circle, circle[0]]))
-            yield Violation(circle[0], node.lineno, node.col_offset + 1, f"files import one another: {shown}")
+            found = error.args[1][:0:-1]  # each is imported by the next one
+            start = found.index(min(found))
+            circle = [*found[start:], *found[:start]]
+            yield circle, imports[circle[0]].pop(circle[1]), " -> ".join(map(str, [*circle, circle[0]]))
 
 
 #: Folders that import one another, to be opened: each row may only get shorter.
@@ -317,17 +321,8 @@ def _check_folder_circles(sources: list[Source]) -> Iterator[Violation]:
             other = folders[file]
             if other != folder and not any({folder, other} <= known for known in KNOWN_CIRCLES):
                 imports.setdefault(folder, {}).setdefault(other, (source.file, node))
-    while True:
-        try:
-            TopologicalSorter(imports).prepare()
-            return
-        except CycleError as error:
-            circle = error.args[1][:0:-1]
-            start = circle.index(min(circle))
-            circle = [*circle[start:], *circle[:start]]
-            file, node = imports[circle[0]].pop(circle[1])
-            shown = " -> ".join([*circle, circle[0]])
-            yield Violation(file, node.lineno, node.col_offset + 1, f"folders import one another: {shown}")
+    for _, (file, node), shown in _circles_in(imports):
+        yield Violation(file, node.lineno, node.col_offset + 1, f"folders import one another: {shown}")
 
 
 def _module_of(source: Source) -> tuple[str, ...]:

@@ -193,9 +193,9 @@ def _elements(node: Node, name: str) -> Sequence[Any]:
 
 
 def _children(node: Node, way: str, count: int) -> list[int]:
-    are_leaves, places = node.ints(f"nodes_{way}leafs", []), node.ints(f"nodes_{way}nodeids", [])
-    names = (f"nodes_{way}leafs", f"nodes_{way}nodeids")
-    _check_lengths(node, nodes_featureids=range(count), **dict(zip(names, (are_leaves, places), strict=True)))
+    columns = {f"nodes_{way}{each}": node.ints(f"nodes_{way}{each}", []) for each in ("leafs", "nodeids")}
+    _check_lengths(node, nodes_featureids=range(count), **columns)
+    are_leaves, places = columns.values()
     return [count + place if is_leaf else place for is_leaf, place in zip(are_leaves, places, strict=True)]
 
 

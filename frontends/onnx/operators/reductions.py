@@ -84,10 +84,11 @@ def reduce(node: Node) -> Outputs:
 # ---- positions ----
 @register_onnx("", ["ArgMax", "ArgMin"])
 def position(node: Node) -> Outputs:
-    axis, keepdims = node.axis(node.rank(0), 0), bool(node.int("keepdims", 1))
+    axis, keepdims = node.int("axis", 0), bool(node.int("keepdims", 1))
     x, name = node.tensor(0), node.op.lower()
     if not node.int("select_last_index", 0):
         return relax[name](x, axis=axis, keepdims=keepdims)
+    axis = node.axis(node.rank(0), 0)
     size = relax["reshape"](as_tensor([size_of(x, axis)]), ())
     from_end = relax[name](relax["flip"](x, axis=axis), axis=axis, keepdims=keepdims)
     return relax["subtract"](relax["subtract"](size, const(1, "i64")), from_end)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ....bindings.ir import AffineExpr, AffineMap, Attribute, Value
 from ....bindings.mlir import DYNAMIC, ir
-from .spelling import dotted, is_number, number_of
+from .spelling import I64, dotted, is_number, number_of
 
 if TYPE_CHECKING:
     from .body import Body
@@ -199,7 +199,7 @@ class Nest:
             return self._dims[node.id]
         if is_number(node):
             value = number_of(node)
-            return ir.AffineExpr.get_constant(value, self.body.context) if value in _PLACES else None
+            return ir.AffineExpr.get_constant(value, self.body.context) if value in I64 else None
         if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
             return self._negated(self._affine(node.operand))
         make = _AFFINE.get(type(node.op)) if isinstance(node, ast.BinOp) else None
@@ -292,7 +292,6 @@ def _subscripts(node: ast.expr, found: list[ast.Subscript]) -> None:
                 _subscripts(child, found)
 
 
-_PLACES = range(-(2**63), 2**63)
 _AFFINE = {
     ast.Add: ir.AffineExpr.get_add,
     ast.Sub: ir.AffineExpr.get_add,

@@ -19,7 +19,7 @@ from ....dialects.core.opdef import OpProblem
 from ....dialects.core.operator import Operator
 from ....dialects.core.symbols import SymbolError
 from ....dialects.script.words import MIXED, operation_of
-from .spelling import Spelling, dotted, is_number, is_typed_number, number_of
+from .spelling import I64, Spelling, dotted, is_number, is_typed_number, number_of
 from .values import Values, shape_of
 
 _SEGMENTS = "operandSegmentSizes"
@@ -145,9 +145,9 @@ class Calls(Values):
         for each, given in zip(names, lists, strict=True):
             assert isinstance(given, ast.List)
             sizes = [number_of(item) if is_number(item) else None for item in given.elts]
-            too_large = next((item for item, size in zip(given.elts, sizes, strict=True) if not _is_i64(size)), None)
-            if too_large is not None:
-                raise self.source.problem(too_large, "this number has more than 64 bits")
+            for item, size in zip(given.elts, sizes, strict=True):
+                if size is not None and size not in I64:
+                    raise self.source.problem(item, f"{size} is no integer of 64 bits")
             values = [self.value(item) for item, size in zip(given.elts, sizes, strict=True) if size is None]
             known = [DYNAMIC if size is None else int(size) for size in sizes]
             attributes[each] = ir.DenseI64ArrayAttr.get(known, self.context)
@@ -268,8 +268,3 @@ class Calls(Values):
         if isinstance(kind, Raw) or (isinstance(node, ast.Call) and dotted(node.func).startswith("I.")):
             return self.spelling.attribute(node)
         return ast.literal_eval(node)
-
-
-def _is_i64(size: int | float | None) -> bool:
-    """Whether it is none, or a number that an attribute of 64 bits holds."""
-    return size is None or -(2**63) <= size < 2**63

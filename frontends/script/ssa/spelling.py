@@ -20,7 +20,8 @@ _TENSORS = frozenset({"R.Tensor", "T.Tensor"})
 _SHAPED = _TENSORS | {"T.Buffer", "T.Vector"}
 #: What stands for a type where it is called, and alone.
 TYPE_CALLS = _SHAPED | {"I.type", "R.Shape"}
-_TOO_LARGE = 2**63
+#: What an integer of 64 bits can be.
+I64 = range(-(2**63), 2**63)
 _VECTOR = re.compile(r"([a-z]+\d*(?:_\w+?)?)x(\d+)")
 
 
@@ -146,7 +147,7 @@ class Spelling:
         if word in _TENSORS:
             return encode(TensorInfo(dims, DTYPE_BY_NAME.get(element, element)), self.context)
         sizes = [dim if isinstance(dim, int) else DYNAMIC for dim in dims]
-        if any(size >= _TOO_LARGE for size in sizes):
+        if any(size not in I64 for size in sizes):
             raise ValueError("a size has 63 bits at most")
         made = ir.VectorType if word == "T.Vector" else ir.MemRefType
         with ir.Location.unknown(self.context):
@@ -241,7 +242,7 @@ class Spelling:
 
     @staticmethod
     def _checked(value: int) -> int:
-        if not -_TOO_LARGE <= value < _TOO_LARGE:
+        if value not in I64:
             raise ValueError(f'{value} has more than 64 bits; I.attr("{value} : i128") has its own type')
         return value
 

@@ -13,9 +13,8 @@ from ....bindings.affine import identity, plain_dim
 from ....bindings.ir import Operation, Value
 from ....bindings.mlir import ir
 from ....bindings.navigation import body_of, last_of, made_by
-from ....emit.generic import GenericOp
+from ....emit.generic import GENERIC, GenericOp
 
-_GENERIC = "linalg.generic"
 #: What shows memory that is there, its first operand.
 VIEWS = frozenset(
     f"memref.{word}" for word in "cast collapse_shape expand_shape reinterpret_cast subview transpose view".split()
@@ -54,10 +53,10 @@ def starts_sum(op: Operation, following: Iterable[Operation]) -> bool:
     if filled_with(op) is None or output is None or not _is_whole(op):
         return False
     for other in following:
-        if other.name not in _HARMLESS and other.name != _GENERIC and len(other.regions):
+        if other.name not in _HARMLESS and other.name != GENERIC and len(other.regions):
             return False
         if other.name != "memref.dim" and other.name not in VIEWS and _touches(other, output):
-            return other.name == _GENERIC and _grows(other, output)
+            return other.name == GENERIC and _grows(other, output)
     return False
 
 
@@ -106,7 +105,7 @@ def epilogues(op: Operation, following: Iterable[Operation]) -> Iterator[Operati
     for other in following:
         if other.name in _HARMLESS:
             continue
-        if other.name != _GENERIC or not _changes(other, output):
+        if other.name != GENERIC or not _changes(other, output):
             return
         yield other
 

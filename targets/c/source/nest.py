@@ -114,15 +114,13 @@ def _index(expression: AffineExpr, places: Sequence[Expression]) -> Expression:
 
     index = value_of(expression, dim, _joined_index, lambda value: _Index(value, value >= 0))
     if index is None:
-        raise RelaxError(f"the index {expression} is no formula of its loops")
+        raise RelaxError(f"the index {expression} has symbols, or rounds up")
     return of_size(index.value)
 
 
 def _joined_index(sign: str, left: _Index | None, right: _Index | None) -> _Index | None:
-    if left is None or right is None:
+    if left is None or right is None or sign == CEILDIV:
         return None
-    if sign == CEILDIV:
-        raise RelaxError("an index of a nest of loops rounds up")
     is_natural = left.is_natural and right.is_natural
     if sign in (ADD, MUL):
         return _Index((plus if sign == ADD else times)(left.value, right.value), is_natural)
