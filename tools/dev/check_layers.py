@@ -291,7 +291,7 @@ def _check_circles(sources: list[Source]) -> Iterator[Violation]:
 
 
 def _circles_in(imports: dict[Any, dict[Any, Any]]) -> Iterator[tuple[list[Any], Any, str]]:
-    """Circles of files or folders that import one another, from their first member on, what closes each, and how it is shown."""
+    """Circles from their first member on, the import that closes each, and how it is shown."""
     while True:
         try:
             TopologicalSorter(imports).prepare()
