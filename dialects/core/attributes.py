@@ -216,7 +216,9 @@ class _ArrayKind(AttrKind):
     def encode(self, value: tuple[Any, ...], context: Context) -> Attribute:
         return self.array_attribute.get(list(value), context)
 
-    def decode(self, attribute: Attribute) -> tuple[Any, ...]:
+    def decode(self, attribute: Attribute | None) -> tuple[Any, ...]:
+        if attribute is None:  # the bindings cannot hand it out
+            raise self.refuse(attribute)
         # One item after the other is asked for, and a few lists come again and again.
         known: Table = cache_of(attribute.context).attributes
         found = known.get((self, attribute))

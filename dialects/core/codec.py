@@ -7,12 +7,13 @@ from math import prod
 
 from ...bindings.ir import Attribute, Context, Type
 from ...bindings.mlir import DYNAMIC, ir, parse_type, string_value
+from ...support.errors import RelaxError
 from .cache import Table, cache_of
 from .infos import DTYPE_BY_NAME, Info, ObjectInfo, OtherInfo, ScalarInfo, ShapeInfo, TensorInfo, VectorInfo, describe
 from .symbols import Dim, SymbolError, SymExpr, parse
 
 
-class TypeProblem(ValueError):
+class TypeProblem(RelaxError, ValueError):
     """A type that is well-formed MLIR but means nothing here; the message says why."""
 
 

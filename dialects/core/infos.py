@@ -97,7 +97,7 @@ Info = TensorInfo | ShapeInfo | ScalarInfo | VectorInfo | ObjectInfo | OtherInfo
 
 FLOAT_TYPES = frozenset(
     "f16 bf16 f32 f64 f8E4M3FN f8E5M2 f8E4M3FNUZ f8E5M2FNUZ f8E4M3 f8E3M4 f8E4M3B11FNUZ f8E8M0FNU "
-    "f6E2M3FN f6E3M2FN f4E2M1FN tf32 f80 f128".split()
+    "f6E2M3FN f6E3M2FN f4E2M1FN tf32".split()
 )
 
 COMPLEX_TYPES = frozenset({"complex<f32>", "complex<f64>"})
@@ -122,8 +122,8 @@ def dtype_name(dtype: object) -> str | None:
 
 
 def is_dtype(name: str) -> bool:
-    """Whether it is MLIR's name of an element type."""
-    return is_float(name) or is_bool(name) or is_int(name) or name in COMPLEX_TYPES
+    """Whether it is MLIR's name of a type that elements of tensors can have."""
+    return is_float(name) or is_bool(name) or name in COMPLEX_TYPES or (is_int(name) and 1 <= bit_width(name) <= 128)
 
 
 def is_bool(dtype: str) -> bool:
@@ -150,10 +150,14 @@ def is_int(dtype: str) -> bool:
 
 @lru_cache(maxsize=256)
 def bit_width(dtype: str) -> int:
-    """Bits of one element; f8E4M3FN has 8, i1 has 1, index counts as 64."""
+    """Bits of one element; f8E4M3FN has 8, i1 has 1, index counts as 64. Refuses what is no element type of tensors."""
     if dtype == "index":
         return 64
-    return int(re.sub(r"\D.*", "", dtype.lstrip("bftui")))
+    if dtype in COMPLEX_TYPES:
+        return 2 * bit_width(dtype[len("complex<") : -1])
+    if found := re.fullmatch(r"(?:b?f|tf|u?i)(\d+)\w*", dtype):
+        return int(found[1])
+    raise RelaxError(f"'{dtype}' is not an element type of tensors (try f32, i64, ui8, i1, ...)")
 
 
 def describe(info: Info | None) -> str:

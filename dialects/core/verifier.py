@@ -15,7 +15,7 @@ from .attributes import AttributeProblem
 from .cache import cache_of
 from .codec import TypeProblem, decode
 from .equalities import contradict
-from .infos import Info, ObjectInfo, ScalarInfo, ShapeInfo, TensorInfo, VectorInfo, describe
+from .infos import Info, ObjectInfo, ScalarInfo, ShapeInfo, TensorInfo, VectorInfo, describe, is_dtype
 from .opdef import OPERAND_KINDS, Call, OpDef, OpProblem
 from .operands import operand_info
 from .symbols import Dim, SymbolError
@@ -150,10 +150,18 @@ def check_operand_kinds(call: Call) -> None:
                 raise OpProblem(
                     f"operand '{operand.name}' must be {OPERAND_KINDS[operand.kind][1]}, got {describe(item)}"
                 )
+            _check_element_type(item, f"operand '{operand.name}'")
+
+
+def _check_element_type(info: Info | None, what: str) -> None:
+    if isinstance(info, TensorInfo) and not is_dtype(info.dtype):
+        raise OpProblem(f"{what} is a {describe(info)}: '{info.dtype}' is not an element type (try f32, i64, i1, ...)")
 
 
 def _check_results(call: Call, stated: Sequence[Info]) -> None:
     definition = call.definition
+    for index, info in enumerate(stated):
+        _check_element_type(info, f"result #{index}")
     if definition.infer is None:
         return
     inferred = definition.infer_results(call)

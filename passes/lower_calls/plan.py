@@ -16,10 +16,11 @@ from math import gcd
 
 from ...bindings.ir import Block, Operation, Value
 from ...bindings.navigation import blocks_of, body_of, last_of, outermost
+from ...bindings.rewriting import located_error
 from ...dialects.core.aliases import aliases, written_by
 from ...dialects.core.codec import decode
 from ...dialects.core.dialect import row_of
-from ...dialects.core.infos import TensorInfo, bit_width
+from ...dialects.core.infos import TensorInfo, bit_width, is_dtype
 from ...dialects.core.symbols import Dim, Size, SymExpr, at_most, equal, product
 from ...dialects.core.symbols_expr import make, terms_of
 from ...emit.memory import ALIGNMENT, ANY_ORDER, VECTOR_BYTES
@@ -216,6 +217,10 @@ class _Planner:
             if source in self._owner:
                 self._owner[result] = self._owner[source]
             elif source is None and makes_memory and isinstance(info := decode(result.type), TensorInfo):
+                if not is_dtype(info.dtype):
+                    raise located_error(
+                        f"no memory for {result.type}: '{info.dtype}' is not an element type", op.location
+                    )
                 buffer = Buffer(info, self._position, self._position, path)
                 if buffer.room is None and self._ranges:
                     _, buffer.room = size_bounds(buffer.size, self._ranges)

@@ -21,6 +21,13 @@ TOKENS = (
     '"relax.add" "tir.exp" "relax.nn.conv2d" "relax.no" "no.op" relax.exp relax.sym builtin dtype axis // ----- /* {-# #-}'
 ).split(" ")
 
+#: Behind a size, or of a tensor that has none.
+_ELEMENT_TYPE = re.compile(r"(?<=[x<])(f32|f16|f64|bf16|i8|i32|i64|i1|ui8|index)(?=[>,])")
+_ELEMENT_TYPES = (
+    "vector<4xf32> vector<[4]xf32> complex<f32> complex<f16> si32 si8 ui64 i0 i1 i7 i1000 index f80 f128 tf32 f8E8M0FNU "
+    "f4E2M1FN !llvm.ptr !relax.object none tensor<2xf32> memref<2xf32>"
+).split()
+
 _BYTES = (
     b"\0",
     b"\xff",
@@ -95,6 +102,20 @@ def mutate_tokens(random: Random, text: str, others: Sequence[str]) -> str:
     for _ in range(random.choice((1, 1, 1, 2, 3, 6))):
         random.choice(_TOKEN_CHANGES)(random, tokens, others)
     return "".join(tokens)
+
+
+def mutate_element_type(random: Random, text: str) -> str:
+    """One element type, everywhere or in one place, is another one: of those that tensors can have, or of MLIR's."""
+    found = sorted({match[1] for match in _ELEMENT_TYPE.finditer(text)})
+    if not found:
+        return text
+    old, new = random.choice(found), random.choice(_ELEMENT_TYPES)
+    if random.random() < 0.3:
+        spot = random.choice([match for match in _ELEMENT_TYPE.finditer(text) if match[1] == old])
+        return text[: spot.start()] + new + text[spot.end() :]
+    changed = _ELEMENT_TYPE.sub(lambda match: new if match[1] == old else match[1], text)
+    # Scalars of that type as well, or the text soon contradicts itself.
+    return re.sub(rf"(?<=[: (]){old}\b", new, changed) if random.random() < 0.5 else changed
 
 
 def _solid(random: Random, tokens: list[str]) -> int:

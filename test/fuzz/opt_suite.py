@@ -11,7 +11,7 @@ import corpus
 from case import INPUT, RELAX_OPT, Case, Outcome, run_cases, run_guarded_case
 from mutate_command import harmless_arguments, mutated_arguments
 from mutate_ops import mutate_operation
-from mutate_text import mutate_bytes, mutate_tokens
+from mutate_text import mutate_bytes, mutate_element_type, mutate_tokens
 
 from relax_mlir import Module, RelaxError
 
@@ -35,6 +35,11 @@ def _tokens(random: Random) -> Case:
     texts = corpus.load().texts if random.random() < 0.5 else corpus.load().modules
     text = mutate_tokens(random, random.choice(texts), texts)
     return Case("tokens", text.encode(), harmless_arguments(random))
+
+
+def _element_type(random: Random) -> Case:
+    texts = corpus.load().texts if random.random() < 0.2 else corpus.load().modules
+    return Case("element type", mutate_element_type(random, random.choice(texts)).encode(), harmless_arguments(random))
 
 
 def _bytes(random: Random) -> Case:
@@ -61,6 +66,7 @@ def _command(random: Random) -> Case:
 _MAKERS = {
     "operation": (_operation, 8),
     "tokens": (_tokens, 5),
+    "element type": (_element_type, 3),
     "bytes": (_bytes, 2),
     "bytecode": (_bytecode, 3),
     "command": (_command, 3),

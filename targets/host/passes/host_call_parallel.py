@@ -16,6 +16,7 @@ from ....bindings.mlir import ir
 from ....bindings.navigation import callee_of, innermost, operations_in
 from ....bindings.rewriting import replace_op
 from ....emit.loops import PARALLEL
+from ....emit.memory import storage_bytes
 from ....emit.numbers import as_i64, as_index, operation
 from ....passes.core.base import Pass
 from ....passes.core.registry import register_pass
@@ -75,13 +76,7 @@ def _places(types: Sequence[Type]) -> tuple[list[int], int]:
 
 def _kept_bytes(type_: Type) -> int:
     """A power of two."""
-    if not isinstance(type_, ir.VectorType):
-        return _WORD
-    count, element = 1, type_.element_type
-    for size in type_.shape:
-        count *= size
-    bits = 64 if isinstance(element, ir.IndexType) else element.width
-    return max(1 << (count * bits // 8 - 1).bit_length(), _WORD)
+    return max(storage_bytes(type_), _WORD) if isinstance(type_, ir.VectorType) else _WORD
 
 
 def _as_kept(value: Value) -> Value:

@@ -379,3 +379,19 @@ func.func @f(%a: tensor<4xf32>) {
   %r = "relax.call_inplace_packed"(%a) {func = "f", inplace_indices = array<i64: 0>} : (tensor<4xf32>) -> i64
   return
 }
+
+// -----
+
+func.func @f(%a: tensor<4xf32>) {
+  // expected-error @+1 {{result #0 is a tensor<2xvector<4xf32>>: 'vector<4xf32>' is not an element type}}
+  %r = "relax.call_dps_packed"(%a) {func = "f"} : (tensor<4xf32>) -> tensor<2xvector<4xf32>>
+  return
+}
+
+// -----
+
+func.func @f(%a: tensor<4xi1000>) {
+  // expected-error @+1 {{a tensor<4xi1000>: 'i1000' is not an element type}}
+  %r = "relax.call_dps_packed"(%a) {func = "f"} : (tensor<4xi1000>) -> tensor<4xf32>
+  return
+}

@@ -317,3 +317,12 @@ func.func @f(%a: tensor<2x3xf32>) {
   %r = "relax.strided_slice"(%a) {axes = array<i64: 0>, begin = ["k + 3"], end = array<i64: 9>, assume_inbound = true} : (tensor<2x3xf32>) -> tensor<*xf32>
   return
 }
+
+// -----
+
+// An array of f80 is one that MLIR's bindings do not hand out.
+func.func @f(%a: tensor<2xf32>) {
+  // expected-error @+1 {{attribute 'begin' expects a list of integers, got None}}
+  %r = "relax.strided_slice"(%a) {axes = array<i64: 0>, begin = array<f80>, end = array<i64: 1>} : (tensor<2xf32>) -> tensor<*xf32>
+  return
+}

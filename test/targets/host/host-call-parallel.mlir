@@ -44,6 +44,18 @@ func.func @steps(%v: vector<8xindex>) {
   return
 }
 
+// A vector of pointers takes a word for each.
+// CHECK-LABEL: func.func @pointers(
+// CHECK: llvm.store %arg0, %{{.*}} : vector<4x!llvm.ptr>, !llvm.ptr
+// CHECK: llvm.getelementptr %{{.*}}[32]
+func.func private @pointing(index, index, index, vector<4x!llvm.ptr>)
+func.func @pointers(%v: vector<4x!llvm.ptr>) {
+  %c0 = arith.constant 0 : index
+  %c8 = arith.constant 8 : index
+  func.call @pointing(%c0, %c8, %c8, %v) {tir.parallel} : (index, index, index, vector<4x!llvm.ptr>) -> ()
+  return
+}
+
 // CHECK-LABEL: func.func @succeeds(
 // CHECK: llvm.call @__relax_parallel(
 // CHECK-NEXT: return

@@ -8,7 +8,7 @@ from typing import Any
 import ml_dtypes
 import numpy
 import pytest
-from relax_mlir.dialects.core.infos import DTYPE_BY_NAME, FLOAT_TYPES, TensorInfo, tensor
+from relax_mlir.dialects.core.infos import DTYPE_BY_NAME, FLOAT_TYPES, TensorInfo, bit_width, tensor
 from relax_mlir.dialects.core.symbols import sym
 from relax_mlir.support.errors import RelaxError
 
@@ -22,6 +22,19 @@ def test_sizes_are_numbers_symbols_or_unknown() -> None:
 @pytest.mark.parametrize("dtype", [*DTYPE_BY_NAME, *sorted(FLOAT_TYPES), "index", "i17", "complex<f32>"])
 def test_every_element_type_is_taken_by_name(dtype: str) -> None:
     assert tensor((), dtype).dtype == DTYPE_BY_NAME.get(dtype, dtype)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "bits"), [("index", 64), ("f8E4M3FN", 8), ("bf16", 16), ("tf32", 32), ("ui4", 4), ("complex<f64>", 128)]
+)
+def test_bits_of_element_types(dtype: str, bits: int) -> None:
+    assert bit_width(dtype) == bits
+
+
+@pytest.mark.parametrize("dtype", ["vector<4xf32>", "si32", "complex<f16>", "none", "!llvm.ptr"])
+def test_what_is_no_element_type_has_no_bits(dtype: str) -> None:
+    with pytest.raises(RelaxError, match="is not an element type of tensors"):
+        bit_width(dtype)
 
 
 def test_element_types_of_numpy_are_taken() -> None:
