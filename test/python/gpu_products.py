@@ -163,7 +163,7 @@ def _written(module: ir.Operation, rule: Rule | str, starts: bool) -> tuple[Plan
         is_first = number(places[0]) + number(places[1]) == 0
         when(is_first, lambda: store(count, block.arguments[len(block.arguments) - 1], 0))
         initial = constants[1].results[0] if starts else None
-        tiles.write(tiles.Group(ops[0], plan, initial, ops[1:]), *places)
+        tiles.write(tiles.PlannedGroup(ops[0], plan, initial, ops[1:]), *places)
     for each in reversed(generics):
         each.erase()
     function.attributes["known_block_size"] = ir.DenseI32ArrayAttr.get([tiles.threads(plan), 1, 1])

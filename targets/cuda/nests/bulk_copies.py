@@ -16,7 +16,7 @@ from ....bindings.ir import Block, Value
 from ....bindings.mlir import DYNAMIC, ir
 from ....emit.arithmetic import result_of
 from ....emit.numbers import Number, Size, as_i64, as_index, operation
-from ...gpu.nests.group import Group
+from ...gpu.nests.group import PlannedGroup
 from ...gpu.nests.memory import shared_memory
 from ...gpu.nests.staging import Origin, Staged
 from ...host.llvm_ops import type_of
@@ -181,7 +181,7 @@ class _Matrix:
 class BulkCopies:
     """Copies of the blocks of a kernel's inputs: a barrier for each stage tells that all of a block is there."""
 
-    def __init__(self, group: Group, matrices: Sequence[_Matrix], memories: Sequence[Value], thread: Number):
+    def __init__(self, group: PlannedGroup, matrices: Sequence[_Matrix], memories: Sequence[Value], thread: Number):
         self._matrices, self._memories = matrices, memories
         self._stages = group.plan.stages
         barriers = shared_memory(group.op.operation, [self._stages], ir.IntegerType.get_signless(64))
@@ -227,7 +227,7 @@ class BulkCopies:
 
 
 def bulk_copies(
-    group: Group, staged: Sequence[Staged], memories: Sequence[Value], lines: Sequence[int], thread: Number
+    group: PlannedGroup, staged: Sequence[Staged], memories: Sequence[Value], lines: Sequence[int], thread: Number
 ) -> BulkCopies | None:
     """None where one of the inputs is no plain matrix."""
     axes = [axes_of(each) for each in staged]

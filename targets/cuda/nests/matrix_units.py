@@ -18,11 +18,11 @@ from ....bindings.navigation import users_of
 from ....bindings.rewriting import Decline
 from ....emit import linalg, loops
 from ....emit.arithmetic import constant_value, result_of
+from ....emit.combiner import combiners
 from ....emit.numbers import Number, Size, as_index, select
 from ....emit.structured import StructuredOp
 from ....emit.vectors import from_elements, lane_of
-from ....passes.schedule.combiner import combiners
-from ...gpu.nests.group import Group
+from ...gpu.nests.group import PlannedGroup
 from ...gpu.nests.kernel import Kernel, is_plain_product
 from ...gpu.nests.made import factor_of
 from ...gpu.nests.memory import elements, wait_for_block
@@ -56,7 +56,7 @@ class MatrixKernel(Kernel):
     kinds: tuple[Factors, ...]
 
     @classmethod
-    def check(cls, group: Group) -> None:
+    def check(cls, group: PlannedGroup) -> None:
         op, plan = group.op, group.plan
         kernel_rows = next((dim for dim, _ in plan.threads if dim not in (plan.vector, plan.order[-1])), None)
         if not is_plain_product(group) or len(plan.shared) != 2:
@@ -90,7 +90,7 @@ class MatrixKernel(Kernel):
                 return kind
         raise Decline(f"no instruction sums products of {' and '.join(types)} in {combiner.element}")
 
-    def __init__(self, group: Group, block: Number, thread: Number):
+    def __init__(self, group: PlannedGroup, block: Number, thread: Number):
         self.warp, self.lane = thread // _WARP, thread % _WARP
         super().__init__(group, block, thread)
         sides = {each.side: position for position, each in enumerate(self.staged)}

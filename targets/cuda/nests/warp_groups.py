@@ -19,7 +19,7 @@ from ....emit import loops
 from ....emit.numbers import Number, Size, as_index
 from ....emit.structured import StructuredOp
 from ....emit.vectors import from_elements
-from ...gpu.nests.group import Group, Tile, side_of
+from ...gpu.nests.group import PlannedGroup, Tile, side_of
 from ...gpu.nests.kernel import Kernel, is_plain_product
 from ...gpu.nests.made import made_of
 from ...gpu.nests.memory import elements, wait_for_block
@@ -80,7 +80,7 @@ class GroupKernel(MatrixKernel):
     alignment = LINES * LINE_BYTES
 
     @classmethod
-    def check(cls, group: Group) -> None:
+    def check(cls, group: PlannedGroup) -> None:
         op, plan, tile = group.op, group.plan, Tile(group.plan)
         if not is_plain_product(group) or len(plan.shared) != 2:
             raise Decline(f"'{plan.instruction}' multiplies elements of two shared inputs")

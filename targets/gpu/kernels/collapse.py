@@ -7,24 +7,16 @@ each other write elements beside each other.
 
 from __future__ import annotations
 
-import itertools
-import math
-from collections.abc import Sequence
-
-from ....bindings.affine import dims_in
+from ....bindings.affine import dims_in, plain_dim
 from ....bindings.ir import AffineExpr, AffineMap, Operation, Value
 from ....bindings.mlir import DYNAMIC, ir
 from ....bindings.navigation import operations_of
 from ....bindings.rewriting import replace_op
 from ....emit import linalg
-from ....emit.arithmetic import result_of
+from ....emit.collapse import Step, are_neighbours, chains, collapse
 from ....emit.memory import is_dense
 from ....emit.numbers import as_index
-from ....emit.tensors import reassociation
 from .points import Points
-
-#: Axes of memory that become one.
-Groups = list[list[int]]
 
 
 def collapse_loops(op: Operation) -> Operation:
@@ -47,13 +39,16 @@ class _Joining:
         self.asked = {inner.attributes["dim"].value for inner in self.indices}
         every = [*points.parallels, *points.reductions]
         self.units = self._units({dim for dim in every if points.known_size(dim) == 1})
-        self.axes = [self._axes(operand, map_) for operand, map_ in zip(self.operands, points.maps, strict=True)]
-        self.chains = self._chains([dim for dim in every if dim not in self.units])
+        self.walks = [self._walk(operand, map_) for operand, map_ in zip(self.operands, points.maps, strict=True)]
+        #: The loops in their new order, the parallel ones first, each with what it is made of.
+        self.chains = chains(
+            sorted((dim for dim in every if dim not in self.units), key=self._place), self._are_neighbours
+        )
 
     def _units(self, units: set[int]) -> set[int]:
         """Of the loops of one step those that are left out. Of 2 * i + k without i the loop of k would be left, which
         MLIR takes for as long as the axis is: where it is not, i stays."""
-        dims = self.points.maps[0].n_dims
+        dims = len(self.points.kinds)
         inside = [ir.AffineExpr.get_constant(0) if dim in units else ir.AffineExpr.get_dim(dim) for dim in range(dims)]
         alone = ir.AffineMap.get(dims, 0, inside)
         kept: set[int] = set()
@@ -66,52 +61,39 @@ class _Joining:
         return units - kept
 
     def changes_nothing(self) -> bool:
-        return self.chains == [[dim] for dim in range(self.points.maps[0].n_dims)]
+        return self.chains == [[dim] for dim in range(len(self.points.kinds))]
 
-    def _axes(self, operand: Value, map_: AffineMap) -> list[int]:
-        """Those along which an operand has more than one element."""
-        return [axis for axis, size in enumerate(_shape(operand)) if size != 1 or not self._stays(map_.results[axis])]
+    def _walk(self, operand: Value, map_: AffineMap) -> list[Step]:
+        return [
+            Step(axis, plain_dim(expr), frozenset(dims_in(expr)))
+            for axis, (expr, size) in enumerate(zip(map_.results, _shape(operand), strict=False))
+            if size != 1 or not self._stays(expr)
+        ]
 
     def _stays(self, expr: AffineExpr) -> bool:
         """Whether an index is that of the first element at all points."""
-        if isinstance(expr, ir.AffineDimExpr):
-            return expr.position in self.units
-        return isinstance(expr, ir.AffineConstantExpr) and expr.value == 0
-
-    def _chains(self, dims: Sequence[int]) -> list[list[int]]:
-        """The loops in their new order, the parallel ones first, each with what it is made of."""
-        pairs = itertools.permutations(dims, 2)
-        following = {left: right for left, right in pairs if self._are_neighbours(left, right)}
-        chains = []
-        for start in sorted(dims, key=self._place):
-            if start in following.values():
-                continue
-            chains.append([start])
-            while chains[-1][-1] in following:
-                chains[-1].append(following[chains[-1][-1]])
-        return chains
+        return str(expr) == "0" or plain_dim(expr) in self.units
 
     def _place(self, dim: int) -> tuple[bool, int, int]:
         """By what loops are sorted: as the first output has them, reductions as they were."""
         exprs = self.points.maps[self.points.input_count].results
-        place = next((axis for axis, expr in enumerate(exprs) if _is(expr, dim)), -1)
+        place = next((axis for axis, expr in enumerate(exprs) if plain_dim(expr) == dim), -1)
         return dim in self.points.reductions, place, dim
 
     def _are_neighbours(self, left: int, right: int) -> bool:
-        """Whether each operand that goes along one of both has both, one right behind the other."""
         if {left, right} & self.asked or (left in self.points.reductions) != (right in self.points.reductions):
             return False
-        for operand, map_, axes in zip(self.operands, self.points.maps, self.axes, strict=True):
-            exprs = map_.results
-            found = [place for place, axis in enumerate(axes) if dims_in(exprs[axis]) & {left, right}]
-            if not found:
-                continue
-            if len(found) != 2 or found[1] != found[0] + 1:
-                return False
-            outer, inner = (axes[place] for place in found)
-            if not (_is(exprs[outer], left) and _is(exprs[inner], right) and _has_no_gap(operand.type, outer, inner)):
-                return False
-        return True
+        return are_neighbours(self.walks, left, right, self._has_no_gap)
+
+    def _has_no_gap(self, operand: int, outer: int, inner: int) -> bool:
+        """Whether the last element along an axis is followed by the first one of the next step along another."""
+        type_ = self.operands[operand].type
+        if is_dense(type_):
+            return True
+        strides, _ = type_.get_strides_and_offset()
+        known = (strides[outer], strides[inner], type_.shape[inner])
+        is_known = DYNAMIC not in known and ir.ShapedType.get_dynamic_stride_or_offset() not in known
+        return is_known and outer + 1 == inner and known[0] == known[1] * known[2]
 
     # ---- the new operation ----
 
@@ -139,21 +121,20 @@ class _Joining:
         inside = [ir.AffineExpr.get_dim(number[dim]) if dim in number else zero for dim in range(map_.n_dims)]
         change = ir.AffineMap.get(len(self.chains), 0, inside)
         exprs = [map_.results[group[0]].compose(change) for group in groups]
-        return _collapse(operand, groups), ir.AffineMap.get(len(self.chains), 0, exprs)
+        return collapse(operand, groups), ir.AffineMap.get(len(self.chains), 0, exprs)
 
-    def _groups(self, place: int) -> Groups:
+    def _groups(self, place: int) -> list[list[int]]:
         """The axes of an operand that become one; the first says where each is."""
-        operand, exprs, axes = self.operands[place], self.points.maps[place].results, self.axes[place]
+        operand, walk = self.operands[place], self.walks[place]
         if not _shape(operand):
             return []
+        axes = range(len(_shape(operand)))
         inner = {dim for chain in self.chains for dim in chain[1:]}
-        continued = {
-            axis for axis in axes if isinstance(exprs[axis], ir.AffineDimExpr) and exprs[axis].position in inner
-        }
-        units = {axis for axis in range(len(exprs)) if axis not in axes} if is_dense(operand.type) else set()
-        groups: Groups = []
+        continued = {step.axis for step in walk if step.dim in inner}
+        units = {*axes}.difference(step.axis for step in walk) if is_dense(operand.type) else set()
+        groups: list[list[int]] = []
         before: list[int] = []
-        for axis in range(len(exprs)):
+        for axis in axes:
             if axis in units and not groups:
                 before.append(axis)
             elif groups and (axis in units or axis in continued):
@@ -166,32 +147,3 @@ class _Joining:
 
 def _shape(operand: Value) -> list[int]:
     return list(operand.type.shape) if isinstance(operand.type, ir.MemRefType) else []
-
-
-def _is(expr: AffineExpr, dim: int) -> bool:
-    return isinstance(expr, ir.AffineDimExpr) and bool(expr.position == dim)
-
-
-def _has_no_gap(type_: ir.MemRefType, outer: int, inner: int) -> bool:
-    """Whether the last element along an axis is followed by the first one of the next step along another."""
-    if is_dense(type_):
-        return True
-    strides, _ = type_.get_strides_and_offset()
-    known = (strides[outer], strides[inner], type_.shape[inner])
-    is_known = DYNAMIC not in known and ir.ShapedType.get_dynamic_stride_or_offset() not in known
-    return is_known and outer + 1 == inner and known[0] == known[1] * known[2]
-
-
-def _collapse(operand: Value, groups: Groups) -> Value:
-    if all(len(group) == 1 for group in groups):
-        return operand
-    type_ = operand.type
-    shape = [
-        DYNAMIC if DYNAMIC in (sizes := [type_.shape[axis] for axis in group]) else math.prod(sizes) for group in groups
-    ]
-    layout = None
-    if not is_dense(type_):
-        strides, offset = type_.get_strides_and_offset()
-        layout = ir.StridedLayoutAttr.get(offset, [strides[max(group)] for group in groups])
-    joined = ir.MemRefType.get(shape, type_.element_type, layout, type_.memory_space)
-    return result_of("memref.collapse_shape", [operand], joined, reassociation=reassociation(list(map(sorted, groups))))

@@ -61,7 +61,7 @@ class Points(GenericOp):
 
     def element(self, place: int, indices: Indices) -> tuple[Value, list[Number]]:
         """The memory of an operand, and where in it is what it has at these indices."""
-        memref = self.operation.operands[place]
+        memref = self.operands[place]
         if WHOLE in indices and self._goes_through(place):
             return flat(memref), [as_index(indices[WHOLE])]
         return memref, [affine_value(expr, lambda dim: self._index(indices, dim)) for expr in self.maps[place].results]
@@ -115,7 +115,7 @@ class Points(GenericOp):
 
     def body(self, indices: Indices, before: Sequence[Value | None]) -> list[Value]:
         """What the body yields at a point."""
-        inputs = {place: self.load(place, indices) for place in range(self.input_count) if self.is_read(place)}
+        inputs = {place: self.load(place, indices) for place in self.read_inputs}
         return self.evaluated(indices, inputs, before)
 
     def evaluated(self, indices: Indices, inputs: Mapping[int, Value], before: Sequence[Value | None]) -> list[Value]:
@@ -131,7 +131,7 @@ class Points(GenericOp):
         return [made.get(value, value) for value in last_of(self.block).operands]
 
     def load(self, place: int, indices: Indices) -> Value:
-        operand = self.operation.operands[place]
+        operand = self.operands[place]
         if not isinstance(operand.type, ir.MemRefType):
             return operand
         memref, at = self.element(place, indices)

@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from ....bindings.affine import dims_in
 from ....bindings.ir import Value
 from ....bindings.rewriting import Decline
+from ....emit.combiner import combiners
 from ....emit.linalg import product
 from ....emit.loops import for_range
 from ....emit.numbers import Number, Size, as_index, number, select
-from ....passes.schedule.combiner import combiners
 from ..nests.memory import elements, load
 from .points import Indices, Points
 from .teams import FOR_REDUCTIONS, Shape, Team, lanes_for, shape_for
@@ -30,7 +30,7 @@ def shape_of_row(points: Points) -> Shape:
     """Which team reduces a row."""
     length, last = points.known_count(points.reductions), points.known_size(points.reductions[-1])
     moving = _moving(points)
-    types = [points.operation.operands[place].type.element_type for place in moving]
+    types = [points.operands[place].type.element_type for place in moving]
     lanes = lanes_for(types, last) if types and last else 1
     while lanes > 1 and not all(is_vector(points, place, lanes, points.reductions[-1]) for place in moving):
         lanes //= 2
@@ -85,7 +85,7 @@ def _neighbours(points: Points, at: Indices, count: int) -> dict[int, Sequence[V
     """What the body reads at so many steps of the last loop."""
     moving = _moving(points) if count > 1 else []
     found: dict[int, Sequence[Value]] = {}
-    for place in [place for place in range(points.input_count) if points.is_read(place)]:
+    for place in points.read_inputs:
         if place in moving:
             memref, indices = points.element(place, at)
             found[place] = elements(load(memref, indices, count))

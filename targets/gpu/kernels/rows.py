@@ -14,15 +14,14 @@ from functools import cached_property, partial
 from ....bindings.ir import Operation, Value
 from ....bindings.mlir import ir
 from ....bindings.navigation import ancestors, body_of, made_by, operations_in, operations_of
+from ....emit.combiner import combiners
 from ....emit.loops import for_range, when
 from ....emit.loops import store as store_scalar
-from ....emit.memory import storage_bytes
+from ....emit.memory import root_of, storage_bytes
 from ....emit.numbers import Number, as_index, number
 from ....emit.vectors import from_elements
-from ....passes.schedule.combiner import combiners
 from ..nests.memory import elements, load, store
 from .collapse import collapse_loops
-from .fused import root
 from .points import Points
 from .reduce import is_combined
 from .teams import Shape, Team, guarded, lanes_for, shape_for
@@ -57,7 +56,7 @@ class Rows:
     @property
     def along(self) -> list[Points]:
         """The operations that go along the row."""
-        return [points for points in self.ops if points.maps[0].n_dims]
+        return [points for points in self.ops if len(points.kinds)]
 
     @property
     def length(self) -> int | None:
@@ -65,24 +64,24 @@ class Rows:
         return self.along[0].known_size(0)
 
     def _is_of_row(self, points: Points) -> bool:
-        if points.maps[0].n_dims > 1 or any(
+        if len(points.kinds) > 1 or any(
             isinstance(value.type, ir.MemRefType) for op in operations_in(points.operation) for value in op.operands
         ):
             return False
-        outputs = range(points.input_count, len(points.maps))
+        outputs = points.output_numbers
         if points.reductions:
             return all(_is_scalar(points, place) for place in outputs) and is_combined(points)
         return all((_is_along if points.parallels else _is_scalar)(points, place) for place in outputs)
 
     def _overlap(self) -> bool:
         """Whether something that is written is read at another place, too."""
-        written = {root(operand): key_of(operand) for points in self.ops for operand in points.outputs}
+        written = {root_of(operand): key_of(operand) for points in self.ops for operand in points.outputs}
         for points in self.ops:
-            for place, operand in enumerate(points.operation.operands):
-                if written.get(root(operand), key_of(operand)) != key_of(operand):
+            for place, operand in enumerate(points.operands):
+                if written.get(root_of(operand), key_of(operand)) != key_of(operand):
                     return True
                 is_simple = _is_along(points, place) or _is_scalar(points, place)
-                if root(operand) in written and not is_simple:
+                if root_of(operand) in written and not is_simple:
                     return True
         return False
 
@@ -91,7 +90,7 @@ class Rows:
         """What several operations use of the row: the bytes of an element, and from which of them to which."""
         used: dict[Hashable, tuple[int, list[int]]] = {}
         for number_, points in enumerate(self.ops):
-            for place, operand in enumerate(points.operation.operands):
+            for place, operand in enumerate(points.operands):
                 if _is_along(points, place):
                     bytes_ = max(storage_bytes(operand.type.element_type), _REGISTER_BYTES)
                     used.setdefault(key_of(operand), (bytes_, []))[1].append(number_)
@@ -104,10 +103,10 @@ class Rows:
 
     def shape(self) -> Shape:
         moved = [
-            points.operation.operands[place].type.element_type
+            points.operands[place].type.element_type
             for points in self.along
             for place in range(len(points.maps))
-            if _is_along(points, place) and not self.is_own(points.operation.operands[place])
+            if _is_along(points, place) and not self.is_own(points.operands[place])
         ]
         lanes = lanes_for(moved, self.length) if moved else 1
         while lanes > 1 and not all(self._is_vector(points, lanes) for points in self.along):
@@ -117,7 +116,7 @@ class Rows:
 
     def _is_vector(self, points: Points, lanes: int) -> bool:
         """Whether all that it goes through may be vectors. Where the run tells lengths, it tells where they begin."""
-        operands = points.operation.operands
+        operands = points.operands
         fits = _is_without_gaps if self.length is None else partial(is_vector, lanes=lanes, dim=0)
         return all(
             fits(points, place)
@@ -127,7 +126,7 @@ class Rows:
 
     def is_own(self, memref: Value) -> bool:
         """Whether memory is a step's."""
-        alloc = made_by(root(memref), "memref.alloc", "memref.alloca")
+        alloc = made_by(root_of(memref), "memref.alloc", "memref.alloca")
         return alloc is not None and self._loop in ancestors(alloc)
 
     def own_memory(self) -> list[Operation]:
@@ -143,7 +142,7 @@ def write_rows(rows: Rows, team: Team, shape: Shape, own: Callable[[Value], bool
     fits = [as_index(size) <= shape.threads * shape.lanes * shape.chunks for size in sizes]
     whole = [as_index(size) % shape.lanes == 0 for size in sizes if shape.lanes > 1]
     places = [_first_place(points, place) for points in rows.along for place in range(len(points.maps))
-              if _is_along(points, place) and not own(points.operation.operands[place])]  # fmt: skip
+              if _is_along(points, place) and not own(points.operands[place])]  # fmt: skip
     aligned = [place % shape.lanes == 0 for place in places if shape.lanes > 1]
     condition = fits[0]
     for each in (*fits[1:], *whole, *aligned):
@@ -157,7 +156,7 @@ def write_rows(rows: Rows, team: Team, shape: Shape, own: Callable[[Value], bool
 
 def _first_place(points: Points, place: int) -> Number:
     """Where in its memory a row begins."""
-    memref = points.operation.operands[place]
+    memref = points.operands[place]
     index = ir.IndexType.get()
     rank = len(memref.type.shape)
     base = ir.MemRefType.get([], memref.type.element_type, memory_space=memref.type.memory_space)
@@ -178,7 +177,7 @@ class _Writer:
     def write(self) -> None:
         for points in self._rows.ops:
             with points.operation.location:
-                if not points.maps[0].n_dims:
+                if not len(points.kinds):
                     self._compute(points)
                 elif points.reductions:
                     self._reduce(points)
@@ -191,19 +190,19 @@ class _Writer:
         def evaluated() -> list[Value]:
             places = [place for place in range(len(points.maps)) if points.is_read(place)]
             values = {place: self._scalar(points, place) for place in places}
-            before = [values.get(place) for place in range(points.input_count, len(points.maps))]
+            before = [values.get(place) for place in points.output_numbers]
             return points.evaluated({}, values, before)
 
         self._tell(points, self._team.if_row(evaluated, _element_types(points)))
 
     def _scalar(self, points: Points, place: int) -> Value:
-        operand = points.operation.operands[place]
+        operand = points.operands[place]
         known = self._scalars.get(key_of(operand))
         return known if known is not None else points.load(place, {})
 
     def _tell(self, points: Points, values: Sequence[Value]) -> None:
         for place, value in enumerate(values, points.input_count):
-            memref = points.operation.operands[place]
+            memref = points.operands[place]
             self._scalars[key_of(memref)] = value
             if self._last[key_of(memref)] is points and not self._own(memref):
                 self._team.once(partial(self._store_scalar, points, place, value))
@@ -228,7 +227,7 @@ class _Writer:
 
         parts = self._over_chunks(points, step, [each.neutral() for each in combining])
         wholes = [self._team.combined(each, part) for each, part in zip(combining, parts, strict=True)]
-        outputs = range(points.input_count, len(points.maps))
+        outputs = points.output_numbers
         types = _element_types(points)
         before = self._team.if_row(lambda: [self._scalar(points, place) for place in outputs], types)
         self._tell(points, [each.apply(*pair) for each, *pair in zip(combining, before, wholes, strict=True)])
@@ -270,7 +269,7 @@ class _Writer:
             found = []
             for lane in range(self._shape.lanes):
                 inputs = {place: each[lane] for place, each in lanes.items()}
-                before = [inputs.get(place) for place in range(points.input_count, len(points.maps))]
+                before = [inputs.get(place) for place in points.output_numbers]
                 found.append(points.evaluated({0: (first + lane).value}, inputs, before))
             made: list[Value] = []
             for place, values in enumerate(zip(*found, strict=True), points.input_count):
@@ -294,7 +293,7 @@ class _Writer:
                 self._held[key_of(memref)] = [values[part] for values in chunks]
 
     def _write(self, points: Points, place: int, values: list[Value], first: Number) -> None:
-        memref = points.operation.operands[place]
+        memref = points.operands[place]
         if self._is_kept and (self._own(memref) or self._last[key_of(memref)] is not points):
             return
         memref, at = points.element(place, {0: first.value})
@@ -305,10 +304,10 @@ class _Writer:
         if not self._is_kept:
             return
         for place in self._read_along(points):
-            key = key_of(points.operation.operands[place])
+            key = key_of(points.operands[place])
             if key not in self._rows.kept or key in self._held:
                 continue
-            type_ = points.operation.operands[place].type.element_type
+            type_ = points.operands[place].type.element_type
             self._held[key] = []
             for chunk in range(self._shape.chunks):
                 first, condition = self._chunk(points, chunk)
@@ -324,7 +323,7 @@ class _Writer:
         found: dict[int, list[Value]] = {}
         last = points.input_count if points.reductions else len(points.maps)
         for place in [place for place in range(last) if points.is_read(place)]:
-            key = key_of(points.operation.operands[place])
+            key = key_of(points.operands[place])
             if _is_along(points, place):
                 held = self._held.get(key)
                 found[place] = held[chunk] if held else self._load(points, place, first)
@@ -365,7 +364,7 @@ def _is_along(points: Points, place: int) -> bool:
 
 
 def _is_without_gaps(points: Points, place: int) -> bool:
-    return bool(points.operation.operands[place].type.get_strides_and_offset()[0][-1] == 1)
+    return bool(points.operands[place].type.get_strides_and_offset()[0][-1] == 1)
 
 
 def _is_truth(memref: Value) -> bool:

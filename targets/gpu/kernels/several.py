@@ -18,12 +18,12 @@ from ....bindings.mlir import i64_attribute, ir
 from ....bindings.navigation import constant_of, made_by, operations_in, operations_of, used_by
 from ....dialects.tir.prim_func import PRIM_FUNC
 from ....emit.loops import when
-from ....emit.memory import Extent
+from ....emit.memory import Extent, root_of
 from ....emit.numbers import Number, as_index, number
 from ....passes.schedule.parts import Place
 from ..emit.threads import block_id, thread_id
 from .collapse import collapse_loops
-from .fused import LANES, Fused, root
+from .fused import LANES, Fused
 from .points import Points
 from .vectors import Lanes, lanes_of
 from .work import touches
@@ -103,7 +103,7 @@ def _memory_of(op: Operation) -> set[Value]:
 
 def _is_elsewhere(one: Value, other: Value, block: Block) -> bool:
     """Whether they have no element in common, as far as it is known."""
-    roots = root(one), root(other)
+    roots = root_of(one), root_of(other)
     if not all(each in block.arguments or made_by(each, "memref.alloc") for each in roots):
         return False
     return roots[0] != roots[1] or _are_parts_apart(one, other)

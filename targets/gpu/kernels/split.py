@@ -10,13 +10,17 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ....bindings.ir import AffineMap, Operation, Value
+from ....bindings.affine import compose, identity
+from ....bindings.ir import AffineExpr, Operation, Value
 from ....bindings.mlir import ir
+from ....bindings.navigation import operation_before
+from ....emit import linalg
 from ....emit import memory as memrefs
-from ....emit.linalg import PARALLEL, REDUCTION, generic, product
+from ....emit.combiner import combiners
+from ....emit.generic import GenericOp
+from ....emit.linalg import PARALLEL, REDUCTION, product
 from ....emit.loops import for_range
 from ....emit.numbers import Number, Size, as_index, maximum, minimum
-from ....passes.schedule.combiner import combiners
 from .points import Points
 from .reduce import is_combined
 
@@ -90,19 +94,19 @@ def _parts(points: Points) -> Size | None:
 
 def _apart(points: Points, between: list[Value]) -> Operation:
     """The operation with a loop for the parts behind its own; it says what all of them together would be."""
-    op, dims = points.operation, points.maps[0].n_dims
-    part, kept = ir.AffineDimExpr.get(dims), [ir.AffineDimExpr.get(dim) for dim in points.parallels]
-    inputs = [ir.AffineMap.get(dims + 1, 0, list(map_.results)) for map_ in points.maps[: points.input_count]]
-    maps = [*inputs, *[ir.AffineMap.get(dims + 1, 0, [*kept, part])] * len(between)]
-    return with_loop(op, maps, between)
+    places = [ir.AffineDimExpr.get(dim) for dim in (*points.parallels, len(points.kinds))]
+    return with_loop(points, [places] * len(between), between)
 
 
-def with_loop(op: Operation, maps: Sequence[AffineMap], outputs: Sequence[Value]) -> Operation:
-    """The operation with one more loop, for parts, behind its own, and other outputs; its body moves there."""
-    own, parallel = list(op.operands), ir.Attribute.parse(f"#linalg.iterator_type<{PARALLEL}>")
+def with_loop(generic: GenericOp, places: Sequence[Sequence[AffineExpr]], outputs: Sequence[Value]) -> Operation:
+    """The operation with one more loop, for parts, behind its own, and other outputs, where their elements are at
+    `places`; its body moves there."""
+    op, parallel = generic.operation, ir.Attribute.parse(f"#linalg.iterator_type<{PARALLEL}>")
+    results = [*(map_.results for map_ in generic.maps[: generic.input_count]), *places]
+    maps = [ir.AffineMap.get(len(generic.kinds) + 1, 0, list(each)) for each in results]
     made = ir.Operation.create(
         "linalg.generic",
-        operands=[*own[: len(own) - len(outputs)], *outputs],
+        operands=[*generic.inputs, *outputs],
         attributes={
             "indexing_maps": ir.ArrayAttr.get([ir.AffineMapAttr.get(map_) for map_ in maps]),
             "iterator_types": ir.ArrayAttr.get([*op.attributes["iterator_types"], parallel]),
@@ -110,32 +114,23 @@ def with_loop(op: Operation, maps: Sequence[AffineMap], outputs: Sequence[Value]
         },
         regions=1,
     )
-    op.regions[0].blocks[0].append_to(made.regions[0])
+    generic.block.append_to(made.regions[0])
     return made
 
 
 def _together(points: Points, between: list[Value]) -> Operation:
     """What puts the parts together with what the outputs hold."""
     kept, combining = len(points.parallels), combiners(points)
-    zero = ir.AffineConstantExpr.get(0)
-    places = {dim: ir.AffineDimExpr.get(place) for place, dim in enumerate(points.parallels)}
-    own = ir.AffineMap.get(kept + 1, 0, [places.get(dim, zero) for dim in range(points.maps[0].n_dims)])
-    outputs = [_composed(map_, own) for map_ in points.maps[points.input_count :]]
-    maps = [*[ir.AffineMap.get_identity(kept + 1)] * len(between), *outputs]
+    places = {dim: place for place, dim in enumerate(points.parallels)}
+    own = linalg.select_dims(kept + 1, list(map(places.get, range(len(points.kinds)))))
+    maps = [*[identity(kept + 1)] * len(between), *(compose(map_, own) for map_ in points.output_maps)]
 
     def body(*scalars: Value) -> list[Value]:
         pairs = zip(combining, scalars[: len(between)], scalars[len(between) :], strict=True)
         return [each.apply(part, before) for each, part, before in pairs]
 
-    generic(between, points.outputs, maps, [*[PARALLEL] * kept, REDUCTION], body)
-    place = ir.InsertionPoint.current.ref_operation
-    block = place.operation.block
-    ops = [each.operation for each in block.operations]
-    return ops[ops.index(place.operation) - 1]
-
-
-def _composed(map_: AffineMap, inner: AffineMap) -> AffineMap:
-    return ir.AffineMap.get(inner.n_dims, 0, [expr.compose(inner) for expr in map_.results])
+    linalg.generic(between, points.outputs, maps, [*[PARALLEL] * kept, REDUCTION], body)
+    return operation_before(ir.InsertionPoint.current.ref_operation.operation)
 
 
 def reduce_part(points: Points, thread: Number) -> None:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from ....bindings.affine import dims_in
+from ....bindings.affine import dims_in, plain_dim
 from ....bindings.ir import Operation, Value
 from ....bindings.mlir import ir
 from ....emit import loops
@@ -53,14 +53,14 @@ class Turned:
     def lanes(self) -> int:
         """How many neighbours a thread moves at once."""
         lanes, points = self.width // WARP, self.points
-        outputs = range(points.input_count, len(points.maps))
+        outputs = points.output_numbers
         ways = [*((place, self.inside) for place in self.places), *((place, self.outside) for place in outputs)]
         sizes = [points.known_size(dim) for dim in (self.inside, self.outside)]
         is_whole = all(size is not None and size % lanes == 0 for size in sizes)
         return lanes if is_whole and all(is_vector(points, place, lanes, dim) for place, dim in ways) else 1
 
     def _element(self, place: int) -> ir.Type:
-        return self.points.operation.operands[place].type.element_type
+        return self.points.operands[place].type.element_type
 
     @property
     def shape(self) -> list[int]:
@@ -81,11 +81,11 @@ class Turned:
 
 def turned(points: Points) -> Turned | None:
     """The operation so, where it is worth it."""
-    outsides = {_last_dim(points, place) for place in range(points.input_count, len(points.maps))}
+    outsides = {_last_dim(points, place) for place in points.output_numbers}
     outside = next(iter(outsides))
     if points.reductions or len(outsides) != 1 or outside is None:
         return None
-    insides = {place: _last_dim(points, place) for place in range(points.input_count) if points.is_read(place)}
+    insides = {place: _last_dim(points, place) for place in points.read_inputs}
     strided = {
         place: dim
         for place, dim in insides.items()
@@ -104,11 +104,10 @@ def turned(points: Points) -> Turned | None:
 def _last_dim(points: Points, place: int) -> int | None:
     """The loop along which an operand's elements are neighbours."""
     exprs = points.maps[place].results
-    memref = points.operation.operands[place].type
+    memref = points.operands[place].type
     if not len(exprs) or not isinstance(memref, ir.MemRefType) or memref.get_strides_and_offset()[0][-1] != 1:
         return None
-    last = exprs[-1]
-    return last.position if isinstance(last, ir.AffineDimExpr) else None
+    return plain_dim(exprs[-1])
 
 
 def _divided(size: Size, by: int) -> Size:
@@ -126,7 +125,7 @@ class _Writer:
     def __init__(self, kernel: Operation, op: Turned):
         self._op, self._points, self._lanes = op, op.points, op.lanes
         self._tiles = {
-            place: shared_memory(kernel, op.shape, kept_type(op.points.operation.operands[place].type.element_type))
+            place: shared_memory(kernel, op.shape, kept_type(op.points.operands[place].type.element_type))
             for place in op.places
         }
         first = taken_apart(block_id(), op.tiles())
@@ -175,11 +174,7 @@ class _Writer:
         found: list[Sequence[Value]] = []
         for lane in range(self._lanes):
             here = {**at, self._op.outside: (number(at[self._op.outside]) + lane).value}
-            inputs = {
-                place: self._input(place, row, column + lane, here)
-                for place in range(points.input_count)
-                if points.is_read(place)
-            }
+            inputs = {place: self._input(place, row, column + lane, here) for place in points.read_inputs}
             before = points.first(here) if points.reads_outputs() else [None] * len(points.outputs)
             found.append(points.evaluated(here, inputs, before))
         for place, values in enumerate(zip(*found, strict=True), points.input_count):
@@ -190,4 +185,4 @@ class _Writer:
         if place not in self._tiles:
             return self._points.load(place, at)
         kept = loops.load(self._tiles[place], column, row)
-        return from_kept(kept, self._points.operation.operands[place].type.element_type)
+        return from_kept(kept, self._points.operands[place].type.element_type)

@@ -5,22 +5,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from ....bindings.affine import dims_in
+from ....bindings.affine import dims_in, linear_form
 from ....bindings.ir import AffineExpr, Value
 from ....bindings.mlir import ir
 from ....bindings.navigation import made_by, operations_in
 from ....emit.loops import for_range, when
-from ....emit.memory import storage_bytes
+from ....emit.memory import VECTOR_BYTES, root_of, storage_bytes
 from ....emit.numbers import Number, number
 from ....emit.structured import is_storable
 from ....emit.vectors import from_elements
 from ..nests.memory import elements, load, store
-from .fused import Fused, root
+from .fused import Fused
 from .points import WHOLE, Indices, Points
 from .work import FUNCTION, code_of
 
-#: What a thread reads or writes at once.
-_VECTOR_BYTES = 16
 #: Operations of all of a thread's points, at most: code that is longer is loaded slower than it saves.
 _MOST_CODE = 256
 #: Fewer results of reductions are worth a thread each.
@@ -33,8 +31,8 @@ def lanes_of(points: Points, epilogues: Sequence[Points]) -> int:
     places = _contiguous(points)
     if not places or not _is_worth(points):
         return 1
-    widest = max(storage_bytes(points.operation.operands[place].type.element_type) for place in places)
-    lanes = max(_VECTOR_BYTES // widest, 1)
+    widest = max(storage_bytes(points.operands[place].type.element_type) for place in places)
+    lanes = max(VECTOR_BYTES // widest, 1)
     code = sum(code_of(op) for each in (points, *epilogues) for op in operations_in(each.operation))
     while lanes > 1 and not (
         lanes * code <= _MOST_CODE and all(_fits(each, lanes, code) for each in (points, *epilogues))
@@ -65,7 +63,7 @@ def _fits(points: Points, lanes: int, code: int) -> bool:
     is_light = len(points.parallels) == 1 and not points.reductions and code <= FUNCTION
     if not is_light and points.known_factor(points.parallels[-1]) % lanes:
         return False
-    places = range(points.input_count, len(points.maps))
+    places = points.output_numbers
     return all(is_vector(points, place, lanes) for place in places)
 
 
@@ -79,7 +77,7 @@ def is_vector(points: Points, place: int, lanes: int, dim: int | None = None) ->
 def _starts(points: Points, place: int, dim: int) -> list[int] | None:
     """What the places of an operand's elements where a loop begins are sums of multiples of; None where the loop does
     not go from neighbour to neighbour."""
-    memref = points.operation.operands[place]
+    memref = points.operands[place]
     exprs = points.maps[place].results
     if not isinstance(memref.type, ir.MemRefType) or not exprs or not is_storable(memref.type.element_type):
         return None
@@ -96,12 +94,8 @@ def _starts(points: Points, place: int, dim: int) -> list[int] | None:
 
 def _behind(expr: AffineExpr, dim: int) -> int | None:
     """How far behind a loop's index this one is, where it is that."""
-    if isinstance(expr, ir.AffineDimExpr) and expr.position == dim:
-        return 0
-    if isinstance(expr, ir.AffineAddExpr) and isinstance(expr.rhs.maybe_downcast(), ir.AffineConstantExpr):
-        behind = _behind(expr.lhs.maybe_downcast(), dim)
-        return None if behind is None else behind + int(expr.rhs.maybe_downcast().value)
-    return None
+    form = linear_form(expr)
+    return form.constant if form is not None and form.factors == {dim: 1} else None
 
 
 def _begin(memref: Value, offset: int) -> list[int]:
@@ -155,17 +149,17 @@ class Lanes:
         """What the outputs hold before, those of an output side by side."""
         if self._starts:
             return [start for start in self._starts for _ in range(self.count)]
-        places = range(self.points.input_count, len(self.points.maps))
+        places = self.points.output_numbers
         return [value for place in places for value in self._read(self.points, place, indices)]
 
     def finish(self, values: Sequence[Value], indices: Indices) -> None:
         """Stores the outputs' values, or what epilogues make of them."""
         points = self.points
         for epilogue in self._epilogues:
-            memory = root(points.outputs[0])
+            memory = root_of(points.outputs[0])
             indices = epilogue.at(indices[WHOLE])
-            inputs = list(epilogue.operation.operands)[: epilogue.input_count]
-            (place,) = [place for place, operand in enumerate(inputs) if root(operand) == memory]
+            inputs = epilogue.inputs
+            (place,) = [place for place, operand in enumerate(inputs) if root_of(operand) == memory]
             values = self._evaluated(epilogue, indices, [None] * self.count, {place: values})
             points = epilogue
         for output in range(len(points.outputs)):
@@ -182,7 +176,7 @@ class Lanes:
         known: Mapping[int, Sequence[Value]],
     ) -> list[Value]:
         """The outputs' values at all points, those of an output side by side. `known` are inputs that are not read."""
-        places = [place for place in range(points.input_count) if points.is_read(place)]
+        places = points.read_inputs
         inputs = {place: known.get(place) or self._read(points, place, indices) for place in places}
         found = [
             points.evaluated(

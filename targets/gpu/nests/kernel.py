@@ -12,14 +12,13 @@ from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
 from ....bindings.ir import Value
-from ....bindings.navigation import made_by
 from ....emit import loops
 from ....emit.arithmetic import constant_value
+from ....emit.combiner import combiners
 from ....emit.numbers import Number, Size, as_index, minimum
 from ....emit.vectors import is_vector
-from ....passes.schedule.combiner import combiners
 from ....passes.schedule.vector_body import Lanes
-from .group import Group, Tile, part_loop, side_of
+from .group import PlannedGroup, Tile, part_loop, side_of
 from .made import factor_of, inputs_of_none, made_of, narrowed
 from .memory import elements, load, shared_memory, wait_for_block
 from .places import Indices, Loops, clamped, index_of, is_multiple
@@ -44,10 +43,10 @@ class Kernel:
     alignment: ClassVar[int] = 16
 
     @classmethod
-    def check(cls, group: Group) -> None:
+    def check(cls, group: PlannedGroup) -> None:
         """Raises Decline where such a kernel is none for the operation."""
 
-    def __init__(self, group: Group, block: Number, thread: Number):
+    def __init__(self, group: PlannedGroup, block: Number, thread: Number):
         self.group = group
         self.op = group.op
         self.tile = Tile(group.plan)
@@ -293,13 +292,9 @@ class Kernel:
         return self._read(operand, row, vector, steps) if found is None else found
 
 
-_PRODUCTS = ("arith.mulf", "arith.muli")
-
-
-def is_plain_product(group: Group) -> bool:
+def is_plain_product(group: PlannedGroup) -> bool:
     """Whether the body adds a product of two numbers that are zero where the inputs in shared memory are."""
     (combiner,) = combiners(group.op)
     factors = [factor_of(group.op, operand) for operand in group.plan.shared]
-    product = next((made for each in combiner.operation.operands if (made := made_by(each, *_PRODUCTS))), None)
-    is_sum = combiner.operation.name in ("arith.addf", "arith.addi")
-    return is_sum and product is not None and all(narrowed(each) in factors for each in product.operands)
+    product = combiner.product
+    return product is not None and all(narrowed(each) in factors for each in product.operands)

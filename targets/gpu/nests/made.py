@@ -12,8 +12,8 @@ from typing import NamedTuple
 from ....bindings.ir import Operation, Value
 from ....bindings.mlir import ir
 from ....bindings.navigation import last_of, made_by, users_of
+from ....emit.combiner import combiners
 from ....emit.structured import StructuredOp
-from ....passes.schedule.combiner import combiners
 from ....passes.schedule.vector_body import needed
 
 _WIDENINGS = ("arith.extf", "arith.extsi", "arith.extui")

@@ -8,14 +8,12 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from ....bindings.ir import Value
 from ....bindings.mlir import ir
 from ....emit.arithmetic import convert
-from ....emit.memory import is_dense
+from ....emit.memory import VECTOR_BYTES, is_dense
 from ....emit.numbers import Number, Size, as_index, minimum, number
 from ....emit.structured import Linear, StructuredOp
 
 #: The index of each of an operation's loops.
 Indices = Mapping[int, Number]
-#: The longest vector that a thread loads or stores at once, in bytes.
-_VECTOR_BYTES = 16
 #: Divisions of 32 bits take a part of the time of those of 64.
 _NARROW = 1 << 31
 
@@ -81,7 +79,7 @@ def _sum(index: Linear, indices: Indices) -> Number:
     return as_index(index.constant) if total is None else total + index.constant
 
 
-def lanes_along(op: StructuredOp, operand: int, access: Sequence[Linear], memref: Value, chain: Sequence[int]) -> int:
+def lanes_along(op: StructuredOp, access: Sequence[Linear], memref: Value, chain: Sequence[int]) -> int:
     """How many neighbours along a chain can be read or written as one vector, wherever they begin by that many.
 
     MLIR's memrefs lie from multiples of a vector's bytes on, or their types say how they lie.
@@ -95,7 +93,7 @@ def lanes_along(op: StructuredOp, operand: int, access: Sequence[Linear], memref
     if last.factor(dims[-1]) != 1 or in_others or size is None:
         return 1
     others = [factor for each, factor in last.factors if each != dims[-1]]
-    lanes = _VECTOR_BYTES * 8 // bits
+    lanes = VECTOR_BYTES * 8 // bits
     while lanes > 1 and any(each % lanes for each in (size, last.constant, *others, *_strides(memref, access, joined))):
         lanes //= 2
     return lanes

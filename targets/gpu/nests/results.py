@@ -11,7 +11,7 @@ from ....emit import loops
 from ....emit.numbers import Number, minimum
 from ....emit.structured import Linear, StructuredOp, is_scalar
 from ....passes.schedule.vector_body import Lanes
-from .group import Group, Tile
+from .group import PlannedGroup, Tile
 from .memory import elements, gathered, load, store
 from .places import Indices, Loops, index_of, is_multiple, lanes_along, place
 
@@ -26,7 +26,7 @@ class Points(NamedTuple):
 class Results:
     """A thread's results: for each row a vector for each of its columns, or a scalar where vectors have one lane."""
 
-    def __init__(self, group: Group, tile: Tile, loops_: Loops, batch: Indices, points: Points, inside: Points):
+    def __init__(self, group: PlannedGroup, tile: Tile, loops_: Loops, batch: Indices, points: Points, inside: Points):
         self.group = group
         self.op = group.op
         self.tile = tile
@@ -68,7 +68,7 @@ class Results:
         return any(index.factor(dim) for index in access for dim in self.tile.plan.joined[self.tile.columns])
 
     def _lanes_along_columns(self, memref: Value, access: Sequence[Linear]) -> int:
-        return lanes_along(self.op, -1, access, memref, self.tile.plan.joined[self.tile.columns])
+        return lanes_along(self.op, access, memref, self.tile.plan.joined[self.tile.columns])
 
     def first(self) -> list[Value]:
         """What sums start from, row by row."""

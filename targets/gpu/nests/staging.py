@@ -14,7 +14,7 @@ from ....bindings.navigation import operations_of
 from ....bindings.rewriting import Decline
 from ....emit import loops
 from ....emit.arithmetic import constant_value
-from ....emit.memory import storage_bytes
+from ....emit.memory import VECTOR_BYTES, storage_bytes
 from ....emit.numbers import Number, Size, as_index, minimum, number, select
 from ....emit.structured import Linear, StructuredOp, is_scalar
 from ....emit.vectors import from_elements
@@ -25,9 +25,6 @@ from .made import Made, made_of
 from .memory import elements, gathered, load, store
 from .places import Indices, Loops, clamped, index_of, is_multiple, lanes_along, place
 from .units import Unit, extents_of, steps_at_once, steps_of_code
-
-#: What a thread loads at once.
-_VECTOR_BYTES = 16
 
 
 @dataclass(frozen=True)
@@ -76,7 +73,7 @@ class Staged:
         return along, lanes[along]
 
     def _lanes_along(self, chain: int) -> int:
-        lanes = lanes_along(self.op, self.operand, self.access, self.memref, self.tile.plan.joined[chain])
+        lanes = lanes_along(self.op, self.access, self.memref, self.tile.plan.joined[chain])
         while self.tile.extent(chain) % lanes:
             lanes //= 2
         return lanes
@@ -234,7 +231,7 @@ class MadeStaged(Staged):
 
     def _load(self, memref: Value, access: Sequence[Linear], indices: Indices, lanes: int) -> Value:
         chain = self.tile.plan.joined[self.side]
-        if lanes == 1 or self.along == self.tile.steps or lanes_along(self.op, -1, access, memref, chain) >= lanes:
+        if lanes == 1 or self.along == self.tile.steps or lanes_along(self.op, access, memref, chain) >= lanes:
             return memref if is_scalar(memref.type) else load(memref, place(access, indices), lanes)
         last = next(dim for dim in reversed(chain) if self.op.sizes[dim] != 1)
         at = [{**indices, last: indices[last] + lane} for lane in range(lanes)]
@@ -297,7 +294,7 @@ def check_made(op: StructuredOp, plan: Plan) -> None:
 def unit_of_codes(op: StructuredOp, tile: Tile, operand: int, side: int) -> int:
     """How many steps a thread takes at once: codes as wide as a thread loads, less where others had none to take."""
     steps = tile.plan.joined[tile.steps]
-    most = min(_VECTOR_BYTES // storage_bytes(op.element(operand)) * steps_of_code(op, operand, steps), tile.depth)
+    most = min(VECTOR_BYTES // storage_bytes(op.element(operand)) * steps_of_code(op, operand, steps), tile.depth)
     while most > 1 and tile.extent(side) * tile.depth // most < tile.threads:
         most //= 2
     count = steps_at_once(op, steps, most)

@@ -11,10 +11,10 @@ from collections.abc import Sequence
 
 from ....bindings.ir import Value
 from ....emit import loops
+from ....emit.combiner import combiners
 from ....emit.numbers import Number, as_index, number
-from ....passes.schedule.combiner import combiners
 from ....passes.schedule.vector_body import Lanes
-from .group import Group
+from .group import PlannedGroup
 from .kernel import Kernel
 from .made import made_of
 from .memory import load, shared_memory, store, wait_for_block
@@ -25,7 +25,7 @@ from .units import Unit
 class StripKernel(Kernel):
     """Threads along the columns and the steps: the last of the plan's `threads` are neighbours."""
 
-    def __init__(self, group: Group, block: Number, thread: Number):
+    def __init__(self, group: PlannedGroup, block: Number, thread: Number):
         plan = group.plan
         steps = plan.order[-1]
         along = dict(plan.threads)

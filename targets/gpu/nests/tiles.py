@@ -9,14 +9,14 @@ from typing import TypeVar
 from ....bindings.context import load_dialects
 from ....bindings.ir import Value
 from ....bindings.rewriting import Decline
+from ....emit.combiner import allow_fused_multiply_add
 from ....emit.linalg import product
 from ....emit.numbers import Size, as_index, maximum, minimum, number
 from ....emit.structured import StructuredOp
-from ....passes.schedule.combiner import allow_fused_multiply_add
 from ....passes.schedule.plan import Plan
 from ....support.suggest import suggest
 from ...core.registry import all_targets, load_schedules
-from .group import Group as Group
+from .group import PlannedGroup as PlannedGroup
 from .group import Tile, check_group
 from .kernel import Kernel, blocks_along
 from .places import Loops
@@ -45,14 +45,14 @@ def threads(plan: Plan) -> int:
     return Tile(plan).threads
 
 
-def check(group: Group) -> None:
+def check(group: PlannedGroup) -> None:
     """Raises Decline for a plan that does not fit the operation."""
     check_group(group)
     check_made(group.op, group.plan)
     _kind_of(group.plan).check(group)
 
 
-def write(group: Group, block: Value, thread: Value) -> None:
+def write(group: PlannedGroup, block: Value, thread: Value) -> None:
     """The code of a thread of a block, written here. Raises Decline, before anything is written, as `check` does."""
     check(group)
     kind = _kind_of(group.plan)

@@ -91,7 +91,7 @@ class Unit:
         """The steps at which vectors of an input begin, all that a unit reads of it, and how many lanes they have."""
         used = self._used(operand)
         count = math.prod(self.extents[dim] for dim in used)
-        lanes = lanes_along(self.op, operand, self.op.accesses[operand], self.op.operands[operand], used)
+        lanes = lanes_along(self.op, self.op.accesses[operand], self.op.operands[operand], used)
         while count % lanes:
             lanes //= 2
         numbers = self._numbers(operand)

@@ -34,6 +34,7 @@ from ....bindings.navigation import (
     constant_of,
     functions_in,
     has_body,
+    operation_before,
     operations_in,
     operations_of,
     symbol_name,
@@ -203,7 +204,7 @@ class _HostCode:
 
     def _tiles(self, fused: Fused) -> None:
         with ir.InsertionPoint(fused.ops[-1]):
-            group = fused.group()
+            group = fused.planned()
             count, threads = as_index(tiles.blocks(group.op, group.plan)).value, tiles.threads(group.plan)
         self.kernels.outline(fused.ops, self.name, "tiles", count, threads)
 
@@ -310,7 +311,7 @@ def _as_structured(op: Operation) -> Operation:
     """A copy as an operation of linalg."""
     with ir.InsertionPoint(op):
         memrefs.copy(*op.operands)
-        made = operations_of(op.block)[operations_of(op.block).index(op) - 1]
+        made = operation_before(op)
     op.erase()
     return made
 

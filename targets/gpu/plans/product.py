@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from ....bindings.rewriting import Decline
+from ....emit.combiner import combiners
 from ....emit.structured import StructuredOp
-from ....passes.schedule.combiner import combiners
 from ....passes.schedule.fitting import check_reads_outputs
 from ....passes.schedule.joining import asks_for_result
 from ....passes.schedule.plan import Parts, Plan

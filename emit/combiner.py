@@ -1,43 +1,54 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""How a reduction puts a number to what it has so far: what allows it to run in several lanes and in another order."""
+"""The operator of a reduction and its identity: what allows it to run in several lanes, in parts, in another order."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
-from ...bindings.ir import Operation, Type, Value
-from ...bindings.mlir import ir
-from ...bindings.navigation import last_of, made_by, operations_of, use_count
-from ...bindings.rewriting import Decline
-from ...emit.arithmetic import result_of
-from ...emit.generic import GenericOp
-from ...emit.numbers import constant, larger, number
-from ...emit.structured import StructuredOp
-from ...emit.vectors import lane_of
-from .vector_access import shuffle
+from ..bindings.ir import Operation, Type, Value
+from ..bindings.mlir import ir
+from ..bindings.navigation import last_of, made_by, operations_of, use_count
+from ..bindings.rewriting import Decline
+from .arithmetic import result_of
+from .generic import GenericOp
+from .numbers import constant, larger, number
+from .structured import StructuredOp
+from .vectors import lane_of, shuffle
 
-_CHOICE = "arith.select"
-#: By operation: the kind of vector.reduction, and the number that changes nothing, given the width in bits.
-_KINDS: dict[str, tuple[str, Callable[[int], float | int]]] = {
-    "arith.addf": ("add", lambda _: -0.0),
-    "arith.mulf": ("mul", lambda _: 1.0),
-    "arith.maximumf": ("maximumf", lambda _: -math.inf),
-    "arith.minimumf": ("minimumf", lambda _: math.inf),
-    # A choice of the larger one: NaN is not.
-    _CHOICE: ("maxnumf", lambda _: -math.inf),
-    "arith.addi": ("add", lambda _: 0),
-    "arith.muli": ("mul", lambda _: 1),
-    "arith.andi": ("and", lambda _: -1),
-    "arith.ori": ("or", lambda _: 0),
-    "arith.xori": ("xor", lambda _: 0),
-    "arith.maxsi": ("maxsi", lambda bits: -(1 << (bits - 1))),
-    "arith.minsi": ("minsi", lambda bits: (1 << (bits - 1)) - 1),
-    "arith.maxui": ("maxui", lambda _: 0),
-    "arith.minui": ("minui", lambda _: -1),
+
+class Operator(NamedTuple):
+    #: Of vector.reduction.
+    kind: str
+    #: The number that changes nothing, given the width in bits; None where there is none.
+    identity: Callable[[int], float | int] | None
+    #: Whether a number may be put to the others more than once.
+    is_idempotent: bool = False
+
+
+#: A choice of the larger one: NaN is not.
+CHOICE = "arith.select"
+#: By operation.
+OPERATORS = {
+    "arith.addf": Operator("add", lambda _: -0.0),
+    "arith.addi": Operator("add", lambda _: 0),
+    "arith.ori": Operator("or", lambda _: 0, True),
+    "arith.xori": Operator("xor", lambda _: 0),
+    "arith.mulf": Operator("mul", lambda _: 1.0),
+    "arith.muli": Operator("mul", lambda _: 1),
+    "arith.maximumf": Operator("maximumf", lambda _: -math.inf, True),
+    "arith.maxnumf": Operator("maxnumf", None, True),
+    "arith.maxsi": Operator("maxsi", lambda bits: -(1 << (bits - 1)), True),
+    "arith.maxui": Operator("maxui", lambda _: 0, True),
+    "arith.minimumf": Operator("minimumf", lambda _: math.inf, True),
+    "arith.minnumf": Operator("minnumf", None, True),
+    "arith.minsi": Operator("minsi", lambda bits: (1 << (bits - 1)) - 1, True),
+    "arith.minui": Operator("minui", lambda _: -1, True),
+    "arith.andi": Operator("and", lambda _: -1, True),
+    CHOICE: Operator("maxnumf", lambda _: -math.inf, True),
 }
-
 
 _ORDERED_GREATER = 2
 #: Fewer vectors are reduced one by one.
@@ -55,11 +66,17 @@ class Combiner:
         return self.operation.results[0].type
 
     @property
-    def _ignores_nan(self) -> bool:
-        return self.operation.name == _CHOICE
+    def is_sum(self) -> bool:
+        return self.operation.name in ("arith.addf", "arith.addi")
+
+    @property
+    def product(self) -> Operation | None:
+        """The multiplication whose results are summed, if it is a sum of products."""
+        products = (made_by(value, "arith.mulf", "arith.muli") for value in self.operation.operands)
+        return next((each for each in products if each is not None), None) if self.is_sum else None
 
     def apply(self, left: Value, right: Value) -> Value:
-        if self._ignores_nan:
+        if self.operation.name == CHOICE:
             return larger(number(left), number(right)).value
         copy = self.operation.clone()
         copy.operands[0], copy.operands[1] = left, right
@@ -68,7 +85,7 @@ class Combiner:
 
     def reduce(self, vector: Value, start: Value) -> Value:
         """One number of all lanes and the one to start from, in whatever order is fast."""
-        kind = _KINDS[self.operation.name][0]
+        kind = OPERATORS[self.operation.name].kind
         attributes = {"kind": ir.Attribute.parse(f"#vector.kind<{kind}>")}
         if isinstance(self.element, ir.FloatType):
             # See forget_signs_of_zeros. No NaN gets into what ignores them.
@@ -106,8 +123,9 @@ class Combiner:
 
     def neutral(self) -> Value:
         """The number that changes nothing, created here."""
-        number = _KINDS[self.operation.name][1](getattr(self.element, "width", 64))
-        return constant(number, self.element).value
+        identity = OPERATORS[self.operation.name].identity
+        assert identity is not None
+        return constant(identity(getattr(self.element, "width", 64)), self.element).value
 
 
 def combiners(op: StructuredOp | GenericOp) -> list[Combiner]:
@@ -117,12 +135,12 @@ def combiners(op: StructuredOp | GenericOp) -> list[Combiner]:
 
 def _combiner(op: StructuredOp | GenericOp, output: int, value: Value) -> Combiner:
     argument = op.block.arguments[op.input_count + output]
-    operation = made_by(value, *_KINDS)
-    if operation is None or operation.parent != op.operation:
+    operation = made_by(value, *OPERATORS)
+    if operation is None or operation.parent != op.operation or OPERATORS[operation.name].identity is None:
         raise Decline(f"output #{output} is not reduced by a known operation")
     from_before = [operand == argument for operand in operation.operands]
     uses = 1
-    if operation.name == _CHOICE:
+    if operation.name == CHOICE:
         uses = 2
         if not _is_larger(operation) or operation.operands[2] != argument:
             raise Decline(f"output #{output} is chosen by what is no known order")
@@ -143,14 +161,12 @@ def allow_fused_multiply_add(op: StructuredOp) -> None:
     """Sums of products may be rounded once instead of twice."""
     for output, value in enumerate(last_of(op.block).operands):
         try:
-            adding = _combiner(op, output, value).operation
+            combiner = _combiner(op, output, value)
         except Decline:
             continue
-        for operand in adding.operands if adding.name == "arith.addf" else ():
-            product = made_by(operand, "arith.mulf")
-            if product is None or use_count(operand) != 1:
-                continue
-            for each in (product, adding):
+        product = combiner.product
+        if product is not None and product.name == "arith.mulf" and use_count(product.results[0]) == 1:
+            for each in (product, combiner.operation):
                 each.attributes["fastmath"] = ir.Attribute.parse("#arith.fastmath<contract>")
 
 
