@@ -28,6 +28,11 @@ class Group:
     def ops(self) -> list[Operation]:
         return [*self.starts, self.main, *self.epilogues]
 
+    @property
+    def initial(self) -> list[Value]:
+        """The scalar that each result starts from."""
+        return [value for start in self.starts if (value := filled_with(start)) is not None]
+
 
 def group_of(
     main: Operation,

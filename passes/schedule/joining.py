@@ -203,7 +203,7 @@ def _expand(value: Value, like: Value, groups: Groups) -> Value:
 
 
 # ---- back and forth ----
-# Groups that were joined and taken apart again for the next operation: MLIR sees through that where no more than one of
+# Loops that were joined and taken apart again for the next operation: MLIR sees through that where no more than one of
 # the joined sizes is unknown; what is left would be copied, or count as reading what is written in its place.
 
 

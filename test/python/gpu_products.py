@@ -24,7 +24,7 @@ from relax_mlir.targets.cuda.device_passes import DEVICE_PASSES
 from relax_mlir.targets.cuda.objects.arch import find_arch
 from relax_mlir.targets.cuda.objects.ptx import make_ptx
 from relax_mlir.targets.gpu.emit.threads import DYNAMIC_SHARED
-from relax_mlir.targets.gpu.nests import tiles
+from relax_mlir.targets.gpu.planned import tiles
 
 import relax_mlir as rx
 

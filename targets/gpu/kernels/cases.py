@@ -14,8 +14,8 @@ from ....emit import memory as memrefs
 from ....emit.loops import when
 from ....emit.numbers import Number, as_index
 from ....passes.schedule.plan import PLAN
-from ..nests.group import Tile
-from ..nests.places import Loops
+from ..planned.group import Tile
+from ..planned.places import Loops
 from ..plans.few_rows import FEW_ROWS, MOST_ROWS
 from .fused import Fused, erase_deallocations, fused_in
 

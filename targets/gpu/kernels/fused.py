@@ -11,7 +11,7 @@ from ....bindings.mlir import DYNAMIC, ir
 from ....bindings.navigation import made_by, operations_in, operations_of, users_of
 from ....bindings.rewriting import Decline, replace_op
 from ....emit.generic import GenericOp
-from ....emit.groups import Group, filled_with, group_of
+from ....emit.groups import Group, group_of
 from ....emit.memory import is_dense
 from ....emit.numbers import as_i64
 from ....emit.structured import analyze
@@ -19,13 +19,11 @@ from ....passes.schedule.joining import asks_for_place
 from ....passes.schedule.plan import PLAN, EpilogueOf, Plan, plan_of, set_plan
 from ....passes.schedule.vector_body import check_body
 from ...host.llvm_ops import memref_at, type_of
-from ..nests.group import PlannedGroup
-from ..nests.tiles import check
-from .points import Points
-from .work import code_of, is_structured, touches
+from ..planned.group import PlannedGroup
+from ..planned.tiles import check
+from ..unplanned.vectors import LANES
+from ..work import code_of, is_structured, touches
 
-#: On the main operation of a kernel: how many points a thread does.
-LANES = "gpu.lanes"
 #: Operations that a thread does to each result of a plan, at most: functions beside these would need more registers.
 _MOST_CODE = 32
 
@@ -38,15 +36,10 @@ class Fused(Group):
     plan: Plan | None = None
 
     def planned(self) -> PlannedGroup:
-        """A planned one as nests take it. Raises Decline."""
+        """One that has a plan, analyzed. Raises Decline."""
         assert self.plan is not None
-        initial = next(map(filled_with, self.starts), None)
-        return PlannedGroup(
-            analyze(self.main, on_memrefs=True),
-            self.plan,
-            initial,
-            [analyze(each, on_memrefs=True) for each in self.epilogues],
-        )
+        main, *epilogues = (analyze(each, on_memrefs=True) for each in (self.main, *self.epilogues))
+        return PlannedGroup(main, self.plan, next(iter(self.initial), None), epilogues)
 
     def without_memory_between(self) -> None:
         """Nothing is allocated for what only these operations tell each other."""
@@ -81,7 +74,7 @@ def fused_in(block: Block) -> list[Fused]:
     found: list[Fused] = []
     taken = set[Operation]()
     for place, op in enumerate(ops):
-        if op.name != "linalg.generic" or op in taken or not Points(op).reductions:
+        if op.name != "linalg.generic" or op in taken or not GenericOp(op).reductions:
             continue
         before, behind = ops[:place], ops[place + 1 :]
         mine = _planned(op, before, behind) or _unplanned(op, before, behind)
@@ -93,7 +86,7 @@ def fused_in(block: Block) -> list[Fused]:
 
 def fused_of(ops: Sequence[Operation]) -> Fused:
     """The operations of a kernel. The main one may have lost its reductions, as loops of one step."""
-    (place,) = [place for place, op in enumerate(ops) if LANES in op.attributes or Points(op).reductions]
+    (place,) = [place for place, op in enumerate(ops) if LANES in op.attributes or GenericOp(op).reductions]
     return Fused(tuple(ops[:place]), ops[place], tuple(ops[place + 1 :]), _plan(ops[place]))
 
 
@@ -145,7 +138,7 @@ def _follows(before: Operation, op: Operation) -> bool:
     """Whether an operation works on each result of the one before, which is for it alone."""
     if op.name != "linalg.generic":
         return False
-    one, other = Points(before), Points(op)
+    one, other = GenericOp(before), GenericOp(op)
     if len(one.outputs) != 1 or other.reductions or len(other.outputs) != 1:
         return False
     (memory,) = one.outputs
@@ -165,7 +158,7 @@ def _is_between(memory: Value, reader: Operation) -> bool:
     if made_by(memory, "memref.alloc") is None:
         return False
     return all(
-        user == reader or user.name == "memref.dealloc" or (is_structured(user) and memory in Points(user).outputs)
+        user == reader or user.name == "memref.dealloc" or (is_structured(user) and memory in GenericOp(user).outputs)
         for user in users_of(memory)
     )
 

@@ -21,11 +21,11 @@ from ....emit.linalg import PARALLEL, REDUCTION
 from ....emit.numbers import Size, as_index
 from ....emit.structured import StructuredOp
 from ....passes.schedule.plan import PLAN, Start, set_plan
-from ..nests import tiles
-from ..nests.group import PlannedGroup, part_loop
+from ..planned import tiles
+from ..planned.group import PlannedGroup, part_loop
+from ..unplanned.split import with_loop
 from .cases import in_branches
 from .fused import Fused, fused_in
-from .split import with_loop
 
 #: On an operation: it puts parts together, whose memory is for it alone.
 IS_TOGETHER = "gpu.together"

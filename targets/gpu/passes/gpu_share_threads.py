@@ -17,20 +17,20 @@ from ....emit.numbers import Number, as_index, number, operation
 from ....passes.core.base import Pass
 from ....passes.core.registry import register_pass
 from ..emit.threads import ALIGNMENT, block_id, shared_memory, thread_id, threads_of
-from ..kernels.blocks import Together
-from ..kernels.collapse import collapse_loops
-from ..kernels.fused import LANES, Fused, fused_of
+from ..kernels.fused import Fused, fused_of
 from ..kernels.outline import FORM
-from ..kernels.points import Points
-from ..kernels.reduce import reduce_row
-from ..kernels.rows import rows_of, write_rows
-from ..kernels.several import write_several
-from ..kernels.split import reduce_part
-from ..kernels.teams import Team, shape_of, steps_of
-from ..kernels.transpose import turned, write_turned
-from ..kernels.vectors import Lanes
-from ..kernels.work import is_shared, is_structured
-from ..nests import tiles
+from ..planned import tiles
+from ..unplanned.blocks import Together
+from ..unplanned.collapse import collapse_loops
+from ..unplanned.points import Points
+from ..unplanned.reduce import reduce_row
+from ..unplanned.rows import rows_of, write_rows
+from ..unplanned.several import write_several
+from ..unplanned.split import reduce_part
+from ..unplanned.teams import Team, shape_of, steps_of
+from ..unplanned.transpose import turned, write_turned
+from ..unplanned.vectors import LANES, Lanes
+from ..work import is_shared, is_structured
 
 
 @register_pass

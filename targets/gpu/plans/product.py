@@ -19,7 +19,7 @@ from ....passes.schedule.joining import asks_for_result
 from ....passes.schedule.plan import Parts, Plan
 from ....passes.schedule.vector_body import number_bits
 from ...core.backend import Machine
-from ..nests.group import loops_of_no_input
+from ..planned.group import loops_of_no_input
 
 #: What a thread loads from shared memory at once.
 _VECTOR_BITS, _MOST_LANES = 128, 4

@@ -21,13 +21,13 @@ from ....emit.arithmetic import element, result_of
 from ....emit.numbers import Number, Size, as_index, constant, minimum, number
 from ....emit.vectors import from_elements, lane_of
 from ...default.attention_blocks import Blocks
+from ...gpu.attention.operands import Operands
+from ...gpu.emit.memory import wait_for_block
 from ...gpu.emit.threads import block_memory
-from ...gpu.nests.attention_operands import Operands
-from ...gpu.nests.memory import wait_for_block
-from .attention import COLUMNS, COPIED, DEPTH, MatrixRectangle, MatrixTile, Rows, State, padded, stacked
-from .instructions import bytes_of, wait_for_copies
-from .warp_group_instructions import LINE_BYTES, LINES, Factor, descriptor, rows_apart, show_to_groups
-from .warp_group_requests import NUMBERS_OF_COLUMNS, Request, ask_for, wait_for
+from ..planned.instructions import bytes_of, wait_for_copies
+from ..planned.warp_group_instructions import LINE_BYTES, LINES, Factor, descriptor, rows_apart, show_to_groups
+from ..planned.warp_group_requests import NUMBERS_OF_COLUMNS, Request, ask_for, wait_for
+from .warps import COLUMNS, COPIED, DEPTH, MatrixRectangle, MatrixTile, Rows, State, padded, stacked
 
 _WARPS, _THREADS, _ROWS = 4, 128, 64
 #: Blocks of keys and of values that are in memory.

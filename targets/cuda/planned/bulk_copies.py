@@ -16,9 +16,9 @@ from ....bindings.ir import Block, Value
 from ....bindings.mlir import DYNAMIC, ir
 from ....emit.arithmetic import result_of
 from ....emit.numbers import Number, Size, as_i64, as_index, operation
-from ...gpu.nests.group import PlannedGroup
-from ...gpu.nests.memory import shared_memory
-from ...gpu.nests.staging import Origin, Staged
+from ...gpu.emit.memory import shared_memory
+from ...gpu.planned.group import PlannedGroup
+from ...gpu.planned.staging import Origin, Staged
 from ...host.llvm_ops import type_of
 from .instructions import bytes_of
 from .warp_group_instructions import LINE_BYTES, LINES, assembly

@@ -13,8 +13,8 @@ from ....emit.arithmetic import element
 from ....emit.linalg import product
 from ....emit.numbers import Number, Size, as_index, constant, fma, maximum, minimum, select
 from ...default.attention_blocks import Blocks, Rows, ceil_divided, is_same, places, quotient
-from .attention_operands import Operands, Part
-from .attention_rows import ACROSS, Partial, Tile, based_on, power
+from .operands import Operands, Part
+from .rows import ACROSS, Partial, Tile, based_on, power
 
 #: With fewer blocks a device has nothing to do for some; of so few keys a block is not worth it.
 _ENOUGH_BLOCKS, _FEWEST_KEYS = 256, 256

@@ -20,9 +20,9 @@ from ....emit.structured import Linear, StructuredOp, is_scalar
 from ....emit.vectors import from_elements
 from ....passes.schedule.plan import Plan
 from ....passes.schedule.vector_body import Lanes
+from ..emit.memory import elements, gathered, load, store
 from .group import GAP_BYTES, Tile, side_of
 from .made import Made, made_of
-from .memory import elements, gathered, load, store
 from .places import Indices, Loops, clamped, index_of, is_multiple, lanes_along, place
 from .units import Unit, extents_of, steps_at_once, steps_of_code
 

@@ -20,13 +20,13 @@ from ....emit.loops import store as store_scalar
 from ....emit.memory import root_of, storage_bytes
 from ....emit.numbers import Number, as_index, number
 from ....emit.vectors import from_elements
-from ..nests.memory import elements, load, store
+from ..emit.memory import elements, load, store
+from ..work import is_structured, touches
 from .collapse import collapse_loops
 from .points import Points
 from .reduce import is_combined
 from .teams import Shape, Team, guarded, lanes_for, shape_for
 from .vectors import is_vector
-from .work import is_structured, touches
 
 _SAME_MEMORY = ("memref.collapse_shape", "memref.expand_shape", "memref.cast")
 #: What a register has at least.

@@ -33,10 +33,10 @@ from ....emit.numbers import (
 )
 from ....emit.vectors import from_elements
 from ...default.attention_blocks import Blocks, is_same, quotient, seen_keys, sees
+from ..emit.memory import elements, load, store, wait_for_block
 from ..emit.threads import block_memory, from_lane, thread_id
-from .attention_operands import Operands, Part
-from .memory import elements, load, store, wait_for_block
-from .places import is_multiple
+from ..planned.places import is_multiple
+from .operands import Operands, Part
 
 #: Of a block: so many share a row's scores, and as many have other rows.
 ACROSS = 16

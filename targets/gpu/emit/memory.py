@@ -14,7 +14,7 @@ from ....emit.arithmetic import result_of
 from ....emit.memory import VECTOR_BYTES, storage_bytes
 from ....emit.numbers import Size, as_index
 from ....emit.vectors import from_elements, lane_of
-from ..emit import threads
+from . import threads
 
 
 def load(memref: Value, at: Sequence[Size], lanes: int) -> Value:

@@ -20,8 +20,8 @@ from ....emit.loops import when
 from ....emit.memory import byte_count, storage_bytes
 from ....emit.numbers import Number, Size, as_index, number
 from ....emit.vectors import from_elements
+from ..emit.memory import elements, load, store
 from ..emit.threads import WARP, block_id, from_kept, kept_type, shared_memory, thread_id, to_keep
-from ..nests.memory import elements, load, store
 from .points import Indices, Points, taken_apart
 from .teams import ceil_divided
 from .vectors import is_vector

@@ -17,16 +17,16 @@ from ....bindings.ir import Block, Operation, Value
 from ....bindings.mlir import i64_attribute, ir
 from ....bindings.navigation import constant_of, made_by, operations_in, operations_of, used_by
 from ....dialects.tir.prim_func import PRIM_FUNC
+from ....emit.groups import Group
 from ....emit.loops import when
 from ....emit.memory import Extent, root_of
 from ....emit.numbers import Number, as_index, number
 from ....passes.schedule.parts import Place
 from ..emit.threads import block_id, thread_id
+from ..work import touches
 from .collapse import collapse_loops
-from .fused import LANES, Fused
 from .points import Points
-from .vectors import Lanes, lanes_of
-from .work import touches
+from .vectors import LANES, Lanes, lanes_of
 
 #: Operations of a kernel at most.
 _MOST = 16
@@ -59,7 +59,7 @@ def write_several(ops: Sequence[Operation], threads: int) -> None:
     """What a thread of a block does of operations."""
     first, block, thread = number(as_index(0)), block_id(), thread_id()
     for op in ops:
-        lanes = Lanes(Fused((), op), op.attributes[LANES].value)
+        lanes = Lanes(Group((), op), op.attributes[LANES].value)
         behind = first + blocks_of_points(op, threads)
         point = ((block - first) * threads + thread) * lanes.count
         when((block >= first) & (block < behind), partial(lanes.write, point, as_index(lanes.points.count())))

@@ -11,16 +11,16 @@ from __future__ import annotations
 from ....bindings.ir import Block, Operation, Value
 from ....bindings.mlir import ir
 from ....bindings.navigation import blocks_of, last_of, operations_in, operations_of
+from ....emit.groups import Group
 from ....emit.loops import for_range, load, store, when
 from ....emit.numbers import as_index, number
 from ..emit.threads import from_kept, kept_type, shared_memory, thread_id, to_keep
+from ..work import READS, WRITES, has_work, is_shared, is_structured
 from .collapse import collapse_loops
-from .fused import Fused
 from .points import Points
 from .reduce import is_combined, reduce_row
 from .teams import Team
 from .vectors import Lanes
-from .work import READS, WRITES, has_work, is_shared, is_structured
 
 
 class Together:
@@ -86,7 +86,7 @@ class Together:
         op.erase()
 
     def _one_row(self, points: Points, place: Value) -> None:
-        reduce_row(Lanes(Fused((), points.operation), 1), Team(self._kernel, self._threads), place)
+        reduce_row(Lanes(Group((), points.operation), 1), Team(self._kernel, self._threads), place)
         ir.Operation.create("gpu.barrier")
 
     def _is_for_all(self, points: Points) -> bool:

@@ -12,7 +12,7 @@ from ....emit.combiner import combiners
 from ....emit.linalg import product
 from ....emit.loops import for_range
 from ....emit.numbers import Number, Size, as_index, number, select
-from ..nests.memory import elements, load
+from ..emit.memory import elements, load
 from .points import Indices, Points
 from .teams import FOR_REDUCTIONS, Shape, Team, lanes_for, shape_for
 from .vectors import Lanes, is_vector

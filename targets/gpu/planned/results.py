@@ -11,8 +11,8 @@ from ....emit import loops
 from ....emit.numbers import Number, minimum
 from ....emit.structured import Linear, StructuredOp, is_scalar
 from ....passes.schedule.vector_body import Lanes
+from ..emit.memory import elements, gathered, load, store
 from .group import PlannedGroup, Tile
-from .memory import elements, gathered, load, store
 from .places import Indices, Loops, index_of, is_multiple, lanes_along, place
 
 

@@ -18,9 +18,9 @@ from ....emit.combiner import combiners
 from ....emit.numbers import Number, Size, as_index, minimum
 from ....emit.vectors import is_vector
 from ....passes.schedule.vector_body import Lanes
+from ..emit.memory import elements, load, shared_memory, wait_for_block
 from .group import PlannedGroup, Tile, part_loop, side_of
 from .made import factor_of, inputs_of_none, made_of, narrowed
-from .memory import elements, load, shared_memory, wait_for_block
 from .places import Indices, Loops, clamped, index_of, is_multiple
 from .results import Points, Results
 from .staging import MadeStaged, Origin, Staged

@@ -22,12 +22,12 @@ from ....emit.combiner import combiners
 from ....emit.numbers import Number, Size, as_index, select
 from ....emit.structured import StructuredOp
 from ....emit.vectors import from_elements, lane_of
-from ...gpu.nests.group import PlannedGroup
-from ...gpu.nests.kernel import Kernel, is_plain_product
-from ...gpu.nests.made import factor_of
-from ...gpu.nests.memory import elements, wait_for_block
-from ...gpu.nests.staging import Staged
-from ...gpu.nests.tiles import register_instruction
+from ...gpu.emit.memory import elements, wait_for_block
+from ...gpu.planned.group import PlannedGroup
+from ...gpu.planned.kernel import Kernel, is_plain_product
+from ...gpu.planned.made import factor_of
+from ...gpu.planned.staging import Staged
+from ...gpu.planned.tiles import register_instruction
 from .instructions import COPIED_BYTES, add_products, bytes_of, halves, load_tiles, start_copy, wait_for_copies
 
 _WARP = 32

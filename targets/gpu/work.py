@@ -3,10 +3,10 @@
 
 from __future__ import annotations
 
-from ....bindings.ir import Operation
-from ....bindings.mlir import ir
-from ....bindings.navigation import callee_of, functions_in, has_body, operations_in, outermost, symbol_name
-from ....emit.loops import PARALLEL
+from ...bindings.ir import Operation
+from ...bindings.mlir import ir
+from ...bindings.navigation import callee_of, functions_in, has_body, operations_in, outermost, symbol_name
+from ...emit.loops import PARALLEL
 
 READS = frozenset({"memref.load", "vector.load", "vector.transfer_read"})
 WRITES = frozenset(

@@ -9,16 +9,18 @@ from ....bindings.affine import dims_in, linear_form
 from ....bindings.ir import AffineExpr, Value
 from ....bindings.mlir import ir
 from ....bindings.navigation import made_by, operations_in
+from ....emit.groups import Group
 from ....emit.loops import for_range, when
 from ....emit.memory import VECTOR_BYTES, root_of, storage_bytes
 from ....emit.numbers import Number, number
 from ....emit.structured import is_storable
 from ....emit.vectors import from_elements
-from ..nests.memory import elements, load, store
-from .fused import Fused
+from ..emit.memory import elements, load, store
+from ..work import FUNCTION, code_of
 from .points import WHOLE, Indices, Points
-from .work import FUNCTION, code_of
 
+#: On the main operation of a kernel: how many points a thread does.
+LANES = "gpu.lanes"
 #: Operations of all of a thread's points, at most: code that is longer is loaded slower than it saves.
 _MOST_CODE = 256
 #: Fewer results of reductions are worth a thread each.
@@ -119,12 +121,12 @@ class Lanes:
     """What a thread does of so many points beside each other, one maybe: of an operation, or of a reduction with what
     belongs to it."""
 
-    def __init__(self, fused: Fused, count: int):
-        self._fused = fused
-        self.points = Points(fused.main)
+    def __init__(self, group: Group, count: int):
+        self._group = group
+        self.points = Points(group.main)
         self.count = count
-        self._starts = [start.operands[0] for start in fused.starts]
-        self._epilogues = [Points(each) for each in fused.epilogues]
+        self._starts = group.initial
+        self._epilogues = [Points(each) for each in group.epilogues]
 
     def write(self, first: Number, count: Number) -> None:
         """The points from one on, as far as there are any of them."""
@@ -135,7 +137,7 @@ class Lanes:
         when(first + self.count <= count, lambda: self._write(self.points.at(first)), lambda: self._rest(first, count))
 
     def _rest(self, first: Number, count: Number) -> None:
-        alone = Lanes(self._fused, 1)
+        alone = Lanes(self._group, 1)
         for_range(first, count, lambda point: alone._write(self.points.at(point)))
 
     def _write(self, indices: Indices) -> None:

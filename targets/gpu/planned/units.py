@@ -14,7 +14,7 @@ from ....bindings.ir import Value
 from ....bindings.rewriting import Decline
 from ....emit.numbers import Number, as_index
 from ....emit.structured import StructuredOp, is_scalar
-from .memory import elements, load
+from ..emit.memory import elements, load
 from .places import Indices, Loops, lanes_along, place
 
 

@@ -21,12 +21,12 @@ from ....emit.arithmetic import constant_value, element, result_of
 from ....emit.numbers import Number, Size, as_index, constant, fma, intrinsic, maximum, minimum, number, select
 from ....emit.vectors import from_elements, lane_of
 from ...default.attention_blocks import Blocks, quotient, seen_keys, sees
+from ...gpu.attention.operands import Operands, Part
+from ...gpu.attention.rows import based_on, of_threads, only_if
+from ...gpu.emit.memory import load, store, wait_for_block
 from ...gpu.emit.threads import block_memory, thread_id
-from ...gpu.nests.attention_operands import Operands, Part
-from ...gpu.nests.attention_rows import based_on, of_threads, only_if
-from ...gpu.nests.memory import load, store, wait_for_block
-from ...gpu.nests.places import is_multiple
-from .instructions import add_products, halves, load_tiles, start_copy, wait_for_copies
+from ...gpu.planned.places import is_multiple
+from ..planned.instructions import add_products, halves, load_tiles, start_copy, wait_for_copies
 
 _WARP = 32
 #: Of the instruction: rows, columns, and what it adds up; a row's columns are in so many lanes, two in each.
