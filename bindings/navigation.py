@@ -72,6 +72,12 @@ def last_of(block: Block) -> Operation:
     return block.operations[len(block.operations) - 1].operation
 
 
+def operation_before(op: Operation) -> Operation:
+    """The one in front of an operation in its block."""
+    inside = operations_of(op.block)
+    return inside[inside.index(op) - 1]
+
+
 def operations_in(root: OperationBase, is_opaque: Callable[[Operation], bool] | None = None) -> list[Operation]:
     """The operations in an operation, itself left out, outer ones first; nothing that lies in an opaque one."""
     found: list[Operation] = []

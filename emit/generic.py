@@ -53,6 +53,13 @@ class GenericOp:
     def output_maps(self) -> tuple[AffineMap, ...]:
         return self.maps[self.input_count :]
 
+    def writes_once(self, number: int) -> bool:
+        """Whether an output's elements are a permutation of the parallel loops' points."""
+        units = {dim for dim, size in enumerate(self.known_sizes) if size == 1}
+        pairs = zip(self.maps[number].results, self.operands[number].type.shape, strict=True)
+        dims = [dim for expression, size in pairs if size != 1 and (dim := plain_dim(expression)) not in units]
+        return len(dims) == len(set(dims)) and set(dims) == set(self.parallels) - units
+
     # ---- the body ----
 
     @property
@@ -62,6 +69,10 @@ class GenericOp:
     def is_read(self, number: int) -> bool:
         """Whether the body uses an operand's elements."""
         return use_count(self.block.arguments[number]) > 0
+
+    @property
+    def read_inputs(self) -> list[int]:
+        return [place for place in range(self.input_count) if self.is_read(place)]
 
     @property
     def has_index(self) -> bool:

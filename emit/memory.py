@@ -18,10 +18,11 @@ from ..dialects.tir import dialect as tir
 from ..support.errors import RelaxError
 from . import linalg, loops
 from .arithmetic import convert, result_of
+from .collapse import collapse
 from .kernels import parameter_info
 from .linalg import segments, static_and_dynamic
 from .numbers import Number, as_i64, as_index, constant, minimum
-from .tensors import dims_joined, place
+from .tensors import place
 
 #: Every buffer begins at a multiple of this, in bytes: a cache line, and the widest vector.
 ALIGNMENT = 64
@@ -29,6 +30,10 @@ ALIGNMENT = 64
 ANY_ORDER = "relax.any_order"
 #: What a thread of such a kernel loads at once, at most.
 VECTOR_BYTES = 16
+#: What shows memory that is there, its first operand.
+VIEWS = frozenset(
+    f"memref.{word}" for word in "cast collapse_shape expand_shape reinterpret_cast subview transpose view".split()
+) | {"builtin.unrealized_conversion_cast"}
 #: More bytes than any memory holds; numbers below it are far from wrapping around.
 MOST_BYTES = 1 << 62
 
@@ -113,6 +118,13 @@ def copy(source: Value, target: Value) -> None:
     linalg.generic([source], [target], maps, [linalg.PARALLEL] * rank, lambda value, _: value)
 
 
+def root_of(memref: Value) -> Value:
+    """The memory that a view, or a view of one, is of."""
+    while (view := made_by(memref, *VIEWS)) is not None:
+        memref = view.operands[0]
+    return memref
+
+
 def is_dense(type_: Type) -> bool:
     """Whether the elements lie row by row, from the first on."""
     return bool(type_.affine_map == identity(type_.rank))
@@ -120,10 +132,7 @@ def is_dense(type_: Type) -> bool:
 
 def flat(memref: Value) -> Value:
     """All elements of a dense memref in a row."""
-    type_ = memref.type
-    count = math.prod(type_.shape) if type_.has_static_shape else DYNAMIC
-    flat = ir.MemRefType.get([count], type_.element_type, memory_space=type_.memory_space)
-    return result_of("memref.collapse_shape", [memref], flat, reassociation=dims_joined(1, 0, type_.rank))
+    return collapse(memref, [range(memref.type.rank)])
 
 
 def copied(memref: Value) -> Value:

@@ -5,14 +5,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 from ..bindings.affine import linear_form
 from ..bindings.ir import AffineExpr, Block, Operation, Type, Value
-from ..bindings.mlir import DYNAMIC, ir
+from ..bindings.mlir import ir
 from ..bindings.navigation import body_of, operations_in, operations_of
 from ..bindings.rewriting import Decline
 from . import linalg
+from .collapse import Step
 from .generic import GenericOp
 
 _WIDTHS = (1, 8, 16, 32, 64)
@@ -61,6 +63,18 @@ class StructuredOp:
     #: The loops' sizes, None where they are known at run time only.
     sizes: tuple[int | None, ...]
     reductions: frozenset[int]
+
+    @cached_property
+    def walks(self) -> list[list[Step]]:
+        """How each operand is walked through, without the axes of which only the first element is read."""
+        return [
+            [
+                Step(axis, None if index.is_partial else index.dim, frozenset(dim for dim, _ in index.factors))
+                for axis, (index, size) in enumerate(zip(access, shape, strict=True))
+                if index.factors or size != 1
+            ]
+            for access, shape in zip(self.accesses, self.shapes, strict=True)
+        ]
 
     @property
     def block(self) -> Block:
@@ -121,12 +135,9 @@ class StructuredOp:
         return linalg.size(self.operands[operand], axis).value
 
     def places_of(self, dim: int) -> list[tuple[int, int]]:
-        """Operands, and their axes that are as long as a loop; at least one, or Decline."""
+        """Operands, and their axes that are as long as a loop; linalg's verifier wants one at least."""
         places = [(operand, axis) for operand, access in enumerate(self.accesses) for axis in range(len(access))]
-        found = [(operand, axis) for operand, axis in places if self.accesses[operand][axis].is_all_of(dim)]
-        if not found:
-            raise _no_size(dim)
-        return found
+        return [(operand, axis) for operand, axis in places if self.accesses[operand][axis].is_all_of(dim)]
 
     def reads_output(self, output: int) -> bool:
         """Whether the body uses what the output holds before."""
@@ -152,14 +163,15 @@ def analyze(operation: Operation, *, on_memrefs: bool = False) -> StructuredOp:
         raise Decline("it has a window iterator")
     accesses = [tuple(_linear(result) for result in map_.results) for map_ in generic.maps]
     shapes = tuple(tuple(shape_of(value)) for value in operands)
-    sizes = tuple(_size(dim, shapes, accesses) for dim in range(len(generic.kinds)))
+    sizes = generic.known_sizes
     units = {dim for dim, size in enumerate(sizes) if size == 1}
     simple = tuple(
         tuple(_without(index, units, sizes, length) for index, length in zip(access, shape, strict=True))
         for access, shape in zip(accesses, shapes, strict=True)
     )
     op = StructuredOp(operation, operands, input_count, simple, shapes, sizes, frozenset(generic.reductions))
-    _check_outputs(op)
+    if not all(map(generic.writes_once, generic.output_numbers)):
+        raise Decline("an output's elements are no permutation of the parallel loops")
     return op
 
 
@@ -195,29 +207,8 @@ def _linear(expr: AffineExpr) -> Linear:
     return Linear(tuple(sorted(form.factors.items())), form.constant)
 
 
-def _size(dim: int, shapes: Sequence[Sequence[int]], accesses: Sequence[Sequence[Linear]]) -> int | None:
-    """The size of a loop as far as the types tell. Raises Decline where no operand has it."""
-    pairs = (pair for access, shape in zip(accesses, shapes, strict=True) for pair in zip(access, shape, strict=True))
-    sizes = [size for index, size in pairs if index.dim == dim]
-    if not sizes:
-        raise _no_size(dim)
-    return next((int(size) for size in sizes if size != DYNAMIC), None)
-
-
-def _no_size(dim: int) -> Decline:
-    return Decline(f"no operand says how far loop dimension {dim} goes")
-
-
 def _without(index: Linear, units: set[int], sizes: Sequence[int | None], length: int) -> Linear:
     """Loops of one step stay at 0."""
     simple = Linear(tuple(pair for pair in index.factors if pair[0] not in units), index.constant)
     is_exact = simple == index or simple.dim is None or sizes[simple.dim] == length
     return simple._replace(is_partial=not is_exact)
-
-
-def _check_outputs(op: StructuredOp) -> None:
-    expected = {dim for dim in op.parallels if op.sizes[dim] != 1}
-    for access in op.output_accesses:
-        dims = [index.dim for index in access if index != Linear(())]
-        if None in dims or len(set(dims)) != len(dims) or set(dims) != expected:
-            raise Decline("an output's elements are no permutation of the parallel loops")

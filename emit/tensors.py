@@ -10,9 +10,10 @@ from collections.abc import Sequence
 from math import prod
 
 from ..bindings.ir import Attribute, Value
-from ..bindings.mlir import DYNAMIC, i64_attribute, ir
+from ..bindings.mlir import DYNAMIC, ir
 from . import linalg
 from .arithmetic import result_of
+from .collapse import collapse, reassociation
 from .linalg import is_nothing, segments, static_and_dynamic
 from .numbers import Size
 
@@ -28,7 +29,7 @@ def split(tensor: Value, axis: int, sizes: Sequence[Size]) -> Value:
     all_sizes[axis : axis + 1] = sizes
     shape, dynamic = static_and_dynamic(all_sizes)
     attributes = {
-        "reassociation": dims_joined(tensor.type.rank, axis, len(sizes)),
+        "reassociation": reassociation(_dims_joined(tensor.type.rank, axis, len(sizes))),
         "static_output_shape": ir.DenseI64ArrayAttr.get(shape),
     }
     result = ir.RankedTensorType.get(shape, tensor.type.element_type)
@@ -49,12 +50,7 @@ def cast(tensor: Value, shape: Sequence[int]) -> Value:
 
 def merge(tensor: Value, axis: int, count: int) -> Value:
     """The tensor with `count` dimensions from `axis` on as one."""
-    shape = list(tensor.type.shape)
-    merged = shape[axis : axis + count]
-    size = DYNAMIC if DYNAMIC in merged else prod(merged)
-    result = ir.RankedTensorType.get([*shape[:axis], size, *shape[axis + count :]], tensor.type.element_type)
-    groups = dims_joined(len(shape) - count + 1, axis, count)
-    return result_of("tensor.collapse_shape", [tensor], result, reassociation=groups)
+    return collapse(tensor, _dims_joined(tensor.type.rank - count + 1, axis, count))
 
 
 def merge_all(tensor: Value, counts: Sequence[int]) -> Value:
@@ -73,16 +69,11 @@ def split_all(tensor: Value, parts: Sequence[Sequence[Size]]) -> Value:
     return tensor
 
 
-def dims_joined(rank: int, axis: int, count: int) -> Attribute:
+def _dims_joined(rank: int, axis: int, count: int) -> list[range]:
     """For each of `rank` dimensions those that it stands for, where the one at `axis` stands for `count`."""
     groups = [range(i, i + 1) if i < axis else range(i + count - 1, i + count) for i in range(rank)]
     groups[axis] = range(axis, axis + count)
-    return reassociation(groups)
-
-
-def reassociation(groups: Sequence[Sequence[int]]) -> Attribute:
-    """Which dimensions become one, or one becomes: of collapse_shape and expand_shape."""
-    return ir.ArrayAttr.get([ir.ArrayAttr.get([i64_attribute(dim) for dim in group]) for group in groups])
+    return groups
 
 
 def slice_of(

@@ -65,6 +65,12 @@ def lane_of(vector: Value, lane: int) -> Value:
     return result_of("vector.extract", [vector], vector.type.element_type, static_position=position)
 
 
+def shuffle(left: Value, right: Value, picked: Sequence[int]) -> Value:
+    """Lanes of two vectors, numbered through."""
+    type_ = vector_of(len(picked), left.type.element_type)
+    return result_of("vector.shuffle", [left, right], type_, mask=ir.DenseI64ArrayAttr.get(list(picked)))
+
+
 def spread(type_: Type, scalar: Value) -> Number:
     """A vector of a number in each lane."""
     return number(result_of("vector.broadcast", [scalar], type_))

@@ -19,6 +19,7 @@ from ..bindings.navigation import body_of
 from ..bindings.rewriting import Decline, replace_op
 from ..dialects.tir.prim_func import SCHEDULE, prim_funcs_in
 from ..emit import linalg, loops, tensors
+from ..emit.combiner import combiners
 from ..emit.generic import GenericOp
 from ..emit.numbers import Number, Size, minimum
 from ..emit.parallel import FEWEST_GRAINS, LEAST_WORK
@@ -26,7 +27,6 @@ from ..emit.structured import StructuredOp, analyze, is_scalar, structured_ops
 from ..targets.core.backend import Machine
 from ..targets.core.machine_pass import MachinePass
 from .core.registry import register_pass
-from .schedule.combiner import combiners
 from .schedule.plan import PLAN, UNPLANNED
 from .schedule.sharing import nanoseconds
 from .schedule.vector_body import check_body, widest_bits

@@ -19,6 +19,7 @@ from .apart import keeps_apart, overlaps, spatial_bindings
 from .intrins import TENSORIZED
 from .memory import Place
 from .tree import (
+    MOST_THREADS,
     PARALLEL,
     SERIAL,
     THREAD_AXES,
@@ -34,8 +35,6 @@ from .tree import (
 )
 
 BLOCKS, THREADS = THREAD_AXES[:3], THREAD_AXES[3:]
-#: Threads of a block, at most.
-MOST_THREADS = 1024
 #: Bytes of memory that a thread has for itself: more is slow, and the device keeps it for each thread that can run.
 _MOST_OF_THREAD = 64 << 10
 

@@ -22,6 +22,8 @@ SERIAL, PARALLEL, VECTORIZED, UNROLLED = "serial", "parallel", "vectorized", "un
 GRAIN = "grain"
 #: A GPU's threads, by their names in TVM.
 THREAD_AXES = tuple(f"{kind}.{axis}" for kind in ("blockIdx", "threadIdx") for axis in "xyz")
+#: Threads of a block of them, at most.
+MOST_THREADS = 1024
 SPATIAL, REDUCE = "S", "R"
 
 

@@ -10,11 +10,8 @@ from ...dialects.core.symbols_expr import variables_of
 from ...support.suggest import suggest
 from ..loops.handles import LoopRV
 from ..loops.primitives import Edit, register_primitive
-from ..loops.tree import THREAD_AXES, Loop, blocks_in, loops_in, loops_of
+from ..loops.tree import MOST_THREADS, THREAD_AXES, Loop, blocks_in, loops_in, loops_of
 from .legality import check_apart, check_serial
-
-#: Threads of a block.
-_MOST_THREADS = 1024
 
 
 @register_primitive
@@ -62,5 +59,5 @@ def _check_threads(edit: Edit, loop: Loop, axis: str, nested: list[Loop]) -> Non
         if each.kind.startswith("threadIdx") and isinstance(each.extent, int):
             sizes[each.kind] = max(each.extent, sizes.get(each.kind, 1))
     threads = prod(sizes.values())
-    if threads > _MOST_THREADS:
-        edit.refuse(f"these are {threads} threads in a block, {_MOST_THREADS} at most: split '{loop.name}' first")
+    if threads > MOST_THREADS:
+        edit.refuse(f"these are {threads} threads in a block, {MOST_THREADS} at most: split '{loop.name}' first")

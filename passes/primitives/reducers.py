@@ -5,20 +5,12 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from ...bindings.ir import Attribute
+from ...emit.combiner import CHOICE, OPERATORS
 from ..loops.primitives import Edit
 from ..loops.scalars import Compute, Element, Expr
 from ..loops.tree import Block
 
-#: What changes nothing, where a reduction must start from that to be done in parts; None where starting again is fine.
-_NEUTRAL: dict[str, float | None] = {
-    **dict.fromkeys(("arith.addf", "arith.addi", "arith.ori", "arith.xori"), 0.0),
-    **dict.fromkeys(("arith.mulf", "arith.muli"), 1.0),
-    **dict.fromkeys(
-        ("arith.maximumf", "arith.maxnumf", "arith.maxsi", "arith.maxui", "arith.minimumf", "arith.minnumf",
-         "arith.minsi", "arith.minui", "arith.andi"), None
-    ),
-}  # fmt: skip
+_NAMES = [name for name in OPERATORS if name != CHOICE]
 
 
 class Reducer(NamedTuple):
@@ -33,8 +25,8 @@ def reducer_of(edit: Edit, block: Block) -> Reducer:
     if len(block.results) != 1:
         edit.refuse(f"'{block.name}' reduces {len(block.results)} outputs together: only one can be done in parts")
     result, own = block.results[0], len(block.reads)
-    if not isinstance(result, Compute) or result.name not in _NEUTRAL:
-        known = ", ".join(name.partition(".")[2] for name in _NEUTRAL)
+    if not isinstance(result, Compute) or result.name not in _NAMES:
+        known = ", ".join(name.partition(".")[2] for name in _NAMES)
         edit.refuse(f"'{block.name}' is no reduction by {known}: its steps cannot be put together again")
     held = [part for part in result.operands if isinstance(part, Element) and part.number == own]
     others = [part for part in result.operands if part not in held]
@@ -45,14 +37,11 @@ def reducer_of(edit: Edit, block: Block) -> Reducer:
 
 def check_neutral(edit: Edit, block: Block, reducer: Reducer) -> None:
     """Starting each part from the init must change nothing."""
-    neutral = _NEUTRAL[reducer.operation.name]
-    if neutral is None or block.inits is None:
+    operator = OPERATORS[reducer.operation.name]
+    if operator.is_idempotent or operator.identity is None or block.inits is None:
         return
+    identity = operator.identity(0) + 0  # not -0
     start = block.inits[0]
     value = dict(start.attributes).get("value") if isinstance(start, Compute) else None
-    if value is None or _number(value) != neutral:
-        edit.refuse(f"'{block.name}' starts from something else than {neutral:g}, which each part would add")
-
-
-def _number(attribute: Attribute) -> float:
-    return float(attribute.value)
+    if value is None or float(value.value) != identity:
+        edit.refuse(f"'{block.name}' starts from something else than {identity:g}, which each part would add")

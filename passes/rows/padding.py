@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from ...bindings.ir import Operation, Value
 from ...bindings.navigation import body_of, last_of, made_by, operations_of
-from ..schedule.epilogue import fill_of, filled_with
+from ...emit.groups import fill_of, filled_with
 from ..schedule.parts import Place
 
 

@@ -13,12 +13,12 @@ from ...bindings.mlir import DYNAMIC
 from ...bindings.navigation import operations_of, use_count
 from ...dialects.core.infos import bit_width
 from ...emit import linalg
+from ...emit.groups import fill_of
 from ...emit.numbers import Number, Size, maximum, minimum
 from ...emit.structured import StructuredOp
 from ...emit.tensors import slice_of
 from ...emit.windows import in_room
 from ...targets.core.backend import Machine
-from ..schedule.epilogue import fill_of
 from .group import Rows, analyzed, is_vector, ordered, shared_loops, wanted_of
 from .padding import Padding, padding_of
 from .writing import write

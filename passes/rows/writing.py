@@ -11,11 +11,11 @@ from ...bindings.ir import Value
 from ...bindings.mlir import ir
 from ...bindings.navigation import made_by, operations_of
 from ...emit import linalg, loops, tensors
+from ...emit.groups import fill_of
 from ...emit.numbers import Number, Size
 from ...emit.parallel import FLOPS, share_steps
 from ...emit.structured import StructuredOp, is_scalar
 from ...targets.core.backend import Machine
-from ..schedule.epilogue import fill_of
 from ..schedule.sharing import OPERATIONS
 from ..schedule.vector_body import widest_bits
 from .group import Rows

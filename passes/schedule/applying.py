@@ -10,11 +10,12 @@ from ...bindings.ir import Operation, Value
 from ...bindings.mlir import ir, string_value
 from ...bindings.navigation import made_by, symbol_name, use_count
 from ...bindings.rewriting import Decline, located_error
+from ...emit.combiner import allow_fused_multiply_add, combiners, forget_signs_of_zeros
+from ...emit.groups import fill_of, filled_with
 from ...emit.structured import StructuredOp, analyze
 from ...targets.core.backend import Machine
-from .combiner import allow_fused_multiply_add, combiners, forget_signs_of_zeros
 from .dots import Dots, packed_operand
-from .epilogue import Epilogue, check_lanes, fill_of, filled_with, keeps_results, with_epilogue
+from .epilogue import Epilogue, check_lanes, keeps_results, with_epilogue
 from .fitting import check_plan
 from .joining import Joined, fold_reshapes
 from .notes import note_loops, note_unplanned

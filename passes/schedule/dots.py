@@ -15,12 +15,11 @@ from ...bindings.mlir import ir
 from ...bindings.navigation import made_by, use_count
 from ...bindings.rewriting import Decline
 from ...emit.arithmetic import result_of
+from ...emit.combiner import combiners
 from ...emit.structured import StructuredOp
 from ...targets.core.backend import DotInstruction, Machine
-from .combiner import combiners
 from .plan import Plan
 
-_PRODUCTS = ("arith.mulf", "arith.muli")
 #: What an element is called, by what widens it.
 _KINDS = {"arith.extf": "", "arith.extsi": "s", "arith.extui": "u"}
 _TURNED = {"s8": "u8", "u8": "s8"}
@@ -69,11 +68,10 @@ def factor_kinds(op: StructuredOp) -> tuple[dict[int, str], str]:
     Raises Decline where the body does more, or less, than to sum products of widened elements.
     """
     (combiner, *more) = combiners(op)
-    products = [each for value in combiner.operation.operands if (each := made_by(value, *_PRODUCTS)) is not None]
-    if more or len(products) != 1 or combiner.operation.name not in ("arith.addf", "arith.addi"):
+    if more or combiner.product is None:
         raise Decline("it is no sum of products")
     kinds: dict[int, str] = {}
-    for factor in products[0].operands:
+    for factor in combiner.product.operands:
         widening = made_by(factor, *_KINDS)
         argument = None if widening is None else widening.operands[0]
         if widening is None or argument not in list(op.block.arguments) or use_count(argument) != 1:

@@ -8,10 +8,10 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from ...bindings.ir import Operation, Value
-from ...bindings.mlir import ir
-from ...bindings.navigation import body_of, last_of, made_by, operations_of, use_count
+from ...bindings.navigation import made_by, operations_of, use_count
 from ...bindings.rewriting import Decline
-from ...emit.generic import GenericOp
+from ...emit.generic import GENERIC, GenericOp
+from ...emit.groups import fill_of
 from ...emit.structured import StructuredOp, analyze
 from .joining import asks_for_place
 from .plan import Plan
@@ -40,7 +40,7 @@ def producer_of(consumer: StructuredOp) -> int:
 
 def _reduction_of(consumer: StructuredOp, operand: int) -> Operation | None:
     """The operation whose only result an input is, for this use only; None where it is no reduction."""
-    producer = made_by(consumer.operands[operand], "linalg.generic")
+    producer = made_by(consumer.operands[operand], GENERIC)
     if producer is None or producer.block != consumer.operation.block or len(producer.results) != 1:
         return None
     return producer if GenericOp(producer).reductions and _is_for(producer.results[0], consumer) else None
@@ -126,22 +126,3 @@ def keeps_results(op: StructuredOp, plan: Plan) -> bool:
     carried = plan.order[len(plan.order) - plan.carried :]
     is_cut = not plan.threads and any(dim in carried for dim, _ in plan.blocks)
     return sum(len(plan.joined[dim]) for dim in carried) == len(op.reductions) > 0 and not is_cut
-
-
-def fill_of(value: Value) -> Operation | None:
-    """The operation that fills a tensor with one number for this use only; None where there is none."""
-    fill = made_by(value, "linalg.generic")
-    if fill is None or use_count(value) != 1:
-        return None
-    is_plain = len(fill.results) == 1 and len(operations_of(body_of(fill))) == 1
-    return fill if is_plain and filled_with(fill) is not None else None
-
-
-def filled_with(fill: Operation) -> Value | None:
-    """The scalar in every element, if it is one from outside of the operation."""
-    block = body_of(fill)
-    yielded, arguments = last_of(block).operands[0], list(block.arguments)
-    if yielded not in arguments:
-        return yielded
-    given = fill.operands[arguments.index(yielded)]
-    return None if isinstance(given.type, ir.RankedTensorType) else given

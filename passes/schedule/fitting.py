@@ -7,9 +7,9 @@ import math
 from typing import NamedTuple
 
 from ...bindings.rewriting import Decline
+from ...emit.combiner import combiners
 from ...emit.structured import StructuredOp
 from ...targets.core.backend import Machine
-from .combiner import combiners
 from .dots import Dots, dots_of
 from .joining import check_joined, join
 from .packing import grouped_type, packed_source, panels_type

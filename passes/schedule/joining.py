@@ -4,9 +4,9 @@
 from __future__ import annotations
 
 import itertools
-import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import NamedTuple
 
 from ...bindings.ir import Operation, Value
@@ -15,13 +15,13 @@ from ...bindings.navigation import constant_of, is_used_once, made_by, operation
 from ...bindings.rewriting import Decline, replace_op
 from ...emit import linalg
 from ...emit.arithmetic import result_of
+from ...emit.collapse import Groups, IsWhole, are_neighbours, chains, collapse, joined_shape, joined_size, reassociation
 from ...emit.structured import Linear, StructuredOp
-from ...emit.tensors import put_slice, reassociation, slice_of
+from ...emit.tensors import put_slice, slice_of
 from .parts import Part, Place, open_part, written_back
 
 #: What no type can have as a size.
 _TOO_MANY = 1 << 63
-Loops = Sequence[Sequence[int]]
 _COLLAPSE, _EXPAND = "tensor.collapse_shape", "tensor.expand_shape"
 
 
@@ -30,16 +30,9 @@ def joinable(op: StructuredOp) -> tuple[tuple[int, ...], ...]:
     alone = tuple((dim,) for dim in op.dims)
     if asks_for_place(op) or 0 in op.sizes:
         return alone
-    following = dict(_following(op))
-    chains = []
-    for start in op.dims:
-        if start in following.values():
-            continue
-        chains.append([start])
-        while chains[-1][-1] in following:
-            chains[-1].append(following[chains[-1][-1]])
-    found = tuple(sorted(map(tuple, chains)))
-    return alone if any((_product(op, chain) or 0) >= _TOO_MANY for chain in found) else found
+    found = chains(op.dims, lambda left, right: _are_neighbours(op, left, right, partial(_is_whole, op)))
+    is_too_long = any((_product(op, chain) or 0) >= _TOO_MANY for chain in found)
+    return alone if is_too_long else tuple(map(tuple, found))
 
 
 def asks_for_place(op: StructuredOp) -> bool:
@@ -55,48 +48,18 @@ def asks_for_result(op: StructuredOp) -> bool:
     )
 
 
-def _following(op: StructuredOp) -> Iterator[tuple[int, int]]:
-    for left in op.dims:
-        for right in op.dims:
-            if left != right and _are_neighbours(op, left, right) and _are_whole(op, left, right):
-                yield left, right
-                break
-
-
-def _are_neighbours(op: StructuredOp, left: int, right: int) -> bool:
-    """Whether each operand that either loop walks through has both, one right behind the other."""
+def _are_neighbours(op: StructuredOp, left: int, right: int, is_whole: IsWhole) -> bool:
     if (left in op.reductions) != (right in op.reductions) or 1 in (op.sizes[left], op.sizes[right]):
         return False
-    for operand in range(len(op.operands)):
-        axes = _axes_of(op, operand, left, right)
-        if axes is None:
-            continue
-        indices = [op.accesses[operand][axis] for axis in axes]
-        if [index.dim for index in indices] != [left, right] or any(index.is_partial for index in indices):
-            return False
-    return True
+    return are_neighbours(op.walks, left, right, is_whole)
 
 
-def _axes_of(op: StructuredOp, operand: int, left: int, right: int) -> list[int] | None:
-    """An operand's neighbouring axes from the first to the last that has to do with either loop; None without any."""
-    access = op.accesses[operand]
-    axes = [axis for axis, size in enumerate(op.shapes[operand]) if access[axis].factors or size != 1]
-    places = [place for place, axis in enumerate(axes) if access[axis].factor(left) or access[axis].factor(right)]
-    return [axes[place] for place in range(places[0], places[-1] + 1)] if places else None
-
-
-def _are_whole(op: StructuredOp, left: int, right: int) -> bool:
-    """Whether no operand is known to be a part of another tensor there: behind each row of a part is a gap."""
-    for operand, value in enumerate(op.operands):
-        axes = _axes_of(op, operand, left, right)
-        if axes is None:
-            continue
-        first, *others = range(axes[0], axes[-1] + 1)
-        part = open_part(value, [[first, *others]])
-        is_view = part is not None and (operand < op.output_start or written_back(part) is not None)
-        if not is_view and not _is_whole_in(value, others):
-            return False
-    return True
+def _is_whole(op: StructuredOp, operand: int, outer: int, inner: int) -> bool:
+    """Whether an operand is not known to be a part of another tensor there: behind each row of a part is a gap."""
+    first, *others = range(outer, inner + 1)
+    part = open_part(op.operands[operand], [[first, *others]])
+    is_view = part is not None and (operand < op.output_start or written_back(part) is not None)
+    return is_view or _is_whole_in(op.operands[operand], others)
 
 
 def _is_whole_in(value: Value, axes: Sequence[int]) -> bool:
@@ -115,7 +78,7 @@ def _is_whole_in(value: Value, axes: Sequence[int]) -> bool:
     return is_known and sizes[skipped:] == list(value.type.shape) and all(is_whole[skipped + axis] for axis in axes)
 
 
-def check_joined(op: StructuredOp, loops: Loops) -> None:
+def check_joined(op: StructuredOp, loops: Groups) -> None:
     """Raises Decline where loops cannot run as one."""
     for chain in loops:
         if len(chain) == 1:
@@ -123,7 +86,7 @@ def check_joined(op: StructuredOp, loops: Loops) -> None:
         if asks_for_place(op):
             raise Decline(f"loops {_listed(chain)} cannot be one: the body asks where it is")
         for left, right in itertools.pairwise(chain):
-            if not _are_neighbours(op, left, right):
+            if not _are_neighbours(op, left, right, lambda *_: True):
                 raise Decline(f"loops {_listed(chain)} cannot be one: {left} and {right} are not neighbours everywhere")
 
 
@@ -131,7 +94,7 @@ def _listed(chain: Sequence[int]) -> str:
     return f"{', '.join(map(str, chain[:-1]))} and {chain[-1]}"
 
 
-def join(op: StructuredOp, loops: Loops) -> StructuredOp:
+def join(op: StructuredOp, loops: Groups) -> StructuredOp:
     """The operation with one loop for each group, which `joinable` or `check_joined` approves of.
 
     Its operands are still what they were; `Joined` gives them the shapes.
@@ -147,13 +110,13 @@ def join(op: StructuredOp, loops: Loops) -> StructuredOp:
             tuple(access[group[0]].renumbered(number) for group in groups)
             for access, groups in zip(op.accesses, grouped, strict=True)
         ),
-        shapes=tuple(_joined_shape(shape, groups) for shape, groups in zip(op.shapes, grouped, strict=True)),
+        shapes=tuple(joined_shape(shape, groups) for shape, groups in zip(op.shapes, grouped, strict=True)),
         sizes=tuple(_product(op, chain) for chain in loops),
         reductions=frozenset(number[dim] for dim in op.reductions),
     )
 
 
-def _groups(access: Sequence[Linear], loops: Loops) -> list[list[int]]:
+def _groups(access: Sequence[Linear], loops: Groups) -> list[list[int]]:
     """An operand's axes, those that become one together."""
     groups: list[list[int]] = []
     place = {index.dim: axis for axis, index in enumerate(access) if index.dim is not None}
@@ -167,16 +130,8 @@ def _groups(access: Sequence[Linear], loops: Loops) -> list[list[int]]:
     return groups
 
 
-def _joined_shape(shape: Sequence[int], groups: Loops) -> tuple[int, ...]:
-    return tuple(_times([shape[axis] for axis in group]) for group in groups)
-
-
-def _times(sizes: Sequence[int]) -> int:
-    return DYNAMIC if DYNAMIC in sizes else math.prod(sizes)
-
-
 def _product(op: StructuredOp, chain: Sequence[int]) -> int | None:
-    total = _times([DYNAMIC if size is None else size for size in (op.sizes[dim] for dim in chain)])
+    total = joined_size([DYNAMIC if size is None else size for size in (op.sizes[dim] for dim in chain)])
     return None if total == DYNAMIC else total
 
 
@@ -201,11 +156,11 @@ class Joined:
 
     op: StructuredOp
     original: StructuredOp
-    loops: Loops
+    loops: Groups
     outputs: Sequence[_Collapsed]
 
     @staticmethod
-    def create(op: StructuredOp, loops: Loops) -> Joined:
+    def create(op: StructuredOp, loops: Groups) -> Joined:
         made: dict[tuple[Value, str], _Collapsed] = {}
         operands = []
         for value, access in zip(op.operands, op.accesses, strict=True):
@@ -231,22 +186,15 @@ class Joined:
             replace_op(insert, [_expand(written, whole.part.source, groups)])
 
 
-def _collapse(value: Value, groups: Loops) -> _Collapsed:
-    if all(len(group) == 1 for group in groups):
-        return _Collapsed(value)
-    part = open_part(value, groups)
+def _collapse(value: Value, groups: Groups) -> _Collapsed:
+    part = None if all(len(group) == 1 for group in groups) else open_part(value, groups)
     if part is None:
-        return _Collapsed(_joined(value, groups))
-    whole = _Whole(part, _joined(part.source, groups), part.place.joined(groups))
+        return _Collapsed(collapse(value, groups))
+    whole = _Whole(part, collapse(part.source, groups), part.place.joined(groups))
     return _Collapsed(slice_of(whole.joined, *whole.place), whole)
 
 
-def _joined(value: Value, groups: Loops) -> Value:
-    type_ = ir.RankedTensorType.get(_joined_shape(value.type.shape, groups), value.type.element_type)
-    return result_of(_COLLAPSE, [value], type_, reassociation=reassociation(groups))
-
-
-def _expand(value: Value, like: Value, groups: Loops) -> Value:
+def _expand(value: Value, like: Value, groups: Groups) -> Value:
     if value.type == like.type:
         return value
     shape, dynamic = linalg.static_and_dynamic(linalg.sizes(like))

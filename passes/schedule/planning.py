@@ -11,9 +11,10 @@ from ...bindings.mlir import ir
 from ...bindings.navigation import body_of
 from ...bindings.pass_manager import run_upstream
 from ...bindings.rewriting import Decline, blaming_at
+from ...emit.groups import fill_of
 from ...emit.structured import StructuredOp, analyze, structured_ops
 from ...targets.core.backend import Machine
-from .epilogue import check_lanes, fill_of, keeps_results, producer_of, with_epilogue
+from .epilogue import check_lanes, keeps_results, producer_of, with_epilogue
 from .joining import join, joinable
 from .plan import PLAN, UNPLANNED, EpilogueOf, Plan, Start, set_plan
 from .registry import PlanRule, ScheduleContext, plan_rules

@@ -20,10 +20,10 @@ from ...bindings.ir import Type, Value
 from ...bindings.mlir import ir
 from ...emit import linalg, tensors
 from ...emit.arithmetic import result_of
+from ...emit.combiner import combiners
 from ...emit.memory import Extent, plus, times
 from ...emit.numbers import as_index, constant
 from ...emit.vectors import read_vector, write_vector
-from .combiner import combiners
 from .dots import call_intrinsic
 from .segments import Segment, groups, run_steps, vectors
 from .state import State

@@ -14,7 +14,7 @@ from ...emit.memory import Extent, as_value, plus, times
 from ...emit.numbers import as_index, constant, select
 from ...emit.structured import Linear, StructuredOp, is_scalar, is_storable
 from ...emit.tensors import merge, split
-from ...emit.vectors import from_elements, is_vector, lane_of, read_vector, write_vector
+from ...emit.vectors import from_elements, is_vector, lane_of, read_vector, shuffle, write_vector
 from .vector_body import hoisted_zero
 
 #: How many tile points in from the start of a step, for each loop.
@@ -313,12 +313,6 @@ def transposed(rows: Sequence[Value]) -> list[Value]:
             new[first], new[first + distance] = shuffle(*pair, upper), shuffle(*pair, lower)
         rows, distance = new, distance * 2
     return list(rows)
-
-
-def shuffle(left: Value, right: Value, picked: Sequence[int]) -> Value:
-    """Lanes of two vectors, numbered through."""
-    type_ = ir.VectorType.get([len(picked)], left.type.element_type)
-    return result_of("vector.shuffle", [left, right], type_, mask=ir.DenseI64ArrayAttr.get(list(picked)))
 
 
 def interleaved(rows: Sequence[Value]) -> Value:

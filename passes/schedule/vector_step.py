@@ -13,11 +13,11 @@ from ...bindings.ir import Value
 from ...bindings.mlir import ir
 from ...emit import linalg
 from ...emit.arithmetic import result_of
+from ...emit.combiner import Combiner, combiners
 from ...emit.memory import Extent, as_value, plus, times
 from ...emit.structured import StructuredOp
 from ...emit.vectors import is_vector, read_vector, write_vector
 from .ahead import fetch_ahead
-from .combiner import Combiner, combiners
 from .dots import Dots, packed_operand
 from .epilogue import Epilogue, is_long
 from .packing import packed_source

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Attention of numbers of 16 bits by matrix units: of warps (nests/attention.py), of groups of four on sm_90a
-(nests/attention_groups.py). All else is as on any GPU."""
+"""Attention of numbers of 16 bits by matrix units: of warps (attention/warps.py), of groups of four on sm_90a
+(attention/warp_groups.py). All else is as on any GPU."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from ...passes.legalize.builder import RuleBuilder
 from ...passes.legalize.known_sizes import by_name
 from ...passes.legalize.rules import register_legalize
 from ..gpu import legalize_attention as by_threads
-from .nests.attention import MatrixTile
-from .nests.attention_groups import GroupTile
+from .attention.warp_groups import GroupTile
+from .attention.warps import MatrixTile
 from .objects.arch import arch_of
 
 _RULES = {

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Attention on GPUs: kernels that need no memory for scores (nests/attention.py), for any sizes."""
+"""Attention on GPUs: kernels that need no memory for scores (attention/kernels.py), for any sizes."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ from ..default.attention import (
     sequence_range,
 )
 from ..default.attention_blocks import Blocks, Rows
-from .nests.attention import Tiles, attend, attend_to_sequences, attend_together
-from .nests.attention_operands import Operands, Part
-from .nests.attention_rows import Tile
+from .attention.kernels import Tiles, attend, attend_to_sequences, attend_together
+from .attention.operands import Operands, Part
+from .attention.rows import Tile
 
 #: The tiles of what is computed, by how many queries there are, and the sizes of a head's elements and results.
 TileOf = Callable[[Blocks, Size, Size, Size], Tiles]

@@ -24,7 +24,7 @@ from relax_mlir.targets.cuda.device_passes import DEVICE_PASSES
 from relax_mlir.targets.cuda.objects.arch import find_arch
 from relax_mlir.targets.cuda.objects.ptx import make_ptx
 from relax_mlir.targets.gpu.emit.threads import DYNAMIC_SHARED
-from relax_mlir.targets.gpu.nests import tiles
+from relax_mlir.targets.gpu.planned import tiles
 
 import relax_mlir as rx
 
@@ -163,7 +163,7 @@ def _written(module: ir.Operation, rule: Rule | str, starts: bool) -> tuple[Plan
         is_first = number(places[0]) + number(places[1]) == 0
         when(is_first, lambda: store(count, block.arguments[len(block.arguments) - 1], 0))
         initial = constants[1].results[0] if starts else None
-        tiles.write(tiles.Group(ops[0], plan, initial, ops[1:]), *places)
+        tiles.write(tiles.PlannedGroup(ops[0], plan, initial, ops[1:]), *places)
     for each in reversed(generics):
         each.erase()
     function.attributes["known_block_size"] = ir.DenseI32ArrayAttr.get([tiles.threads(plan), 1, 1])

@@ -22,12 +22,12 @@ from ....bindings.navigation import (
 )
 from ....dialects.core.call_graph import refuse_recursion
 from ....dialects.tir.prim_func import OPERATOR, is_prim_func
+from ....emit.memory import root_of
 from ....passes.lower_calls.function import ARENA, INPUTS
 from ....support.errors import RelaxError
 from .arena import is_handed_on, is_in_loop, plan_arena
 from .bounds import SizeBounds
 from .expressions import Size, of_size, times
-from .joining import VIEWS
 from .names import Names
 from .options import SourceOptions
 from .types import BYTES
@@ -130,14 +130,8 @@ class Program:
         for name in self.order:
             function = self.functions[name]
             arguments = {value: position for position, value in enumerate(body_of(function).arguments)}
-            roots = {value: value for value in arguments}
-            found[name] = set()
-            for op in self._inside[name]:
-                for target in _targets(op, found):
-                    if (root := roots.get(target)) is not None:
-                        found[name].add(arguments[root])
-                if op.name in VIEWS and op.operands[0] in roots:
-                    roots[op.results[0]] = roots[op.operands[0]]
+            targets = (root_of(target) for op in self._inside[name] for target in _targets(op, found))
+            found[name] = {arguments[root] for root in targets if root in arguments}
         return found
 
     # ---- what functions ask for ----

@@ -8,11 +8,15 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 
 from ....bindings.ir import Operation, Value
-from ....bindings.navigation import defining_op, last_of, operations_of, use_count
+from ....bindings.navigation import defining_op, last_of, operations_of
+from ....bindings.rewriting import Decline
+from ....emit.combiner import combiners
+from ....emit.generic import GenericOp
+from ....emit.groups import filled_with
 from ....support.errors import RelaxError
 from .control import loop, pieces, steps
 from .expressions import Expression, Size, integer, name, of_size, plus
-from .joining import chosen_dims, epilogues, filled_with, output_of, starts_sum
+from .joining import chosen_dims, epilogues, output_of, starts_sum
 from .memory import read
 from .nest import Nest, joined, nest_of, place_of
 from .tiles import Tile, tile_of
@@ -213,18 +217,21 @@ def _know_argument(
         writer.define(argument, read(view, place_of(nest, operand, places)), "x")
 
 
+#: What `+=` is for, and its kind.
+_SIGNS = {"arith.addf": "+", "arith.mulf": "*"}
+
+
 def _additions(nest: Nest) -> dict[Value, tuple[str, Value]]:
-    """Where the body ends with adding something to the output, or multiplying: what `+=` is for."""
-    (yielded,) = last_of(nest.block).operands
-    made = defining_op(yielded, "arith.addf", "arith.mulf")
-    output = nest.block.arguments[nest.input_count]
-    if made is None or use_count(yielded) != 1 or use_count(output) != 1:
+    """Where the body ends with adding something to the output, or multiplying."""
+    try:
+        (combiner,) = combiners(GenericOp(nest.op))
+    except Decline:
         return {}
-    operator = "+" if made.operation.name == "arith.addf" else "*"
-    left, right = made.operation.operands
-    if output not in (left, right):
+    if combiner.operation.name not in _SIGNS:
         return {}
-    return {yielded: (operator, right if left == output else left)}
+    left, right = combiner.operation.operands
+    is_left = left == nest.block.arguments[nest.input_count]
+    return {combiner.operation.results[0]: (_SIGNS[combiner.operation.name], right if is_left else left)}
 
 
 RULES: dict[str, Rule] = {"linalg.generic": write_generic}

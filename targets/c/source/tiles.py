@@ -10,9 +10,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ....bindings.affine import dims_in
-from ....bindings.ir import AffineExpr
-from ....bindings.mlir import ir
+from ....bindings.affine import dims_in, linear_form
 from .expressions import Size
 from .nest import Nest
 from .types import BYTES, scalar_type
@@ -89,28 +87,13 @@ def stride_along(nest: Nest, operand: int, dim: int) -> int | None:
     view = nest.views[operand]
     total = 0
     for result, stride in zip(nest.maps[operand].results, view.strides if view is not None else (), strict=False):
-        count = _count_of(result, dim)
-        if count == 0:
+        if dim not in dims_in(result):
             continue
-        if count is None or not isinstance(stride, int):
+        form = linear_form(result)
+        if form is None or not isinstance(stride, int):
             return None
-        total += count * stride
+        total += form.factors.get(dim, 0) * stride
     return total
-
-
-def _count_of(expression: AffineExpr, dim: int) -> int | None:
-    """What a loop's counter is multiplied by in an index."""
-    if dim not in dims_in(expression):
-        return 0
-    if isinstance(expression, ir.AffineDimExpr):
-        return 1
-    if not isinstance(expression, (ir.AffineAddExpr, ir.AffineMulExpr)):
-        return None
-    left, right = _count_of(expression.lhs, dim), _count_of(expression.rhs, dim)
-    if isinstance(expression, ir.AffineAddExpr):
-        return None if left is None or right is None else left + right
-    factor = expression.rhs
-    return left * int(factor.value) if left is not None and isinstance(factor, ir.AffineConstantExpr) else None
 
 
 def _most_rows(nest: Nest) -> int:

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import itertools
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -179,10 +178,10 @@ class FunctionWriter:
         return end
 
     @property
-    def following(self) -> Iterator[Operation]:
+    def following(self) -> list[Operation]:
         """What comes behind the operation in its block."""
         operations, place = self._block
-        return itertools.islice(operations, place, None)
+        return operations[place:]
 
     def operation(self, op: Operation) -> None:
         rule = self._rules.get(op.name)

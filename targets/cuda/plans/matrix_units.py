@@ -10,12 +10,12 @@ from ....bindings.rewriting import Decline
 from ....emit.structured import StructuredOp
 from ....passes.schedule.plan import Plan
 from ...core.backend import Machine
-from ...gpu.nests.group import GAP_BYTES
-from ...gpu.nests.made import factor_of, made_of
+from ...gpu.planned.group import GAP_BYTES
+from ...gpu.planned.made import factor_of, made_of
 from ...gpu.plans.product import Shape, Sides, best_shape, check_reduction, plan_of_shape, sides_of
 from ...gpu.plans.strip import is_few
-from ..nests.matrix_units import BytesKernel, HalvesKernel, MatrixKernel
-from ..nests.tensor_floats import TensorFloatsKernel
+from ..planned.matrix_units import BytesKernel, HalvesKernel, MatrixKernel
+from ..planned.tensor_floats import TensorFloatsKernel
 
 _KERNELS: dict[str, type[MatrixKernel]] = {
     "m16n8k8": TensorFloatsKernel,

@@ -9,10 +9,10 @@ from ....bindings.rewriting import Decline
 from ....emit.structured import StructuredOp
 from ....passes.schedule.plan import Plan
 from ...core.backend import Machine
-from ...gpu.nests.tiles import find_instruction
+from ...gpu.planned.tiles import find_instruction
 from ...gpu.plans.product import Shape, Sides, best_shape, check_reduction, loop_size, plan_of_shape, sides_of
-from ..nests.warp_groups import GroupKernel
 from ..objects.arch import WGMMA
+from ..planned.warp_groups import GroupKernel
 
 #: Two neighbours are a lane's.
 _LANES = 2

@@ -8,16 +8,16 @@ from functools import partial
 
 from ....bindings.ir import Attribute, Block, Operation, Value
 from ....bindings.mlir import ir
-from ....bindings.navigation import made_by, operations_in, users_of
+from ....bindings.navigation import operations_in
 from ....bindings.rewriting import use_instead
 from ....emit import memory as memrefs
 from ....emit.loops import when
 from ....emit.numbers import Number, as_index
 from ....passes.schedule.plan import PLAN
-from ..nests.group import Tile
-from ..nests.places import Loops
+from ..planned.group import Tile
+from ..planned.places import Loops
 from ..plans.few_rows import FEW_ROWS, MOST_ROWS
-from .fused import Fused, fused_in
+from .fused import Fused, erase_deallocations, fused_in
 
 
 def by_rows(block: Block) -> None:
@@ -28,7 +28,7 @@ def by_rows(block: Block) -> None:
         few = fused.main.attributes[FEW_ROWS]
         del fused.main.attributes[FEW_ROWS]
         with fused.main.location, ir.InsertionPoint(fused.ops[0]):
-            rows = as_index(Loops(fused.group().op, fused.plan.joined).size(Tile(fused.plan).rows))
+            rows = as_index(Loops(fused.planned().op, fused.plan.joined).size(Tile(fused.plan).rows))
             are_few = rows <= MOST_ROWS
         in_branches(fused, are_few, partial(_set_plan, few), lambda _: None)
 
@@ -39,26 +39,13 @@ def _set_plan(plan: Attribute, fused: Fused) -> None:
 
 def in_branches(fused: Fused, condition: Number, one: Callable[[Fused], None], other: Callable[[Fused], None]) -> None:
     """The operations in two branches, each with memory of its own, for `one` and `other` to change."""
-    own = _memory_between(fused)
+    own = fused.memory_between()
     with fused.main.location, ir.InsertionPoint(fused.ops[-1]):
         when(condition, lambda: one(_copied(fused, own)), lambda: other(_copied(fused, own)))
     for memory in own:
-        for free in [user for user in users_of(memory.results[0]) if user.name == "memref.dealloc"]:
-            free.erase()
+        erase_deallocations(memory)
     for op in [*reversed(fused.ops), *own]:
         op.erase()
-
-
-def _memory_between(fused: Fused) -> list[Operation]:
-    """Allocations that only these operations use."""
-    ops, found = fused.ops, list[Operation]()
-    for op in ops[:-1]:
-        made = made_by(list(op.operands)[-1], "memref.alloc")
-        if made is None or made in found or made.results[0] == list(ops[-1].operands)[-1]:
-            continue
-        if all(user in ops or user.name == "memref.dealloc" for user in users_of(made.results[0])):
-            found.append(made)
-    return found
 
 
 def _copied(fused: Fused, own: list[Operation]) -> Fused:

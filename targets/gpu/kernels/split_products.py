@@ -9,20 +9,23 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ....bindings.ir import AffineMap, Block, Operation, Value
+from ....bindings.affine import identity
+from ....bindings.ir import Block, Value
 from ....bindings.mlir import ir
+from ....bindings.navigation import operation_before
+from ....emit import linalg
 from ....emit import memory as memrefs
+from ....emit.combiner import Combiner, combiners
 from ....emit.generic import GenericOp
-from ....emit.linalg import PARALLEL, REDUCTION, generic
+from ....emit.linalg import PARALLEL, REDUCTION
 from ....emit.numbers import Size, as_index
 from ....emit.structured import StructuredOp
-from ....passes.schedule.combiner import Combiner, combiners
 from ....passes.schedule.plan import PLAN, Start, set_plan
-from ..nests import tiles
-from ..nests.group import Group, part_loop
+from ..planned import tiles
+from ..planned.group import PlannedGroup, part_loop
+from ..unplanned.split import with_loop
 from .cases import in_branches
 from .fused import Fused, fused_in
-from .split import with_loop
 
 #: On an operation: it puts parts together, whose memory is for it alone.
 IS_TOGETHER = "gpu.together"
@@ -31,7 +34,7 @@ IS_TOGETHER = "gpu.together"
 def split_products(block: Block) -> None:
     """Splits products of a block whose plans say so; where only sizes at run time tell, the host looks at these."""
     for planned in [each for each in fused_in(block) if each.plan is not None]:
-        group = planned.group()
+        group = planned.planned()
         if group.plan.parts is None or part_loop(group.op, group.plan) is not None:
             continue
         with group.op.operation.location, ir.InsertionPoint(planned.ops[0]):
@@ -39,7 +42,7 @@ def split_products(block: Block) -> None:
             if isinstance(count, int):
                 _split(planned, group, count)
             else:
-                in_parts = lambda copied, count=count: _split(copied, copied.group(), count)  # noqa: E731
+                in_parts = lambda copied, count=count: _split(copied, copied.planned(), count)  # noqa: E731
                 in_branches(planned, as_index(count) > 1, in_parts, _at_once)
 
 
@@ -49,18 +52,18 @@ def _at_once(copied: Fused) -> None:
     set_plan(copied.main, replace(copied.plan, parts=None))
 
 
-def _split(planned: Fused, group: Group, count: Size) -> None:
+def _split(planned: Fused, group: PlannedGroup, count: Size) -> None:
     op = planned.main
     (output,), (combiner,) = group.op.outputs, combiners(group.op)
     with ir.InsertionPoint(op):
         between = memrefs.allocate([count, *memrefs.dims(output)], output.type.element_type)
         rank = len(between.type.shape)
-        scalar, whole = ir.AffineMap.get(rank, 0, []), ir.AffineMap.get_identity(rank)
-        generic([combiner.neutral()], [between], [scalar, whole], [PARALLEL] * rank, lambda value, _: value)
-        set_plan(_made_before(op), Start())
+        maps = [linalg.select_dims(rank, []), identity(rank)]
+        linalg.generic([combiner.neutral()], [between], maps, [PARALLEL] * rank, lambda value, _: value)
+        set_plan(operation_before(op), Start())
         # First what reads the operation's body, which then moves.
         _put_together(between, output, combiner)
-        second = _made_before(op)
+        second = operation_before(op)
         second.attributes[IS_TOGETHER] = ir.UnitAttr.get()
     with ir.InsertionPoint(second):
         _apart(group.op, between, group)
@@ -69,32 +72,16 @@ def _split(planned: Fused, group: Group, count: Size) -> None:
     op.erase()
 
 
-def _made_before(op: Operation) -> Operation:
-    ops = [each.operation for each in op.block.operations]
-    return ops[ops.index(op) - 1]
-
-
-def _apart(op: StructuredOp, between: Value, group: Group) -> None:
+def _apart(op: StructuredOp, between: Value, group: PlannedGroup) -> None:
     """The operation with a loop for the parts behind its own, which the plan has as the outermost one."""
-    dims, operation, plan = len(op.sizes), op.operation, group.plan
-    *reads, output = GenericOp(operation).maps
-    places = [ir.AffineDimExpr.get(dims), *output.results]
-    maps = [_with_loop(map_, list(map_.results)) for map_ in reads] + [_with_loop(output, places)]
-    made = with_loop(operation, maps, [between])
+    dims, generic, plan = len(op.sizes), GenericOp(op.operation), group.plan
+    made = with_loop(generic, [[ir.AffineDimExpr.get(dims), *generic.maps[-1].results]], [between])
     loops = (*plan.joined, (dims,))
     set_plan(made, replace(plan, loops=loops, order=(len(plan.joined), *plan.order)))
 
 
-def _with_loop(map_: AffineMap, places: list) -> AffineMap:
-    return ir.AffineMap.get(map_.n_dims + 1, 0, places)
-
-
 def _put_together(between: Value, output: Value, combiner: Combiner) -> None:
     rank = len(output.type.shape)
-    kept = [ir.AffineDimExpr.get(dim) for dim in range(rank)]
-    maps = [
-        ir.AffineMap.get(rank + 1, 0, [ir.AffineDimExpr.get(rank), *kept]),
-        ir.AffineMap.get(rank + 1, 0, kept),
-    ]
+    maps = [linalg.select_dims(rank + 1, dims) for dims in ([rank, *range(rank)], range(rank))]
     iterators = [*[PARALLEL] * rank, REDUCTION]
-    generic([between], [output], maps, iterators, lambda part, before: combiner.apply(before, part))
+    linalg.generic([between], [output], maps, iterators, lambda part, before: combiner.apply(before, part))

@@ -34,6 +34,7 @@ from ....bindings.navigation import (
     constant_of,
     functions_in,
     has_body,
+    operation_before,
     operations_in,
     operations_of,
     symbol_name,
@@ -49,23 +50,23 @@ from ....passes.core.base import Pass
 from ....passes.core.registry import register_pass
 from ...host.entry import DEVICE, KERNELS
 from ..emit.threads import WARP
-from ..kernels import transpose
 from ..kernels.cases import by_rows
-from ..kernels.collapse import collapse_loops
-from ..kernels.fused import LANES, Fused, fused_in
+from ..kernels.fused import Fused, fused_in
 from ..kernels.outline import Kernels
 from ..kernels.own_memory import own_memory
-from ..kernels.points import Points
-from ..kernels.reduce import is_combined, shape_of_row
-from ..kernels.rows import Rows, rows_of
-from ..kernels.several import Several, blocks_of_points, several_in
-from ..kernels.split import in_parts
 from ..kernels.split_products import IS_TOGETHER, split_products
-from ..kernels.teams import TEAM, Shape, ceil_divided, steps_of
-from ..kernels.transpose import turned
-from ..kernels.vectors import lanes_of
-from ..kernels.work import READS, has_work, is_in_order, is_scalar, is_shared, is_structured, is_work, touches
-from ..nests import tiles
+from ..planned import tiles
+from ..unplanned import transpose
+from ..unplanned.collapse import collapse_loops
+from ..unplanned.points import Points
+from ..unplanned.reduce import is_combined, shape_of_row
+from ..unplanned.rows import Rows, rows_of
+from ..unplanned.several import Several, blocks_of_points, several_in
+from ..unplanned.split import in_parts
+from ..unplanned.teams import TEAM, Shape, ceil_divided, steps_of
+from ..unplanned.transpose import turned
+from ..unplanned.vectors import LANES, lanes_of
+from ..work import READS, has_work, is_in_order, is_scalar, is_shared, is_structured, is_work, touches
 
 #: Threads of a block, at most, and how many steps each of them is to have before there are more.
 THREADS = 256
@@ -203,7 +204,7 @@ class _HostCode:
 
     def _tiles(self, fused: Fused) -> None:
         with ir.InsertionPoint(fused.ops[-1]):
-            group = fused.group()
+            group = fused.planned()
             count, threads = as_index(tiles.blocks(group.op, group.plan)).value, tiles.threads(group.plan)
         self.kernels.outline(fused.ops, self.name, "tiles", count, threads)
 
@@ -310,7 +311,7 @@ def _as_structured(op: Operation) -> Operation:
     """A copy as an operation of linalg."""
     with ir.InsertionPoint(op):
         memrefs.copy(*op.operands)
-        made = operations_of(op.block)[operations_of(op.block).index(op) - 1]
+        made = operation_before(op)
     op.erase()
     return made
 

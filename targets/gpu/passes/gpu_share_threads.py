@@ -12,24 +12,25 @@ from ....bindings.mlir import ir, string_value
 from ....bindings.navigation import body_of, operations_in, operations_of, users_of
 from ....bindings.rewriting import replace_op
 from ....emit.loops import PARALLEL, when
+from ....emit.memory import root_of
 from ....emit.numbers import Number, as_index, number, operation
 from ....passes.core.base import Pass
 from ....passes.core.registry import register_pass
 from ..emit.threads import ALIGNMENT, block_id, shared_memory, thread_id, threads_of
-from ..kernels.blocks import Together
-from ..kernels.collapse import collapse_loops
-from ..kernels.fused import LANES, Fused, fused_of, root
+from ..kernels.fused import Fused, fused_of
 from ..kernels.outline import FORM
-from ..kernels.points import Points
-from ..kernels.reduce import reduce_row
-from ..kernels.rows import rows_of, write_rows
-from ..kernels.several import write_several
-from ..kernels.split import reduce_part
-from ..kernels.teams import Team, shape_of, steps_of
-from ..kernels.transpose import turned, write_turned
-from ..kernels.vectors import Lanes
-from ..kernels.work import is_shared, is_structured
-from ..nests import tiles
+from ..planned import tiles
+from ..unplanned.blocks import Together
+from ..unplanned.collapse import collapse_loops
+from ..unplanned.points import Points
+from ..unplanned.reduce import reduce_row
+from ..unplanned.rows import rows_of, write_rows
+from ..unplanned.several import write_several
+from ..unplanned.split import reduce_part
+from ..unplanned.teams import Team, shape_of, steps_of
+from ..unplanned.transpose import turned, write_turned
+from ..unplanned.vectors import LANES, Lanes
+from ..work import is_shared, is_structured
 
 
 @register_pass
@@ -86,7 +87,7 @@ def _turned(kernel: Operation, fused: Fused) -> None:
 
 
 def _tiles(_: Operation, fused: Fused) -> None:
-    tiles.write(fused.group(), block_id(), thread_id())
+    tiles.write(fused.planned(), block_id(), thread_id())
 
 
 def _rows_of_fused(kernel: Operation, fused: Fused) -> None:
@@ -126,7 +127,7 @@ def _rows(kernel: Operation) -> None:
     with loop.location, ir.InsertionPoint(loop):
         team = Team(kernel, shape.threads, steps_of(loop))
         _take_body(loop, first + team.row * step)
-        write_rows(rows, team, shape, lambda memref: root(memref) in own)
+        write_rows(rows, team, shape, lambda memref: root_of(memref) in own)
     loop.erase()
     for points in reversed(rows.ops):
         points.operation.erase()

@@ -14,7 +14,7 @@ from ....passes.schedule.plan import PLAN, Plan, plan_of
 from ....passes.schedule.planning import first_plan
 from ....passes.schedule.registry import PlanRule
 from ...core.backend import Machine
-from ..nests.made import made_of
+from ..planned.made import made_of
 from .product import check_reduction, sides_of
 from .strip import strip_of
 

@@ -12,14 +12,14 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from ....bindings.rewriting import Decline
+from ....emit.combiner import combiners
 from ....emit.structured import StructuredOp
-from ....passes.schedule.combiner import combiners
 from ....passes.schedule.fitting import check_reads_outputs
 from ....passes.schedule.joining import asks_for_result
 from ....passes.schedule.plan import Parts, Plan
 from ....passes.schedule.vector_body import number_bits
 from ...core.backend import Machine
-from ..nests.group import loops_of_no_input
+from ..planned.group import loops_of_no_input
 
 #: What a thread loads from shared memory at once.
 _VECTOR_BITS, _MOST_LANES = 128, 4

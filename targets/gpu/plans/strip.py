@@ -10,8 +10,8 @@ from ....emit.structured import StructuredOp
 from ....passes.schedule.plan import Plan
 from ....passes.schedule.vector_body import number_bits
 from ...core.backend import Machine
-from ..nests.made import made_of
-from ..nests.units import steps_at_once, steps_of_code
+from ..planned.made import made_of
+from ..planned.units import steps_at_once, steps_of_code
 from .product import Sides, chains_of, check_reduction, cores_of, loop_size, parts_of, sides_of
 
 #: So many rows make use of blocks in shared memory.

@@ -6,11 +6,10 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 
-from ....bindings.mlir import ir
 from ....bindings.rewriting import Decline
 from ....dialects.core.infos import bit_width
+from ....emit.combiner import combiners
 from ....emit.structured import StructuredOp
-from ....passes.schedule.combiner import combiners
 from ....passes.schedule.fitting import check_reads_outputs
 from ....passes.schedule.plan import Panel, Plan
 from ....passes.schedule.vector_body import widest_bits
@@ -36,10 +35,9 @@ def check_contraction(op: StructuredOp) -> None:
         raise Decline("it reduces nothing")
     check_reads_outputs(op)
     (combiner, *more) = combiners(op)
-    if more or combiner.operation.name not in ("arith.addf", "arith.addi"):
+    if more or not combiner.is_sum:
         raise Decline("it is no sum")
-    factors = [value.owner for value in combiner.operation.operands if not isinstance(value.owner, ir.Block)]
-    if not any(owner.operation.name in ("arith.mulf", "arith.muli") for owner in factors):
+    if combiner.product is None:
         raise Decline("it is no sum of products")
     if sum(bool(op.accesses[operand]) for operand in range(op.input_count)) < 2:
         raise Decline("it is no sum of products of two inputs")

@@ -6,8 +6,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from ....bindings.rewriting import Decline
+from ....emit.combiner import combiners
 from ....emit.structured import StructuredOp
-from ....passes.schedule.combiner import combiners
 from ....passes.schedule.fitting import check_reads_outputs
 from ....passes.schedule.plan import Plan
 from ....passes.schedule.vector_access import is_lanewise

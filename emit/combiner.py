@@ -1,0 +1,187 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The operator of a reduction and its identity: what allows it to run in several lanes, in parts, in another order."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from ..bindings.ir import Operation, Type, Value
+from ..bindings.mlir import ir
+from ..bindings.navigation import last_of, made_by, operations_of, use_count
+from ..bindings.rewriting import Decline
+from .arithmetic import result_of
+from .generic import GenericOp
+from .numbers import constant, larger, number
+from .structured import StructuredOp
+from .vectors import lane_of, shuffle
+
+
+class Operator(NamedTuple):
+    #: Of vector.reduction.
+    kind: str
+    #: The number that changes nothing, given the width in bits; None where there is none.
+    identity: Callable[[int], float | int] | None
+    #: Whether a number may be put to the others more than once.
+    is_idempotent: bool = False
+
+
+#: A choice of the larger one: NaN is not.
+CHOICE = "arith.select"
+#: By operation.
+OPERATORS = {
+    "arith.addf": Operator("add", lambda _: -0.0),
+    "arith.addi": Operator("add", lambda _: 0),
+    "arith.ori": Operator("or", lambda _: 0, True),
+    "arith.xori": Operator("xor", lambda _: 0),
+    "arith.mulf": Operator("mul", lambda _: 1.0),
+    "arith.muli": Operator("mul", lambda _: 1),
+    "arith.maximumf": Operator("maximumf", lambda _: -math.inf, True),
+    "arith.maxnumf": Operator("maxnumf", None, True),
+    "arith.maxsi": Operator("maxsi", lambda bits: -(1 << (bits - 1)), True),
+    "arith.maxui": Operator("maxui", lambda _: 0, True),
+    "arith.minimumf": Operator("minimumf", lambda _: math.inf, True),
+    "arith.minnumf": Operator("minnumf", None, True),
+    "arith.minsi": Operator("minsi", lambda bits: (1 << (bits - 1)) - 1, True),
+    "arith.minui": Operator("minui", lambda _: -1, True),
+    "arith.andi": Operator("and", lambda _: -1, True),
+    CHOICE: Operator("maxnumf", lambda _: -math.inf, True),
+}
+
+_ORDERED_GREATER = 2
+#: Fewer vectors are reduced one by one.
+_LEAST_AT_ONCE = 4
+
+
+@dataclass(frozen=True)
+class Combiner:
+    """The operation in a body that puts a number to an output."""
+
+    operation: Operation
+
+    @property
+    def element(self) -> Type:
+        return self.operation.results[0].type
+
+    @property
+    def is_sum(self) -> bool:
+        return self.operation.name in ("arith.addf", "arith.addi")
+
+    @property
+    def product(self) -> Operation | None:
+        """The multiplication whose results are summed, if it is a sum of products."""
+        products = (made_by(value, "arith.mulf", "arith.muli") for value in self.operation.operands)
+        return next((each for each in products if each is not None), None) if self.is_sum else None
+
+    def apply(self, left: Value, right: Value) -> Value:
+        if self.operation.name == CHOICE:
+            return larger(number(left), number(right)).value
+        copy = self.operation.clone()
+        copy.operands[0], copy.operands[1] = left, right
+        copy.results[0].set_type(left.type)
+        return copy.results[0]
+
+    def reduce(self, vector: Value, start: Value) -> Value:
+        """One number of all lanes and the one to start from, in whatever order is fast."""
+        kind = OPERATORS[self.operation.name].kind
+        attributes = {"kind": ir.Attribute.parse(f"#vector.kind<{kind}>")}
+        if isinstance(self.element, ir.FloatType):
+            # See forget_signs_of_zeros. No NaN gets into what ignores them.
+            free = {"add": "reassoc", "mul": "reassoc", "maxnumf": "reassoc,nnan,nsz"}.get(kind, "reassoc,nsz")
+            attributes["fastmath"] = ir.Attribute.parse(f"#arith.fastmath<{free}>")
+        return result_of("vector.reduction", [vector, start], self.element, **attributes)
+
+    def reduce_all(self, vectors: Sequence[Value], starts: Sequence[Value]) -> list[Value]:
+        """One number for each of several vectors. Halves of two go side by side, so that one operation serves both."""
+        found: list[Value] = []
+        while (left := len(vectors) - len(found)) >= _LEAST_AT_ONCE:
+            count = 1 << (min(left, vectors[0].type.shape[0]).bit_length() - 1)
+            start = len(found)
+            numbers = self._reduced(vectors[start : start + count])
+            found += [self.apply(starts[start + place], lane_of(numbers, place)) for place in range(count)]
+        rest = slice(len(found), None)
+        return found + [self.reduce(*each) for each in zip(vectors[rest], starts[rest], strict=True)]
+
+    def _reduced(self, vectors: Sequence[Value]) -> Value:
+        """A vector with a number for each."""
+        lanes = vectors[0].type.shape[0]
+        width = lanes
+        while width > 1:
+            width //= 2
+            pairs = [vectors[at : at + 2] for at in range(0, len(vectors), 2)]
+            vectors = [self._halved(pair[0], pair[-1], width, len(pair)) for pair in pairs]
+        (numbers,) = vectors
+        return numbers
+
+    def _halved(self, one: Value, other: Value, width: int, count: int) -> Value:
+        """What both have in each 2 * width lanes put together in half as many; of one vector alone where it is all."""
+        lanes = count * one.type.shape[0]
+        first = [lane for lane in range(lanes) if lane % (2 * width) < width]
+        return self.apply(*(shuffle(one, other, [lane + shift for lane in first]) for shift in (0, width)))
+
+    def neutral(self) -> Value:
+        """The number that changes nothing, created here."""
+        identity = OPERATORS[self.operation.name].identity
+        assert identity is not None
+        return constant(identity(getattr(self.element, "width", 64)), self.element).value
+
+
+def combiners(op: StructuredOp | GenericOp) -> list[Combiner]:
+    """One for each output. Raises Decline where the order of a reduction is not free."""
+    return [_combiner(op, output, value) for output, value in enumerate(last_of(op.block).operands)]
+
+
+def _combiner(op: StructuredOp | GenericOp, output: int, value: Value) -> Combiner:
+    argument = op.block.arguments[op.input_count + output]
+    operation = made_by(value, *OPERATORS)
+    if operation is None or operation.parent != op.operation or OPERATORS[operation.name].identity is None:
+        raise Decline(f"output #{output} is not reduced by a known operation")
+    from_before = [operand == argument for operand in operation.operands]
+    uses = 1
+    if operation.name == CHOICE:
+        uses = 2
+        if not _is_larger(operation) or operation.operands[2] != argument:
+            raise Decline(f"output #{output} is chosen by what is no known order")
+    if sum(from_before) != 1 or use_count(argument) != uses or use_count(value) != 1:
+        raise Decline(f"output #{output} depends on what was reduced before in more than one way")
+    return Combiner(operation)
+
+
+def _is_larger(choice: Operation) -> bool:
+    """Whether a choice is that of emit.numbers.larger."""
+    compared = made_by(choice.operands[0], "arith.cmpf")
+    if compared is None or list(compared.operands) != list(choice.operands)[1:]:
+        return False
+    return int(compared.attributes["predicate"].value) == _ORDERED_GREATER
+
+
+def allow_fused_multiply_add(op: StructuredOp) -> None:
+    """Sums of products may be rounded once instead of twice."""
+    for output, value in enumerate(last_of(op.block).operands):
+        try:
+            combiner = _combiner(op, output, value)
+        except Decline:
+            continue
+        product = combiner.product
+        if product is not None and product.name == "arith.mulf" and use_count(product.results[0]) == 1:
+            for each in (product, combiner.operation):
+                each.attributes["fastmath"] = ir.Attribute.parse("#arith.fastmath<contract>")
+
+
+def forget_signs_of_zeros(op: StructuredOp) -> None:
+    """The larger of 0 and -0 may be either in reductions and beside constants: to tell takes most of the time there.
+
+    What is compared to comes second: whether it is NaN is asked of the first, which need not wait for the step before.
+    """
+    reduced = list(op.block.arguments)[op.input_count :]
+    for each in operations_of(op.block):
+        if each.name not in ("arith.maximumf", "arith.minimumf"):
+            continue
+        first, second = each.operands
+        if first in reduced:
+            each.operands[0], each.operands[1] = second, first
+        elif second not in reduced and not any(made_by(value, "arith.constant") for value in (first, second)):
+            continue
+        each.attributes["fastmath"] = ir.Attribute.parse("#arith.fastmath<nsz>")

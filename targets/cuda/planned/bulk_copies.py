@@ -1,0 +1,270 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Blocks of plain matrices that come to shared memory by TMA: one thread asks, the device copies, barriers tell.
+
+The device is told of a matrix by a tensor map of 128 bytes, which the host makes for each launch, as addresses change
+(cuda-make-tensor-maps): here it is `nvgpu.tma.create.descriptor` of the memory that a kernel is passed. What lies
+beyond the last row or step of a matrix comes as zeros.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from typing import NamedTuple
+
+from ....bindings.ir import Block, Value
+from ....bindings.mlir import DYNAMIC, ir
+from ....emit.arithmetic import result_of
+from ....emit.numbers import Number, Size, as_i64, as_index, operation
+from ...gpu.emit.memory import shared_memory
+from ...gpu.planned.group import PlannedGroup
+from ...gpu.planned.staging import Origin, Staged
+from ...host.llvm_ops import type_of
+from .instructions import bytes_of
+from .warp_group_instructions import LINE_BYTES, LINES, assembly
+
+#: What a box has of an axis at most, a map of axes, and an axis of elements that coordinates of 32 bits count.
+_MOST_BOX, _MOST_AXES, _MOST_SIZE = 256, 5, 1 << 31
+#: What all but the innermost axis go by, a multiple of bytes, and less than so many.
+_UNIT, _MOST_STRIDE = 16, 1 << 40
+_BARRIER_BYTES = 8
+#: What makes memory of an address, at the host as in a kernel.
+_SAID_AGAIN = frozenset(
+    "arith.constant builtin.unrealized_conversion_cast llvm.insertvalue llvm.mlir.constant llvm.mlir.poison "
+    "memref.cast memref.collapse_shape memref.expand_shape memref.reinterpret_cast memref.subview memref.view".split()
+)
+
+
+class Axis(NamedTuple):
+    """Of a matrix: the chain of loops that goes along it, its size, and by how many elements its points are apart."""
+
+    chain: int
+    size: int
+    stride: int
+
+
+def axes_of(staged: Staged) -> list[Axis] | None:
+    """The axes of an input as a tensor map has them, that along lines first, then by what their points are apart. None
+    where it is no such matrix: windows, unknown sizes, lines that begin anywhere.
+    """
+    op, tile = staged.op, staged.tile
+    strides = _strides_by_loop(staged)
+    if strides is None or not _is_passed(staged.memref):
+        return None
+    inner, outer = (tile.steps, staged.side) if staged.steps_last else (staged.side, tile.steps)
+    joined = tile.plan.joined
+    batches = [chain for chain in tile.batches if any(dim in strides for dim in joined[chain])]
+    found = [_joined(chain, op.sizes, strides, joined[chain]) for chain in (inner, outer, *batches)]
+    axes = [each for each in found if each is not None]
+    if len(axes) != len(found) or len(axes) > _MOST_AXES or axes[0].stride != 1:
+        return None
+    axes = [axes[0], *sorted(axes[1:], key=lambda each: each.stride)]
+    are_nested = all(
+        each.stride % before.stride == 0 and each.stride >= before.stride * before.size
+        for before, each in pairwise(axes)
+    )
+    bytes_ = bytes_of(staged.element)
+    fits = all(each.stride * bytes_ % _UNIT == 0 and each.stride * bytes_ < _MOST_STRIDE for each in axes[1:])
+    return axes if are_nested and fits and all(0 < each.size < _MOST_SIZE for each in axes) else None
+
+
+def _strides_by_loop(staged: Staged) -> dict[int, int] | None:
+    """Of loops with more than a step, each of which goes along an axis of its own from end to end."""
+    type_, sizes = staged.memref.type, staged.op.sizes
+    strides, offset = type_.get_strides_and_offset()
+    unknown = ir.ShapedType.get_dynamic_stride_or_offset()
+    if DYNAMIC in type_.shape or unknown in (*strides, offset) or offset * bytes_of(staged.element) % _UNIT:
+        return None
+    found: dict[int, int] = {}
+    for index, size, stride in zip(staged.access, type_.shape, strides, strict=True):
+        dim = index.dim
+        if size == 1 and not index.constant:
+            continue
+        if dim is None or dim in found or sizes[dim] != size:
+            return None
+        found[dim] = stride
+    return found
+
+
+def _joined(chain: int, sizes: Sequence[int | None], strides: Mapping[int, int], loops: Sequence[int]) -> Axis | None:
+    """Loops one inside the other, as one axis."""
+    moving = [dim for dim in loops if sizes[dim] != 1]
+    if not moving or any(dim not in strides for dim in moving):
+        return None
+    size, stride = 1, strides[moving[-1]]
+    for dim in reversed(moving):
+        if strides[dim] != size * stride:
+            return None
+        size *= sizes[dim] or 0
+    return Axis(chain, size, stride)
+
+
+def _is_passed(memref: Value) -> bool:
+    """Whether it is memory at an address that the kernel is passed, which the host can say again."""
+    if isinstance(memref.owner, Block):
+        return bool(memref.type == type_of("ptr"))
+    maker = memref.owner.operation
+    return maker.name in _SAID_AGAIN and all(map(_is_passed, maker.operands))
+
+
+class _Box(NamedTuple):
+    """A part of a block, by where it begins along the two axes, and its first line in shared memory."""
+
+    inner: int
+    outer: int
+    line: int
+
+
+class _Matrix:
+    """An input, as the device is told of it."""
+
+    def __init__(self, staged: Staged, axes: Sequence[Axis], line: int):
+        self.staged, self.axes, self.line = staged, axes, line
+        tile = staged.tile
+        inner, outer = (tile.depth, tile.extent(staged.side))[:: 1 if staged.steps_last else -1]
+        pair = (tile.steps, staged.side)
+        #: Which axis goes across lines.
+        self.outer = next(place for place, each in enumerate(axes) if place and each.chain in pair)
+        self._height = next(each for each in range(min(outer, _MOST_BOX), 0, -LINES) if outer % each == 0)
+        #: Lines go on below those of the same points along them.
+        self.boxes = [
+            _Box(first, below, first // line * outer + below)
+            for first in range(0, inner, line)
+            for below in range(0, outer, self._height)
+        ]
+        self.bytes = inner * outer * bytes_of(staged.element)
+        self.map = self._described()
+
+    def _described(self) -> Value:
+        element, memref = self.staged.element, self.staged.memref
+        sizes, strides = ([each[place] for each in reversed(self.axes)] for place in (1, 2))
+        of_block = {self.axes[0].chain: self.line, self.axes[self.outer].chain: self._height}
+        box = [of_block.get(each.chain, 1) for each in reversed(self.axes)]
+        offset = memref.type.get_strides_and_offset()[1]
+        layout = ir.StridedLayoutAttr.get(offset, strides)
+        seen = ir.MemRefType.get(sizes, element, layout=layout)
+        matrix = operation(
+            "memref.reinterpret_cast",
+            [memref],
+            seen,
+            operandSegmentSizes=ir.DenseI32ArrayAttr.get([1, 0, 0, 0]),
+            static_offsets=ir.DenseI64ArrayAttr.get([offset]),
+            static_sizes=ir.DenseI64ArrayAttr.get(sizes),
+            static_strides=ir.DenseI64ArrayAttr.get(strides),
+        )
+        whole = operation("memref.cast", [matrix], ir.UnrankedMemRefType.get(element, None))
+        shape = "x".join(map(str, box))
+        kind = ir.Type.parse(
+            f"!nvgpu.tensormap.descriptor<tensor = memref<{shape}x{element}, 3>, swizzle = swizzle_128b, "
+            "l2promo = l2promo_128b, oob = zero, interleave = none>"
+        )
+        made = operation("nvgpu.tma.create.descriptor", [whole, *map(as_index, box)], kind)
+        return operation("builtin.unrealized_conversion_cast", [made], type_of("ptr")).value
+
+    def coordinates(self, origin: Origin, first_step: Number) -> list[Value]:
+        """Of a block's first element, by axis."""
+        staged, joined = self.staged, self.staged.tile.plan.joined
+        known = {staged.tile.steps: first_step, staged.side: origin.starts[staged.side]}
+        return [
+            _as_i32(known[each.chain] if each.chain in known else self._in_batch(origin, joined[each.chain]))
+            for each in self.axes
+        ]
+
+    def _in_batch(self, origin: Origin, loops: Sequence[int]) -> Number:
+        """Where a block is among the points of loops, one inside the other."""
+        place = as_index(0)
+        for dim in loops:
+            place = place * (self.staged.op.sizes[dim] or 1) + origin.batch[dim]
+        return place
+
+
+class BulkCopies:
+    """Copies of the blocks of a kernel's inputs: a barrier for each stage tells that all of a block is there."""
+
+    def __init__(self, group: PlannedGroup, matrices: Sequence[_Matrix], memories: Sequence[Value], thread: Number):
+        self._matrices, self._memories = matrices, memories
+        self._stages = group.plan.stages
+        barriers = shared_memory(group.op.operation, [self._stages], ir.IntegerType.get_signless(64))
+        self._barriers = _address_of(barriers)
+        self._is_asking = thread == 0
+        self._begin()
+
+    def _begin(self) -> None:
+        """One thread makes the barriers: what is between this and the first wait is a barrier of the block."""
+        init = [
+            f"@asks mbarrier.init.shared::cta.b64 [$1+{_BARRIER_BYTES * stage}], 1;" for stage in range(self._stages)
+        ]
+        # The device, which tells them of what has come, is to see them.
+        shown = ["@asks fence.mbarrier_init.release.cluster;", "@asks fence.proxy.async.shared::cta;"]
+        _asked([*init, *shown], [_as_i32(self._is_asking), _as_i32(self._barriers)])
+        ir.Operation.create("gpu.barrier", attributes={})
+
+    def start(self, block: Number, count: Size, origin: Origin, first_step: Number) -> None:
+        """Asks for a block of steps, if there is such a block, for a stage that nobody reads any more."""
+        asks = operation("arith.andi", [self._is_asking, block < count], ir.IntegerType.get_signless(1))
+        given = [_as_i32(asks), _as_i32(self._barrier(block))]
+        total = sum(matrix.bytes for matrix in self._matrices)
+        lines = [f"@asks mbarrier.arrive.expect_tx.shared::cta.b64 _, [$1], {total};"]
+        for matrix, memory in zip(self._matrices, self._memories, strict=True):
+            target = _address_of(memory) + block % self._stages * matrix.bytes
+            at = len(given)
+            given += [_as_i32(target), matrix.map, *matrix.coordinates(origin, first_step)]
+            for box in matrix.boxes:
+                lines += _copied(box, at, len(matrix.axes), matrix.outer)
+        _asked(lines, given)
+
+    def wait(self, block: Number) -> None:
+        """Until a block has come to its stage, which others have had before."""
+        parity = block // self._stages % 2
+        text = (
+            "{\n\t.reg .pred there;\nagain:\n\t"
+            "mbarrier.try_wait.parity.shared::cta.b64 there, [$0], $1;\n\t@!there bra again;\n\t}"
+        )
+        assembly(text, [], [_as_i32(self._barrier(block)), _as_i32(parity)])
+
+    def _barrier(self, block: Number) -> Number:
+        return self._barriers + block % self._stages * _BARRIER_BYTES
+
+
+def bulk_copies(
+    group: PlannedGroup, staged: Sequence[Staged], memories: Sequence[Value], lines: Sequence[int], thread: Number
+) -> BulkCopies | None:
+    """None where one of the inputs is no plain matrix."""
+    axes = [axes_of(each) for each in staged]
+    if any(each is None for each in axes):
+        return None
+    matrices = [_Matrix(each, told or [], line) for each, told, line in zip(staged, axes, lines, strict=True)]
+    return BulkCopies(group, matrices, memories, thread)
+
+
+def _copied(box: _Box, at: int, axes: int, across: int) -> list[str]:
+    """Of a box, where operands from one on are where its block goes to, its map and where the block begins."""
+    places = [f"${at + 2 + place}" for place in range(axes)]
+    places[0], places[across] = "inner", "outer"
+    return [
+        f"add.s32 inner, ${at + 2}, {box.inner};",
+        f"add.s32 outer, ${at + 2 + across}, {box.outer};",
+        f"add.s32 to, ${at}, {box.line * LINE_BYTES};",
+        f"@asks cp.async.bulk.tensor.{axes}d.shared::cluster.global.mbarrier::complete_tx::bytes "
+        f"[to], [${at + 1}, {{{', '.join(places)}}}], [$1];",
+    ]
+
+
+def _asked(lines: Sequence[str], given: Sequence[Value]) -> None:
+    """Instructions for the one thread that asks ($0), without a branch of its own around them: behind it, and before,
+    a warp's threads are together."""
+    head = ["{", ".reg .pred asks; .reg .b32 to, inner, outer;", "setp.ne.b32 asks, $0, 0;"]
+    assembly("\n\t".join([*head, *lines, "}"]), [], given)
+
+
+def _address_of(memory: Value) -> Number:
+    """In shared memory."""
+    index = ir.IndexType.get()
+    return operation("memref.extract_aligned_pointer_as_index", [memory], index)
+
+
+def _as_i32(value: Number) -> Value:
+    i32 = ir.IntegerType.get_signless(32)
+    if value.value.type == ir.IntegerType.get_signless(1):
+        return result_of("arith.extui", [value.value], i32)
+    return result_of("arith.trunci", [as_i64(value).value], i32)

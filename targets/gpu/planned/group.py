@@ -1,0 +1,180 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What becomes a kernel: a planned reduction with what is done to each of its results, and how blocks divide it."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from functools import partial
+
+from ....bindings.ir import Value
+from ....bindings.rewriting import Decline
+from ....emit.combiner import combiners
+from ....emit.memory import storage_bytes
+from ....emit.structured import StructuredOp
+from ....passes.loops.tree import MOST_THREADS
+from ....passes.schedule.fitting import check_loops, check_reads_outputs
+from ....passes.schedule.joining import asks_for_result
+from ....passes.schedule.plan import Plan
+from .made import factor_of
+from .units import extents_of
+
+#: What a block has of bytes of shared memory at most, of which a device may have less (gpu-place-shared).
+_MOST_SHARED = 227 << 10
+#: Between rows in shared memory, so that threads which write a column do not wait for each other's banks.
+GAP_BYTES = 16
+
+
+@dataclass(frozen=True)
+class PlannedGroup:
+    """A reduction on memrefs, and the operations that work on each of its results one after the other."""
+
+    op: StructuredOp
+    plan: Plan
+    #: The scalar that each sum starts from; None where the output is read.
+    initial: Value | None = None
+    #: Each reads the memref that the one before it writes. What the last one writes is all that is stored.
+    epilogues: list[StructuredOp] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Tile:
+    """What a block of threads computes: a rectangle of the result. Loops are the plan's chains."""
+
+    plan: Plan
+
+    @property
+    def columns(self) -> int:
+        return self.plan.vector
+
+    @property
+    def steps(self) -> int:
+        """The chain of all reductions."""
+        return self.plan.order[-1]
+
+    @property
+    def rows(self) -> int | None:
+        """None where each result has a column of its own."""
+        return next((dim for dim, _ in self.plan.threads if dim not in (self.columns, self.steps)), None)
+
+    @property
+    def batches(self) -> list[int]:
+        """The loops of which a block has one point, outermost first: that of the reduction's parts, too."""
+        return [dim for dim in self.plan.order if dim not in (self.columns, self.rows, self.steps)]
+
+    def threads_along(self, dim: int | None) -> int:
+        return dict(self.plan.threads).get(-1 if dim is None else dim, 1)
+
+    @property
+    def threads(self) -> int:
+        return math.prod(count for _, count in self.plan.threads)
+
+    @property
+    def lanes(self) -> int:
+        return self.plan.lanes
+
+    @property
+    def rows_of_thread(self) -> int:
+        return 1 if self.rows is None else self.plan.tile.get(self.rows, 1)
+
+    @property
+    def vectors_of_thread(self) -> int:
+        return self.plan.tile.get(self.columns, 1)
+
+    @property
+    def height(self) -> int:
+        """The rows of a block."""
+        return self.threads_along(self.rows) * self.rows_of_thread
+
+    @property
+    def width(self) -> int:
+        """The columns of a block."""
+        return self.threads_along(self.columns) * self.vectors_of_thread * self.lanes
+
+    @property
+    def depth(self) -> int:
+        """The steps of the reduction that are in shared memory at once."""
+        return dict(self.plan.blocks).get(self.steps, 1)
+
+    def extent(self, dim: int | None) -> int:
+        """What a block has of a chain."""
+        return {self.rows: self.height, self.columns: self.width, self.steps: self.depth}.get(dim, 1)
+
+
+def check_group(group: PlannedGroup) -> None:
+    """Raises Decline with the reason where a plan does not fit."""
+    op, plan = group.op, group.plan
+    check_loops(op, plan)
+    if not plan.threads:
+        raise Decline("it has no 'threads': which loops a block's threads share")
+    if plan.carried != 1 or set(plan.joined[plan.order[-1]]) != op.reductions:
+        raise Decline("the last loop of the order, which is carried, is to be all reductions")
+    shared = [dim for dim, _ in plan.threads]
+    if plan.vector not in shared or plan.vector in plan.order[-1:]:
+        raise Decline("threads share the loop of vectors, which is no reduction")
+    if len([dim for dim in shared if dim != plan.order[-1]]) > 2:
+        raise Decline("threads share the rows' loop and the columns' at most, and the reduction's")
+    wrong = next((dim for dim, _ in plan.blocks if dim != plan.order[-1]), None)
+    if wrong is not None:
+        raise Decline(f"blocks are of the reduction's steps, not of loop {plan.joined[wrong][0]}")
+    if plan.parts is not None and plan.parts.dim != plan.order[-1]:
+        raise Decline(f"parts are of the reduction's steps, not of loop {plan.joined[plan.parts.dim][0]}")
+    if any(clause is not None for clause in (plan.square, plan.panel, plan.parallel, plan.dot, plan.tiles)):
+        raise Decline("'square', 'panel', 'parallel', 'dot' and 'tiles' are for processors' vectors")
+    if plan.lanes & (plan.lanes - 1):
+        raise Decline(f"{plan.lanes} lanes are no power of two")
+    if Tile(plan).threads > MOST_THREADS:
+        raise Decline(f"{Tile(plan).threads} threads are more than a block may have: {MOST_THREADS}")
+    (_check_strip if plan.order[-1] in shared else _check_tiles)(op, plan)
+    check_reads_outputs(op)
+    if len(combiners(op)) != 1 or asks_for_result(op):
+        raise Decline("it is no sum of one number that is the same wherever it is")
+    tile = Tile(plan)
+    for operand in plan.shared:
+        if operand >= op.input_count or side_of(op, tile, operand) is None:
+            raise Decline(f"operand {operand} is not shared by a block's threads: it has no rows or columns, or both")
+    room = plan.stages * sum(map(partial(_room, op, tile), plan.shared))
+    if room > _MOST_SHARED:
+        raise Decline(f"{room} bytes of shared memory are more than a block may have: {_MOST_SHARED}")
+
+
+def part_loop(op: StructuredOp, plan: Plan) -> int | None:
+    """The loop that counts the parts of a reduction: no input goes along it. None where all is done at once."""
+    return next(iter(loops_of_no_input(op)), None) if plan.parts is not None else None
+
+
+def loops_of_no_input(op: StructuredOp) -> list[int]:
+    inputs = range(op.input_count)
+    return [dim for dim in op.parallels if op.sizes[dim] != 1 and not any(op.uses(each, dim) for each in inputs)]
+
+
+def _check_tiles(_: StructuredOp, plan: Plan) -> None:
+    if plan.order[-1] in plan.tile:
+        raise Decline("steps of the reduction are one by one where threads share rows and columns only")
+
+
+def _check_strip(op: StructuredOp, plan: Plan) -> None:
+    if plan.shared or plan.blocks or plan.stages > 1 or plan.instruction is not None:
+        raise Decline("'shared', 'blocks', 'stages' and 'instruction' are for threads that do not share the reduction")
+    parts = dict(plan.threads)[plan.order[-1]]
+    if parts & (parts - 1):
+        raise Decline(f"{parts} parts of the reduction are no power of two")
+    extents_of(op, plan.joined[plan.order[-1]], plan.tile.get(plan.order[-1], 1))
+
+
+def _room(op: StructuredOp, tile: Tile, operand: int) -> int:
+    """Bytes of a block of an input in shared memory, whichever way it lies there."""
+    extent, depth = tile.extent(side_of(op, tile, operand)), tile.depth
+    size = storage_bytes(factor_of(op, operand).type)
+    gap = GAP_BYTES // size
+    return max(extent * (depth + gap), depth * (extent + gap)) * size
+
+
+def side_of(op: StructuredOp, tile: Tile, operand: int) -> int | None:
+    """The chain, of rows or columns, which has an input's elements together with the reduction's steps."""
+    used = [
+        dim
+        for dim in (tile.rows, tile.columns, tile.steps)
+        if dim is not None and any(op.uses(operand, each) for each in tile.plan.joined[dim])
+    ]
+    return used[0] if len(used) == 2 and used[1] == tile.steps else None

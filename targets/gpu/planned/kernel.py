@@ -1,0 +1,300 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The kernel of a product: a block of threads computes a rectangle of the result.
+
+All threads bring blocks of the inputs to shared memory, each keeps sums of its own in registers, and what is done to
+the results is done there, too. Sizes need not be multiples of anything: beyond the last row and column a thread
+computes what nobody stores, beyond the last step inputs are zeros or steps are left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import ClassVar
+
+from ....bindings.ir import Value
+from ....emit import loops
+from ....emit.arithmetic import constant_value
+from ....emit.combiner import combiners
+from ....emit.numbers import Number, Size, as_index, minimum
+from ....emit.vectors import is_vector
+from ....passes.schedule.vector_body import Lanes
+from ..emit.memory import elements, load, shared_memory, wait_for_block
+from .group import PlannedGroup, Tile, part_loop, side_of
+from .made import factor_of, inputs_of_none, made_of, narrowed
+from .places import Indices, Loops, clamped, index_of, is_multiple
+from .results import Points, Results
+from .staging import MadeStaged, Origin, Staged
+
+#: As many rows lie side by side in shared memory where one thread reads them.
+_ROWS_TOGETHER = 4
+
+
+def blocks_along(tile: Tile, chains: Loops, chain: int | None) -> Size:
+    size, extent = chains.size(chain), tile.extent(chain)
+    return -(-size // extent) if isinstance(size, int) else (size + (extent - 1)) // extent
+
+
+class Kernel:
+    """What a thread does, which adds products of its own; instructions for tiles are kinds of it."""
+
+    #: Of the operations that it writes, beside those of all kernels.
+    dialects: ClassVar[tuple[str, ...]] = ("vector",)
+    #: Of blocks of inputs in shared memory, in bytes.
+    alignment: ClassVar[int] = 16
+
+    @classmethod
+    def check(cls, group: PlannedGroup) -> None:
+        """Raises Decline where such a kernel is none for the operation."""
+
+    def __init__(self, group: PlannedGroup, block: Number, thread: Number):
+        self.group = group
+        self.op = group.op
+        self.tile = Tile(group.plan)
+        self.loops = Loops(group.op, group.plan.joined)
+        self.thread = thread
+        self.origin = self._origin(block)
+        self.results = Results(group, self.tile, self.loops, self.origin.batch, self._points(), self._points(True))
+        self.staged = [self._staged(operand) for operand in group.plan.shared]
+        #: Inputs of which nothing is read while products are summed.
+        self.brought = inputs_of_none(self.op, [each.factor for each in self.staged])
+        self.fixed: dict[tuple[int, int, int], Value] = {}
+        #: Steps beyond the last one add zeros to sums of products; of other sums they are left out.
+        self.leaves_out = not (
+            is_multiple(self.loops.size(self.tile.steps), self.tile.depth) or is_plain_product(group)
+        )
+        self.stages = group.plan.stages
+        #: Of the reduction's parts the one that the block has, and how many there are.
+        dim = part_loop(self.op, group.plan)
+        self.part: tuple[Number, Size] | None = None if dim is None else (self.origin.batch[dim], self.loops.sizes[dim])
+        self._first_block: Size = 0
+
+    def _staged(self, operand: int) -> Staged:
+        side = side_of(self.op, self.tile, operand)
+        assert side is not None
+        made = made_of(self.op, operand)
+        if made is not None:
+            return MadeStaged(self.op, self.tile, self.loops, made, side, self.steps_last(operand))
+        return Staged(self.op, self.tile, self.loops, operand, side, self.steps_last(operand))
+
+    def steps_last(self, operand: int) -> bool | None:
+        """How an input lies in shared memory: whether its rows are of steps; None where either will do."""
+        return False
+
+    # ---- where a thread is ----
+
+    def _origin(self, block: Number) -> Origin:
+        """Blocks beside each other take columns beside each other."""
+        tile = self.tile
+        starts: dict[int, Number] = {}
+        for chain in (tile.columns, tile.rows):
+            if chain is not None:
+                count = blocks_along(tile, self.loops, chain)
+                starts[chain] = (block % count) * tile.extent(chain)
+                block = block // count
+        batch: dict[int, Number] = {}
+        for chain in reversed(tile.batches):
+            size = self.loops.size(chain)
+            batch.update(self.loops.taken_apart(chain, block % size))
+            block = block // size
+        return Origin(starts, batch)
+
+    def _points(self, inside: bool = False) -> Points:
+        """A thread's results, those that are beyond the last one moved to it where that is asked for."""
+        tile, rows, columns = self.tile, self.loops.size(self.tile.rows), self.loops.size(self.tile.columns)
+        first = as_index(0) if tile.rows is None else self.origin.starts[tile.rows]
+        row_places = [first + row for row in self.row_places()]
+        vector_places = [self.origin.starts[tile.columns] + place for place in self.vector_places()]
+        if not inside:
+            return Points(row_places, vector_places)
+        # Moved by whole vectors where these lie at multiples of their size, which one known loop of the chain tells.
+        sizes = [self.op.sizes[dim] for dim in tile.plan.joined[tile.columns]]
+        is_whole = is_multiple(columns, tile.lanes) or any(size and size % tile.lanes == 0 for size in sizes)
+        lanes = tile.lanes if is_whole else 1
+        return Points(
+            [clamped(row, rows, tile.height) for row in row_places],
+            [clamped(column, columns, tile.width, lanes) for column in vector_places],
+        )
+
+    def row_places(self) -> list[Number]:
+        """The thread's rows in its block: groups that lie side by side, so that it loads vectors of them."""
+        tile, together = self.tile, self._rows_together
+        across = tile.threads_along(tile.columns)
+        mine = (self.thread // across) % tile.threads_along(tile.rows) * together
+        apart = tile.threads_along(tile.rows) * together
+        return [mine + (row // together * apart + row % together) for row in range(tile.rows_of_thread)]
+
+    @property
+    def _rows_together(self) -> int:
+        together = _ROWS_TOGETHER
+        while self.tile.rows_of_thread % together:
+            together //= 2
+        return together
+
+    def vector_places(self) -> list[Number]:
+        """The first column of each of the thread's vectors in its block: neighbours have theirs beside each other."""
+        across = self.tile.threads_along(self.tile.columns) * self.tile.lanes
+        mine = self.thread % self.tile.threads_along(self.tile.columns) * self.tile.lanes
+        return [mine + vector * across for vector in range(self.tile.vectors_of_thread)]
+
+    # ---- code ----
+
+    def write(self) -> None:
+        first = self.results.first()
+        self.read_fixed()
+        if not self.staged:
+            self.results.write(loops.for_range(0, self.loops.size(self.tile.steps), self._step_alone, *first))
+            return
+        memories = [
+            shared_memory(self.op.operation, [self.stages, *each.shape], each.element, self.alignment)
+            for each in self.staged
+        ]
+        self.results.write(self.summed(memories, self._blocks_of_part(), first))
+
+    def _blocks_of_part(self) -> Size:
+        """How many blocks of steps this one has to do: parts differ by one at most."""
+        count = blocks_along(self.tile, self.loops, self.tile.steps)
+        if self.part is None:
+            return count
+        part, parts = self.part
+        self._first_block = part * count // parts
+        return (part + 1) * count // parts - self._first_block
+
+    def first_step(self, block: Number) -> Number:
+        """Where a block of steps begins, of those that are this block's of threads."""
+        return (block + self._first_block) * self.tile.depth
+
+    def summed(self, memories: Sequence[Value], count: Size, first: Sequence[Value]) -> list[Value]:
+        """The sums of all steps, of which so many blocks come to shared memory."""
+        return (self._in_turn if self.stages == 1 else self._pipelined)(memories, count, first)
+
+    def read_fixed(self) -> None:
+        """Inputs that are the same in all steps stay in registers."""
+        for operand in range(self.op.input_count):
+            if operand in self.brought or self.changes_by_steps(operand):
+                continue
+            for row in range(self.tile.rows_of_thread):
+                for vector in range(self.tile.vectors_of_thread):
+                    self.fixed[operand, row, vector] = self._read(operand, row, vector, {})
+
+    def _read(self, operand: int, row: int, vector: int, steps: Indices) -> Value:
+        return self.results.read(self.op.operands[operand], self.op.accesses[operand], row, vector, steps)
+
+    def _step_alone(self, step: Number, *sums: Value) -> list[Value]:
+        return self._summed(self.loops.taken_apart(self.tile.steps, step), {}, sums)
+
+    def _in_turn(self, memories: Sequence[Value], count: Size, first: Sequence[Value]) -> list[Value]:
+        def inside(block: Number, *sums: Value) -> list[Value]:
+            self._put(memories, 0, self._fetch(block))
+            wait_for_block()
+            found = self.block(memories, as_index(0), block, sums)
+            wait_for_block()
+            return found
+
+        return loops.for_range(0, count, inside, *first)
+
+    def _pipelined(self, memories: Sequence[Value], count: Size, first: Sequence[Value]) -> list[Value]:
+        """While one block is used the next one is on its way to registers, then to the other stage."""
+        self._put(memories, 0, self._fetch_if(as_index(0), count))
+        wait_for_block()
+
+        def inside(block: Number, *sums: Value) -> list[Value]:
+            following = block + 1
+            fetched = self._fetch_if(following, count)
+            found = self.block(memories, block % self.stages, block, sums)
+            self._put(memories, following % self.stages, fetched)
+            wait_for_block()
+            return found
+
+        return loops.for_range(0, count, inside, *first)
+
+    def _fetch(self, block: Number) -> list[Value]:
+        step = self.first_step(block)
+        return [value for each in self.staged for value in each.fetch(self.origin, step, self.thread)]
+
+    def _fetch_if(self, block: Number, count: Size) -> list[Value]:
+        """What a thread brings of a block, if there is such a block."""
+        types = [type_ for each in self.staged for type_ in each.types]
+
+        def nothing() -> list[Value]:
+            return [constant_value(0, type_) for type_ in types]
+
+        return loops.when(block < count, lambda: self._fetch(block), nothing, types)
+
+    def _put(self, memories: Sequence[Value], stage: Size, fetched: Sequence[Value]) -> None:
+        left = list(fetched)
+        for each, memory in zip(self.staged, memories, strict=True):
+            count = len(each.types)
+            each.put(left[:count], memory, stage, self.thread)
+            del left[:count]
+
+    def block(self, memories: Sequence[Value], stage: Number, block: Number, sums: Sequence[Value]) -> list[Value]:
+        """The sums with what a block of steps gives, which is in a stage of shared memory."""
+        depth, size = self.tile.depth, self.loops.size(self.tile.steps)
+        begin = self.first_step(block)
+        until = minimum(size - begin, depth) if self.leaves_out else depth
+        others = set(range(self.op.input_count)).difference(self.brought)
+        needs_place = "linalg.index" in self.op.inner_names or any(map(self.changes_by_steps, others))
+
+        def step(inside: Number, *sums: Value) -> list[Value]:
+            index = begin + inside
+            steps = self.loops.taken_apart(self.tile.steps, index) if needs_place else {}
+            known = {
+                each.operand: self._from_shared(each, memory, stage, inside)
+                for each, memory in zip(self.staged, memories, strict=True)
+            }
+            return self._summed(steps, known, sums)
+
+        return loops.for_range(0, until, step, *sums)
+
+    def changes_by_steps(self, operand: int) -> bool:
+        return any(self.op.uses(operand, dim) for dim in self.tile.plan.joined[self.tile.steps])
+
+    def _from_shared(self, staged: Staged, memory: Value, stage: Number, step: Number) -> list[Value]:
+        """The element of each row, or the vectors of columns, at a step."""
+        tile = self.tile
+        if staged.side == tile.columns:
+            return [load(memory, [stage, step, column], tile.lanes) for column in self.vector_places()]
+        together = self._rows_together
+        firsts = self.row_places()[::together]
+        return [each for row in firsts for each in elements(load(memory, [stage, step, row], together))]
+
+    def _summed(self, steps: Indices, known: dict[int, list[Value]], sums: Sequence[Value]) -> list[Value]:
+        """The sums with what a step gives."""
+        lanes = Lanes(self.op, self.tile.lanes, self.results.hoisted)
+        vectors = self.tile.vectors_of_thread
+        found: list[Value] = []
+        for position, value in enumerate(sums):
+            row, vector = divmod(position, vectors)
+            arguments = [self._argument(operand, row, vector, steps) for operand in range(self.op.input_count)]
+            factors = {
+                each.factor: known[each.operand][vector if each.side == self.tile.columns else row]
+                for each in self.staged
+            }
+            found.append(self.evaluated(lanes, arguments, value, steps, factors))
+        return found
+
+    def evaluated(
+        self,
+        lanes: Lanes,
+        arguments: Sequence[Value | None],
+        value: Value,
+        steps: Indices,
+        factors: Mapping[Value, Value],
+    ) -> Value:
+        """A sum with what the body adds to it; `factors` are known already."""
+        (new,) = lanes.evaluate([*arguments, value], index_of(steps), factors)
+        return new if is_vector(value) == is_vector(new) else lanes.vector(new)
+
+    def _argument(self, operand: int, row: int, vector: int, steps: Indices) -> Value | None:
+        if operand in self.brought:
+            return None
+        found = self.fixed.get((operand, row, vector))
+        return self._read(operand, row, vector, steps) if found is None else found
+
+
+def is_plain_product(group: PlannedGroup) -> bool:
+    """Whether the body adds a product of two numbers that are zero where the inputs in shared memory are."""
+    (combiner,) = combiners(group.op)
+    factors = [factor_of(group.op, operand) for operand in group.plan.shared]
+    product = combiner.product
+    return product is not None and all(narrowed(each) in factors for each in product.operands)

@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Numbers that a body makes of codes before it multiplies them: weights of few bits, with scales and zero points.
+
+A block of threads makes each of them once, on the way to shared memory; memory has the codes alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from ....bindings.ir import Operation, Value
+from ....bindings.mlir import ir
+from ....bindings.navigation import last_of, made_by, users_of
+from ....emit.combiner import combiners
+from ....emit.structured import StructuredOp
+from ....passes.schedule.vector_body import needed
+
+_WIDENINGS = ("arith.extf", "arith.extsi", "arith.extui")
+
+
+class Made(NamedTuple):
+    """A value of the body, and the inputs that it is made of, codes first."""
+
+    value: Value
+    operands: tuple[int, ...]
+
+
+def made_of(op: StructuredOp, operand: int) -> Made | None:
+    """The float that is made of an input's integers at the same points; None where there is none."""
+    argument = op.block.arguments[operand]
+    if not isinstance(argument.type, ir.IntegerType):
+        return None
+    (combiner,) = combiners(op)
+    value, sources = argument, {operand}
+    while len(users := users_of(value)) == 1 and users[0] != combiner.operation:
+        more = _sources(op, users[0], operand)
+        if more is None:
+            break
+        value, sources = users[0].results[0], more
+    value = narrowed(value)
+    if not isinstance(value.type, ir.FloatType):
+        return None
+    return Made(value, (operand, *sorted(sources - {operand})))
+
+
+def narrowed(value: Value) -> Value:
+    """The number that another one has been made of, without a change."""
+    widening = made_by(value, *_WIDENINGS)
+    return value if widening is None else widening.operands[0]
+
+
+def factor_of(op: StructuredOp, operand: int) -> Value:
+    """What a body multiplies of an input, before it is made wider."""
+    made = made_of(op, operand)
+    return op.block.arguments[operand] if made is None else made.value
+
+
+def inputs_of_none(op: StructuredOp, factors: Sequence[Value]) -> set[int]:
+    """The inputs that nothing is read of by who has these values of the body."""
+    (result,) = last_of(op.block).operands
+    return set(range(op.input_count)) - _arguments(op, [result], factors)
+
+
+def _arguments(op: StructuredOp, values: Sequence[Value], known: Sequence[Value] = ()) -> set[int]:
+    """The inputs and outputs that values of the body are made of."""
+    makers = needed(op.block, values, known)
+    used = {each for maker in makers for each in maker.operands} | set(values)
+    return {place for place, argument in enumerate(op.block.arguments) if argument in used and argument not in known}
+
+
+def _sources(op: StructuredOp, inner: Operation, operand: int) -> set[int] | None:
+    """The inputs that an operation's results depend on; None where they change along loops that one input does not."""
+    loops = {dim for dim in op.dims if op.uses(operand, dim)} | op.reductions
+    found = _arguments(op, inner.results)
+    is_beside = all(each < op.input_count for each in found) and all(
+        dim in loops for each in found for dim in op.dims if op.uses(each, dim)
+    )
+    return found if is_beside else None

@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Where elements are: loops' indices out of those of the chains that they run in, and operands' out of those."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+
+from ....bindings.ir import Value
+from ....bindings.mlir import ir
+from ....emit.arithmetic import convert
+from ....emit.memory import VECTOR_BYTES, is_dense
+from ....emit.numbers import Number, Size, as_index, minimum, number
+from ....emit.structured import Linear, StructuredOp
+
+#: The index of each of an operation's loops.
+Indices = Mapping[int, Number]
+#: Divisions of 32 bits take a part of the time of those of 64.
+_NARROW = 1 << 31
+
+
+class Loops:
+    """The loops of an operation in chains."""
+
+    def __init__(self, op: StructuredOp, chains: Sequence[Sequence[int]]):
+        self.op = op
+        self.chains = chains
+        self.sizes = {dim: _size(op, dim) for dim in op.dims}
+
+    def size(self, chain: int | None) -> Size:
+        """How long a chain is; 1 without one."""
+        total: Size = 1
+        for dim in () if chain is None else self.chains[chain]:
+            total = _times(total, self.sizes[dim])
+        return total
+
+    def taken_apart(self, chain: int | None, index: Number) -> dict[int, Number]:
+        """The index of each loop of a chain."""
+        dims = [] if chain is None else [dim for dim in self.chains[chain] if self.op.sizes[dim] != 1]
+        units = () if chain is None else self.chains[chain]
+        found = {dim: as_index(0) for dim in units if dim not in dims}
+        total = self.size(chain)
+        narrow = isinstance(total, int) and total < _NARROW and len(dims) > 1
+        rest = _cast(index, "i32") if narrow else index
+        for dim in reversed(dims[1:]):
+            size = self.sizes[dim]
+            found[dim] = as_index(rest % size)
+            rest = rest // size
+        return {**found, **({dims[0]: as_index(rest)} if dims else {})}
+
+
+def _size(op: StructuredOp, dim: int) -> Size:
+    size = op.size(dim)
+    return size if isinstance(size, int) else number(size)
+
+
+def _times(left: Size, right: Size) -> Size:
+    return right * left if isinstance(left, int) and not isinstance(right, int) else left * right
+
+
+def _cast(index: Number, dtype: str) -> Number:
+    return convert("arith.index_cast", index, ir.IntegerType.get_signless(int(dtype[1:])))
+
+
+def index_of(steps: Indices) -> Callable[[int], Value]:
+    """What a body is told that asks for an index: those which ask for a result's are planned by no rule."""
+    return lambda dim: steps[dim]
+
+
+def place(access: Sequence[Linear], indices: Indices) -> list[Number]:
+    """The indices of an operand's element."""
+    return [_sum(index, indices) for index in access]
+
+
+def _sum(index: Linear, indices: Indices) -> Number:
+    total: Number | None = None
+    for dim, factor in index.factors:
+        term = indices[dim] * factor
+        total = term if total is None else total + term
+    return as_index(index.constant) if total is None else total + index.constant
+
+
+def lanes_along(op: StructuredOp, access: Sequence[Linear], memref: Value, chain: Sequence[int]) -> int:
+    """How many neighbours along a chain can be read or written as one vector, wherever they begin by that many.
+
+    MLIR's memrefs lie from multiples of a vector's bytes on, or their types say how they lie.
+    """
+    dims = [dim for dim in chain if op.sizes[dim] != 1]
+    bits = getattr(memref.type.element_type, "width", 64)
+    if not dims or not access or bits < 8:
+        return 1
+    last, (size, joined) = access[-1], _length(op, access, memref, dims)
+    in_others = any(index.factor(dims[-1]) for index in access[:-1])
+    if last.factor(dims[-1]) != 1 or in_others or size is None:
+        return 1
+    others = [factor for each, factor in last.factors if each != dims[-1]]
+    lanes = VECTOR_BYTES * 8 // bits
+    while lanes > 1 and any(each % lanes for each in (size, last.constant, *others, *_strides(memref, access, joined))):
+        lanes //= 2
+    return lanes
+
+
+def _length(
+    op: StructuredOp, access: Sequence[Linear], memref: Value, dims: Sequence[int]
+) -> tuple[int | None, set[int]]:
+    """How many steps of the last loops of a chain go from element to element, and the axes before the last of these."""
+    total, joined = op.sizes[dims[-1]], set[int]()
+    axes = [place for place, size in enumerate(memref.type.shape) if size != 1]
+    for outer_axis, axis, dim, outer in zip(axes[-2::-1], axes[::-1], dims[::-1], dims[-2::-1], strict=False):
+        before, index, size = access[outer_axis], access[axis], memref.type.shape[axis]
+        whole = index.is_all_of(dim) and op.sizes[dim] == size and is_dense(memref.type)
+        more = op.sizes[outer]
+        if not whole or before.dim != outer or before.is_partial or total is None or more is None:
+            break
+        total *= more
+        joined.add(outer_axis)
+    return total, joined
+
+
+def _strides(memref: Value, access: Sequence[Linear], joined: Collection[int]) -> list[int]:
+    """By how many elements the points of other axes are apart, and where the first is; 1 where nobody knows."""
+    strides, offset = memref.type.get_strides_and_offset()
+    unknown = ir.ShapedType.get_dynamic_stride_or_offset()
+    if strides[-1] != 1:
+        return [1]
+    moving = [
+        stride
+        for axis, (stride, index) in enumerate(zip(strides[:-1], access, strict=False))
+        if axis not in joined and (index.factors or index.constant)
+    ]
+    return [1 if each == unknown else each for each in (*moving, offset)]
+
+
+def clamped(index: Number, size: Size, extent: int, lanes: int = 1) -> Number:
+    """An index in range: what is beyond belongs to no result. `extent` is what a block takes."""
+    return index if is_multiple(size, extent) else minimum(index, size - lanes)
+
+
+def is_multiple(size: Size, extent: int) -> bool:
+    return isinstance(size, int) and size % extent == 0

@@ -1,0 +1,312 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Brings blocks of an input into shared memory, by all threads of a block together: neighbours load neighbours."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from ....bindings.ir import Value
+from ....bindings.mlir import ir
+from ....bindings.navigation import operations_of
+from ....bindings.rewriting import Decline
+from ....emit import loops
+from ....emit.arithmetic import constant_value
+from ....emit.memory import VECTOR_BYTES, storage_bytes
+from ....emit.numbers import Number, Size, as_index, minimum, number, select
+from ....emit.structured import Linear, StructuredOp, is_scalar
+from ....emit.vectors import from_elements
+from ....passes.schedule.plan import Plan
+from ....passes.schedule.vector_body import Lanes
+from ..emit.memory import elements, gathered, load, store
+from .group import GAP_BYTES, Tile, side_of
+from .made import Made, made_of
+from .places import Indices, Loops, clamped, index_of, is_multiple, lanes_along, place
+from .units import Unit, extents_of, steps_at_once, steps_of_code
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Where a block's rectangle of the result begins, and its batch."""
+
+    starts: dict[int, Number]
+    batch: Indices
+
+
+class Move(NamedTuple):
+    """Neighbours that a thread brings to shared memory at once."""
+
+    source: list[Number]
+    target: list[Size]
+    #: Whether there is such a step of the reduction; None where there always is.
+    has_step: Number | None
+    #: Whether the thread has something to bring; None where each has.
+    is_some: Number | None
+
+
+class Staged:
+    """An input of which each block has a rectangle in shared memory: rows of steps, or of its own side's points."""
+
+    def __init__(
+        self, op: StructuredOp, tile: Tile, loops_: Loops, operand: int, side: int, steps_last: bool | None = None
+    ):
+        self.op = op
+        self.tile = tile
+        self.loops = loops_
+        self.operand = operand
+        self.side = side
+        self.access = op.accesses[operand]
+        self.memref = op.operands[operand]
+        self.element = op.element(operand)
+        #: What it is to the body; what is in shared memory.
+        self.factor: Value = op.block.arguments[operand]
+        #: The chain along which a thread loads neighbours, and how many.
+        self.along, self.lanes = self._neighbours()
+        #: Whether rows in shared memory are of steps; where nobody asks for either, as they lie in memory.
+        self.steps_last = self.along == tile.steps if steps_last is None else steps_last
+
+    def _neighbours(self) -> tuple[int, int]:
+        lanes = {chain: self._lanes_along(chain) for chain in (self.side, self.tile.steps)}
+        along = self._fastest(lanes)
+        return along, lanes[along]
+
+    def _lanes_along(self, chain: int) -> int:
+        lanes = lanes_along(self.op, self.access, self.memref, self.tile.plan.joined[chain])
+        while self.tile.extent(chain) % lanes:
+            lanes //= 2
+        return lanes
+
+    def _fastest(self, lanes: dict[int, int]) -> int:
+        """Where no vectors can be had, the chain whose steps are the shortest in memory."""
+        if lanes[self.side] != lanes[self.tile.steps]:
+            return max(lanes, key=lambda chain: lanes[chain])
+        last = self.access[-1]
+        steps = [dim for dim in self.tile.plan.joined[self.tile.steps] if self.op.sizes[dim] != 1]
+        return self.tile.steps if steps and last.factor(steps[-1]) == 1 else self.side
+
+    @property
+    def keeps_neighbours(self) -> bool:
+        """Whether what lies side by side in memory does so in shared memory, too."""
+        return (self.along == self.tile.steps) == self.steps_last
+
+    @property
+    def shape(self) -> list[int]:
+        """In shared memory, of one stage."""
+        outer, inner = (self.side, self.tile.steps) if self.steps_last else (self.tile.steps, self.side)
+        return [self.tile.extent(outer), self.tile.extent(inner) + GAP_BYTES // storage_bytes(self.element)]
+
+    def place_in_block(self, side: Size, step: Size) -> list[Size]:
+        return [side, step] if self.steps_last else [step, side]
+
+    def _units(self, thread: Number) -> list[tuple[Number, Number, Number]]:
+        """What a thread brings: a number below the count of all, the point of the side, and the step, of each."""
+        across = self.side if self.along == self.tile.steps else self.tile.steps
+        per_line, lines = self.tile.extent(self.along) // self.lanes, self.tile.extent(across)
+        found = []
+        for first in range(0, per_line * lines, self.tile.threads):
+            line, start = _divided(thread, first, per_line)
+            start = start * self.lanes
+            # Who has nothing to bring reads what somebody else does.
+            line = line if self._is_some(thread) is None else minimum(line, lines - 1)
+            where = (line, start) if self.along == self.tile.steps else (start, line)
+            found.append((thread + first, *where))
+        return found
+
+    def _is_some(self, unit: Number) -> Number | None:
+        """Whether there is a unit for the thread; None where there always is."""
+        count = self.tile.extent(self.side) * self.tile.extent(self.tile.steps) // self.lanes
+        return None if count % self.tile.threads == 0 else unit < count
+
+    def moves(self, origin: Origin, first_step: Number, thread: Number) -> list[Move]:
+        """What the thread brings of the block that begins at a step."""
+        return [self._move(origin, first_step, *unit) for unit in self._units(thread)]
+
+    def _move(self, origin: Origin, first_step: Number, unit: Number, side: Number, step: Number) -> Move:
+        around, first, has_step = self._point(origin, first_step, side, step)
+        indices = {**around, **self.loops.taken_apart(self.tile.steps, first)}
+        return Move(place(self.access, indices), self.place_in_block(side, step), has_step, self._is_some(unit))
+
+    def _point(
+        self, origin: Origin, first_step: Number, side: Number, step: Number
+    ) -> tuple[Indices, Number, Number | None]:
+        """Where it is: the indices of loops that are no reductions, the step, and whether there is such a step."""
+        of_side, of_steps = (self.lanes if chain == self.along else 1 for chain in (self.side, self.tile.steps))
+        steps, index = self.loops.size(self.tile.steps), first_step + step
+        point = clamped(
+            origin.starts[self.side] + side, self.loops.size(self.side), self.tile.extent(self.side), of_side
+        )
+        around = {**origin.batch, **self.loops.taken_apart(self.side, point)}
+        has_step = None if is_multiple(steps, self.tile.depth) else index < steps
+        return around, clamped(index, steps, self.tile.depth, of_steps), has_step
+
+    def fetch(self, origin: Origin, first_step: Number, thread: Number) -> list[Value]:
+        """What the thread brings, in registers: zeros beyond the last step."""
+        found = []
+        for move in self.moves(origin, first_step, thread):
+            value = load(self.memref, move.source, self.lanes)
+            if move.has_step is not None:
+                value = select(move.has_step, number(value), number(constant_value(0, value.type))).value
+            found.append(value)
+        return found
+
+    def put(self, values: Sequence[Value], memory: Value, stage: Size, thread: Number) -> None:
+        """What has been fetched, into a stage of shared memory."""
+        units = self._units(thread)
+        each = len(values) // len(units)
+        for position, (unit, side, step) in enumerate(units):
+            value = self._finished(values[position * each : (position + 1) * each])
+            is_some = self._is_some(unit)
+            if is_some is None:
+                self._put(value, memory, stage, side, step)
+            else:
+                loops.when(is_some, lambda v=value, s=side, k=step: self._put(v, memory, stage, s, k))
+
+    def _finished(self, fetched: Sequence[Value]) -> Value:
+        """What of a unit goes to shared memory."""
+        (value,) = fetched
+        return value
+
+    def _put(self, value: Value, memory: Value, stage: Size, side: Size, step: Size) -> None:
+        if self.keeps_neighbours:
+            store(value, memory, [stage, *self.place_in_block(side, step)])
+            return
+        for lane, each in enumerate(elements(value)):
+            moved = (side, _plus(step, lane)) if self.along == self.tile.steps else (_plus(side, lane), step)
+            store(each, memory, [stage, *self.place_in_block(*moved)])
+
+    @property
+    def types(self) -> list[ir.Type]:
+        """Of what a thread fetches."""
+        count = self.tile.extent(self.side) * self.tile.extent(self.tile.steps) // self.lanes
+        return self._types_of_unit() * -(-count // self.tile.threads)
+
+    def _types_of_unit(self) -> list[ir.Type]:
+        return [_vector(self.element, self.lanes)]
+
+
+def _vector(element: ir.Type, lanes: int) -> ir.Type:
+    return element if lanes == 1 else ir.VectorType.get([lanes], element)
+
+
+class MadeStaged(Staged):
+    """An input of codes of which a block has the numbers in shared memory: a thread makes those that it brings."""
+
+    def __init__(
+        self, op: StructuredOp, tile: Tile, loops_: Loops, made: Made, side: int, steps_last: bool | None = None
+    ):
+        self.made = made
+        self.hoisted: dict[object, Value] = {}
+        super().__init__(op, tile, loops_, made.operands[0], side, steps_last)
+        self.factor, self.element = made.value, made.value.type
+
+    def _neighbours(self) -> tuple[int, int]:
+        chain = self.tile.steps
+        if self.op.last_dim(self.operand) not in self.tile.plan.joined[chain]:
+            lanes = self._lanes_along(self.side)
+            self.unit = Unit(self.op, self.loops, chain, 1)
+            return self.side, lanes
+        self.unit = Unit(self.op, self.loops, chain, unit_of_codes(self.op, self.tile, self.operand, self.side))
+        return chain, self.unit.count
+
+    def fetch(self, origin: Origin, first_step: Number, thread: Number) -> list[Value]:
+        found: list[Value] = []
+        for _, side, step in self._units(thread):
+            around, first, has_step = self._point(origin, first_step, side, step)
+            places = self.unit.places(first)
+            for operand in self.made.operands:
+                firsts, lanes = self._loads(operand)
+                access, memref = self.op.accesses[operand], self.op.operands[operand]
+                found += [self._load(memref, access, {**around, **places[at]}, lanes) for at in firsts]
+            found += [] if has_step is None else [has_step.value]
+        return found
+
+    def _loads(self, operand: int) -> tuple[list[int], int]:
+        """The steps of a unit at which vectors begin, and their lanes, along the steps or the side."""
+        if self.along == self.tile.steps:
+            return self.unit.loads(operand)
+        changes = any(self.op.uses(operand, dim) for dim in self.tile.plan.joined[self.side])
+        return [0], self.lanes if changes else 1
+
+    def _load(self, memref: Value, access: Sequence[Linear], indices: Indices, lanes: int) -> Value:
+        chain = self.tile.plan.joined[self.side]
+        if lanes == 1 or self.along == self.tile.steps or lanes_along(self.op, access, memref, chain) >= lanes:
+            return memref if is_scalar(memref.type) else load(memref, place(access, indices), lanes)
+        last = next(dim for dim in reversed(chain) if self.op.sizes[dim] != 1)
+        at = [{**indices, last: indices[last] + lane} for lane in range(lanes)]
+        return gathered(lanes, lambda lane: load(memref, place(access, at[lane]), 1))
+
+    def _types_of_unit(self) -> list[ir.Type]:
+        is_whole = is_multiple(self.loops.size(self.tile.steps), self.tile.depth)
+        loads = [(operand, *self._loads(operand)) for operand in self.made.operands]
+        types = [_vector(self.op.element(operand), lanes) for operand, firsts, lanes in loads for _ in firsts]
+        return [*types, *([] if is_whole else [ir.IntegerType.get_signless(1)])]
+
+    def _finished(self, fetched: Sequence[Value]) -> Value:
+        left, read = list(fetched), dict[int, Sequence[Value]]()
+        for operand in self.made.operands:
+            count = len(self._loads(operand)[0])
+            read[operand] = left[:count]
+            del left[:count]
+        value = self._of_steps(read) if self.along == self.tile.steps else self._of_side(read)
+        if left:
+            value = select(number(left[0]), number(value), number(constant_value(0, value.type))).value
+        return value
+
+    def _of_steps(self, read: Mapping[int, Sequence[Value]]) -> Value:
+        of_steps = {operand: self.unit.of_steps(operand, values) for operand, values in read.items()}
+        lanes = Lanes(self.op, 1, self.hoisted)
+        made = [
+            self._evaluated(lanes, {operand: values[step] for operand, values in of_steps.items()}, places)
+            for step, places in enumerate(self.unit.known_places())
+        ]
+        return made[0] if len(made) == 1 else from_elements(made)
+
+    def _of_side(self, read: Mapping[int, Sequence[Value]]) -> Value:
+        lanes = Lanes(self.op, self.lanes, self.hoisted)
+        made = self._evaluated(lanes, {operand: values[0] for operand, values in read.items()}, {})
+        return made if self.lanes == 1 else lanes.vector(made)
+
+    def _evaluated(self, lanes: Lanes, read: Mapping[int, Value], steps: Indices) -> Value:
+        arguments = [read.get(place) for place in range(len(self.op.block.arguments))]
+        return lanes.evaluate(arguments, index_of(steps), wanted=[self.factor])[0]
+
+
+def check_made(op: StructuredOp, plan: Plan) -> None:
+    """Raises Decline where numbers are made of codes by where in a block they are, which a thread does not know."""
+    tile = Tile(plan)
+    asked = [inner.attributes["dim"].value for inner in operations_of(op.block) if inner.name == "linalg.index"]
+    for operand in plan.shared:
+        side = side_of(op, tile, operand)
+        if side is None or made_of(op, operand) is None:
+            continue
+        is_along = op.last_dim(operand) in plan.joined[tile.steps]
+        count = unit_of_codes(op, tile, operand, side) if is_along else 1
+        extents = extents_of(op, plan.joined[tile.steps], count)
+        for dim in asked:
+            if op.sizes[dim] not in (1, extents.get(dim)):
+                raise Decline(
+                    f"blocks of {tile.depth} steps have parts of loop {dim}, of which the body asks the index"
+                )
+
+
+def unit_of_codes(op: StructuredOp, tile: Tile, operand: int, side: int) -> int:
+    """How many steps a thread takes at once: codes as wide as a thread loads, less where others had none to take."""
+    steps = tile.plan.joined[tile.steps]
+    most = min(VECTOR_BYTES // storage_bytes(op.element(operand)) * steps_of_code(op, operand, steps), tile.depth)
+    while most > 1 and tile.extent(side) * tile.depth // most < tile.threads:
+        most //= 2
+    count = steps_at_once(op, steps, most)
+    return math.gcd(count, tile.depth)
+
+
+def _divided(thread: Number, first: int, length: int) -> tuple[Number, Number]:
+    """Quotient and rest of a sum: of what is a multiple the rest is the thread's, the same for all that it brings."""
+    if first % length == 0:
+        return thread // length + first // length, thread % length
+    return (thread + first) // length, (thread + first) % length
+
+
+def _plus(left: Size, right: int) -> Size:
+    return as_index(left) + right

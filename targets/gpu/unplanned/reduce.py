@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""A reduction of which a team of threads does each result."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ....bindings.affine import dims_in
+from ....bindings.ir import Value
+from ....bindings.rewriting import Decline
+from ....emit.combiner import combiners
+from ....emit.linalg import product
+from ....emit.loops import for_range
+from ....emit.numbers import Number, Size, as_index, number, select
+from ..emit.memory import elements, load
+from .points import Indices, Points
+from .teams import FOR_REDUCTIONS, Shape, Team, lanes_for, shape_for
+from .vectors import Lanes, is_vector
+
+
+def is_combined(points: Points) -> bool:
+    """Whether a reduction's parts can be put together."""
+    try:
+        return bool(points.reductions) and bool(combiners(points))
+    except Decline:
+        return False
+
+
+def shape_of_row(points: Points) -> Shape:
+    """Which team reduces a row."""
+    length, last = points.known_count(points.reductions), points.known_size(points.reductions[-1])
+    moving = _moving(points)
+    types = [points.operands[place].type.element_type for place in moving]
+    lanes = lanes_for(types, last) if types and last else 1
+    while lanes > 1 and not all(is_vector(points, place, lanes, points.reductions[-1]) for place in moving):
+        lanes //= 2
+    return shape_for(length, lanes, 4, FOR_REDUCTIONS)
+
+
+def _moving(points: Points) -> list[int]:
+    """The inputs that the last of the reduction's loops goes through."""
+    last = points.reductions[-1]
+    return [place for place in range(points.input_count) if last in dims_in(*points.maps[place].results)]
+
+
+def reduce_row(lanes: Lanes, team: Team, row: Value, count: int = 1, *, is_part: bool = False) -> None:
+    """A team reduces to the outputs' elements at a point, its threads reading so many neighbours at once.
+
+    `is_part`: the last parallel loop says which part of the steps is reduced, without what the outputs hold.
+    """
+    points = lanes.points
+    indices = points.at(row)
+    combining = combiners(points)
+    steps = as_index(product([points.size(dim) for dim in points.reductions]))
+    first, stride = team.thread * count, as_index(team.threads * count)
+    if is_part:
+        dim = points.parallels[-1]
+        first = number(indices[dim]) * team.threads * count + first
+        stride = as_index(points.size(dim)) * (team.threads * count)
+
+    def step(place: Value, *before: Value) -> list[Value]:
+        values: Sequence[Value] = before
+        at = {**indices, **points.at(place, points.reductions)}
+        read = _neighbours(points, at, count)
+        for lane in range(count):
+            inputs = {operand: each[lane] for operand, each in read.items()}
+            values = points.evaluated(_moved(points, at, lane), inputs, values)
+        return list(values)
+
+    end: Size = steps if team.has_row is None else select(team.has_row, steps, as_index(0))
+    parts = for_range(first, end, step, *(each.neutral() for each in combining), step=stride)
+    wholes = [team.combined(each, part) for each, part in zip(combining, parts, strict=True)]
+
+    def finish() -> None:
+        if is_part:
+            lanes.finish(wholes, indices)
+            return
+        before = lanes.first(indices)
+        lanes.finish([each.apply(*pair) for each, *pair in zip(combining, before, wholes, strict=True)], indices)
+
+    team.once(finish)
+
+
+def _neighbours(points: Points, at: Indices, count: int) -> dict[int, Sequence[Value]]:
+    """What the body reads at so many steps of the last loop."""
+    moving = _moving(points) if count > 1 else []
+    found: dict[int, Sequence[Value]] = {}
+    for place in points.read_inputs:
+        if place in moving:
+            memref, indices = points.element(place, at)
+            found[place] = elements(load(memref, indices, count))
+        else:
+            found[place] = [points.load(place, at)] * count
+    return found
+
+
+def _moved(points: Points, at: Indices, lane: int) -> Indices:
+    last = points.reductions[-1]
+    return {**at, last: (Number(at[last]) + lane).value} if lane else at

@@ -1,0 +1,157 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The threads that work on one row together: a part of a warp, a warp, or a block of several."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from ....bindings.ir import Operation, Type, Value
+from ....bindings.mlir import ir
+from ....bindings.navigation import constant_of
+from ....emit.combiner import Combiner
+from ....emit.loops import load, store, when
+from ....emit.memory import VECTOR_BYTES, storage_bytes
+from ....emit.numbers import Number, Size, as_index, constant, maximum, minimum, number, operation
+from ....passes.loops.tree import MOST_THREADS
+from ..emit.threads import (
+    WARP,
+    block_id,
+    from_kept,
+    from_lane,
+    kept_type,
+    shared_memory,
+    thread_id,
+    threads_of,
+    to_keep,
+)
+
+#: On the loop or the operation that is a kernel of rows: threads of a row, elements that one reads at once, and how
+#: many times one does, 0 where a loop does.
+TEAM = "gpu.team"
+#: Of a block whose teams are smaller, and of one whose row's length only the run tells.
+_THREADS, _OF_UNKNOWN = 128, 256
+#: What a thread keeps of a row at most; loops do longer rows.
+_MOST_BYTES, _BYTES_OF_UNKNOWN = 128, 64
+#: Of a row of which nothing is kept.
+FOR_REDUCTIONS = 256
+#: So many blocks are enough to have each of a device's processors work.
+_MANY_BLOCKS = 512
+
+
+@dataclass(frozen=True)
+class Shape:
+    """How a row is shared."""
+
+    threads: int
+    lanes: int
+    #: How many times each thread reads so many elements; 0 where a loop tells.
+    chunks: int
+
+    def teams(self, rows: int) -> int:
+        """How many of them are a block, for so many rows, -1 if nobody knows."""
+        teams = max(_THREADS // self.threads, 1)
+        while teams > 1 and teams * self.threads > WARP and 0 <= rows < teams * _MANY_BLOCKS:
+            teams //= 2
+        return teams
+
+    def attribute(self) -> ir.Attribute:
+        return ir.DenseI64ArrayAttr.get([self.threads, self.lanes, self.chunks])
+
+
+def shape_of(op: Operation) -> Shape:
+    return Shape(*op.attributes[TEAM])
+
+
+def shape_for(length: int | None, lanes: int, bytes_: int, most_threads: int = MOST_THREADS) -> Shape:
+    """For rows of `length` elements, None where it is dynamic; a thread keeps `bytes_` bytes of each element."""
+    if length is None:
+        return Shape(_OF_UNKNOWN, lanes, max(_BYTES_OF_UNKNOWN // (lanes * bytes_), 1))
+    vectors, threads = math.ceil(length / lanes), 1
+    while threads < min(WARP, vectors):
+        threads *= 2
+    while threads < most_threads and threads * (_MOST_BYTES if threads <= WARP else _MOST_BYTES // 2) < length * bytes_:
+        threads *= 2 if threads > WARP else 4
+    chunks = math.ceil(vectors / threads)
+    return Shape(threads, lanes, chunks if chunks * lanes * bytes_ <= _MOST_BYTES else 0)
+
+
+def lanes_for(types: Sequence[Type], length: int | None) -> int:
+    """How many elements of a row a thread reads at once: those of 16 bytes of the widest, as often as they go."""
+    lanes = max(VECTOR_BYTES // max(map(storage_bytes, types)), 1)
+    while length is not None and length % lanes:
+        lanes //= 2
+    return lanes
+
+
+class Team:
+    """A team of a block; `rows` of which each has one."""
+
+    def __init__(self, kernel: Operation, threads: int, rows: Size | None = None):
+        self._kernel, self.threads = kernel, threads
+        teams = threads_of(kernel) // threads
+        thread = thread_id()
+        #: Which of the team's threads it is, and the row that it has.
+        self.thread = thread % threads if teams > 1 else thread
+        self.row = block_id() * teams + thread // threads if teams > 1 else block_id()
+        #: Whether there is such a row; None where there always is.
+        self.has_row: Number | None = None
+        if teams > 1 and rows is not None and not (isinstance(rows, int) and rows % teams == 0):
+            self.has_row = self.row < rows
+            self.row = minimum(self.row, as_index(rows) - 1)
+
+    def if_row(self, make: Callable[[], list[Value]], types: Sequence[Type] = ()) -> list[Value]:
+        """What is made where there is a row; else anything."""
+        return make() if self.has_row is None else guarded(self.has_row, make, types)
+
+    def once(self, do: Callable[[], object]) -> None:
+        """By one thread of the row."""
+        is_first = self.thread == 0
+
+        def run() -> None:
+            do()
+
+        when(is_first if self.has_row is None else is_first & self.has_row, run)
+
+    def combined(self, combiner: Combiner, part: Value) -> Value:
+        """One value of all threads' ones, which all of them have: first those of a warp, then those of the warps."""
+        whole = part
+        for offset in (16, 8, 4, 2, 1):
+            if offset < self.threads:
+                whole = combiner.apply(whole, from_lane(whole, offset))
+        if self.threads <= WARP:
+            return whole
+        warps = self.threads // WARP
+        place, thread = shared_memory(self._kernel, [warps], kept_type(part.type)), thread_id()
+        when(thread % WARP == 0, lambda: store(to_keep(whole), place, thread // WARP))
+        ir.Operation.create("gpu.barrier")
+        parts = [from_kept(load(place, warp), part.type) for warp in range(warps)]
+        while len(parts) > 1:
+            parts = [combiner.apply(*pair) for pair in zip(parts[::2], parts[1::2], strict=True)]
+        return parts[0]
+
+
+def steps_of(loop: Operation) -> Size:
+    """How many a loop has; an index that is computed here where they are not known."""
+    known = [constant_of(each) for each in loop.operands]
+    if None not in known:
+        return len(range(*known))  # type: ignore[arg-type]
+    first, last, step = map(number, loop.operands)
+    return ceil_divided(maximum(last - first, 0), step)
+
+
+def ceil_divided(count: Size, by: Size) -> Number:
+    return operation("arith.ceildivsi", [as_index(count), as_index(by)], ir.IndexType.get())
+
+
+def guarded(condition: Number, make: Callable[[], list[Value]], types: Sequence[Type]) -> list[Value]:
+    """What is made where a condition holds, else zeros."""
+    return [
+        value.value if isinstance(value, Number) else value
+        for value in when(condition, make, lambda: [zero(each) for each in types], types)
+    ]
+
+
+def zero(type_: Type) -> Value:
+    return number(constant(0, type_)).value

@@ -1,0 +1,188 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Points whose inputs lie along another loop than the outputs: blocks of threads turn tiles of them in shared memory.
+
+A warp reads neighbours of an input, a row of the tile, and computes neighbours of the output, a column of it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from ....bindings.affine import dims_in, plain_dim
+from ....bindings.ir import Operation, Value
+from ....bindings.mlir import ir
+from ....emit import loops
+from ....emit.linalg import product
+from ....emit.loops import when
+from ....emit.memory import byte_count, storage_bytes
+from ....emit.numbers import Number, Size, as_index, number
+from ....emit.vectors import from_elements
+from ..emit.memory import elements, load, store
+from ..emit.threads import WARP, block_id, from_kept, kept_type, shared_memory, thread_id, to_keep
+from .points import Indices, Points, taken_apart
+from .teams import ceil_divided
+from .vectors import is_vector
+
+#: Of a block.
+THREADS = 256
+#: Loops of fewer steps are no tiles; a block has so many bytes of these.
+_LEAST, _MOST_BYTES = 8, 40 << 10
+#: What a thread moves at once where it can, and so what banks of shared memory are wide.
+_WORD_BYTES = 4
+
+
+@dataclass(frozen=True)
+class Turned:
+    """An operation whose inputs at these places lie along the loop `inside`, and all outputs along `outside`."""
+
+    points: Points
+    places: tuple[int, ...]
+    inside: int
+    outside: int
+
+    @property
+    def width(self) -> int:
+        """Of a tile, both ways."""
+        widest = max(storage_bytes(self._element(place)) for place in self.places)
+        return WARP * max(_WORD_BYTES // widest, 1)
+
+    @property
+    def lanes(self) -> int:
+        """How many neighbours a thread moves at once."""
+        lanes, points = self.width // WARP, self.points
+        outputs = points.output_numbers
+        ways = [*((place, self.inside) for place in self.places), *((place, self.outside) for place in outputs)]
+        sizes = [points.known_size(dim) for dim in (self.inside, self.outside)]
+        is_whole = all(size is not None and size % lanes == 0 for size in sizes)
+        return lanes if is_whole and all(is_vector(points, place, lanes, dim) for place, dim in ways) else 1
+
+    def _element(self, place: int) -> ir.Type:
+        return self.points.operands[place].type.element_type
+
+    @property
+    def shape(self) -> list[int]:
+        """Of a tile in memory: threads that go down a column find it in different banks."""
+        return [self.width, self.width + 1]
+
+    def bytes(self) -> int:
+        return sum(byte_count(self.shape, kept_type(self._element(place))) for place in self.places)
+
+    def tiles(self) -> list[Size]:
+        """How many tiles there are along each loop, one alone along the others."""
+        width = {self.inside: self.width, self.outside: self.width}
+        return [_divided(self.points.size(dim), width.get(dim, 1)) for dim in self.points.parallels]
+
+    def blocks(self) -> Number:
+        return as_index(product(self.tiles()))
+
+
+def turned(points: Points) -> Turned | None:
+    """The operation so, where it is worth it."""
+    outsides = {_last_dim(points, place) for place in points.output_numbers}
+    outside = next(iter(outsides))
+    if points.reductions or len(outsides) != 1 or outside is None:
+        return None
+    insides = {place: _last_dim(points, place) for place in points.read_inputs}
+    strided = {
+        place: dim
+        for place, dim in insides.items()
+        if dim not in (None, outside) and outside in dims_in(*points.maps[place].results)
+    }
+    inside = next(iter(strided.values()), None)
+    if inside is None:
+        return None
+    sizes = [points.known_size(dim) for dim in (inside, outside)]
+    if any(size is not None and size < _LEAST for size in sizes):
+        return None
+    found = Turned(points, tuple(place for place, dim in strided.items() if dim == inside), inside, outside)
+    return found if found.bytes() <= _MOST_BYTES else None
+
+
+def _last_dim(points: Points, place: int) -> int | None:
+    """The loop along which an operand's elements are neighbours."""
+    exprs = points.maps[place].results
+    memref = points.operands[place].type
+    if not len(exprs) or not isinstance(memref, ir.MemRefType) or memref.get_strides_and_offset()[0][-1] != 1:
+        return None
+    return plain_dim(exprs[-1])
+
+
+def _divided(size: Size, by: int) -> Size:
+    if isinstance(size, int):
+        return math.ceil(size / by)
+    return size if by == 1 else ceil_divided(size, by)
+
+
+def write_turned(kernel: Operation, op: Turned) -> None:
+    """What a thread of a block does, written here."""
+    _Writer(kernel, op).write()
+
+
+class _Writer:
+    def __init__(self, kernel: Operation, op: Turned):
+        self._op, self._points, self._lanes = op, op.points, op.lanes
+        self._tiles = {
+            place: shared_memory(kernel, op.shape, kept_type(op.points.operands[place].type.element_type))
+            for place in op.places
+        }
+        first = taken_apart(block_id(), op.tiles())
+        self._first: Indices = {
+            dim: (number(value) * (op.width if dim in (op.inside, op.outside) else 1)).value
+            for dim, value in zip(op.points.parallels, first, strict=True)
+        }
+        self._lane, self._warp = thread_id() % WARP, thread_id() // WARP
+
+    def write(self) -> None:
+        self._over(self._op.outside, self._op.inside, self._read)
+        ir.Operation.create("gpu.barrier")
+        self._over(self._op.inside, self._op.outside, self._compute)
+
+    def _over(self, slow: int, fast: int, do: Callable[[Number, Number, Indices], None]) -> None:
+        """`do(row, column, indices)` for what a thread has of a tile: rows are a warp's, columns a thread's."""
+        count = self._op.width // WARP
+        for step in range(self._op.width * WARP // THREADS):
+            row = self._warp + step * (THREADS // WARP)
+            for part in range(count // self._lanes):
+                column = self._lane * self._lanes + part * WARP
+                at = {
+                    **self._first,
+                    slow: (number(self._first[slow]) + row).value,
+                    fast: (number(self._first[fast]) + column).value,
+                }
+                self._where_there_is(at, partial(do, row, column, at))
+
+    def _where_there_is(self, at: Indices, do: Callable[[], None]) -> None:
+        sizes = {dim: self._points.size(dim) for dim in (self._op.inside, self._op.outside)}
+        open_ = [dim for dim, size in sizes.items() if not isinstance(size, int) or size % self._op.width]
+        if not open_:
+            do()
+            return
+        conditions = [number(at[dim]) < sizes[dim] for dim in open_]
+        when(conditions[0] if len(conditions) == 1 else conditions[0] & conditions[1], do)
+
+    def _read(self, row: Number, column: Number, at: Indices) -> None:
+        for place, tile in self._tiles.items():
+            memref, indices = self._points.element(place, at)
+            for lane, value in enumerate(elements(load(memref, indices, self._lanes))):
+                loops.store(to_keep(value), tile, row, column + lane)
+
+    def _compute(self, row: Number, column: Number, at: Indices) -> None:
+        points = self._points
+        found: list[Sequence[Value]] = []
+        for lane in range(self._lanes):
+            here = {**at, self._op.outside: (number(at[self._op.outside]) + lane).value}
+            inputs = {place: self._input(place, row, column + lane, here) for place in points.read_inputs}
+            before = points.first(here) if points.reads_outputs() else [None] * len(points.outputs)
+            found.append(points.evaluated(here, inputs, before))
+        for place, values in enumerate(zip(*found, strict=True), points.input_count):
+            memref, indices = points.element(place, at)
+            store(values[0] if self._lanes == 1 else from_elements(list(values)), memref, indices)
+
+    def _input(self, place: int, row: Number, column: Number, at: Indices) -> Value:
+        if place not in self._tiles:
+            return self._points.load(place, at)
+        kept = loops.load(self._tiles[place], column, row)
+        return from_kept(kept, self._points.operands[place].type.element_type)

@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What in code over memory is work for many threads, and what reads and writes."""
+
+from __future__ import annotations
+
+from ...bindings.ir import Operation
+from ...bindings.mlir import ir
+from ...bindings.navigation import callee_of, functions_in, has_body, operations_in, outermost, symbol_name
+from ...emit.loops import PARALLEL
+
+READS = frozenset({"memref.load", "vector.load", "vector.transfer_read"})
+WRITES = frozenset(
+    "memref.store memref.copy vector.store vector.transfer_write memref.atomic_rmw memref.generic_atomic_rmw".split()
+)
+#: What a function of 32 bits takes, and those of math that are an instruction or two.
+FUNCTION = 32
+_SHORT = frozenset(
+    f"math.{name}" for name in "absf absi ceil copysign ctpop floor fma roundeven rsqrt sqrt trunc".split()
+)
+
+
+def is_structured(op: Operation) -> bool:
+    return op.name.startswith("linalg.")
+
+
+def is_shared(op: Operation) -> bool:
+    """Whether threads may share a loop's steps."""
+    return op.name == "scf.for" and PARALLEL in op.attributes and not len(op.results)
+
+
+def is_work(op: Operation) -> bool:
+    return is_structured(op) or is_shared(op)
+
+
+def has_work(op: Operation) -> bool:
+    """Whether there is something inside that a block's threads share."""
+    return any(is_work(each) for each in operations_in(op, is_work))
+
+
+def touches(op: Operation) -> bool:
+    """Whether an operation, or one inside, works on memory."""
+    inside = (op, *operations_in(op)) if op.regions else (op,)
+    return any(is_work(each) or each.name in READS or each.name in WRITES for each in inside)
+
+
+def is_for_host(op: Operation) -> bool:
+    """Whether host code runs a loop or a branch: it reads and writes in kernels alone, or calls what does."""
+    others = [each for each in operations_in(op, is_work) if not is_work(each)]
+    return any(map(_calls_host, others)) or not any(each.name in READS or each.name in WRITES for each in others)
+
+
+def _calls_host(op: Operation) -> bool:
+    """Whether it calls a function that is host code, one of the program or one that is registered."""
+    if op.name in ("tir.packed", "tir.call_packed"):
+        return True
+    if op.name != "func.call":
+        return False
+    name = callee_of(op)
+    return any(has_body(each) for each in functions_in(outermost(op)) if symbol_name(each) == name)
+
+
+def is_in_order(op: Operation) -> bool:
+    """Whether an operation reads and writes in an order, alone or in a loop or a branch."""
+    if not op.regions:
+        return op.name in READS or (op.name in WRITES and op.name != "memref.copy")
+    return not is_work(op) and touches(op) and not is_for_host(op)
+
+
+def is_scalar(op: Operation) -> bool:
+    """Whether it computes scalars of scalars, wherever that is."""
+    return op.name.partition(".")[0] in ("arith", "math", "index") or op.name == "affine.apply"
+
+
+def code_of(op: Operation) -> int:
+    """What becomes of an operation, about."""
+    if not op.name.startswith("math.") or op.name in _SHORT:
+        return 1
+    return FUNCTION * (op.results[0].type.width if isinstance(op.results[0].type, ir.FloatType) else 32) // 32

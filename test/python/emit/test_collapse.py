@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Which loops can run as one."""
+
+from __future__ import annotations
+
+import pytest
+from relax_mlir.emit.collapse import Step, are_neighbours, chains
+
+
+def walk(*loops: int | tuple[int, ...]) -> list[Step]:
+    """The steps along the axes of an operand: each a loop, or a sum of several."""
+    return [
+        Step(axis, loop, frozenset({loop})) if isinstance(loop, int) else Step(axis, None, frozenset(loop))
+        for axis, loop in enumerate(loops)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("walks", "found"),
+    [
+        ([walk(0, 1, 2), walk(0, 1, 2)], [[0, 1, 2]]),
+        ([walk(0, 1, 2), walk(0, 1)], [[0, 1], [2]]),
+        ([walk(0, 1, 2), walk(1, 2)], [[0], [1, 2]]),
+        ([walk(0, 1, 2), walk(0, 2)], [[0], [1], [2]]),
+        ([walk(1, 0, 2)], [[1, 0, 2]]),
+        ([walk(0, 1, 2), walk(2, 0, 1)], [[0, 1], [2]]),
+        ([walk(0, (1, 2)), walk(0, 1), walk(2)], [[0], [1], [2]]),
+        ([walk(0, 1, 2), walk(0, 2, 1)], [[0], [1], [2]]),
+    ],
+)
+def test_chains_of_neighbours_in_all_operands(walks: list[list[Step]], found: list[list[int]]) -> None:
+    joins = lambda left, right: are_neighbours(walks, left, right, lambda *_: True)  # noqa: E731
+    assert chains(range(3), joins) == found
+
+
+def test_a_gap_parts_them() -> None:
+    asked = []
+
+    def is_whole(operand: int, outer: int, inner: int) -> bool:
+        asked.append((operand, outer, inner))
+        return operand == 0
+
+    assert not are_neighbours([walk(2, 0, 1), walk(0, 1)], 0, 1, is_whole)
+    assert asked == [(0, 1, 2), (1, 0, 1)]
