@@ -15,7 +15,7 @@ from ....bindings.ir import Value
 from ....bindings.navigation import made_by
 from ....emit import loops
 from ....emit.arithmetic import constant_value
-from ....emit.numbers import Number, Size, as_index, minimum
+from ....emit.numbers import Number, Size, as_index, ceil_divided, minimum
 from ....emit.vectors import is_vector
 from ....passes.schedule.combiner import combiners
 from ....passes.schedule.vector_body import Lanes
@@ -31,8 +31,7 @@ _ROWS_TOGETHER = 4
 
 
 def blocks_along(tile: Tile, chains: Loops, chain: int | None) -> Size:
-    size, extent = chains.size(chain), tile.extent(chain)
-    return -(-size // extent) if isinstance(size, int) else (size + (extent - 1)) // extent
+    return ceil_divided(chains.size(chain), tile.extent(chain))
 
 
 class Kernel:

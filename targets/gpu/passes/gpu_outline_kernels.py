@@ -44,7 +44,7 @@ from ....bindings.pass_manager import run_upstream
 from ....bindings.rewriting import located_error, use_instead
 from ....emit import memory as memrefs
 from ....emit.loops import THREADS as THREADS_OF_STEP
-from ....emit.numbers import Number, as_index, operation
+from ....emit.numbers import Number, as_index, ceil_divided, operation
 from ....passes.core.base import Pass
 from ....passes.core.registry import register_pass
 from ...host.entry import DEVICE, KERNELS
@@ -61,7 +61,7 @@ from ..kernels.rows import Rows, rows_of
 from ..kernels.several import Several, blocks_of_points, several_in
 from ..kernels.split import in_parts
 from ..kernels.split_products import IS_TOGETHER, split_products
-from ..kernels.teams import TEAM, Shape, ceil_divided, steps_of
+from ..kernels.teams import TEAM, Shape, steps_of
 from ..kernels.transpose import turned
 from ..kernels.vectors import lanes_of
 from ..kernels.work import READS, has_work, is_in_order, is_scalar, is_shared, is_structured, is_work, touches
