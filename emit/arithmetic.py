@@ -84,8 +84,8 @@ class Arithmetic(Value):
         return self.binary(f"arith.{name}f", f"arith.{name}{'si' if has_sign else 'ui'}", other, swapped=swapped)
 
     def _is_unchanged_by(self, neutral: int, other: Operand) -> bool:
-        """Of sizes: arithmetic with what is known makes no operations for nothing."""
-        return isinstance(other, int) and other == neutral and isinstance(self.element, ir.IndexType)
+        """Of integers: arithmetic with what is known makes no operations for nothing."""
+        return isinstance(other, int) and other == neutral and not self.is_float
 
     def __add__(self, other: Operand) -> Self:
         if self._is_unchanged_by(0, other):

@@ -124,7 +124,7 @@ def move_indices(generic: Operation, starts: Mapping[int, Value]) -> None:
         place.replace_all_uses_except(moved, moved.owner.operation)
 
 
-def product(sizes: Sequence[Size]) -> Size:
+def product(sizes: Sequence[int | Value]) -> Size:
     """Of numbers what is known, times the others."""
     total: Size = math.prod(size for size in sizes if isinstance(size, int))
     for size in sizes:
@@ -148,8 +148,8 @@ def place_at(indices: Sequence[Number], bounds: Sequence[Size]) -> Number:
     return place
 
 
-def extract(tensor: Value, indices: Sequence[Value]) -> Number:
-    return operation("tensor.extract", [tensor, *indices], tensor.type.element_type)
+def extract(tensor: Value, indices: Sequence[int | Value]) -> Number:
+    return operation("tensor.extract", [tensor, *map(numbers.as_index, indices)], tensor.type.element_type)
 
 
 def fill(scalar: Value | float, output: Value) -> Value:
@@ -158,8 +158,8 @@ def fill(scalar: Value | float, output: Value) -> Value:
     return parallel([value], output, lambda each: each, [[]])
 
 
-def insert(scalar: Value, tensor: Value, indices: Sequence[Value]) -> Value:
-    return result_of("tensor.insert", [scalar, tensor, *indices], tensor.type)
+def insert(scalar: Value, tensor: Value, indices: Sequence[int | Value]) -> Value:
+    return result_of("tensor.insert", [scalar, tensor, *map(numbers.as_index, indices)], tensor.type)
 
 
 def empty(sizes: Sequence[int | Value], element: Type) -> Value:

@@ -37,10 +37,9 @@ Body = Callable[..., Returned]
 
 def load(buffer: Value, *indices: Index) -> Number:
     """An element of a memref or a tensor."""
-    places = [index(each) for each in indices]
     if not isinstance(buffer.type, ir.MemRefType):
-        return linalg.extract(buffer, places)
-    return operation("memref.load", [buffer, *places], buffer.type.element_type)
+        return linalg.extract(buffer, indices)
+    return operation("memref.load", [buffer, *map(index, indices)], buffer.type.element_type)
 
 
 def store(value: Value | float, memref: Value, *indices: Index) -> None:

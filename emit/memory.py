@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import functools
 import math
 from collections.abc import Callable, Sequence
 
@@ -21,7 +20,7 @@ from .arithmetic import convert, result_of
 from .collapse import collapse
 from .kernels import parameter_info
 from .linalg import segments, static_and_dynamic
-from .numbers import Number, as_i64, as_index, constant, minimum
+from .numbers import Number, Size, as_i64, as_index, constant, minimum, number
 from .tensors import place
 
 #: Every buffer begins at a multiple of this, in bytes: a cache line, and the widest vector.
@@ -37,9 +36,6 @@ VIEWS = frozenset(
 #: More bytes than any memory holds; numbers below it are far from wrapping around.
 MOST_BYTES = 1 << 62
 
-#: A number where it is known, else an index value.
-Extent = int | Value
-
 
 def memref_type(info: TensorInfo, context: Context) -> Type:
     """How a tensor lies in memory: without symbols and signs. Raises RelaxError where its elements have no place."""
@@ -50,15 +46,11 @@ def memref_type(info: TensorInfo, context: Context) -> Type:
     return ir.MemRefType.get(tensor.shape, tensor.element_type, loc=ir.Location.unknown(context))
 
 
-def typed(extents: Sequence[Extent], element: Type) -> Type:
+def typed(extents: Sequence[int | Value], element: Type) -> Type:
     return ir.MemRefType.get(static_and_dynamic(extents)[0], element)
 
 
-def as_value(extent: Extent) -> Value:
-    return as_index(extent).value if isinstance(extent, int) else extent
-
-
-def allocate(extents: Sequence[Extent], element: Type) -> Value:
+def allocate(extents: Sequence[int | Value], element: Type) -> Value:
     """New memory, which the caller gives back. A target looks at it whether there was room (host-check-memory)."""
     byte_count(extents, element)
     _, dynamic = static_and_dynamic(extents)
@@ -67,7 +59,7 @@ def allocate(extents: Sequence[Extent], element: Type) -> Value:
     return result_of("memref.alloc", dynamic, typed(extents, element), **attributes)
 
 
-def byte_count(extents: Sequence[Extent], element: Type) -> int:
+def byte_count(extents: Sequence[int | Value], element: Type) -> int:
     """What a tensor takes in memory, where dynamic sizes count as one. Raises RelaxError where nothing can hold it."""
     count = math.prod((extent for extent in extents if isinstance(extent, int)), start=storage_bytes(element))
     if count >= MOST_BYTES:
@@ -99,9 +91,9 @@ def below(number: Number, limit: int) -> tuple[Number, Number]:
     return number < most, shown
 
 
-def as_float(extent: Extent) -> Number:
+def as_float(extent: int | Value) -> Number:
     """A size as f64, whose products do not wrap around."""
-    return convert("arith.sitofp", as_i64(as_value(extent)), ir.F64Type.get())
+    return convert("arith.sitofp", as_i64(extent), ir.F64Type.get())
 
 
 def deallocate(memref: Value) -> None:
@@ -142,10 +134,10 @@ def copied(memref: Value) -> Value:
     return copied
 
 
-def view(arena: Value, offset: Extent, extents: Sequence[Extent], element: Type) -> Value:
+def view(arena: Value, offset: Size, extents: Sequence[int | Value], element: Type) -> Value:
     """A piece of a memref of bytes."""
     _, dynamic = static_and_dynamic(extents)
-    return result_of("memref.view", [arena, as_value(offset), *dynamic], typed(extents, element))
+    return result_of("memref.view", [arena, as_index(offset), *dynamic], typed(extents, element))
 
 
 def as_bytes(memref: Value) -> Value:
@@ -155,11 +147,11 @@ def as_bytes(memref: Value) -> Value:
     return result_of("builtin.unrealized_conversion_cast", [whole], type_)
 
 
-def dims(memref: Value) -> list[Extent]:
+def dims(memref: Value) -> list[Size]:
     return [dim(memref, axis) for axis in range(memref.type.rank)]
 
 
-def dim(memref: Value, axis: int) -> Extent:
+def dim(memref: Value, axis: int) -> Size:
     """A size of a memref: the number where its type has it, else the value that it was made with, else read here.
 
     Sizes that are one value are known to be equal, and checked once.
@@ -171,8 +163,8 @@ def dim(memref: Value, axis: int) -> Extent:
         return dim(made.operands[0], axis)
     if (made := made_by(memref, *_SIZES_FROM)) is not None:
         sizes = list(made.operands)[_SIZES_FROM[made.name](made) :]
-        return sizes[memref.type.shape[:axis].count(DYNAMIC)]
-    return linalg.size(memref, axis).value
+        return number(sizes[memref.type.shape[:axis].count(DYNAMIC)])
+    return linalg.size(memref, axis)
 
 
 #: What makes memrefs of given sizes: the place of the first among the operands.
@@ -183,10 +175,10 @@ _SIZES_FROM: dict[str, Callable[[Operation], int]] = {
 }
 
 
-def store_sizes(extents: Sequence[Extent], memref: Value) -> None:
+def store_sizes(extents: Sequence[Size], memref: Value) -> None:
     """Into a memref of one dimension and i64."""
     for axis, extent in enumerate(extents):
-        loops.store(as_i64(as_value(extent)), memref, axis)
+        loops.store(as_i64(extent), memref, axis)
 
 
 def cast(memref: Value, type_: Type) -> Value:
@@ -194,13 +186,13 @@ def cast(memref: Value, type_: Type) -> Value:
     return memref if memref.type == type_ else result_of("memref.cast", [memref], type_)
 
 
-def reshape(memref: Value, extents: Sequence[Extent]) -> Value:
+def reshape(memref: Value, extents: Sequence[Size]) -> Value:
     """The same elements in row-major order under another shape."""
-    strides: list[Extent] = []
-    stride: Extent = 1
+    strides: list[Size] = []
+    stride: Size = 1
     for extent in reversed(extents):
         strides.insert(0, stride)
-        stride = times(stride, extent)
+        stride = stride * extent
     operands, attributes = place([0], extents, strides, 1)
     element = memref.type.element_type
     layout = ir.StridedLayoutAttr.get(0, static_and_dynamic(strides)[0])
@@ -209,30 +201,8 @@ def reshape(memref: Value, extents: Sequence[Extent]) -> Value:
     return cast(made, typed(extents, element))
 
 
-def count(extents: Sequence[Extent]) -> Extent:
-    """The number of elements."""
-    none: Extent = 1
-    return functools.reduce(times, extents, none)
-
-
 def shape_text(info: TensorInfo) -> str:
     return ", ".join("?" if dim is None else str(dim) for dim in info.shape or ())
-
-
-def times(left: Extent, right: Extent) -> Extent:
-    if isinstance(left, int) and isinstance(right, int):
-        return left * right
-    if 1 in (left, right) and (isinstance(left, int) or isinstance(right, int)):
-        return right if left == 1 else left
-    return (as_index(left) * as_index(right)).value
-
-
-def plus(left: Extent, right: Extent) -> Extent:
-    if isinstance(left, int) and isinstance(right, int):
-        return left + right
-    if any(isinstance(each, int) and each == 0 for each in (left, right)):
-        return right if isinstance(left, int) else left
-    return (as_index(left) + as_index(right)).value
 
 
 def is_constant(memref: Value) -> bool:
@@ -242,7 +212,7 @@ def is_constant(memref: Value) -> bool:
     return made_by(memref, "memref.get_global") is not None
 
 
-def reshape_if_needed(memref: Value, extents: Sequence[Extent], same: bool = False) -> Value:
+def reshape_if_needed(memref: Value, extents: Sequence[Size], same: bool = False) -> Value:
     """The memref, under another shape unless it has this one: its type says so, or `same` does.
 
     Equal types with unknown sizes do not: 2x3 and 3x2 are both ?x?, and ? may be a part at the start of a longer one.

@@ -23,7 +23,8 @@ from .arithmetic import Arithmetic, Operand, constant_value, element, result_of
 from .arithmetic import select as select_like
 from .conversions import converted, widened
 
-#: A number where it is known, else an index.
+#: A size or an index: a number where it is known, else what the program computes. Python's operators work on both, `//`
+#: and `%` of what is not negative; with what is known they make no operations for nothing.
 Size = Union["Number", int]
 
 
@@ -93,6 +94,22 @@ def as_i64(value: int | Value) -> Number:
 
 def _as_index(value: Value) -> Number:
     return operation("arith.index_cast", [value], ir.IndexType.get())
+
+
+def is_same(one: Size, other: Size) -> bool:
+    """Whether two sizes are known to be equal."""
+    if isinstance(one, int) or isinstance(other, int):
+        return isinstance(one, int) and isinstance(other, int) and one == other
+    return one.value == other.value
+
+
+@overload
+def ceil_divided(size: Number, by: Size) -> Number: ...
+@overload
+def ceil_divided(size: Size, by: Size) -> Size: ...
+def ceil_divided(size: Size, by: Size) -> Size:
+    """The quotient of sizes, rounded up."""
+    return (size + (by - 1)) // by
 
 
 def select(condition: Any, yes: Value | float, no: Value | float) -> Number:

@@ -10,10 +10,9 @@ from contextvars import ContextVar
 from typing import Any
 
 from ..bindings.ir import Value
-from ..bindings.mlir import ir
 from .linalg import indices_at, product
 from .loops import Body, for_range, nest
-from .numbers import Number, Size, as_index, maximum, minimum, operation, select
+from .numbers import Number, Size, as_index, ceil_divided, maximum, minimum, select
 
 #: Nanoseconds. With less in all, threads would mostly wait for each other; with less in a grain, for the counter.
 LEAST_WORK, LEAST_GRAIN = 20_000, 5_000
@@ -103,7 +102,3 @@ def grain_of(steps: Number, work: Number) -> Number:
     fewest = maximum(ceil_divided(as_index(LEAST_GRAIN * UNIT), work), ceil_divided(steps, FEWEST_GRAINS))
     is_little = minimum(steps, MOST_WORK // LEAST_WORK) * work < LEAST_WORK * UNIT
     return select(is_little, steps, fewest)
-
-
-def ceil_divided(size: Number, step: int | Number) -> Number:
-    return operation("arith.ceildivsi", [size.value, as_index(step).value], ir.IndexType.get())

@@ -16,6 +16,7 @@ from ..bindings.rewriting import Decline
 from . import linalg
 from .collapse import Step
 from .generic import GenericOp
+from .numbers import Size
 
 _WIDTHS = (1, 8, 16, 32, 64)
 _FLOATS = ("f16", "bf16", "f32", "f64")
@@ -126,13 +127,13 @@ class StructuredOp:
         *outer, last = self.accesses[operand] or (Linear(()),)
         return last.factor(dim) == factor and not any(axis.factor(dim) for axis in outer)
 
-    def size(self, dim: int) -> int | Value:
+    def size(self, dim: int) -> Size:
         """A loop's size: a number, or an index computed here."""
         known = self.sizes[dim]
         if known is not None:
             return known
         operand, axis = self.places_of(dim)[0]
-        return linalg.size(self.operands[operand], axis).value
+        return linalg.size(self.operands[operand], axis)
 
     def places_of(self, dim: int) -> list[tuple[int, int]]:
         """Operands, and their axes that are as long as a loop; linalg's verifier wants one at least."""

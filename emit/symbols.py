@@ -6,22 +6,14 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ..dialects.core.symbols_expr import Size as Expression
-from ..dialects.core.symbols_expr import terms_of
+from ..dialects.core.symbols_expr import terms_of, value_of
 from ..dialects.core.symbols_terms import Atom, bounds
-from .numbers import Number, Size, as_index, maximum, minimum, operation
+from .numbers import Size, as_index, maximum, minimum, operation
 
 
 def emit_size(expression: Expression, variable: Callable[[str], Size]) -> Size:
     """The value of an expression; `variable(name)` gives those of its variables."""
-    if isinstance(expression, int):
-        return expression
-    total: Size = 0
-    for monomial, coefficient in terms_of(expression).items():
-        term: Size = coefficient
-        for atom in monomial:
-            term = _times(term, _atom(atom, variable))
-        total = _plus(total, term)
-    return total
+    return value_of(expression, lambda atom: _atom(atom, variable))
 
 
 def _atom(atom: Atom, variable: Callable[[str], Size]) -> Size:
@@ -44,11 +36,3 @@ def _called(atom: Atom, left: Size, right: Size) -> Size:
         return x // y if atom.kind == "//" else x % y
     quotient = operation("arith.floordivsi", [x, y], x.type)
     return quotient if atom.kind == "//" else x - quotient * y
-
-
-def _plus(one: Size, other: Size) -> Size:
-    return other + one if isinstance(one, int) and isinstance(other, Number) else one + other
-
-
-def _times(one: Size, other: Size) -> Size:
-    return other * one if isinstance(one, int) and isinstance(other, Number) else one * other

@@ -76,19 +76,20 @@ def spread(type_: Type, scalar: Value) -> Number:
     return number(result_of("vector.broadcast", [scalar], type_))
 
 
-def read_vector(tensor: Value, indices: Sequence[Value], lanes: int, zero: Value, mask: Value | None = None) -> Value:
+def read_vector(tensor: Value, at: Sequence[int | Value], lanes: int, zero: Value, mask: Value | None = None) -> Value:
     """Elements along a tensor's last axis; `zero` where a lane has none by the mask."""
     masks = [] if mask is None else [mask]
-    attributes = _transfer_attributes(len(indices), 1, len(indices), 1, len(masks))
+    attributes = _transfer_attributes(len(at), 1, len(at), 1, len(masks))
     type_ = vector_of(lanes, tensor.type.element_type)
-    return result_of("vector.transfer_read", [tensor, *indices, zero, *masks], type_, **attributes)
+    return result_of("vector.transfer_read", [tensor, *map(as_index, at), zero, *masks], type_, **attributes)
 
 
-def write_vector(value: Value, tensor: Value, indices: Sequence[Value], mask: Value | None = None) -> Value:
+def write_vector(value: Value, tensor: Value, at: Sequence[int | Value], mask: Value | None = None) -> Value:
     """The tensor with a vector's elements along its last axis."""
     masks = [] if mask is None else [mask]
-    attributes = _transfer_attributes(len(indices), 1, 1, len(indices), len(masks))
-    return result_of("vector.transfer_write", [value, tensor, *indices, *masks], tensor.type, **attributes)
+    attributes = _transfer_attributes(len(at), 1, 1, len(at), len(masks))
+    operands = [value, tensor, *map(as_index, at), *masks]
+    return result_of("vector.transfer_write", operands, tensor.type, **attributes)
 
 
 def _transfer_attributes(rank: int, *counts: int) -> dict[str, Attribute]:

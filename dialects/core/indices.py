@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from math import gcd
 from typing import Any
 
-from .symbols_expr import Size, SymExpr, make, substituted, terms_of, variables_of
+from .symbols_expr import Size, SymExpr, make, substituted, terms_of, value_of, variables_of
 from .symbols_terms import Atom, bounds
 
 
@@ -30,13 +30,7 @@ def is_never_negative(index: Size) -> bool:
 
 def regrouped(index: Size) -> Size:
     """With x//2 for (4*x + y)//8 and 4*(x%2) + y for (4*x + y)%8 where y is below 4: so it goes up with y."""
-    total: Size = 0
-    for monomial, coefficient in terms_of(index).items():
-        term: Size = coefficient
-        for atom in monomial:
-            term = term * _regrouped_atom(atom)
-        total = total + term
-    return total
+    return value_of(index, _regrouped_atom)
 
 
 def _regrouped_atom(atom: Atom) -> Size:
@@ -70,16 +64,13 @@ def _grows_with(index: Size, name: str) -> bool:
 
 def evaluated(size: Size, values: Mapping[str, Any]) -> Any:
     """An index at many points at once: values are arrays."""
-    if isinstance(size, int):
-        return size
-    total: Any = 0
-    for monomial, factor in terms_of(size).items():
-        term: Any = factor
-        for atom in monomial:
-            args = [evaluated(arg, values) for arg in atom.args]
-            term = term * (values[str(atom)] if atom.kind == "variable" else _CALLED[atom.kind](*args))
-        total = total + term
-    return total
+
+    def of_atom(atom: Atom) -> Any:
+        if atom.kind == "variable":
+            return values[str(atom)]
+        return _CALLED[atom.kind](*(evaluated(arg, values) for arg in atom.args))
+
+    return value_of(size, of_atom)
 
 
 _CALLED: dict[str, Callable[..., Any]] = {

@@ -29,8 +29,9 @@ from .symbols_expr import (
     mod,
     shorten,
     terms_of,
+    value_of,
 )
-from .symbols_terms import Terms, bounds
+from .symbols_terms import Atom, Terms, bounds
 
 __all__ = [
     "FUNCTIONS",
@@ -221,14 +222,11 @@ def _is_never_zero(terms: Terms) -> bool:
 
 def _open_mods(size: Size) -> Size:
     """x%a as x - a*(x//a), so that 4*(n//4) + n%4 is seen to be n."""
-    total: Size = 0
-    for monomial, coefficient in terms_of(size).items():
-        term: Size = coefficient
-        for atom in monomial:
-            is_mod = atom.kind == "%"
-            term = term * (atom.args[0] - atom.args[1] * floordiv(*atom.args) if is_mod else make({(atom,): 1}))
-        total = total + term
-    return total
+
+    def opened(atom: Atom) -> Size:
+        return atom.args[0] - atom.args[1] * floordiv(*atom.args) if atom.kind == "%" else make({(atom,): 1})
+
+    return value_of(size, opened)
 
 
 # Reading text.

@@ -8,8 +8,7 @@ that cannot be negative counts as >= 1.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from math import gcd, prod
+from math import gcd
 
 from .symbols_terms import (
     MAX_TERMS,
@@ -28,6 +27,13 @@ from .symbols_terms import (
     render,
     term_order,
 )
+
+TYPE_CHECKING = False  # typing would cost more to import than this module
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+    from typing import Any, TypeVar
+
+    Value = TypeVar("Value")
 
 # Limits keep hostile text from costing time or stack: beyond them an operation raises SymbolError.
 MAX_TEXT = 4096
@@ -408,13 +414,19 @@ def _decides(kind: str, a: Size, b: Size) -> bool:
 # Evaluation and substitution.
 
 
-def _evaluate(size: Size, values: Mapping[str, int]) -> int:
-    if isinstance(size, int):
-        return size
-    total = 0
-    for monomial, coefficient in size._terms.items():
-        total += coefficient * prod([_evaluate_atom(atom, values) for atom in monomial])
+def value_of(size: Size, of_atom: Callable[[Atom], Value]) -> Value | int:
+    """An expression in any arithmetic that has + and *, by what its atoms are there; a number where it has none."""
+    total: Any = 0
+    for monomial, coefficient in terms_of(size).items():
+        term: Any = coefficient
+        for atom in monomial:
+            term = term * of_atom(atom)
+        total = total + term
     return total
+
+
+def _evaluate(size: Size, values: Mapping[str, int]) -> int:
+    return value_of(size, lambda atom: _evaluate_atom(atom, values))
 
 
 def _evaluate_atom(atom: Atom, values: Mapping[str, int]) -> int:
@@ -433,13 +445,7 @@ def variables_of(size: Size) -> frozenset[str]:
 
 
 def _substitute(size: Size, values: Mapping[str, Size]) -> Size:
-    total: Size = 0
-    for monomial, coefficient in terms_of(size).items():
-        term: Size = coefficient
-        for atom in monomial:
-            term = term * _substitute_atom(atom, values)
-        total = total + term
-    return total
+    return value_of(size, lambda atom: _substitute_atom(atom, values))
 
 
 def _substitute_atom(atom: Atom, values: Mapping[str, Size]) -> Size:

@@ -217,16 +217,15 @@ class Writer:
         """What is done where these guards hold, for the lanes that have a point."""
         conditions: list[Number | bool] = []
         for guard in asked:
-            limit = self._size(guard.limit, state)
             if state.lanes is not None and state.lanes.name in variables_of(guard.at):
-                start = self._size(without(guard.at, state.lanes.name), state)
-                mask = vectors.first_lanes(_plus(limit, _times(-1, start)), state.lanes.count, mask)
+                left = self._size(guard.limit - without(guard.at, state.lanes.name), state)
+                mask = vectors.first_lanes(left, state.lanes.count, mask)
                 continue
-            at = self._size(guard.at, state)
+            limit, at = self._size(guard.limit, state), self._size(guard.at, state)
             if guard.beyond:
-                conditions.append(_less(at, limit))
+                conditions.append(at < limit)
             if guard.below:
-                conditions.append(_less(-1, at))
+                conditions.append(at > -1)
         _when_all(conditions, lambda: body(mask))
 
     def _point(self, block: Block, steps: Sequence[Guard], state: State, mask: Value | None) -> None:
@@ -239,7 +238,7 @@ class Writer:
     def _start(self, block: Block, inits: Sequence[Expr], state: State, mask: Value | None) -> None:
         """Before the first step of the reductions."""
         pairs = zip(block.iters, block.bindings, strict=True)
-        first = [_equal(self._size(index, state), 0) for each, index in pairs if each.kind == REDUCE]
+        first = [self._size(index, state) == 0 for each, index in pairs if each.kind == REDUCE]
         _when_all(first, lambda: self._store(block, inits, state, mask))
 
     def _store(self, block: Block, results: Sequence[Expr], state: State, mask: Value | None) -> None:
@@ -344,7 +343,7 @@ class Writer:
                 loops.when(number(vectors.lane_of(mask, lane)), partial(loops.store, scalar, memory, *at))
 
 
-# ---- conditions, and arithmetic of indices, that may be known ----
+# ---- conditions that may be known ----
 
 
 def _when_all(conditions: Sequence[Number | bool], body: Callable[[], None]) -> None:
@@ -355,34 +354,6 @@ def _when_all(conditions: Sequence[Number | bool], body: Callable[[], None]) -> 
         return body()
     loops.when(reduce(and_, asked), body)
     return None
-
-
-def _plus(one: Number | int, other: Number | int) -> Number | int:
-    if isinstance(one, int) and isinstance(other, int):
-        return one + other
-    if isinstance(one, int):
-        one, other = other, one
-    return one if isinstance(other, int) and other == 0 else number(one) + other  # type: ignore[arg-type]
-
-
-def _times(one: Number | int, other: Number | int) -> Number | int:
-    if isinstance(one, int) and isinstance(other, int):
-        return one * other
-    if isinstance(one, int):
-        one, other = other, one
-    return one if isinstance(other, int) and other == 1 else number(one) * other  # type: ignore[arg-type]
-
-
-def _less(one: Number | int, other: Number | int) -> Number | bool:
-    if isinstance(one, int) and isinstance(other, int):
-        return one < other
-    return as_index(one) < as_index(other)
-
-
-def _equal(one: Number | int, other: Number | int) -> Number | bool:
-    if isinstance(one, int) and isinstance(other, int):
-        return one == other
-    return as_index(one) == as_index(other)
 
 
 def _row(memory: Value, lanes: Lanes) -> Type:

@@ -16,9 +16,9 @@ from ...bindings.navigation import body_of, constant_of, last_of
 from ...dialects.core.codec import decode
 from ...dialects.core.infos import TensorInfo
 from ...dialects.core.symbols import equal, product
+from ...emit import linalg
 from ...emit import memory as memrefs
-from ...emit.memory import Extent, plus, times
-from ...emit.numbers import Number, as_index, floor_divide, maximum, minimum
+from ...emit.numbers import Number, Size, as_index, floor_divide, maximum, minimum
 from .function import FunctionLowering
 from .gathering import Gathering
 
@@ -129,8 +129,7 @@ class Gathered(Carried):
         self._before = memrefs.dim(lowered, 0)
         # So many at most that sums and products do not wrap around: no memory holds more.
         most = memrefs.MOST_BYTES // (self._count + 1)
-        gathered = times(minimum(self._counter.turns, most).value, self._count)
-        extents = [plus(self._before, gathered), *self._sizes]
+        extents = [self._before + minimum(self._counter.turns, most) * self._count, *self._sizes]
         element = lowered.type.element_type
         info = decode(self.argument.type)
         assert isinstance(info, TensorInfo)
@@ -141,9 +140,7 @@ class Gathered(Carried):
         return []
 
     def enter(self, position: Value, values: Sequence[Value]) -> None:
-        turn = self._counter.turn(position)
-        first = plus(self._before, times(turn.value, self._count))
-        self._next = self._place(first, self._count)
+        self._next = self._place(self._before + self._counter.turn(position) * self._count, self._count)
         self.made_in(self._rows, self._next)
 
     def leave(self, yielded: Value) -> list[Value]:
@@ -153,10 +150,10 @@ class Gathered(Carried):
     def result(self, values: Sequence[Value]) -> Value:
         return memrefs.cast(self._all, self.type)
 
-    def _place(self, first: Extent, count: Extent) -> Value:
+    def _place(self, first: Size, count: Size) -> Value:
         """So many rows from one on."""
         element = self._all.type.element_type
-        start = times(first, memrefs.count([*self._sizes, memrefs.storage_bytes(element)]))
+        start = first * linalg.product([*self._sizes, memrefs.storage_bytes(element)])
         return memrefs.view(memrefs.as_bytes(self._all), start, [count, *self._sizes], element)
 
 

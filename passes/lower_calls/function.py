@@ -22,7 +22,7 @@ from ...dialects.tir import dialect as tir
 from ...dialects.tir.prim_func import is_prim_func
 from ...emit import memory as memrefs
 from ...emit import numbers
-from ...emit.memory import Extent, as_value, plus
+from ...emit.numbers import Size, is_same
 from . import scalars
 from .bounds import size_bounds, symbol_ranges
 from .notes import note_plan
@@ -40,7 +40,7 @@ ARENA = "relax.arena"
 COUNTED = "relax.counted"
 
 #: What a graph's value is here: a tensor a memref, a shape the list of its sizes, all else as it is.
-Lowered = Value | list[Extent]
+Lowered = Value | list[Size]
 #: Makes code of one operation.
 Lower = Callable[["FunctionLowering", Operation], None]
 
@@ -61,7 +61,7 @@ class FunctionLowering:
         self._outputs: list[Value] = []
         #: Where a buffer has a place in it.
         self._arena: Value
-        self._slots: list[Extent] = []
+        self._slots: list[Size] = []
         #: Buffers that are in memory of their own already.
         self._own: dict[Buffer, Value] = {}
         #: Memory elsewhere that a buffer lies in: where what it holds is wanted.
@@ -80,7 +80,7 @@ class FunctionLowering:
         assert not isinstance(lowered, list), value
         return lowered
 
-    def sizes_of(self, shape: Value) -> list[Extent]:
+    def sizes_of(self, shape: Value) -> list[Size]:
         lowered = self._values[shape]
         assert isinstance(lowered, list), shape
         return lowered
@@ -88,7 +88,7 @@ class FunctionLowering:
     def set(self, value: Value, lowered: Lowered) -> None:
         self._values[value] = lowered
 
-    def extents(self, info: TensorInfo) -> list[Extent]:
+    def extents(self, info: TensorInfo) -> list[Size]:
         """The sizes of a tensor, computed here."""
         return [self.sizes.compute(dim) for dim in info.shape or () if dim is not None]
 
@@ -120,7 +120,7 @@ class FunctionLowering:
             return memrefs.reshape_if_needed(self.wanted[root], extents)
         begin = root.offset if root.slot is None else self._slots[root.slot]
         if begin is not None:
-            return memrefs.view(self._arena, plus(begin, self.sizes.place(buffer.start)), extents, element)
+            return memrefs.view(self._arena, begin + self.sizes.place(buffer.start), extents, element)
         if root in self._own:
             return memrefs.reshape_if_needed(self._own[root], extents)
         self.sizes.require_room(extents, element, memrefs.shape_text(info))
@@ -221,7 +221,7 @@ class FunctionLowering:
                 if str(size) in seen or least is None or most is None:
                     continue
                 seen.add(str(size))
-                extent = numbers.as_index(as_value(self.sizes.compute(size)))
+                extent = numbers.as_index(self.sizes.compute(size))
                 named = f" '{names[position]}'" if names[position] else ""
                 message = f"argument #{position}{named}{where}: {size} is {{}}, expected {least} to {most}"
                 inside = (extent >= least) & (extent <= most)
@@ -232,22 +232,22 @@ class FunctionLowering:
         if isinstance(info, TensorInfo):
             for axis, dim in enumerate(info.shape or ()):
                 if isinstance(dim, SymExpr):
-                    self.sizes.define(dim, as_value(memrefs.dim(value, axis)))
+                    self.sizes.define(dim, memrefs.dim(value, axis))
         elif isinstance(info, ScalarInfo) and isinstance(info.value, SymExpr):
-            self.sizes.define(info.value, numbers.as_index(value).value)
+            self.sizes.define(info.value, value)
 
     def _make_arena(self) -> None:
         plan = self.plan
         for buffer in plan.buffers.values():
             if buffer.slot is not None or (buffer.root.offset is not None and self._may_be_negative(buffer)):
                 self._require_room(buffer)
-        total: Extent = plan.fixed_bytes
+        total: Size = plan.fixed_bytes
         for size in plan.slots:
             self._slots.append(total)
-            total = plus(total, round_up(self.sizes.compute(size), memrefs.ALIGNMENT))
+            total = total + round_up(self.sizes.compute(size), memrefs.ALIGNMENT)
         if any(buffer.offset is not None or buffer.slot is not None for buffer in plan.buffers.values()):
             i8 = ir.IntegerType.get_signless(8)
-            self._arena = self.own(memrefs.allocate([total or memrefs.ALIGNMENT], i8))
+            self._arena = self.own(memrefs.allocate([memrefs.ALIGNMENT if is_same(total, 0) else total], i8))
             self._arena.owner.attributes[ARENA] = ir.UnitAttr.get()
 
     def _may_be_negative(self, buffer: Buffer) -> bool:

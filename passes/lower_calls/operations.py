@@ -20,7 +20,6 @@ from ...dialects.tir.assertion import MOST_NUMBERS
 from ...emit import loops
 from ...emit import memory as memrefs
 from ...emit.arithmetic import result_of
-from ...emit.memory import as_value
 from ...emit.numbers import Number, as_i64, as_index, number
 from . import scalars
 from .constants import GLOBAL
@@ -137,7 +136,7 @@ def _require_sizes(memref: Value, type_: Type) -> None:
     for axis, size in enumerate(type_.shape):
         extent = memrefs.dim(memref, axis)
         if size != DYNAMIC and not isinstance(extent, int):
-            require_size(axis, as_index(size).value, extent, "{}")
+            require_size(axis, as_index(size), extent, "{}")
 
 
 def _call_function(into: FunctionLowering, op: Operation) -> None:
@@ -189,7 +188,7 @@ def _shape_expr(into: FunctionLowering, op: Operation) -> None:
 
 
 def _prim_value(into: FunctionLowering, op: Operation) -> None:
-    into.set(op.results[0], as_i64(as_value(into.sizes.compute(op.opview.value))))
+    into.set(op.results[0], as_i64(into.sizes.compute(op.opview.value)))
 
 
 def _random_key(into: FunctionLowering, op: Operation) -> None:
@@ -206,8 +205,8 @@ def _tensor_to_shape(into: FunctionLowering, op: Operation) -> None:
     length = memrefs.dim(memref, 0)
     if not isinstance(length, int):
         raise located_error("'relax.tensor_to_shape' op gives a shape of unknown rank", op.location)
-    sizes = [as_index(loops.load(memref, axis)).value for axis in range(length)]
-    into.sizes.require_each_natural(sizes)
+    sizes = [as_index(loops.load(memref, axis)) for axis in range(length)]
+    into.sizes.require_each_natural([size.value for size in sizes])
     into.set(op.results[0], list(sizes))
 
 

@@ -87,7 +87,7 @@ def return_shapes(into: FunctionLowering, op: Operation) -> None:
     for value in op.operands:
         sizes = into.lowered(value)
         if isinstance(sizes, list):
-            numbers = [(as_i64(memrefs.as_value(size)), value) for size in sizes]
+            numbers = [(as_i64(size), value) for size in sizes]
             made = _packed(into, op, numbers, [ir.Type.parse("!relax.object", into.context)], SHAPE)
             into.set(value, into.own(made.result))
 

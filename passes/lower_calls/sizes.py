@@ -11,12 +11,13 @@ from collections.abc import Sequence
 from ...bindings.ir import Type, Value
 from ...bindings.navigation import defining_op
 from ...dialects.core.symbols import Dim, SymExpr
-from ...dialects.core.symbols_expr import terms_of
+from ...dialects.core.symbols_expr import terms_of, value_of
 from ...dialects.core.symbols_terms import Atom
 from ...dialects.tir import dialect as tir
-from ...emit.memory import MOST_BYTES, Extent, as_float, as_value, byte_count, plus, require_below, times
+from ...emit.memory import MOST_BYTES, as_float, byte_count, require_below
 from ...emit.numbers import (
     Number,
+    Size,
     as_i64,
     as_index,
     constant,
@@ -35,7 +36,7 @@ class Sizes:
     def __init__(self, function: str = "") -> None:
         #: For messages, where they cannot tell the place.
         self._function = function
-        self._values: dict[str, Value] = {}
+        self._values: dict[str, Number] = {}
         #: Index values that are 0 or more.
         self._natural: set[Value] = set()
         #: Bytes for each element of these sizes that are known to fit, as a part of those that may be asked for.
@@ -46,8 +47,8 @@ class Sizes:
         inside._values, inside._natural, inside._room = dict(self._values), set(self._natural), dict(self._room)
         return inside
 
-    def define(self, size: SymExpr, value: Value) -> None:
-        self._values.setdefault(str(size), value)
+    def define(self, size: SymExpr, value: int | Value) -> None:
+        self._values.setdefault(str(size), as_index(value))
 
     def knows(self, size: Dim) -> bool:
         if not isinstance(size, SymExpr):
@@ -57,7 +58,7 @@ class Sizes:
     def names(self) -> frozenset[str]:
         return frozenset(self._values)
 
-    def compute(self, size: int | SymExpr) -> Extent:
+    def compute(self, size: int | SymExpr) -> Size:
         """A number, or an index value computed here. Raises RelaxError where a symbol has no value."""
         if isinstance(size, int):
             return size
@@ -71,10 +72,10 @@ class Sizes:
                     notes=["a symbol is defined where it is a size of an input, or by relax.match_cast"],
                 )
             self._require_fit(size)
-            self._values[text] = as_value(self._sum(size))
+            self._values[text] = as_index(self._sum(size))
         return self._values[text]
 
-    def place(self, size: int | SymExpr) -> Extent:
+    def place(self, size: int | SymExpr) -> Size:
         """A size that is no larger than one that fits: sums and products that wrap around on the way come out right."""
         is_sum = all(atom.kind == "variable" for each in terms_of(size) for atom in each)
         return self._sum(size) if is_sum and str(size) not in self._values else self.compute(size)
@@ -126,10 +127,10 @@ class Sizes:
     def _require_positive(self, size: Value, message: str, *shown: Value) -> None:
         tir.ops["assert"](as_index(size) >= 0, [*shown, as_i64(size)], kind="ValueError", message=message)
 
-    def require_room(self, extents: Sequence[Extent], element: Type, shape: str, most: int = MOST_BYTES) -> None:
+    def require_room(self, extents: Sequence[Size], element: Type, shape: str, most: int = MOST_BYTES) -> None:
         """Code that raises where a size is negative, or the bytes are that many: memory is not asked for such."""
         bytes_ = byte_count(extents, element)
-        dynamic = [extent for extent in extents if not isinstance(extent, int)]
+        dynamic = [extent.value for extent in extents if not isinstance(extent, int)]
         self._require_natural(dynamic, shape)
         key = frozenset(Counter(dynamic).items())
         if not dynamic or bytes_ / most <= self._room.get(key, 0.0):
@@ -138,28 +139,19 @@ class Sizes:
         total = math.prod(map(as_float, dynamic), start=constant(float(bytes_), "f64"))
         require_below(total, most, "MemoryError", f"a tensor of the shape ({shape}) needs {{}} bytes or more")
 
-    def _sum(self, size: int | SymExpr) -> Extent:
-        if isinstance(size, int):
-            return size
-        total: Extent = 0
-        for monomial, coefficient in terms_of(size).items():
-            term: Extent = coefficient
-            for atom in monomial:
-                term = times(term, self._atom(atom, size))
-            total = plus(total, term)
-        return total
+    def _sum(self, size: int | SymExpr) -> Size:
+        return value_of(size, lambda atom: self._atom(atom, size))
 
-    def _atom(self, atom: Atom, size: int | SymExpr) -> Value:
+    def _atom(self, atom: Atom, size: int | SymExpr) -> Number:
         if atom.kind == "variable":
             return self._values[str(atom)]
         values = [as_index(self._sum(arg)) for arg in atom.args]
         if atom.kind in ("min", "max"):
-            return functools.reduce(minimum if atom.kind == "min" else maximum, values).value
+            return functools.reduce(minimum if atom.kind == "min" else maximum, values)
         divide = floor_remainder if atom.kind == "%" else floor_divide
-        return divide(values[0], self._divisor(values[1], size)).value
+        return divide(values[0], self._divisor(values[1], size))
 
 
-def round_up(size: Extent, multiple: int) -> Extent:
-    if isinstance(size, int):
-        return -(-size // multiple) * multiple
-    return ((as_index(size) + (multiple - 1)) & -multiple).value
+def round_up(size: Size, multiple: int) -> Size:
+    """The least multiple of a power of two that is not below the size."""
+    return (size + (multiple - 1)) & -multiple

@@ -17,8 +17,8 @@ from ...dialects.core.infos import Info, ObjectInfo, ShapeInfo, TensorInfo, desc
 from ...dialects.core.symbols import Dim, SymExpr, equal, product
 from ...dialects.tir import dialect as tir
 from ...emit import memory as memrefs
-from ...emit.memory import Extent, as_value
-from ...emit.numbers import as_i64, as_index, floor_divide, maximum
+from ...emit.linalg import product as count_of
+from ...emit.numbers import Size, as_i64, as_index, floor_divide, is_same, maximum
 from .function import FunctionLowering
 
 
@@ -42,15 +42,15 @@ def view(into: FunctionLowering, op: Operation) -> None:
     into.set(result, memrefs.reshape_if_needed(memref, extents, memrefs.is_same_shape(decode(source.type), info)))
 
 
-def _shown(into: FunctionLowering, op: Operation, sizes: list[Extent]) -> list[Extent] | None:
+def _shown(into: FunctionLowering, op: Operation, sizes: list[Size]) -> list[Size] | None:
     """The result's sizes, from those of the operand's memory; None for another package's operator."""
     row = row_of(op)
     if row is not None and row.shaped_by:
         return list(into.sizes_of(getattr(op.opview, row.shaped_by)))
     if op.name == "relax.flatten":
-        return [memrefs.count(sizes)]
+        return [count_of(sizes)]
     if op.name == "relax.nn.batch_flatten":
-        return [sizes[0], memrefs.count(sizes[1:])]
+        return [sizes[0], count_of(sizes[1:])]
     if op.name == "relax.expand_dims":
         rank = len(sizes) + len(op.opview.axis)
         new = {axis % rank for axis in op.opview.axis}
@@ -62,16 +62,16 @@ def _shown(into: FunctionLowering, op: Operation, sizes: list[Extent]) -> list[E
     return [size for axis, size in enumerate(sizes) if axis not in gone]
 
 
-def _told(into: FunctionLowering, op: Operation, info: TensorInfo, memref: Value) -> list[Extent]:
+def _told(into: FunctionLowering, op: Operation, info: TensorInfo, memref: Value) -> list[Size]:
     """The result's sizes as its type tells them; one that it leaves open follows from the number of elements."""
     known = [dim is not None and into.sizes.knows(dim) for dim in info.shape or ()]
     if known.count(False) > 1:
         raise located_error(f"'{op.name}' op gives {describe(info)}: only one size can be left open", op.location)
     told = [into.sizes.compute(dim) for dim in info.shape or () if dim is not None and into.sizes.knows(dim)]
     if False in known:
-        rest = maximum(as_index(memrefs.count(told)), 1)
-        count = as_index(memrefs.count(memrefs.dims(memref)))
-        told.insert(known.index(False), floor_divide(count, rest).value)
+        rest = maximum(as_index(count_of(told)), 1)
+        count = as_index(count_of(memrefs.dims(memref)))
+        told.insert(known.index(False), floor_divide(count, rest))
     return told
 
 
@@ -85,7 +85,7 @@ def _squeezed(op: Operation, rank: int) -> set[int]:
 
 
 def _require_same_count(
-    into: FunctionLowering, memref: Value, extents: list[Extent], have: Info, want: TensorInfo
+    into: FunctionLowering, memref: Value, extents: list[Size], have: Info, want: TensorInfo
 ) -> None:
     """An error at run time where a view would show other elements than those that are there."""
     known = product(have.shape) if isinstance(have, TensorInfo) and have.shape is not None else None
@@ -96,18 +96,17 @@ def _require_same_count(
         return
     shape = memrefs.shape_text(want)
     into.sizes.require_room(extents, memref.type.element_type, shape)
-    there = as_value(memrefs.count(own))
-    shown = as_value(memrefs.count(extents))
-    same = as_index(there) == as_index(shown)
+    there, shown = as_index(count_of(own)), as_index(count_of(extents))
+    same = there == shown
     numbers = [as_i64(there), as_i64(shown)]
     message = f"{{}} elements cannot take the shape ({shape}), which has {{}}"
     tir.ops["assert"](same, numbers, kind="ValueError", message=message)
 
 
-def _factors(extents: list[Extent]) -> tuple[int, Counter[Value]]:
+def _factors(extents: list[Size]) -> tuple[int, Counter[Value]]:
     """What is multiplied to count elements: numbers as their product, and values."""
     numbers = [extent for extent in extents if isinstance(extent, int)]
-    return math.prod(numbers), Counter(extent for extent in extents if not isinstance(extent, int))
+    return math.prod(numbers), Counter(extent.value for extent in extents if not isinstance(extent, int))
 
 
 def match_cast(into: FunctionLowering, op: Operation) -> None:
@@ -147,22 +146,22 @@ def _require_rank(op: Operation, have: int, want: int) -> None:
         raise located_error(f"'{op.name}' op: the rank is {have}, not {want}", op.location)
 
 
-def match_sizes(into: FunctionLowering, wanted: Sequence[Dim], extents: Sequence[Extent], known: Sequence[Dim]) -> None:
+def match_sizes(into: FunctionLowering, wanted: Sequence[Dim], extents: Sequence[Size], known: Sequence[Dim]) -> None:
     """New symbols get the sizes that came; the other sizes must be them."""
     for axis, (dim, extent) in enumerate(zip(wanted, extents, strict=True)):
         if dim is None or dim == known[axis]:
             continue
         if isinstance(dim, SymExpr) and not into.sizes.knows(dim):
-            into.sizes.define(dim, as_value(extent))
+            into.sizes.define(dim, extent)
             continue
-        expected = as_value(into.sizes.compute(dim))
+        expected = into.sizes.compute(dim)
         require_size(axis, expected, extent, f"{{}} (that is {dim})" if isinstance(dim, SymExpr) else "{}")
 
 
-def require_size(axis: int, expected: Value, extent: Extent, wanted: str) -> None:
-    if extent == expected:
+def require_size(axis: int, expected: Size, extent: Size, wanted: str) -> None:
+    if is_same(extent, expected):
         return
     same = as_index(extent) == as_index(expected)
-    numbers = [as_i64(expected), as_i64(as_value(extent))]
+    numbers = [as_i64(expected), as_i64(extent)]
     message = f"the size of dimension {axis}: expected {wanted}, got {{}}"
     tir.ops["assert"](same, numbers, kind="ValueError", message=message)

@@ -22,12 +22,10 @@ from ...bindings.mlir import i64_attribute, ir
 from ...bindings.rewriting import located_error
 from ...dialects.core.infos import bit_width
 from ...emit.arithmetic import result_of
-from ...emit.memory import Extent, plus, times
-from ...emit.numbers import as_index
+from ...emit.numbers import Size, as_index, minimum
 from ...emit.structured import StructuredOp
 from .dots import packed_operand
 from .plan import Plan, points_of_step
-from .vector_access import divided, least, values
 
 if TYPE_CHECKING:
     from .vector_step import Step
@@ -80,7 +78,7 @@ def _fetch_rows(step: Step, operand: int) -> None:
         return
     distance = _STREAM_BYTES * 8 // (width * bit_width(str(op.element(operand))))
     starts = list(step.state.starts)
-    starts[rows[0]] = plus(starts[rows[0]], max(distance, 1))
+    starts[rows[0]] = starts[rows[0]] + max(distance, 1)
     tensor = op.operands[operand].type
     anywhere = ir.StridedLayoutAttr.get_fully_dynamic(tensor.rank)
     type_ = ir.MemRefType.get(tensor.shape, tensor.element_type, anywhere)
@@ -99,19 +97,19 @@ def _fetch_weights(step: Step) -> None:
     if state.counts[ahead.sharing] == 1 < plan.tile.get(ahead.sharing, 1):
         return  # A point of its own computes too little for it: fetching takes as long as reading does.
     starts = list(state.starts)
-    starts[ahead.dim] = plus(starts[ahead.dim], ahead.step)
+    starts[ahead.dim] = starts[ahead.dim] + ahead.step
     loops = [dim for dim, count in enumerate(state.counts) if count > 1 and op.uses(weights, dim)]
     reads = math.prod(state.counts[dim] for dim in loops)
     at_once = 1 if ahead.steps is None else math.ceil(reads / ahead.steps)
-    turn = times(divided(state.starts[ahead.sharing], points_of_step(plan, ahead.sharing)), at_once)
+    turn = state.starts[ahead.sharing] // points_of_step(plan, ahead.sharing) * at_once
     for place in range(at_once):
-        number, new = as_index(plus(turn, place)), list(starts)
+        number, new = as_index(turn + place), list(starts)
         for dim in loops:
-            inner = (number % state.counts[dim]).value
+            inner = number % state.counts[dim]
             number = number // state.counts[dim]
-            new[dim] = plus(new[dim], times(inner, state.lanes if dim == plan.vector else 1))
+            new[dim] = new[dim] + inner * (state.lanes if dim == plan.vector else 1)
         # Behind the last step there is nothing, and that may be of less.
-        new[ahead.dim] = least(new[ahead.dim], ahead.size - 1)
+        new[ahead.dim] = minimum(new[ahead.dim], ahead.size - 1)
         _fetch_weight(step, weights, new)
 
 
@@ -146,7 +144,7 @@ def _steps(op: StructuredOp, plan: Plan, dim: int) -> int | None:
     return None if size is None else math.ceil(size / points_of_step(plan, dim))
 
 
-def _fetch_weight(step: Step, weights: int, starts: Sequence[Extent]) -> None:
+def _fetch_weight(step: Step, weights: int, starts: Sequence[Size]) -> None:
     op, plan, packed = step.nest.op, step.nest.plan, step.nest.packed
     tensor = op.operands[weights] if packed is None else packed
     access, point = step.access.at(starts), (0,) * len(op.dims)
@@ -157,11 +155,11 @@ def _fetch_weight(step: Step, weights: int, starts: Sequence[Extent]) -> None:
     _fetch(tensor, ir.MemRefType.get(tensor.type.shape, tensor.type.element_type), place, _LOCALITY)
 
 
-def _fetch(tensor: Value, type_: Type, place: Sequence[Extent], locality: int) -> None:
+def _fetch(tensor: Value, type_: Type, place: Sequence[Size], locality: int) -> None:
     memref = result_of("bufferization.to_buffer", [tensor], type_, read_only=ir.UnitAttr.get())
     attributes = {
         "isWrite": ir.BoolAttr.get(False),
         "localityHint": ir.IntegerAttr.get(ir.IntegerType.get_signless(32), locality),
         "isDataCache": ir.BoolAttr.get(True),
     }
-    ir.Operation.create("memref.prefetch", operands=[memref, *values(place)], attributes=attributes)
+    ir.Operation.create("memref.prefetch", operands=[memref, *map(as_index, place)], attributes=attributes)

@@ -7,6 +7,7 @@ axes. The tensor that it is a part of has none: its axes are joined first, and t
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -14,7 +15,7 @@ from ...bindings.ir import Operation, Value
 from ...bindings.mlir import DYNAMIC
 from ...bindings.navigation import constant_of, made_by, users_of
 from ...emit import linalg
-from ...emit.memory import Extent, times
+from ...emit.numbers import Size, number
 from ...emit.structured import StructuredOp
 
 _SLICE, _INSERT = "tensor.extract_slice", "tensor.insert_slice"
@@ -23,9 +24,9 @@ _SLICE, _INSERT = "tensor.extract_slice", "tensor.insert_slice"
 class Place(NamedTuple):
     """Where in a tensor a slice is."""
 
-    offsets: list[Extent]
-    sizes: list[Extent]
-    strides: list[Extent]
+    offsets: list[int | Value]
+    sizes: list[int | Value]
+    strides: list[int | Value]
 
     @staticmethod
     def of(op: Operation) -> Place:
@@ -41,12 +42,10 @@ class Place(NamedTuple):
 
     def joined(self, groups: Sequence[Sequence[int]]) -> Place:
         """The same where the axes of each group are one, of which all but the first are whole."""
-        offsets, sizes = [self.offsets[group[0]] for group in groups], [self.sizes[group[0]] for group in groups]
-        for number, group in enumerate(groups):
-            for axis in group[1:]:
-                offsets[number] = times(offsets[number], self.sizes[axis])
-                sizes[number] = times(sizes[number], self.sizes[axis])
-        return Place(offsets, sizes, [self.strides[group[0]] for group in groups])
+        sizes = [[self.sizes[axis] for axis in group] for group in groups]
+        offsets = [[self.offsets[first], *others] for (first, *_), (_, *others) in zip(groups, sizes, strict=True)]
+        strides = [self.strides[first] for first, *_ in groups]
+        return Place(list(map(linalg.product, offsets)), list(map(linalg.product, sizes)), strides)
 
 
 class Part(NamedTuple):
@@ -121,7 +120,7 @@ def _is_known_part(slice_: Operation) -> bool:
     return any(known == DYNAMIC and isinstance(size, int) for size, known in zip(place.sizes, shape, strict=True))
 
 
-def loop_size(op: StructuredOp, dim: int) -> Extent:
+def loop_size(op: StructuredOp, dim: int) -> Size:
     """A loop's size as it was computed, so that factors of it show: rows of whole vectors have no part of one."""
     known = op.sizes[dim]
     if known is not None:
@@ -130,18 +129,16 @@ def loop_size(op: StructuredOp, dim: int) -> Extent:
     return _extent(op.operands[operand], axis)
 
 
-def _extent(value: Value, axis: int) -> Extent:
+def _extent(value: Value, axis: int) -> Size:
     known = value.type.shape[axis]
     if known != DYNAMIC:
         return int(known)
     maker = made_by(value, _SLICE, "tensor.collapse_shape")
     if maker is None or maker.name == _SLICE and maker.operands[0].type.rank != value.type.rank:
-        return linalg.size(value, axis).value
+        return linalg.size(value, axis)
     if maker.name == _SLICE:
-        return Place.of(maker).sizes[axis]
+        size = Place.of(maker).sizes[axis]
+        return size if isinstance(size, int) else number(size)
     group = [int(each.value) for each in maker.attributes["reassociation"][axis]]
-    product: Extent = 1
-    known_last = sorted((_extent(maker.operands[0], each) for each in group), key=lambda each: isinstance(each, int))
-    for extent in known_last:
-        product = times(product, extent)
-    return product
+    extents = [_extent(maker.operands[0], each) for each in group]
+    return math.prod(sorted(extents, key=lambda each: isinstance(each, int)))

@@ -8,21 +8,39 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from ...bindings.ir import Value
+from ...bindings.navigation import constant_of, made_by
 from ...emit import loops
-from ...emit.memory import Extent, plus
-from ...emit.numbers import as_index
-from .vector_access import floor_to, less
+from ...emit.numbers import Size, as_index, is_same
 
 #: What a long tile leaves of an unknown size is worth code for the shorter ones, and for what these leave as a whole.
 _LONG_TILE = 6
 _SHORTER_TILES = (12, 4)
 
 
+def round_down(size: Size, step: int) -> Size:
+    """The largest multiple of step that is not above the size."""
+    return size if _is_multiple(size, step) else size - size % step
+
+
+def in_steps(size: Size, step: int) -> Size:
+    """A size that is known to be a multiple of step, written as one: `round_down` sees it."""
+    return size if isinstance(size, int) else size // step * step
+
+
+def _is_multiple(size: Size, step: int) -> bool:
+    """Whether a size is a multiple of step, or written as one."""
+    if isinstance(size, int):
+        return size % step == 0
+    product = made_by(size, "arith.muli")
+    factor = None if product is None else constant_of(product.operands[1])
+    return step == 1 or (factor is not None and factor % step == 0)
+
+
 class Segment(NamedTuple):
     """A stretch of a loop where each step takes so many `points`; `rest` says that the last step may be a part."""
 
-    start: Extent
-    stop: Extent
+    start: Size
+    stop: Size
     step: int
     points: int
     lanes: int = 1
@@ -34,12 +52,12 @@ class Segment(NamedTuple):
     #: Whether all that there is, as many points at most and as few as none, is one step of as many points.
     at_once: bool = False
 
-    def left(self, size: Extent, position: Extent) -> Extent:
+    def left(self, size: Size, position: Size) -> Size:
         """How much of the loop is left in a step: of a step alone a number that the loops around need not compute."""
-        return less(size, self.start if self.once else position)
+        return size - (self.start if self.once else position)
 
 
-def whole_and_rest(size: Extent, tile: int, *, one_by_one: bool = False) -> Iterator[Segment]:
+def whole_and_rest(size: Size, tile: int, *, one_by_one: bool = False) -> Iterator[Segment]:
     """Steps of whole tiles, then what is left: at once if its size is known, or by shorter ones where a tile is long.
 
     Each step of a point alone takes about as long as one of a tile: a sum waits for the product before.
@@ -51,52 +69,52 @@ def whole_and_rest(size: Extent, tile: int, *, one_by_one: bool = False) -> Iter
         if rest:
             yield Segment(size - rest, size, rest, rest)
         return
-    whole = floor_to(size, tile)
-    if whole != 0:
+    whole = round_down(size, tile)
+    if not is_same(whole, 0):
         yield Segment(0, whole, tile, tile)
-    if tile == 1 or whole == size:
+    if tile == 1 or is_same(whole, size):
         return
     if tile < _LONG_TILE or one_by_one:
         yield Segment(whole, size, 1, 1)
         return
     for shorter in _SHORTER_TILES:
         if tile >= shorter + 2:
-            more = plus(whole, floor_to(less(size, whole), shorter))
+            more = whole + round_down(size - whole, shorter)
             yield Segment(whole, more, shorter, shorter)
             whole = more
     yield Segment(whole, size, _SHORTER_TILES[-1] - 1, _SHORTER_TILES[-1] - 1, at_once=True)
 
 
-def groups(size: Extent, tile: int, group: int) -> Iterator[Segment]:
+def groups(size: Size, tile: int, group: int) -> Iterator[Segment]:
     """Steps of whole tiles of groups, then of what groups are left, then the steps that make no whole group."""
-    whole = floor_to(size, tile * group)
-    if whole != 0:
+    whole = round_down(size, tile * group)
+    if not is_same(whole, 0):
         yield Segment(0, whole, tile * group, tile)
-    if whole == size:
+    if is_same(whole, size):
         return
-    full = floor_to(size, group)
+    full = round_down(size, group)
     if isinstance(full, int) and isinstance(whole, int):
         if full != whole:
             yield Segment(whole, full, full - whole, (full - whole) // group)
     elif tile > 1:
         yield Segment(whole, full, group, 1)
-    if full != size:
+    if not is_same(full, size):
         yield Segment(full, size, group, 1, tail=True)
 
 
-def vectors(size: Extent, lanes: int, tile: int, *, masked: bool, group: int = 1) -> Iterator[Segment]:
+def vectors(size: Size, lanes: int, tile: int, *, masked: bool, group: int = 1) -> Iterator[Segment]:
     """Tiles of whole vectors, then the rest: vectors under a mask, or where that cannot be, vectors of one lane.
 
     A lane may stand for a group of steps.
     """
     width = lanes * tile * group
-    whole = floor_to(size, width)
-    if whole != 0:
+    whole = round_down(size, width)
+    if not is_same(whole, 0):
         yield Segment(0, whole, width, tile, lanes)
-    if whole == size:
+    if is_same(whole, size):
         return
     if not masked:
-        vectors = floor_to(size, lanes)
+        vectors = round_down(size, lanes)
         if tile > 1:
             yield Segment(whole, vectors, lanes, 1, lanes)
         yield Segment(vectors, size, 1, 1, 1)
@@ -106,16 +124,16 @@ def vectors(size: Extent, lanes: int, tile: int, *, masked: bool, group: int = 1
         yield Segment(whole, size, count * lanes * group, count, lanes, rest=True)
         return
     # Whole vectors need no mask, and that of the last one is the same in all loops around.
-    left = floor_to(size, lanes * group)
+    left = round_down(size, lanes * group)
     if tile > 1:
         yield Segment(whole, left, lanes * group, 1, lanes)
     yield Segment(left, size, lanes * group, 1, lanes, rest=True, once=True)
 
 
 def run_steps(
-    start: Extent,
-    stop: Extent,
-    step: Extent,
+    start: Size,
+    stop: Size,
+    step: Size,
     body: Callable[..., list[Value]],
     values: list[Value],
     grain: int | None = None,
@@ -123,7 +141,7 @@ def run_steps(
     """A loop, or its body where it is known to run once; threads may share it in grains of so many steps."""
     if isinstance(start, int) and isinstance(stop, int) and isinstance(step, int) and stop - start <= step:
         return body(start, *values) if start < stop else values
-    return loops.for_range(start, stop, lambda at, *rest: body(at.value, *rest), *values, step=step, grain=grain)
+    return loops.for_range(start, stop, body, *values, step=step, grain=grain)
 
 
 def all_at_once(segment: Segment, body: Callable[..., list[Value]], values: list[Value]) -> list[Value]:
@@ -132,7 +150,7 @@ def all_at_once(segment: Segment, body: Callable[..., list[Value]], values: list
     These are branches rather than loops one after the other: what bufferization asks of a loop's results it asks of
     its operands twice, which are the results of the loop before.
     """
-    there, types = less(segment.stop, segment.start), [value.type for value in values]
+    there, types = segment.stop - segment.start, [value.type for value in values]
 
     def at_most(points: int) -> list[Value]:
         if not points:

@@ -10,13 +10,11 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 
-from ...bindings.ir import Value
 from ...bindings.mlir import ir
 from ...bindings.navigation import operations_of
 from ...dialects.core.infos import bit_width
-from ...emit.memory import Extent
-from ...emit.numbers import Number, as_index, maximum, minimum
-from ...emit.parallel import FEWEST_GRAINS, LEAST_GRAIN, LEAST_WORK, MOST_WORK, UNIT, ceil_divided, grain_of
+from ...emit.numbers import Number, Size, as_index, ceil_divided, maximum, minimum
+from ...emit.parallel import FEWEST_GRAINS, LEAST_GRAIN, LEAST_WORK, MOST_WORK, UNIT, grain_of
 from ...emit.structured import StructuredOp
 from ...targets.core.backend import Machine
 from .fitting import can_be_shared
@@ -129,7 +127,7 @@ def _element_bytes(op: StructuredOp, operand: int) -> float:
 # ---- at run time ----
 
 
-def grain_by_work(op: StructuredOp, plan: Plan, sizes: Sequence[Extent]) -> Value:
+def grain_by_work(op: StructuredOp, plan: Plan, sizes: Sequence[Size]) -> Number:
     """How many points of the loop that threads share make a grain, by the loops' sizes there.
 
     All of them where there is less work than it takes to share it.
@@ -145,4 +143,4 @@ def grain_by_work(op: StructuredOp, plan: Plan, sizes: Sequence[Extent]) -> Valu
     for each in plan.order[place + 1 :]:
         work = minimum(maximum(work * as_index(sizes[each]), 1), MOST_WORK)
     steps = maximum(ceil_divided(as_index(sizes[dim]), step), 1)
-    return (grain_of(steps, work) * step).value
+    return grain_of(steps, work) * step

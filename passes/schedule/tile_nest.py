@@ -21,14 +21,13 @@ from ...bindings.mlir import ir
 from ...emit import linalg, tensors
 from ...emit.arithmetic import result_of
 from ...emit.combiner import combiners
-from ...emit.memory import Extent, plus, times
-from ...emit.numbers import as_index, constant
+from ...emit.numbers import Size, ceil_divided, constant, minimum
 from ...emit.vectors import read_vector, write_vector
 from .dots import call_intrinsic
 from .segments import Segment, groups, run_steps, vectors
 from .state import State
 from .tiles import outer_sums, size_of_sum
-from .vector_access import divided, least, less, transposed, values
+from .vector_access import transposed
 from .vector_body import hoisted_zero
 from .vector_nest import Nest, Ranges
 from .vector_step import Step
@@ -89,8 +88,7 @@ class TileNest(Nest):
         if name == _ROWS:
             return linalg.empty([rows, self.depth, self.height * self.width], self.op.element(self.dots.rows))
         loop, points = self._columns_loop
-        count = divided(plus(self.op.size(loop), points - 1), points)
-        sizes = [count if isinstance(count, int) else as_index(count), self.depth * self.height, self.width]
+        sizes = [ceil_divided(self.op.size(loop), points), self.depth * self.height, self.width]
         return linalg.empty(sizes, self.op.element(self.dots.columns))
 
     @property
@@ -98,10 +96,10 @@ class TileNest(Nest):
         """The loop through the columns' tiles, and how many of its points one has."""
         return (self.plan.vector, self.plan.lanes) if self.blocks is None else (self.blocks, 1)
 
-    def _column(self, state: State) -> Extent:
+    def _column(self, state: State) -> Size:
         """The number of the tile of columns that a state is at."""
         loop, points = self._columns_loop
-        return divided(state.starts[loop], points)
+        return state.starts[loop] // points
 
     def _place(self, name: str) -> int:
         return len(self.op.outputs) + [*self._common, *self._own].index(name)
@@ -111,7 +109,7 @@ class TileNest(Nest):
 
     # ---- loops ----
 
-    def segments(self, dim: int, size: Extent) -> list[Segment]:
+    def segments(self, dim: int, size: Size) -> list[Segment]:
         points = {self.row_loop: self.height, self.plan.vector: self.plan.lanes}
         if dim not in points:
             return super().segments(dim, size)
@@ -129,9 +127,9 @@ class TileNest(Nest):
             return state, values
         return state, self._with(_ROWS, self._copied_rows(state, values[self._place(_ROWS)]), values)
 
-    def _rows_in(self, state: State, tile: int) -> Extent:
+    def _rows_in(self, state: State, tile: int) -> Size:
         """How many rows a tile of a step has."""
-        return self.height if state.rows is None else least(self.height, less(state.rows, tile * self.height))
+        return self.height if state.rows is None else minimum(self.height, state.rows - tile * self.height)
 
     # ---- copies ----
 
@@ -139,54 +137,54 @@ class TileNest(Nest):
         """The rows of a step as tiles; what lies behind the last row is of no account."""
         for tile in range(state.counts[self.row_loop]):
 
-            def row(at: Extent, memory: Value, tile: int = tile) -> list[Value]:
-                start = plus(plus(state.starts[self.row_loop], tile * self.height), at)
-                return self._copied_row(state.at(self.row_loop, start, 1, 0), tile, times(at, self.width), memory)
+            def row(at: Size, memory: Value, tile: int = tile) -> list[Value]:
+                start = state.starts[self.row_loop] + tile * self.height + at
+                return self._copied_row(state.at(self.row_loop, start, 1, 0), tile, at * self.width, memory)
 
             (panel,) = run_steps(0, self._rows_in(state, tile), 1, row, [panel])
         return panel
 
-    def _copied_row(self, state: State, tile: int, row: Extent, panel: Value) -> list[Value]:
+    def _copied_row(self, state: State, tile: int, row: Size, panel: Value) -> list[Value]:
         """One row of the first factor, piece by piece."""
         assert self.dots is not None
         operand, of_row = self.dots.rows, self.width // self.piece
 
-        def pieces(inner: State, number: Extent, memory: Value) -> list[Value]:
-            def copy(step: Extent, target: Value) -> list[Value]:
-                place = plus(times(number, -(-self.steps // self.piece)), step)
-                depth = place if of_row == 1 else divided(place, of_row)
-                column = plus(row, times(less(place, times(depth, of_row)), self.piece)) if of_row > 1 else row
-                return [write_vector(self._piece(inner, operand, step), target, values([tile, depth, column]))]
+        def pieces(inner: State, number: Size, memory: Value) -> list[Value]:
+            def copy(step: Size, target: Value) -> list[Value]:
+                place = number * -(-self.steps // self.piece) + step
+                depth = place // of_row
+                column = row + (place - depth * of_row) * self.piece if of_row > 1 else row
+                return [write_vector(self._piece(inner, operand, step), target, [tile, depth, column])]
 
             return self._along_sum(copy, memory)
 
         return self._in_sums(pieces, state, panel)
 
-    def _in_sums(self, body: Callable[[State, Extent, Value], list[Value]], state: State, memory: Value) -> list[Value]:
+    def _in_sums(self, body: Callable[[State, Size, Value], list[Value]], state: State, memory: Value) -> list[Value]:
         """`body(state, number, memory)` for the points of the sum's other loops, which it numbers."""
 
-        def enter(level: int, inner: State, number: Extent, held: Value) -> list[Value]:
+        def enter(level: int, inner: State, number: Size, held: Value) -> list[Value]:
             if level == len(self.outer_sums):
                 return body(inner, number, held)
             dim = self.outer_sums[level]
             size = size_of_sum(self.op, [dim])
 
-            def step(at: Extent, target: Value) -> list[Value]:
-                return enter(level + 1, inner.at(dim, at, 1, at), plus(times(number, size), at), target)
+            def step(at: Size, target: Value) -> list[Value]:
+                return enter(level + 1, inner.at(dim, at, 1, at), number * size + at, target)
 
             return run_steps(0, size, 1, step, [held])
 
         return enter(0, state, 0, memory)
 
-    def _along_sum(self, copy: Callable[[Extent, Value], list[Value]], memory: Value) -> list[Value]:
+    def _along_sum(self, copy: Callable[[Size, Value], list[Value]], memory: Value) -> list[Value]:
         """Whole pieces, then what is left of one."""
         whole = self.steps // self.piece
         held = run_steps(0, whole, 1, copy, [memory])
         return copy(whole, held[0]) if self.steps % self.piece else held
 
-    def _piece(self, state: State, operand: int, step: Extent) -> Value:
+    def _piece(self, state: State, operand: int, step: Size) -> Value:
         """A piece of an input along the sum; zeros behind its end."""
-        place = state.at(self.sum_loop, times(step, self.piece), 1, 0)
+        place = state.at(self.sum_loop, step * self.piece, 1, 0)
         left = self.steps - step * self.piece if isinstance(step, int) else None
         return Step(self, place).access.load_along(operand, self.op.operands[operand], self.piece, left)
 
@@ -197,58 +195,58 @@ class TileNest(Nest):
         is_beside = self.op.is_contiguous(self.dots.columns, self.plan.vector)
         copied = self._grouped_rows if is_beside else self._turned_columns
 
-        def columns(position: Extent, memory: Value) -> list[Value]:
-            left = less(size, position) if self.blocks is None else self.plan.lanes
-            return copied(state.at(loop, plus(start, position), 1, position), left, memory)
+        def columns(position: Size, memory: Value) -> list[Value]:
+            left = size - position if self.blocks is None else self.plan.lanes
+            return copied(state.at(loop, start + position, 1, position), left, memory)
 
         return run_steps(0, size, points, columns, [panel])[0]
 
-    def _grouped_rows(self, state: State, left: Extent, panel: Value) -> list[Value]:
+    def _grouped_rows(self, state: State, left: Size, panel: Value) -> list[Value]:
         """A tile's columns of a matrix whose rows lie side by side."""
         assert self.dots is not None
         operand, count = self.dots.columns, self._column(state)
         origin = (0,) * len(self.op.dims)
         of_piece = -(-self.steps // self.group)
 
-        def pieces(inner: State, number: Extent, memory: Value) -> list[Value]:
+        def pieces(inner: State, number: Size, memory: Value) -> list[Value]:
             held = [memory]
             for segment in groups(self.steps, 1, self.group):
 
-                def copy(position: Extent, target: Value, segment: Segment = segment) -> list[Value]:
-                    tail = less(self.steps, position) if segment.tail else None
+                def copy(position: Size, target: Value, segment: Segment = segment) -> list[Value]:
+                    tail = self.steps - position if segment.tail else None
                     place = inner.at(self.sum_loop, position, 1, position).vectors(self.plan.lanes, left)
                     group = Step(self, place).access.load_group(operand, origin, self.op.operands[operand], tail)
-                    row = plus(times(number, of_piece), divided(position, self.group))
-                    return [write_vector(group, target, values([count, row, 0]))]
+                    row = number * of_piece + position // self.group
+                    return [write_vector(group, target, [count, row, 0])]
 
                 held = run_steps(segment.start, segment.stop, segment.step, copy, held)
             return held
 
-        def clear(group: Extent, memory: Value) -> list[Value]:
+        def clear(group: Size, memory: Value) -> list[Value]:
             zeros = constant(0, ir.VectorType.get([self.width], memory.type.element_type)).value
-            return [write_vector(zeros, memory, values([count, group, 0]))]
+            return [write_vector(zeros, memory, [count, group, 0])]
 
         filled = of_piece * size_of_sum(self.op, self.outer_sums)
         return run_steps(filled, self.depth * self.height, 1, clear, self._in_sums(pieces, state, panel))
 
-    def _turned_columns(self, state: State, left: Extent, panel: Value) -> list[Value]:
+    def _turned_columns(self, state: State, left: Size, panel: Value) -> list[Value]:
         """A tile's columns of a matrix that has them side by side: squares of groups are transposed."""
         assert self.dots is not None
         operand, vector = self.dots.columns, self.plan.vector
         start, count = state.starts[vector], self._column(state)
         words = ir.VectorType.get([self.height], ir.IntegerType.get_signless(32))
 
-        def copy(step: Extent, memory: Value) -> list[Value]:
+        def copy(step: Size, memory: Value) -> list[Value]:
             rows = []
             for lane in range(self.plan.lanes):
                 # Behind the last column there is it again: nobody reads what it gives there.
-                at = plus(start, least(lane, less(left, 1)))
+                at = start + minimum(lane, left - 1)
                 piece = self._piece(state.at(vector, at, 1, 0), operand, step)
                 rows.append(result_of("vector.bitcast", [piece], words))
             elements = ir.VectorType.get([self.width], memory.type.element_type)
             for row, group in enumerate(transposed(rows)):
-                place = [count, plus(times(step, self.height), row), 0]
-                memory = write_vector(result_of("vector.bitcast", [group], elements), memory, values(place))
+                place = [count, step * self.height + row, 0]
+                memory = write_vector(result_of("vector.bitcast", [group], elements), memory, place)
             return [memory]
 
         return self._along_sum(copy, panel)
@@ -266,16 +264,16 @@ class TileNest(Nest):
         # One each: a common one would be copied through memory.
         zeros = [call_intrinsic(ZEROS, self._sizes(2), ir.Type.parse(_TILE)) for _ in places]
 
-        def step(at: Extent, *sums: Value) -> list[Value]:
+        def step(at: Size, *sums: Value) -> list[Value]:
             lefts = [self._tile(left, [row, at, 0]) for row in range(rows)]
-            rights = [self._tile(right, [plus(first, column), at, 0]) for column in range(columns)]
+            rights = [self._tile(right, [first + column, at, 0]) for column in range(columns)]
             found = zip(places, sums, strict=True)
             return [self._add(total, lefts[row], rights[column]) for (row, column), total in found]
 
         sums = run_steps(0, self.depth, 1, step, zeros)
         buffer = outputs[self._place(_SUMS)]
         for place, tile in enumerate(sums):
-            buffer = write_vector(self._elements(tile, buffer.type.element_type), buffer, values([place, 0]))
+            buffer = write_vector(self._elements(tile, buffer.type.element_type), buffer, [place, 0])
         held = self._with(_SUMS, buffer, outputs)
         for row in range(rows):
             held[:1] = self._finished_rows(state, row, buffer, held[0])
@@ -284,9 +282,9 @@ class TileNest(Nest):
     def _columns_at_once(self, state: State) -> int:
         return state.counts[self.plan.vector] * (1 if self.blocks is None else state.counts[self.blocks])
 
-    def _tile(self, memory: Value, place: Sequence[Extent]) -> Value:
+    def _tile(self, memory: Value, place: Sequence[Size]) -> Value:
         zero = hoisted_zero(self.op, memory.type.element_type, self.hoisted)
-        elements = read_vector(memory, values(place), self.height * self.width, zero)
+        elements = read_vector(memory, place, self.height * self.width, zero)
         return call_intrinsic(TO_TILE, [result_of("vector.bitcast", [elements], self._words)], ir.Type.parse(_TILE))
 
     def _elements(self, tile: Value, element: Type) -> Value:
@@ -311,13 +309,13 @@ class TileNest(Nest):
         (combiner,) = combiners(self.op)
         columns, lanes = self._columns_at_once(state), self.plan.lanes
 
-        def row(at: Extent, result: Value) -> list[Value]:
-            start = plus(plus(state.starts[self.row_loop], tile * self.height), at)
+        def row(at: Size, result: Value) -> list[Value]:
+            start = state.starts[self.row_loop] + tile * self.height + at
             step = Step(self, state.at(self.row_loop, start, 1, 0))
             zero = hoisted_zero(self.op, buffer.type.element_type, self.hoisted)
             for number, point in step.accumulators():
-                place = [tile * columns + point[self._columns_loop[0]], times(at, lanes)]
-                total = read_vector(buffer, values(place), lanes, zero)
+                place = [tile * columns + point[self._columns_loop[0]], at * lanes]
+                total = read_vector(buffer, place, lanes, zero)
                 before = step.first(number, point, [result])
                 assert before is not None  # what is reduced is read
                 finished = step.finished(combiner.apply(before, total), point)

@@ -12,7 +12,7 @@ from ...bindings.navigation import operations_of
 from ...bindings.rewriting import Decline, replace_op
 from ...dialects.core.dialect import row_of
 from ...emit import linalg, tensors
-from ...emit.numbers import Number, Size, as_index
+from ...emit.numbers import Number, Size
 from ...emit.parallel import is_shared, share_ranges
 from ...emit.structured import StructuredOp, analyze, is_scalar
 from ...targets.core.backend import Machine
@@ -74,7 +74,7 @@ def _can_be_cut(op: StructuredOp, dim: int) -> bool:
 
 
 def _share(op: StructuredOp, dim: int) -> None:
-    steps, step = _size(op, dim), _nanoseconds_of_step(op, dim)
+    steps, step = op.size(dim), _nanoseconds_of_step(op, dim)
     if isinstance(steps, int) and isinstance(step, float) and not is_shared(steps, step):
         return
 
@@ -93,14 +93,9 @@ def _share(op: StructuredOp, dim: int) -> None:
     replace_op(op.operation, list(share_ranges(steps, step, part, *op.outputs)))
 
 
-def _size(op: StructuredOp, dim: int) -> Size:
-    size = op.size(dim)
-    return size if isinstance(size, int) else as_index(size)
-
-
 def _nanoseconds_of_step(op: StructuredOp, dim: int) -> float | Size:
     """Of one thread, about."""
-    points = linalg.product([_size(op, each) for each in op.dims if each != dim])
+    points = linalg.product([op.size(each) for each in op.dims if each != dim])
     each = max(_work(op.block) / OPERATIONS, bytes_of_point(op))
     return points * each if isinstance(points, int) else linalg.product([points, max(round(each), 1)])
 

@@ -7,14 +7,13 @@ from collections.abc import Mapping, Sequence
 
 from ...bindings.ir import Value
 from ...bindings.mlir import ir
-from ...bindings.navigation import constant_of, made_by
 from ...emit import linalg
 from ...emit.arithmetic import result_of
-from ...emit.memory import Extent, as_value, plus, times
-from ...emit.numbers import as_index, constant, select
+from ...emit.numbers import Size, as_index, constant, select
 from ...emit.structured import Linear, StructuredOp, is_scalar, is_storable
 from ...emit.tensors import merge, split
-from ...emit.vectors import from_elements, is_vector, lane_of, read_vector, shuffle, write_vector
+from ...emit.vectors import first_lanes, from_elements, is_vector, lane_of, read_vector, shuffle, write_vector
+from .segments import round_down
 from .vector_body import hoisted_zero
 
 #: How many tile points in from the start of a step, for each loop.
@@ -56,9 +55,9 @@ class Access:
         self,
         op: StructuredOp,
         vector: int,
-        starts: Sequence[Extent],
+        starts: Sequence[Size],
         lanes: int,
-        rest: Extent | None,
+        rest: Size | None,
         hoisted: dict[object, Value],
         square: int | None = None,
         group: tuple[int, int] = (-1, 1),
@@ -75,9 +74,9 @@ class Access:
         self._grouped, self._group = group
         self._made: dict[object, Value] = {}
         self._squares: dict[tuple[int, Point], list[Value]] = {}
-        self._bases: dict[tuple[int, int], Extent] = {}
+        self._bases: dict[tuple[int, int], Size] = {}
 
-    def at(self, starts: Sequence[Extent]) -> Access:
+    def at(self, starts: Sequence[Size]) -> Access:
         """The elements around another place."""
         group = (self._grouped, self._group)
         return Access(self._op, self._vector, starts, self._lanes, self._rest, self._hoisted, self._square, group)
@@ -94,12 +93,12 @@ class Access:
     def _load(self, operand: int, point: Point, tensor: Value) -> Value:
         indices = self._indices(operand, point)
         if not self._op.uses(operand, self._vector):
-            return linalg.extract(tensor, values(indices)).value
+            return linalg.extract(tensor, indices).value
         if is_transposed(self._op, self._vector, operand, self._square):
             return self._load_transposed(operand, point, tensor)
         if is_lanewise(self._op, self._vector, operand):
             lanes = [self._indices(operand, point, lane) for lane in range(self._lanes)]
-            return from_elements([linalg.extract(tensor, values(place)).value for place in lanes])
+            return from_elements([linalg.extract(tensor, place).value for place in lanes])
         if self._op.is_contiguous(operand, self._vector):
             return self._read(tensor, indices, self.mask(point))
         return self._read_every_second(tensor, indices, point)
@@ -113,12 +112,12 @@ class Access:
             self._squares[operand, corner] = transposed([self._read(tensor, place, None) for place in places])
         return self._squares[operand, corner][point[self._square]]
 
-    def load_from_panel(self, panel: Value, row: Extent, dim: int, point: Point) -> Value:
+    def load_from_panel(self, panel: Value, row: Size, dim: int, point: Point) -> Value:
         """The vector of a point from where it was copied to; its rows are the steps of loop `dim`."""
         column = point[self._vector] * self._lanes * self._group
         key = ("panel", point[dim], column)
         if key not in self._made:
-            self._made[key] = self._read(panel, [plus(row, point[dim]), column], None, self._lanes * self._group)
+            self._made[key] = self._read(panel, [row + point[dim], column], None, self._lanes * self._group)
         return self._made[key]
 
     def load_packed(self, panels: Value, width: int, dim: int, point: Point) -> Value:
@@ -129,18 +128,18 @@ class Access:
             self._made[key] = self._read(panels, place, None, self._lanes * self._group)
         return self._made[key]
 
-    def packed_place(self, width: int, dim: int, point: Point) -> list[Extent]:
+    def packed_place(self, width: int, dim: int, point: Point) -> list[Size]:
         """Where the vector of a point lies in panels."""
         start, column = self._starts[self._vector], point[self._vector] * self._lanes
-        inside = times(plus(less(start, floor_to(start, width)), column), self._group)
-        return [divided(start, width), plus(divided(self._starts[dim], self._group), point[dim]), inside]
+        inside = (start - round_down(start, width) + column) * self._group
+        return [start // width, self._starts[dim] // self._group + point[dim], inside]
 
-    def store_to_panel(self, value: Value, panel: Value, row: Extent, point: Point) -> Value:
+    def store_to_panel(self, value: Value, panel: Value, row: Size, point: Point) -> Value:
         return self._write(value, panel, [row, point[self._vector] * self._lanes * self._group], None)
 
     # ---- groups of a reduction's steps, for dot products ----
 
-    def load_group(self, operand: int, point: Point, tensor: Value, tail: Extent | None) -> Value:
+    def load_group(self, operand: int, point: Point, tensor: Value, tail: Size | None) -> Value:
         """For each lane the elements of a group of steps, side by side; `tail` is how many there are left in the last
         group, whose others are zeros."""
         key = ("group", operand, tensor, self._offsets(operand, point))
@@ -148,18 +147,18 @@ class Access:
             self._made[key] = self._load_group(operand, point, tensor, tail)
         return self._made[key]
 
-    def _load_group(self, operand: int, point: Point, tensor: Value, tail: Extent | None) -> Value:
+    def _load_group(self, operand: int, point: Point, tensor: Value, tail: Size | None) -> Value:
         wide = self._lanes * self._group
         if not self._op.uses(operand, self._vector):
             mask = None if tail is None else self._mask(tail, self._group)
             return self._in_every_lane(self._read(tensor, self._indices(operand, point), mask, self._group))
         if self._vector == self._grouped:
-            left = None if self._rest is None else plus(self._rest, -point[self._vector] * wide)
+            left = None if self._rest is None else self._rest - point[self._vector] * wide
             mask = None if left is None else self._mask(left, wide)
             return self._read(tensor, self._indices(operand, point), mask, wide)
         return interleaved([self._load_step(operand, point, tensor, step, tail) for step in range(self._group)])
 
-    def _load_step(self, operand: int, point: Point, tensor: Value, step: int, tail: Extent | None) -> Value:
+    def _load_step(self, operand: int, point: Point, tensor: Value, step: int, tail: Size | None) -> Value:
         """A vector of one step of a group."""
         place = self._indices(operand, point, step=step)
         if tail is None:
@@ -167,9 +166,9 @@ class Access:
         if isinstance(tail, int):
             zeros = ir.VectorType.get([self._lanes], tensor.type.element_type)
             return self._read(tensor, place, self.mask(point)) if step < tail else constant(0, zeros).value
-        left = self._lanes if self._rest is None else plus(self._rest, -point[self._vector] * self._lanes)
+        left = self._lanes if self._rest is None else self._rest - point[self._vector] * self._lanes
         is_there = as_index(step) < as_index(tail)
-        return self._read(tensor, place, self._mask(select(is_there, as_index(left), as_index(0)).value))
+        return self._read(tensor, place, self._mask(select(is_there, as_index(left), as_index(0))))
 
     def load_along(self, operand: int, tensor: Value, count: int, left: int | None) -> Value:
         """So many elements from the start on, along the operand's last axis: zeros where fewer are left."""
@@ -183,14 +182,14 @@ class Access:
             self._made[key] = self._read(packed, self.grouped_place(operand, point), None, self._lanes * self._group)
         return self._made[key]
 
-    def place(self, operand: int, point: Point) -> list[Extent]:
+    def place(self, operand: int, point: Point) -> list[Size]:
         """Where the vector of a point begins."""
         return self._indices(operand, point)
 
-    def grouped_place(self, operand: int, point: Point) -> list[Extent]:
+    def grouped_place(self, operand: int, point: Point) -> list[Size]:
         """Where the vector of a point lies in groups of rows."""
         *outer, row, column = self._indices(operand, point)
-        return [*outer, divided(row, self._group), times(column, self._group)]
+        return [*outer, row // self._group, column * self._group]
 
     def _in_every_lane(self, few: Value) -> Value:
         """Some narrow numbers, as often as there are lanes."""
@@ -204,25 +203,23 @@ class Access:
         """The tensor with the value, a scalar or a vector, in its place."""
         indices = self._indices(operand, point)
         if not is_vector(value):
-            return linalg.insert(value, tensor, values(indices))
+            return linalg.insert(value, tensor, indices)
         if is_lanewise(self._op, self._vector, operand):
             for lane in range(self._lanes):
-                place = values(self._indices(operand, point, lane))
-                tensor = linalg.insert(lane_of(value, lane), tensor, place)
+                tensor = linalg.insert(lane_of(value, lane), tensor, self._indices(operand, point, lane))
             return tensor
         return self._write(value, tensor, indices, self.mask(point))
 
     def store_between(self, vectors: Sequence[Value], operand: int, point: Point, tensor: Value) -> Value:
         """The tensor with vectors whose first lanes lie side by side, behind them their second ones, and so on."""
         *outer, place, _ = self._indices(operand, point)
-        at = [*outer, times(place, len(vectors))]
+        at = [*outer, place * len(vectors)]
         written = self._write(interleaved(vectors), merge(tensor, len(outer), 2), at, None)
         return split(written, len(outer), linalg.sizes(tensor)[-2:])
 
     def index(self, dim: int, point: Point) -> Value:
         """The index of a loop: one, or one for each lane."""
-        start = plus(self._starts[dim], point[dim] * (self._lanes if dim == self._vector else 1))
-        scalar = values([start])[0]
+        scalar = as_index(self._starts[dim] + point[dim] * (self._lanes if dim == self._vector else 1)).value
         if dim != self._vector:
             return scalar
         type_ = ir.VectorType.get([self._lanes], scalar.type)
@@ -234,25 +231,24 @@ class Access:
         """Which lanes are inside of the loop; None where all are."""
         if self._rest is None:
             return None
-        return self._mask(plus(self._rest, -point[self._vector] * self._lanes))
+        return self._mask(self._rest - point[self._vector] * self._lanes)
 
-    def _mask(self, count: Extent, lanes: int = 0) -> Value | None:
+    def _mask(self, count: Size, lanes: int = 0) -> Value | None:
         """The first `count` lanes, which may be more or less than there are."""
         lanes = lanes or self._lanes
         if isinstance(count, int) and count >= lanes:
             return None
-        key = ("mask", count, lanes)
+        key = ("mask", count if isinstance(count, int) else count.value, lanes)
         if key not in self._made:
-            type_ = ir.VectorType.get([lanes], ir.IntegerType.get_signless(1))
             bound = max(count, 0) if isinstance(count, int) else count
-            self._made[key] = result_of("vector.create_mask", values([bound]), type_)
+            self._made[key] = first_lanes(bound, lanes)
         return self._made[key]
 
     # ---- places ----
 
-    def _indices(self, operand: int, point: Point, lane: int = 0, step: int = 0) -> list[Extent]:
+    def _indices(self, operand: int, point: Point, lane: int = 0, step: int = 0) -> list[Size]:
         offsets = self._offsets(operand, point, lane, step)
-        return [plus(self._base(operand, axis), offset) for axis, offset in enumerate(offsets)]
+        return [self._base(operand, axis) + offset for axis, offset in enumerate(offsets)]
 
     def _offsets(self, operand: int, point: Point, lane: int = 0, step: int = 0) -> tuple[int, ...]:
         """How far the point is from the step's start, for each axis of the operand."""
@@ -264,27 +260,27 @@ class Access:
         access = self._op.accesses[operand]
         return tuple(sum(factor * distance(dim) for dim, factor in index.factors) for index in access)
 
-    def _base(self, operand: int, axis: int) -> Extent:
+    def _base(self, operand: int, axis: int) -> Size:
         if (operand, axis) not in self._bases:
             self._bases[operand, axis] = self._linear(self._op.accesses[operand][axis])
         return self._bases[operand, axis]
 
-    def _linear(self, index: Linear) -> Extent:
-        total: Extent = index.constant
+    def _linear(self, index: Linear) -> Size:
+        total: Size = index.constant
         for dim, factor in index.factors:
-            total = plus(total, times(self._starts[dim], factor))
+            total = total + self._starts[dim] * factor
         return total
 
     # ---- memory ----
 
-    def _read(self, tensor: Value, indices: Sequence[Extent], mask: Value | None, lanes: int = 0) -> Value:
+    def _read(self, tensor: Value, indices: Sequence[Size], mask: Value | None, lanes: int = 0) -> Value:
         zero = hoisted_zero(self._op, tensor.type.element_type, self._hoisted)
-        return read_vector(tensor, values(indices), lanes or self._lanes, zero, mask)
+        return read_vector(tensor, indices, lanes or self._lanes, zero, mask)
 
-    def _write(self, value: Value, tensor: Value, indices: Sequence[Extent], mask: Value | None) -> Value:
-        return write_vector(value, tensor, values(indices), mask)
+    def _write(self, value: Value, tensor: Value, indices: Sequence[Size], mask: Value | None) -> Value:
+        return write_vector(value, tensor, indices, mask)
 
-    def _read_every_second(self, tensor: Value, indices: Sequence[Extent], point: Point) -> Value:
+    def _read_every_second(self, tensor: Value, indices: Sequence[Size], point: Point) -> Value:
         """Two vectors that end with the last element needed, so that nothing behind it is read."""
         lanes = self._lanes
         if lanes == 1:
@@ -292,10 +288,10 @@ class Access:
         *outer, last = indices
         masks: list[Value | None] = [None, None]
         if self._rest is not None:
-            left = plus(self._rest, -point[self._vector] * lanes)
-            masks = [self._mask(plus(times(left, 2), -1)), self._mask(plus(times(left, 2), -lanes))]
+            left = self._rest - point[self._vector] * lanes
+            masks = [self._mask(left * 2 - 1), self._mask(left * 2 - lanes)]
         low = self._read(tensor, indices, masks[0])
-        high = self._read(tensor, [*outer, plus(last, lanes - 1)], masks[1])
+        high = self._read(tensor, [*outer, last + (lanes - 1)], masks[1])
         # The second vector starts with the element lanes - 1.
         picked = [place if place < lanes else place + 1 for place in range(0, 2 * lanes, 2)]
         return shuffle(low, high, picked)
@@ -322,56 +318,3 @@ def interleaved(rows: Sequence[Value]) -> Value:
     left, right = interleaved(rows[::2]), interleaved(rows[1::2])
     count = left.type.shape[0]
     return shuffle(left, right, [place + half for place in range(count) for half in (0, count)])
-
-
-# ---- indices that are numbers as long as they can be ----
-
-
-def values(indices: Sequence[Extent]) -> list[Value]:
-    return list(map(as_value, indices))
-
-
-def less(left: Extent, right: Extent) -> Extent:
-    """left - right"""
-    if isinstance(left, int) and isinstance(right, int):
-        return left - right
-    if isinstance(right, int) and right == 0:
-        return left
-    return _binary("arith.subi", left, right)
-
-
-def least(left: Extent, right: Extent) -> Extent:
-    if isinstance(left, int) and isinstance(right, int):
-        return min(left, right)
-    return _binary("arith.minsi", left, right)
-
-
-def floor_to(size: Extent, step: int) -> Extent:
-    """The largest multiple of step that is not above the size."""
-    if isinstance(size, int):
-        return size - size % step
-    return size if _is_multiple(size, step) else less(size, _binary("arith.remui", size, step))
-
-
-def in_steps(size: Extent, step: int) -> Extent:
-    """A size that is known to be a multiple of step, written as one: `floor_to` sees it."""
-    if isinstance(size, int) or step == 1:
-        return size
-    return _binary("arith.muli", _binary("arith.divui", size, step), step)
-
-
-def _is_multiple(size: Value, step: int) -> bool:
-    """Whether a size is written as a multiple of step."""
-    product = made_by(size, "arith.muli")
-    factor = None if product is None else constant_of(product.operands[1])
-    return step == 1 or (factor is not None and factor % step == 0)
-
-
-def divided(size: Extent, divisor: int) -> Extent:
-    """Rounded down; of what is not negative."""
-    return size // divisor if isinstance(size, int) else _binary("arith.divui", size, divisor)
-
-
-def _binary(name: str, left: Extent, right: Extent) -> Value:
-    operands = values([left, right])
-    return result_of(name, operands, operands[0].type)

@@ -12,18 +12,18 @@ from collections.abc import Callable, Sequence
 
 from ...bindings.ir import Value
 from ...emit import linalg
-from ...emit.memory import Extent, plus
+from ...emit.numbers import Size, minimum
 from .parts import loop_size
 from .plan import group_of, points_of_step
-from .segments import Segment, all_at_once, groups, run_steps, vectors, whole_and_rest
+from .segments import Segment, all_at_once, groups, in_steps, run_steps, vectors, whole_and_rest
 from .sharing import grain_by_work
 from .state import State
-from .vector_access import Point, in_steps, is_lanewise, least, less
+from .vector_access import Point, is_lanewise
 from .vector_body import runs_on_whole_vectors, widening_of
 from .vector_step import Computation, Step
 
 #: For each loop where it begins and its size, as they are inside of the loops around.
-Ranges = Sequence[tuple[Extent, Extent]]
+Ranges = Sequence[tuple[Size, Size]]
 
 
 class Nest(Computation):
@@ -71,9 +71,9 @@ class Nest(Computation):
         start, size = ranges[dim]
         known = min(block, size) if isinstance(size, int) and (size % block == 0 or size < block) else None
 
-        def inside(position: Extent, *values: Value) -> list[Value]:
+        def inside(position: Size, *values: Value) -> list[Value]:
             inner = list(ranges)
-            inner[dim] = (plus(start, position), least(block, less(size, position)) if known is None else known)
+            inner[dim] = (start + position, minimum(block, size - position) if known is None else known)
             return self._block(level + 1, inner, list(values))
 
         return run_steps(0, size, block, inside, outputs, self._grain(dim, block))
@@ -89,9 +89,9 @@ class Nest(Computation):
         # A grain has whole steps: where the loop has, too, no thread needs code for a part of one.
         has_whole_steps = isinstance(size, int) and size % step == 0
 
-        def share(position: Extent, *values: Value) -> list[Value]:
-            count = least(grain, less(size, position))
-            part = (plus(start, position), in_steps(count, step) if has_whole_steps else count)
+        def share(position: Size, *values: Value) -> list[Value]:
+            count = minimum(grain, size - position)
+            part = (start + position, in_steps(count, step) if has_whole_steps else count)
             return self._each(level, [*ranges[:dim], part, *ranges[dim + 1 :]], state, list(values))
 
         return run_steps(0, size, grain, share, outputs, 1)
@@ -120,7 +120,7 @@ class Nest(Computation):
     def _steps(
         self,
         dim: int,
-        range_: tuple[Extent, Extent],
+        range_: tuple[Size, Size],
         state: State,
         body: Callable[[State, list[Value]], list[Value]],
         values: list[Value],
@@ -132,21 +132,21 @@ class Nest(Computation):
         shorter = segments[1:] if len(segments) > 2 and self._is_finished_along(dim, state) else []
         tail_results = self._new_results(dim) if shorter else []
         for segment in segments:
-            if segment in shorter[:1]:
+            if shorter and segment is shorter[0]:
                 values = [*values[:count], *tail_results, *values[count:]]
 
             def inside(
-                position: Extent, *carried: Value, segment: Segment = segment, points: int = segment.points
+                position: Size, *carried: Value, segment: Segment = segment, points: int = segment.points
             ) -> list[Value]:
-                new = state.at(dim, plus(start, position), points, position)
-                if segment in shorter:
-                    new = new._replace(kept_before=less(position, shorter[0].start))
+                new = state.at(dim, start + position, points, position)
+                if any(segment is each for each in shorter):
+                    new = new._replace(kept_before=position - shorter[0].start)
                 if dim == self.plan.vector:
                     new = new.vectors(segment.lanes, segment.left(size, position) if segment.rest else None)
                 elif self.plan.tiles is not None and dim == self.plan.tiles.dim:
-                    new = new._replace(rows=less(size, position) if segment.rest else None)
+                    new = new._replace(rows=size - position if segment.rest else None)
                 elif self.plan.dot is not None and dim == self.plan.dot.dim:
-                    new = new._replace(tail=less(size, position) if segment.tail else None)
+                    new = new._replace(tail=size - position if segment.tail else None)
                 return body(new, list(carried))
 
             if segment.at_once:
@@ -158,8 +158,8 @@ class Nest(Computation):
             values = run_steps(segment.start, segment.stop, segment.step, inside, values, grain)
         if shorter:
             first = shorter[0].start
-            rest = Step(self, state.at(dim, plus(start, first), 1, first))
-            values = rest.finish_kept(less(size, first), values)
+            rest = Step(self, state.at(dim, start + first, 1, first))
+            values = rest.finish_kept(size - first, values)
             values = [*values[:count], *values[count + len(tail_results) :]]
         return values
 
@@ -185,15 +185,15 @@ class Nest(Computation):
         filled = [values[-1]]
         for segment in groups(size, 1, group_of(self.plan, panel.dim)):
 
-            def copy(position: Extent, *panels: Value, segment: Segment = segment) -> list[Value]:
-                new = state.at(panel.dim, plus(start, position), 1, position)
-                new = new._replace(tail=less(size, position) if segment.tail else None)
+            def copy(position: Size, *panels: Value, segment: Segment = segment) -> list[Value]:
+                new = state.at(panel.dim, start + position, 1, position)
+                new = new._replace(tail=size - position if segment.tail else None)
                 return [Step(self, new).copy_to_panel(panel.operand, panels[0])]
 
             filled = run_steps(segment.start, segment.stop, segment.step, copy, filled)
         return [*values[:-1], *filled]
 
-    def segments(self, dim: int, size: Extent) -> list[Segment]:
+    def segments(self, dim: int, size: Size) -> list[Segment]:
         tile, group = self.plan.tile.get(dim, 1), group_of(self.plan, dim)
         if dim != self.plan.vector:
             if group > 1:

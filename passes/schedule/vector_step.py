@@ -14,7 +14,7 @@ from ...bindings.mlir import ir
 from ...emit import linalg
 from ...emit.arithmetic import result_of
 from ...emit.combiner import Combiner, combiners
-from ...emit.memory import Extent, as_value, plus, times
+from ...emit.numbers import Size
 from ...emit.structured import StructuredOp
 from ...emit.vectors import is_vector, read_vector, write_vector
 from .ahead import fetch_ahead
@@ -24,7 +24,7 @@ from .packing import packed_source
 from .plan import Panel, Plan, group_of, points_of_step
 from .segments import run_steps
 from .state import State
-from .vector_access import Access, Point, divided, loop_between
+from .vector_access import Access, Point, loop_between
 from .vector_body import Given, Lanes, hoisted_zero, widening_of
 
 
@@ -228,9 +228,9 @@ class Step:
             return self.access.load_packed(self.nest.packed, width, panel.dim, point)
         return self.access.load_from_panel(outputs[-1], self._row(panel.dim), panel.dim, point)
 
-    def _row(self, dim: int) -> Extent:
+    def _row(self, dim: int) -> Size:
         """The panel's row at which the step begins."""
-        return divided(self.state.positions[dim], group_of(self.nest.plan, dim))
+        return self.state.positions[dim] // group_of(self.nest.plan, dim)
 
     def _widened_before(self, loaded: Sequence[Value]) -> dict[Value, Value]:
         """What a panel holds is converted already; a vector of equal halves is converted faster than one of them."""
@@ -287,28 +287,28 @@ class Step:
     def _keep(self, values: Sequence[Value], outputs: Sequence[Value]) -> list[Value]:
         """Puts what the registers hold where the epilogue finds it, in rows along its loop."""
         written, place = list(outputs), len(self.op.outputs)
-        before = self.state.kept_before or 0
+        before = 0 if self.state.kept_before is None else self.state.kept_before
         for (_, point), value in zip(self._slots(), values, strict=True):
             written[place] = write_vector(value, written[place], self._place_of_kept(before, point))
         return written
 
-    def _place_of_kept(self, before: Extent, point: Point) -> list[Value]:
+    def _place_of_kept(self, before: Size, point: Point) -> list[Size]:
         """Where a point's result is kept, the rows before its tile counted."""
         assert self.nest.finish_dim is not None
-        row, column, width = plus(before, point[self.nest.finish_dim]), 0, 1
+        row, column, width = before + point[self.nest.finish_dim], 0, 1
         for dim in self.op.parallels:
             if dim != self.nest.finish_dim:
                 column, width = column * self.state.counts[dim] + point[dim], width * self.state.counts[dim]
-        return [as_value(plus(times(row, width), column)), as_value(0)]
+        return [row * width + column, 0]
 
-    def finish_kept(self, rows: Extent, outputs: Sequence[Value]) -> list[Value]:
+    def finish_kept(self, rows: Size, outputs: Sequence[Value]) -> list[Value]:
         """Has the epilogue read rows of what is kept, the first of which is for this step's place."""
         dim, state, (written, kept, *others) = self.nest.finish_dim, self.state, outputs
         assert dim is not None
         zero = hoisted_zero(self.op, kept.type.element_type, self.nest.hoisted)
 
-        def finish(row: Extent, before: Value) -> list[Value]:
-            step = Step(self.nest, state.at(dim, plus(state.starts[dim], row), 1, plus(state.positions[dim], row)))
+        def finish(row: Size, before: Value) -> list[Value]:
+            step = Step(self.nest, state.at(dim, state.starts[dim] + row, 1, state.positions[dim] + row))
             places = [step._place_of_kept(row, point) for _, point in step._slots()]
             return step._write_finished([read_vector(kept, place, state.lanes, zero) for place in places], [before])
 

@@ -17,7 +17,7 @@ from ...emit import linalg, loops, tensors
 from ...emit.arithmetic import element
 from ...emit.broadcast import Place, broadcast_generic
 from ...emit.contraction import Factor, Labelled, labelled_product, products_added
-from ...emit.numbers import Number, Size, as_index, intrinsic, maximum, minimum, select
+from ...emit.numbers import Number, Size, as_index, ceil_divided, intrinsic, is_same, maximum, minimum, select
 from ...emit.parallel import share_steps
 from ...emit.reduction import Reduction
 
@@ -81,7 +81,7 @@ class Rows(NamedTuple):
     def head_for(self, head: Size, heads: Size) -> Size:
         """The head that serves one of the query's so many."""
         own = self.sizes[2]
-        return head if is_same(own, heads) else as_index(head) // (as_index(heads) // as_index(own))
+        return head if is_same(own, heads) else as_index(head) // (as_index(heads) // own)
 
 
 class _Part(NamedTuple):
@@ -99,7 +99,7 @@ def attend_in_blocks(what: Blocks, query: Rows, key: Rows, value: Rows, biases: 
     blocks = ceil_divided(queries, most)
     if _is_for_all_heads(what):
         what, biases = _turned(what, biases)
-    work = linalg.product([most, key.length, sum_of(size, value.sizes[3]), 2])
+    work = linalg.product([most, key.length, size + value.sizes[3], 2])
 
     def step(position: Number, out: Value) -> Value:
         block, head, sequence = places(position, [blocks, heads, batch])
@@ -132,14 +132,6 @@ def block_size(size: Size, most: int) -> int:
     return max(size // blocks, 1) if size % blocks == 0 else most
 
 
-def ceil_divided(size: Size, by: int) -> Size:
-    return -(-size // by) if isinstance(size, int) else (as_index(size) + (by - 1)) // by
-
-
-def sum_of(one: Size, other: Size) -> Size:
-    return one + other if isinstance(one, int) and isinstance(other, int) else as_index(one) + as_index(other)
-
-
 def places(position: Number, sizes: Sequence[Size]) -> list[Size]:
     """A position among all as one along each dimension, the first the fastest."""
     found: list[Size] = []
@@ -158,11 +150,6 @@ def _part(block: Size, size: Size, most: int) -> _Part:
     start = as_index(block) * most
     is_whole = isinstance(size, int) and size % most == 0
     return _Part(start, most if is_whole else minimum(as_index(size) - start, most), most)
-
-
-def is_same(one: Size, other: Size) -> bool:
-    """Whether two sizes are known to be equal."""
-    return one is other or (isinstance(one, int) and isinstance(other, int) and one == other)
 
 
 class _Head:

@@ -15,11 +15,11 @@ from ...emit import linalg, loops, tensors
 from ...emit.arithmetic import element
 from ...emit.broadcast import broadcast_generic
 from ...emit.contraction import Labelled, labelled_product
-from ...emit.numbers import Number, Size, as_index, maximum, minimum
+from ...emit.numbers import Number, Size, as_index, is_same, maximum, minimum
 from ...emit.parallel import share_steps
 from ...emit.reduction import Reduction
 from ...passes.schedule.ahead import stream
-from .attention_blocks import Blocks, Rows, is_same, places, power, quotient, seen_keys, sum_of, weighted_rows
+from .attention_blocks import Blocks, Rows, places, power, quotient, seen_keys, weighted_rows
 
 #: A block of them stays in a core's first cache until all heads have met it.
 _KEYS_AT_ONCE = 128
@@ -34,7 +34,7 @@ def attend_one_by_one(what: Blocks, query: Rows, key: Rows, value: Rows, biases:
     batch, queries, heads, size = query.sizes
     is_shared = is_same(key.sizes[2], value.sizes[2])
     groups = key.sizes[2] if is_shared else heads
-    work = linalg.product([key.length, sum_of(size, value.sizes[3]), _FLOPS_OF_ELEMENT])
+    work = linalg.product([key.length, size + value.sizes[3], _FLOPS_OF_ELEMENT])
 
     def step(position: Number, out: Value) -> Value:
         group, row, sequence = places(position, [groups, queries, batch])
@@ -63,8 +63,8 @@ class _Query:
         heads = query.sizes[2]
         self.heads: Size = heads
         #: How many heads, and the first of them.
-        self.count = 1 if is_same(heads, groups) else _quotient(heads, groups)
-        self.head = group if is_same(self.count, 1) else as_index(group) * self.count
+        self.count = 1 if is_same(heads, groups) else heads // groups
+        self.head = group * self.count
 
     def attend(self, out: Value) -> Value:
         scaled = self._scaled()
@@ -136,7 +136,3 @@ class _Query:
             return score + more.of(self.what.bias_dtype).to(self.what.wide)
 
         return linalg.parallel([scores, tensors.slice_of(bias, offsets, sizes)], scores, added, [None, dims])
-
-
-def _quotient(size: Size, by: Size) -> Size:
-    return size // by if isinstance(size, int) and isinstance(by, int) else as_index(size) // as_index(by)

@@ -14,8 +14,7 @@ from ...dialects.relax.function_attributes import LIST, NOTHING
 from ...dialects.tir import dialect as tir
 from ...emit.arithmetic import convert, from_bits
 from ...emit.conversions import limits
-from ...emit.memory import Extent, as_value
-from ...emit.numbers import Number, as_i64, as_index, number, select
+from ...emit.numbers import Number, as_i64, number, select
 from ...passes.lower_calls.sizes import Sizes
 from ...support.suggest import counted
 from . import abi
@@ -28,7 +27,7 @@ class Tensor(NamedTuple):
     """A checked tensor: the address of its elements and its sizes, numbers or i64 values."""
 
     data: Value
-    sizes: list[Extent]
+    sizes: list[int | Value]
 
 
 #: What an argument is, or one of those that it is made of.
@@ -92,7 +91,7 @@ class ArgumentChecks:
         """Checks the sizes that are expressions, or symbols defined elsewhere."""
         for each in self._agreements:
             if self._sizes.knows(each.size):
-                self._require_equal(each, as_i64(as_value(self._sizes.compute(each.size))).value)
+                self._require_equal(each, as_i64(self._sizes.compute(each.size)).value)
             else:
                 self._define(each)
 
@@ -137,7 +136,7 @@ class ArgumentChecks:
             self.places.append((out, (len(shape), abi.element_bytes(info.dtype), int(self._is_written))))
         else:
             self._support.require("check_tensor", *operands)
-        sizes: list[Extent] = []
+        sizes: list[int | Value] = []
         for axis, size in enumerate(shape):
             value = size if isinstance(size, int) else load(out, 8 + 8 * axis, type_of("i64"))
             sizes.append(value)
@@ -157,7 +156,7 @@ class ArgumentChecks:
         if size.axis is None:
             natural = (number(size.value) >= 0).value
             self._require(natural, size.where, "expected a size of at least 0, got {}", size.value)
-        self._sizes.define(size.size, as_index(size.value).value)
+        self._sizes.define(size.size, size.value)
         self._origins[str(size.size)] = size.origin
 
     def _require_equal(self, size: _Size, wanted: Value) -> None:

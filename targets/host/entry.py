@@ -20,7 +20,7 @@ from ...dialects.core.symbols_terms import Atom
 from ...dialects.relax.function_attributes import LIST, VALUE
 from ...dialects.tir import dialect as tir
 from ...dialects.tir.prim_func import OPERATOR
-from ...emit.memory import MOST_BYTES, Extent, below
+from ...emit.memory import MOST_BYTES, below
 from ...emit.numbers import Number, as_i64, as_index, number
 from ...passes.lower_calls.sizes import Sizes
 from ...support.suggest import counted
@@ -85,7 +85,7 @@ class EntrySizes(Sizes):
         fits, _ = below(total, MOST_BYTES)
         tir.ops["assert"](fits, [], kind="ValueError", message=f"the size '{short(str(size))}' does not fit in 64 bits")
 
-    def _atom(self, atom: Atom, size: int | SymExpr) -> Value:
+    def _atom(self, atom: Atom, size: int | SymExpr) -> Number:
         for part in atom.args:
             if isinstance(part, SymExpr):
                 self._require_fit(part)
@@ -93,7 +93,7 @@ class EntrySizes(Sizes):
 
     def _divisor(self, value: Number, size: int | SymExpr) -> Number:
         text = f"the size '{short(str(size))}' divides by a number that is not positive: {{}}"
-        tir.ops["assert"]((number(value) > 0).value, [as_i64(value)], kind="ValueError", message=text)
+        tir.ops["assert"](value > 0, [as_i64(value)], kind="ValueError", message=text)
         return value
 
 
@@ -203,12 +203,12 @@ class _Entry:
             store(constant(0), block, offset)
         return [view_of(block, abi.ANY_SIZE * position) for position in range(count)]
 
-    def _shape(self, info: Info) -> list[Extent]:
+    def _shape(self, info: Info) -> list[int | Value]:
         sizes = (info.shape or ()) if isinstance(info, TensorInfo) else ()
         extents = [self._sizes.compute(size) for size in sizes if size is not None]
         return [size if isinstance(size, int) else as_i64(size).value for size in extents]
 
-    def _make_result(self, position: int, info: Info, shape: list[Extent], slot: Value) -> Checked:
+    def _make_result(self, position: int, info: Info, shape: list[int | Value], slot: Value) -> Checked:
         """Allocates a tensor for a result."""
         if not isinstance(info, TensorInfo):
             return slot

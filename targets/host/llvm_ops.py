@@ -9,8 +9,8 @@ from ...bindings.ir import Attribute, Operation, Type, Value
 from ...bindings.mlir import i64_attribute, ir
 from ...bindings.navigation import body_of, innermost
 from ...emit import numbers
-from ...emit.linalg import segments
-from ...emit.numbers import number, operation
+from ...emit.linalg import product, segments
+from ...emit.numbers import Size, as_i64, operation
 
 PTR = "!llvm.ptr"
 #: On a func.func: how its function of LLVM is seen; this way by its module alone.
@@ -29,13 +29,13 @@ def memref_at(pointer: Value, type_: Type, sizes: Sequence[int | Value]) -> Valu
     value = _insert(value, pointer, 0)
     value = _insert(value, pointer, 1)
     value = _insert(value, constant(0), 2)
-    stride: int | Value = 1
+    stride: Size = 1
     for axis in reversed(range(len(sizes))):
         size = sizes[axis]
-        value = _insert(value, _as_value(size), 3, axis)
-        value = _insert(value, _as_value(stride), 4, axis)
+        value = _insert(value, as_i64(size), 3, axis)
+        value = _insert(value, as_i64(stride), 4, axis)
         if axis:
-            stride = _product(stride, size)
+            stride = product([size, stride])
     return operation("builtin.unrealized_conversion_cast", [value], type_)
 
 
@@ -49,16 +49,6 @@ def _descriptor(type_: Type) -> Type:
     """What a memref is in LLVM: two pointers, an offset, sizes and strides."""
     array = f", array<{type_.rank} x i64>, array<{type_.rank} x i64>" if type_.rank else ""
     return ir.Type.parse(f"!llvm.struct<(ptr, ptr, i64{array})>", type_.context)
-
-
-def _product(first: int | Value, second: int | Value) -> int | Value:
-    if isinstance(first, int) and isinstance(second, int):
-        return first * second
-    return second if first == 1 else (number(_as_value(first)) * number(_as_value(second))).value
-
-
-def _as_value(size: int | Value) -> Value:
-    return constant(size) if isinstance(size, int) else size
 
 
 def constant(value: int, width: int = 64) -> Value:
@@ -135,7 +125,7 @@ def stored(values: Sequence[int | Value]) -> Value:
     """A piece of the stack with values of 64 bits, one behind the other."""
     place = stack(8 * len(values))
     for position, value in enumerate(values):
-        store(_as_value(value), place, 8 * position)
+        store(constant(value) if isinstance(value, int) else value, place, 8 * position)
     return place
 
 

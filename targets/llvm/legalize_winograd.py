@@ -17,7 +17,7 @@ from ...bindings.mlir import ir
 from ...dialects.core.symbols import Dim, equal
 from ...dialects.relax.winograd import TAPS
 from ...emit import loops, vectors
-from ...emit.numbers import Number, Size, constant, maximum, minimum, number
+from ...emit.numbers import Number, Size, ceil_divided, constant, maximum, minimum, number
 from ...emit.parallel import FLOPS, share_steps
 from ...emit.vectors import multiply_add
 from ...passes.legalize.builder import RuleBuilder
@@ -111,12 +111,12 @@ class _Loops:
         self._type = vectors.vector_of(kernel.lanes, ir.F32Type.get())
         batch, _, *self.places, _ = loops.sizes(out)
         #: Of tiles along the sides of a picture.
-        self.counts = [_ceil_divided(size, kernel.step) for size in self.places]
+        self.counts = [ceil_divided(size, kernel.step) for size in self.places]
         self.total = batch * self.counts[0] * self.counts[1]
 
     def write(self) -> None:
         kernel = self.kernel
-        blocks = _ceil_divided(self.total, kernel.tiles)
+        blocks = ceil_divided(self.total, kernel.tiles)
         if isinstance(blocks, int) and blocks >= _MANY_BLOCKS:
             work = kernel.tiles * (self._flops_of_tile() + kernel.panels * self._flops_of_products())
 
@@ -312,7 +312,3 @@ class _Loops:
 def _one_by_one(steps: Size, flops: Size, body: Callable[[Number], None]) -> None:
     """As `share_steps`, for one thread."""
     loops.for_range(0, steps, body)
-
-
-def _ceil_divided(size: Size, by: int) -> Size:
-    return -(-size // by) if isinstance(size, int) else (size + (by - 1)) // by

@@ -145,7 +145,7 @@ func.func @exchanged(%x: !t, %y: !t, %n: i64) -> (!t, !t) {
 // CHECK: arith.muli
 // CHECK: %[[UP:[a-z_0-9]+]] = arith.addi %{{.*}}, %c63{{[_0-9]*}} : index
 // CHECK: %[[FULL:[a-z_0-9]+]] = arith.andi %[[UP]], %c-64{{[_0-9]*}} : index
-// CHECK: %[[SECOND:[a-z_0-9]+]] = arith.addi %c64{{[_0-9]*}}, %[[FULL]] : index
+// CHECK: %[[SECOND:[a-z_0-9]+]] = arith.addi %[[FULL]], %c64{{[_0-9]*}} : index
 // CHECK: %[[UP2:[a-z_0-9]+]] = arith.addi %{{.*}}, %c63{{[_0-9]*}} : index
 // CHECK: %[[FULL2:[a-z_0-9]+]] = arith.andi %[[UP2]], %c-64{{[_0-9]*}} : index
 // CHECK: %[[ALL:[a-z_0-9]+]] = arith.addi %[[SECOND]], %[[FULL2]] : index

@@ -56,7 +56,7 @@ class Module:
 
     # Where a size is not known, the work decides at run time.
     # APPLIED-LABEL: func.func @sums(
-    # APPLIED: arith.ceildivsi
+    # APPLIED: arith.divui
     # APPLIED: scf.for %{{.*}} = %{{.*}} to %{{.*}} step %[[GRAIN:.*]] iter_args
     # APPLIED: arith.minsi %[[GRAIN]]
     # APPLIED: {tir.parallel = 1 : i64}

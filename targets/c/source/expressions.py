@@ -3,7 +3,10 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+import operator
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from functools import reduce
 
 # How tightly an expression's outermost operator binds.
 ATOM, UNARY, PRODUCT, SUM, SHIFT, COMPARISON, BITS, LOGIC, CHOICE = 9, 8, 7, 6, 5, 4, 3, 2, 1
@@ -15,8 +18,9 @@ _LEVELS = {
 }  # fmt: skip
 
 
-class Expression(NamedTuple):
-    """The text of a value."""
+@dataclass(frozen=True)
+class Expression:
+    """The text of a value. Those of sizes are computed with by + and *, also with numbers, which are computed here."""
 
     text: str
     level: int = ATOM
@@ -39,6 +43,24 @@ class Expression(NamedTuple):
     def within(self, level: int) -> str:
         """For an operand of an operator that binds so tightly."""
         return self.text if self.level > level else f"({self.text})"
+
+    def __add__(self, other: Size) -> Expression:
+        if isinstance(other, int) and other <= 0:
+            return self if other == 0 else binary("-", self, integer(-other))
+        right = of_size(other)
+        if self.is_place and right.is_place and right.level == SUM:
+            return joined(f"{self.within(SHIFT)} + {right.text}", SUM, self, right)  # places do not wrap around
+        return binary("+", self, right)
+
+    __radd__ = __add__
+
+    def __mul__(self, other: Size) -> Size:
+        if isinstance(other, int) and other in (0, 1):
+            return self if other else 0
+        return binary("*", self, of_size(other))
+
+    def __rmul__(self, other: int) -> Size:
+        return self * other if other in (0, 1) else binary("*", integer(other), self)
 
 
 Size = Expression | int
@@ -78,7 +100,7 @@ def unary(operator: str, operand: Expression) -> Expression:
 
 def call(function: str, *operands: Expression) -> Expression:
     made = joined(f"{function}({', '.join(each.text for each in operands)})", ATOM, *operands)
-    return made._replace(is_place=False)
+    return replace(made, is_place=False)
 
 
 def cast(type_: str, operand: Expression) -> Expression:
@@ -95,35 +117,8 @@ def of_size(size: Size) -> Expression:
     return integer(size) if isinstance(size, int) else size
 
 
-def times(left: Size, right: Size) -> Size:
-    """A product of sizes; numbers are multiplied here."""
-    if isinstance(left, int) and isinstance(right, int):
-        return left * right
-    if 0 in (left, right):
-        return 0
-    if isinstance(right, int) and right == 1:
-        return left
-    if isinstance(left, int) and left == 1:
-        return right
-    return binary("*", of_size(left), of_size(right))
-
-
-def plus(left: Size, right: Size) -> Size:
-    if isinstance(left, int) and isinstance(right, int):
-        return left + right
-    if isinstance(left, int) and left == 0:
-        return right
-    if isinstance(right, int):
-        if right == 0:
-            return left
-        if right < 0:
-            return binary("-", of_size(left), integer(-right))
-    if isinstance(left, int):
-        left, right = right, left
-    first, second = of_size(left), of_size(right)
-    if first.is_place and second.is_place and second.level == SUM:
-        return joined(f"{first.within(SHIFT)} + {second.text}", SUM, first, second)  # places do not wrap around
-    return binary("+", first, second)
+def product(sizes: Iterable[Size]) -> Size:
+    return reduce(operator.mul, sizes, 1)
 
 
 def quotient(left: Size, right: Size, *, is_natural: bool) -> Size:

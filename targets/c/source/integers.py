@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from ....bindings.ir import Operation, Type
 from ....bindings.mlir import ir
@@ -294,7 +295,7 @@ def _compare(writer: FunctionWriter, op: Operation, operands: list[Expression]) 
     word = _PREDICATES[int(op.attributes["predicate"].value)]
     has_sign, (left, right) = not word.startswith("u"), operands
     made = compared(writer, _OPERATORS[word[-2:]], left, right, op.operands[0].type, has_sign=has_sign)
-    return made._replace(is_place=False)
+    return replace(made, is_place=False)
 
 
 def _extremum(operator: str, *, has_sign: bool) -> ScalarRule:

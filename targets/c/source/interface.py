@@ -13,11 +13,11 @@ from ....dialects.core.codec import decode
 from ....dialects.core.infos import Info, ScalarInfo, TensorInfo, describe
 from ....dialects.core.symbols import Dim, SymExpr
 from ....dialects.core.symbols_expr import Size as Symbolic
-from ....dialects.core.symbols_expr import terms_of
+from ....dialects.core.symbols_expr import terms_of, value_of
 from ....dialects.core.symbols_terms import Atom, Bounds, bounds
 from ....passes.lower_calls.bounds import size_bounds, symbol_ranges
 from ....passes.lower_calls.function import INPUTS, NAMES, RESULTS
-from .expressions import Expression, Size, binary, choice, name, of_size, plus, quotient, remainder, times
+from .expressions import Expression, Size, binary, choice, name, of_size, product, quotient, remainder
 from .names import Names
 from .types import INDEX, interface_type
 
@@ -142,13 +142,7 @@ class _Sizes:
         return self._pass(text, wanted, size)
 
     def _formula(self, size: Symbolic) -> Size:
-        total: Size = 0
-        for monomial, coefficient in terms_of(size).items():
-            term: Size = coefficient
-            for atom in monomial:
-                term = times(self._atom(atom), term)
-            total = plus(total, term)
-        return total
+        return value_of(size, self._atom)
 
     def _atom(self, atom: Atom) -> Size:
         if atom.kind == "variable":
@@ -176,7 +170,4 @@ def _scalar_type(info: ScalarInfo) -> str:
 
 def count_of(sizes: Sequence[Size]) -> Expression:
     """How many elements."""
-    total: Size = 1
-    for size in sizes:
-        total = times(total, size)
-    return of_size(total)
+    return of_size(product(sizes))

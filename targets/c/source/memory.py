@@ -9,7 +9,7 @@ from ....bindings.ir import Operation, Type
 from ....bindings.mlir import DYNAMIC, ir
 from ....support.errors import RelaxError
 from .control import loop
-from .expressions import Expression, Size, binary, cast, integer, name, of_size, plus, times
+from .expressions import Expression, Size, binary, cast, integer, name, of_size, product
 from .types import BYTES, memory_type, scalar_type
 from .views import View, dense, refined, static_or
 from .writer import FunctionWriter, Rule
@@ -91,8 +91,7 @@ def _view_of_bytes(writer: FunctionWriter, op: Operation) -> None:
     element = memory_type(result.type.element_type)
     start = writer.get(offset)
     number = start.number
-    bytes_ = plus(writer.view(source).address(), start if number is None else number)
-    assert isinstance(bytes_, Expression)
+    bytes_ = writer.view(source).address() + (start if number is None else number)
     sizes = static_or(list(result.type.shape), _named(writer, writer.all(dynamic), "size"))
     chosen = writer.names.fresh(writer.program.buffer_name(result))
     writer.pointer(chosen, element, f"({element} *){bytes_.atom}")
@@ -113,7 +112,7 @@ def _conversion(writer: FunctionWriter, op: Operation) -> None:
     view, byte = writer.view(value), memory_type(result.type.element_type)
     if len(view.sizes) != 1 or not view.is_dense or result.type.rank != 1 or BYTES[byte] != 1:
         raise RelaxError(f"it takes a {value.type} for a {result.type}")
-    count = times(BYTES[view.memory_type], view.sizes[0])
+    count = BYTES[view.memory_type] * view.sizes[0]
     writer.know(result, dense(cast(f"{byte} *", view.address()), result.type.element_type, [count]))
 
 
@@ -146,8 +145,8 @@ def _subview(writer: FunctionWriter, op: Operation) -> None:
     offsets, sizes, steps = _described(writer, op)
     offset = view.offset
     for start, stride in zip(offsets, view.strides, strict=True):
-        offset = plus(offset, times(start, stride))
-    strides = [times(step, stride) for step, stride in zip(steps, view.strides, strict=True)]
+        offset = offset + start * stride
+    strides = [step * stride for step, stride in zip(steps, view.strides, strict=True)]
     kept = _kept(list(op.attributes["static_sizes"]), list(type_.shape))
     made = View(
         view.pointer, view.element, tuple(sizes[axis] for axis in kept), tuple(strides[axis] for axis in kept), offset
@@ -190,10 +189,7 @@ def _collapse(writer: FunctionWriter, op: Operation) -> None:
     sizes: list[Size] = []
     strides: list[Size] = []
     for group in _groups(op):
-        size: Size = 1
-        for axis in group:
-            size = times(size, view.sizes[axis])
-        sizes.append(size)
+        sizes.append(product(view.sizes[axis] for axis in group))
         # Of what is gone through in steps the innermost axis tells how far it goes.
         last = next((axis for axis in reversed(group) if view.sizes[axis] != 1), group[-1])
         strides.append(view.strides[last])
@@ -215,7 +211,7 @@ def _expand(writer: FunctionWriter, op: Operation) -> None:
         stride = view.strides[source]
         for axis in reversed(group):
             strides[axis] = stride
-            stride = times(shape[axis], stride)
+            stride = shape[axis] * stride
     writer.know(op.results[0], View(view.pointer, view.element, tuple(shape), tuple(strides), view.offset))
 
 
@@ -243,9 +239,7 @@ def copy_elements(writer: FunctionWriter, source: View, target: View) -> None:
     """Loops that copy."""
     writer.settle()
     if source.is_dense and target.is_dense:
-        count: Size = 1
-        for size in target.sizes:
-            count = times(count, size)
+        count = product(target.sizes)
         source, target = dense_row(source, count), dense_row(target, count)
     _copy_axes(writer, source, target, [])
 

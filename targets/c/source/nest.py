@@ -7,13 +7,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from ....bindings.affine import ADD, CEILDIV, FLOORDIV, MUL, dims_in, identity, plain_dim, value_of
+from ....bindings.affine import ADD, CEILDIV, FLOORDIV, MUL, by_operators, dims_in, identity, plain_dim, value_of
 from ....bindings.ir import AffineExpr, AffineMap, Block, Operation, Value
 from ....bindings.mlir import ir
 from ....bindings.navigation import body_of
 from ....emit.generic import GenericOp
 from ....support.errors import RelaxError
-from .expressions import Expression, Size, of_size, plus, quotient, remainder, times
+from .expressions import Expression, Size, of_size, product, quotient, remainder
 from .memory import dense_row
 from .views import View
 from .writer import FunctionWriter
@@ -85,9 +85,7 @@ def joined(nest: Nest) -> Nest:
         is_row = map_ == whole and view is not None and view.is_dense and view.sizes == nest.sizes
         if not is_row and (view is not None and len(view.sizes)):
             return nest
-    count: Size = 1
-    for size in nest.sizes:
-        count = times(count, size)
+    count = product(nest.sizes)
     one = identity(1, nest.op.context)
     none = ir.AffineMap.get(1, 0, [], nest.op.context)
     views = tuple(dense_row(view, count) if view is not None and len(view.sizes) else view for view in nest.views)
@@ -123,6 +121,6 @@ def _joined_index(sign: str, left: _Index | None, right: _Index | None) -> _Inde
         return None
     is_natural = left.is_natural and right.is_natural
     if sign in (ADD, MUL):
-        return _Index((plus if sign == ADD else times)(left.value, right.value), is_natural)
+        return _Index(by_operators(sign, left.value, right.value), is_natural)
     rounded = quotient if sign == FLOORDIV else remainder
     return _Index(rounded(left.value, right.value, is_natural=left.is_natural), is_natural)

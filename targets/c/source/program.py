@@ -27,7 +27,7 @@ from ....passes.lower_calls.function import ARENA, INPUTS
 from ....support.errors import RelaxError
 from .arena import is_handed_on, is_in_loop, plan_arena
 from .bounds import SizeBounds
-from .expressions import Size, of_size, times
+from .expressions import Size, of_size
 from .names import Names
 from .options import SourceOptions
 from .types import BYTES
@@ -177,7 +177,7 @@ class Program:
             raise writer.refusal(op, f"{reason}, so it has no place in static memory", _HINTS[is_large])
         total: Size = BYTES[element]
         for size in sizes:
-            total = times(size, total)
+            total = size * total
         status = self.status("MemoryError", "out of memory")
         writer.line(f"{element} *{chosen} = ({element} *)take_memory(memory, {of_size(total).text});")
         with writer.braces(f"if ({chosen} == 0)"):

@@ -15,7 +15,7 @@ from ....emit.generic import GenericOp
 from ....emit.groups import filled_with
 from ....support.errors import RelaxError
 from .control import loop, pieces, steps
-from .expressions import Expression, Size, integer, name, of_size, plus
+from .expressions import Expression, Size, integer, name, of_size
 from .joining import chosen_dims, epilogues, output_of, starts_sum
 from .memory import read
 from .nest import Nest, joined, nest_of, place_of
@@ -144,7 +144,7 @@ def _inside(
             for dim in axes
         }
         free = range(len(nest.sizes) - nest.carried)
-        places = [of_size(plus(step.first[dim], inner[dim]) if dim in inner else step.first[dim]) for dim in free]
+        places = [of_size(step.first[dim] + inner[dim] if dim in inner else step.first[dim]) for dim in free]
         yield places, "".join(f"[{each.text}]" for each in inner.values())
 
 

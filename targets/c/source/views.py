@@ -4,11 +4,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ....bindings.ir import Type
 from ....bindings.mlir import DYNAMIC, ir
-from .expressions import Expression, Size, binary, of_size, plus, times
+from .expressions import Expression, Size, binary, of_size
 from .types import memory_type
 
 
@@ -32,15 +32,14 @@ class View:
         total: Size = 0
         for index, stride in zip(indices, self.strides, strict=True):
             number = index.number
-            total = plus(total, times(index if number is None else number, stride))
-        total = plus(total, self.offset)
-        return Expression(f"{self.pointer.atom}[{of_size(total).text}]", reads=True)
+            total = total + (index if number is None else number) * stride
+        return Expression(f"{self.pointer.atom}[{of_size(total + self.offset).text}]", reads=True)
 
     def address(self) -> Expression:
         """A pointer to the first element."""
         if isinstance(self.offset, int) and self.offset == 0:
             return self.pointer
-        return binary("+", self.pointer, of_size(self.offset))._replace(is_place=False)
+        return replace(binary("+", self.pointer, of_size(self.offset)), is_place=False)
 
     @property
     def is_dense(self) -> bool:
@@ -53,7 +52,7 @@ def dense_strides(sizes: Sequence[Size]) -> tuple[Size, ...]:
     stride: Size = 1
     for size in reversed(sizes):
         strides.insert(0, stride)
-        stride = times(size, stride)
+        stride = size * stride
     return tuple(strides)
 
 

@@ -11,8 +11,8 @@ from ....bindings.ir import Value
 from ....emit import loops
 from ....emit.arithmetic import element
 from ....emit.linalg import product
-from ....emit.numbers import Number, Size, as_index, constant, fma, maximum, minimum, select
-from ...default.attention_blocks import Blocks, Rows, ceil_divided, is_same, places, quotient
+from ....emit.numbers import Number, Size, as_index, ceil_divided, constant, fma, is_same, maximum, minimum, select
+from ...default.attention_blocks import Blocks, Rows, places, quotient
 from .operands import Operands, Part
 from .rows import ACROSS, Partial, Tile, based_on, power
 
@@ -49,7 +49,7 @@ def attend(tile: Tiles, what: Blocks, query: Rows, key: Rows, value: Rows, biase
             block = as_index(blocks) - 1 - as_index(block)
         tensors = Part(query), Part(key), Part(value), Part(Rows(out, queries))
         rectangle = tile.rectangle(Operands(what, *tensors, biases, sequence, head))
-        rectangle.write(_times(block, tile.queries), _times(part, tile.width))
+        rectangle.write(block * tile.queries, part * tile.width)
 
     loops.for_blocks(product([parts, blocks, heads, batch]), tile.threads, block)
 
@@ -65,19 +65,19 @@ def attend_together(what: Blocks, query: Rows, key: Rows, value: Rows, biases: S
     blocks = ceil_divided(product([queries, together]), tile.queries)
     columns = ceil_divided(width, tile.width)
     parts = _parts_of_keys(product([batch, groups, blocks, columns]), key.length)
-    length = _times(ceil_divided(_ceil_divided(key.length, parts), tile.keys_of_block), tile.keys_of_block)
+    length = ceil_divided(ceil_divided(key.length, parts), tile.keys_of_block) * tile.keys_of_block
 
     def share(partial: tuple[Value, Value] | None) -> None:
         def block(position: Number) -> None:
             column, block, part, group, sequence = places(position, [columns, blocks, parts, groups, batch])
             tensors = Part(query), Part(key), Part(value), Part(Rows(out, queries))
-            head = _times(group, together)
+            head = group * together
             rectangle = tile.rectangle(Operands(what, *tensors, biases, sequence, head, together))
-            place = _times(block, tile.queries), _times(column, tile.width)
+            place = block * tile.queries, column * tile.width
             if partial is None:
                 rectangle.write(*place)
             else:
-                first = _times(part, length)
+                first = part * length
                 rectangle.write_part(*place, first, as_index(first) + length, Partial(part, *partial))
 
         loops.for_blocks(product([columns, blocks, parts, groups, batch]), tile.threads, block)
@@ -97,7 +97,7 @@ def attend_together(what: Blocks, query: Rows, key: Rows, value: Rows, biases: S
 
 def _parts_of_keys(blocks: Size, keys: Size) -> Size:
     """Into how many parts keys are split, so that a device has enough to do."""
-    wanted = _ceil_divided(_ENOUGH_BLOCKS, maximum(blocks, 1))
+    wanted = ceil_divided(_ENOUGH_BLOCKS, maximum(blocks, 1))
     return maximum(minimum(ceil_divided(keys, _FEWEST_KEYS), wanted), 1)
 
 
@@ -156,7 +156,7 @@ def attend_to_sequences(
 
         def write() -> None:
             rectangle = tile.rectangle(sequence(found)._replace(head=head))
-            rectangle.write(left * tile.queries, _times(part, tile.width))
+            rectangle.write(left * tile.queries, part * tile.width)
 
         loops.when(found >= 0, write)
 
@@ -164,16 +164,4 @@ def attend_to_sequences(
 
 
 def _quotient(size: Size, by: Size) -> Size:
-    if is_same(size, by):
-        return 1
-    return size // by if isinstance(size, int) and isinstance(by, int) else as_index(size) // as_index(by)
-
-
-def _ceil_divided(size: Size, by: Size) -> Size:
-    if isinstance(size, int) and isinstance(by, int):
-        return -(-size // by)
-    return (as_index(size) + as_index(by) - 1) // by
-
-
-def _times(size: Size, by: Size) -> Size:
-    return size * by if isinstance(size, int) and isinstance(by, int) else as_index(size) * by
+    return 1 if is_same(size, by) else size // by

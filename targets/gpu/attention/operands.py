@@ -9,7 +9,7 @@ from typing import NamedTuple
 from ....bindings.ir import Value
 from ....emit.broadcast import load_broadcast
 from ....emit.numbers import Number, Size, as_index, minimum
-from ...default.attention_blocks import Blocks, Rows, is_same
+from ...default.attention_blocks import Blocks, Rows
 
 
 class Part(NamedTuple):
@@ -20,7 +20,7 @@ class Part(NamedTuple):
 
     def at(self, sequence: Size, row: Size, head: Size, place: Size) -> list[Size]:
         """The indices of an element."""
-        own = row if is_same(self.start, 0) else as_index(row) + as_index(self.start)
+        own = row + self.start
         return [sequence, head, own, place] if self.rows.is_by_head else [sequence, own, head, place]
 
 

@@ -171,7 +171,7 @@ class Rectangle:
         tile, wide = self.tile, self.tile.wide
         self.start, self.column = start, column
         heads = self.given.heads
-        queries = tile.queries if is_same(heads, 1) else as_index(tile.queries) // as_index(heads) + 2
+        queries = tile.queries if is_same(heads, 1) else as_index(tile.queries) // heads + 2
         first, self.last = seen_keys(self.what, self._of_row(as_index(start))[0], queries, self.given.keys)
         first, self.last = maximum(first, begin), minimum(self.last, end)
         none, zero = constant(-math.inf, wide), constant(0, wide)

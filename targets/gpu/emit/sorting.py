@@ -14,7 +14,7 @@ from ....bindings.ir import Type, Value
 from ....emit.linalg import product
 from ....emit.loops import for_range, repeat_while, scratches, when
 from ....emit.memory import storage_bytes
-from ....emit.numbers import Number, Size, as_index, minimum, select
+from ....emit.numbers import Number, Size, as_index, ceil_divided, minimum, select
 from ....emit.sorting import Order, Record, Records, first_not, get_record, put_record
 
 #: Bytes of a block's own memory, records that it sorts there, and fewer large ones.
@@ -84,7 +84,7 @@ def _sort_pieces(
 ) -> None:
     """Sorts each piece of the rows: `write(row, first, length, records)`, of where it begins."""
     piece = _piece(elements)
-    pieces = _ceil_divided(count, piece)
+    pieces = ceil_divided(count, piece)
 
     def sort_piece(at: Number) -> None:
         row, first = at // pieces, at % pieces * piece
@@ -140,7 +140,7 @@ def first_of_rows(
 
     def left_of(total: Size) -> Number:
         """How many records the pieces of so many keep."""
-        before_last = _ceil_divided(as_index(total), piece) - 1
+        before_last = ceil_divided(as_index(total), piece) - 1
         return before_last * wanted + minimum(as_index(total) - before_last * piece, wanted)
 
     def select_first(*halves: Value) -> None:
@@ -168,11 +168,7 @@ def first_of_rows(
 
         for_range(0, rows, finish, grain=1)
 
-    scratches([2, rows, _ceil_divided(count, piece) * wanted], elements, select_first)
-
-
-def _ceil_divided(count: Size, by: int) -> Size:
-    return (count + by - 1) // by
+    scratches([2, rows, ceil_divided(count, piece) * wanted], elements, select_first)
 
 
 def with_merge_sorter(most: Size, elements: Sequence[Type], use: Callable[[MergeSorter], object]) -> None:

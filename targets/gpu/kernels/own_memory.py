@@ -13,7 +13,7 @@ from ....bindings.navigation import ancestors, body_of, operations_in, users_of
 from ....bindings.rewriting import located_error, made_again, replace_op
 from ....emit import memory as memrefs
 from ....emit.linalg import product
-from ....emit.numbers import Number, as_i64, as_index, number, operation
+from ....emit.numbers import Number, as_i64, number, operation
 from ....passes.bufferize.lifetimes import leaves
 from ...host.llvm_ops import memref_at, pointer_of, view_of
 
@@ -67,9 +67,7 @@ def _put_outside(op: Operation, alloc: Operation, steps: Number | None, before: 
     shape = [next(open_sizes) if known == DYNAMIC else known for known in type_.shape]
     with ir.InsertionPoint(before):
         if steps is None:
-            made = memrefs.allocate(
-                [as_index(each).value if isinstance(each, Value) else each for each in shape], type_.element_type
-            )
+            made = memrefs.allocate(shape, type_.element_type)
             replace_op(alloc, [memrefs.cast(made, type_)])
             return made
         made = memrefs.allocate([steps.value, *shape], type_.element_type)
@@ -78,8 +76,7 @@ def _put_outside(op: Operation, alloc: Operation, steps: Number | None, before: 
         place = operation(
             "arith.divui", [number(body_of(op).arguments[0]) - number(first), number(step)], ir.IndexType.get()
         )
-        each = product([size if isinstance(size, int) else number(size) for size in shape])
-        offset = as_i64(place * each * memrefs.storage_bytes(type_.element_type)).value
+        offset = as_i64(place * product(shape) * memrefs.storage_bytes(type_.element_type)).value
         sizes = [size if isinstance(size, int) else as_i64(size).value for size in shape]
         replace_op(alloc, [memref_at(view_of(pointer_of(made), offset), type_, sizes)])
     return made

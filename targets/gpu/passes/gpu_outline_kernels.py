@@ -45,7 +45,7 @@ from ....bindings.pass_manager import run_upstream
 from ....bindings.rewriting import located_error, use_instead
 from ....emit import memory as memrefs
 from ....emit.loops import THREADS as THREADS_OF_STEP
-from ....emit.numbers import Number, as_index, operation
+from ....emit.numbers import Number, as_index, ceil_divided, operation
 from ....passes.core.base import Pass
 from ....passes.core.registry import register_pass
 from ...host.entry import DEVICE, KERNELS
@@ -63,7 +63,7 @@ from ..unplanned.reduce import is_combined, shape_of_row
 from ..unplanned.rows import Rows, rows_of
 from ..unplanned.several import Several, blocks_of_points, several_in
 from ..unplanned.split import in_parts
-from ..unplanned.teams import TEAM, Shape, ceil_divided, steps_of
+from ..unplanned.teams import TEAM, Shape, steps_of
 from ..unplanned.transpose import turned
 from ..unplanned.vectors import LANES, lanes_of
 from ..work import READS, has_work, is_in_order, is_scalar, is_shared, is_structured, is_work, touches

@@ -12,8 +12,7 @@ from ....bindings.navigation import functions_in, has_body, operations_in
 from ....bindings.rewriting import replace_op
 from ....emit import memory as memrefs
 from ....emit.linalg import product
-from ....emit.memory import Extent
-from ....emit.numbers import as_i64, number
+from ....emit.numbers import as_i64
 from ....passes.core.base import Pass
 from ....passes.core.registry import register_pass
 from ...host.llvm_ops import address_of, memref_at, pointer_of
@@ -44,16 +43,10 @@ def _shape(alloc: Operation) -> list[int | Value]:
     return [as_i64(next(sizes)).value if known == DYNAMIC else known for known in alloc.results[0].type.shape]
 
 
-def _bytes(alloc: Operation) -> Extent:
-    count = product([size if isinstance(size, int) else number(size) for size in _shape(alloc)])
-    bytes_ = count * memrefs.storage_bytes(alloc.results[0].type.element_type)
-    return bytes_ if isinstance(bytes_, int) else bytes_.value
-
-
 def _allocate(support: Support, alloc: Operation) -> None:
     with alloc.location, ir.InsertionPoint(alloc):
-        bytes_ = as_i64(_bytes(alloc)).value
-        pointer = support.value("device_alloc", address_of(DEVICE_TABLE), bytes_)
+        bytes_ = product(_shape(alloc)) * memrefs.storage_bytes(alloc.results[0].type.element_type)
+        pointer = support.value("device_alloc", address_of(DEVICE_TABLE), as_i64(bytes_).value)
         replace_op(alloc, [memref_at(pointer, alloc.results[0].type, _shape(alloc))])
 
 

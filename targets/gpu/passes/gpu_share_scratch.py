@@ -28,7 +28,7 @@ from ....bindings.navigation import (
 )
 from ....bindings.rewriting import made_again, replace_op
 from ....emit import memory as memrefs
-from ....emit.memory import byte_count, is_dense, plus
+from ....emit.memory import byte_count, is_dense
 from ....passes.core.base import Pass
 from ....passes.core.registry import register_pass
 from ....passes.lower_calls.function import ARENA
@@ -126,7 +126,7 @@ def _extend(arena: Operation, calls: Sequence[tuple[Operation, int]]) -> None:
     with arena.location, ir.InsertionPoint(arena):
         size = memrefs.dim(arena.results[0], 0)
         own = round_up(size, _ALIGNMENT)
-        made = memrefs.allocate([plus(own, max(bytes_ for _, bytes_ in calls))], _byte())
+        made = memrefs.allocate([own + max(bytes_ for _, bytes_ in calls)], _byte())
         made.owner.attributes[ARENA] = ir.UnitAttr.get()
         temporaries = memrefs.view(made, 0, [size], _byte())
     replace_op(arena, [temporaries])

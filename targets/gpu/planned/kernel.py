@@ -15,7 +15,7 @@ from ....bindings.ir import Value
 from ....emit import loops
 from ....emit.arithmetic import constant_value
 from ....emit.combiner import combiners
-from ....emit.numbers import Number, Size, as_index, minimum
+from ....emit.numbers import Number, Size, as_index, ceil_divided, minimum
 from ....emit.vectors import is_vector
 from ....passes.schedule.vector_body import Lanes
 from ..emit.memory import elements, load, shared_memory, wait_for_block
@@ -30,8 +30,7 @@ _ROWS_TOGETHER = 4
 
 
 def blocks_along(tile: Tile, chains: Loops, chain: int | None) -> Size:
-    size, extent = chains.size(chain), tile.extent(chain)
-    return -(-size // extent) if isinstance(size, int) else (size + (extent - 1)) // extent
+    return ceil_divided(chains.size(chain), tile.extent(chain))
 
 
 class Kernel:

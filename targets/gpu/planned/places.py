@@ -3,13 +3,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 
 from ....bindings.ir import Value
 from ....bindings.mlir import ir
 from ....emit.arithmetic import convert
 from ....emit.memory import VECTOR_BYTES, is_dense
-from ....emit.numbers import Number, Size, as_index, minimum, number
+from ....emit.numbers import Number, Size, as_index, minimum
 from ....emit.structured import Linear, StructuredOp
 
 #: The index of each of an operation's loops.
@@ -24,14 +25,11 @@ class Loops:
     def __init__(self, op: StructuredOp, chains: Sequence[Sequence[int]]):
         self.op = op
         self.chains = chains
-        self.sizes = {dim: _size(op, dim) for dim in op.dims}
+        self.sizes = {dim: op.size(dim) for dim in op.dims}
 
     def size(self, chain: int | None) -> Size:
         """How long a chain is; 1 without one."""
-        total: Size = 1
-        for dim in () if chain is None else self.chains[chain]:
-            total = _times(total, self.sizes[dim])
-        return total
+        return math.prod(self.sizes[dim] for dim in (() if chain is None else self.chains[chain]))
 
     def taken_apart(self, chain: int | None, index: Number) -> dict[int, Number]:
         """The index of each loop of a chain."""
@@ -46,15 +44,6 @@ class Loops:
             found[dim] = as_index(rest % size)
             rest = rest // size
         return {**found, **({dims[0]: as_index(rest)} if dims else {})}
-
-
-def _size(op: StructuredOp, dim: int) -> Size:
-    size = op.size(dim)
-    return size if isinstance(size, int) else number(size)
-
-
-def _times(left: Size, right: Size) -> Size:
-    return right * left if isinstance(left, int) and not isinstance(right, int) else left * right
 
 
 def _cast(index: Number, dtype: str) -> Number:
@@ -72,11 +61,7 @@ def place(access: Sequence[Linear], indices: Indices) -> list[Number]:
 
 
 def _sum(index: Linear, indices: Indices) -> Number:
-    total: Number | None = None
-    for dim, factor in index.factors:
-        term = indices[dim] * factor
-        total = term if total is None else total + term
-    return as_index(index.constant) if total is None else total + index.constant
+    return as_index(sum(indices[dim] * factor for dim, factor in index.factors) + index.constant)
 
 
 def lanes_along(op: StructuredOp, access: Sequence[Linear], memref: Value, chain: Sequence[int]) -> int:

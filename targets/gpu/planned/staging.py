@@ -15,7 +15,7 @@ from ....bindings.rewriting import Decline
 from ....emit import loops
 from ....emit.arithmetic import constant_value
 from ....emit.memory import VECTOR_BYTES, storage_bytes
-from ....emit.numbers import Number, Size, as_index, minimum, number, select
+from ....emit.numbers import Number, Size, minimum, number, select
 from ....emit.structured import Linear, StructuredOp, is_scalar
 from ....emit.vectors import from_elements
 from ....passes.schedule.plan import Plan
@@ -173,7 +173,7 @@ class Staged:
             store(value, memory, [stage, *self.place_in_block(side, step)])
             return
         for lane, each in enumerate(elements(value)):
-            moved = (side, _plus(step, lane)) if self.along == self.tile.steps else (_plus(side, lane), step)
+            moved = (side, step + lane) if self.along == self.tile.steps else (side + lane, step)
             store(each, memory, [stage, *self.place_in_block(*moved)])
 
     @property
@@ -306,7 +306,3 @@ def _divided(thread: Number, first: int, length: int) -> tuple[Number, Number]:
     if first % length == 0:
         return thread // length + first // length, thread % length
     return (thread + first) // length, (thread + first) % length
-
-
-def _plus(left: Size, right: int) -> Size:
-    return as_index(left) + right

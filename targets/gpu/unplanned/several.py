@@ -19,8 +19,8 @@ from ....bindings.navigation import constant_of, made_by, operations_in, operati
 from ....dialects.tir.prim_func import PRIM_FUNC
 from ....emit.groups import Group
 from ....emit.loops import when
-from ....emit.memory import Extent, root_of
-from ....emit.numbers import Number, as_index, number
+from ....emit.memory import root_of
+from ....emit.numbers import Number, as_index, ceil_divided, number
 from ....passes.schedule.parts import Place
 from ..emit.threads import block_id, thread_id
 from ..work import touches
@@ -52,7 +52,7 @@ class Several:
 def blocks_of_points(op: Operation, threads: int) -> Number:
     """How many blocks of so many threads an operation's points take, computed at the insertion point."""
     points_of_block = threads * op.attributes[LANES].value
-    return (as_index(Points(op).count()) + (points_of_block - 1)) // points_of_block
+    return as_index(ceil_divided(Points(op).count(), points_of_block))
 
 
 def write_several(ops: Sequence[Operation], threads: int) -> None:
@@ -136,7 +136,7 @@ class _Sum(NamedTuple):
     sizes: Counter[tuple[Value, int]]
 
 
-def _sum(*extents: Extent) -> _Sum:
+def _sum(*extents: int | Value) -> _Sum:
     total = _Sum(0, Counter())
     for extent in extents:
         each = _terms(extent)
@@ -144,7 +144,7 @@ def _sum(*extents: Extent) -> _Sum:
     return total
 
 
-def _terms(extent: Extent) -> _Sum:
+def _terms(extent: int | Value) -> _Sum:
     number = extent if isinstance(extent, int) else constant_of(extent)
     if number is not None or isinstance(extent, int):
         return _Sum(number or 0, Counter())

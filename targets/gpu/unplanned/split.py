@@ -60,8 +60,7 @@ def in_parts(op: Operation) -> InParts | None:
         return None
     with op.location, ir.InsertionPoint(op):
         sizes = [points.size(dim) for dim in points.parallels]
-        count = parts if isinstance(parts, int) else as_index(parts)
-        shape = _values([*sizes, count])
+        shape = [*sizes, parts]
         between = [memrefs.allocate(shape, each.type.element_type) for each in points.outputs]
         # First what reads the operation's body, which then moves.
         second = _together(points, between)
@@ -69,10 +68,6 @@ def in_parts(op: Operation) -> InParts | None:
             first = _apart(points, between)
     op.erase()
     return InParts(first, second, between, by_rows)
-
-
-def _values(sizes: list[Size]) -> list[int | Value]:
-    return [size if isinstance(size, int) else as_index(size).value for size in sizes]
 
 
 def _parts(points: Points) -> Size | None:

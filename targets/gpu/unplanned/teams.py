@@ -13,7 +13,7 @@ from ....bindings.navigation import constant_of
 from ....emit.combiner import Combiner
 from ....emit.loops import load, store, when
 from ....emit.memory import VECTOR_BYTES, storage_bytes
-from ....emit.numbers import Number, Size, as_index, constant, maximum, minimum, number, operation
+from ....emit.numbers import Number, Size, as_index, ceil_divided, constant, maximum, minimum, number
 from ....passes.loops.tree import MOST_THREADS
 from ..emit.threads import (
     WARP,
@@ -139,10 +139,6 @@ def steps_of(loop: Operation) -> Size:
         return len(range(*known))  # type: ignore[arg-type]
     first, last, step = map(number, loop.operands)
     return ceil_divided(maximum(last - first, 0), step)
-
-
-def ceil_divided(count: Size, by: Size) -> Number:
-    return operation("arith.ceildivsi", [as_index(count), as_index(by)], ir.IndexType.get())
 
 
 def guarded(condition: Number, make: Callable[[], list[Value]], types: Sequence[Type]) -> list[Value]:

@@ -6,7 +6,6 @@ A warp reads neighbours of an input, a row of the tile, and computes neighbours 
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -18,12 +17,11 @@ from ....emit import loops
 from ....emit.linalg import product
 from ....emit.loops import when
 from ....emit.memory import byte_count, storage_bytes
-from ....emit.numbers import Number, Size, as_index, number
+from ....emit.numbers import Number, Size, as_index, ceil_divided, number
 from ....emit.vectors import from_elements
 from ..emit.memory import elements, load, store
 from ..emit.threads import WARP, block_id, from_kept, kept_type, shared_memory, thread_id, to_keep
 from .points import Indices, Points, taken_apart
-from .teams import ceil_divided
 from .vectors import is_vector
 
 #: Of a block.
@@ -73,7 +71,7 @@ class Turned:
     def tiles(self) -> list[Size]:
         """How many tiles there are along each loop, one alone along the others."""
         width = {self.inside: self.width, self.outside: self.width}
-        return [_divided(self.points.size(dim), width.get(dim, 1)) for dim in self.points.parallels]
+        return [ceil_divided(self.points.size(dim), width.get(dim, 1)) for dim in self.points.parallels]
 
     def blocks(self) -> Number:
         return as_index(product(self.tiles()))
@@ -108,12 +106,6 @@ def _last_dim(points: Points, place: int) -> int | None:
     if not len(exprs) or not isinstance(memref, ir.MemRefType) or memref.get_strides_and_offset()[0][-1] != 1:
         return None
     return plain_dim(exprs[-1])
-
-
-def _divided(size: Size, by: int) -> Size:
-    if isinstance(size, int):
-        return math.ceil(size / by)
-    return size if by == 1 else ceil_divided(size, by)
 
 
 def write_turned(kernel: Operation, op: Turned) -> None:

@@ -15,6 +15,7 @@ from ....dialects.core.infos import Info, ObjectInfo, ScalarInfo, TensorInfo, is
 from ....dialects.tir import dialect as tir
 from ....emit import memory as memrefs
 from ....emit.arithmetic import convert
+from ....emit.linalg import product
 from ....emit.numbers import as_i64, as_index, number
 from ....passes.core.base import Pass
 from ....passes.core.external import CODEGENS, EXTERNAL_MODS
@@ -209,7 +210,7 @@ def _words(value: Value, info: Info) -> list[Value]:
 
 
 def _sizes(memref: Value) -> list[Value]:
-    return [as_i64(memrefs.as_value(memrefs.dim(memref, axis))).value for axis in range(memref.type.rank)]
+    return [as_i64(memrefs.dim(memref, axis)).value for axis in range(memref.type.rank)]
 
 
 def _scalar(value: Value, type_: Type) -> Value:
@@ -231,7 +232,7 @@ def _give_tensor(support: Support, op: Operation) -> list[Value]:
         return []
     table = address_of(DEVICE_TABLE)
     support.require("device_allocate", table, label, *described, sizes, place)
-    bytes_ = as_i64(memrefs.as_value(memrefs.count(memrefs.dims(source)))) * abi.element_bytes(dtype)
+    bytes_ = as_i64(product(memrefs.dims(source))) * abi.element_bytes(dtype)
     support.require("device_copy", table, support.value("data", place), pointer_of(source), bytes_.value)
     return []
 

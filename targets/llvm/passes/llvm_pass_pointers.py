@@ -105,7 +105,7 @@ class _Caller:
         replace_op(call, new.results)
 
     def _passed(self, memref: Value) -> list[Value]:
-        sizes = [as_i64(memrefs.as_value(memrefs.dim(memref, axis))) for axis in _unknown_axes(memref.type)]
+        sizes = [as_i64(memrefs.dim(memref, axis)) for axis in _unknown_axes(memref.type)]
         return [self._pointer(memref), *sizes]
 
     def _pointer(self, memref: Value) -> Value:

@@ -6,7 +6,8 @@
 // A thread for each vector of 16 bytes; what is launched is passed addresses, and sizes that are not known.
 // CHECK-LABEL: func.func @points
 // CHECK: %[[N:.*]] = memref.dim %arg0
-// CHECK: %[[BLOCKS:.*]] = arith.ceildivsi %[[N]], %c1024
+// CHECK: %[[UP:.*]] = arith.addi %[[N]], %c1023
+// CHECK: %[[BLOCKS:.*]] = arith.divui %[[UP]], %c1024
 // CHECK: gpu.launch_func @kernels::@points blocks in (%[[BLOCKS]], {{.*}}) threads in (%c256{{.*}} args(%{{.*}} : !llvm.ptr, %{{.*}} : index, %{{.*}} : !llvm.ptr, %{{.*}} : index)
 func.func @points(%x: memref<?xf32>, %y: memref<?xf32>) {
   linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]}
@@ -34,7 +35,7 @@ func.func @rows(%x: memref<8x1000xf32>, %y: memref<8xf32>) {
 // A thread for each step of a loop that threads share. What a step needs for itself is a thread's own where it is small,
 // and allocated for all steps else.
 // CHECK-LABEL: func.func @steps
-// CHECK: %[[STEPS:.*]] = arith.ceildivsi
+// CHECK: %[[STEPS:.*]] = arith.divui
 // CHECK: memref.alloc(%[[STEPS]], %arg1)
 // CHECK: gpu.launch_func @kernels::@steps
 // CHECK: memref.dealloc %{{.*}} : memref<?x?xf32>

@@ -19,10 +19,8 @@ from relax_mlir.targets.c.source.expressions import (
     choice,
     integer,
     name,
-    plus,
     quotient,
     remainder,
-    times,
     unary,
 )
 
@@ -85,7 +83,7 @@ def drawn(random: Random, depth: int) -> Value:
         return (call("same", made) if kind == "call" else cast("int64_t", made)), value, False
     (left, one, _), (right, other, _) = pair(random, depth - 1)
     if kind == "sum":
-        made = plus(left, right)
+        made = left + right
         assert isinstance(made, Expression)
         return made, one + other, False
     operator = random.choice(list(OPERATORS))
@@ -139,14 +137,14 @@ def test_every_operator_within_every_other() -> None:
 
 def test_sizes_are_computed_as_far_as_they_are_known() -> None:
     n = name("n", is_place=True)
-    assert times(3, 4) == 12 and times(0, n) == 0 and times(n, 0) == 0 and times(1, n) == n and times(n, 1) == n
-    assert plus(3, 4) == 7 and plus(0, n) == n and plus(n, 0) == n
-    texts = [plus(n, -2), plus(2, n), times(n, 4), plus(n, plus(n, 3)), times(plus(n, 1), 2)]
+    assert 0 * n == 0 and n * 0 == 0 and 1 * n == n and n * 1 == n
+    assert 0 + n == n and n + 0 == n
+    texts = [n + -2, 2 + n, n * 4, n + (n + 3), (n + 1) * 2]
     assert [each.text for each in texts if isinstance(each, Expression)] == [
         "n - 2", "n + 2", "n * 4", "n + n + 3", "(n + 1) * 2",
     ]  # fmt: skip
     least = choice(binary("<", n, integer(2)), n, integer(2))
-    assert isinstance(made := plus(least, plus(n, 3)), Expression)
+    assert isinstance(made := least + (n + 3), Expression)
     assert made.text == "(n < 2 ? n : 2) + n + 3"
 
 
