@@ -87,9 +87,14 @@ class ChosenTarget:
         """An option's value, empty where it is not given."""
         return dict(self.options).get(name, "")
 
-    def __str__(self) -> str:
+    @property
+    def options_text(self) -> str:
+        """The options in braces; empty without any."""
         shown = " ".join(f"{name}={quoted(value)}" for name, value in self.options)
-        return f"{self.name}{{{shown}}}" if shown else self.name
+        return f"{{{shown}}}" if shown else ""
+
+    def __str__(self) -> str:
+        return self.name + self.options_text
 
 
 class Backend(ABC):

@@ -49,8 +49,8 @@ class CudaBackend(Backend):
 
     def stages(self, target: ChosenTarget) -> Sequence[Stage]:
         self.machine(target)
-        options = str(target).removeprefix(target.name)
-        return gpu_stages("cuda", DEVICE_PASSES, options, arch_of(target).block_shared, LAUNCH_PASSES)
+        block_shared = arch_of(target).block_shared
+        return gpu_stages("cuda", DEVICE_PASSES, target.options_text, block_shared, LAUNCH_PASSES)
 
     def build(self, module: Module, target: ChosenTarget, options: CodeOptions) -> Artifact:
         from ...runtime.artifact import DeviceCode
