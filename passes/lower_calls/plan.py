@@ -20,16 +20,14 @@ from ...dialects.core.aliases import aliases, written_by
 from ...dialects.core.codec import decode
 from ...dialects.core.dialect import row_of
 from ...dialects.core.infos import TensorInfo, bit_width
+from ...dialects.core.ir_attributes import ANY_ORDER, CONCURRENT
 from ...dialects.core.symbols import Dim, Size, SymExpr, at_most, equal, product
 from ...dialects.core.symbols_expr import make, terms_of
-from ...emit.memory import ALIGNMENT, ANY_ORDER, VECTOR_BYTES
+from ...emit.memory import ALIGNMENT, VECTOR_BYTES
 from .arranging import arranged
 from .bounds import Ranges, size_bounds, symbol_ranges
 from .gathering import Gathering
 from .stacking import Group, stacked
-
-#: On calls in a row that may run at the same time (relax-outline-branches): the number of the row.
-CONCURRENT = "relax.concurrent"
 
 #: Upstream's operations that write their tensors into new memory.
 _PRODUCERS = frozenset("func.call tensor.from_elements tensor.splat".split())

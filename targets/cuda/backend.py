@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 from ...bindings.ir import Module, Operation
 from ...bindings.mlir import string_value
 from ...bindings.navigation import body_of, operations_of
+from ...dialects.core.ir_attributes import KERNELS
 from ...passes.core.stages import Stage
 from ...support.errors import RelaxError
 from ..core.backend import Backend, ChosenTarget, Machine
 from ..core.code import find_backend
 from ..gpu.pipeline import gpu_stages
-from ..host.entry import KERNELS
 from .device_passes import DEVICE_PASSES, LAUNCH_PASSES
 from .objects.arch import MAX_REGISTERS, OPTIONS, arch_of, has_tf32
 

@@ -19,10 +19,6 @@ _SHARED_SPACE = 3
 ALIGNMENT = 16
 #: Bytes of it that a block has without its launch asking for them.
 STATIC_SHARED = 48 << 10
-#: On a kernel: the bytes that its launches ask for, where it needs more (gpu-place-shared).
-DYNAMIC_SHARED = "gpu.dynamic_shared"
-#: On a kernel: of each argument the bytes that launches pass, of what it points to; 0 where they pass it itself.
-BY_VALUE = "gpu.by_value"
 
 
 def thread_id() -> Number:

@@ -10,11 +10,12 @@ from ....bindings.ir import Block, Operation, Value
 from ....bindings.mlir import DYNAMIC, ir
 from ....bindings.navigation import last_of, made_by, operations_in, operations_of, used_by, users_of
 from ....bindings.rewriting import Decline, replace_op
+from ....dialects.core.ir_attributes import LANES, PLAN
 from ....emit.memory import is_dense
 from ....emit.numbers import as_i64
 from ....emit.structured import analyze
 from ....passes.schedule.joining import asks_for_place
-from ....passes.schedule.plan import PLAN, EpilogueOf, Plan, plan_of, set_plan
+from ....passes.schedule.plan import EpilogueOf, Plan, plan_of, set_plan
 from ....passes.schedule.vector_body import check_body
 from ...host.llvm_ops import memref_at, type_of
 from ..nests.group import Group
@@ -22,8 +23,6 @@ from ..nests.tiles import check
 from .points import Points
 from .work import code_of, is_structured, touches
 
-#: On the main operation of a kernel: how many points a thread does.
-LANES = "gpu.lanes"
 _VIEWS = ("memref.collapse_shape", "memref.expand_shape", "memref.cast", "memref.subview", "memref.reinterpret_cast")
 #: Operations that a thread does to each result of a plan, at most: functions beside these would need more registers.
 _MOST_CODE = 32

@@ -16,14 +16,14 @@ from typing import NamedTuple
 from ....bindings.ir import Block, Operation, Value
 from ....bindings.mlir import i64_attribute, ir
 from ....bindings.navigation import constant_of, made_by, operations_in, operations_of, used_by
-from ....dialects.tir.prim_func import PRIM_FUNC
+from ....dialects.core.ir_attributes import LANES, PRIM_FUNC
 from ....emit.loops import when
 from ....emit.memory import Extent
 from ....emit.numbers import Number, as_index, number
 from ....passes.schedule.parts import Place
 from ..emit.threads import block_id, thread_id
 from .collapse import collapse_loops
-from .fused import LANES, Fused, root
+from .fused import Fused, root
 from .points import Points
 from .vectors import Lanes, lanes_of
 from .work import touches

@@ -11,21 +11,19 @@ from dataclasses import replace
 
 from ....bindings.ir import AffineMap, Block, Operation, Value
 from ....bindings.mlir import ir
+from ....dialects.core.ir_attributes import IS_TOGETHER, PLAN
 from ....emit import memory as memrefs
 from ....emit.generic import GenericOp
 from ....emit.linalg import PARALLEL, REDUCTION, generic
 from ....emit.numbers import Size, as_index
 from ....emit.structured import StructuredOp
 from ....passes.schedule.combiner import Combiner, combiners
-from ....passes.schedule.plan import PLAN, Start, set_plan
+from ....passes.schedule.plan import Start, set_plan
 from ..nests import tiles
 from ..nests.group import Group, part_loop
 from .cases import in_branches
 from .fused import Fused, fused_in
 from .split import with_loop
-
-#: On an operation: it puts parts together, whose memory is for it alone.
-IS_TOGETHER = "gpu.together"
 
 
 def split_products(block: Block) -> None:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from ....bindings.ir import Operation, Type, Value
 from ....bindings.mlir import ir
 from ....bindings.navigation import constant_of
+from ....dialects.core.ir_attributes import TEAM
 from ....emit.loops import load, store, when
 from ....emit.memory import storage_bytes
 from ....emit.numbers import Number, Size, as_index, constant, maximum, minimum, number, operation
@@ -26,9 +27,6 @@ from ..emit.threads import (
     to_keep,
 )
 
-#: On the loop or the operation that is a kernel of rows: threads of a row, elements that one reads at once, and how
-#: many times one does, 0 where a loop does.
-TEAM = "gpu.team"
 #: Of a block whose teams are smaller, and of one whose row's length only the run tells.
 _THREADS, _OF_UNKNOWN, _MOST_THREADS = 128, 256, 1024
 #: What a thread reads at once, and what it keeps of a row at most; loops do longer rows.

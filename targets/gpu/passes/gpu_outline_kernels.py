@@ -42,17 +42,17 @@ from ....bindings.navigation import (
 )
 from ....bindings.pass_manager import run_upstream
 from ....bindings.rewriting import located_error, use_instead
+from ....dialects.core.ir_attributes import DEVICE, IS_TOGETHER, KERNELS, LANES, TEAM
+from ....dialects.core.ir_attributes import THREADS as THREADS_OF_STEP
 from ....emit import memory as memrefs
-from ....emit.loops import THREADS as THREADS_OF_STEP
 from ....emit.numbers import Number, as_index, operation
 from ....passes.core.base import Pass
 from ....passes.core.registry import register_pass
-from ...host.entry import DEVICE, KERNELS
 from ..emit.threads import WARP
 from ..kernels import transpose
 from ..kernels.cases import by_rows
 from ..kernels.collapse import collapse_loops
-from ..kernels.fused import LANES, Fused, fused_in
+from ..kernels.fused import Fused, fused_in
 from ..kernels.outline import Kernels
 from ..kernels.own_memory import own_memory
 from ..kernels.points import Points
@@ -60,8 +60,8 @@ from ..kernels.reduce import is_combined, shape_of_row
 from ..kernels.rows import Rows, rows_of
 from ..kernels.several import Several, blocks_of_points, several_in
 from ..kernels.split import in_parts
-from ..kernels.split_products import IS_TOGETHER, split_products
-from ..kernels.teams import TEAM, Shape, ceil_divided, steps_of
+from ..kernels.split_products import split_products
+from ..kernels.teams import Shape, ceil_divided, steps_of
 from ..kernels.transpose import turned
 from ..kernels.vectors import lanes_of
 from ..kernels.work import READS, has_work, is_in_order, is_scalar, is_shared, is_structured, is_work, touches

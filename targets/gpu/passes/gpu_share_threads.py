@@ -11,15 +11,15 @@ from ....bindings.ir import Operation, Value
 from ....bindings.mlir import ir, string_value
 from ....bindings.navigation import body_of, operations_in, operations_of, users_of
 from ....bindings.rewriting import replace_op
-from ....emit.loops import PARALLEL, when
+from ....dialects.core.ir_attributes import FORM, LANES, PARALLEL
+from ....emit.loops import when
 from ....emit.numbers import Number, as_index, number, operation
 from ....passes.core.base import Pass
 from ....passes.core.registry import register_pass
 from ..emit.threads import ALIGNMENT, block_id, shared_memory, thread_id, threads_of
 from ..kernels.blocks import Together
 from ..kernels.collapse import collapse_loops
-from ..kernels.fused import LANES, Fused, fused_of, root
-from ..kernels.outline import FORM
+from ..kernels.fused import Fused, fused_of, root
 from ..kernels.points import Points
 from ..kernels.reduce import reduce_row
 from ..kernels.rows import rows_of, write_rows
