@@ -25,8 +25,6 @@ from .tensors import dims_joined, place
 
 #: Every buffer begins at a multiple of this, in bytes: a cache line, and the widest vector.
 ALIGNMENT = 64
-#: What a thread of such a kernel loads at once, at most.
-VECTOR_BYTES = 16
 #: More bytes than any memory holds; numbers below it are far from wrapping around.
 MOST_BYTES = 1 << 62
 

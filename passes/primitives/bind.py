@@ -8,13 +8,14 @@ from math import prod
 
 from ...dialects.core.symbols_expr import variables_of
 from ...support.suggest import suggest
+from ...targets.core.backend import Machine
 from ..loops.handles import LoopRV
 from ..loops.primitives import Edit, register_primitive
 from ..loops.tree import THREAD_AXES, Loop, blocks_in, loops_in, loops_of
 from .legality import check_apart, check_serial
 
 #: Threads of a block.
-_MOST_THREADS = 1024
+_MOST_THREADS = Machine.block_threads
 
 
 @register_primitive

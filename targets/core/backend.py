@@ -63,6 +63,11 @@ class Machine:
     dots: tuple[DotInstruction, ...] = ()
     #: What a block of threads has of shared memory, where there are such blocks: a GPU's.
     shared_bytes: int = 0
+    #: Of such a block: the most threads, those that go in step, and the bytes that one reads or writes at once. All
+    #: GPUs that there is code for are alike in this: what is not told the machine reads the defaults.
+    block_threads: int = 1024
+    warp: int = 32
+    thread_bytes: int = 16
     #: The instructions by which a warp multiplies tiles, as plans name them.
     instructions: tuple[str, ...] = ()
 

@@ -23,10 +23,6 @@ if TYPE_CHECKING:
     from ...runtime.artifact import Artifact, DeviceCode
     from ..core.code import CodeOptions
 
-#: What a thread loads at once.
-_VECTOR_BYTES = 16
-
-
 #: Of a program that has nothing to compute on the device, as where all sizes are 0.
 _WITHOUT_KERNELS = ".version {version}\n.target {arch}\n.address_size 64\n"
 
@@ -39,7 +35,7 @@ class CudaBackend(Backend):
         return Machine(
             "nvptx64",
             frozenset({arch.name}),
-            _VECTOR_BYTES,
+            Machine.thread_bytes,
             MAX_REGISTERS,
             caches=(),
             cores=arch.multiprocessors,

@@ -11,9 +11,10 @@ from ....bindings.navigation import operations_of, symbol_name
 from ....emit.linalg import segments
 from ....emit.numbers import Number, constant, number, operation
 from ....support.names import fresh_name
+from ...core.backend import Machine
 
 #: Threads that exchange values without memory.
-WARP = 32
+WARP = Machine.warp
 #: Of memory: that of a block's threads.
 _SHARED_SPACE = 3
 ALIGNMENT = 16

@@ -15,6 +15,7 @@ from ....emit.loops import load, store, when
 from ....emit.memory import storage_bytes
 from ....emit.numbers import Number, Size, as_index, constant, maximum, minimum, number, operation
 from ....passes.schedule.combiner import Combiner
+from ...core.backend import Machine
 from ..emit.threads import (
     WARP,
     block_id,
@@ -28,9 +29,9 @@ from ..emit.threads import (
 )
 
 #: Of a block whose teams are smaller, and of one whose row's length only the run tells.
-_THREADS, _OF_UNKNOWN, _MOST_THREADS = 128, 256, 1024
+_THREADS, _OF_UNKNOWN, _MOST_THREADS = 128, 256, Machine.block_threads
 #: What a thread reads at once, and what it keeps of a row at most; loops do longer rows.
-_VECTOR_BYTES, _MOST_BYTES, _BYTES_OF_UNKNOWN = 16, 128, 64
+_VECTOR_BYTES, _MOST_BYTES, _BYTES_OF_UNKNOWN = Machine.thread_bytes, 128, 64
 #: Of a row of which nothing is kept.
 FOR_REDUCTIONS = 256
 #: So many blocks are enough to have each of a device's processors work.

@@ -14,13 +14,14 @@ from ....emit.memory import storage_bytes
 from ....emit.numbers import Number, number
 from ....emit.structured import is_storable
 from ....emit.vectors import from_elements
+from ...core.backend import Machine
 from ..nests.memory import elements, load, store
 from .fused import Fused, root
 from .points import WHOLE, Indices, Points
 from .work import FUNCTION, code_of
 
 #: What a thread reads or writes at once.
-_VECTOR_BYTES = 16
+_VECTOR_BYTES = Machine.thread_bytes
 #: Operations of all of a thread's points, at most: code that is longer is loaded slower than it saves.
 _MOST_CODE = 256
 #: Fewer results of reductions are worth a thread each.

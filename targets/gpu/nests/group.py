@@ -15,11 +15,12 @@ from ....passes.schedule.combiner import combiners
 from ....passes.schedule.fitting import check_loops, check_reads_outputs
 from ....passes.schedule.joining import asks_for_result
 from ....passes.schedule.plan import Plan
+from ...core.backend import Machine
 from .made import factor_of
 from .units import extents_of
 
 #: What a block has at most: threads, and bytes of shared memory, of which a device may have less (gpu-place-shared).
-_MOST_THREADS, _MOST_SHARED = 1024, 227 << 10
+_MOST_THREADS, _MOST_SHARED = Machine.block_threads, 227 << 10
 #: Between rows in shared memory, so that threads which write a column do not wait for each other's banks.
 GAP_BYTES = 16
 

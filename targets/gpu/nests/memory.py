@@ -14,9 +14,10 @@ from ....emit.arithmetic import result_of
 from ....emit.memory import storage_bytes
 from ....emit.numbers import Size, as_index
 from ....emit.vectors import from_elements, lane_of
+from ...core.backend import Machine
 from ..emit import threads
 
-_VECTOR_BYTES = 16
+_VECTOR_BYTES = Machine.thread_bytes
 
 
 def load(memref: Value, at: Sequence[Size], lanes: int) -> Value:

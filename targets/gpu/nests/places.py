@@ -11,11 +11,12 @@ from ....emit.arithmetic import convert
 from ....emit.memory import is_dense
 from ....emit.numbers import Number, Size, as_index, minimum, number
 from ....emit.structured import Linear, StructuredOp
+from ...core.backend import Machine
 
 #: The index of each of an operation's loops.
 Indices = Mapping[int, Number]
 #: The longest vector that a thread loads or stores at once, in bytes.
-_VECTOR_BYTES = 16
+_VECTOR_BYTES = Machine.thread_bytes
 #: Divisions of 32 bits take a part of the time of those of 64.
 _NARROW = 1 << 31
 

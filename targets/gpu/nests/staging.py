@@ -20,6 +20,7 @@ from ....emit.structured import Linear, StructuredOp, is_scalar
 from ....emit.vectors import from_elements
 from ....passes.schedule.plan import Plan
 from ....passes.schedule.vector_body import Lanes
+from ...core.backend import Machine
 from .group import GAP_BYTES, Tile, side_of
 from .made import Made, made_of
 from .memory import elements, gathered, load, store
@@ -27,7 +28,7 @@ from .places import Indices, Loops, clamped, index_of, is_multiple, lanes_along,
 from .units import Unit, extents_of, steps_at_once, steps_of_code
 
 #: What a thread loads at once.
-_VECTOR_BYTES = 16
+_VECTOR_BYTES = Machine.thread_bytes
 
 
 @dataclass(frozen=True)
