@@ -35,12 +35,11 @@ from relax_mlir.bindings.navigation import (
     operations_in,
     symbol_name,
 )
-from relax_mlir.passes.schedule.plan import PLAN, Plan, plan_of
+from relax_mlir.dialects.core.ir_attributes import DYNAMIC_SHARED, FORM, PLAN
+from relax_mlir.passes.schedule.plan import Plan, plan_of
 from relax_mlir.support.byte_sizes import byte_text
 from relax_mlir.targets.cuda.objects import ptx as ptx_maker
 from relax_mlir.targets.cuda.objects.cubin import Resources, resources
-from relax_mlir.targets.gpu.emit.threads import DYNAMIC_SHARED
-from relax_mlir.targets.gpu.kernels.outline import FORM
 
 import relax_mlir as rx
 from relax_mlir import relax

@@ -1,13 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Verification of whole modules: what MLIR checks, and what it cannot because functions are upstream's."""
+"""Verification of whole modules: what MLIR checks, and what it cannot: upstream's functions, attributes of ours."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from ..bindings.diagnostics import errors_as_relax_error
 from ..bindings.ir import Operation
-from ..bindings.mlir import ir
-from ..bindings.navigation import function_type_of, symbol_name
+from ..bindings.mlir import ir, is_not_utf8
+from ..bindings.navigation import body_of, function_type_of, operations_in, operations_of, symbol_name
 from .core.codec import TypeProblem, decode
+from .core.ir_attributes import ON_ARGUMENTS, attribute_problems
 from .tir.prim_func import check_prim_funcs, functions_within
 
 
@@ -21,16 +24,18 @@ def verify_ir(operation: Operation, what: str) -> None:
 
 
 def verify_functions(module: Operation, what: str) -> None:
-    """Raises RelaxError when a function in a module is not valid: its signature, or as a PrimFunc."""
+    """Raises RelaxError when a function in a module is not valid, as a PrimFunc or one of a graph, or an attribute."""
     with module.context, errors_as_relax_error(module.context, what):
         if not check_functions(module):
             raise ir.MLIRError("verification failed", [])
 
 
 def check_functions(module: Operation) -> bool:
-    """Reports what is wrong with the functions of a module, at their locations."""
-    signatures = [_check_signature(operation) for operation in functions_within(module.operation)]
-    return check_prim_funcs(module) and all(signatures)
+    """Reports what is wrong with the functions of a module, and with attributes in it, at their locations."""
+    functions = list(functions_within(module.operation))
+    valid = [_check_signature(function) & _check_arguments(function) for function in functions]
+    valid += [_check_attributes(operation) for operation in _inside(module.operation) if _is_marked(operation)]
+    return check_prim_funcs(module) and all(valid)
 
 
 def _check_signature(function: Operation) -> bool:
@@ -44,3 +49,44 @@ def _check_signature(function: Operation) -> bool:
                 function.location.emit_error(f"'func.func' op @{symbol_name(function)} {what} {position}: {problem}")
                 return False
     return True
+
+
+def _inside(operation: Operation) -> Iterator[Operation]:
+    """A module and what is in it, but the code of LLVM's functions, which is long and has no attributes of ours."""
+    yield operation
+    if operation.name in ("builtin.module", "gpu.module"):
+        for inner in operations_of(body_of(operation)):
+            yield from _inside(inner)
+    elif operation.name != "llvm.func":
+        yield from operations_in(operation)
+
+
+def _is_marked(operation: Operation) -> bool:
+    """Whether an attribute's name has the dot that those of dialects have: few operations have one."""
+    try:
+        return "." in "".join(operation.attributes)
+    except RuntimeError as error:
+        if not is_not_utf8(error):
+            raise
+        return False
+
+
+def _check_attributes(operation: Operation) -> bool:
+    # A function's own are looked at with the rest of it.
+    problems = [] if operation.name == "func.func" else list(attribute_problems(operation.name, operation.attributes))
+    for problem in problems:
+        operation.location.emit_error(f"'{operation.name}' op {problem}")
+    return not problems
+
+
+def _check_arguments(function: Operation) -> bool:
+    if "arg_attrs" not in function.attributes:
+        return True
+    valid = True
+    for position, held in enumerate(function.attributes["arg_attrs"]):
+        # All are not looked at: the bindings abort where one has no form in Python.
+        known = {name: held[name] for name in ON_ARGUMENTS if name in held}
+        for problem in attribute_problems("", known):
+            function.location.emit_error(f"'func.func' op @{symbol_name(function)} argument #{position} {problem}")
+            valid = False
+    return valid

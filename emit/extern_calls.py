@@ -9,7 +9,7 @@ from ..bindings.mlir import ir, string_value
 from ..bindings.navigation import body_of, innermost, operations_of, symbol_name
 from ..bindings.rewriting import located_error
 from ..dialects.core.infos import bit_width
-from ..dialects.relax.function_attributes import C_FUNCTION
+from ..dialects.core.ir_attributes import C_FUNCTION
 from ..support.errors import RelaxError
 from .arithmetic import result_of
 from .numbers import Number, as_i64, as_index, on_each_element, operation

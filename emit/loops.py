@@ -15,6 +15,7 @@ from typing import Any
 
 from ..bindings.ir import Block, Operation, Type, Value
 from ..bindings.mlir import i64_attribute, ir
+from ..dialects.core.ir_attributes import PARALLEL, THREADS
 from ..dialects.tir import dialect as tir
 from . import linalg
 from .linalg import segments, static_and_dynamic
@@ -22,11 +23,6 @@ from .linalg import size as size
 from .linalg import sizes as sizes
 from .numbers import Number, Size, as_i64, constant, given, operation
 from .numbers import as_index as index
-
-#: On a loop that threads may share: how many of its steps one takes at a time, 0 where that is the pool's to say.
-PARALLEL = "tir.parallel"
-#: On such a loop for a device: how many threads run each step, whose code says what each of them does.
-THREADS = "tir.threads"
 
 #: A Python number is an index.
 Index = Value | int

@@ -25,10 +25,6 @@ from .tensors import place
 
 #: Every buffer begins at a multiple of this, in bytes: a cache line, and the widest vector.
 ALIGNMENT = 64
-#: On a module whose kernels' points run in any order and at the same time: a GPU's.
-ANY_ORDER = "relax.any_order"
-#: What a thread of such a kernel loads at once, at most.
-VECTOR_BYTES = 16
 #: What shows memory that is there, its first operand.
 VIEWS = frozenset(
     f"memref.{word}" for word in "cast collapse_shape expand_shape reinterpret_cast subview transpose view".split()

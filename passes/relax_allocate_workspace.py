@@ -11,15 +11,13 @@ from ..bindings.mlir import ir
 from ..bindings.navigation import body_of, function_type_of, last_of, operations_in, symbol_name, text_in
 from ..bindings.rewriting import located_error, replace_op
 from ..dialects import relax
+from ..dialects.core.ir_attributes import CODEGEN, WORKSPACE
 from ..support.blaming import blaming
 from .core.base import Pass
-from .core.external import CODEGEN, external_modules, is_external
+from .core.external import external_modules, is_external
 from .core.registry import register_pass
 from .partition.codegen import Codegen, made_codegen
 from .relax_run_codegen import CALL
-
-#: On a function of an external module: the bytes that it needs; without it the codegen is asked.
-WORKSPACE = "relax.workspace"
 
 
 @register_pass

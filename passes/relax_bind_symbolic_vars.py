@@ -9,12 +9,13 @@ from typing import ClassVar
 
 from ..bindings.ir import Attribute, Operation
 from ..bindings.mlir import ir
+from ..dialects.core.ir_attributes import SYMBOL_RANGES
 from ..dialects.core.substitute import symbols_in
 from ..support.errors import RelaxError
 from ..support.suggest import suggest
 from .core.base import Pass
 from .core.registry import register_pass
-from .lower_calls.bounds import SYMBOL_RANGES, Range, symbol_ranges
+from .lower_calls.bounds import Range, symbol_ranges
 from .params.signature import bind_sizes, changing_copy, graph_function
 
 

@@ -10,18 +10,18 @@ from ..bindings.ir import Attribute, Block, Operation
 from ..bindings.mlir import ir
 from ..bindings.navigation import body_of, callee_of, operations_of, symbol_name
 from ..bindings.rewriting import is_used
-from ..dialects.core.call_graph import COMPOSITE, symbols_named_by
+from ..dialects.core.call_graph import symbols_named_by
+from ..dialects.core.ir_attributes import CODEGEN, COMPOSITE, NEVER_ALONE, PATTERN_ROLES
 from ..dialects.relax.known_constants import is_constant
 from ..support.errors import RelaxError
 from ..support.names import FreshNames
 from .core.base import Pass
-from .core.external import CODEGEN
 from .core.registry import register_pass
 from .partition.codegen import find_codegen
-from .partition.functions import NEVER_ALONE, blocks_in, functions_to_part, refuse
+from .partition.functions import blocks_in, functions_to_part, refuse
 from .partition.outline import Order, Part, pure_functions, wrap
 from .partition.planning import Composites, Taken, find_planner, planned
-from .partition.roles import PATTERN, Roles, roles_attribute, roles_of
+from .partition.roles import Roles, roles_attribute, roles_of
 from .structures.prim_funcs import CALL_TIR, KnownPrimFuncs, remembering
 
 # Operators in a function's name.
@@ -88,7 +88,7 @@ class FuseOpsByPattern(Pass):
         roles = taken.roles or _found_roles(taken)
         if roles is not None:
             with function.context:
-                attributes[PATTERN] = roles_attribute(roles, part.operations, arguments)
+                attributes[PATTERN_ROLES] = roles_attribute(roles, part.operations, arguments)
         call = part.outline(name, arguments, attributes, before=function)
         if self.annotate_codegen and not composite.beside:
             prefix = composite.codegen

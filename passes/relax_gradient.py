@@ -12,7 +12,8 @@ from ..bindings.navigation import body_of, functions_in, has_body, last_of, symb
 from ..bindings.rewriting import located_error
 from ..dialects.core.codec import decode
 from ..dialects.core.infos import TensorInfo, describe, is_float
-from ..dialects.relax.function_attributes import RESULT_GROUPS, RESULT_LABELS, RESULT_NAMES, VISIBILITY, argument_names
+from ..dialects.core.ir_attributes import RESULT_GROUPS, RESULT_LABELS, RESULT_NAMES
+from ..dialects.relax.function_attributes import VISIBILITY, argument_names
 from ..support.errors import RelaxError
 from ..support.suggest import suggest
 from .core.base import Pass

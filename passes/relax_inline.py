@@ -9,15 +9,15 @@ from typing import ClassVar, Literal
 from ..bindings.ir import Operation
 from ..bindings.navigation import ancestors, callee_of, functions_in, has_body, is_private, operations_in, symbol_name
 from ..bindings.rewriting import located_error
-from ..dialects.core.call_graph import COMPOSITE, UNITS, CallGraph, remove_dead
+from ..dialects.core.call_graph import UNITS, CallGraph, remove_dead
+from ..dialects.core.ir_attributes import COMPOSITE, NO_INLINE, RELAX_TARGET
 from ..dialects.core.substitute import symbols_in
-from ..dialects.relax.function_attributes import TARGET
 from .core.base import Pass
 from .core.registry import register_pass
 from .inline.splice import inline_call
 
 #: Functions with one of these attributes stay functions: they are marked so, or they are units of code generation.
-NEVER_INLINED = ("relax.no_inline", "no_inline", *UNITS)
+NEVER_INLINED = (NO_INLINE, "no_inline", *UNITS)
 
 
 @register_pass
@@ -60,8 +60,8 @@ class Inline(Pass):
 
 def _has_same_target(call: Operation, callee: Operation) -> bool:
     """What is said of operators in the callee must hold where they would stand."""
-    around = [str(each.attributes[TARGET]) for each in ancestors(call) if TARGET in each.attributes]
-    return around[:1] == [str(each.attributes[TARGET]) for each in (callee,) if TARGET in each.attributes]
+    around = [str(each.attributes[RELAX_TARGET]) for each in ancestors(call) if RELAX_TARGET in each.attributes]
+    return around[:1] == [str(each.attributes[RELAX_TARGET]) for each in (callee,) if RELAX_TARGET in each.attributes]
 
 
 def may_be_inlined(function: Operation, *, composites: bool = False) -> bool:

@@ -13,7 +13,7 @@ from ..bindings.mlir import ir
 from ..bindings.navigation import operations_in
 from ..bindings.rewriting import Decline, blaming_at
 from ..dialects.core.dialect import all_ops, find_op, registered_dialects, row_of
-from ..dialects.relax.function_attributes import TARGET
+from ..dialects.core.ir_attributes import RELAX_TARGET
 from ..dialects.tir.prim_func import is_prim_func
 from ..emit.parallel import steps_apart
 from ..support.errors import RelaxError
@@ -129,7 +129,7 @@ def _is_opaque(operation: Operation) -> bool:
 
 
 def _is_elsewhere(operation: Operation) -> bool:
-    return _is_opaque(operation) or (len(operation.regions) > 0 and TARGET in operation.attributes)
+    return _is_opaque(operation) or (len(operation.regions) > 0 and RELAX_TARGET in operation.attributes)
 
 
 def _pattern(

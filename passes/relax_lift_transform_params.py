@@ -13,14 +13,9 @@ from ..bindings.ir import Operation, Type, Value
 from ..bindings.mlir import i64_attribute, ir, string_array
 from ..bindings.navigation import body_of, functions_in, is_private, last_of, operations_of, symbol_name, use_count
 from ..bindings.rewriting import copy_operation, is_used
+from ..dialects.core.ir_attributes import RELAX_TARGET, RESULT_GROUPS, RESULT_NAMES
 from ..dialects.core.substitute import sizes_in, symbols_of
-from ..dialects.relax.function_attributes import (
-    RESULT_GROUPS,
-    RESULT_NAMES,
-    TARGET,
-    argument_names,
-    function_attributes,
-)
+from ..dialects.relax.function_attributes import argument_names, function_attributes
 from ..dialects.script.names import location_name
 from ..support.errors import RelaxError
 from ..support.names import FreshNames
@@ -136,8 +131,8 @@ def _new_function(name: str, consumer: Consumer) -> Operation:
     names = _names_at(consumer, range(len(types)))
     attributes = function_attributes(name, types, types, names, is_private(original))
     attributes[NUM_INPUT] = i64_attribute(0)
-    if TARGET in original.attributes:
-        attributes[TARGET] = original.attributes[TARGET]
+    if RELAX_TARGET in original.attributes:
+        attributes[RELAX_TARGET] = original.attributes[RELAX_TARGET]
     function = ir.Operation.create("func.func", attributes=attributes, regions=1, ip=ir.InsertionPoint(original))
     body = function.regions[0].blocks.append(*types)
     ir.Operation.create("func.return", operands=list(body.arguments), ip=ir.InsertionPoint(body))

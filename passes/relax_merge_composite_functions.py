@@ -11,15 +11,16 @@ from typing import ClassVar, NamedTuple
 from ..bindings.ir import Block, Operation
 from ..bindings.mlir import ir
 from ..bindings.navigation import body_of, callee_of, functions_in, operations_in, operations_of, symbol_name
-from ..dialects.core.call_graph import COMPOSITE, references_of, remove_dead
+from ..dialects.core.call_graph import references_of, remove_dead
+from ..dialects.core.ir_attributes import CODEGEN, COMPOSITE, NEVER_ALONE
 from ..dialects.core.substitute import symbols_in
 from ..support.names import FreshNames
 from .core.base import Pass
-from .core.external import CODEGEN, CODEGENS, is_external
+from .core.external import CODEGENS, is_external
 from .core.registry import register_pass
 from .inline.splice import inline_call
 from .partition.codegen import find_codegen
-from .partition.functions import NEVER_ALONE, blocks_in, codegen_of, functions_to_part
+from .partition.functions import blocks_in, codegen_of, functions_to_part
 from .partition.groups import grouped
 from .partition.outline import Order, Part, pure_functions
 

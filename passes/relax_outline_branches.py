@@ -17,13 +17,13 @@ from ..bindings.ir import Operation, SymbolTable
 from ..bindings.mlir import i64_attribute, ir
 from ..bindings.navigation import body_of, functions_in, operations_in, operations_of, symbol_name, used_by
 from ..bindings.rewriting import is_used, use_instead
+from ..dialects.core.ir_attributes import CONCURRENT
 from ..dialects.relax.function_attributes import VISIBILITY
 from ..support.names import fresh_name
 from .branches.loops import Branch, branches_of
 from .core.base import Pass
 from .core.registry import register_pass
 from .lower_calls.function import graph_functions
-from .lower_calls.plan import CONCURRENT
 
 
 @register_pass

@@ -23,10 +23,11 @@ from ..bindings.navigation import (
 )  # fmt: skip
 from ..bindings.rewriting import located_error, replace_op
 from ..dialects.core.call_graph import references_in, references_of, remove_dead
+from ..dialects.core.ir_attributes import CODEGEN
 from ..dialects.relax.function_attributes import VISIBILITY
 from ..support.names import fresh_name
 from .core.base import Pass
-from .core.external import CODEGEN, is_external
+from .core.external import is_external
 from .core.registry import register_pass
 
 

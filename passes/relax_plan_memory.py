@@ -9,7 +9,7 @@ from typing import ClassVar
 from ..bindings.ir import Operation
 from ..bindings.mlir import ir
 from ..bindings.navigation import outermost
-from ..emit.memory import ANY_ORDER
+from ..dialects.core.ir_attributes import ANY_ORDER
 from .core.base import Pass
 from .core.registry import register_pass
 from .lower_calls.function import graph_functions, knows_at_entry

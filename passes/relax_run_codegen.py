@@ -12,12 +12,12 @@ from ..bindings.ir import Attribute, Location, Operation, Value
 from ..bindings.mlir import ir
 from ..bindings.navigation import ancestors, body_of, functions_in, operations_in, operations_of, symbol_name, text_in
 from ..bindings.rewriting import located_error, replace_op
-from ..dialects.core.call_graph import COMPOSITE
+from ..dialects.core.ir_attributes import CODEGEN, COMPOSITE, EXTERNAL_MODS
 from ..dialects.core.substitute import symbols_in
 from ..dialects.tir.prim_func import is_prim_func
 from ..support.names import fresh_name
 from .core.base import Pass
-from .core.external import CODEGEN, EXTERNAL_MODS, external_modules, is_external
+from .core.external import external_modules, is_external
 from .core.facts import ExternalFact
 from .core.journal import Journal
 from .core.registry import register_pass

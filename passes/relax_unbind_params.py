@@ -15,6 +15,7 @@ from ..bindings.ir import Attribute, Operation, Type
 from ..bindings.mlir import i64_attribute, ir
 from ..bindings.navigation import body_of, operations_in
 from ..dialects.core.codec import decode
+from ..dialects.core.ir_attributes import WEIGHT_NUMBER
 from ..dialects.relax.function_attributes import argument_names
 from ..dialects.relax.known_constants import elements_in
 from ..dialects.script.names import location_name
@@ -30,8 +31,6 @@ from .relax_inline import inline_calls_in
 if TYPE_CHECKING:
     from numpy import ndarray
 
-#: On a constant: its number in the module, which it keeps in copies of the function that it is in.
-_NUMBER = "relax.weight"
 _READABLE = ("f16", "f32", "f64")
 
 
@@ -112,14 +111,14 @@ def _numbered(module: Operation) -> Iterator[None]:
     """Tells the module's constants apart, while functions' bodies are put into others."""
     numbers = count()
     for constant in _constants_in(module):
-        constant.attributes[_NUMBER] = i64_attribute(next(numbers))
+        constant.attributes[WEIGHT_NUMBER] = i64_attribute(next(numbers))
     try:
         yield
     finally:
         for constant in _constants_in(module):
             attributes = constant.attributes
-            if _NUMBER in attributes:
-                del attributes[_NUMBER]
+            if WEIGHT_NUMBER in attributes:
+                del attributes[WEIGHT_NUMBER]
 
 
 def _constants_in(root: Operation) -> list[Operation]:
@@ -142,7 +141,7 @@ def _weights_of(function: Operation) -> list[_Weight]:
     apart: dict[Attribute | Operation, list[Operation]] = {}
     for constant in _constants_in(function):
         attributes = constant.attributes
-        apart.setdefault(attributes.get(_NUMBER, constant), []).append(constant)
+        apart.setdefault(attributes.get(WEIGHT_NUMBER, constant), []).append(constant)
     names = FreshNames(argument_names(function))
     found = []
     for constants in apart.values():

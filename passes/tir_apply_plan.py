@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ..bindings.ir import Operation
+from ..dialects.core.ir_attributes import PLAN, UNPLANNED
 from ..dialects.tir.prim_func import prim_funcs_in
 from ..emit.structured import structured_ops
 from ..targets.core.machine_pass import MachinePass
 from .core.registry import register_pass
 from .schedule.applying import apply_plans
-from .schedule.plan import PLAN, UNPLANNED
 
 
 @register_pass

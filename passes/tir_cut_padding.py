@@ -12,7 +12,8 @@ from typing import ClassVar
 
 from ..bindings.ir import Operation
 from ..bindings.navigation import body_of
-from ..dialects.tir.prim_func import SCHEDULE, prim_funcs_in
+from ..dialects.core.ir_attributes import SCHEDULE
+from ..dialects.tir.prim_func import prim_funcs_in
 from ..targets.core.machine_pass import MachinePass
 from .core.registry import register_pass
 from .rows.windows import windows_over_copy

@@ -13,8 +13,9 @@ from ..bindings.ir import Attribute, Operation, Type, Value
 from ..bindings.mlir import ir
 from ..bindings.navigation import body_of, made_by, users_of
 from ..bindings.rewriting import is_used
+from ..dialects.core.ir_attributes import SCHEDULE
 from ..dialects.relax.known_constants import CONSTANTS
-from ..dialects.tir.prim_func import SCHEDULE, is_prim_func
+from ..dialects.tir.prim_func import is_prim_func
 from ..emit.generic import GenericOp
 from ..emit.linalg import segments
 from .core.base import Pass

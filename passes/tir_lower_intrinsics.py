@@ -13,7 +13,7 @@ from ..bindings.mlir import ir, is_several
 from ..bindings.navigation import functions_in, operations_in, text_in
 from ..bindings.rewriting import blaming_at, made_again
 from ..dialects.core.dialect import registered_dialects
-from ..dialects.tir.prim_func import TARGET
+from ..dialects.core.ir_attributes import TIR_TARGET
 from ..emit.arithmetic import element_type, with_element
 from ..emit.conversions import to_float
 from ..emit.numbers import Number
@@ -46,7 +46,7 @@ class LowerIntrinsics(Pass):
     def run(self, op: Operation) -> None:
         elsewhere: dict[str, list[Operation]] = {}
         for function in filter(self._is_elsewhere, functions_in(op)):
-            elsewhere.setdefault(text_in(function, TARGET), []).append(function)
+            elsewhere.setdefault(text_in(function, TIR_TARGET), []).append(function)
         own = set(registered_dialects()) - {"relax", "tir"}
         names = sorted({each.name for each in operations_in(op)}) if own else []
         needed = [name for name in names if name.partition(".")[0] in own]
@@ -61,10 +61,10 @@ class LowerIntrinsics(Pass):
 
     def lower(self, function: Operation) -> None:
         """Those of one function."""
-        self._conversion(text_in(function, TARGET, self.target), ()).run(function)
+        self._conversion(text_in(function, TIR_TARGET, self.target), ()).run(function)
 
     def _is_elsewhere(self, operation: Operation) -> bool:
-        return operation.name == "func.func" and text_in(operation, TARGET, self.target) != self.target
+        return operation.name == "func.func" and text_in(operation, TIR_TARGET, self.target) != self.target
 
     def _conversion(self, target: str, needed: Sequence[str]) -> Conversion:
         """By the rules of a target, among them those of packages' own intrinsics that are needed."""

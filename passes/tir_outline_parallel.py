@@ -28,7 +28,7 @@ from ..bindings.navigation import (
     users_of,
 )
 from ..bindings.rewriting import located_error, use_instead
-from ..emit.loops import PARALLEL
+from ..dialects.core.ir_attributes import PARALLEL
 from ..emit.memory import is_dense
 from ..emit.numbers import as_index
 from ..support.names import fresh_name

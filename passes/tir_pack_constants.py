@@ -18,6 +18,7 @@ from ..bindings.navigation import body_of, function_type_of, operations_in, symb
 from ..bindings.rewriting import is_used
 from ..dialects.core.call_graph import references_of
 from ..dialects.core.infos import signless
+from ..dialects.core.ir_attributes import PLAN
 from ..dialects.relax.known_constants import stored_elements
 from ..dialects.tir.prim_func import prim_funcs_in
 from ..emit.structured import StructuredOp, analyze, structured_ops
@@ -28,7 +29,7 @@ from .layout.conversion import constant_like
 from .schedule.joining import join
 from .schedule.known_weights import with_panel
 from .schedule.packing import grouped_type, panels_type, ungrouped, unpacked
-from .schedule.plan import PLAN, Panel, Plan, group_of, panel_form, plan_of, set_plan
+from .schedule.plan import Panel, Plan, group_of, panel_form, plan_of, set_plan
 from .schedule.vector_body import widening_of
 
 if TYPE_CHECKING:

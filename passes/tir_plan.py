@@ -11,7 +11,8 @@ from ..bindings.ir import Operation
 from ..bindings.mlir import dialect_module, ir, string_value
 from ..bindings.navigation import body_of, function_type_of, has_body, operations_of, symbol_name
 from ..bindings.rewriting import Decline, blaming_at, located_error
-from ..dialects.tir.prim_func import SCHEDULE, TARGET, prim_funcs_in, schedule_lines
+from ..dialects.core.ir_attributes import SCHEDULE, TIR_TARGET
+from ..dialects.tir.prim_func import prim_funcs_in, schedule_lines
 from ..support.callbacks import enters
 from ..targets.core.machine_pass import MachinePass
 from .core.facts import ScheduleFact
@@ -45,8 +46,8 @@ class TirPlan(MachinePass):
             _apply_named_schedule(module, function)
             _note(function, named, "the module", [])
             return
-        if TARGET in function.attributes:
-            context = replace(context, target=string_value(function.attributes[TARGET]))
+        if TIR_TARGET in function.attributes:
+            context = replace(context, target=string_value(function.attributes[TIR_TARGET]))
         declined: list[dict[str, str]] = []
         for schedule in schedules_of(function, context.target):
             decline = _declined(schedule.function, function, context)

@@ -17,7 +17,8 @@ from ..bindings.ir import Operation, Value
 from ..bindings.mlir import ir
 from ..bindings.navigation import body_of
 from ..bindings.rewriting import Decline, replace_op
-from ..dialects.tir.prim_func import SCHEDULE, prim_funcs_in
+from ..dialects.core.ir_attributes import PLAN, SCHEDULE, UNPLANNED
+from ..dialects.tir.prim_func import prim_funcs_in
 from ..emit import linalg, loops, tensors
 from ..emit.combiner import combiners
 from ..emit.generic import GenericOp
@@ -27,7 +28,6 @@ from ..emit.structured import StructuredOp, analyze, is_scalar, structured_ops
 from ..targets.core.backend import Machine
 from ..targets.core.machine_pass import MachinePass
 from .core.registry import register_pass
-from .schedule.plan import PLAN, UNPLANNED
 from .schedule.sharing import nanoseconds
 from .schedule.vector_body import check_body, widest_bits
 

@@ -13,8 +13,9 @@ from .bindings.mlir import ir, parse_type
 from .dialects import values as _python_operators  # noqa: F401  # of the values that are handed out
 from .dialects.core.codec import TypeProblem, canonical_type, encode
 from .dialects.core.infos import Info
+from .dialects.core.ir_attributes import RELAX_TARGET
 from .dialects.core.operands import as_value
-from .dialects.relax.function_attributes import TARGET, function_attributes
+from .dialects.relax.function_attributes import function_attributes
 from .dialects.script.outline import signature
 from .support.argument_types import types_checked
 from .support.errors import RelaxError
@@ -127,7 +128,7 @@ class FunctionBuilder:
 
     def _attributes(self, inputs: list[Type], results: list[Type]) -> dict[str, Attribute]:
         attributes = function_attributes(self._name, inputs, results, self._names, self._private)
-        return attributes | ({TARGET: ir.StringAttr.get(self._target)} if self._target else {})
+        return attributes | ({RELAX_TARGET: ir.StringAttr.get(self._target)} if self._target else {})
 
     @staticmethod
     def _type(item: object, context: Context) -> Type:

@@ -9,9 +9,7 @@ from ...bindings.ir import Operation, Value
 from ...bindings.mlir import ir
 from ...bindings.navigation import operations_in
 from .dialect import row_of
-
-#: On a call that writes into operands: those that are copied first.
-COPIED = "relax.copied"
+from .ir_attributes import COPIED
 
 
 def viewed(value: Value) -> Value | None:

@@ -10,11 +10,10 @@ from ...bindings.ir import Attribute, Operation, OperationBase
 from ...bindings.mlir import ir
 from ...bindings.navigation import functions_in, operations_in, symbol_name
 from ...bindings.rewriting import located_error
+from .ir_attributes import CODEGEN, COMPOSITE, PRIM_FUNC
 
-#: On a function: the name of the pattern of a codegen that its body was matched by, `<codegen>.<what>`.
-COMPOSITE = "relax.composite"
 #: What a codegen, a pattern of one or a PrimFunc has inside belongs to it.
-UNITS = ("tir.prim_func", "relax.codegen", COMPOSITE)
+UNITS = (PRIM_FUNC, CODEGEN, COMPOSITE)
 
 #: A call and the name of what it calls.
 _Call = tuple[Operation, str]

@@ -13,6 +13,7 @@ from ...support.suggest import suggest
 from ..core.attributes import Ints, Str, Symbol
 from ..core.codec import decode
 from ..core.infos import Info, OtherInfo, TensorInfo, VectorInfo, describe, signless
+from ..core.ir_attributes import CODEGEN, PRIM_FUNC
 from ..core.opdef import Call, OpProblem
 from ..core.symbols import Dim
 from ..core.verifier import compatible, compatible_dims
@@ -78,8 +79,8 @@ def _check_prim_func(operation: Any, call: Call, results: Sequence[Info], output
         return
     if function.name != "func.func":
         raise OpProblem(f"attribute 'func': @{call.func} is a {function.name}, not a function")
-    if "tir.prim_func" not in function.attributes:
-        raise OpProblem(f"attribute 'func': @{call.func} is no PrimFunc (it has no attribute tir.prim_func)")
+    if PRIM_FUNC not in function.attributes:
+        raise OpProblem(f"attribute 'func': @{call.func} is no PrimFunc (it has no attribute {PRIM_FUNC})")
     if "function_type" not in function.attributes:
         return  # malformed, which its own verifier will say
     type_ = function_type_of(function)
@@ -109,7 +110,7 @@ def _verify_call_external(operation: Operation, call: Call) -> None:
         return  # not in a module yet, or malformed, which its own verifier will say
     shown = f"@{call.func.replace('::', '::@')}"
     module = function.parent.operation
-    if function.name != "func.func" or "::" not in call.func or "relax.codegen" not in module.attributes:
+    if function.name != "func.func" or "::" not in call.func or CODEGEN not in module.attributes:
         raise OpProblem(f"attribute 'func': {shown} is no function of an external module (@module::@function)")
     type_ = function_type_of(function)
     for what, infos, types in (("argument", call.args, type_.inputs), ("result", results, type_.results)):

@@ -9,26 +9,11 @@ from typing import NamedTuple
 from ...bindings.ir import Attribute, Operation, Type
 from ...bindings.mlir import i64_attribute, ir, string_array, string_value
 from ...bindings.navigation import body_of
-
-#: On an argument: its name, in errors, for callers and in print-outs.
-ARGUMENT_NAME = "relax.name"
-#: On a function: the names of its results, where it comes from a model that has names for them.
-RESULT_NAMES = "relax.result_names"
-#: On a function: by the name of a result that stands for strings, these; its elements are places among them.
-RESULT_LABELS = "relax.result_labels"
-
-#: On a function, or on an operation in one that has operations in it: the target whose rules say what the operators
-#: in there become, where that is not the one that the module is compiled for.
-TARGET = "relax.target"
-
-#: On a declaration: tir.call_extern needs it, and it may be of a C library that the target names.
-C_FUNCTION = "relax.c_function"
+from ..core.ir_attributes import ARGUMENT_NAME, GROWN, RESULT_LABELS
 
 #: Who may see a function; upstream's, absent: everybody.
 VISIBILITY = "sym_visibility"
 
-#: On a function, where what callers pass or get is not its arguments or results one by one.
-INPUT_GROUPS, RESULT_GROUPS = "relax.input_groups", "relax.result_groups"
 
 VALUE, LIST, NOTHING = "value", "list", "nothing"
 
@@ -132,10 +117,6 @@ def argument_names(function: Operation) -> list[str]:
             if ARGUMENT_NAME in held:
                 names[index] = string_value(held[ARGUMENT_NAME])
     return names
-
-
-#: On a function: the arguments that are buffers which a call grows, as dictionaries.
-GROWN = "relax.grown"
 
 
 class Grown(NamedTuple):

@@ -11,8 +11,8 @@ from ...bindings.context import UPSTREAM_DIALECTS
 from ...bindings.ir import Attribute, Block, Operation, Type
 from ...bindings.mlir import ir, print_asm
 from ...bindings.navigation import enclosing, operations_of, symbol_name
-from ..relax.function_attributes import ARGUMENT_NAME
-from ..tir.prim_func import PRIM_FUNC, is_prim_func
+from ..core.ir_attributes import ARGUMENT_NAME, PRIM_FUNC
+from ..tir.prim_func import is_prim_func
 from .calls import write_blocks
 from .expr import as_name, is_name
 from .names import Names, name_in

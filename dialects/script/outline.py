@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from ...bindings.ir import Attribute, OperationBase, Type
 from ...bindings.mlir import ir, readable
-from ..relax.function_attributes import ARGUMENT_NAME
+from ..core.ir_attributes import ARGUMENT_NAME
 from .expr import as_tuple
 from .types import dim_text, dtype_name, is_scalar, tensor_dims, type_text
 

@@ -15,26 +15,9 @@ from ...bindings.mlir import as_list, ir, string_value
 from ...bindings.navigation import body_of, function_type_of, functions_at, has_body, symbol_name
 from ...dialects.core.infos import Info
 from ...support.errors import RelaxError
-from ...support.suggest import suggest
 from ..core.codec import encode
 from ..core.facts import OpPattern
-
-#: Marks a function as a PrimFunc.
-PRIM_FUNC = "tir.prim_func"
-#: How it can be fused: the name of an OpPattern.
-OP_PATTERN = "tir.op_pattern"
-#: No two of its buffers overlap.
-NOALIAS = "tir.noalias"
-#: The target that it is compiled for, where that is not the module's.
-TARGET = "tir.target"
-#: The operator that it computes, for messages.
-OPERATOR = "relax.operator"
-#: Of several, that which the others were fused with.
-MAIN_OPERATOR = "relax.main_operator"
-#: How its loops run: the lines of a schedule (passes/loops/trace.py), or the transform.named_sequence that says it.
-SCHEDULE = "tir.schedule"
-#: The loops that its text had: lines of a schedule, which somebody else's schedule of it begins with.
-LOOPS = "tir.loops"
+from ..core.ir_attributes import OP_PATTERN, PRIM_FUNC, SCHEDULE, attribute_problems
 
 
 def is_prim_func(op: Operation) -> bool:
@@ -201,60 +184,23 @@ def functions_within(operation: Operation) -> Iterator[Operation]:
 
 
 def verify_prim_func(op: Operation) -> list[str]:
-    """What is wrong with a function as a PrimFunc; other functions must not have a PrimFunc's attributes."""
+    """What is wrong with a function: its attributes, and what it is as a PrimFunc, whose attributes others have not."""
     operation = op.operation
     attributes = dict(operation.attributes)
     if PRIM_FUNC not in attributes:
         present = [name for name in attributes if name.startswith("tir.")]
-        return [f"has attribute '{name}' but is no PrimFunc (it has no attribute '{PRIM_FUNC}')" for name in present]
+        problems = [
+            f"has attribute '{name}' but is no PrimFunc (it has no attribute '{PRIM_FUNC}')" for name in present
+        ]
+        others = {name: each for name, each in attributes.items() if name not in present}
+        return [*problems, *attribute_problems(operation.name, others)]
     function_type = function_type_of(operation)
     return _problems(attributes, function_type.inputs, function_type.results)
 
 
 def _problems(attributes: Mapping[str, Attribute], parameters: Sequence[Type], results: Sequence[Type]) -> list[str]:
     """What is wrong with a PrimFunc of such attributes, of which MLIR's own are not looked at, and types."""
-    held = [each for each in attributes.items() if each[0].startswith("tir.")]
-    return [problem for each in held for problem in _attribute_problems(*each)] + [
-        *_signature_problems(parameters, results)
-    ]
-
-
-def _attribute_problems(name: str, attribute: Attribute) -> Iterator[str]:
-    if name not in _ATTRIBUTES:
-        yield f"has unknown attribute '{name}'{suggest(name, _ATTRIBUTES)} (known: {', '.join(_ATTRIBUTES)})"
-        return
-    is_valid, expected = _ATTRIBUTES[name]
-    if not is_valid(attribute):
-        yield f"has attribute '{name}' that must be {expected}, got {attribute}"
-
-
-def _is_unit(attribute: Attribute) -> bool:
-    return isinstance(attribute, ir.UnitAttr)
-
-
-def _is_text(attribute: Attribute) -> bool:
-    return isinstance(attribute, ir.StringAttr) and attribute.value != ""
-
-
-def _is_pattern(attribute: Attribute) -> bool:
-    return _is_text(attribute) and attribute.value in _PATTERNS
-
-
-def _is_schedule(attribute: Attribute) -> bool:
-    if isinstance(attribute, ir.ArrayAttr):
-        return all(isinstance(line, ir.StringAttr) for line in attribute)
-    return isinstance(attribute, (ir.FlatSymbolRefAttr, ir.SymbolRefAttr))
-
-
-_PATTERNS = [pattern.attribute_text for pattern in OpPattern]
-_ATTRIBUTES: dict[str, tuple[Callable[[Attribute], bool], str]] = {
-    PRIM_FUNC: (_is_unit, "a unit attribute"),
-    OP_PATTERN: (_is_pattern, "one of " + ", ".join(f'"{pattern}"' for pattern in _PATTERNS)),
-    NOALIAS: (_is_unit, "a unit attribute"),
-    TARGET: (_is_text, "the name of a target"),
-    SCHEDULE: (_is_schedule, "a symbol or lines of text"),
-    LOOPS: (lambda held: _is_schedule(held) and isinstance(held, ir.ArrayAttr), "lines of text"),
-}
+    return [*attribute_problems("func.func", attributes), *_signature_problems(parameters, results)]
 
 
 def _signature_problems(parameters: Sequence[Type], results: Sequence[Type]) -> Iterator[str]:

@@ -7,6 +7,7 @@ from ...bindings.ir import Operation
 from ...bindings.mlir import ir
 from ..core.attributes import DType, Str
 from ..core.infos import Info, ScalarInfo
+from ..core.ir_attributes import PACKED_DTYPES, PACKED_TYPES
 from ..core.opdef import Call, OpProblem
 from .dialect import op
 
@@ -24,7 +25,7 @@ def _verify_give_tensor(operation: Operation, call: Call) -> None:
 def _verify_packed(operation: Operation, call: Call) -> None:
     """tir.dtypes and tir.types say what memrefs and pointers do not: signs, and what is expected of the results."""
     attributes = operation.attributes
-    for name, count in (("tir.dtypes", len(operation.operands)), ("tir.types", len(operation.results))):
+    for name, count in ((PACKED_DTYPES, len(operation.operands)), (PACKED_TYPES, len(operation.results))):
         if name not in attributes or not isinstance(attributes[name], ir.ArrayAttr) or len(attributes[name]) != count:
             raise OpProblem(f"attribute '{name}' must be a list of {count}")
 

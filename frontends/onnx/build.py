@@ -9,18 +9,8 @@ from ...bindings.context import load_dialects
 from ...bindings.ir import Block, Operation
 from ...bindings.mlir import ir
 from ...dialects.core.codec import encode
-from ...dialects.relax.function_attributes import (
-    INPUT_GROUPS,
-    LIST,
-    RESULT_GROUPS,
-    RESULT_LABELS,
-    RESULT_NAMES,
-    VALUE,
-    Group,
-    encode_groups,
-    encode_labels,
-    function_attributes,
-)
+from ...dialects.core.ir_attributes import INPUT_GROUPS, RESULT_GROUPS, RESULT_LABELS, RESULT_NAMES
+from ...dialects.relax.function_attributes import LIST, VALUE, Group, encode_groups, encode_labels, function_attributes
 from ...emit.kernels import FreshSymbols
 from ...support.errors import RelaxError
 from .control.flattening import all_tensors, form_of

@@ -13,8 +13,9 @@ from ...bindings.ir import Block as IrBlock
 from ...bindings.ir import Operation, Value
 from ...bindings.mlir import ir, string_array
 from ...dialects.core.infos import TensorInfo
+from ...dialects.core.ir_attributes import LOOPS, SCHEDULE
 from ...dialects.core.symbols import SymExpr
-from ...dialects.tir.prim_func import LOOPS, SCHEDULE, OpPattern, make_prim_func, set_op_pattern
+from ...dialects.tir.prim_func import OpPattern, make_prim_func, set_op_pattern
 from ...emit import linalg, loops
 from ...emit.arithmetic import element
 from ...emit.kernels import parameter_type

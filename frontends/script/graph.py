@@ -12,9 +12,10 @@ from ...bindings.ir import Attribute, Operation, Value
 from ...bindings.mlir import ir
 from ...dialects.core.codec import decode, encode
 from ...dialects.core.infos import Info, ScalarInfo, TensorInfo, describe
+from ...dialects.core.ir_attributes import RELAX_TARGET
 from ...dialects.core.symbols import SymExpr
 from ...dialects.core.verifier import compatible
-from ...dialects.relax.function_attributes import TARGET, function_attributes
+from ...dialects.relax.function_attributes import function_attributes
 from ...emit.loops import with_results
 from . import graph_calls, graph_te  # noqa: F401  # their calls register
 from .annotations import arguments_of, leaves, rebuilt
@@ -204,11 +205,11 @@ class GraphReader(GraphValues):
         held = self.names.found(given["attrs"])
         if not isinstance(held, dict) or not all(isinstance(key, str) for key in held):
             raise self.source.problem(given["attrs"], "a function's attributes are a dictionary of constants")
-        target = held.get(TARGET)
+        target = held.get(RELAX_TARGET)
         if target is not None:
             if not isinstance(target, str):
-                raise self.source.problem(given["attrs"], f"'{TARGET}' is the name of a target, not {target!r}")
-            self.attributes[TARGET] = ir.StringAttr.get(target)
+                raise self.source.problem(given["attrs"], f"'{RELAX_TARGET}' is the name of a target, not {target!r}")
+            self.attributes[RELAX_TARGET] = ir.StringAttr.get(target)
 
     def _on_functiondef(self, statement: ast.FunctionDef) -> None:
         if not any(self.names.word(_called(each)) == (RELAX, "function") for each in statement.decorator_list):

@@ -16,8 +16,9 @@ from ...bindings.navigation import function_type_of
 from ...dialects.context import create_context
 from ...dialects.core.codec import encode
 from ...dialects.core.infos import Info, ScalarInfo, TensorInfo
+from ...dialects.core.ir_attributes import RELAX_TARGET
 from ...dialects.relax import dialect
-from ...dialects.relax.function_attributes import TARGET, function_attributes
+from ...dialects.relax.function_attributes import function_attributes
 from ...dialects.verification import verify_ir
 from ...support.collector import uncollected
 from ...support.errors import RelaxError
@@ -230,7 +231,7 @@ class ModuleReader:
         if len(values) != len(type_.inputs):
             raise self.source.problem(node, f"'{name}' takes {len(type_.inputs)} arguments, not {len(values)}")
         if [value.type for value in values] != list(type_.inputs):
-            if TARGET in callee.attributes:
+            if RELAX_TARGET in callee.attributes:
                 message = f"'{name}' has a target of its own: it takes arguments of just its parameters' types"
                 raise self.source.problem(node, message)
             return GraphReader(self, self.functions[name]).inline(node, tuple(values))

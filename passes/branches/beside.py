@@ -9,9 +9,9 @@ from functools import partial
 from ...bindings.ir import Block, Operation
 from ...bindings.mlir import ir
 from ...bindings.navigation import operations_in, operations_of
+from ...dialects.core.ir_attributes import CONCURRENT
 from ...emit.loops import for_range, when
 from ...emit.numbers import Number
-from ..lower_calls.plan import CONCURRENT
 
 #: What may stand between them, and goes in front of all: places of what they write, and checks of sizes.
 _BETWEEN = frozenset(

@@ -15,12 +15,13 @@ from ...dialects.core.aliases import written_by
 from ...dialects.core.codec import decode
 from ...dialects.core.dialect import row_of
 from ...dialects.core.infos import ScalarInfo, TensorInfo
+from ...dialects.core.ir_attributes import PLAN
 from ...dialects.core.substitute import symbols_in, symbols_of
 from ...dialects.relax.known_constants import CONSTANTS
 from ...emit.parallel import LEAST_WORK
 from ...emit.structured import analyze, structured_ops
 from ..lower_calls.function import input_symbols, is_sized
-from ..schedule.plan import PLAN, Plan, plan_of
+from ..schedule.plan import Plan, plan_of
 from ..schedule.sharing import computing
 
 #: What is assumed of a loop whose number of turns only the run tells.

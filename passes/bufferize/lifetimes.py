@@ -13,14 +13,13 @@ from ...bindings.ir import Block, Operation, Type, Value
 from ...bindings.mlir import DYNAMIC, ir
 from ...bindings.navigation import blocks_of, body_of, last_of, made_by, operations_in
 from ...bindings.pass_manager import run_upstream
+from ...dialects.core.ir_attributes import PASSED_ON
 from ...emit import memory as memrefs
 
 _CARRIERS = frozenset(
     "scf.yield scf.condition scf.for scf.while cf.br cf.cond_br func.return affine.for affine.yield "
     "memref.alloca_scope.return".split()
 )
-#: On an allocation: another block gets it, and gives it back.
-_PASSED = "relax.passed"
 #: The operations that pass memory on, with the place of the first operand that begins so.
 _FIRST = {"scf.if": 1, "scf.for": 3, "scf.while": 0}
 
@@ -32,8 +31,8 @@ def end_allocations(function: Operation) -> None:
     if _escapes(function):
         _own_what_is_passed(function)
     for op in reversed([op for op in operations_in(function) if op.name == "memref.alloc"]):
-        if _PASSED in op.attributes:
-            del op.attributes[_PASSED]
+        if PASSED_ON in op.attributes:
+            del op.attributes[PASSED_ON]
             continue
         with function.context, op.location:
             _give_back(op.results[0], op.block)
@@ -89,14 +88,14 @@ def _pass_new(op: Operation, first: int) -> None:
             continue
         with ir.InsertionPoint(op):
             new = value if _is_made_for(value, op) else memrefs.copied(value)
-            new.owner.attributes[_PASSED] = ir.UnitAttr.get()
+            new.owner.attributes[PASSED_ON] = ir.UnitAttr.get()
             op.operands[index] = memrefs.cast(new, value.type)
 
 
 def _is_made_for(memref: Value, end: Operation) -> bool:
     """Whether memory is made in the block that ends here, and not passed on yet."""
     made = made_by(memref, "memref.alloc")
-    if made is None or _PASSED in made.attributes or made.block != end.block:
+    if made is None or PASSED_ON in made.attributes or made.block != end.block:
         return False
     return "scf." in end.name and end == last_of(end.block)
 

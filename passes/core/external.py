@@ -9,16 +9,12 @@ from contextlib import contextmanager
 from ...bindings.ir import Operation
 from ...bindings.mlir import ir
 from ...bindings.navigation import blocks_of, functions_in, operations_of, symbol_name, text_in
+from ...dialects.core.ir_attributes import CODEGEN
 from ...support.callbacks import fragile
 from ...support.errors import RelaxError
 from ...support.external_runtime import ExternalRuntime
 from ...support.registry import NamedRegistry
 from ...support.suggest import suggest
-
-#: On a module, or a function that is to become one: the codegen that makes its code.
-CODEGEN = "relax.codegen"
-#: On a module: what codegens have made for it, a dictionary each.
-EXTERNAL_MODS = "relax.external_mods"
 
 #: `source(name)` imports what registers a codegen of that name, or all that there are for None: targets have some.
 codegen_sources: list[Callable[[str | None], object]] = []

@@ -14,6 +14,7 @@ from ...bindings.mlir import ir
 from ...bindings.navigation import blocks_of, operations_of
 from ...bindings.pass_manager import UnknownPass, check_upstream, run_upstream
 from ...bindings.upstream_passes import upstream_passes
+from ...dialects.core.ir_attributes import CODEGEN
 from ...dialects.verification import verify_functions
 from ...support.argument_types import types_checked
 from ...support.callbacks import enters
@@ -21,7 +22,7 @@ from ...support.errors import RelaxError
 from ...support.plugins import plugin_problems
 from ...support.suggest import suggest
 from .base import USUAL_ANCHOR, Pass, changing, check_anchor, run_pass
-from .external import CODEGEN, check_codegen, externals_aside, is_external
+from .external import check_codegen, externals_aside, is_external
 from .instruments import Instrument
 from .options import make_pass, quoted, split_options
 from .pipeline_text import Element, parse_pipeline

@@ -11,19 +11,13 @@ from ...bindings.mlir import ir, string_array, string_value
 from ...bindings.navigation import body_of, functions_in, last_of, symbol_name
 from ...dialects.core.codec import decode, encode
 from ...dialects.core.infos import TensorInfo
+from ...dialects.core.ir_attributes import GROWN, OPERATOR, RESULT_NAMES
 from ...dialects.core.substitute import symbols_in
 from ...dialects.core.symbols import Dim, SymExpr, dim_add, equal, sym
 from ...dialects.relax import dialect as relax
-from ...dialects.relax.function_attributes import (
-    GROWN,
-    RESULT_NAMES,
-    VISIBILITY,
-    Grown,
-    argument_names,
-    encode_grown,
-)
+from ...dialects.relax.function_attributes import VISIBILITY, Grown, argument_names, encode_grown
 from ...dialects.relax.values import shape_of
-from ...dialects.tir.prim_func import OPERATOR, make_prim_func
+from ...dialects.tir.prim_func import make_prim_func
 from ...emit import linalg, loops
 from ...emit.kernels import parameter_type
 from ...emit.numbers import as_index

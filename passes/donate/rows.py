@@ -11,8 +11,9 @@ from ...bindings.navigation import body_of, last_of, symbol_name, users_of
 from ...bindings.rewriting import located_error
 from ...dialects.core.codec import decode
 from ...dialects.core.infos import TensorInfo, describe
+from ...dialects.core.ir_attributes import INPUT_GROUPS, RESULT_GROUPS
 from ...dialects.core.symbols import Dim, SymExpr
-from ...dialects.relax.function_attributes import INPUT_GROUPS, RESULT_GROUPS, argument_names
+from ...dialects.relax.function_attributes import argument_names
 from ...dialects.relax.values import shape_of
 from ...support.errors import RelaxError
 

@@ -12,8 +12,9 @@ from ...bindings.navigation import body_of, functions_in, has_body, innermost, o
 from ...bindings.rewriting import copy_operation
 from ...dialects.core.call_graph import references_of
 from ...dialects.core.dialect import row_of
+from ...dialects.core.ir_attributes import TIR_TARGET
 from ...dialects.relax.known_constants import STORAGE_NAME, make_elements
-from ...dialects.tir.prim_func import TARGET, is_prim_func
+from ...dialects.tir.prim_func import is_prim_func
 from ..core.evaluating import Evaluator, NotComputed
 from .constant_graph import CALL_TIR, ConstantGraph
 
@@ -49,7 +50,7 @@ class Functions:
                 return False  # of a function that is somebody else's
             if not all(map(self._is_callable, references_of(op))):
                 return False
-        return is_prim_func(function) and text_in(function, TARGET, self._target) == self._target
+        return is_prim_func(function) and text_in(function, TIR_TARGET, self._target) == self._target
 
     def called_by(self, operations: Sequence[Operation]) -> Iterator[Operation]:
         """The functions that operations call, and those that these do."""

@@ -14,8 +14,9 @@ from ...bindings.ir import Attribute, Location, Operation, Type, Value
 from ...bindings.mlir import ir
 from ...bindings.navigation import body_of, operations_of, symbol_name, text_in
 from ...dialects.core.call_graph import references_in, references_of, remove_dead
+from ...dialects.core.ir_attributes import MAIN_OPERATOR, OP_PATTERN, OPERATOR, TIR_TARGET
 from ...dialects.relax.function_attributes import VISIBILITY
-from ...dialects.tir.prim_func import MAIN_OPERATOR, OP_PATTERN, OPERATOR, TARGET, make_prim_func, prim_funcs_in
+from ...dialects.tir.prim_func import make_prim_func, prim_funcs_in
 from ..core.facts import FusedFact, KernelFact, NotFusedFact, origins_of
 from ..core.journal import Journal
 from ..legalize.builder import PrimFuncs
@@ -94,7 +95,7 @@ class FusedFunctions:
             VISIBILITY: ir.StringAttr.get("private"),
         }
         if members[0].info.target:
-            attributes[TARGET] = ir.StringAttr.get(members[0].info.target)
+            attributes[TIR_TARGET] = ir.StringAttr.get(members[0].info.target)
         body = lambda *parameters: group_body(group, outputs, parameters)  # noqa: E731
         pattern = max(member.info.pattern for member in members)
         with ir.InsertionPoint(body_of(self._module)):

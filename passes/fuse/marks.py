@@ -12,9 +12,7 @@ from collections.abc import Iterable, Mapping
 from ...bindings.ir import Attribute, Operation
 from ...bindings.mlir import i64_attribute, ir, string_array
 from ...bindings.rewriting import located_error
-
-GROUP = "relax.group"
-APART = "relax.apart"
+from ...dialects.core.ir_attributes import APART, GROUP
 
 
 def group_number(stated: Attribute, call: Operation) -> int:

@@ -23,22 +23,14 @@ from ...bindings.navigation import (
 )
 from ...dialects.core.dialect import row_of
 from ...dialects.core.facts import OpPattern
-from ...dialects.tir.prim_func import (
-    MAIN_OPERATOR,
-    NOALIAS,
-    OP_PATTERN,
-    OPERATOR,
-    PRIM_FUNC,
-    TARGET,
-    is_prim_func,
-    op_pattern,
-)
+from ...dialects.core.ir_attributes import MAIN_OPERATOR, NOALIAS, OP_PATTERN, OPERATOR, PRIM_FUNC, TIR_TARGET
+from ...dialects.tir.prim_func import is_prim_func, op_pattern
 from ...emit.generic import GenericOp
 from ..intrinsics.registry import is_intrinsic
 
 # Whoever sets another attribute wants something of this very function.
 _KNOWN_ATTRIBUTES = frozenset({
-    "sym_name", "sym_visibility", "function_type", PRIM_FUNC, OP_PATTERN, NOALIAS, TARGET, OPERATOR, MAIN_OPERATOR,
+    "sym_name", "sym_visibility", "function_type", PRIM_FUNC, OP_PATTERN, NOALIAS, TIR_TARGET, OPERATOR, MAIN_OPERATOR,
 })  # fmt: skip
 _GENERIC_ATTRIBUTES = frozenset({"indexing_maps", "iterator_types", "operandSegmentSizes"})
 _PURE_DIALECTS = frozenset({"arith", "index", "linalg", "math", "scf", "tensor"})
@@ -134,7 +126,7 @@ def prim_info(function: Operation) -> PrimInfo | None:
         function,
         symbol_name(function),
         pattern,
-        text_in(function, TARGET),
+        text_in(function, TIR_TARGET),
         tuple(type_.inputs),
         len(type_.inputs) - len(type_.results),
         reads,

@@ -10,8 +10,9 @@ from ...bindings.ir import Attribute, Block, Operation, Type, Value
 from ...bindings.navigation import body_of, functions_at, innermost, operations_in, operations_of
 from ...dialects.core.aliases import mutated_values, root_of
 from ...dialects.core.call_graph import UNITS, references_of, symbols_named_by
+from ...dialects.core.ir_attributes import APART, GROUP
 from ...dialects.core.substitute import symbols_of
-from .marks import APART, GROUP, group_number
+from .marks import group_number
 
 _CALL = "relax.call_tir"
 _NUMBERS = "arith.constant"

@@ -18,16 +18,13 @@ from ...bindings.rewriting import located_error, replace_op
 from ...dialects.core.codec import decode
 from ...dialects.core.dialect import row_of
 from ...dialects.core.infos import ScalarInfo, TensorInfo, is_float
+from ...dialects.core.ir_attributes import PART_OF_LOOP, RELAX_TARGET
 from ...dialects.relax import dialect
-from ...dialects.relax.function_attributes import TARGET
 from ...emit.numbers import Number, constant, minimum, number, operation
 from ..decompose.tensors import zeros_for
 from .states import Column, States, erase_unused, is_repeatable, stand_in
 
 relax = dialect.ops
-
-#: On a loop that is one of the parts of another.
-_PART = "relax.part_of_loop"
 
 
 class Options(NamedTuple):
@@ -74,7 +71,7 @@ def _for(region: Region) -> list[tuple[Value, Any]]:
     """A loop from the last turn to the first."""
     loop = region.operation
     every, replaces_loops = region.options
-    if every > 1 and replaces_loops and _PART not in loop.attributes:
+    if every > 1 and replaces_loops and PART_OF_LOOP not in loop.attributes:
         loop = _in_parts(loop, every)
     lower, upper, step, *initial = loop.operands
     floats = [place for place, state in enumerate(initial) if _has_gradient(state)]
@@ -184,7 +181,7 @@ def _from_to(first: Operation, last: Operation) -> list[Operation]:
 
 def _target_of(operation: Operation) -> dict[str, Attribute]:
     """What is said of who computes what is inside: it holds for the derivative as well."""
-    return {TARGET: operation.attributes[TARGET]} if TARGET in operation.attributes else {}
+    return {RELAX_TARGET: operation.attributes[RELAX_TARGET]} if RELAX_TARGET in operation.attributes else {}
 
 
 def _loop(like: Operation, bounds: Sequence[Value], initial: Sequence[Value]) -> Operation:
@@ -260,7 +257,7 @@ def _in_parts(loop: Operation, every: int) -> Operation:
         # Where the rest is too large to be added to, it is more than a part.
         rest = minimum(number(upper) - number(index), number(stride))
         inner = _loop(loop, [index, (number(index) + rest).value, step], states)
-        inner.attributes[_PART] = ir.UnitAttr.get()
+        inner.attributes[PART_OF_LOOP] = ir.UnitAttr.get()
         ir.Operation.create("scf.yield", operands=list(inner.results))
     index, *states = body_of(inner).arguments
     with loop.location, ir.InsertionPoint(body_of(inner)):

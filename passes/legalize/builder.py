@@ -23,6 +23,7 @@ from ...bindings.rewriting import Decline
 from ...dialects.core.codec import decode, encode
 from ...dialects.core.facts import OpPattern
 from ...dialects.core.infos import Info, ScalarInfo, ShapeInfo, TensorInfo, describe
+from ...dialects.core.ir_attributes import OPERATOR, TIR_TARGET
 from ...dialects.core.opdef import Call
 from ...dialects.core.operands import operand_info
 from ...dialects.core.symbols import Dim, Size, SymExpr, sym
@@ -30,7 +31,7 @@ from ...dialects.core.verifier import call_of
 from ...dialects.relax import calls as _calls  # noqa: F401  # declares relax.call_tir
 from ...dialects.relax import dialect as relax
 from ...dialects.relax.function_attributes import VISIBILITY
-from ...dialects.tir.prim_func import OPERATOR, TARGET, make_prim_func, set_op_pattern
+from ...dialects.tir.prim_func import make_prim_func, set_op_pattern
 from ...emit import linalg, tensors
 from ...emit.broadcast import broadcast_generic, broadcast_plan, broadcast_size, is_proven, require_broadcast
 from ...emit.kernels import FreshSymbols, Kernel, kernel_symbol, parameter_type
@@ -60,7 +61,7 @@ class PrimFuncs:
     def attributes(self, operator: str) -> dict[str, Attribute]:
         """Those of a PrimFunc that computes an operator, in the current context."""
         # Nobody outside of the module calls it: where nobody inside does any more, symbol-dce may take it.
-        held = {OPERATOR: operator, VISIBILITY: "private", **({TARGET: self._target} if self._target else {})}
+        held = {OPERATOR: operator, VISIBILITY: "private", **({TIR_TARGET: self._target} if self._target else {})}
         return {name: ir.StringAttr.get(text) for name, text in held.items()}
 
     def get(self, key: Any, wanted: str, make: Callable[[str], Any]) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from ...bindings.ir import Attribute, Operation
 from ...bindings.mlir import ir
 from ...bindings.rewriting import located_error
-from ...dialects.relax.function_attributes import TARGET
+from ...dialects.core.ir_attributes import RELAX_TARGET
 from ...support.errors import RelaxError
 from ...targets.core.registry import find_target
 
@@ -23,20 +23,20 @@ def roots_by_target(
     """
     found = {target: [root]}
     for operation in (root, *operations):
-        if TARGET in operation.attributes:
+        if RELAX_TARGET in operation.attributes:
             if is_opaque(operation) or not len(operation.regions):
                 hint = "a graph's function and what holds a region in one can, for all that is inside"
-                what = f"'{operation.name}' op cannot have the attribute '{TARGET}': {hint}"
+                what = f"'{operation.name}' op cannot have the attribute '{RELAX_TARGET}': {hint}"
                 raise located_error(what, operation.location)
             found.setdefault(_target_of(operation), []).append(operation)
     return found
 
 
 def _target_of(operation: Operation) -> str:
-    held: Attribute = operation.attributes[TARGET]
+    held: Attribute = operation.attributes[RELAX_TARGET]
     if not isinstance(held, ir.StringAttr):
-        raise located_error(f"attribute '{TARGET}' must be the name of a target, got {held}", operation.location)
+        raise located_error(f"attribute '{RELAX_TARGET}' must be the name of a target, got {held}", operation.location)
     try:
         return find_target(held.value).name
     except RelaxError as error:
-        raise located_error(f"attribute '{TARGET}': {error.message}", operation.location) from None
+        raise located_error(f"attribute '{RELAX_TARGET}': {error.message}", operation.location) from None

@@ -16,7 +16,7 @@ from ...bindings.navigation import (
     parent_of,
     symbol_name,
 )
-from ...dialects.tir.prim_func import SCHEDULE
+from ...dialects.core.ir_attributes import SCHEDULE
 from ...emit import linalg
 from ..core.pipeline import Pipeline
 from .reading import Read, read_tree

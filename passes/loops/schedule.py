@@ -22,7 +22,8 @@ from ...bindings.ir import Operation
 from ...bindings.mlir import ir
 from ...bindings.navigation import body_of, functions_at, operations_of, symbol_name
 from ...bindings.rewriting import blaming_at, located_error
-from ...dialects.tir.prim_func import LOOPS, prim_funcs_in, schedule_lines, set_schedule_lines
+from ...dialects.core.ir_attributes import LOOPS
+from ...dialects.tir.prim_func import prim_funcs_in, schedule_lines, set_schedule_lines
 from ...support.argument_types import types_checked
 from ...support.errors import RelaxError, told
 from ...support.suggest import suggest

@@ -15,6 +15,7 @@ from typing import Any, Union
 from ...bindings.ir import Type
 from ...dialects.core.indices import regrouped
 from ...dialects.core.symbols_expr import Size, bounded_variable, substituted, variables_of
+from ...targets.core.backend import Machine
 from .scalars import Expr
 
 SERIAL, PARALLEL, VECTORIZED, UNROLLED = "serial", "parallel", "vectorized", "unrolled"
@@ -23,7 +24,7 @@ GRAIN = "grain"
 #: A GPU's threads, by their names in TVM.
 THREAD_AXES = tuple(f"{kind}.{axis}" for kind in ("blockIdx", "threadIdx") for axis in "xyz")
 #: Threads of a block of them, at most.
-MOST_THREADS = 1024
+MOST_THREADS = Machine.block_threads
 SPATIAL, REDUCE = "S", "R"
 
 

@@ -11,8 +11,8 @@ from typing import NamedTuple
 from ...bindings.ir import Block, Operation, Value
 from ...bindings.mlir import DYNAMIC, ir
 from ...bindings.navigation import blocks_of, body_of, last_of, made_by, operations_of
+from ...dialects.core.ir_attributes import PARALLEL
 from ...emit.generic import GenericOp
-from ...emit.loops import PARALLEL
 from ...emit.memory import is_dense
 from .linear import NONE, ONE, Linear, Linears, Term
 

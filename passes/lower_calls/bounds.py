@@ -8,12 +8,11 @@ from typing import NamedTuple
 
 from ...bindings.ir import Operation
 from ...bindings.mlir import ir
+from ...dialects.core.ir_attributes import SYMBOL_RANGES
 from ...dialects.core.symbols import Dim, SymExpr
 from ...dialects.core.symbols_expr import Size, terms_of
 from ...dialects.core.symbols_terms import Atom, Bounds, call_bounds
 
-#: On a function: {n = [1, 64]}, the least and the most that a symbol of its parameters stands for.
-SYMBOL_RANGES = "relax.symbol_ranges"
 #: Numbers that are no larger do not wrap around.
 _MOST = 1 << 62
 

@@ -13,11 +13,9 @@ from ...bindings.rewriting import is_used
 from ...dialects.core.codec import decode
 from ...dialects.core.elements import retyped
 from ...dialects.core.infos import TensorInfo
+from ...dialects.core.ir_attributes import GLOBAL
 from ...dialects.relax.known_constants import CONSTANTS
 from ...emit import memory as memrefs
-
-#: On a constant of the graph: the name of the memref.global that holds its elements.
-GLOBAL = "relax.global"
 
 
 def add_globals(module: Operation, functions: Iterable[Operation]) -> None:

@@ -16,6 +16,7 @@ from ...bindings.navigation import body_of, functions_at, has_body, last_of, ope
 from ...bindings.rewriting import located_error
 from ...dialects.core.codec import decode
 from ...dialects.core.infos import Info, ObjectInfo, ScalarInfo, ShapeInfo, TensorInfo, describe
+from ...dialects.core.ir_attributes import ARENA, COUNTED, GRAPH_INPUTS, GRAPH_RESULTS, INPUT_NAMES, RESULT_MAKERS
 from ...dialects.core.symbols import Dim, SymExpr
 from ...dialects.relax.function_attributes import argument_names
 from ...dialects.tir import dialect as tir
@@ -29,15 +30,6 @@ from .notes import note_plan
 from .plan import Buffer, Plan, dims_of
 from .sites import maker
 from .sizes import Sizes, round_up
-
-#: On a lowered function: the types of its inputs and results in the graph, and its inputs' names.
-INPUTS, RESULTS, NAMES = "relax.inputs", "relax.results", "relax.input_names"
-#: And where its results come from, for messages.
-MAKERS = "relax.result_makers"
-#: On the allocation that holds a function's temporaries.
-ARENA = "relax.arena"
-#: On an allocation whose sizes make bytes that can be counted: that has been checked.
-COUNTED = "relax.counted"
 
 #: What a graph's value is here: a tensor a memref, a shape the list of its sizes, all else as it is.
 Lowered = Value | list[Size]
@@ -163,10 +155,10 @@ class FunctionLowering:
             **kept,
             "sym_name": ir.StringAttr.get(self.name),
             "function_type": ir.TypeAttr.get(ir.FunctionType.get(types, [])),
-            INPUTS: ir.ArrayAttr.get([ir.TypeAttr.get(argument.type) for argument in self._body.arguments]),
-            RESULTS: ir.ArrayAttr.get([ir.TypeAttr.get(type_) for type_ in function_type.results]),
-            MAKERS: string_array(self._makers()),
-            NAMES: string_array(argument_names(self.function)),
+            GRAPH_INPUTS: ir.ArrayAttr.get([ir.TypeAttr.get(argument.type) for argument in self._body.arguments]),
+            GRAPH_RESULTS: ir.ArrayAttr.get([ir.TypeAttr.get(type_) for type_ in function_type.results]),
+            RESULT_MAKERS: string_array(self._makers()),
+            INPUT_NAMES: string_array(argument_names(self.function)),
         }
         lowered = ir.Operation.create("func.func", attributes=attributes, regions=1)
         lowered.regions[0].blocks.append(*types)
@@ -307,7 +299,7 @@ def graph_functions(op: Operation) -> list[Operation]:
     return [
         function
         for function in functions_at(op)
-        if not is_prim_func(function) and has_body(function) and INPUTS not in function.attributes
+        if not is_prim_func(function) and has_body(function) and GRAPH_INPUTS not in function.attributes
     ]
 
 

@@ -13,25 +13,23 @@ from collections.abc import Iterator, Sequence
 from ...bindings.ir import Block, Operation, Value
 from ...bindings.mlir import ir
 from ...bindings.navigation import operations_in, operations_of, parent_of, users_of
-from ...dialects.core.aliases import COPIED, aliases, root_of, viewed
+from ...dialects.core.aliases import aliases, root_of, viewed
 from ...dialects.core.dialect import row_of
-
-#: On a call: the operands that it writes to and that were the graph's own memory when the program was written.
-_OWN = "relax.own"
+from ...dialects.core.ir_attributes import COPIED, OWN_MEMORY
 
 
 def mark_own_memory(within: Operation) -> None:
     """Before anything is simplified. What is marked already stays as it is."""
     for op in _calls(within):
-        if _OWN not in op.attributes:
-            _set(op, _OWN, [index for index in _written(op) if not _is_argument(_memory_of(op.operands[index]))])
+        if OWN_MEMORY not in op.attributes:
+            _set(op, OWN_MEMORY, [index for index in _written(op) if not _is_argument(_memory_of(op.operands[index]))])
 
 
 def decide_copies(within: Operation) -> None:
     """When the graph stays as it is: calls that may write over what is still needed are given copies."""
     for op in _calls(within):
-        if _OWN in op.attributes and COPIED not in op.attributes:
-            _set(op, COPIED, [index for index in op.attributes[_OWN] if _is_needed(op, index)])
+        if OWN_MEMORY in op.attributes and COPIED not in op.attributes:
+            _set(op, COPIED, [index for index in op.attributes[OWN_MEMORY] if _is_needed(op, index)])
 
 
 def _calls(within: Operation) -> Iterator[Operation]:

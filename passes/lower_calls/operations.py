@@ -11,10 +11,10 @@ from ...bindings.ir import Operation, SymbolTable, Type, Value
 from ...bindings.mlir import DYNAMIC, ir, string_value
 from ...bindings.navigation import function_type_of, has_body, innermost
 from ...bindings.rewriting import located_error
-from ...dialects.core.aliases import COPIED
 from ...dialects.core.codec import decode
 from ...dialects.core.dialect import row_of
 from ...dialects.core.infos import Info, ScalarInfo, TensorInfo, describe, is_bool, is_int
+from ...dialects.core.ir_attributes import CONCURRENT, COPIED, GLOBAL, SITE
 from ...dialects.tir import dialect as tir
 from ...dialects.tir.assertion import MOST_NUMBERS
 from ...emit import loops
@@ -22,12 +22,10 @@ from ...emit import memory as memrefs
 from ...emit.arithmetic import result_of
 from ...emit.numbers import Number, as_i64, as_index, number
 from . import scalars
-from .constants import GLOBAL
 from .control_flow import CONTROL_FLOW
 from .function import FunctionLowering, Lower, Lowered, input_symbols, is_sized
 from .packed import PACKED, return_shapes
-from .plan import CONCURRENT
-from .sites import SITE, call_site
+from .sites import call_site
 from .views import match_cast, require_size, view
 
 

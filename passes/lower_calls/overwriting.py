@@ -17,10 +17,9 @@ from ...bindings.ir import Block, Operation, Value
 from ...bindings.mlir import ir
 from ...bindings.navigation import body_of, operations_of, outermost, users_of
 from ...dialects.core.infos import Info, TensorInfo
+from ...dialects.core.ir_attributes import ANY_ORDER, NOALIAS
 from ...dialects.core.symbols import Size, SymbolError, at_most, dim_max
-from ...dialects.tir.prim_func import NOALIAS
 from ...emit.generic import GenericOp
-from ...emit.memory import ANY_ORDER
 from .accesses import Access, Accesses, Axis
 from .addresses import Addresses, is_told
 from .alike import distinct_pairs

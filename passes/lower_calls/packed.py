@@ -8,13 +8,13 @@ from collections.abc import Sequence
 from ...bindings.ir import Operation, Type, Value
 from ...bindings.mlir import ir, string_array
 from ...bindings.rewriting import located_error
-from ...dialects.core.aliases import COPIED
 from ...dialects.core.codec import decode
 from ...dialects.core.infos import ObjectInfo, ScalarInfo, TensorInfo, describe
+from ...dialects.core.ir_attributes import COPIED, PACKED_DTYPES, PACKED_TEXT, PACKED_TYPES, SITE
 from ...emit import memory as memrefs
 from ...emit.numbers import as_i64
 from .function import FunctionLowering, Lower, Lowered
-from .sites import SITE, call_site
+from .sites import call_site
 from .views import match_sizes
 
 #: What is passed, and the graph's value that it is.
@@ -65,7 +65,7 @@ PRINT = "relax_mlir.print"
 def _print(into: FunctionLowering, op: Operation) -> None:
     arguments = [(_printed(into, value), value) for value in op.operands]
     call = _packed(into, op, arguments, (), PRINT)
-    call.attributes["tir.text"] = ir.StringAttr.get(op.opview.format)
+    call.attributes[PACKED_TEXT] = ir.StringAttr.get(op.opview.format)
 
 
 def _printed(into: FunctionLowering, value: Value) -> Value:
@@ -105,8 +105,8 @@ def _packed(
     lowered = [_lowered_type(into, type_, op) for type_ in types]
     attributes = {
         "func": ir.StringAttr.get(name or op.opview.func),
-        "tir.dtypes": string_array(dtypes),
-        "tir.types": ir.ArrayAttr.get([ir.TypeAttr.get(type_) for type_ in types]),
+        PACKED_DTYPES: string_array(dtypes),
+        PACKED_TYPES: ir.ArrayAttr.get([ir.TypeAttr.get(type_) for type_ in types]),
         SITE: call_site(op, None),
     }
     return ir.Operation.create("tir.packed", results=lowered, operands=operands, attributes=attributes)

@@ -21,16 +21,15 @@ from ...dialects.core.aliases import aliases, written_by
 from ...dialects.core.codec import decode
 from ...dialects.core.dialect import row_of
 from ...dialects.core.infos import TensorInfo, bit_width, is_dtype
+from ...dialects.core.ir_attributes import ANY_ORDER, CONCURRENT
 from ...dialects.core.symbols import Dim, Size, SymExpr, at_most, equal, product
 from ...dialects.core.symbols_expr import make, terms_of
-from ...emit.memory import ALIGNMENT, ANY_ORDER, VECTOR_BYTES
+from ...emit.memory import ALIGNMENT
+from ...targets.core.backend import Machine
 from .arranging import arranged
 from .bounds import Ranges, size_bounds, symbol_ranges
 from .gathering import Gathering
 from .stacking import Group, stacked
-
-#: On calls in a row that may run at the same time (relax-outline-branches): the number of the row.
-CONCURRENT = "relax.concurrent"
 
 #: Upstream's operations that write their tensors into new memory.
 _PRODUCERS = frozenset("func.call tensor.from_elements tensor.splat".split())
@@ -137,7 +136,7 @@ def place_all(plan: Plan, knows: Callable[[Dim], bool]) -> None:
 def lifetimes(function: Operation, knows: Callable[[Dim], bool]) -> Plan:
     """What makes memory, how long it is read, and which of it the function's results can be written into."""
     planner = _Planner(knows, symbol_ranges(function))
-    planner.plan.step = VECTOR_BYTES if ANY_ORDER in outermost(function).attributes else 1
+    planner.plan.step = Machine.thread_bytes if ANY_ORDER in outermost(function).attributes else 1
     block = body_of(function)
     planner.visit(block, (block,))
     planner.choose_outputs(block)

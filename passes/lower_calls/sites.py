@@ -12,17 +12,10 @@ from ...bindings.mlir import i64_attribute, ir, string_array
 from ...bindings.navigation import symbol_name, text_in
 from ...dialects.core.codec import decode
 from ...dialects.core.infos import TensorInfo
-from ...dialects.tir.prim_func import MAIN_OPERATOR, OPERATOR
+from ...dialects.core.ir_attributes import MAIN_OPERATOR, OPERATOR
 from ...emit.memory import MOST_BYTES
 from ..core.facts import types_of
 from .plan import dims_of, storage_bytes
-
-#: On a call of a kernel: a dictionary of
-#:   nodes, node_operators   where the call comes from: names in a model with "onnx.Conv"; else places in a file with ""
-#:   operators, main         what it computes: relax's operators, and the one to file it under
-#:   inputs, outputs         their types, as "f32[n,4]"
-#:   bytes                   of all tensors, each once; only where every size is known
-SITE = "relax.site"
 
 
 def call_site(op: Operation, kernel: Operation | None) -> Attribute:

@@ -17,6 +17,7 @@ from collections.abc import Callable, Mapping
 from ...bindings.ir import Operation, Value
 from ...bindings.mlir import ir, string_array
 from ...bindings.rewriting import located_error
+from ...dialects.core.ir_attributes import MEMORY, MEMORY_PLAN
 from ...dialects.core.symbols import Dim, Size, SymbolError, SymExpr, parse
 from ...dialects.core.symbols_expr import extremum
 from ...emit.memory import ALIGNMENT
@@ -37,9 +38,6 @@ from .plan import (
     storage_bytes,
 )
 from .sharing import OPERAND, PART, VIEW, Sharing
-
-MEMORY = "relax.memory"
-MEMORY_PLAN = "relax.memory_plan"
 
 
 def state_plan(function: Operation, plan: Plan) -> None:

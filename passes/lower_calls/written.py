@@ -9,9 +9,7 @@ from ...bindings.ir import Operation, Value
 from ...bindings.mlir import ir
 from ...bindings.navigation import body_of, operations_in, symbol_name
 from ...dialects.core.aliases import aliases, written_by
-
-#: On a graph function, and on what it is lowered to: positions of inputs that it may write to.
-WRITTEN = "relax.written"
+from ...dialects.core.ir_attributes import WRITTEN
 
 
 def mark_written_inputs(functions: Sequence[Operation]) -> None:

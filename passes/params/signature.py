@@ -13,20 +13,10 @@ from ...bindings.navigation import body_of, functions_in, has_body, last_of, ope
 from ...bindings.rewriting import located_error
 from ...dialects.core.call_graph import references_of
 from ...dialects.core.dialect import row_of
+from ...dialects.core.ir_attributes import ARGUMENT_NAME, INPUT_GROUPS, RESULT_GROUPS, RESULT_NAMES
 from ...dialects.core.substitute import substitute, symbols_of_operation
 from ...dialects.core.symbols import Dim
-from ...dialects.relax.function_attributes import (
-    ARGUMENT_NAME,
-    INPUT_GROUPS,
-    LIST,
-    RESULT_GROUPS,
-    RESULT_NAMES,
-    VALUE,
-    Group,
-    argument_names,
-    decode_groups,
-    encode_groups,
-)
+from ...dialects.relax.function_attributes import LIST, VALUE, Group, argument_names, decode_groups, encode_groups
 from ...dialects.tir.prim_func import is_prim_func
 from ...dialects.verification import verify_ir
 from ...support.errors import RelaxError

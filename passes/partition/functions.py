@@ -8,16 +8,10 @@ from collections.abc import Iterable, Sequence
 from ...bindings.ir import Block, Operation
 from ...bindings.mlir import ir
 from ...bindings.navigation import blocks_of, functions_in, has_body, operations_in, symbol_name, text_in
-from ...dialects.core.call_graph import COMPOSITE
+from ...dialects.core.ir_attributes import CODEGEN, COMPOSITE, PART_NUMBER, PART_REFUSED
 from ...dialects.tir.prim_func import is_prim_func
 from ...support.errors import RelaxError
 from ...support.suggest import suggest
-from ..core.external import CODEGEN
-
-#: On a composite function: there are no parts of such functions alone.
-NEVER_ALONE = "relax.never_alone"
-#: On an operation, while somebody wants to know where it goes: its number, and why a match of it was not taken.
-NUMBER, REFUSED = "relax.number", "relax.refused"
 
 
 def codegen_of(composite: Operation) -> str:
@@ -28,8 +22,8 @@ def codegen_of(composite: Operation) -> str:
 def refuse(operations: Iterable[Operation], reason: str) -> None:
     """Says why operations that a pattern has matched stay, where somebody wants to know."""
     for op in operations:
-        if NUMBER in op.attributes:
-            op.attributes[REFUSED] = ir.StringAttr.get(reason, op.context)
+        if PART_NUMBER in op.attributes:
+            op.attributes[PART_REFUSED] = ir.StringAttr.get(reason, op.context)
 
 
 def functions_to_part(module: Operation, named: Sequence[str], what: str) -> list[Operation]:

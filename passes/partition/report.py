@@ -10,12 +10,12 @@ from typing import NamedTuple
 from ...bindings.ir import Operation
 from ...bindings.mlir import ir
 from ...bindings.navigation import functions_in, operations_in, symbol_name, text_in, users_of
-from ...dialects.core.call_graph import COMPOSITE
 from ...dialects.core.codec import decode
 from ...dialects.core.dialect import row_of
+from ...dialects.core.ir_attributes import CODEGEN, COMPOSITE, PART_NUMBER, PART_REFUSED
 from ...dialects.core.symbols import Dim, dim_add
 from ...dialects.core.work import bytes_of
-from ..core.external import CODEGEN, external_modules, is_external
+from ..core.external import external_modules, is_external
 from ..core.facts import KeptFact, PartitionFact, origins_of
 from ..core.journal import Journal
 from ..patterns.match import Refusal
@@ -23,7 +23,7 @@ from ..patterns.operators import Op
 from ..patterns.tree import Checked, walk
 from ..structures.prim_funcs import KnownPrimFuncs, remembering
 from .codegen import Composite, find_codegen
-from .functions import NUMBER, REFUSED, functions_to_part
+from .functions import functions_to_part
 
 # More than any pattern has parts.
 _ALL = 1 << 30
@@ -57,7 +57,7 @@ class Census:
                 self._reasons = [explain_each.of(op) for op in self._operators]
             self._shown = list(map(_shown, self._operators))
             for number, op in enumerate(self._operators):
-                op.attributes[NUMBER] = ir.IntegerAttr.get(ir.IntegerType.get_signless(64, module.context), number)
+                op.attributes[PART_NUMBER] = ir.IntegerAttr.get(ir.IntegerType.get_signless(64, module.context), number)
         self._count = len(self._operators)
         del self._operators  # most are gone afterwards
 
@@ -74,14 +74,14 @@ class Census:
                 journal.add(_fact(codegen, self._count, own, calls))
             self._tell_kept(journal, {number: name for part in parts for number, name in _patterns_in(part)})
         for op in operations_in(self._module):
-            for name in (NUMBER, REFUSED):
+            for name in (PART_NUMBER, PART_REFUSED):
                 if name in op.attributes:
                     del op.attributes[name]
 
     def _tell_kept(self, journal: Journal, gone: Mapping[int, str]) -> None:
         """`gone`: by their numbers, the patterns of what went to codegens."""
         for op in operations_in(self._module, is_external):
-            if NUMBER in op.attributes:
+            if PART_NUMBER in op.attributes:
                 why = self._reasons[_number(op)]
                 reason = self._real(why, op, gone) if why.matched else why.reason
                 journal.add(KeptFact(op.name, origins_of(op), why.codegen, why.pattern, reason))
@@ -91,7 +91,7 @@ class Census:
         elsewhere = next((number for number in why.matched if number in gone), None)
         if elsewhere is not None:
             return f"matches, but {self._shown[elsewhere]} went to {gone[elsewhere]}"
-        return f"matches, but {text_in(op, REFUSED)}" if REFUSED in op.attributes else why.reason
+        return f"matches, but {text_in(op, PART_REFUSED)}" if PART_REFUSED in op.attributes else why.reason
 
 
 def _shown(op: Operation) -> str:
@@ -101,14 +101,14 @@ def _shown(op: Operation) -> str:
 
 
 def _number(op: Operation) -> int:
-    return int(ir.IntegerAttr(op.attributes[NUMBER]).value)
+    return int(ir.IntegerAttr(op.attributes[PART_NUMBER]).value)
 
 
 def _patterns_in(part: Operation) -> Iterator[tuple[int, str]]:
     """The operations of a part by their numbers, with the patterns that have matched them."""
     for function in functions_in(part):
         for op in operations_in(function):
-            if NUMBER in op.attributes:
+            if PART_NUMBER in op.attributes:
                 yield _number(op), text_in(function, COMPOSITE)
 
 

@@ -18,13 +18,12 @@ from typing import NamedTuple
 from ...bindings.ir import Attribute, Operation, Value
 from ...bindings.mlir import ir, string_array
 from ...bindings.rewriting import located_error
+from ...dialects.core.ir_attributes import PATTERN_ROLES
 from ...dialects.relax.known_constants import is_constant
 from ..patterns.matched import Match
 from ..patterns.operators import Op
 from ..patterns.tree import Named, maker_of
 
-#: On a composite function: what its values were in the pattern.
-PATTERN = "relax.pattern"
 _PLACE = re.compile(r"%(?P<argument>\d+)|(?P<reader>\d+)\.(?P<operand>\d+)|(?P<maker>\d+)#(?P<result>\d+)")
 
 
@@ -125,13 +124,13 @@ def numbered_roles(function: Operation, arguments: Sequence[int], passages: Sequ
     """What numbers are in the pattern of a composite function; None where it says nothing of that. Raises RelaxError
     for what is no such attribute.
     """
-    if PATTERN not in function.attributes:
+    if PATTERN_ROLES not in function.attributes:
         return None
-    stated = function.attributes[PATTERN]
+    stated = function.attributes[PATTERN_ROLES]
     try:
         return _numbered(ir.DictAttr(stated), arguments, passages)
     except (ValueError, KeyError, IndexError, TypeError) as error:
-        problem = f"{PATTERN} = {stated} does not say where the values of a pattern are"
+        problem = f"{PATTERN_ROLES} = {stated} does not say where the values of a pattern are"
         raise located_error(problem, function.location) from error
 
 

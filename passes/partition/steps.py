@@ -11,10 +11,10 @@ from ...bindings.ir import Operation, Value
 from ...bindings.mlir import ir
 from ...bindings.navigation import body_of, callee_of, functions_in, has_body, operations_of, symbol_name, text_in
 from ...dialects.core.attributes import AttributeProblem
-from ...dialects.core.call_graph import COMPOSITE
 from ...dialects.core.codec import decode
 from ...dialects.core.dialect import row_of
 from ...dialects.core.infos import TensorInfo
+from ...dialects.core.ir_attributes import COMPOSITE
 from ...dialects.core.verifier import segment_sizes
 from ...dialects.relax.constants import array_of_attribute, storage_dtype
 from ...dialects.relax.known_constants import CONSTANTS, elements_of

@@ -13,10 +13,10 @@ from ...bindings.mlir import DYNAMIC, ir
 from ...bindings.navigation import operations_of, used_inside, users_of
 from ...bindings.rewriting import Decline
 from ...dialects.core.infos import bit_width
+from ...dialects.core.ir_attributes import PLAN, UNPLANNED
 from ...emit import linalg
 from ...emit.numbers import Size
 from ...emit.structured import StructuredOp, analyze
-from ..schedule.plan import PLAN, UNPLANNED
 from ..schedule.vector_body import check_body
 
 #: An operation's number and one of its loops.

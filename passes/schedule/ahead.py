@@ -21,6 +21,7 @@ from ...bindings.ir import Type, Value
 from ...bindings.mlir import i64_attribute, ir
 from ...bindings.rewriting import located_error
 from ...dialects.core.infos import bit_width
+from ...dialects.core.ir_attributes import STREAM
 from ...emit.arithmetic import result_of
 from ...emit.numbers import Size, as_index, minimum
 from ...emit.structured import StructuredOp
@@ -34,8 +35,6 @@ if TYPE_CHECKING:
 _MOST_STEPS = 64
 #: Into the cache that a core has to itself: those of a step are more than the first has room for.
 _LOCALITY = 2
-#: On a structured operation: the input whose rows are read once, one after the other.
-STREAM = "tir.stream"
 #: How far ahead its rows are fetched, and into which cache: the first one has room for a page.
 _STREAM_BYTES, _STREAM_LOCALITY = 4096, 3
 

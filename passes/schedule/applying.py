@@ -10,6 +10,7 @@ from ...bindings.ir import Operation, Value
 from ...bindings.mlir import ir, string_value
 from ...bindings.navigation import made_by, symbol_name, use_count
 from ...bindings.rewriting import Decline, located_error
+from ...dialects.core.ir_attributes import PLAN
 from ...emit.combiner import allow_fused_multiply_add, combiners, forget_signs_of_zeros
 from ...emit.groups import fill_of, filled_with
 from ...emit.structured import StructuredOp, analyze
@@ -20,7 +21,7 @@ from .fitting import check_plan
 from .joining import Joined, fold_reshapes
 from .notes import note_loops, note_unplanned
 from .packing import unpacking
-from .plan import PLAN, EpilogueOf, Plan, Start, plan_of
+from .plan import EpilogueOf, Plan, Start, plan_of
 from .tile_nest import TileNest
 from .unplanned import share_unplanned
 from .vector_body import check_body

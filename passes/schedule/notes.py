@@ -6,10 +6,11 @@ from __future__ import annotations
 from ...bindings.ir import Operation, Value
 from ...bindings.mlir import ir, string_value
 from ...bindings.navigation import body_of, constant_of, innermost, made_by, operations_of, symbol_name
+from ...dialects.core.ir_attributes import UNPLANNED
 from ...emit.structured import StructuredOp, shape_of
 from ..core.facts import LoopsFact
 from ..core.journal import Journal
-from .plan import UNPLANNED, Plan
+from .plan import Plan
 
 # They move or name numbers, or are counted as a part of others.
 _NO_WORK = frozenset("arith.constant arith.index_cast arith.extf arith.truncf arith.bitcast linalg.yield".split())

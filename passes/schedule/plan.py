@@ -24,11 +24,9 @@ from typing import NamedTuple
 from ...bindings.ir import Operation
 from ...bindings.mlir import ir
 from ...bindings.rewriting import located_error
+from ...dialects.core.ir_attributes import PLAN
 from ...support.errors import RelaxError
 from ...support.suggest import suggest
-
-#: On a structured operation: how it is to run, or why it becomes plain loops.
-PLAN, UNPLANNED = "tir.plan", "tir.unplanned"
 
 
 class Panel(NamedTuple):

@@ -11,12 +11,13 @@ from ...bindings.mlir import ir
 from ...bindings.navigation import body_of
 from ...bindings.pass_manager import run_upstream
 from ...bindings.rewriting import Decline, blaming_at
+from ...dialects.core.ir_attributes import PLAN, UNPLANNED
 from ...emit.groups import fill_of
 from ...emit.structured import StructuredOp, analyze, structured_ops
 from ...targets.core.backend import Machine
 from .epilogue import check_lanes, keeps_results, producer_of, with_epilogue
 from .joining import join, joinable
-from .plan import PLAN, UNPLANNED, EpilogueOf, Plan, Start, set_plan
+from .plan import EpilogueOf, Plan, Start, set_plan
 from .registry import PlanRule, ScheduleContext, plan_rules
 from .sharing import with_threads
 from .vector_body import check_body

@@ -34,7 +34,8 @@ from ...bindings.rewriting import Decline
 from ...dialects.core.codec import decode
 from ...dialects.core.facts import OpPattern
 from ...dialects.core.infos import TensorInfo
-from ...dialects.tir.prim_func import MAIN_OPERATOR, OPERATOR, op_pattern
+from ...dialects.core.ir_attributes import MAIN_OPERATOR, OPERATOR
+from ...dialects.tir.prim_func import op_pattern
 from ...emit.structured import StructuredOp
 from ...support.argument_types import types_checked
 from ...support.errors import RelaxError

@@ -25,10 +25,10 @@ class CBackend(Backend):
         return Machine("c", frozenset(), 8, 16)
 
     def stages(self, target: ChosenTarget) -> Sequence[Stage]:
-        from .pipeline import stages
+        from .pipeline import STAGES
 
         source_options(target)
-        return stages()
+        return STAGES
 
     def build(self, module: Module, target: ChosenTarget, options: CodeOptions) -> Artifact:
         raise RelaxError(

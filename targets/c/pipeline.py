@@ -4,10 +4,7 @@
 from __future__ import annotations
 
 from ...passes.core.stages import Stage
-from ..core.code import stages_of
-
-#: What CPUs' code has in common, up to functions over memory. Loops are not planned: compilers of C do that.
-_COMMON = ("simplify", "norms", "products", "fold", "legalize", "fuse", "intrinsics", "bufferize", "small-types")
+from ..core import stages as common
 
 # Halves are computed as float, which C has.
 _IN_C = (
@@ -17,18 +14,23 @@ _IN_C = (
     "lower-affine",
 )
 
-_LAYOUTS = Stage(
-    "layouts",
-    ("relax-convert-layout{desired=relax.nn.conv2d:NHWC:HWIO}", "relax-canonicalize"),
-    "convolutions have their channels side by side, which compilers make vectors of",
-    verify="end",
-    level=2,
+#: Loops are not planned: compilers of C do that.
+STAGES = (
+    common.SIMPLIFY,
+    common.NORMS,
+    common.products(),
+    Stage(
+        "layouts",
+        ("relax-convert-layout{desired=relax.nn.conv2d:NHWC:HWIO}", "relax-canonicalize"),
+        "convolutions have their channels side by side, which compilers make vectors of",
+        verify="end",
+        level=2,
+    ),
+    common.FOLD,
+    common.LEGALIZE,
+    common.fuse(),
+    common.INTRINSICS,
+    common.bufferize(),
+    common.SMALL_TYPES,
+    Stage("loops", (f"func.func({','.join(_IN_C)})",), "what is computed is what C computes", verify="end"),
 )
-_LOOPS = Stage("loops", (f"func.func({','.join(_IN_C)})",), "what is computed is what C computes", verify="end")
-
-
-def stages() -> tuple[Stage, ...]:
-    """CPUs', as far as they go together, with layouts before constants are folded, and the last one."""
-    common = [stage for stage in stages_of("llvm", 3) if stage.name in _COMMON]
-    place = [stage.name for stage in common].index("fold")
-    return (*common[:place], _LAYOUTS, *common[place:], _LOOPS)

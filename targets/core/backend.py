@@ -63,6 +63,11 @@ class Machine:
     dots: tuple[DotInstruction, ...] = ()
     #: What a block of threads has of shared memory, where there are such blocks: a GPU's.
     shared_bytes: int = 0
+    #: Of such a block: the most threads, those that go in step, and the bytes that one reads or writes at once. All
+    #: GPUs that there is code for are alike in this: what is not told the machine reads the defaults.
+    block_threads: int = 1024
+    warp: int = 32
+    thread_bytes: int = 16
     #: The instructions by which a warp multiplies tiles, as plans name them.
     instructions: tuple[str, ...] = ()
 
@@ -87,9 +92,14 @@ class ChosenTarget:
         """An option's value, empty where it is not given."""
         return dict(self.options).get(name, "")
 
-    def __str__(self) -> str:
+    @property
+    def options_text(self) -> str:
+        """The options in braces; empty without any."""
         shown = " ".join(f"{name}={quoted(value)}" for name, value in self.options)
-        return f"{self.name}{{{shown}}}" if shown else self.name
+        return f"{{{shown}}}" if shown else ""
+
+    def __str__(self) -> str:
+        return self.name + self.options_text
 
 
 class Backend(ABC):

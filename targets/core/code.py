@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from ...bindings.ir import Module
 from ...bindings.navigation import operations_of, symbol_name
-from ...dialects.relax.function_attributes import C_FUNCTION
+from ...dialects.core.ir_attributes import C_FUNCTION
 from ...passes.core.instruments import Instrument
 from ...passes.core.stages import Stage, Stages
 from ...support.collector import uncollected

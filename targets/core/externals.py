@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from ...bindings.ir import Attribute, Operation
 from ...bindings.mlir import ir, string_value
 from ...dialects.core.elements import elements_bytes
-from ...passes.core.external import EXTERNAL_MODS
+from ...dialects.core.ir_attributes import EXTERNAL_MODS
 
 if TYPE_CHECKING:
     from ...runtime.artifact import External

@@ -10,22 +10,18 @@ from typing import TYPE_CHECKING
 from ...bindings.ir import Module, Operation
 from ...bindings.mlir import string_value
 from ...bindings.navigation import body_of, operations_of
+from ...dialects.core.ir_attributes import KERNELS
 from ...passes.core.stages import Stage
 from ...support.errors import RelaxError
 from ..core.backend import Backend, ChosenTarget, Machine
 from ..core.code import find_backend
 from ..gpu.pipeline import gpu_stages
-from ..host.entry import KERNELS
 from .device_passes import DEVICE_PASSES, LAUNCH_PASSES
 from .objects.arch import MAX_REGISTERS, OPTIONS, arch_of, has_tf32
 
 if TYPE_CHECKING:
     from ...runtime.artifact import Artifact, DeviceCode
     from ..core.code import CodeOptions
-
-#: What a thread loads at once.
-_VECTOR_BYTES = 16
-
 
 #: Of a program that has nothing to compute on the device, as where all sizes are 0.
 _WITHOUT_KERNELS = ".version {version}\n.target {arch}\n.address_size 64\n"
@@ -39,7 +35,7 @@ class CudaBackend(Backend):
         return Machine(
             "nvptx64",
             frozenset({arch.name}),
-            _VECTOR_BYTES,
+            Machine.thread_bytes,
             MAX_REGISTERS,
             caches=(),
             cores=arch.multiprocessors,
@@ -49,8 +45,8 @@ class CudaBackend(Backend):
 
     def stages(self, target: ChosenTarget) -> Sequence[Stage]:
         self.machine(target)
-        options = str(target).removeprefix(target.name)
-        return gpu_stages("cuda", DEVICE_PASSES, options, arch_of(target).block_shared, LAUNCH_PASSES)
+        block_shared = arch_of(target).block_shared
+        return gpu_stages("cuda", DEVICE_PASSES, target.options_text, block_shared, LAUNCH_PASSES)
 
     def build(self, module: Module, target: ChosenTarget, options: CodeOptions) -> Artifact:
         from ...runtime.artifact import DeviceCode

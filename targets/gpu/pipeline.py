@@ -4,47 +4,27 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from ...passes.core.stages import Stage
-from ..core.code import stages_of
+from ..core import stages as common
+from ..core.stages import trusted
 from .emit.threads import STATIC_SHARED
 
-#: What the host's target has in common with it: all of the graph, and how it becomes functions over memory.
-_COMMON = frozenset(
-    "integers simplify blocks norms attention heads products fold legalize fuse intrinsics bufferize "
-    "small-types".split()
-)
+#: Products are joined where no work behind them is torn from their kernels: slices of what they give would be read for
+#: it.
+_COMBINED = "convolutions=false keep-meeting=true"
 
-_COMBINE = "relax-combine-parallel-matmul{constants-only=true}"
-#: Options that passes of the host have here: a result lies over an operand only where each point reads what it writes,
-#: as others run at the same time; weights are read as codes wherever they are some; launches take time. Products
-#: are joined where no work behind them is torn from their kernels: slices of what they give would be read for it.
-_OPTIONS = {
-    "relax-plan-memory": "any-order=true",
-    "relax-fuse-dequantize-matmul": "columns=true",
-    _COMBINE: "constants-only=true convolutions=false keep-meeting=true",
-    "relax-fuse-ops{epilogues=true}": "epilogues=true launched=true",
-}
-
-
-def _as_here(name: str) -> str:
-    """A pass of the host with its options here."""
-    return f"{name.partition('{')[0]}{{{_OPTIONS[name]}}}" if name in _OPTIONS else name
-
-
-#: Not all of the host's stage of products: who asks for less work may have sums in another order.
-_LAUNCHES = Stage(
+#: Not all of the stage of products: who asks for less work may have sums in another order.
+_LAUNCHES = trusted(
     "launches",
     (
-        _as_here(_COMBINE),
+        common.combine_products(_COMBINED),
         "relax-fuse-rms-norm",
         "relax-reorder-reshape-after-elementwise",
         "relax-canonicalize",
         "cse",
     ),
     "what one kernel can do is one operator, or follows a product whose result it reads as it lies",
-    verify="later",
     level=2,
 )
 _PLAN = Stage(
@@ -67,15 +47,27 @@ def gpu_stages(
     `options` are the target's, `{arch=sm_90a}`; `block_shared` the bytes of shared memory that a block may have;
     `launch_passes` have launches pass what kernels of the device need more.
     """
-    of_host = tuple(stages_of("llvm", 3))
-    # What computes an operator may be by an instruction that one device has.
-    common = tuple(
-        _with_options(stage.told(options) if stage.name == "legalize" else stage)
-        for stage in of_host
-        if stage.name in _COMMON
-    )
-    own = (
-        Stage("constants", ("host-place-constants{all=true}",), "constants leave the code", verify="later"),
+    return (
+        common.integers(),
+        common.SIMPLIFY,
+        # Weights are read as codes wherever they are some.
+        common.blocks("columns=true"),
+        common.NORMS,
+        common.ATTENTION,
+        common.HEADS,
+        common.products(_COMBINED),
+        _LAUNCHES,
+        common.FOLD,
+        # What computes an operator may be by an instruction that one device has.
+        common.LEGALIZE.told(options),
+        # Launches take time.
+        common.fuse("launched=true"),
+        common.INTRINSICS,
+        _PLAN.told(options),
+        # A result lies over an operand only where each point reads what it writes, as others run at the same time.
+        common.bufferize("any-order=true"),
+        common.SMALL_TYPES,
+        trusted("constants", ("host-place-constants{all=true}",), "constants leave the code"),
         Stage(
             "kernels",
             (f"gpu-outline-kernels{{device={device}}}", "gpu-merge-kernels"),
@@ -91,29 +83,16 @@ def gpu_stages(
             ("host-name-functions", "host-profile-kernels", "host-add-entries"),
             "the functions that callers see",
         ),
-        Stage(
+        trusted(
             "errors",
             (
                 *("host-lower-packed", "gpu-lower-asserts", *launch_passes, "gpu-lower-launches"),
                 *("gpu-share-scratch", "host-check-memory", "host-lower-errors"),
             ),
             "what can fail returns a status",
-            verify="later",
         ),
-        Stage("memory", ("gpu-place-memory",), "host code's memory is the device's", verify="later"),
+        trusted("memory", ("gpu-place-memory",), "host code's memory is the device's"),
         Stage("device", tuple(device_passes), "upstream's passes to the dialects of the device"),
-        _to_llvm(of_host),
+        # Nothing that works on whole modules: kernels are in there, too.
+        common.to_llvm(),
     )
-    names = [stage.name for stage in common]
-    fold, bufferize = names.index("fold"), names.index("bufferize")
-    return (*common[:fold], _LAUNCHES, *common[fold:bufferize], _PLAN.told(options), *common[bufferize:], *own)
-
-
-def _with_options(stage: Stage) -> Stage:
-    return replace(stage, passes=tuple(map(_as_here, map(str, stage.passes))))
-
-
-def _to_llvm(of_host: Sequence[Stage]) -> Stage:
-    """As the host's, but for what that does to whole modules behind upstream's passes: kernels are in there, too."""
-    stage = next(each for each in of_host if each.name == "to-llvm")
-    return replace(stage, passes=tuple(each for each in stage.passes if not str(each).startswith("llvm-")))

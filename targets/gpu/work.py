@@ -6,7 +6,7 @@ from __future__ import annotations
 from ...bindings.ir import Operation
 from ...bindings.mlir import ir
 from ...bindings.navigation import callee_of, functions_in, has_body, operations_in, outermost, symbol_name
-from ...emit.loops import PARALLEL
+from ...dialects.core.ir_attributes import PARALLEL
 
 READS = frozenset({"memref.load", "vector.load", "vector.transfer_read"})
 WRITES = frozenset(

@@ -15,11 +15,11 @@ from ...bindings.ir import Operation, Type, Value
 from ...bindings.mlir import ir
 from ...bindings.navigation import function_type_of, symbol_name
 from ...dialects.core.infos import Info, TensorInfo
+from ...dialects.core.ir_attributes import ENTRY, KERNELS, OPERATOR
 from ...dialects.core.symbols import SymExpr
 from ...dialects.core.symbols_terms import Atom
 from ...dialects.relax.function_attributes import LIST, VALUE
 from ...dialects.tir import dialect as tir
-from ...dialects.tir.prim_func import OPERATOR
 from ...emit.memory import MOST_BYTES, below
 from ...emit.numbers import Number, as_i64, as_index, number
 from ...passes.lower_calls.sizes import Sizes
@@ -31,10 +31,6 @@ from .llvm_ops import address_of, behind, constant, load, mark_end, memref_at, s
 from .signature import Passed, Signature
 from .support import CONSTANT_TABLE, DEVICE_TABLE, SET_CONSTANTS, Support, cut, device_text, short
 
-#: On the module of a program for a device: what kind of device, "cuda", and the names of its kernels.
-DEVICE, KERNELS = "relax.device", "relax.kernels"
-#: On what says itself where its errors come from: such functions and, once lowered, those of the graph.
-ENTRY = "relax.entry"
 _COPYING = "; executable.copying() copies arrays to the device"
 #: Bytes of what is kept of copies of arguments, and for each (device_align).
 _COPIES, _COPY = 16, 32

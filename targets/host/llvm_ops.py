@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from ...bindings.ir import Attribute, Operation, Type, Value
 from ...bindings.mlir import i64_attribute, ir
 from ...bindings.navigation import body_of, innermost
+from ...dialects.core.ir_attributes import ENDED_BY
 from ...emit import numbers
 from ...emit.linalg import product, segments
 from ...emit.numbers import Size, as_i64, operation
@@ -15,8 +16,6 @@ from ...emit.numbers import Size, as_i64, operation
 PTR = "!llvm.ptr"
 #: On a func.func: how its function of LLVM is seen; this way by its module alone.
 LINKAGE, INTERNAL = "llvm.linkage", "#llvm.linkage<internal>"
-#: On what makes a value: the function that ends it.
-ENDED_BY = "relax.ended_by"
 
 # An index of llvm.getelementptr that is an operand and no number.
 _FROM_OPERAND = -(1 << 31)

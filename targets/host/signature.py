@@ -11,15 +11,8 @@ from typing import Any, NamedTuple
 from ...bindings.ir import Operation
 from ...bindings.rewriting import located_error
 from ...dialects.core.infos import Info, ObjectInfo, ScalarInfo, TensorInfo, describe, is_bool, is_float, is_int
-from ...dialects.relax.function_attributes import (
-    INPUT_GROUPS,
-    LIST,
-    NOTHING,
-    RESULT_GROUPS,
-    VALUE,
-    Group,
-    decode_groups,
-)
+from ...dialects.core.ir_attributes import INPUT_GROUPS, RESULT_GROUPS
+from ...dialects.relax.function_attributes import LIST, NOTHING, VALUE, Group, decode_groups
 from ...runtime import manifest
 from ...runtime.manifest import Value
 from ...support.errors import RelaxError

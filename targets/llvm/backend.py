@@ -6,9 +6,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ...bindings.ir import Module
+from ...passes.core.stages import Stage
 from ..core.backend import Backend, ChosenTarget, Machine
 from .objects.code_target import code_target, machine
-from .pipeline import Stage, stages
+from .pipeline import stages
 
 if TYPE_CHECKING:
     from ...runtime.artifact import Artifact

@@ -13,7 +13,7 @@ func.func @unknown(%x: tensor<4xf32>) -> tensor<4xf32> attributes {relax.target 
 
 // -----
 
-// expected-error @+1 {{attribute 'relax.target' must be the name of a target, got 1 : i64}}
+// expected-error @+1 {{'func.func' op @number has attribute 'relax.target' that must be the name of a target, got 1 : i64}}
 func.func @number(%x: tensor<4xf32>) attributes {relax.target = 1} {
   return
 }

@@ -3,7 +3,7 @@
 // RUN: relax-opt %s --tir-apply-plan=target=llvm{vector-bytes=32} --split-input-file --verify-diagnostics
 
 func.func @k(%x: tensor<6x24xf32>, %out: tensor<6x24xf32>) -> tensor<6x24xf32> attributes {tir.prim_func} {
-  // expected-error @+1 {{attribute 'tir.plan' must be a string, got 3 : i64}}
+  // expected-error @+1 {{'linalg.generic' op has attribute 'tir.plan' that must be a string, got 3 : i64}}
   %0 = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]}
       ins(%x : tensor<6x24xf32>) outs(%out : tensor<6x24xf32>) attrs = {tir.plan = 3 : i64} {
     ^bb0(%a: f32, %old: f32):

@@ -82,7 +82,7 @@ class Strangers:
 class NoNumber:
     @R.function
     def main(x: R.Tensor((4,), "float32")) -> R.Tensor((4,), "float32"):
-        # expected-error@+1 {{attribute 'relax.group' must be the number of a group, got "first"}}
+        # expected-error@+1 {{'relax.call_tir' op has attribute 'relax.group' that must be an integer, got "first"}}
         a = R.call_tir(cls.twice, (x,), out_sinfo=R.Tensor((4,), "float32"), attrs={"relax.group": "first"})
         return a
 

@@ -14,11 +14,11 @@ import native
 import numpy
 from relax_mlir.bindings.mlir import ir
 from relax_mlir.dialects.core.infos import Info, TensorInfo
+from relax_mlir.dialects.core.ir_attributes import DEVICE
 from relax_mlir.dialects.core.symbols import sym
 from relax_mlir.passes.core.base import Pass
 from relax_mlir.runtime import Artifact
 from relax_mlir.runtime.artifact import DeviceCode
-from relax_mlir.targets.host.entry import DEVICE
 from relax_mlir.targets.host.support import DEVICE_TABLE, device_text
 
 import relax_mlir as rx

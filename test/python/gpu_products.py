@@ -16,6 +16,7 @@ from relax_mlir.bindings.context import load_dialects
 from relax_mlir.bindings.mlir import ir
 from relax_mlir.bindings.navigation import operations_in
 from relax_mlir.dialects.context import create_context
+from relax_mlir.dialects.core.ir_attributes import DYNAMIC_SHARED
 from relax_mlir.emit.loops import store, when
 from relax_mlir.emit.numbers import as_index, number
 from relax_mlir.emit.structured import StructuredOp, analyze
@@ -23,7 +24,6 @@ from relax_mlir.passes.schedule.plan import Plan, parse_plan
 from relax_mlir.targets.cuda.device_passes import DEVICE_PASSES
 from relax_mlir.targets.cuda.objects.arch import find_arch
 from relax_mlir.targets.cuda.objects.ptx import make_ptx
-from relax_mlir.targets.gpu.emit.threads import DYNAMIC_SHARED
 from relax_mlir.targets.gpu.planned import tiles
 
 import relax_mlir as rx

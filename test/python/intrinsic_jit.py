@@ -15,8 +15,8 @@ from relax_mlir.bindings.mlir import ROOT, ir
 from relax_mlir.bindings.pass_manager import run_upstream
 from relax_mlir.dialects.context import create_context
 from relax_mlir.passes.tir_lower_intrinsics import LowerIntrinsics
+from relax_mlir.targets.core.stages import TO_LLVM
 from relax_mlir.targets.llvm.passes.llvm_store_narrow_floats import StoreNarrowFloats
-from relax_mlir.targets.llvm.pipeline import TO_LLVM
 
 NUMPY_TYPES = {
     "f16": np.dtype(np.float16), "bf16": np.dtype(ml_dtypes.bfloat16), "f32": np.dtype(np.float32),

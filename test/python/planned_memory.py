@@ -10,7 +10,7 @@ import numpy
 from relax_mlir.bindings.mlir import string_array
 from relax_mlir.bindings.navigation import operations_in
 from relax_mlir.dialects.core.codec import decode
-from relax_mlir.passes.lower_calls.stated import MEMORY
+from relax_mlir.dialects.core.ir_attributes import MEMORY
 
 import relax_mlir as rx
 from relax_mlir import relax

@@ -21,13 +21,13 @@ from relax_mlir.passes.tir_store_small_types import StoreSmallTypes
 from relax_mlir.runtime import Artifact, Executable, to_numpy
 from relax_mlir.runtime import tensor as runtime_tensor
 from relax_mlir.targets.core.backend import Machine
+from relax_mlir.targets.core.stages import TO_LLVM
 from relax_mlir.targets.host.entry import add_entry
 from relax_mlir.targets.host.passes.host_lower_errors import LowerErrors
 from relax_mlir.targets.host.signature import Signature, single
 from relax_mlir.targets.host.support import Support
 from relax_mlir.targets.llvm.objects.object_file import emit_object
 from relax_mlir.targets.llvm.passes.llvm_store_narrow_floats import StoreNarrowFloats
-from relax_mlir.targets.llvm.pipeline import TO_LLVM
 
 _DIALECTS = (
     "affine", "arith", "bufferization", "builtin", "cf", "func", "linalg", "llvm", "math", "memref", "scf", "tensor",

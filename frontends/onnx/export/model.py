@@ -9,7 +9,8 @@ from ....bindings.ir import Operation
 from ....bindings.mlir import string_value
 from ....bindings.navigation import body_of, functions_in, has_body, is_private, last_of, symbol_name
 from ....dialects.core.infos import TensorInfo
-from ....dialects.relax.function_attributes import RESULT_GROUPS, RESULT_NAMES, argument_names, decode_groups
+from ....dialects.core.ir_attributes import RESULT_GROUPS, RESULT_NAMES
+from ....dialects.relax.function_attributes import argument_names, decode_groups
 from ....dialects.tir.prim_func import is_prim_func
 from ....support.errors import RelaxError
 from ....support.suggest import counted, suggest

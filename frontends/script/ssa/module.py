@@ -9,8 +9,7 @@ from collections.abc import Sequence
 from ....bindings.ir import Attribute, Context, Operation, Type
 from ....bindings.ir import Module as MlirModule
 from ....bindings.mlir import ir
-from ....dialects.relax.function_attributes import ARGUMENT_NAME
-from ....dialects.tir.prim_func import PRIM_FUNC
+from ....dialects.core.ir_attributes import ARGUMENT_NAME, PRIM_FUNC
 from ..common.pieces import StatementsOf
 from ..common.source import Source
 from .body import Body

@@ -11,6 +11,7 @@ from typing import NamedTuple
 from ....bindings.ir import Block, Operation, Value
 from ....bindings.navigation import ancestors, operations_of, used_by, users_of
 from ....dialects.core.codec import decode
+from ....dialects.core.ir_attributes import PART_NUMBER
 from ....dialects.core.work import bytes_of
 from ....dialects.relax.known_constants import is_constant
 from ....support.blaming import blaming
@@ -19,7 +20,7 @@ from ...core.facts import PriceFact, origins_of
 from ...core.journal import Journal
 from ...patterns.matched import Match
 from ..codegen import Codegen, Composite, made_codegen
-from ..functions import NUMBER, refuse
+from ..functions import refuse
 from ..planning import Taken, prospects_of, register_planner
 from ..pricing import estimate, seconds_of, time_text
 from ..regions import Edge, Regions
@@ -160,7 +161,7 @@ class _Plan:
         taken = set(self._owner.values())
         for index, candidate in enumerate(self._candidates):
             operations = [self._operations[number] for number in candidate.numbers]
-            if journal is None or NUMBER not in operations[-1].attributes:
+            if journal is None or PART_NUMBER not in operations[-1].attributes:
                 continue
             host = sum(self._own[number] for number in candidate.numbers)
             border = self._border_of(index)

@@ -10,10 +10,10 @@ from ....bindings.mlir import DYNAMIC, ir
 from ....bindings.navigation import constant_of, symbol_name
 from ....dialects.core.codec import decode
 from ....dialects.core.infos import ScalarInfo, TensorInfo
+from ....dialects.core.ir_attributes import GRAPH_INPUTS, GRAPH_RESULTS
 from ....dialects.core.symbols import Dim
 from ....dialects.core.symbols_terms import Bounds, call_bounds
 from ....passes.lower_calls.bounds import size_bounds, symbol_ranges
-from ....passes.lower_calls.function import INPUTS, RESULTS
 
 _UNKNOWN: Bounds = (None, None)
 _MOST = 1 << 62
@@ -63,8 +63,8 @@ class SizeBounds:
             return first, None if last is None else last - 1
         if around.name != "func.func":
             return _UNKNOWN
-        if INPUTS in around.attributes:
-            infos = [decode(ir.TypeAttr(each).value) for each in around.attributes[INPUTS]]
+        if GRAPH_INPUTS in around.attributes:
+            infos = [decode(ir.TypeAttr(each).value) for each in around.attributes[GRAPH_INPUTS]]
             info = infos[value.arg_number] if value.arg_number < len(infos) else None
             told = info.value if isinstance(info, ScalarInfo) else None
             return _UNKNOWN if told is None or isinstance(told, float) else size_bounds(told, symbol_ranges(around))
@@ -100,9 +100,9 @@ class SizeBounds:
         return self._of(op.operands[place])
 
     def _parameter_size(self, function: Operation, position: int, axis: int) -> Bounds:
-        if INPUTS not in function.attributes:
+        if GRAPH_INPUTS not in function.attributes:
             return self._from_callers(function, lambda call: self.size(call.operands[position], axis))
-        listed = [*function.attributes[INPUTS], *function.attributes[RESULTS]]
+        listed = [*function.attributes[GRAPH_INPUTS], *function.attributes[GRAPH_RESULTS]]
         info = decode(ir.TypeAttr(listed[position]).value)
         size: Dim = info.shape[axis] if isinstance(info, TensorInfo) and info.shape is not None else None
         return size_bounds(size, symbol_ranges(function)) if size is not None else _UNKNOWN

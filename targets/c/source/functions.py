@@ -10,8 +10,7 @@ from ....bindings.ir import Attribute, Operation, Type, Value
 from ....bindings.mlir import DYNAMIC, ir, string_value
 from ....bindings.navigation import body_of, callee_of, text_in
 from ....dialects.core.dialect import find_op
-from ....dialects.tir.prim_func import MAIN_OPERATOR, OPERATOR
-from ....passes.lower_calls.sites import SITE
+from ....dialects.core.ir_attributes import MAIN_OPERATOR, OPERATOR, SITE
 from ....support.errors import RelaxError
 from . import control, mathematics, memory, scalars, structured
 from .expressions import Expression, Size, call, cast, name, of_size

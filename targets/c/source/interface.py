@@ -11,12 +11,12 @@ from ....bindings.mlir import ir, string_value
 from ....bindings.rewriting import located_error
 from ....dialects.core.codec import decode
 from ....dialects.core.infos import Info, ScalarInfo, TensorInfo, describe
+from ....dialects.core.ir_attributes import GRAPH_INPUTS, GRAPH_RESULTS, INPUT_NAMES
 from ....dialects.core.symbols import Dim, SymExpr
 from ....dialects.core.symbols_expr import Size as Symbolic
 from ....dialects.core.symbols_expr import terms_of, value_of
 from ....dialects.core.symbols_terms import Atom, Bounds, bounds
 from ....passes.lower_calls.bounds import size_bounds, symbol_ranges
-from ....passes.lower_calls.function import INPUTS, NAMES, RESULTS
 from .expressions import Expression, Size, binary, choice, name, of_size, product, quotient, remainder
 from .names import Names
 from .types import INDEX, interface_type
@@ -85,9 +85,9 @@ def interface_of(function: Operation, chosen: str, names: Names, written: Iterab
     """What a lowered graph function takes. Raises RelaxError, with its place, for what C cannot pass."""
     made = Interface(chosen, string_value(function.attributes["sym_name"]))
     inputs, results = (
-        [decode(ir.TypeAttr(each).value) for each in function.attributes[key]] for key in (INPUTS, RESULTS)
+        [decode(ir.TypeAttr(each).value) for each in function.attributes[key]] for key in (GRAPH_INPUTS, GRAPH_RESULTS)
     )
-    labels = [string_value(each) for each in function.attributes[NAMES]]
+    labels = [string_value(each) for each in function.attributes[INPUT_NAMES]]
     sizes = _Sizes(function, names, made)
     for label, info in zip(labels, inputs, strict=True):
         sizes.define(label, info)

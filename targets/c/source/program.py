@@ -21,9 +21,9 @@ from ....bindings.navigation import (
     users_of,
 )
 from ....dialects.core.call_graph import refuse_recursion
-from ....dialects.tir.prim_func import OPERATOR, is_prim_func
+from ....dialects.core.ir_attributes import ARENA, GRAPH_INPUTS, OPERATOR
+from ....dialects.tir.prim_func import is_prim_func
 from ....emit.memory import root_of
-from ....passes.lower_calls.function import ARENA, INPUTS
 from ....support.errors import RelaxError
 from .arena import is_handed_on, is_in_loop, plan_arena
 from .bounds import SizeBounds
@@ -193,7 +193,7 @@ class Program:
 
 
 def _is_public(function: Operation) -> bool:
-    return INPUTS in function.attributes and not is_private(function)
+    return GRAPH_INPUTS in function.attributes and not is_private(function)
 
 
 def _targets(op: Operation, written: dict[str, set[int]]) -> list[Value]:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 
 from ....bindings.ir import Operation
 from ....bindings.mlir import string_value
-from ....passes.lower_calls.sites import SITE
+from ....dialects.core.ir_attributes import SITE
 
 #: A parameter's number and an axis.
 Place = tuple[int, int]

@@ -20,6 +20,7 @@ from ....emit import loops
 from ....emit.arithmetic import constant_value, element, result_of
 from ....emit.numbers import Number, Size, as_index, constant, fma, intrinsic, maximum, minimum, number, select
 from ....emit.vectors import from_elements, lane_of
+from ...core.backend import Machine
 from ...default.attention_blocks import Blocks, quotient, seen_keys, sees
 from ...gpu.attention.operands import Operands, Part
 from ...gpu.attention.rows import based_on, of_threads, only_if
@@ -28,7 +29,7 @@ from ...gpu.emit.threads import block_memory, thread_id
 from ...gpu.planned.places import is_multiple
 from ..planned.instructions import add_products, halves, load_tiles, start_copy, wait_for_copies
 
-_WARP = 32
+_WARP = Machine.warp
 #: Of the instruction: rows, columns, and what it adds up; a row's columns are in so many lanes, two in each.
 ROWS, COLUMNS, DEPTH, _LANES = 16, 8, 16, 4
 #: Of a block, where there are queries enough.

@@ -15,10 +15,6 @@ OPTIONS = (
     TargetOption("tf32", "whether tensor cores multiply f32, of which 10 bits of the fraction count: true; else exact"),
 )
 
-#: Threads that go in step.
-WARP = 32
-#: Of a block.
-MAX_THREADS = 1024
 #: Of a thread, and of all that are on a multiprocessor together.
 MAX_REGISTERS, REGISTERS = 255, 65536
 #: Blocks of a grid in its first dimension.

@@ -16,13 +16,13 @@ from ....bindings.execution import to_llvm_ir
 from ....bindings.ir import Operation
 from ....bindings.mlir import ir
 from ....bindings.navigation import callee_of, operations_in, operations_of, symbol_name
+from ....dialects.core.ir_attributes import BY_VALUE
 from ....dialects.verification import verify_ir
 from ....support.errors import RelaxError
 from ...core import llvmlite
 from ...core.code import check_opt_level
 from ...core.llvm_ir_text import for_older_llvm
 from ...core.llvmlite import load_llvmlite, optimize, parse_llvm_ir
-from ...gpu.emit.threads import BY_VALUE
 from .arch import Arch, find_arch
 from .wheels import INSTALL, libdevice_path
 

@@ -22,6 +22,7 @@ from ....emit.combiner import combiners
 from ....emit.numbers import Number, Size, as_index, select
 from ....emit.structured import StructuredOp
 from ....emit.vectors import from_elements, lane_of
+from ...core.backend import Machine
 from ...gpu.emit.memory import elements, wait_for_block
 from ...gpu.planned.group import PlannedGroup
 from ...gpu.planned.kernel import Kernel, is_plain_product
@@ -30,7 +31,7 @@ from ...gpu.planned.staging import Staged
 from ...gpu.planned.tiles import register_instruction
 from .instructions import COPIED_BYTES, add_products, bytes_of, halves, load_tiles, start_copy, wait_for_copies
 
-_WARP = 32
+_WARP = Machine.warp
 #: Of the instruction: rows and columns of a result, and of lanes that hold it.
 _ROWS, _COLUMNS, _LANES_OF_ROWS, _LANES_OF_COLUMNS = 16, 8, 8, 4
 #: A lane has two neighbours in each of so many rows of a tile.

@@ -19,6 +19,7 @@ from ....emit import loops
 from ....emit.numbers import Number, Size, as_index
 from ....emit.structured import StructuredOp
 from ....emit.vectors import from_elements
+from ...core.backend import Machine
 from ...gpu.emit.memory import elements, wait_for_block
 from ...gpu.planned.group import PlannedGroup, Tile, side_of
 from ...gpu.planned.kernel import Kernel, is_plain_product
@@ -39,7 +40,7 @@ from .warp_group_instructions import (
     wait_for_groups,
 )
 
-_GROUP, _WARP = 128, 32
+_GROUP, _WARP = 128, Machine.warp
 #: Of an instruction, of a warp of it, of a lane: rows; and columns of which a lane has two.
 _ROWS, _ROWS_OF_WARP, _LANES_OF_ROWS, _ROWS_OF_LANE = 64, 16, 8, 2
 _COLUMNS, _LANES_OF_COLUMNS, _COLUMNS_OF_LANE = 8, 4, 2

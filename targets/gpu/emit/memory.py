@@ -11,10 +11,13 @@ from ....bindings.mlir import i64_attribute, ir
 from ....bindings.navigation import enclosing
 from ....emit import loops
 from ....emit.arithmetic import result_of
-from ....emit.memory import VECTOR_BYTES, storage_bytes
+from ....emit.memory import storage_bytes
 from ....emit.numbers import Size, as_index
 from ....emit.vectors import from_elements, lane_of
+from ...core.backend import Machine
 from . import threads
+
+_VECTOR_BYTES = Machine.thread_bytes
 
 
 def load(memref: Value, at: Sequence[Size], lanes: int) -> Value:
@@ -61,7 +64,7 @@ def gathered(lanes: int, load_lane: Callable[[int], Value]) -> Value:
 
 def _alignment(vector: Type) -> ir.Attribute:
     """Vectors of more bytes than a thread moves at once are moved in parts."""
-    size = min(storage_bytes(vector), VECTOR_BYTES)
+    size = min(storage_bytes(vector), _VECTOR_BYTES)
     return i64_attribute(size)
 
 

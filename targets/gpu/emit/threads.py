@@ -11,18 +11,15 @@ from ....bindings.navigation import operations_of, symbol_name
 from ....emit.linalg import segments
 from ....emit.numbers import Number, constant, number, operation
 from ....support.names import fresh_name
+from ...core.backend import Machine
 
 #: Threads that exchange values without memory.
-WARP = 32
+WARP = Machine.warp
 #: Of memory: that of a block's threads.
 _SHARED_SPACE = 3
 ALIGNMENT = 16
 #: Bytes of it that a block has without its launch asking for them.
 STATIC_SHARED = 48 << 10
-#: On a kernel: the bytes that its launches ask for, where it needs more (gpu-place-shared).
-DYNAMIC_SHARED = "gpu.dynamic_shared"
-#: On a kernel: of each argument the bytes that launches pass, of what it points to; 0 where they pass it itself.
-BY_VALUE = "gpu.by_value"
 
 
 def thread_id() -> Number:

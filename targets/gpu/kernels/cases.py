@@ -10,13 +10,13 @@ from ....bindings.ir import Attribute, Block, Operation, Value
 from ....bindings.mlir import ir
 from ....bindings.navigation import operations_in
 from ....bindings.rewriting import use_instead
+from ....dialects.core.ir_attributes import FEW_ROWS, PLAN
 from ....emit import memory as memrefs
 from ....emit.loops import when
 from ....emit.numbers import Number, as_index
-from ....passes.schedule.plan import PLAN
 from ..planned.group import Tile
 from ..planned.places import Loops
-from ..plans.few_rows import FEW_ROWS, MOST_ROWS
+from ..plans.few_rows import MOST_ROWS
 from .fused import Fused, erase_deallocations, fused_in
 
 

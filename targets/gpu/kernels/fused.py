@@ -10,18 +10,18 @@ from ....bindings.ir import Block, Operation, Value
 from ....bindings.mlir import DYNAMIC, ir
 from ....bindings.navigation import made_by, operations_in, operations_of, users_of
 from ....bindings.rewriting import Decline, replace_op
+from ....dialects.core.ir_attributes import LANES, PLAN
 from ....emit.generic import GenericOp
 from ....emit.groups import Group, group_of
 from ....emit.memory import is_dense
 from ....emit.numbers import as_i64
 from ....emit.structured import analyze
 from ....passes.schedule.joining import asks_for_place
-from ....passes.schedule.plan import PLAN, EpilogueOf, Plan, plan_of, set_plan
+from ....passes.schedule.plan import EpilogueOf, Plan, plan_of, set_plan
 from ....passes.schedule.vector_body import check_body
 from ...host.llvm_ops import memref_at, type_of
 from ..planned.group import PlannedGroup
 from ..planned.tiles import check
-from ..unplanned.vectors import LANES
 from ..work import code_of, is_structured, touches
 
 #: Operations that a thread does to each result of a plan, at most: functions beside these would need more registers.

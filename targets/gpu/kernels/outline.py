@@ -19,6 +19,7 @@ from ....bindings.navigation import (
     used_by,
 )
 from ....bindings.rewriting import located_error, made_again, use_instead
+from ....dialects.core.ir_attributes import FORM
 from ....emit.linalg import size
 from ....emit.memory import is_dense
 from ....emit.numbers import as_i64, as_index
@@ -27,8 +28,6 @@ from ...host.llvm_ops import memref_at, pointer_of, type_of
 
 #: The module of all kernels.
 KERNELS = "kernels"
-#: On a kernel: what its blocks and threads share (Form).
-FORM = "gpu.form"
 #: Views, sizes and constants are made again in the kernel.
 _MADE_AGAIN = frozenset(
     "arith.constant memref.cast memref.collapse_shape memref.dim memref.expand_shape memref.reinterpret_cast "

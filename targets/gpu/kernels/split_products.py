@@ -13,6 +13,7 @@ from ....bindings.affine import identity
 from ....bindings.ir import Block, Value
 from ....bindings.mlir import ir
 from ....bindings.navigation import operation_before
+from ....dialects.core.ir_attributes import IS_TOGETHER, PLAN
 from ....emit import linalg
 from ....emit import memory as memrefs
 from ....emit.combiner import Combiner, combiners
@@ -20,15 +21,12 @@ from ....emit.generic import GenericOp
 from ....emit.linalg import PARALLEL, REDUCTION
 from ....emit.numbers import Size, as_index
 from ....emit.structured import StructuredOp
-from ....passes.schedule.plan import PLAN, Start, set_plan
+from ....passes.schedule.plan import Start, set_plan
 from ..planned import tiles
 from ..planned.group import PlannedGroup, part_loop
 from ..unplanned.split import with_loop
 from .cases import in_branches
 from .fused import Fused, fused_in
-
-#: On an operation: it puts parts together, whose memory is for it alone.
-IS_TOGETHER = "gpu.together"
 
 
 def split_products(block: Block) -> None:

@@ -13,14 +13,13 @@ from ....bindings.ir import Operation, Value
 from ....bindings.mlir import ir, string_value
 from ....bindings.navigation import functions_in, has_body, operations_in, symbol_name
 from ....bindings.rewriting import replace_op
+from ....dialects.core.ir_attributes import BY_VALUE, DYNAMIC_SHARED, KERNELS
 from ....emit import memory as memrefs
 from ....emit.numbers import Number, as_i64, number, operation
 from ....passes.core.base import Pass
 from ....passes.core.registry import register_pass
-from ...host.entry import KERNELS
 from ...host.llvm_ops import address_of, load, pointer_of, stack, store, view_of
 from ...host.support import DEVICE_TABLE, Support
-from ..emit.threads import BY_VALUE, DYNAMIC_SHARED
 
 _WORD = 8
 

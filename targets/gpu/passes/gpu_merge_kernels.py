@@ -13,9 +13,9 @@ from typing import ClassVar
 from ....bindings.ir import Operation
 from ....bindings.mlir import ir, print_asm, string_value
 from ....bindings.navigation import functions_in, operations_in, symbol_name
+from ....dialects.core.ir_attributes import KERNELS
 from ....passes.core.base import Pass
 from ....passes.core.registry import register_pass
-from ...host.entry import KERNELS
 
 _ASSERT = "tir.assert"
 

@@ -43,18 +43,18 @@ from ....bindings.navigation import (
 )
 from ....bindings.pass_manager import run_upstream
 from ....bindings.rewriting import located_error, use_instead
+from ....dialects.core.ir_attributes import DEVICE, IS_TOGETHER, KERNELS, LANES, TEAM
+from ....dialects.core.ir_attributes import THREADS as THREADS_OF_STEP
 from ....emit import memory as memrefs
-from ....emit.loops import THREADS as THREADS_OF_STEP
 from ....emit.numbers import Number, as_index, ceil_divided, operation
 from ....passes.core.base import Pass
 from ....passes.core.registry import register_pass
-from ...host.entry import DEVICE, KERNELS
 from ..emit.threads import WARP
 from ..kernels.cases import by_rows
 from ..kernels.fused import Fused, fused_in
 from ..kernels.outline import Kernels
 from ..kernels.own_memory import own_memory
-from ..kernels.split_products import IS_TOGETHER, split_products
+from ..kernels.split_products import split_products
 from ..planned import tiles
 from ..unplanned import transpose
 from ..unplanned.collapse import collapse_loops
@@ -63,9 +63,9 @@ from ..unplanned.reduce import is_combined, shape_of_row
 from ..unplanned.rows import Rows, rows_of
 from ..unplanned.several import Several, blocks_of_points, several_in
 from ..unplanned.split import in_parts
-from ..unplanned.teams import TEAM, Shape, steps_of
+from ..unplanned.teams import Shape, steps_of
 from ..unplanned.transpose import turned
-from ..unplanned.vectors import LANES, lanes_of
+from ..unplanned.vectors import lanes_of
 from ..work import READS, has_work, is_in_order, is_scalar, is_shared, is_structured, is_work, touches
 
 #: Threads of a block, at most, and how many steps each of them is to have before there are more.

@@ -16,11 +16,12 @@ from ....bindings.ir import Operation
 from ....bindings.mlir import i64_attribute, ir
 from ....bindings.navigation import operations_in, operations_of, symbol_name
 from ....bindings.rewriting import located_error, replace_op
+from ....dialects.core.ir_attributes import DYNAMIC_SHARED
 from ....emit.memory import storage_bytes
 from ....emit.numbers import as_index, operation
 from ....passes.core.base import Pass
 from ....passes.core.registry import register_pass
-from ..emit.threads import DYNAMIC_SHARED, STATIC_SHARED, shared_type
+from ..emit.threads import STATIC_SHARED, shared_type
 
 _NAME = "dynamic_shared"
 #: As much as any access or instruction asks for.

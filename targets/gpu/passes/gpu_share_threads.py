@@ -11,14 +11,14 @@ from ....bindings.ir import Operation, Value
 from ....bindings.mlir import ir, string_value
 from ....bindings.navigation import body_of, operations_in, operations_of, users_of
 from ....bindings.rewriting import replace_op
-from ....emit.loops import PARALLEL, when
+from ....dialects.core.ir_attributes import FORM, LANES, PARALLEL
+from ....emit.loops import when
 from ....emit.memory import root_of
 from ....emit.numbers import Number, as_index, number, operation
 from ....passes.core.base import Pass
 from ....passes.core.registry import register_pass
 from ..emit.threads import ALIGNMENT, block_id, shared_memory, thread_id, threads_of
 from ..kernels.fused import Fused, fused_of
-from ..kernels.outline import FORM
 from ..planned import tiles
 from ..unplanned.blocks import Together
 from ..unplanned.collapse import collapse_loops
@@ -29,7 +29,7 @@ from ..unplanned.several import write_several
 from ..unplanned.split import reduce_part
 from ..unplanned.teams import Team, shape_of, steps_of
 from ..unplanned.transpose import turned, write_turned
-from ..unplanned.vectors import LANES, Lanes
+from ..unplanned.vectors import Lanes
 from ..work import is_shared, is_structured
 
 

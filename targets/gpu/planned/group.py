@@ -12,15 +12,15 @@ from ....bindings.rewriting import Decline
 from ....emit.combiner import combiners
 from ....emit.memory import storage_bytes
 from ....emit.structured import StructuredOp
-from ....passes.loops.tree import MOST_THREADS
 from ....passes.schedule.fitting import check_loops, check_reads_outputs
 from ....passes.schedule.joining import asks_for_result
 from ....passes.schedule.plan import Plan
+from ...core.backend import Machine
 from .made import factor_of
 from .units import extents_of
 
-#: What a block has of bytes of shared memory at most, of which a device may have less (gpu-place-shared).
-_MOST_SHARED = 227 << 10
+#: What a block has at most: threads, and bytes of shared memory, of which a device may have less (gpu-place-shared).
+_MOST_THREADS, _MOST_SHARED = Machine.block_threads, 227 << 10
 #: Between rows in shared memory, so that threads which write a column do not wait for each other's banks.
 GAP_BYTES = 16
 
@@ -123,8 +123,8 @@ def check_group(group: PlannedGroup) -> None:
         raise Decline("'square', 'panel', 'parallel', 'dot' and 'tiles' are for processors' vectors")
     if plan.lanes & (plan.lanes - 1):
         raise Decline(f"{plan.lanes} lanes are no power of two")
-    if Tile(plan).threads > MOST_THREADS:
-        raise Decline(f"{Tile(plan).threads} threads are more than a block may have: {MOST_THREADS}")
+    if Tile(plan).threads > _MOST_THREADS:
+        raise Decline(f"{Tile(plan).threads} threads are more than a block may have: {_MOST_THREADS}")
     (_check_strip if plan.order[-1] in shared else _check_tiles)(op, plan)
     check_reads_outputs(op)
     if len(combiners(op)) != 1 or asks_for_result(op):

@@ -9,12 +9,15 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from ....bindings.ir import Value
 from ....bindings.mlir import ir
 from ....emit.arithmetic import convert
-from ....emit.memory import VECTOR_BYTES, is_dense
+from ....emit.memory import is_dense
 from ....emit.numbers import Number, Size, as_index, minimum
 from ....emit.structured import Linear, StructuredOp
+from ...core.backend import Machine
 
 #: The index of each of an operation's loops.
 Indices = Mapping[int, Number]
+#: The longest vector that a thread loads or stores at once, in bytes.
+_VECTOR_BYTES = Machine.thread_bytes
 #: Divisions of 32 bits take a part of the time of those of 64.
 _NARROW = 1 << 31
 
@@ -78,7 +81,7 @@ def lanes_along(op: StructuredOp, access: Sequence[Linear], memref: Value, chain
     if last.factor(dims[-1]) != 1 or in_others or size is None:
         return 1
     others = [factor for each, factor in last.factors if each != dims[-1]]
-    lanes = VECTOR_BYTES * 8 // bits
+    lanes = _VECTOR_BYTES * 8 // bits
     while lanes > 1 and any(each % lanes for each in (size, last.constant, *others, *_strides(memref, access, joined))):
         lanes //= 2
     return lanes

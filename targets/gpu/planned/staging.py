@@ -14,17 +14,21 @@ from ....bindings.navigation import operations_of
 from ....bindings.rewriting import Decline
 from ....emit import loops
 from ....emit.arithmetic import constant_value
-from ....emit.memory import VECTOR_BYTES, storage_bytes
+from ....emit.memory import storage_bytes
 from ....emit.numbers import Number, Size, minimum, number, select
 from ....emit.structured import Linear, StructuredOp, is_scalar
 from ....emit.vectors import from_elements
 from ....passes.schedule.plan import Plan
 from ....passes.schedule.vector_body import Lanes
+from ...core.backend import Machine
 from ..emit.memory import elements, gathered, load, store
 from .group import GAP_BYTES, Tile, side_of
 from .made import Made, made_of
 from .places import Indices, Loops, clamped, index_of, is_multiple, lanes_along, place
 from .units import Unit, extents_of, steps_at_once, steps_of_code
+
+#: What a thread loads at once.
+_VECTOR_BYTES = Machine.thread_bytes
 
 
 @dataclass(frozen=True)
@@ -294,7 +298,7 @@ def check_made(op: StructuredOp, plan: Plan) -> None:
 def unit_of_codes(op: StructuredOp, tile: Tile, operand: int, side: int) -> int:
     """How many steps a thread takes at once: codes as wide as a thread loads, less where others had none to take."""
     steps = tile.plan.joined[tile.steps]
-    most = min(VECTOR_BYTES // storage_bytes(op.element(operand)) * steps_of_code(op, operand, steps), tile.depth)
+    most = min(_VECTOR_BYTES // storage_bytes(op.element(operand)) * steps_of_code(op, operand, steps), tile.depth)
     while most > 1 and tile.extent(side) * tile.depth // most < tile.threads:
         most //= 2
     count = steps_at_once(op, steps, most)

@@ -9,8 +9,9 @@ from __future__ import annotations
 from ....bindings.ir import Operation
 from ....bindings.mlir import ir
 from ....bindings.rewriting import Decline
+from ....dialects.core.ir_attributes import FEW_ROWS, PLAN
 from ....emit.structured import StructuredOp, analyze, structured_ops
-from ....passes.schedule.plan import PLAN, Plan, plan_of
+from ....passes.schedule.plan import Plan, plan_of
 from ....passes.schedule.planning import first_plan
 from ....passes.schedule.registry import PlanRule
 from ...core.backend import Machine
@@ -19,7 +20,7 @@ from .product import check_reduction, sides_of
 from .strip import strip_of
 
 #: The plan for so few rows, beside that for any number.
-FEW_ROWS, MOST_ROWS = "gpu.few_rows", 4
+MOST_ROWS = 4
 
 
 def plan_few_rows(op: StructuredOp, machine: Machine) -> Plan:

@@ -16,7 +16,7 @@ from typing import NamedTuple
 from ....bindings.ir import Block, Operation, Value
 from ....bindings.mlir import i64_attribute, ir
 from ....bindings.navigation import constant_of, made_by, operations_in, operations_of, used_by
-from ....dialects.tir.prim_func import PRIM_FUNC
+from ....dialects.core.ir_attributes import LANES, PRIM_FUNC
 from ....emit.groups import Group
 from ....emit.loops import when
 from ....emit.memory import root_of
@@ -26,7 +26,7 @@ from ..emit.threads import block_id, thread_id
 from ..work import touches
 from .collapse import collapse_loops
 from .points import Points
-from .vectors import LANES, Lanes, lanes_of
+from .vectors import Lanes, lanes_of
 
 #: Operations of a kernel at most.
 _MOST = 16

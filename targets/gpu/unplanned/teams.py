@@ -10,11 +10,12 @@ from dataclasses import dataclass
 from ....bindings.ir import Operation, Type, Value
 from ....bindings.mlir import ir
 from ....bindings.navigation import constant_of
+from ....dialects.core.ir_attributes import TEAM
 from ....emit.combiner import Combiner
 from ....emit.loops import load, store, when
-from ....emit.memory import VECTOR_BYTES, storage_bytes
+from ....emit.memory import storage_bytes
 from ....emit.numbers import Number, Size, as_index, ceil_divided, constant, maximum, minimum, number
-from ....passes.loops.tree import MOST_THREADS
+from ...core.backend import Machine
 from ..emit.threads import (
     WARP,
     block_id,
@@ -27,13 +28,10 @@ from ..emit.threads import (
     to_keep,
 )
 
-#: On the loop or the operation that is a kernel of rows: threads of a row, elements that one reads at once, and how
-#: many times one does, 0 where a loop does.
-TEAM = "gpu.team"
 #: Of a block whose teams are smaller, and of one whose row's length only the run tells.
-_THREADS, _OF_UNKNOWN = 128, 256
-#: What a thread keeps of a row at most; loops do longer rows.
-_MOST_BYTES, _BYTES_OF_UNKNOWN = 128, 64
+_THREADS, _OF_UNKNOWN, _MOST_THREADS = 128, 256, Machine.block_threads
+#: What a thread reads at once, and what it keeps of a row at most; loops do longer rows.
+_VECTOR_BYTES, _MOST_BYTES, _BYTES_OF_UNKNOWN = Machine.thread_bytes, 128, 64
 #: Of a row of which nothing is kept.
 FOR_REDUCTIONS = 256
 #: So many blocks are enough to have each of a device's processors work.
@@ -64,7 +62,7 @@ def shape_of(op: Operation) -> Shape:
     return Shape(*op.attributes[TEAM])
 
 
-def shape_for(length: int | None, lanes: int, bytes_: int, most_threads: int = MOST_THREADS) -> Shape:
+def shape_for(length: int | None, lanes: int, bytes_: int, most_threads: int = _MOST_THREADS) -> Shape:
     """For rows of `length` elements, None where it is dynamic; a thread keeps `bytes_` bytes of each element."""
     if length is None:
         return Shape(_OF_UNKNOWN, lanes, max(_BYTES_OF_UNKNOWN // (lanes * bytes_), 1))
@@ -79,7 +77,7 @@ def shape_for(length: int | None, lanes: int, bytes_: int, most_threads: int = M
 
 def lanes_for(types: Sequence[Type], length: int | None) -> int:
     """How many elements of a row a thread reads at once: those of 16 bytes of the widest, as often as they go."""
-    lanes = max(VECTOR_BYTES // max(map(storage_bytes, types)), 1)
+    lanes = max(_VECTOR_BYTES // max(map(storage_bytes, types)), 1)
     while length is not None and length % lanes:
         lanes //= 2
     return lanes

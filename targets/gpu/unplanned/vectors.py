@@ -11,16 +11,19 @@ from ....bindings.mlir import ir
 from ....bindings.navigation import made_by, operations_in
 from ....emit.groups import Group
 from ....emit.loops import for_range, when
-from ....emit.memory import VECTOR_BYTES, root_of, storage_bytes
+from ....emit.memory import root_of, storage_bytes
 from ....emit.numbers import Number, number
 from ....emit.structured import is_storable
 from ....emit.vectors import from_elements
+from ...core.backend import Machine
 from ..emit.memory import elements, load, store
 from ..work import FUNCTION, code_of
 from .points import WHOLE, Indices, Points
 
 #: On the main operation of a kernel: how many points a thread does.
 LANES = "gpu.lanes"
+#: What a thread reads or writes at once.
+_VECTOR_BYTES = Machine.thread_bytes
 #: Operations of all of a thread's points, at most: code that is longer is loaded slower than it saves.
 _MOST_CODE = 256
 #: Fewer results of reductions are worth a thread each.
@@ -34,7 +37,7 @@ def lanes_of(points: Points, epilogues: Sequence[Points]) -> int:
     if not places or not _is_worth(points):
         return 1
     widest = max(storage_bytes(points.operands[place].type.element_type) for place in places)
-    lanes = max(VECTOR_BYTES // widest, 1)
+    lanes = max(_VECTOR_BYTES // widest, 1)
     code = sum(code_of(op) for each in (points, *epilogues) for op in operations_in(each.operation))
     while lanes > 1 and not (
         lanes * code <= _MOST_CODE and all(_fits(each, lanes, code) for each in (points, *epilogues))

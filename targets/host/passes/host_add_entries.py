@@ -22,23 +22,30 @@ from ....bindings.navigation import (
 from ....bindings.rewriting import located_error
 from ....dialects.core.codec import decode
 from ....dialects.core.infos import ObjectInfo, TensorInfo
-from ....dialects.relax.function_attributes import GROWN, RESULT_LABELS, RESULT_NAMES, decode_grown, decode_labels
+from ....dialects.core.ir_attributes import (
+    DEVICE,
+    ENTRIES,
+    GRAPH_INPUTS,
+    GRAPH_RESULTS,
+    GROWN,
+    INPUT_NAMES,
+    RESULT_LABELS,
+    RESULT_MAKERS,
+    RESULT_NAMES,
+    WRITTEN,
+)
+from ....dialects.relax.function_attributes import decode_grown, decode_labels
 from ....passes.core.base import Pass
 from ....passes.core.registry import register_pass
-from ....passes.lower_calls.function import INPUTS, MAKERS, NAMES, RESULTS
 from ....passes.lower_calls.stated import memory_of
-from ....passes.lower_calls.written import WRITTEN
 from ....support.errors import RelaxError
-from ..entry import DEVICE, add_entry, define_device, is_entry
+from ..entry import add_entry, define_device, is_entry
 from ..graphs import graph_of
 from ..llvm_ops import INTERNAL, LINKAGE
 from ..signature import Passed, Signature, given_outputs, passed_inputs
 from ..support import Support
 from .host_name_functions import name_in_program
 from .host_profile_kernels import profile_of
-
-#: On the module: for each entry what the manifest says of it, as JSON.
-ENTRIES = "relax.entries"
 
 
 @register_pass
@@ -52,7 +59,7 @@ class AddEntries(Pass):
     def run(self, op: Operation) -> None:
         _refuse_nested(op)
         functions = [each for each in functions_in(op) if has_body(each) and not is_entry(each)]
-        graphs = [each for each in functions if INPUTS in each.attributes]
+        graphs = [each for each in functions if GRAPH_INPUTS in each.attributes]
         public = [each for each in graphs if text_in(each, "sym_visibility", "public") == "public"]
         signatures = [signature_of(function) for function in public]
         support = Support(op)
@@ -96,9 +103,9 @@ def _hide(function: Operation) -> None:
 def signature_of(function: Operation) -> Signature:
     """What callers of a lowered graph function pass and get."""
     attributes = function.attributes
-    inputs = [decode(ir.TypeAttr(each).value) for each in attributes[INPUTS]]
-    results = [decode(ir.TypeAttr(each).value) for each in attributes[RESULTS]]
-    names = [string_value(each) for each in attributes[NAMES]]
+    inputs = [decode(ir.TypeAttr(each).value) for each in attributes[GRAPH_INPUTS]]
+    results = [decode(ir.TypeAttr(each).value) for each in attributes[GRAPH_RESULTS]]
+    names = [string_value(each) for each in attributes[INPUT_NAMES]]
     # A tensor that the caller makes room for, or an object that the function makes: the lowering has decided that.
     parameters = function_type_of(function).inputs[len(inputs) :]
     outputs = [
@@ -110,7 +117,7 @@ def signature_of(function: Operation) -> Signature:
         name_in_program(function),
         passed_inputs(function, names, inputs, written),
         _named(function, given_outputs(function, results, outputs)),
-        tuple(string_value(each) for each in attributes[MAKERS]) if MAKERS in attributes else (),
+        tuple(string_value(each) for each in attributes[RESULT_MAKERS]) if RESULT_MAKERS in attributes else (),
     )
 
 
@@ -121,7 +128,7 @@ def _grown_of(function: Operation) -> dict[str, Any]:
     except ValueError as problem:
         raise located_error(f"attribute '{GROWN}' {problem}", function.location) from None
     written = list(function.attributes[WRITTEN]) if WRITTEN in function.attributes else []
-    places = {string_value(name): place for place, name in enumerate(function.attributes[NAMES])}
+    places = {string_value(name): place for place, name in enumerate(function.attributes[INPUT_NAMES])}
     for each in grown:
         if each.input not in places or each.length not in places:
             reason = f"names arguments '{each.input}' and '{each.length}', of which it has one at most"

@@ -15,15 +15,14 @@ from ....bindings.ir import Operation, Type, Value
 from ....bindings.mlir import DYNAMIC, ir
 from ....bindings.navigation import body_of, functions_in, operations_in, users_of
 from ....bindings.rewriting import located_error, made_again, replace_op
+from ....dialects.core.ir_attributes import ARENA, COUNTED, DEVICE
 from ....dialects.tir import dialect as tir
 from ....emit import memory as memrefs
 from ....emit.numbers import Number, as_i64, constant, operation
 from ....passes.bufferize.lifetimes import leaves
 from ....passes.core.base import Pass
 from ....passes.core.registry import register_pass
-from ....passes.lower_calls.function import ARENA, COUNTED
 from ....support.errors import RelaxError
-from ..entry import DEVICE
 
 #: What a function takes of the stack at most, where it asks for it, and of small memory that it asks for elsewhere.
 MOST_STACK_BYTES, MOST_SMALL_BYTES = 16384, 1024

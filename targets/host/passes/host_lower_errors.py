@@ -28,22 +28,19 @@ from ....bindings.navigation import (
 )
 from ....bindings.pass_manager import run_upstream
 from ....bindings.rewriting import located_error, made_again, replace_op
-from ....dialects.tir.prim_func import OPERATOR
+from ....dialects.core.ir_attributes import ENDED_BY, ENTRY, EXIT, GRAPH_INPUTS, OPERATOR
 from ....emit.linalg import segments
 from ....emit.numbers import number
 from ....passes.core.base import Pass
 from ....passes.core.registry import register_pass
-from ....passes.lower_calls.function import INPUTS
-from ..entry import ENTRY, is_entry
-from ..llvm_ops import ENDED_BY, PTR, constant
+from ..entry import is_entry
+from ..llvm_ops import PTR, constant
 from ..support import Support, cut
 from .host_name_functions import name_in_program
 
 _ASSERT = "tir.assert"
 _STATUS = "tir.return_unless_ok"
 _PLACE = "tir.place"
-# On what can fail, and on what gives memory back for it: the number of the way out.
-_EXIT = "relax.exit"
 
 
 @register_pass
@@ -67,7 +64,7 @@ class LowerErrors(Pass):
 
 def _knows_place(function: Operation) -> bool:
     """Whether it is a graph function, or what callers see of one: they say themselves where they are."""
-    return INPUTS in function.attributes or is_entry(function)
+    return GRAPH_INPUTS in function.attributes or is_entry(function)
 
 
 def _failing(functions: dict[str, Operation]) -> dict[str, bool]:
@@ -193,7 +190,7 @@ class _FailingFunction:
             each.number = len(self._next)
             self._next.append(each.before.number if each.before else 0)
             _give_back_later(each)
-        op.attributes[_EXIT] = i64_attribute(held.number if held else 0)
+        op.attributes[EXIT] = i64_attribute(held.number if held else 0)
 
     def _with_status(self, op: Operation) -> Operation:
         """Makes a call return its status, and the operation behind it that looks at that."""
@@ -220,7 +217,7 @@ class _FailingFunction:
         """The ways out: each gives back one piece of memory and leaves the rest to the next; the first one returns."""
         blocks = self._function.regions[0].blocks
         inside = operations_in(self._function)
-        releases = {_exit_of(op): op for op in inside if op.name in _GIVES_BACK and _EXIT in op.attributes}
+        releases = {_exit_of(op): op for op in inside if op.name in _GIVES_BACK and EXIT in op.attributes}
         self._exits = [blocks.append() for _ in self._next]
         for exit_, block in enumerate(self._exits):
             with ir.InsertionPoint(block):
@@ -228,7 +225,7 @@ class _FailingFunction:
                     ir.Operation.create("func.return", operands=[constant(-1, 32)])
                     continue
                 block.append(releases[exit_])
-                del releases[exit_].attributes[_EXIT]
+                del releases[exit_].attributes[EXIT]
                 ir.Operation.create("cf.br", successors=[self._exits[self._next[exit_]]])
 
     def _succeed(self, op: Operation) -> None:
@@ -308,7 +305,7 @@ def _is_owned(value: Value) -> bool:
 
 
 def _is_given_back(value: Value) -> bool:
-    return any(user.name in _GIVES_BACK and _EXIT not in user.attributes for user in users_of(value))
+    return any(user.name in _GIVES_BACK and EXIT not in user.attributes for user in users_of(value))
 
 
 def _is_passed_on(value: Value) -> bool:
@@ -362,11 +359,11 @@ def _give_back_later(held: _Held) -> None:
     is_argument = isinstance(value.owner, ir.Block)
     where = ir.InsertionPoint.at_block_begin(value.owner) if is_argument else ir.InsertionPoint.after(value.owner)
     with where, value.location:
-        ir.Operation.create(name, operands=[value], attributes={_EXIT: i64_attribute(held.number)})
+        ir.Operation.create(name, operands=[value], attributes={EXIT: i64_attribute(held.number)})
 
 
 def _exit_of(op: Operation) -> int:
-    return int(op.attributes[_EXIT].value)
+    return int(op.attributes[EXIT].value)
 
 
 def _conditional_branch(condition: Value, yes: Block, no: Block) -> None:

@@ -12,26 +12,24 @@ from ....bindings.navigation import operations_in, text_in
 from ....bindings.rewriting import located_error, replace_op
 from ....dialects.core.codec import decode
 from ....dialects.core.infos import Info, ObjectInfo, ScalarInfo, TensorInfo, is_float
+from ....dialects.core.ir_attributes import CALLS, DEVICE, EXTERNAL_MODS, PACKED_DTYPES, PACKED_TEXT, PACKED_TYPES
 from ....dialects.tir import dialect as tir
 from ....emit import memory as memrefs
 from ....emit.arithmetic import convert
 from ....emit.linalg import product
 from ....emit.numbers import as_i64, as_index, number
 from ....passes.core.base import Pass
-from ....passes.core.external import CODEGENS, EXTERNAL_MODS
+from ....passes.core.external import CODEGENS
 from ....passes.core.registry import register_pass
 from ....passes.lower_calls.scalars import passed, received
 from ....passes.lower_calls.sizes import Sizes
 from ....support.errors import RelaxError
 from .. import abi
 from ..arguments import ArgumentChecks, Tensor
-from ..entry import DEVICE
 from ..llvm_ops import address_of, behind, constant, load, memref_at, pointer_of, stack, stored, type_of, view_of
 from ..signature import single
 from ..support import DEVICE_TABLE, Support, native_function_text, table_text
 
-#: On the module: the names of the functions that it calls, in the order of its table of them.
-CALLS = "relax.calls"
 FUNCTION_TABLE, SET_FUNCTIONS = "__relax_functions", "__relax_set_functions"
 NATIVE_FUNCTION = "__relax_native_function"
 
@@ -105,9 +103,9 @@ class _Program(Support):
 
 
 def _packed(support: _Program, op: Operation) -> list[Value]:
-    dtypes = [string_value(each) for each in op.attributes["tir.dtypes"]]
+    dtypes = [string_value(each) for each in op.attributes[PACKED_DTYPES]]
     infos = [_argument_info(value, dtype) for value, dtype in zip(op.operands, dtypes, strict=True)]
-    results = [decode(ir.TypeAttr(each).value) for each in op.attributes["tir.types"]]
+    results = [decode(ir.TypeAttr(each).value) for each in op.attributes[PACKED_TYPES]]
     return _call(support, op, infos, results[0] if results else None)
 
 
@@ -122,9 +120,9 @@ def _call(support: _Program, op: Operation, infos: list[Info], result: Info | No
     name = string_value(op.attributes["func"])
     kinds, words = [], []
     borrowed: list[Value] = []
-    if "tir.text" in op.attributes:
+    if PACKED_TEXT in op.attributes:
         kinds.append((abi.RAW_STRING, 0, 0))
-        words.append(support.text(string_value(op.attributes["tir.text"])))
+        words.append(support.text(string_value(op.attributes[PACKED_TEXT])))
     for value, info in zip(op.operands, infos, strict=True):
         if isinstance(info, TensorInfo) and DEVICE_TABLE in support:
             borrowed.append(_borrow(support, value, info))

@@ -11,14 +11,12 @@ from ....bindings.mlir import ir
 from ....bindings.navigation import body_of, operations_in, operations_of, symbol_name
 from ....bindings.rewriting import replace_op
 from ....dialects.core.elements import is_resource
+from ....dialects.core.ir_attributes import PLACED_CONSTANTS
 from ....passes.core.base import Pass
 from ....passes.core.registry import register_pass
 from ..llvm_ops import address_of, load, memref_at
 from ..support import CONSTANT_TABLE, SET_CONSTANTS, Support, table_text
 from .host_name_functions import name_in_program
-
-#: On the module: what the table's places hold, a list of dictionaries {name, value}.
-CONSTANTS = "relax.constants"
 
 
 @register_pass
@@ -44,7 +42,7 @@ class PlaceConstants(Pass):
                 position = places.get(str(use.attributes["name"].value))
                 if position is not None:
                     _load_address(use, position)
-            op.attributes[CONSTANTS] = ir.ArrayAttr.get([_described(each) for each in large])
+            op.attributes[PLACED_CONSTANTS] = ir.ArrayAttr.get([_described(each) for each in large])
         for each in large:
             each.erase()
 

@@ -11,19 +11,15 @@ from typing import Any, ClassVar
 from ....bindings.ir import Attribute, Operation, Value
 from ....bindings.mlir import ir, string_value
 from ....bindings.navigation import callee_of, functions_in, operations_in, symbol_name
+from ....dialects.core.ir_attributes import DEVICE, GRAPH_INPUTS, PROFILE, SITE
 from ....passes.core.base import Pass
 from ....passes.core.registry import register_pass
-from ....passes.lower_calls.function import INPUTS
-from ....passes.lower_calls.sites import SITE
 from ....runtime.manifest import Site, profile_content
 from ..abi import EXPORT_PREFIX
-from ..entry import DEVICE, define_device
+from ..entry import define_device
 from ..llvm_ops import address_of, constant
 from ..support import DEVICE_TABLE, PROFILE_TABLE, Support, named_in
 from .host_name_functions import name_in_program
-
-#: On a graph function: what the manifest says of the kernels that a call of it may reach, as JSON.
-PROFILE = "relax.profile"
 
 #: In a program with more places, the branches take longer to compile than all else; a call costs a nanosecond more.
 _MOST_INLINED = 200
@@ -63,8 +59,8 @@ class ProfileKernels(Pass):
     dependent_dialects: ClassVar[tuple[str, ...]] = ("arith", "llvm")
 
     def run(self, op: Operation) -> None:
-        graphs = {symbol_name(each): each for each in functions_in(op) if INPUTS in each.attributes}
-        kernels = {symbol_name(each): each for each in functions_in(op) if INPUTS not in each.attributes}
+        graphs = {symbol_name(each): each for each in functions_in(op) if GRAPH_INPUTS in each.attributes}
+        kernels = {symbol_name(each): each for each in functions_in(op) if GRAPH_INPUTS not in each.attributes}
         support = Support(op)
         if DEVICE in op.attributes:
             define_device(support)

@@ -10,15 +10,13 @@ from ....bindings.mlir import string_value
 from ....dialects.core.codec import decode
 from ....dialects.core.elements import elements_bytes, is_resource
 from ....dialects.core.infos import TensorInfo
+from ....dialects.core.ir_attributes import CALLS, ENTRIES, PLACED_CONSTANTS
 from ....dialects.relax.constants import array_of_attribute
 from ....passes.core.journal import timed
 from ....runtime.artifact import Artifact, Constant
 from ....support.errors import RelaxError
 from ...core.backend import ChosenTarget
 from ...core.code import CodeOptions
-from ...host.passes.host_add_entries import ENTRIES
-from ...host.passes.host_lower_packed import CALLS
-from ...host.passes.host_place_constants import CONSTANTS
 from ...host.support import define_support
 from .code_target import code_target
 from .cross_object import emit_assembly
@@ -41,7 +39,7 @@ def build(module: Module, target: ChosenTarget, options: CodeOptions) -> Artifac
             "the module has no public graph function, so nothing in it could be called",
             notes=["or the stage 'entries' ran before the graph's functions were lowered"],
         )
-    constants = tuple(map(_constant, _noted(operation, CONSTANTS)))
+    constants = tuple(map(_constant, _noted(operation, PLACED_CONSTANTS)))
     calls = tuple(map(string_value, _noted(operation, CALLS)))
     _drop_notes(operation)
     machine = code_target(target)

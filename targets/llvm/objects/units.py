@@ -19,13 +19,10 @@ from ....bindings.ir import Location, Module, Operation
 from ....bindings.mlir import ir
 from ....bindings.navigation import has_body, operations_of, symbol_name
 from ....bindings.pass_manager import run_upstream
+from ....dialects.core.ir_attributes import CALLS, DEVICE, ENTRIES, KERNELS, PLACED_CONSTANTS
 from ....dialects.verification import verify_ir
 from ....support.callbacks import enters
-from ...host.entry import DEVICE, KERNELS
-from ...host.passes.host_add_entries import ENTRIES
-from ...host.passes.host_lower_packed import CALLS
 from ...host.passes.host_name_functions import name_in_program
-from ...host.passes.host_place_constants import CONSTANTS
 from .kernels import (
     ENTANGLING,
     Function,
@@ -39,7 +36,7 @@ from .kernels import (
 from .object_file import KERNEL, foreign
 
 #: What the stages leave on a module for the last step, which is not LLVM's.
-NOTES = (ENTRIES, CONSTANTS, CALLS, DEVICE, KERNELS)
+NOTES = (ENTRIES, PLACED_CONSTANTS, CALLS, DEVICE, KERNELS)
 #: The symbols of kernels that have units of their own.
 KERNEL_PREFIX = "__relax_kernel."
 _CONSTANT_PREFIX = "__relax_unit_constant."

@@ -7,7 +7,7 @@
 module attributes {relax.producer = "test"} {
   func.func @main(%x: !x {relax.name = "image"}, %w: tensor<4x3x3x3xf32> loc("conv1.weight"), %b: tensor<4x1x1xf32>) -> (!y, tensor<?xf32>) {
     %0 = "relax.nn.conv2d"(%x, %w) {padding = array<i64: 1, 1>, strides = array<i64: 1, 1>} : (!x, tensor<4x3x3x3xf32>) -> !y loc("/conv1/Conv")
-    %1 = "relax.add"(%0, %b) {relax.composite = "dnnl.bias"} : (!y, tensor<4x1x1xf32>) -> !y
+    %1 = "relax.add"(%0, %b) {mynpu.note = "dnnl.bias"} : (!y, tensor<4x1x1xf32>) -> !y
     %2 = arith.constant dense<2.0> : tensor<f32>
     %3 = "relax.multiply"(%1, %2) : (!y, tensor<f32>) -> !y
     %4 = "relax.shape_expr"() {dims = ["n", 256]} : () -> !relax.shape<["n", 256]>
@@ -46,7 +46,7 @@ module attributes {relax.producer = "test"} {
 // CHECK-NEXT:             image, conv1_weight, strides=(1, 1), padding=(1, 1),
 // CHECK-NEXT:         )
 // CHECK-NEXT:         add_0: R.Tensor(("n", 4, 8, 8), "float32") = R.add(
-// CHECK-NEXT:             conv1_Conv, arg2, attrs={"relax.composite": "dnnl.bias"},
+// CHECK-NEXT:             conv1_Conv, arg2, attrs={"mynpu.note": "dnnl.bias"},
 // CHECK-NEXT:         )
 // CHECK-NEXT:         multiply_0: R.Tensor(("n", 4, 8, 8), "float32") = R.multiply(add_0, R.const(2.0, "float32"))
 // CHECK-NEXT:         reshape_0: R.Tensor(("n", 256), "float32") = R.reshape(multiply_0, ("n", 256))

@@ -14,8 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from relax_mlir.bindings.mlir import ir
 from relax_mlir.bindings.navigation import operations_in
-from relax_mlir.dialects.tir.prim_func import OP_PATTERN
-from relax_mlir.passes.fuse.marks import GROUP
+from relax_mlir.dialects.core.ir_attributes import GROUP, OP_PATTERN
 from relax_mlir.runtime import to_numpy
 
 import relax_mlir as rx

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from planned_memory import finished, planned, random_graph, set_apart
 from relax_mlir.bindings.mlir import string_array
 from relax_mlir.bindings.navigation import operations_in
-from relax_mlir.passes.lower_calls.stated import MEMORY, MEMORY_PLAN
+from relax_mlir.dialects.core.ir_attributes import MEMORY, MEMORY_PLAN
 from relax_mlir.runtime import to_numpy
 
 import relax_mlir as rx

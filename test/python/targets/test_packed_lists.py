@@ -125,8 +125,9 @@ def test_nothing_is_kept() -> None:
 @pytest.mark.parametrize(
     ("inputs", "results", "message"),
     [
-        ('"x"', _attribute(_VALUE, _VALUE, _VALUE), "attribute 'relax.input_groups' must be an array"),
-        ("[1 : i64]", _attribute(_VALUE, _VALUE, _VALUE), "must hold dictionaries of kind, size and name"),
+        ('"x"', _attribute(_VALUE, _VALUE, _VALUE), "'relax.input_groups' that must be an array of dictionaries"),
+        ("[1 : i64]", _attribute(_VALUE, _VALUE, _VALUE), "must be an array of dictionaries, got [1]"),
+        ("[{size = 3 : i64}]", _attribute(_VALUE, _VALUE, _VALUE), "must hold dictionaries of kind, size and name"),
         ("[{kind = 1, size = 3 : i64, name = 1}]", _attribute(_LIST, _VALUE), "must hold dictionaries of kind (text)"),
         (_attribute(_LIST), _attribute(_LIST, _VALUE), "'relax.input_groups' is of 2 values, the function has 3"),
         (_attribute(_LIST, _VALUE), _attribute(_LIST), "'relax.result_groups' is of 2 values, the function has 3"),

@@ -94,6 +94,13 @@ def test_options_stages_and_what_is_legal_are_the_hosts() -> None:
     assert "relax.tan" not in legal_operators("apart") and "relax.reshape" in legal_operators("apart")
 
 
+def test_stages_of_c_and_cuda_do_not_follow_llvms(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nor the processor that compiles: code for another machine is the same everywhere."""
+    before = {target: list(rx.stages(target, opt_level=3)) for target in ("c", "cuda")}
+    monkeypatch.setattr(type(rx.find_backend("llvm")), "stages", lambda *_: ())
+    assert {target: list(rx.stages(target, opt_level=3)) for target in before} == before
+
+
 def test_code_is_made_by_the_hosts_backend() -> None:
     executable = rx.compile(with_exp(), "apart{unit=two}", cache=False)
     assert executable.signature("main")["made_by"] == "apart{unit=two}"

@@ -11,12 +11,8 @@ from hypothesis import strategies as st
 from relax_mlir.bindings.mlir import ir, passmanager
 from relax_mlir.dialects.context import create_context
 from relax_mlir.dialects.core.infos import ScalarInfo, TensorInfo
+from relax_mlir.dialects.core.ir_attributes import NOALIAS, OP_PATTERN, PRIM_FUNC, SCHEDULE, TIR_TARGET
 from relax_mlir.dialects.tir.prim_func import (
-    NOALIAS,
-    OP_PATTERN,
-    PRIM_FUNC,
-    SCHEDULE,
-    TARGET,
     OpPattern,
     check_prim_funcs,
     is_prim_func,
@@ -80,7 +76,7 @@ def test_types_are_infos_mlir_types_or_text_and_attributes_are_set():
     module = Module()
     with module:
         tensor = ir.RankedTensorType.get([4], ir.F32Type.get())
-        attributes = {NOALIAS: ir.UnitAttr.get(), TARGET: ir.StringAttr.get("llvm")}
+        attributes = {NOALIAS: ir.UnitAttr.get(), TIR_TARGET: ir.StringAttr.get("llvm")}
 
         def body(x, n, out):
             tir.exp(x)
@@ -92,7 +88,7 @@ def test_types_are_infos_mlir_types_or_text_and_attributes_are_set():
         same = make_prim_func("g", [], [TensorInfo((4,), "f32")], lambda out: out, loc=ir.Location.name("here"))
     module.verify()
     assert str(made.location) == "loc(unknown)" and str(same.location) == 'loc("here")'
-    assert {PRIM_FUNC, OP_PATTERN, NOALIAS, TARGET} <= set(made.attributes)
+    assert {PRIM_FUNC, OP_PATTERN, NOALIAS, TIR_TARGET} <= set(made.attributes)
     assert "tir.exp" in str(made) and same.attributes["function_type"].value.results[0] == tensor
 
 
@@ -220,7 +216,7 @@ def test_check_tells_by_its_result():
     assert check_prim_funcs(bad.body.operations[0]) is False
 
 
-@pytest.mark.parametrize("name", [PRIM_FUNC, OP_PATTERN, NOALIAS, TARGET, SCHEDULE])
+@pytest.mark.parametrize("name", [PRIM_FUNC, OP_PATTERN, NOALIAS, TIR_TARGET, SCHEDULE])
 def test_every_attribute_has_a_check(name):
     _, function = first("func.func @f(%x: i32) attributes {tir.prim_func} { return }")
     with function.context:

@@ -7,7 +7,7 @@ import re
 
 import pytest
 from relax_mlir.bindings.navigation import operations_in
-from relax_mlir.passes.lower_calls.sites import SITE
+from relax_mlir.dialects.core.ir_attributes import SITE
 from relax_mlir.targets.c.source.same_sizes import Place, same_sizes
 
 import relax_mlir as rx

@@ -5,8 +5,9 @@ from __future__ import annotations
 
 import pytest
 from assembler import needs_ptxas
+from relax_mlir.targets.core.backend import Machine
 from relax_mlir.targets.core.registry import parse_target
-from relax_mlir.targets.cuda.objects.arch import ARCHS, MMA, WARP, arch_of, find_arch
+from relax_mlir.targets.cuda.objects.arch import ARCHS, MMA, arch_of, find_arch
 from relax_mlir.targets.cuda.objects.cubin import resources
 from relax_mlir.targets.gpu.emit.threads import STATIC_SHARED
 
@@ -31,7 +32,7 @@ def _product(mma: MMA) -> str:
     sizes = {"a": (mma.factors, mma.m * mma.k), "b": (mma.factors, mma.k * mma.n), "c": (mma.sums, mma.m * mma.n)}
     for name, (type_, elements) in sizes.items():
         _, bits, kind, register_bits = _TYPES[type_]
-        count = elements * bits // WARP // register_bits
+        count = elements * bits // Machine.warp // register_bits
         declared.append(f".reg .{kind} %{name}<{count}>;")
         operands.append(f"{{{', '.join(f'%{name}{index}' for index in range(count))}}}")
     a, b, c = operands

@@ -13,8 +13,8 @@ from gpu_operator_cases import FAMILIES, cases_of, function_name, module_of
 from onnx import parser
 from relax_mlir.bindings.mlir import string_value
 from relax_mlir.bindings.navigation import callee_of, functions_in, operations_in, symbol_name
+from relax_mlir.dialects.core.ir_attributes import FORM
 from relax_mlir.runtime import to_numpy
-from relax_mlir.targets.gpu.kernels.outline import FORM
 
 import relax_mlir as rx
 from relax_mlir import relax

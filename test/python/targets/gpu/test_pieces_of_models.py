@@ -11,8 +11,8 @@ import pytest
 from emulated_gpu import run_emulated
 from relax_mlir.bindings.mlir import string_value
 from relax_mlir.bindings.navigation import operations_in, symbol_name
+from relax_mlir.dialects.core.ir_attributes import FORM
 from relax_mlir.runtime import tensor, to_numpy
-from relax_mlir.targets.gpu.kernels.outline import FORM
 from scipy.special import expit
 
 import relax_mlir as rx

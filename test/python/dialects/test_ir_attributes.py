@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The table of attributes: all are in it and nowhere else, what it says of passes and stages is so."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy
+import pytest
+from relax_mlir.bindings.mlir import ir
+from relax_mlir.bindings.navigation import operations_in
+from relax_mlir.dialects.context import create_context
+from relax_mlir.dialects.core.dialect import all_ops
+from relax_mlir.dialects.core.ir_attributes import APART, TABLE, IRAttribute, attribute_problems
+
+import relax_mlir as rx
+from relax_mlir import relax, tir
+
+ROOT = Path(__file__).resolve().parents[3]
+PRODUCT = (
+    "bindings",
+    "dialects",
+    "emit",
+    "frontends",
+    "passes",
+    "relax_mlir",
+    "runtime",
+    "support",
+    "targets",
+    "tools",
+)
+TABLE_FILE = Path("dialects/core/ir_attributes.py")
+# Types of relax, what begins names of operators, keys of resources.
+NO_ATTRIBUTES = {"relax.sym", "relax.shape", "relax.literal", "relax.value", "relax.call_", "relax.is", "tir.call_"}
+# Of all targets, in an order that is each one's.
+STAGES = (
+    "integers simplify blocks norms attention heads products launches fold layouts legalize fuse intrinsics plan apply "
+    "bufferize small-types loops constants parallel kernels threads entries errors memory calls device to-llvm"
+).split()
+
+
+def texts() -> Iterator[tuple[Path, str]]:
+    """The strings in the product's files."""
+    for folder in PRODUCT:
+        for path in sorted((ROOT / folder).rglob("*.py")):
+            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+                if isinstance(node, ast.Constant) and isinstance(node.value, str):
+                    yield path.relative_to(ROOT), node.value
+
+
+def test_every_attribute_stands_in_the_table_alone() -> None:
+    assert {relax.dialect.name, tir.dialect.name} == {"relax", "tir"}  # whose operators are declared now
+    operators = {op.full_name for op in all_ops()} | NO_ATTRIBUTES
+    found = [(path, text) for path, text in texts() if re.fullmatch(r"(relax|tir)\.[a-z_]+", text)]
+    assert [each for each in found if each[1] not in operators and each[1] not in TABLE] == []
+    assert [each for each in texts() if each[1] in TABLE and each[0] != TABLE_FILE] == []
+
+
+def test_writers_and_readers_are_passes() -> None:
+    named = {word for row in TABLE.values() for word in re.split(r", | -> ", row.flow) if "-" in word}
+    named |= {row.until for row in TABLE.values() if row.until and row.until not in STAGES}
+    assert [name for name in sorted(named) if not name.startswith("--") and rx.find_pass(name) is None] == []
+    assert {stage for target in ("llvm", "c", "cuda") for stage in rx.stages(target, opt_level=3).names} == set(STAGES)
+
+
+def model() -> rx.Module:
+    """Products, a normalization and their weights, sizes that are not known, a part of a loop."""
+    module, chosen = rx.Module(), numpy.random.default_rng(0)
+    with module.function("main", [rx.tensor(("n", 32)), rx.tensor((4, 32))]) as f:
+        x, y = f
+        weights = [relax.const(chosen.normal(size=size).astype("float32")) for size in ((32, 96), (96, 32))]
+        hidden = relax.nn.gelu(relax.matmul(x, weights[0]))
+        x = relax.add(x, relax.nn.softmax(relax.matmul(hidden, weights[1])))
+        f.returns(x, relax.sum(relax.matmul(y, weights[0]), axis=[1]))
+    return module
+
+
+@pytest.mark.parametrize("target", ["llvm", "c", "cuda"])
+def test_nothing_stands_behind_its_last_stage(target: str) -> None:
+    module, seen, late = model(), set(), []
+    for stage in rx.stages(target, opt_level=3):
+        stage.run(module, target)
+        for operation in (module.operation, *operations_in(module.operation)):
+            for name in {*operation.attributes} & {*TABLE}:
+                seen.add(name)
+                until = TABLE[name].until
+                if until in STAGES and STAGES.index(stage.name) > STAGES.index(until):
+                    late.append((name, operation.name, stage.name))
+    assert late == []
+    assert {"relax.operator", "relax.memory_plan", "relax.inputs", "relax.site"} <= seen
+
+
+def an_operation(row: IRAttribute) -> str:
+    """One that the attribute may be on; empty for arguments."""
+    return "" if row.on.is_argument else next(iter(sorted(row.on.names)), f"{row.on.dialect or 'arith'}.x")
+
+
+@pytest.mark.parametrize("row", TABLE.values(), ids=lambda row: row.name)
+def test_a_wrong_type_is_refused(row: IRAttribute) -> None:
+    with create_context():
+        (problem,) = attribute_problems(an_operation(row), {row.name: ir.FloatAttr.get_f64(3.0)})
+    assert problem == f"has attribute '{row.name}' that must be {row.kind.text}, got 3.000000e+00 : f64"
+
+
+@pytest.mark.parametrize(
+    "row", [row for row in TABLE.values() if row.on.text != "any operation"], ids=lambda row: row.name
+)
+def test_a_wrong_place_is_refused(row: IRAttribute) -> None:
+    with create_context():
+        found = {name: list(attribute_problems(name, {row.name: ir.UnitAttr.get()})) for name in ("arith.addi", "")}
+    found.pop("" if row.on.is_argument else "none", None)
+    for (problem,) in found.values():
+        assert problem.startswith(f"has attribute '{row.name}', which belongs on {row.on.text}")
+
+
+def test_elements_of_lists_are_looked_at() -> None:
+    with create_context():
+        mixed = ir.Attribute.parse('["a", 1]')
+        assert list(attribute_problems("relax.call_tir", {APART: mixed})) == [
+            "has attribute 'relax.apart' that must be an array of strings, got [\"a\", 1]"
+        ]
+        assert not list(attribute_problems("relax.call_tir", {APART: ir.Attribute.parse('["a", "b"]')}))
+        assert not list(attribute_problems("relax.call_tir", {APART: ir.Attribute.parse("[]")}))
+
+
+def test_unknown_names_of_tir_are_refused() -> None:
+    with create_context():
+        unit = ir.UnitAttr.get()
+        (problem,) = attribute_problems("scf.for", {"tir.paralel": unit, "relax.mine": unit, "gpu.mine": unit})
+    assert (
+        problem
+        == "has unknown attribute 'tir.paralel'; did you mean 'tir.parallel'? (known: tir.parallel, tir.threads)"
+    )
