@@ -34,6 +34,15 @@ OF_INTEGERS = {text: name for name, text in _INTEGERS.items()}
 #: Predicates of arith.cmpf and arith.cmpi that Python has a sign for.
 COMPARED_FLOATS = {1: "==", 2: ">", 3: ">=", 4: "<", 5: "<=", 13: "!="}
 COMPARED_INTEGERS = {0: "==", 1: "!=", 2: "<", 3: "<=", 4: ">", 5: ">="}
+#: T's functions that are Python's signs, or one function under several names: T.floordiv(x, y) is x // y.
+SIGN_OF_WORD = {
+    "Add": "+", "add": "+", "Sub": "-", "subtract": "-", "Mul": "*", "multiply": "*", "Div": "/", "div": "/",
+    "FloorDiv": "//", "floordiv": "//", "indexdiv": "//", "FloorMod": "%", "floormod": "%", "indexmod": "%",
+    "truncdiv": "truncdiv", "truncmod": "truncmod", "Mod": "truncmod", "ceildiv": "ceildiv", "min": "min",
+    "Min": "min", "max": "max", "Max": "max", "shift_left": "<<", "shift_right": ">>", "bitwise_and": "&",
+    "bitwise_or": "|", "bitwise_xor": "^", "pow": "**", "power": "**", "EQ": "==", "NE": "!=", "LT": "<",
+    "LE": "<=", "GT": ">", "GE": ">=", "And": "and", "all": "and", "Or": "or", "any": "or", "Not": "not",
+}  # fmt: skip
 
 #: Attributes that need not be written: what an operation has where nothing is said.
 SILENT = {

@@ -33,18 +33,19 @@ from ...dialects.core.symbols import (
     parse,
     sym,
 )
+from ...dialects.script.syntax import operation_of
+from ...dialects.script.words import SIGN_OF_WORD
 from .names import RELAX, TIR, Names, NotConstant
 
 #: What a value of a graph may be: one SSA value, or a tuple of such.
 TypeTree = Info | tuple["TypeTree", ...]
 
-_OPERATORS: dict[type, Callable[[Dim, Dim], Dim]] = {
-    ast.Add: dim_add, ast.Sub: dim_sub, ast.Mult: dim_mul, ast.FloorDiv: dim_floordiv, ast.Mod: dim_mod,
+#: By signs, and the names of functions that have none; sizes are never negative.
+_OPERATORS: dict[str, Callable[[Dim, Dim], Dim]] = {
+    "+": dim_add, "-": dim_sub, "*": dim_mul, "//": dim_floordiv, "%": dim_mod, "min": dim_min, "max": dim_max,
+    "ceildiv": ceildiv, "truncdiv": dim_floordiv, "truncmod": dim_mod,
 }  # fmt: skip
-_FUNCTIONS: dict[str, Callable[[Dim, Dim], Dim]] = {
-    "min": dim_min, "max": dim_max, "ceildiv": ceildiv, "floordiv": dim_floordiv, "floormod": dim_mod,
-    "truncdiv": dim_floordiv, "truncmod": dim_mod,
-}  # fmt: skip
+_FUNCTIONS = ("min", "max", "ceildiv", "floordiv", "floormod", "truncdiv", "truncmod")
 #: `n = T.int64()` makes a symbol.
 _SYMBOL_MAKERS = frozenset({"int32", "int64", "var", "Var", "SizeVar", "dyn", "index"})
 _TYPES = ("Tensor", "Shape", "Prim", "Object", "Tuple", "Any")
@@ -162,8 +163,9 @@ class Annotations:
             return self._dim_of_text(node, node.value, new)
         if isinstance(node, ast.Name) and node.id in self.symbols:
             return self.symbols[node.id]
-        if isinstance(node, ast.BinOp) and type(node.op) in _OPERATORS:
-            return _OPERATORS[type(node.op)](self._dim(node.left, new), self._dim(node.right, new))
+        sign, operands = operation_of(node)
+        if len(operands) == 2 and sign in _OPERATORS:
+            return _OPERATORS[sign](*(self._dim(each, new) for each in operands))
         if isinstance(node, ast.Call) and not self.names.is_helped(node):
             return self._dim_of_call(node, new)
         try:
@@ -198,7 +200,7 @@ class Annotations:
             return self._dim(sizes[0], new)
         if name not in _FUNCTIONS or kind not in (TIR, "") or len(node.args) != 2 or node.keywords:
             raise self.names.source.problem(node.func, "this is no function of sizes", _FUNCTIONS, name)
-        return _FUNCTIONS[name](self._dim(node.args[0], new), self._dim(node.args[1], new))
+        return _OPERATORS[SIGN_OF_WORD[name]](*(self._dim(each, new) for each in node.args))
 
     # ---- types ----
 

@@ -13,9 +13,7 @@ from ...dialects.core.symbols import Dim, at_most, dim_add, dim_floordiv, dim_ma
 from .accesses import Access, Accesses, TooMany, expressions_of
 from .annotations import Annotations
 from .common.source import ScriptError
-from .names import TIR
 from .program import Allocate, Block, Buffer, For, If, Let, Program, Statement, Store, While, indices_of, parts_within
-from .scalar_types import ARITHMETIC_WORDS, BINARY
 
 #: The lowest and the highest value of an integer, in sizes of the function.
 Range = tuple[Dim, Dim]
@@ -103,11 +101,9 @@ class _Ranges:
         """None where unknown."""
         if isinstance(node, ast.Name) and node.id in at:
             return at[node.id]
-        if isinstance(node, ast.BinOp):
-            return self._computed(BINARY.get(type(node.op), ""), [node.left, node.right], at)
-        word = self._names.word(node.func) if isinstance(node, ast.Call) else None
-        if isinstance(node, ast.Call) and word is not None and word[0] == TIR and len(node.args) == 2:
-            return self._computed(ARITHMETIC_WORDS.get(word[1], word[1]), node.args, at)
+        sign, operands = self._names.operation(node)
+        if len(operands) == 2:
+            return self._computed(sign, operands, at)
         value = self._names.found(node)
         if type(value) is int:
             return value, value
@@ -119,25 +115,25 @@ class _Ranges:
             return None
         return size, size
 
-    def _computed(self, name: str, nodes: Sequence[ast.expr], at: Mapping[str, Range | None]) -> Range | None:
+    def _computed(self, sign: str, nodes: Sequence[ast.expr], at: Mapping[str, Range | None]) -> Range | None:
         left, right = (self._range(each, at) for each in nodes)
         if left is None or right is None:
             return None
         (low, high), (other_low, other_high) = left, right
-        if name in ("Add", "min", "max"):
-            apply = {"Add": dim_add, "min": dim_min, "max": dim_max}[name]
+        if sign in ("+", "min", "max"):
+            apply = {"+": dim_add, "min": dim_min, "max": dim_max}[sign]
             return apply(low, other_low), apply(high, other_high)
-        if name == "Sub":
+        if sign == "-":
             return dim_sub(low, other_high), dim_sub(high, other_low)
-        if name == "Mul" and not (isinstance(other_low, int) and other_low == other_high):
+        if sign == "*" and not (isinstance(other_low, int) and other_low == other_high):
             (low, high), (other_low, other_high) = (other_low, other_high), (low, high)
         if not isinstance(other_low, int) or other_low != other_high or other_low <= 0:
             return None
-        if name == "Mul":
+        if sign == "*":
             return dim_mul(low, other_low), dim_mul(high, other_low)
-        if name == "FloorDiv":
+        if sign == "//":
             return dim_floordiv(low, other_low), dim_floordiv(high, other_low)
-        return (0, other_low - 1) if name == "FloorMod" else None
+        return (0, other_low - 1) if sign == "%" else None
 
 
 def _gone_through(program: Program, annotations: Annotations, buffer: Buffer, nodes: Sequence[ast.AST]) -> set[ast.AST]:

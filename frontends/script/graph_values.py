@@ -30,6 +30,7 @@ from ...dialects.core.operator import Operator
 from ...dialects.core.symbols import SymExpr, sym
 from ...dialects.core.verifier import compatible
 from ...dialects.relax import const, dialect
+from ...dialects.script.syntax import operation_of
 from .annotations import Annotations, arguments_of, leaves, rebuilt
 from .common.pieces import StatementsOf
 from .common.source import Source
@@ -39,15 +40,13 @@ from .names import RELAX, TIR, Names, NotConstant
 #: relax's operators by name.
 relax = dialect.ops
 
-_BINARY = {
-    ast.Add: "add", ast.Sub: "subtract", ast.Mult: "multiply", ast.Div: "divide", ast.FloorDiv: "floor_divide",
-    ast.Mod: "mod", ast.Pow: "power", ast.MatMult: "matmul", ast.BitAnd: "bitwise_and", ast.BitOr: "bitwise_or",
-    ast.BitXor: "bitwise_xor", ast.LShift: "left_shift", ast.RShift: "right_shift",
-}  # fmt: skip
-_UNARY = {ast.USub: "negative", ast.Invert: "bitwise_not", ast.Not: "logical_not"}
-_COMPARISONS = {
-    ast.Eq: "equal", ast.NotEq: "not_equal", ast.Lt: "less", ast.LtE: "less_equal", ast.Gt: "greater",
-    ast.GtE: "greater_equal",
+#: Operators by their signs: of one value, and of two.
+_SIGNS: dict[int, dict[str, str]] = {
+    1: {"-": "negative", "~": "bitwise_not", "not": "logical_not"},
+    2: {"+": "add", "-": "subtract", "*": "multiply", "/": "divide", "//": "floor_divide", "%": "mod", "**": "power",
+        "@": "matmul", "&": "bitwise_and", "|": "bitwise_or", "^": "bitwise_xor", "<<": "left_shift",
+        ">>": "right_shift", "==": "equal", "!=": "not_equal", "<": "less", "<=": "less_equal", ">": "greater",
+        ">=": "greater_equal"},
 }  # fmt: skip
 #: What TVM calls the types that an operator states, by what a builder calls them.
 TYPE_ARGUMENTS = {"out_sinfo": "out_ty", "out_ty": "out_ty", "sinfo_args": "ty_args", "ty_args": "ty_args"}
@@ -146,12 +145,9 @@ class GraphValues:
             return self.item(node)
         if isinstance(node, ast.Attribute):
             return self._attribute(node)
-        if isinstance(node, ast.BinOp):
-            return self._computed(node, _BINARY[type(node.op)], node.left, node.right)
-        if isinstance(node, ast.UnaryOp) and type(node.op) in _UNARY:
-            return self._computed(node, _UNARY[type(node.op)], node.operand)
-        if isinstance(node, ast.Compare) and len(node.ops) == 1 and type(node.ops[0]) in _COMPARISONS:
-            return self._computed(node, _COMPARISONS[type(node.ops[0])], node.left, node.comparators[0])
+        sign, operands = operation_of(node)
+        if sign in _SIGNS.get(len(operands), ()):
+            return self._computed(node, _SIGNS[len(operands)][sign], *operands)
         try:
             return self.names.constant(node)
         except NotConstant:

@@ -10,6 +10,8 @@ from types import FunctionType, ModuleType
 from typing import Any
 
 from ...dialects.core.symbols import SymbolError, SymExpr
+from ...dialects.script.syntax import APPLIED, dotted, operation_of
+from ...dialects.script.words import SIGN_OF_WORD
 from .common.source import Source
 from .metadata import read_metadata
 
@@ -19,11 +21,6 @@ _VOCABULARIES = {"ir": IR, "relax": RELAX, "tir": TIR, "tirx": TIR}
 #: Without any import: as print-outs have it, and as it is in full.
 _USUAL = {"I": IR, "R": RELAX, "T": TIR, "ir": IR, "relax": RELAX, "tir": TIR}
 
-_OPERATORS: dict[type, Callable[[Any, Any], Any]] = {
-    ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv,
-    ast.FloorDiv: operator.floordiv, ast.Mod: operator.mod, ast.LShift: operator.lshift, ast.RShift: operator.rshift,
-    ast.BitAnd: operator.and_, ast.BitOr: operator.or_, ast.BitXor: operator.xor, ast.Pow: operator.pow,
-}  # fmt: skip
 _BLOCKS = (ast.With, ast.If, ast.For, ast.While)
 #: What statements give names to.
 _TARGETS: dict[type, Callable[[Any], Sequence[ast.expr | None]]] = {
@@ -123,18 +120,21 @@ class Names:
 
     def word(self, node: ast.AST) -> tuple[str, str] | None:
         """`R.nn.relu` as ("relax", "nn.relu"); None for what belongs to no vocabulary."""
-        path = ""
-        while type(node) is ast.Attribute:
-            path = f"{node.attr}.{path}" if path else node.attr
-            node = node.value
-        if not isinstance(node, ast.Name):
-            return None
+        root, _, path = dotted(node).partition(".")
         if not path:
-            return self._words.get(node.id)
-        kind = self.vocabularies.get(node.id)
+            return self._words.get(root)
+        kind = self.vocabularies.get(root)
         if kind is not None:
-            return None if node.id in self._own else (kind, path)
-        return _word_of_tvm(path) if node.id == "tvm" else None
+            return None if root in self._own else (kind, path)
+        return _word_of_tvm(path) if root == "tvm" else None
+
+    def operation(self, node: ast.expr) -> tuple[str, Sequence[ast.expr]]:
+        """The sign of an expression and its operands, be it Python's or a function of T; "" of what has none."""
+        if not isinstance(node, ast.Call):
+            return operation_of(node)
+        word = self.word(node.func)
+        sign = SIGN_OF_WORD.get(word[1], "") if word is not None and word[0] == TIR and not node.keywords else ""
+        return sign, node.args if sign else ()
 
     def known(self, name: str) -> Any:
         """The constant of that name. Raises NotConstant."""
@@ -153,10 +153,8 @@ class Names:
             return self._dictionary(node)
         if isinstance(node, ast.Name):
             return self.known(node.id)
-        if isinstance(node, ast.UnaryOp):
-            return self._unary(node)
-        if isinstance(node, ast.BinOp):
-            return self._binary(node)
+        if isinstance(node, (ast.UnaryOp, ast.BinOp)):
+            return self.computed(node, *map(self.constant, operation_of(node)[1]))
         if isinstance(node, ast.Subscript):
             held, place = self.constant(node.value), self.constant(node.slice)
             if not isinstance(held, (tuple, list, dict)):
@@ -231,32 +229,18 @@ class Names:
         ]
         return self.worked_out(node, lambda held, _: dict(held), pairs, None)
 
-    def _unary(self, node: ast.UnaryOp) -> Any:
-        value = self.constant(node.operand)
-        if isinstance(node.op, ast.Not):
-            return not value
-        return self.computed(node, value)
-
-    def _binary(self, node: ast.BinOp) -> Any:
-        return self.computed(node, self.constant(node.left), self.constant(node.right))
-
     def computed(self, node: ast.expr, *values: Any) -> Any:
-        """What Python's sign makes of numbers and symbols. Raises NotConstant."""
+        """What Python's sign makes of constants and symbols. Raises NotConstant."""
+        sign, _ = operation_of(node)
+        if sign == "not":
+            return not values[0]
         if not all(isinstance(each, (int, float, SymExpr)) for each in values):
             raise NotConstant
-        if isinstance(node, ast.UnaryOp):
-            if not isinstance(node.op, ast.USub):
-                raise NotConstant
+        if isinstance(node, ast.UnaryOp) and sign == "-":
             return -values[0]
-        if not isinstance(node, ast.BinOp):
+        if not isinstance(node, ast.BinOp) or sign not in APPLIED or sign in ("**", "<<") and _is_huge(*values):
             raise NotConstant
-        left, right = values
-        if isinstance(node.op, (ast.Pow, ast.LShift)) and _is_huge(left, right):
-            raise NotConstant
-        apply = _OPERATORS.get(type(node.op))
-        if apply is None:
-            raise NotConstant
-        return self.worked_out(node, apply, left, right)
+        return self.worked_out(node, APPLIED[sign], *values)
 
     def worked_out(self, node: ast.AST, apply: Callable[[Any, Any], Any], left: Any, right: Any) -> Any:
         """What a function makes of two constants. Raises ScriptError."""

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from typing import Any, NamedTuple
 
+from ...dialects.script.syntax import APPLIED, operation_of
 from .annotations import arguments_of
 from .names import TIR, Names, names_in, statements_within, targets_of
 from .program import Buffer, indices_of, parts_within
@@ -139,12 +140,11 @@ def _sum(names: Names, node: ast.expr) -> tuple[list[str], int]:
     value = names.found(node)
     if type(value) is int:
         return [], value
-    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
-        (left, number), (right, other) = _sum(names, node.left), _sum(names, node.right)
-        return sorted([*left, *right]), number + other
-    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Sub) and type(names.found(node.right)) is int:
-        left, number = _sum(names, node.left)
-        return left, number - int(names.found(node.right))
+    sign, operands = operation_of(node)
+    if len(operands) == 2 and sign in ("+", "-"):
+        (left, number), (right, other) = (_sum(names, each) for each in operands)
+        if sign == "+" or not right:
+            return sorted([*left, *right]), APPLIED[sign](number, other)
     return [ast.dump(node)], 0
 
 

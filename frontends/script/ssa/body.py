@@ -10,10 +10,11 @@ from typing import Any, TypeGuard
 
 from ....bindings.ir import Block, Region, Type, Value
 from ....bindings.mlir import ir
+from ....dialects.script.syntax import dotted
 from ....emit.loops import with_results
 from . import nests
 from .operators import Calls
-from .spelling import Spelling, dotted
+from .spelling import Spelling
 
 
 class Body(Calls):

@@ -10,12 +10,13 @@ from ....bindings.ir import Attribute, Context, Operation, Type
 from ....bindings.ir import Module as MlirModule
 from ....bindings.mlir import ir
 from ....dialects.relax.function_attributes import ARGUMENT_NAME
+from ....dialects.script.syntax import dotted
 from ....dialects.tir.prim_func import PRIM_FUNC
 from ..common.pieces import StatementsOf
 from ..common.source import Source
 from .body import Body
 from .resources import Shortened
-from .spelling import Spelling, dotted
+from .spelling import Spelling
 
 _FUNCTIONS = ("R.function", "T.prim_func")
 _NESTED = "I.ir_module"

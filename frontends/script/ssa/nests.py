@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ....bindings.ir import AffineExpr, AffineMap, Attribute, Value
 from ....bindings.mlir import DYNAMIC, ir
-from .spelling import I64, dotted, is_number, number_of
+from ....dialects.script.syntax import dotted, operation_of
+from ..common.affine import affine
+from .spelling import I64, is_number, number_of
 
 if TYPE_CHECKING:
     from .body import Body
@@ -186,35 +188,17 @@ class Nest:
             places = []
         if not all(name in self._dims for name in _NAME.findall(self.body.spelling.text(node).partition("[")[2])):
             return None
-        affine = [self._affine(place) for place in places]
-        results = [each for each in affine if each is not None]
-        if len(results) < len(affine):
+        results = [affine(place, _operation_of, self._leaf) for place in places]
+        if any(each is None for each in results):
             return None
         self.body.check_rank(node, self.body.known(node.value), len(results))
         return Element(node.value.id, ir.AffineMap.get(len(self.indices), 0, results, self.body.context))
 
-    def _affine(self, node: ast.expr) -> AffineExpr | None:
-        """A place that is affine in the loops' variables; None for any other."""
+    def _leaf(self, node: ast.expr) -> AffineExpr | None:
         if isinstance(node, ast.Name):
             return self._dims[node.id]
-        if is_number(node):
-            value = number_of(node)
-            return ir.AffineExpr.get_constant(value, self.body.context) if value in I64 else None
-        if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
-            return self._negated(self._affine(node.operand))
-        make = _AFFINE.get(type(node.op)) if isinstance(node, ast.BinOp) else None
-        if make is None:
-            return None
-        assert isinstance(node, ast.BinOp)
-        left, right = self._affine(node.left), self._affine(node.right)
-        if isinstance(node.op, ast.Sub):
-            right = self._negated(right)
-        if left is None or right is None or not _is_affine(node.op, left, right):
-            return None
-        return make(left, right)
-
-    def _negated(self, value: AffineExpr | None) -> AffineExpr | None:
-        return value and ir.AffineExpr.get_mul(value, ir.AffineExpr.get_constant(-1, self.body.context))
+        value = number_of(node) if is_number(node) else None
+        return ir.AffineExpr.get_constant(value, self.body.context) if type(value) is int and value in I64 else None
 
     def operand(self, element: Element) -> Value:
         value = self.body.named[element.name]
@@ -264,11 +248,8 @@ class Nest:
         return [self.body.typed(each, kind) for each, kind in zip(nodes, kinds, strict=True)]
 
 
-def _is_affine(sign: ast.operator, left: AffineExpr, right: AffineExpr) -> bool:
-    constants = [each.value for each in (left, right) if isinstance(each, ir.AffineConstantExpr)]
-    if isinstance(sign, (ast.FloorDiv, ast.Mod)):
-        return isinstance(right, ir.AffineConstantExpr) and right.value > 0
-    return bool(constants) or not isinstance(sign, ast.Mult)
+def _operation_of(node: ast.expr) -> tuple[str, Sequence[ast.expr]]:
+    return ("", ()) if is_number(node) else operation_of(node)
 
 
 def _subscripts(node: ast.expr, found: list[ast.Subscript]) -> None:
@@ -290,12 +271,3 @@ def _subscripts(node: ast.expr, found: list[ast.Subscript]) -> None:
         for child in ast.iter_child_nodes(node):
             if isinstance(child, ast.expr):
                 _subscripts(child, found)
-
-
-_AFFINE = {
-    ast.Add: ir.AffineExpr.get_add,
-    ast.Sub: ir.AffineExpr.get_add,
-    ast.Mult: ir.AffineExpr.get_mul,
-    ast.FloorDiv: ir.AffineExpr.get_floor_div,
-    ast.Mod: ir.AffineExpr.get_mod,
-}

@@ -18,8 +18,9 @@ from ....dialects.core.dialect import registered_dialects
 from ....dialects.core.opdef import OpProblem
 from ....dialects.core.operator import Operator
 from ....dialects.core.symbols import SymbolError
+from ....dialects.script.syntax import dotted
 from ....dialects.script.words import MIXED, operation_of
-from .spelling import I64, Spelling, dotted, is_number, is_typed_number, number_of
+from .spelling import I64, Spelling, is_number, is_typed_number, number_of
 from .values import Values, shape_of
 
 _SEGMENTS = "operandSegmentSizes"

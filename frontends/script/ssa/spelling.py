@@ -13,6 +13,7 @@ from ....dialects.core.codec import TypeProblem, element_type, encode
 from ....dialects.core.infos import DTYPE_BY_NAME, ObjectInfo, ShapeInfo, TensorInfo, dtype_name
 from ....dialects.core.operator import Operator
 from ....dialects.core.symbols import Dim, SymbolError, parse
+from ....dialects.script.syntax import dotted
 from ....dialects.script.words import case_form
 from ..common.source import Source
 
@@ -23,20 +24,6 @@ TYPE_CALLS = _SHAPED | {"I.type", "R.Shape"}
 #: What an integer of 64 bits can be.
 I64 = range(-(2**63), 2**63)
 _VECTOR = re.compile(r"([a-z]+\d*(?:_\w+?)?)x(\d+)")
-
-
-def dotted(node: ast.expr) -> str:
-    """`R.nn.relu` as text; empty for what is no chain of names."""
-    if isinstance(node, ast.Name):
-        return node.id
-    parts: list[str] = []
-    while isinstance(node, ast.Attribute):
-        parts.append(node.attr)
-        node = node.value
-    if not isinstance(node, ast.Name):
-        return ""
-    parts.append(node.id)
-    return ".".join(reversed(parts))
 
 
 def is_number(node: ast.expr) -> bool:

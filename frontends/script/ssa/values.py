@@ -15,6 +15,7 @@ from ....dialects.core.codec import TypeProblem, encode, encode_dims
 from ....dialects.core.infos import ScalarInfo, ShapeInfo, is_dtype
 from ....dialects.core.infos import dtype_name as mlir_name
 from ....dialects.core.symbols import SymbolError
+from ....dialects.script.syntax import dotted, operation_of
 from ....dialects.script.words import (
     COMPARED_FLOATS,
     COMPARED_INTEGERS,
@@ -23,15 +24,8 @@ from ....dialects.script.words import (
     constant_operation,
 )
 from ....dialects.tir import dialect as tir
-from .spelling import Spelling, dotted, is_number, number_of
+from .spelling import Spelling, is_number, number_of
 
-_SIGNS: dict[type, str] = {
-    ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.FloorDiv: "//", ast.BitAnd: "&", ast.BitOr: "|",
-    ast.BitXor: "^", ast.LShift: "<<", ast.RShift: ">>",
-}  # fmt: skip
-_COMPARED: dict[type, str] = {
-    ast.Eq: "==", ast.NotEq: "!=", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=",
-}  # fmt: skip
 _OF_FLOATS = {sign: number for number, sign in COMPARED_FLOATS.items()}
 _OF_INTEGERS = {sign: number for number, sign in COMPARED_INTEGERS.items()}
 _MOST_DEPTH = 200
@@ -186,8 +180,8 @@ class Values(ABC):
         return first, self.typed(right, first.type)
 
     def _sign(self, node: ast.BinOp) -> Value:
-        left, right = self._pair(node, node.left, node.right)
-        sign = _SIGNS.get(type(node.op), "?")
+        sign, operands = operation_of(node)
+        left, right = self._pair(node, *operands)
         is_float = self.is_float(left.type)
         name = None if is_float is None else (OF_FLOATS if is_float else OF_INTEGERS).get(sign)
         if name is None or left.type != right.type:
@@ -196,10 +190,10 @@ class Values(ABC):
         return self.one(name, (left, right), left.type)
 
     def _compare(self, node: ast.Compare) -> Value:
+        sign, operands = operation_of(node)
         if len(node.ops) != 1:
             raise self.source.problem(node, "comparisons do not chain")
-        left, right = self._pair(node, node.left, node.comparators[0])
-        sign = _COMPARED.get(type(node.ops[0]), "?")
+        left, right = self._pair(node, *operands)
         is_float = self.is_float(left.type)
         predicate = None if is_float is None else (_OF_FLOATS if is_float else _OF_INTEGERS).get(sign)
         if predicate is None or left.type != right.type:

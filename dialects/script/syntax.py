@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What Python's syntax says in a script, whoever reads it: names with dots, signs between expressions."""
+
+from __future__ import annotations
+
+import ast
+import operator
+from collections.abc import Callable, Sequence
+from typing import Any
+
+#: Python's operators by their syntax.
+_SIGNS: dict[type, str] = {
+    ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.FloorDiv: "//", ast.Mod: "%", ast.Pow: "**",
+    ast.MatMult: "@", ast.LShift: "<<", ast.RShift: ">>", ast.BitAnd: "&", ast.BitOr: "|", ast.BitXor: "^",
+    ast.USub: "-", ast.UAdd: "+", ast.Invert: "~", ast.Not: "not", ast.And: "and", ast.Or: "or",
+    ast.Eq: "==", ast.NotEq: "!=", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=",
+}  # fmt: skip
+#: What the signs between two values make of them.
+APPLIED: dict[str, Callable[[Any, Any], Any]] = {
+    "+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv, "//": operator.floordiv,
+    "%": operator.mod, "**": operator.pow, "<<": operator.lshift, ">>": operator.rshift, "&": operator.and_,
+    "|": operator.or_, "^": operator.xor, "==": operator.eq, "!=": operator.ne, "<": operator.lt, "<=": operator.le,
+    ">": operator.gt, ">=": operator.ge,
+}  # fmt: skip
+
+
+def dotted(node: ast.AST) -> str:
+    """`R.nn.relu` as text; empty for what is no chain of names."""
+    if isinstance(node, ast.Name):
+        return node.id
+    parts: list[str] = []
+    while isinstance(node, ast.Attribute):
+        parts.append(node.attr)
+        node = node.value
+    return ".".join([node.id, *reversed(parts)]) if isinstance(node, ast.Name) else ""
+
+
+def sign_of(node: ast.operator | ast.cmpop) -> str:
+    """`+`, `<`; empty for those of Python's that no script has: `in`, `is`."""
+    return _SIGNS.get(type(node), "")
+
+
+def operation_of(node: ast.AST) -> tuple[str, Sequence[ast.expr]]:
+    """The sign of an expression and what it stands before or between; no sign of what has none, or several."""
+    if isinstance(node, ast.BinOp):
+        return _SIGNS[type(node.op)], (node.left, node.right)
+    if isinstance(node, ast.UnaryOp):
+        return _SIGNS[type(node.op)], (node.operand,)
+    if isinstance(node, ast.Compare) and len(node.ops) == 1:
+        return sign_of(node.ops[0]), (node.left, node.comparators[0])
+    return (_SIGNS[type(node.op)], node.values) if isinstance(node, ast.BoolOp) else ("", ())
