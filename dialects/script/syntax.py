@@ -6,7 +6,9 @@ from __future__ import annotations
 import ast
 import operator
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, TypeVar
+
+Known = TypeVar("Known")
 
 #: Python's operators by their syntax.
 _SIGNS: dict[type, str] = {
@@ -49,3 +51,18 @@ def operation_of(node: ast.AST) -> tuple[str, Sequence[ast.expr]]:
     if isinstance(node, ast.Compare) and len(node.ops) == 1:
         return sign_of(node.ops[0]), (node.left, node.comparators[0])
     return (_SIGNS[type(node.op)], node.values) if isinstance(node, ast.BoolOp) else ("", ())
+
+
+def folded(
+    node: ast.expr,
+    operation: Callable[[ast.expr], tuple[str, Sequence[ast.expr]]],
+    leaf: Callable[[ast.expr], Known | None],
+    apply: Callable[[str, Sequence[Known]], Known | None],
+) -> Known | None:
+    """What `apply` makes of a sign and its operands, and `leaf` of what has none; None where one of them is unknown."""
+    sign, operands = operation(node)
+    if not sign:
+        return leaf(node)
+    known = [folded(each, operation, leaf, apply) for each in operands]
+    found = [each for each in known if each is not None]
+    return apply(sign, found) if len(found) == len(known) else None

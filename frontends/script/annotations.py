@@ -195,8 +195,8 @@ class Annotations:
     def _dim_of_call(self, node: ast.Call, new: bool) -> Dim:
         word = self.names.word(node.func)
         kind, name = word if word is not None else ("", getattr(node.func, "id", ""))
-        if kind == TIR and name in ("int64", "int32", "cast", "Cast") and node.args:
-            sizes = [each for each in node.args if not _is_text(each)]
+        sizes = [each for each in node.args if not _is_text(each)]
+        if kind == TIR and name in ("int64", "int32", "cast", "Cast") and sizes:
             return self._dim(sizes[0], new)
         if name not in _FUNCTIONS or kind not in (TIR, "") or len(node.args) != 2 or node.keywords:
             raise self.names.source.problem(node.func, "this is no function of sizes", _FUNCTIONS, name)

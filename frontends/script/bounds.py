@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ...dialects.core.symbols import Dim, at_most, dim_add, dim_floordiv, dim_max, dim_min, dim_mul, dim_sub
+from ...dialects.script.syntax import folded
 from .accesses import Access, Accesses, TooMany, expressions_of
 from .annotations import Annotations
 from .common.source import ScriptError
@@ -99,11 +100,11 @@ class _Ranges:
 
     def _range(self, node: ast.expr, at: Mapping[str, Range | None]) -> Range | None:
         """None where unknown."""
+        return folded(node, self._names.operation, lambda each: self._leaf(each, at), self._computed)
+
+    def _leaf(self, node: ast.expr, at: Mapping[str, Range | None]) -> Range | None:
         if isinstance(node, ast.Name) and node.id in at:
             return at[node.id]
-        sign, operands = self._names.operation(node)
-        if len(operands) == 2:
-            return self._computed(sign, operands, at)
         value = self._names.found(node)
         if type(value) is int:
             return value, value
@@ -115,11 +116,11 @@ class _Ranges:
             return None
         return size, size
 
-    def _computed(self, sign: str, nodes: Sequence[ast.expr], at: Mapping[str, Range | None]) -> Range | None:
-        left, right = (self._range(each, at) for each in nodes)
-        if left is None or right is None:
-            return None
-        (low, high), (other_low, other_high) = left, right
+    @staticmethod
+    def _computed(sign: str, parts: Sequence[Range]) -> Range | None:
+        if len(parts) == 1:
+            return (dim_sub(0, parts[0][1]), dim_sub(0, parts[0][0])) if sign == "-" else None
+        (low, high), (other_low, other_high) = parts[0], parts[-1]
         if sign in ("+", "min", "max"):
             apply = {"+": dim_add, "min": dim_min, "max": dim_max}[sign]
             return apply(low, other_low), apply(high, other_high)

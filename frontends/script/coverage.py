@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import count, pairwise
 from typing import NamedTuple
 
-from ...dialects.script.syntax import operation_of
+from ...dialects.script.syntax import folded, operation_of
 from .accesses import expressions_of
 from .names import Names
 from .points import Unknown, worked_out
@@ -246,26 +246,27 @@ class _Coverage:
                 raise _Unproven
 
     def _sum(self, node: ast.expr, at: _At) -> _Sum | None:
+        return folded(node, operation_of, lambda each: self._leaf(each, at), _computed)
+
+    def _leaf(self, node: ast.expr, at: _At) -> _Sum | None:
         if isinstance(node, ast.Name) and node.id in at.values:
             return at.values[node.id]
-        sign, operands = operation_of(node)
-        if len(operands) == 2:
-            return self._computed(sign, *(self._sum(each, at) for each in operands))
         try:
             value = worked_out(self._names, node, {})
         except Unknown:
             return None
         return _Sum(value) if isinstance(value, int) else None
 
-    @staticmethod
-    def _computed(sign: str, left: _Sum | None, right: _Sum | None) -> _Sum | None:
-        if left is None or right is None:
-            return None
-        if sign in ("+", "-"):
-            return left.plus(right if sign == "+" else right.times(-1))
-        if sign == "*" and not (left.terms and right.terms):
-            return left.times(right.constant) if not right.terms else right.times(left.constant)
-        if right.terms or right.constant <= 0 or sign not in ("//", "%"):
-            return None
-        parts = left.divided(right.constant)
-        return None if parts is None else parts[sign == "%"]
+
+def _computed(sign: str, parts: Sequence[_Sum]) -> _Sum | None:
+    left, right = parts[0], parts[-1]
+    if len(parts) == 1:
+        return left.times(-1) if sign == "-" else None
+    if sign in ("+", "-"):
+        return left.plus(right if sign == "+" else right.times(-1))
+    if sign == "*" and not (left.terms and right.terms):
+        return left.times(right.constant) if not right.terms else right.times(left.constant)
+    if right.terms or right.constant <= 0 or sign not in ("//", "%"):
+        return None
+    found = left.divided(right.constant)
+    return None if found is None else found[sign == "%"]

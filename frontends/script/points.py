@@ -7,6 +7,7 @@ import ast
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ...dialects.script.syntax import folded
 from .names import TIR, Names
 
 #: numpy's functions of two by their signs; it has none for what rounds otherwise.
@@ -26,17 +27,14 @@ class Unknown(Exception):
 def worked_out(names: Names, node: ast.expr, at: Mapping[str, Any]) -> Any:
     """An expression of variables, each a number or an array of one number a point. Raises Unknown."""
     try:
-        return _worked_out(names, node, at)
+        return folded(node, names.operation, lambda each: _leaf(names, each, at), _computed)
     except (TypeError, ArithmeticError):  # arithmetic of truth values, numbers of more than 64 bits
         raise Unknown from None
 
 
-def _worked_out(names: Names, node: ast.expr, at: Mapping[str, Any]) -> Any:
+def _leaf(names: Names, node: ast.expr, at: Mapping[str, Any]) -> Any:
     if isinstance(node, ast.Name) and node.id in at:
         return at[node.id]
-    sign, operands = names.operation(node)
-    if sign:
-        return _computed(sign, [worked_out(names, each, at) for each in operands])
     if isinstance(node, ast.Call) and not node.keywords:
         return worked_out(names, _converted(names, node), at)
     value = names.found(node)

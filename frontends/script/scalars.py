@@ -80,11 +80,8 @@ FUNCTIONS: dict[str, Function] = {}
 class Scalars:
     """Evaluates expressions at the current insertion point."""
 
-    #: Who emits the program sets it.
-    memory: Memory
-
-    def __init__(self, annotations: Annotations, known: Mapping[str, Any], inside: Collection[ast.AST]):
-        self.annotations, self.names = annotations, annotations.names
+    def __init__(self, annotations: Annotations, known: Mapping[str, Any], inside: Collection[ast.AST], memory: Memory):
+        self.annotations, self.names, self.memory = annotations, annotations.names, memory
         self.source: Source = annotations.names.source
         #: Name -> Number, Python number or Buffer; a function makes what it stands for where it is used.
         self.env: dict[str, Any] = dict(known)

@@ -9,21 +9,19 @@ from typing import Any
 
 from ....bindings.ir import AffineExpr
 from ....bindings.mlir import ir
-from ....dialects.script.syntax import APPLIED
+from ....dialects.script.syntax import APPLIED, folded
 
 
 def affine(
     node: ast.expr,
     operation: Callable[[ast.expr], tuple[str, Sequence[ast.expr]]],
     leaf: Callable[[ast.expr], AffineExpr | None],
-) -> Any:
+) -> AffineExpr | None:
     """An expression that is affine in what `leaf` makes of names and numbers; None of any other."""
-    sign, operands = operation(node)
-    if not sign:
-        return leaf(node)
-    parts: list[Any] = [affine(each, operation, leaf) for each in operands]
-    if any(each is None for each in parts):
-        return None
+    return folded(node, operation, leaf, _computed)
+
+
+def _computed(sign: str, parts: Sequence[Any]) -> Any:
     if len(parts) == 1:
         return parts[0] * -1 if sign == "-" else None
     left, right = parts[0], parts[-1]

@@ -268,4 +268,7 @@ class Calls(Values):
             return word[4:]
         if isinstance(kind, Raw) or (isinstance(node, ast.Call) and dotted(node.func).startswith("I.")):
             return self.spelling.attribute(node)
-        return ast.literal_eval(node)
+        try:
+            return ast.literal_eval(node)
+        except (ValueError, TypeError):
+            raise ValueError(f"is a literal, not {ast.unparse(node)[:60]}") from None
