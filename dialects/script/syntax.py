@@ -37,6 +37,16 @@ def dotted(node: ast.AST) -> str:
     return ".".join([node.id, *reversed(parts)]) if isinstance(node, ast.Name) else ""
 
 
+def text_of(node: ast.AST | None) -> str | None:
+    """The text that a literal is; None of all else."""
+    return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else None
+
+
+def items_of(node: ast.expr) -> Sequence[ast.expr]:
+    """What a tuple or a list has; all else is one alone."""
+    return node.elts if isinstance(node, (ast.Tuple, ast.List)) else (node,)
+
+
 def sign_of(node: ast.operator | ast.cmpop) -> str:
     """`+`, `<`; empty for those of Python's that no script has: `in`, `is`."""
     return _SIGNS.get(type(node), "")

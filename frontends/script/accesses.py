@@ -182,8 +182,8 @@ class Accesses:
         if isinstance(node, ast.IfExp):
             return node.test, node.body, node.orelse
         if isinstance(node, ast.Call) and len(node.args) == 3:
-            word = self._names.word(node.func)
-            return node.args if word is not None and word[0] == TIR and word[1] in _CHOICES else None
+            kind, name = self._names.word(node)
+            return node.args if kind == TIR and name in _CHOICES else None
         return None
 
     # ---- statements ----

@@ -33,7 +33,7 @@ from ...dialects.core.symbols import (
     parse,
     sym,
 )
-from ...dialects.script.syntax import operation_of
+from ...dialects.script.syntax import operation_of, text_of
 from ...dialects.script.words import SIGN_OF_WORD
 from .names import RELAX, TIR, Names, NotConstant
 
@@ -96,10 +96,10 @@ class Annotations:
 
     def _is_new(self, value: ast.expr) -> bool:
         """Whether an assigned value is a new symbol: `T.int64()`, `T.var("int64")`."""
-        if not isinstance(value, ast.Call) or value.keywords or not all(map(_is_text, value.args)):
+        if not isinstance(value, ast.Call) or value.keywords or None in map(text_of, value.args):
             return False
-        word = self.names.word(value.func)
-        return word is not None and word[0] == TIR and word[1] in _SYMBOL_MAKERS
+        kind, name = self.names.word(value)
+        return kind == TIR and name in _SYMBOL_MAKERS
 
     def _made_by(self, statement: ast.stmt) -> list[ast.Name]:
         """The names of the symbols that a statement makes, if it does nothing else: `n, m = T.int64(), T.int64()`."""
@@ -159,8 +159,8 @@ class Annotations:
         source = self.names.source
         if isinstance(node, ast.Constant) and type(node.value) is int:
             return node.value
-        if isinstance(node, ast.Constant) and isinstance(node.value, str):
-            return self._dim_of_text(node, node.value, new)
+        if (text := text_of(node)) is not None:
+            return self._dim_of_text(node, text, new)
         if isinstance(node, ast.Name) and node.id in self.symbols:
             return self.symbols[node.id]
         sign, operands = operation_of(node)
@@ -193,9 +193,9 @@ class Annotations:
         return found.substitute(self.symbols) if isinstance(found, SymExpr) else found
 
     def _dim_of_call(self, node: ast.Call, new: bool) -> Dim:
-        word = self.names.word(node.func)
-        kind, name = word if word is not None else ("", getattr(node.func, "id", ""))
-        sizes = [each for each in node.args if not _is_text(each)]
+        kind, name = self.names.word(node)
+        name = name or getattr(node.func, "id", "")
+        sizes = [each for each in node.args if text_of(each) is None]
         if kind == TIR and name in ("int64", "int32", "cast", "Cast") and sizes:
             return self._dim(sizes[0], new)
         if name not in _FUNCTIONS or kind not in (TIR, "") or len(node.args) != 2 or node.keywords:
@@ -206,8 +206,9 @@ class Annotations:
 
     def dtype(self, node: ast.expr) -> str:
         """An element type by Relax's or MLIR's name. Raises ScriptError."""
-        word = self.names.word(node)
-        value = word[1] if word is not None and word[0] == TIR else self.names.found(node)
+        kind, value = self.names.word(node)
+        if kind != TIR:
+            value = self.names.found(node)
         name = dtype_name(value) if isinstance(value, str) else None
         if name is None or not is_dtype(name):
             shown = ast.unparse(node)
@@ -226,28 +227,27 @@ class Annotations:
 
     def _type(self, node: ast.expr, new: bool) -> TypeTree:
         source = self.names.source
-        if isinstance(node, ast.Constant) and isinstance(node.value, str):  # an annotation in quotes
+        if (text := text_of(node)) is not None:  # an annotation in quotes
             try:
-                node = ast.copy_location(ast.parse(node.value, mode="eval").body, node)
+                node = ast.copy_location(ast.parse(text, mode="eval").body, node)
             except SyntaxError:
                 raise source.problem(node, "this is no type") from None
             for inner in ast.walk(node):
                 ast.copy_location(inner, node)
-        call = node if isinstance(node, ast.Call) else None
-        word = self.names.word(call.func if call is not None else node)
-        if word is None or word[0] not in (RELAX, TIR) or (word[0] == RELAX and word[1] not in _TYPES):
-            shown = word[1] if word is not None else ast.unparse(node)
-            raise source.problem(node, f"this is no type: {ast.unparse(node)[:80]}", _TYPES, shown)
-        if word[0] == TIR:
-            return ScalarInfo(self.dtype(call.func if call is not None else node))
-        make = getattr(self, f"_type_{word[1].lower()}")
-        found: TypeTree = make(call or ast.copy_location(ast.Call(node, [], []), node), new)
+        kind, name = self.names.word(node)
+        if kind == TIR:
+            return ScalarInfo(self.dtype(node.func if isinstance(node, ast.Call) else node))
+        if kind != RELAX or name not in _TYPES:
+            shown = ast.unparse(node)
+            raise source.problem(node, f"this is no type: {shown[:80]}", _TYPES, name or shown)
+        call = node if isinstance(node, ast.Call) else ast.copy_location(ast.Call(node, [], []), node)
+        found: TypeTree = getattr(self, f"_type_{name.lower()}")(call, new)
         return found
 
     def _type_tensor(self, call: ast.Call, new: bool) -> Info:
         given = arguments_of(self.names, call, ("shape", "dtype", "vdevice", "ndim"))
         shape, dtype, rank = given.get("shape"), given.get("dtype"), given.get("ndim")
-        if shape is not None and dtype is None and _is_text(shape):
+        if shape is not None and dtype is None and text_of(shape) is not None:
             shape, dtype = None, shape  # R.Tensor("float32")
         name = "f32" if dtype is None else self.dtype(dtype)
         if shape is not None and not (isinstance(shape, ast.Constant) and shape.value is None):
@@ -257,13 +257,13 @@ class Annotations:
 
     def is_untyped(self, node: ast.AST) -> bool:
         """Whether a type has a tensor in it whose elements may be of any type: `R.Tensor((n, 4))`."""
-        if self.names.word(node) == (RELAX, "Tensor"):
+        if not isinstance(node, ast.Call) and self.names.word(node) == (RELAX, "Tensor"):
             return True
         for each in ast.walk(node):
-            if not isinstance(each, ast.Call) or self.names.word(each.func) != (RELAX, "Tensor"):
+            if not isinstance(each, ast.Call) or self.names.word(each) != (RELAX, "Tensor"):
                 continue
             given = arguments_of(self.names, each, ("shape", "dtype", "vdevice", "ndim"))
-            if "dtype" not in given and not ("shape" in given and _is_text(given["shape"])):
+            if "dtype" not in given and not (text_of(given.get("shape")) is not None):
                 return True
         return False
 
@@ -302,10 +302,6 @@ class Annotations:
         if not isinstance(value, int) or not -1 <= value <= _MOST_RANK:
             raise self.names.source.problem(node, "ndim is a number of dimensions, -1 where it is not known")
         return None if value == -1 else value
-
-
-def _is_text(node: ast.expr) -> bool:
-    return isinstance(node, ast.Constant) and isinstance(node.value, str)
 
 
 def leaves(tree: Any) -> list[Any]:

@@ -7,6 +7,7 @@ import ast
 from collections.abc import Mapping
 from typing import Any
 
+from ...dialects.script.syntax import items_of
 from .annotations import Annotations, arguments_of
 from .names import TIR, Names
 from .parts import Region, region_of
@@ -37,17 +38,16 @@ class BufferReader:
         source, annotation = self.source, argument.annotation
         if annotation is None:
             raise source.problem(argument, f"parameter '{argument.arg}' has no type: T.Buffer(...), T.handle, T.int64")
-        call = annotation if isinstance(annotation, ast.Call) else None
-        word = self.names.word(call.func if call is not None else annotation)
-        if word is None or word[0] != TIR:
+        kind, name = self.names.word(annotation)
+        if kind != TIR:
             raise source.problem(annotation, "this is no parameter's type: T.Buffer(...), T.handle, T.int64")
-        if word[1] == "handle":
+        if name == "handle":
             self._handles[argument.arg] = len(self._parameters)
             self._parameters.append(None)
-        elif word[1] == "Buffer" and call is not None:
-            self._parameters.append(self._buffer(call, argument.arg))
+        elif name == "Buffer" and isinstance(annotation, ast.Call):
+            self._parameters.append(self._buffer(annotation, argument.arg))
         else:
-            dtype = self.annotations.dtype(call.func if call is not None else annotation)
+            dtype = self.annotations.dtype(annotation.func if isinstance(annotation, ast.Call) else annotation)
             self._parameters.append(Scalar(argument, argument.arg, dtype))
             self.scope[argument.arg] = True
             self.annotations.add(argument, argument.arg)
@@ -64,7 +64,7 @@ class BufferReader:
                 )
         scope = self._text(held["scope"]) if "scope" in held else scope
         shape = held["shape"]
-        sizes = tuple(shape.elts) if isinstance(shape, (ast.Tuple, ast.List)) else (shape,)
+        sizes = tuple(items_of(shape))
         dims = self.annotations.shape(shape, new=True)
         if len(dims) != len(sizes):  # a constant's
             sizes = tuple(ast.copy_location(ast.Constant(int(str(dim))), shape) for dim in dims)
@@ -89,9 +89,8 @@ class BufferReader:
         ):  # as they are passed, which is in rows
             return True
         strides = [self.names.found(each) for each in node.elts]
-        sizes = list(shape.elts) if isinstance(shape, (ast.Tuple, ast.List)) else [shape]
         wanted: list[Any] = [1]
-        for each in reversed(sizes[1:]):
+        for each in reversed(items_of(shape)[1:]):
             size = self.names.found(each)
             wanted.insert(0, size * wanted[0] if isinstance(size, int) and isinstance(wanted[0], int) else None)
         return None not in strides and strides == wanted

@@ -188,7 +188,7 @@ class GraphReader(GraphValues):
         if isinstance(value, ast.Constant):
             return  # a docstring, `...`
         if isinstance(value, ast.Call):
-            word = self.names.word(value.func)
+            word = self.names.word(value)
             if word == (RELAX, "output"):
                 for each in value.args:
                     self.value(each)
@@ -211,16 +211,15 @@ class GraphReader(GraphValues):
             self.attributes[TARGET] = ir.StringAttr.get(target)
 
     def _on_functiondef(self, statement: ast.FunctionDef) -> None:
-        if not any(self.names.word(_called(each)) == (RELAX, "function") for each in statement.decorator_list):
+        if (RELAX, "function") not in map(self.names.word, statement.decorator_list):
             raise self.source.problem(statement, "a function in a graph's function is an @R.function")
         self.values[statement.name] = Nested(statement)
 
     def _on_with(self, statement: ast.With) -> None:
-        items = statement.items
-        calls = [item.context_expr for item in items]
-        word = self.names.word(calls[0].func) if isinstance(calls[0], ast.Call) else None
-        if len(items) != 1 or word != (RELAX, "dataflow"):
-            raise self.source.problem(calls[0], "in a graph's function `with` begins a block of R.dataflow()")
+        call = statement.items[0].context_expr
+        is_call = isinstance(call, ast.Call) and len(statement.items) == 1
+        if not is_call or self.names.word(call) != (RELAX, "dataflow"):
+            raise self.source.problem(call, "in a graph's function `with` begins a block of R.dataflow()")
         self.statements(statement.body)
 
     def _on_if(self, statement: ast.If) -> None:
@@ -289,10 +288,6 @@ class GraphReader(GraphValues):
         if isinstance(info, ScalarInfo) and info.dtype == "i1":
             return value
         raise self.source.problem(node, f"a condition is a 0-D tensor of bool, this is {describe(info)}")
-
-
-def _called(node: ast.expr) -> ast.expr:
-    return node.func if isinstance(node, ast.Call) else node
 
 
 _WRITERS: dict[type, Callable[[GraphReader, Any], None]] = {

@@ -94,7 +94,7 @@ def _match_cast(graph: GraphValues, call: ast.Call) -> Any:
 
 
 def _text(graph: GraphValues, node: ast.expr) -> str:
-    if isinstance(node, ast.Call) and graph.names.word(node.func) == (RELAX, "ExternFunc"):
+    if isinstance(node, ast.Call) and graph.names.word(node) == (RELAX, "ExternFunc"):
         node = node.args[0] if node.args else node
     value = graph.names.found(node)
     if not isinstance(value, str):
@@ -180,22 +180,21 @@ def _call_dps_packed(graph: GraphValues, call: ast.Call) -> Any:
 
 @_special("call_packed", "call_pure_packed", "call_inplace_packed")
 def _call_packed(graph: GraphValues, call: ast.Call) -> Any:
-    word = graph.names.word(call.func)
-    assert word is not None
+    _, word = graph.names.word(call)
     name, *arguments = call.args if call.args else [call]
     if not call.args:
-        raise graph.source.problem(call, f"R.{word[1]} lacks the function's name")
+        raise graph.source.problem(call, f"R.{word} lacks the function's name")
     named: dict[str, Any] = {"ty_args": []}
     for keyword in call.keywords:
         if keyword.arg in TYPE_ARGUMENTS:
             named["ty_args"] = _stated(graph, keyword.value)
-        elif keyword.arg == "inplace_indices" and word[1] == "call_inplace_packed":
+        elif keyword.arg == "inplace_indices" and word == "call_inplace_packed":
             named["inplace_indices"] = _places(graph, keyword.value)
         else:
             known = ("sinfo_args", "ty_args")
             raise graph.source.problem(keyword.value, f"no argument '{keyword.arg}'", known, str(keyword.arg))
     values = [_packed(graph, each, leaf) for each in arguments for leaf in leaves(graph.value(each))]
-    return graph.built(call, relax[word[1]], (_text(graph, name), values), named)
+    return graph.built(call, relax[word], (_text(graph, name), values), named)
 
 
 def _packed(graph: GraphValues, node: ast.expr, leaf: Any) -> Value:
@@ -222,6 +221,6 @@ def _prim_func(graph: GraphValues, node: ast.expr) -> PrimFunc:
 
 
 def _sizes_passed(graph: GraphValues, node: ast.expr) -> list[Value]:
-    if isinstance(node, ast.Call) and graph.names.word(node.func) == (RELAX, "shape"):
+    if isinstance(node, ast.Call) and graph.names.word(node) == (RELAX, "shape"):
         node = arguments_of(graph.names, node, ("values",), 1)["values"]
     return [graph.ssa(node, dim) for dim in graph.annotations.shape(node)]

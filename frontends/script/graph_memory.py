@@ -28,14 +28,13 @@ _TENSOR_IN_STORAGE = ("storage", "offset", "shape", "dtype", "runtime_device_ind
 
 
 def _allocated(graph: GraphValues, call: ast.Call) -> Allocated:
-    word = graph.names.word(call.func)
-    names = _TENSOR if word == (RELAX, "builtin.alloc_tensor") else _TENSOR_IN_STORAGE
+    names = _TENSOR if graph.names.word(call) == (RELAX, "builtin.alloc_tensor") else _TENSOR_IN_STORAGE
     given = arguments_of(graph.names, call, names)
     for name in ("shape", "dtype"):
         if name not in given:
             raise graph.source.problem(call, f"{ast.unparse(call.func)} lacks its argument '{name}'")
     shape = given["shape"]
-    if isinstance(shape, ast.Call) and graph.names.word(shape.func) == (RELAX, "shape"):
+    if isinstance(shape, ast.Call) and graph.names.word(shape) == (RELAX, "shape"):
         shape = arguments_of(graph.names, shape, ("value",), 1)["value"]
     dtype = graph.annotations.dtype(ast.copy_location(ast.Constant(graph.value(given["dtype"])), given["dtype"]))
     return Allocated(TensorInfo(graph.annotations.shape(shape), dtype))

@@ -30,7 +30,7 @@ from ...dialects.core.operator import Operator
 from ...dialects.core.symbols import SymExpr, sym
 from ...dialects.core.verifier import compatible
 from ...dialects.relax import const, dialect
-from ...dialects.script.syntax import operation_of
+from ...dialects.script.syntax import items_of, operation_of
 from .annotations import Annotations, arguments_of, leaves, rebuilt
 from .common.pieces import StatementsOf
 from .common.source import Source
@@ -179,9 +179,9 @@ class GraphValues:
                 message = f"the module has no function '{node.attr}'"
                 raise self.source.problem(node, message, self.module.functions, node.attr)
             return Callee(node.attr)
-        word = self.names.word(node)
-        if word is not None and word[0] == TIR:
-            return word[1]  # an element type: T.float32
+        kind, name = self.names.word(node)
+        if kind == TIR:
+            return name  # an element type: T.float32
         if node.attr == "shape":
             return self.built(node, relax["shape_of"], (self.value(node.value),), {})
         if node.attr == "dtype":
@@ -234,10 +234,9 @@ class GraphValues:
     # ---- calls ----
 
     def _call(self, node: ast.Call) -> Any:
-        word = self.names.word(node.func)
-        if word is None:
+        kind, name = self.names.word(node)
+        if not kind:
             return self._call_of_function(node)
-        kind, name = word
         if kind == TIR:
             return self._number(node, name)
         special = SPECIAL.get(name)
@@ -328,8 +327,8 @@ class GraphValues:
             return node.value
         if isinstance(node, ast.Name) and isinstance(known := self.values.get(node.id), Value):
             return known
-        word = self.names.word(node.func if isinstance(node, ast.Call) else node)
-        if word is not None and word[0] == RELAX and word[1] in ("Tensor", "Shape", "Prim", "Tuple", "Object"):
+        kind, name = self.names.word(node)
+        if kind == RELAX and name in ("Tensor", "Shape", "Prim", "Tuple", "Object"):
             return self.types(node)
         value = self.value(node)
         if isinstance(value, Allocated):
@@ -338,8 +337,7 @@ class GraphValues:
 
     def types(self, node: ast.expr) -> list[Info]:
         """Of results: one, or a list or R.Tuple of several."""
-        items = node.elts if isinstance(node, (ast.List, ast.Tuple)) else [node]
-        return [leaf for item in items for leaf in leaves(self.annotations.type(item))]
+        return [leaf for item in items_of(node) for leaf in leaves(self.annotations.type(item))]
 
     def built(self, node: ast.AST, definition: Operator, arguments: tuple[Any, ...], named: Mapping[str, Any]) -> Any:
         signature = _signature(definition, arguments, named)

@@ -117,8 +117,7 @@ class LoopProgram:
         self.scalars.define(statement)
 
     def _evaluate(self, statement: Evaluate) -> None:
-        word = self.scalars.names.word(statement.call.func)
-        if word == (TIR, "tvm_storage_sync"):
+        if self.scalars.names.word(statement.call) == (TIR, "tvm_storage_sync"):
             message = "threads are loops here, one iteration after the other: none can wait for others"
             raise self.scalars.source.problem(statement.node, message)
         self.scalars.value(statement.call)

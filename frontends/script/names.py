@@ -29,6 +29,7 @@ _TARGETS: dict[type, Callable[[Any], Sequence[ast.expr | None]]] = {
     ast.For: lambda node: (node.target,),
     ast.With: lambda node: [item.optional_vars for item in node.items],
 }
+_NO_WORD = ("", "")
 #: A power of more bits would take long to work out.
 _MOST_BITS = 4096
 
@@ -118,22 +119,22 @@ class Names:
             return False
         return True
 
-    def word(self, node: ast.AST) -> tuple[str, str] | None:
-        """`R.nn.relu` as ("relax", "nn.relu"); None for what belongs to no vocabulary."""
-        root, _, path = dotted(node).partition(".")
+    def word(self, node: ast.AST) -> tuple[str, str]:
+        """`R.nn.relu`, alone or called, as ("relax", "nn.relu"); ("", "") for what belongs to no vocabulary."""
+        root, _, path = dotted(node.func if isinstance(node, ast.Call) else node).partition(".")
         if not path:
-            return self._words.get(root)
+            return self._words.get(root, _NO_WORD)
         kind = self.vocabularies.get(root)
         if kind is not None:
-            return None if root in self._own else (kind, path)
-        return _word_of_tvm(path) if root == "tvm" else None
+            return _NO_WORD if root in self._own else (kind, path)
+        return _word_of_tvm(path) if root == "tvm" else _NO_WORD
 
     def operation(self, node: ast.expr) -> tuple[str, Sequence[ast.expr]]:
         """The sign of an expression and its operands, be it Python's or a function of T; "" of what has none."""
         if not isinstance(node, ast.Call):
             return operation_of(node)
-        word = self.word(node.func)
-        sign = SIGN_OF_WORD.get(word[1], "") if word is not None and word[0] == TIR and not node.keywords else ""
+        kind, name = self.word(node)
+        sign = SIGN_OF_WORD.get(name, "") if kind == TIR and not node.keywords else ""
         return sign, node.args if sign else ()
 
     def known(self, name: str) -> Any:
@@ -255,14 +256,14 @@ class Names:
     def _of_numpy(self, node: ast.AST) -> Any:
         """`float("inf")`, `np.float32(1)`, `T.int64(16)`: what constants are often written with."""
         if isinstance(node, ast.Call) and not node.keywords and len(node.args) == 1:
-            word = self.word(node.func)
-            if word == (IR, "meta_var") or (word is not None and word[0] == TIR and word[1] in ("int32", "int64")):
+            word = self.word(node)
+            if word in ((IR, "meta_var"), (TIR, "int32"), (TIR, "int64")):
                 value = self.constant(node.args[0])
                 if word[0] == IR or isinstance(value, int):
                     return value
             name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
             make = {"float": float, "int": int, "bool": bool}.get(name.rstrip("0123456789"))
-            if make is not None and self.word(node.func) is None:
+            if make is not None and word == _NO_WORD:
                 return self.worked_out(node, lambda value, _: make(value), self.constant(node.args[0]), None)
         raise NotConstant
 
@@ -276,12 +277,12 @@ def _called(value: ast.expr) -> tuple[str, str] | None:
     return (name, text) if isinstance(text, str) else None
 
 
-def _word_of_tvm(path: str) -> tuple[str, str] | None:
+def _word_of_tvm(path: str) -> tuple[str, str]:
     """`script.ir_module`, `script.tir.exp`."""
     root, _, rest = path.partition(".")
     first, _, last = rest.partition(".")
     kind = _VOCABULARIES.get(first) if last else IR
-    return None if root != "script" or not rest or kind is None else (kind, last or first)
+    return _NO_WORD if root != "script" or not rest or kind is None else (kind, last or first)
 
 
 def names_in(target: ast.expr | None) -> Sequence[str]:

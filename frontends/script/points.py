@@ -7,7 +7,7 @@ import ast
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ...dialects.script.syntax import folded
+from ...dialects.script.syntax import folded, text_of
 from .names import TIR, Names
 
 #: numpy's functions of two by their signs; it has none for what rounds otherwise.
@@ -45,14 +45,13 @@ def _leaf(names: Names, node: ast.expr, at: Mapping[str, Any]) -> Any:
 
 def _converted(names: Names, node: ast.Call) -> ast.expr:
     """The integer in T.int64(x), T.Cast("int64", x), T.likely(x)."""
-    kind, name = names.word(node.func) or ("", "")
-    is_text = [isinstance(each, ast.Constant) and isinstance(each.value, str) for each in node.args]
-    is_wide = any(isinstance(each, ast.Constant) and each.value in ("int32", "int64") for each in node.args)
-    if kind != TIR or name not in (*_CASTS, "int32", "int64", "likely") or is_text.count(False) != 1:
+    kind, name = names.word(node)
+    texts = list(map(text_of, node.args))
+    if kind != TIR or name not in (*_CASTS, "int32", "int64", "likely") or texts.count(None) != 1:
         raise Unknown
-    if name in _CASTS and not is_wide:
+    if name in _CASTS and not {"int32", "int64"}.intersection(texts):
         raise Unknown
-    return node.args[is_text.index(False)]
+    return node.args[texts.index(None)]
 
 
 def _computed(sign: str, values: Sequence[Any]) -> Any:

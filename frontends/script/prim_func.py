@@ -7,6 +7,7 @@ import ast
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
+from ...dialects.script.syntax import dotted, items_of
 from ...support.names import fresh_name
 from .annotations import arguments_of
 from .buffers import BufferReader
@@ -156,22 +157,22 @@ class ProgramReader(BufferReader):
         return self._define(node, node.target, node.value, self.annotations.dtype(call))
 
     def _define(self, node: ast.stmt, target: ast.Name, value: ast.expr, dtype: str | None) -> Iterable[Statement]:
-        word = self.names.word(value.func) if isinstance(value, ast.Call) else None
-        if isinstance(value, ast.Call) and word is not None and word[0] == TIR:
-            if word[1] == "match_buffer":
+        kind, name = self.names.word(value)
+        if isinstance(value, ast.Call) and kind == TIR:
+            if name == "match_buffer":
                 self._match_buffer(target, value)
                 return ()
-            if word[1] in _ALLOCATIONS and self._pointed(target, value):
+            if name in _ALLOCATIONS and self._pointed(target, value):
                 return ()
-            if word[1] in _ALLOCATIONS:
-                return (Allocate(node, self._buffer(value, target.id, scope=_ALLOCATIONS[word[1]])),)
-            if word[1] == "bind":
+            if name in _ALLOCATIONS:
+                return (Allocate(node, self._buffer(value, target.id, scope=_ALLOCATIONS[name])),)
+            if name == "bind":
                 given = arguments_of(self.names, value, ("value", "type_annotation", "var"), 1)
                 return self._define(node, target, given["value"], dtype)
-            if word[1] == "env_thread":
+            if name == "env_thread":
                 self._threads[target.id] = self._text(arguments_of(self.names, value, ("thread",), 1)["thread"])
                 return ()
-            if word[1].startswith("axis."):
+            if name.startswith("axis."):
                 raise self.source.problem(value, "a block's variables come first in `with T.block(...):`")
         self.scope[target.id] = True
         return (Let(node, target.id, value, dtype),)
@@ -197,31 +198,30 @@ class ProgramReader(BufferReader):
         return element_of(self.source, node, self.scope)
 
     def _on_expr(self, node: ast.Expr) -> Iterable[Statement]:
-        call = node.value
-        if isinstance(call, ast.Constant):
+        if isinstance(node.value, ast.Constant):
             return ()
-        word = self.names.word(call.func) if isinstance(call, ast.Call) else None
-        if not isinstance(call, ast.Call) or word is None or word[0] != TIR:
+        name, call = self._called(node)
+        if call is None:
             raise self.source.problem(node, "an expression alone does nothing: expected a call of T")
-        if word[1] == "func_attr":
+        if name == "func_attr":
             self._take_attributes(call)
             return ()
-        if word[1] == "evaluate":
+        if name == "evaluate":
             inner = arguments_of(self.names, call, ("value",), 1)["value"]
             if not isinstance(inner, ast.Call):
                 return ()
             call = inner
-        if word[1] == "ret":
+        if name == "ret":
             if node is not self.function.body[-1]:
                 raise self.source.problem(node, "T.ret stands at the end of a PrimFunc only")
             return (self._result(node, arguments_of(self.names, call, ("value",), 1)["value"]),)
-        if word[1] in _LEAVING:
+        if name in _LEAVING:
             arguments_of(self.names, call, ())
-            return (self._leave(node, _LEAVING[word[1]]),)
-        if word[1] == "attr":  # a pragma: how loops run is the compiler's choice
+            return (self._leave(node, _LEAVING[name]),)
+        if name == "attr":  # a pragma: how loops run is the compiler's choice
             return ()
-        if word[1] in (*_HINTS, "where"):
-            raise self.source.problem(call, f"T.{word[1]} stands in a `with T.block(...):`")
+        if name in (*_HINTS, "where"):
+            raise self.source.problem(call, f"T.{name} stands in a `with T.block(...):`")
         return (Evaluate(node, call),)
 
     def _take_attributes(self, call: ast.Call) -> None:
@@ -249,7 +249,7 @@ class ProgramReader(BufferReader):
     def _on_for(self, node: ast.For) -> Iterable[Statement]:
         if node.orelse:
             raise self.source.problem(node.orelse[0], "a loop has no `else`")
-        targets = node.target.elts if isinstance(node.target, ast.Tuple) else [node.target]
+        targets = items_of(node.target)
         ranges = self._ranges(node.iter)
         if len(targets) != len(ranges):
             raise self.source.problem(node.target, f"{len(targets)} names for {len(ranges)} loops")
@@ -308,10 +308,10 @@ class ProgramReader(BufferReader):
 
     def _ranges(self, node: ast.expr) -> list[tuple[ast.expr | None, ast.expr, str]]:
         """Start, stop and kind of each loop."""
+        kind, name = self.names.word(node)
         call = node if isinstance(node, ast.Call) else None
-        word = self.names.word(call.func) if call is not None else None
-        is_range = call is not None and isinstance(call.func, ast.Name) and call.func.id == "range"
-        name = "serial" if is_range else word[1] if word is not None and word[0] == TIR else ""
+        if call is None or kind != TIR:
+            name = "serial" if call is not None and dotted(call.func) == "range" else ""
         if call is None or name not in _LOOPS:
             hint = "T.grid(...), T.serial(...), T.parallel(...), range(...)"
             raise self.source.problem(node, f"a loop goes over {hint}", _LOOPS, name)
@@ -343,19 +343,18 @@ class ProgramReader(BufferReader):
 
     def _on_with(self, node: ast.With) -> Iterable[Statement]:
         item = node.items[0]
-        call = item.context_expr
-        word = self.names.word(call.func) if isinstance(call, ast.Call) else None
-        if len(node.items) != 1 or not isinstance(call, ast.Call) or word is None or word[0] != TIR:
-            raise self.source.problem(call, "in a PrimFunc `with` begins a T.block(...) or T.init()")
-        if word[1] in _BLOCKS:
+        name, call = self._called(node)
+        if len(node.items) != 1 or call is None:
+            raise self.source.problem(item.context_expr, "in a PrimFunc `with` begins a T.block(...) or T.init()")
+        if name in _BLOCKS:
             return (self._block(node, call),)
-        if word[1] == "launch_thread":
+        if name == "launch_thread":
             return (self._in_thread(node, self._thread_of(call, item.optional_vars), node.body),)
-        if word[1] == "attr":
+        if name == "attr":
             return (Block(node, "", (), (), (), self._inner(node.body)),)
-        if word[1] == "init":
+        if name == "init":
             raise self.source.problem(call, "T.init() stands in a `with T.block(...):`")
-        raise self.source.problem(call, f"T.{word[1]} begins no block", (*_BLOCKS, "init", "launch_thread"), word[1])
+        raise self.source.problem(call, f"T.{name} begins no block", (*_BLOCKS, "init", "launch_thread"), name)
 
     def _block(self, node: ast.With, call: ast.Call) -> Block:
         given = arguments_of(self.names, call, ("name", "no_realize"))
@@ -403,13 +402,12 @@ class ProgramReader(BufferReader):
             call = node.items[0].context_expr
         if not isinstance(call, ast.Call):
             return "", None
-        word = self.names.word(call.func)
-        return (word[1], call) if word is not None and word[0] == TIR else ("", None)
+        kind, name = self.names.word(call)
+        return (name, call) if kind == TIR else ("", None)
 
     def _axes(self, node: ast.Assign, call: ast.Call, kind: str) -> list[Axis]:
         """The block's variables that a statement makes."""
-        target = node.targets[0]
-        targets = target.elts if isinstance(target, ast.Tuple) else [target]
+        targets = items_of(node.targets[0])
         made: list[tuple[str, ast.expr | None, ast.expr | None, ast.expr]]
         if kind == "remap":
             made = self._remapped(call)

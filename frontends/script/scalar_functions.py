@@ -11,6 +11,7 @@ from typing import Any
 from ...bindings.ir import Value
 from ...bindings.mlir import as_list, ir
 from ...dialects.core.infos import bit_width, is_float, signless
+from ...dialects.script.syntax import text_of
 from ...dialects.tir import dialect as tir
 from ...emit.arithmetic import bits_of, element, from_bits
 from ...emit.conversions import limits
@@ -39,17 +40,21 @@ def _taken(scalars: Scalars, node: ast.Call, count: int) -> list[ast.expr]:
 
 @_function("Cast", "cast")
 def _cast(scalars: Scalars, node: ast.Call) -> Number:
+    value, dtype = _converted(scalars, node)
+    return scalars.cast(node, scalars.value(value), dtype)
+
+
+def _converted(scalars: Scalars, node: ast.Call) -> tuple[ast.expr, str]:
+    """A value and a type: T.Cast names the type first, T.cast last."""
     one, other = _taken(scalars, node, 2)
-    # T.Cast names the type first, T.cast last.
-    dtype, value = (one, other) if isinstance(one, ast.Constant) and isinstance(one.value, str) else (other, one)
-    return scalars.cast(node, scalars.value(value), scalars.annotations.dtype(dtype))
+    dtype, value = (one, other) if text_of(one) is not None else (other, one)
+    return value, scalars.annotations.dtype(dtype)
 
 
 @_function("reinterpret")
 def _reinterpret(scalars: Scalars, node: ast.Call) -> Number:
-    one, other = _taken(scalars, node, 2)
-    dtype, value = (one, other) if isinstance(one, ast.Constant) and isinstance(one.value, str) else (other, one)
-    name, number = scalars.annotations.dtype(dtype), scalars.number(value)
+    value, name = _converted(scalars, node)
+    number = scalars.number(value)
     if bit_width(number.dtype) != bit_width(name) or number.dtype == INDEX:
         raise scalars.source.problem(node, f"{shown(number.dtype)} and {shown(name)} differ in width")
     bits = bits_of(number) if number.is_float else number
@@ -151,15 +156,15 @@ def _result_type(scalars: Scalars, node: ast.expr) -> str:
 @_function("call_extern", "call_pure_extern", "call_packed", "tvm_call_packed")
 def _call_extern(scalars: Scalars, node: ast.Call) -> Any:
     """T.call_extern("float32", "fabsf", x), T.call_packed("name", ...)."""
-    word = scalars.names.word(node.func)
-    assert word is not None
-    is_packed = "packed" in word[1]
+    _, word = scalars.names.word(node)
+    is_packed = "packed" in word
     args = node.args
     if len(args) < (1 if is_packed else 2):
-        raise scalars.source.problem(node, f"T.{word[1]} lacks the function's name")
+        raise scalars.source.problem(node, f"T.{word} lacks the function's name")
     dtype = "" if is_packed else _result_type(scalars, args[0])
     name, *rest = args if is_packed else args[1:]
-    if not isinstance(name, ast.Constant) or not isinstance(name.value, str):
+    symbol = text_of(name)
+    if symbol is None:
         raise scalars.source.problem(name, "the name of a function is text")
     operands = [_passed(scalars, each) for each in rest]
     if not is_packed:
@@ -168,9 +173,9 @@ def _call_extern(scalars: Scalars, node: ast.Call) -> Any:
             address_of(each) if isinstance(node, ast.Attribute) and isinstance(each.type, ir.MemRefType) else each
             for node, each in zip(rest, operands, strict=True)
         ]
-    operator_name = "call_packed" if is_packed else word[1]
+    operator_name = "call_packed" if is_packed else word
     types = [] if not dtype else [signless(dtype)]
-    made = scalars.source.guarded(node, lambda: tir.ops[operator_name](name.value, operands, ty=types))
+    made = scalars.source.guarded(node, lambda: tir.ops[operator_name](symbol, operands, ty=types))
     results = as_list(made) if made is not None else []
     return Number(results[0]).of(dtype) if results else 0
 
@@ -178,7 +183,7 @@ def _call_extern(scalars: Scalars, node: ast.Call) -> Any:
 def _passed(scalars: Scalars, node: ast.expr) -> Value:
     """An argument of a function that is not ours: a number, or a buffer's memory (A, A.data)."""
     base = node.value if isinstance(node, ast.Attribute) and node.attr == "data" else node
-    if isinstance(base, ast.Call) and scalars.names.word(base.func) == (TIR, "address_of"):
+    if isinstance(base, ast.Call) and scalars.names.word(base) == (TIR, "address_of"):
         raise scalars.source.problem(node, "the address of an element is not passed: pass the buffer")
     held = scalars.env.get(base.id) if isinstance(base, ast.Name) else None
     if isinstance(held, Buffer):

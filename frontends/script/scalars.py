@@ -333,10 +333,9 @@ class Scalars:
     # ---- calls ----
 
     def _call(self, node: ast.Call) -> Any:
-        word = self.names.word(node.func)
-        if word is None or word[0] != TIR:
+        kind, name = self.names.word(node)
+        if kind != TIR:
             return self._call_of_python(node)
-        name = word[1]
         special = FUNCTIONS.get(name)
         if special is not None:
             return special(self, node)

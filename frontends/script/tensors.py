@@ -254,7 +254,7 @@ class TensorProgram:
 
     def _is_choice(self, call: ast.Call) -> bool:
         """Whether of two arguments only that one may be read which the first asks for."""
-        word = self.scalars.names.word(call.func)
+        word = self.scalars.names.word(call)
         if word != (TIR, "Select"):
             return word == (TIR, "if_then_else")
         return not all(self.tensors.is_safe(self.scalars, each) for each in parts_of(call)[1:])

@@ -128,7 +128,7 @@ def _index(node: ast.expr, names: Sequence[str]) -> Size:
         return extremum(dotted(node.func), [_index(each, names) for each in node.args])
     sign, operands = operation_of(node)
     if isinstance(node, ast.UnaryOp) and sign == "-":
-        return -_index(*operands, names)
+        return -_index(operands[0], names)
     if len(operands) == 2 and sign in ("+", "-", "*", "//", "%"):
         return APPLIED[sign](*(_index(each, names) for each in operands))
     raise RelaxError(f"'{ast.unparse(node)}' is no index made of {', '.join(names)} with + - * // %")

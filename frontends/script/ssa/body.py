@@ -10,7 +10,7 @@ from typing import Any, TypeGuard
 
 from ....bindings.ir import Block, Region, Type, Value
 from ....bindings.mlir import ir
-from ....dialects.script.syntax import dotted
+from ....dialects.script.syntax import dotted, items_of, text_of
 from ....emit.loops import with_results
 from . import nests
 from .operators import Calls
@@ -164,7 +164,7 @@ class Body(Calls):
 
     def expression(self, node: ast.Expr) -> None:
         call = node.value
-        if isinstance(call, ast.Constant) and isinstance(call.value, str):
+        if text_of(call) is not None:
             return  # a docstring
         if not isinstance(call, ast.Call):
             raise self.source.problem(node, "this does nothing")
@@ -284,7 +284,7 @@ class Body(Calls):
         if len(node.items) != 1 or not isinstance(call, ast.Call):
             raise self.source.problem(node, "`with` stands before an operation that has regions")
         target = node.items[0].optional_vars
-        targets = target.elts if isinstance(target, ast.Tuple) else [] if target is None else [target]
+        targets = () if target is None else items_of(target)
         bodies = [each.body for each in node.body if _is_region(each)]
         if bodies and len(bodies) != len(node.body):
             raise self.source.problem(node, "regions stand beside regions: with I.region():")
@@ -321,8 +321,7 @@ class Body(Calls):
         self.labels = labels
 
     def returned(self, node: ast.Return) -> None:
-        value = node.value
-        nodes = [] if value is None else value.elts if isinstance(value, ast.Tuple) else [value]
+        nodes = () if node.value is None else items_of(node.value)
         self.create("func.return", [self.value(each) for each in nodes], ())
 
     def passed(self, node: ast.Pass) -> None:
@@ -342,12 +341,8 @@ def _last_names(statements: Sequence[ast.stmt]) -> list[str]:
     if not isinstance(last, ast.Assign) or len(last.targets) != 1:
         return []
     target = last.targets[0]
-    names = [each.id if isinstance(each, ast.Name) else "" for each in _parts(target)]
+    names = [each.id if isinstance(each, ast.Name) else "" for each in items_of(target)]
     return [] if "" in names else names
-
-
-def _parts(target: ast.expr) -> Sequence[ast.expr]:
-    return target.elts if isinstance(target, ast.Tuple) else [target]
 
 
 def assigned_in(statements: Sequence[ast.stmt]) -> Iterator[str]:
@@ -355,7 +350,7 @@ def assigned_in(statements: Sequence[ast.stmt]) -> Iterator[str]:
     for each in statements:
         if isinstance(each, (ast.Assign, ast.AnnAssign)):
             for target in each.targets if isinstance(each, ast.Assign) else [each.target]:
-                for part in _parts(target):
+                for part in items_of(target):
                     base = part.value if isinstance(part, ast.Subscript) else part
                     if isinstance(base, ast.Name):
                         yield base.id

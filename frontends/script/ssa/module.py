@@ -10,7 +10,7 @@ from ....bindings.ir import Attribute, Context, Operation, Type
 from ....bindings.ir import Module as MlirModule
 from ....bindings.mlir import ir
 from ....dialects.relax.function_attributes import ARGUMENT_NAME
-from ....dialects.script.syntax import dotted
+from ....dialects.script.syntax import dotted, text_of
 from ....dialects.tir.prim_func import PRIM_FUNC
 from ..common.pieces import StatementsOf
 from ..common.source import Source
@@ -75,9 +75,9 @@ class SsaReader:
     def _text(self, node: ast.expr | None) -> str:
         if node is None or isinstance(node, ast.Constant) and node.value is None:
             return ""
-        if not isinstance(node, ast.Constant) or not isinstance(node.value, str):
+        if (text := text_of(node)) is None:
             raise self.source.problem(node, "a name is text")
-        return node.value
+        return text
 
     def _describe(self, node: ast.ClassDef, module: Operation, options: dict[str, ast.expr], name: str) -> None:
         attributes = self.spelling.dictionary(options["attrs"]) if "attrs" in options else {}

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ....bindings.ir import AffineExpr, AffineMap, Attribute, Value
 from ....bindings.mlir import DYNAMIC, ir
-from ....dialects.script.syntax import dotted, operation_of
+from ....dialects.script.syntax import dotted, items_of, operation_of
 from ..common.affine import affine
 from .spelling import I64, is_number, number_of
 
@@ -92,7 +92,7 @@ class Nest:
 
     def __init__(self, body: Body, node: ast.For, call: ast.Call):
         self.body, self.source, self.node, self.call = body, body.source, node, call
-        targets = node.target.elts if isinstance(node.target, ast.Tuple) else [node.target]
+        targets = items_of(node.target)
         self.indices = [each.id for each in targets if isinstance(each, ast.Name)]
         if len(self.indices) != len(call.args) or len(set(self.indices)) < len(targets):
             raise self.source.problem(node, f"{len(targets)} names for {len(call.args)} loops")
@@ -121,7 +121,7 @@ class Nest:
 
     def find_elements(self) -> None:
         target = self.last.targets[0]
-        for each in target.elts if isinstance(target, ast.Tuple) else [target]:
+        for each in items_of(target):
             element = self._element(each) if isinstance(each, ast.Subscript) else None
             if element is None:
                 raise self.source.problem(
@@ -241,7 +241,7 @@ class Nest:
 
     def yielded(self) -> list[Value]:
         value = self.last.value
-        nodes = value.elts if isinstance(value, ast.Tuple) else [value]
+        nodes = items_of(value)
         if len(nodes) != len(self.outputs):
             raise self.source.problem(value, f"{len(self.outputs)} elements for {len(nodes)} values")
         kinds = [self.arguments[each].type for each in self.outputs]

@@ -15,7 +15,7 @@ from ....dialects.core.codec import TypeProblem, encode, encode_dims
 from ....dialects.core.infos import ScalarInfo, ShapeInfo, is_dtype
 from ....dialects.core.infos import dtype_name as mlir_name
 from ....dialects.core.symbols import SymbolError
-from ....dialects.script.syntax import dotted, operation_of
+from ....dialects.script.syntax import dotted, operation_of, text_of
 from ....dialects.script.words import (
     COMPARED_FLOATS,
     COMPARED_INTEGERS,
@@ -247,7 +247,7 @@ class Values(ABC):
             raise self.source.problem(node, f"{source.type} has {source.type.rank} dimensions, not {count}")
 
     @staticmethod
-    def places(node: ast.Subscript) -> list[ast.expr]:
+    def places(node: ast.Subscript) -> Sequence[ast.expr]:
         return node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
 
     # ---- calls ----
@@ -362,10 +362,8 @@ def _const(values: Values, node: ast.Call) -> Value:
     if len(node.args) != 1 or node.keywords:
         raise values.source.problem(node, "I.const takes one attribute")
     given = node.args[0]
-    if isinstance(given, ast.Constant) and isinstance(given.value, str):
-        attribute = values.spelling.parsed(given, given.value)
-    else:
-        attribute = values.spelling.attribute(given)
+    text = text_of(given)
+    attribute = values.spelling.attribute(given) if text is None else values.spelling.parsed(given, text)
     if not hasattr(attribute, "type"):
         raise values.source.problem(given, f"{attribute} has no type")
     type_ = attribute.type
