@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import ast
 import operator
-from collections.abc import Callable, Sequence
+import warnings
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeVar
 
 Known = TypeVar("Known")
@@ -24,6 +25,39 @@ APPLIED: dict[str, Callable[[Any, Any], Any]] = {
     "|": operator.or_, "^": operator.xor, "==": operator.eq, "!=": operator.ne, "<": operator.lt, "<=": operator.le,
     ">": operator.gt, ">=": operator.ge,
 }  # fmt: skip
+
+_BLOCKS = (ast.With, ast.If, ast.For, ast.While)
+#: What statements give names to.
+_TARGETS: dict[type, Callable[[Any], Sequence[ast.expr | None]]] = {
+    ast.AnnAssign: lambda node: (node.target,),
+    ast.AugAssign: lambda node: (node.target,),
+    ast.For: lambda node: (node.target,),
+    ast.With: lambda node: [item.optional_vars for item in node.items],
+}
+
+
+def parsed(text: str, file: str = "<script>") -> ast.Module:
+    """Raises SyntaxError, whatever Python has against a text: without a line where it is not told."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of Python's about what it would do
+            return ast.parse(text, file)
+    except (RecursionError, MemoryError):
+        raise SyntaxError("it is nested too deep to be read") from None
+    except SyntaxError:
+        raise
+    except ValueError as error:
+        raise SyntaxError(str(error)) from None
+
+
+def expression_at(node: ast.expr, text: str) -> ast.expr:
+    """The expression that a text is, at the place of a node. Raises SyntaxError."""
+    body = parsed(text.strip()).body
+    if len(body) != 1 or not isinstance(body[0], ast.Expr):
+        raise SyntaxError("expected one expression")
+    for each in ast.walk(body[0].value):
+        ast.copy_location(each, node)
+    return body[0].value
 
 
 def dotted(node: ast.AST) -> str:
@@ -76,3 +110,32 @@ def folded(
     known = [folded(each, operation, leaf, apply) for each in operands]
     found = [each for each in known if each is not None]
     return apply(sign, found) if len(found) == len(known) else None
+
+
+# ---- statements ----
+
+
+def names_in(target: ast.expr | None) -> Sequence[str]:
+    """The names that a target gives values."""
+    if isinstance(target, ast.Name):
+        return (target.id,)
+    items = target.elts if isinstance(target, (ast.Tuple, ast.List)) else ()
+    return [name for item in items for name in names_in(item)]
+
+
+def targets_of(statement: ast.stmt) -> Sequence[ast.expr | None]:
+    """What a statement gives a value: names, tuples of names, elements of buffers."""
+    if isinstance(statement, ast.Assign):
+        return statement.targets
+    read = _TARGETS.get(type(statement))
+    return () if read is None else read(statement)
+
+
+def statements_within(statements: Sequence[ast.stmt]) -> Iterator[ast.stmt]:
+    """The statements and those inside of `with`, `if` and loops, in their order."""
+    waiting = [*reversed(statements)]
+    while waiting:
+        statement = waiting.pop()
+        yield statement
+        if isinstance(statement, _BLOCKS):
+            waiting += reversed([*statement.body, *getattr(statement, "orelse", ())])

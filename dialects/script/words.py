@@ -60,6 +60,9 @@ _CASES_OF = {"vector.kind": "#vector.kind<{}>"}
 #: Operations without operands that stand where their result is used, however often: text instead of a name.
 LEAVES = frozenset({"arith.constant", "relax.constant", "linalg.index", "relax.shape_expr", "relax.prim_value"})
 
+#: The attribute that says how many operands each of an operation's groups has.
+SEGMENTS = "operandSegmentSizes"
+
 #: Dialects that have a letter of their own.
 _LETTERS = {"relax": "R", "tir": "T"}
 _DIALECTS = {letter: dialect for dialect, letter in _LETTERS.items()}

@@ -33,7 +33,7 @@ from ...dialects.core.symbols import (
     parse,
     sym,
 )
-from ...dialects.script.syntax import operation_of, text_of
+from ...dialects.script.syntax import expression_at, operation_of, text_of
 from ...dialects.script.words import SIGN_OF_WORD
 from .names import RELAX, TIR, Names, NotConstant
 
@@ -50,6 +50,8 @@ _FUNCTIONS = ("min", "max", "ceildiv", "floordiv", "floormod", "truncdiv", "trun
 _SYMBOL_MAKERS = frozenset({"int32", "int64", "var", "Var", "SizeVar", "dyn", "index"})
 _TYPES = ("Tensor", "Shape", "Prim", "Object", "Tuple", "Any")
 _MOST_RANK = 1000
+#: What TVM calls the types that an operator states, by what a builder calls them.
+TYPE_ARGUMENTS = {"out_sinfo": "out_ty", "out_ty": "out_ty", "sinfo_args": "ty_args", "ty_args": "ty_args"}
 #: As TVM's printer has numbers in a size that is text: "n * T.int64(8)".
 _TYPED_NUMBER = re.compile(r"\bT\.int(?:32|64)\((\d+)\)")
 
@@ -57,19 +59,21 @@ _TYPED_NUMBER = re.compile(r"\bT\.int(?:32|64)\((\d+)\)")
 def arguments_of(names: Names, call: ast.Call, parameters: Sequence[str], required: int = 0) -> dict[str, ast.expr]:
     """The arguments of a call by the parameters' names. Raises ScriptError."""
     source = names.source
+    aliases = dict.fromkeys(TYPE_ARGUMENTS, "out_sinfo") if "out_sinfo" in parameters else {}
     given = dict(zip(parameters, call.args, strict=False))
     if len(call.args) > len(parameters):
         message = f"{ast.unparse(call.func)} takes at most {len(parameters)} arguments"
         raise source.problem(call.args[len(parameters)], message)
     for keyword in call.keywords:
-        if keyword.arg is None or keyword.arg not in parameters:
+        parameter = aliases.get(keyword.arg or "", keyword.arg)
+        if parameter is None or parameter not in parameters:
             name = keyword.arg or "**"
             message = f"{ast.unparse(call.func)} has no argument '{name}'"
             raise source.problem(keyword.value, message, parameters, name)
-        if keyword.arg in given:
-            message = f"{ast.unparse(call.func)}: argument '{keyword.arg}' is given twice"
+        if parameter in given:
+            message = f"{ast.unparse(call.func)}: argument '{parameter}' is given twice"
             raise source.problem(keyword.value, message)
-        given[keyword.arg] = keyword.value
+        given[parameter] = keyword.value
     for name in parameters[:required]:
         if name not in given:
             raise source.problem(call, f"{ast.unparse(call.func)} lacks its argument '{name}'")
@@ -229,11 +233,9 @@ class Annotations:
         source = self.names.source
         if (text := text_of(node)) is not None:  # an annotation in quotes
             try:
-                node = ast.copy_location(ast.parse(text, mode="eval").body, node)
+                node = expression_at(node, text)
             except SyntaxError:
                 raise source.problem(node, "this is no type") from None
-            for inner in ast.walk(node):
-                ast.copy_location(inner, node)
         kind, name = self.names.word(node)
         if kind == TIR:
             return ScalarInfo(self.dtype(node.func if isinstance(node, ast.Call) else node))

@@ -15,11 +15,12 @@ from ...dialects.core.infos import Info, ScalarInfo, TensorInfo, describe
 from ...dialects.core.symbols import SymExpr
 from ...dialects.core.verifier import compatible
 from ...dialects.relax.function_attributes import TARGET, function_attributes
+from ...dialects.script.syntax import statements_within, targets_of
 from ...emit.loops import with_results
 from . import graph_calls, graph_te  # noqa: F401  # their calls register
 from .annotations import arguments_of, leaves, rebuilt
 from .graph_values import Allocated, Around, GraphValues, Missing, Nested, form
-from .names import RELAX, statements_within, targets_of
+from .names import RELAX
 
 
 class GraphReader(GraphValues):

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import ast
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
@@ -31,7 +32,7 @@ from ...dialects.core.symbols import SymExpr, sym
 from ...dialects.core.verifier import compatible
 from ...dialects.relax import const, dialect
 from ...dialects.script.syntax import items_of, operation_of
-from .annotations import Annotations, arguments_of, leaves, rebuilt
+from .annotations import TYPE_ARGUMENTS, Annotations, arguments_of, leaves, rebuilt
 from .common.pieces import StatementsOf
 from .common.source import Source
 from .functions import PrimFunc
@@ -48,9 +49,6 @@ _SIGNS: dict[int, dict[str, str]] = {
         ">>": "right_shift", "==": "equal", "!=": "not_equal", "<": "less", "<=": "less_equal", ">": "greater",
         ">=": "greater_equal"},
 }  # fmt: skip
-#: What TVM calls the types that an operator states, by what a builder calls them.
-TYPE_ARGUMENTS = {"out_sinfo": "out_ty", "out_ty": "out_ty", "sinfo_args": "ty_args", "ty_args": "ty_args"}
-
 
 Special = Callable[["GraphValues", ast.Call], Any]
 #: By R's words: how their calls are read. See graph_calls.py.
@@ -111,7 +109,7 @@ class Around(Protocol):
         """A call of another function."""
 
 
-class GraphValues:
+class GraphValues(ABC):
     """Evaluates expressions at the current insertion point."""
 
     def __init__(self, module: Around, names: Names):
@@ -287,9 +285,9 @@ class GraphValues:
             raise self.source.problem(node.keywords[0].value, "functions of the module take arguments by their places")
         return self.module.call(self, node, callee.name, arguments)
 
+    @abstractmethod
     def call_nested(self, node: ast.Call, callee: Nested, arguments: tuple[Any, ...]) -> Any:
         """A call of a function in this one."""
-        raise NotImplementedError
 
     def held(self, node: ast.expr) -> Any:
         """A value; a tensor that a function may write, maybe again, stays that."""

@@ -5,12 +5,12 @@ from __future__ import annotations
 
 import ast
 import operator
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from types import FunctionType, ModuleType
 from typing import Any
 
 from ...dialects.core.symbols import SymbolError, SymExpr
-from ...dialects.script.syntax import APPLIED, dotted, operation_of
+from ...dialects.script.syntax import APPLIED, dotted, names_in, operation_of, statements_within, targets_of
 from ...dialects.script.words import SIGN_OF_WORD
 from .common.source import Source
 from .metadata import read_metadata
@@ -21,15 +21,8 @@ _VOCABULARIES = {"ir": IR, "relax": RELAX, "tir": TIR, "tirx": TIR}
 #: Without any import: as print-outs have it, and as it is in full.
 _USUAL = {"I": IR, "R": RELAX, "T": TIR, "ir": IR, "relax": RELAX, "tir": TIR}
 
-_BLOCKS = (ast.With, ast.If, ast.For, ast.While)
-#: What statements give names to.
-_TARGETS: dict[type, Callable[[Any], Sequence[ast.expr | None]]] = {
-    ast.AnnAssign: lambda node: (node.target,),
-    ast.AugAssign: lambda node: (node.target,),
-    ast.For: lambda node: (node.target,),
-    ast.With: lambda node: [item.optional_vars for item in node.items],
-}
 _NO_WORD = ("", "")
+_CHOICES = ((TIR, "if_then_else"), (TIR, "Select"))
 #: A power of more bits would take long to work out.
 _MOST_BITS = 4096
 
@@ -137,6 +130,13 @@ class Names:
         sign = SIGN_OF_WORD.get(name, "") if kind == TIR and not node.keywords else ""
         return sign, node.args if sign else ()
 
+    def choice(self, node: ast.expr) -> Sequence[ast.expr] | None:
+        """Condition, yes and no of an expression of which one side is computed."""
+        if isinstance(node, ast.IfExp):
+            return node.test, node.body, node.orelse
+        is_choice = isinstance(node, ast.Call) and self.word(node) in _CHOICES and len(node.args) == 3
+        return node.args if isinstance(node, ast.Call) and is_choice else None
+
     def known(self, name: str) -> Any:
         """The constant of that name. Raises NotConstant."""
         for held in (self.constants, self._around):
@@ -222,6 +222,13 @@ class Names:
         except NotConstant:
             return None
 
+    def text(self, node: ast.expr) -> str:
+        """Raises ScriptError."""
+        value = self.found(node)
+        if not isinstance(value, str):
+            raise self.source.problem(node, "expected text")
+        return value
+
     def _dictionary(self, node: ast.Dict) -> dict[Any, Any]:
         pairs = [
             (self.constant(key), self.constant(value))
@@ -283,32 +290,6 @@ def _word_of_tvm(path: str) -> tuple[str, str]:
     first, _, last = rest.partition(".")
     kind = _VOCABULARIES.get(first) if last else IR
     return _NO_WORD if root != "script" or not rest or kind is None else (kind, last or first)
-
-
-def names_in(target: ast.expr | None) -> Sequence[str]:
-    """The names that a target gives values."""
-    if isinstance(target, ast.Name):
-        return (target.id,)
-    items = target.elts if isinstance(target, (ast.Tuple, ast.List)) else ()
-    return [name for item in items for name in names_in(item)]
-
-
-def targets_of(statement: ast.stmt) -> Sequence[ast.expr | None]:
-    """What a statement gives a value: names, tuples of names, elements of buffers."""
-    if isinstance(statement, ast.Assign):
-        return statement.targets
-    read = _TARGETS.get(type(statement))
-    return () if read is None else read(statement)
-
-
-def statements_within(statements: Sequence[ast.stmt]) -> Iterator[ast.stmt]:
-    """The statements and those inside of `with`, `if` and loops, in their order."""
-    waiting = [*reversed(statements)]
-    while waiting:
-        statement = waiting.pop()
-        yield statement
-        if isinstance(statement, _BLOCKS):
-            waiting += reversed([*statement.body, *getattr(statement, "orelse", ())])
 
 
 def _is_huge(left: Any, right: Any) -> bool:

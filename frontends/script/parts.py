@@ -8,9 +8,9 @@ from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from typing import Any, NamedTuple
 
-from ...dialects.script.syntax import APPLIED, items_of, operation_of
+from ...dialects.script.syntax import APPLIED, items_of, names_in, operation_of, statements_within, targets_of
 from .annotations import arguments_of
-from .names import TIR, Names, names_in, statements_within, targets_of
+from .names import TIR, Names
 from .program import Buffer, indices_of, parts_within
 from .views import View
 

@@ -10,7 +10,7 @@ from typing import Any
 from ...dialects.script.syntax import dotted, items_of
 from ...support.names import fresh_name
 from .annotations import arguments_of
-from .buffers import BufferReader
+from .buffers import Buffers
 from .names import TIR, Names
 from .parts import vector_store, within
 from .program import (
@@ -50,11 +50,13 @@ _LEAVING = {"break_loop": True, "continue_loop": False}
 _MOST_DEPTH = 64
 
 
-class ProgramReader(BufferReader):
+class ProgramReader:
     """One function's syntax as a Program."""
 
     def __init__(self, names: Names, function: ast.FunctionDef):
-        super().__init__(names, function)
+        self.buffers = Buffers(names, function)
+        self.names, self.source, self.function = self.buffers.names, names.source, function
+        self.annotations = self.buffers.annotations
         self.attributes: dict[str, Any] = {}
         self._depth = 0
         #: How each of the loops around runs.
@@ -66,15 +68,15 @@ class ProgramReader(BufferReader):
     def read(self) -> Program:
         self.annotations.declare(self.function.body)
         for argument in [*self.function.args.posonlyargs, *self.function.args.args]:
-            self._parameter(argument)
+            self.buffers.parameter(argument)
         for name in self.annotations.symbols:
-            self.scope.setdefault(name, True)
+            self.buffers.scope.setdefault(name, True)
         body = self._statements(self.function.body)
-        for name, position in self._handles.items():
-            if self._parameters[position] is None:
+        for name, position in self.buffers.handles.items():
+            if self.buffers.parameters[position] is None:
                 hint = f"say what it is: {name}_buffer = T.match_buffer({name}, (...), dtype)"
                 raise self.source.problem(self.function, f"parameter '{name}' is a T.handle of nothing; {hint}")
-        parameters = tuple(each for each in self._parameters if each is not None)
+        parameters = tuple(each for each in self.buffers.parameters if each is not None)
         return Program(self.function, self.function.name, parameters, body, self.attributes, self._returned)
 
     # ---- statements ----
@@ -86,7 +88,7 @@ class ProgramReader(BufferReader):
             word, call = self._called(node)
             if call is not None and (loop := self._launched(node, word, call)) is not None:
                 return (*found, self._in_thread(node, loop, nodes[position + 1 :]))
-            if call is not None and (region := self._matched_region(node, word, call)) is not None:
+            if call is not None and (region := self.buffers.region(node, word, call)) is not None:
                 nodes[position + 1 :] = within(self.names, region, nodes[position + 1 :])
             else:
                 found += self._statement(node)
@@ -94,13 +96,13 @@ class ProgramReader(BufferReader):
 
     def _inner(self, nodes: Sequence[ast.stmt], loops: Sequence[str] = ()) -> tuple[Statement, ...]:
         """Statements whose names end with them; so do those of the loops around."""
-        outer, self.scope = self.scope, {**self.scope, **dict.fromkeys(loops, True)}
+        outer, self.buffers.scope = self.buffers.scope, {**self.buffers.scope, **dict.fromkeys(loops, True)}
         self._depth += 1
         if self._depth > _MOST_DEPTH:
             raise self.source.problem(nodes[0], f"statements are nested deeper than {_MOST_DEPTH}")
         found = self._statements(nodes)
         self._depth -= 1
-        self.scope = outer
+        self.buffers.scope = outer
         return found
 
     def _statement(self, node: ast.stmt) -> Iterable[Statement]:
@@ -131,7 +133,7 @@ class ProgramReader(BufferReader):
         names = {each.id for each in ast.walk(self.function) if isinstance(each, ast.Name)}
         names.update(each.arg for each in ast.walk(self.function) if isinstance(each, ast.arg))
         result = Buffer(node, fresh_name("result", names), (), (), dtype)
-        self._parameters.append(result)
+        self.buffers.parameters.append(result)
         self._returned = result
         return Store(node, result, (), value)
 
@@ -160,21 +162,21 @@ class ProgramReader(BufferReader):
         kind, name = self.names.word(value)
         if isinstance(value, ast.Call) and kind == TIR:
             if name == "match_buffer":
-                self._match_buffer(target, value)
+                self.buffers.match(target, value)
                 return ()
-            if name in _ALLOCATIONS and self._pointed(target, value):
+            if name in _ALLOCATIONS and self.buffers.is_pointed(target, value):
                 return ()
             if name in _ALLOCATIONS:
-                return (Allocate(node, self._buffer(value, target.id, scope=_ALLOCATIONS[name])),)
+                return (Allocate(node, self.buffers.declare(value, target.id, scope=_ALLOCATIONS[name])),)
             if name == "bind":
                 given = arguments_of(self.names, value, ("value", "type_annotation", "var"), 1)
                 return self._define(node, target, given["value"], dtype)
             if name == "env_thread":
-                self._threads[target.id] = self._text(arguments_of(self.names, value, ("thread",), 1)["thread"])
+                self._threads[target.id] = self.names.text(arguments_of(self.names, value, ("thread",), 1)["thread"])
                 return ()
             if name.startswith("axis."):
                 raise self.source.problem(value, "a block's variables come first in `with T.block(...):`")
-        self.scope[target.id] = True
+        self.buffers.scope[target.id] = True
         return (Let(node, target.id, value, dtype),)
 
     def _on_augassign(self, node: ast.AugAssign) -> Iterable[Statement]:
@@ -195,7 +197,7 @@ class ProgramReader(BufferReader):
 
     def element(self, node: ast.Subscript) -> tuple[Buffer, tuple[ast.expr, ...]]:
         """The buffer and the indices of `A[i, j]`."""
-        return element_of(self.source, node, self.scope)
+        return element_of(self.source, node, self.buffers.scope)
 
     def _on_expr(self, node: ast.Expr) -> Iterable[Statement]:
         if isinstance(node.value, ast.Constant):
@@ -230,10 +232,10 @@ class ProgramReader(BufferReader):
             raise self.source.problem(held, "a function's attributes are a dictionary")
         for key, value in zip(held.keys, held.values, strict=True):
             # The compiler is told the target otherwise: T.target(...).
-            self.attributes[self._text(key) if key is not None else ""] = self.names.found(value)
+            self.attributes[self.names.text(key) if key is not None else ""] = self.names.found(value)
 
     def _on_assert(self, node: ast.Assert) -> Iterable[Statement]:
-        message = self._text(node.msg) if node.msg is not None else "assertion failed"
+        message = self.names.text(node.msg) if node.msg is not None else "assertion failed"
         return (Assert(node, node.test, message),)
 
     def _on_if(self, node: ast.If) -> Iterable[Statement]:
@@ -274,7 +276,7 @@ class ProgramReader(BufferReader):
         if isinstance(thread, ast.Name) and thread.id in self._threads:
             name, kind = thread.id, self._threads[thread.id]
         elif isinstance(target, ast.Name):
-            name, kind = target.id, self._text(thread)
+            name, kind = target.id, self.names.text(thread)
         else:
             raise self.source.problem(call, 'a thread gets a name: tx = T.launch_thread("threadIdx.x", 32)')
         if kind in self._loops:
@@ -337,7 +339,7 @@ class ProgramReader(BufferReader):
         if stop is None:
             start, stop = ast.copy_location(ast.Constant(0), call), start
         is_zero = isinstance(start, ast.Constant) and start.value == 0
-        return (None if is_zero else start), stop, self._text(thread)
+        return (None if is_zero else start), stop, self.names.text(thread)
 
     # ---- blocks ----
 
@@ -358,8 +360,8 @@ class ProgramReader(BufferReader):
 
     def _block(self, node: ast.With, call: ast.Call) -> Block:
         given = arguments_of(self.names, call, ("name", "no_realize"))
-        name = self._text(given["name"]) if "name" in given else ""
-        outer, self.scope = self.scope, dict(self.scope)
+        name = self.names.text(given["name"]) if "name" in given else ""
+        outer, self.buffers.scope = self.buffers.scope, dict(self.buffers.scope)
         axes: list[Axis] = []
         where: list[ast.expr] = []
         init: tuple[Statement, ...] = ()
@@ -371,7 +373,7 @@ class ProgramReader(BufferReader):
             if held is not None and isinstance(statement, ast.Assign) and word.startswith("axis."):
                 found = self._axes(statement, held, word.partition(".")[2])
                 axes += found
-                self.scope.update(dict.fromkeys([axis.name for axis in found], True))
+                self.buffers.scope.update(dict.fromkeys([axis.name for axis in found], True))
             elif held is not None and isinstance(statement, ast.Expr) and word in (*_HINTS, "where"):
                 if word == "where":
                     where += held.args
@@ -384,11 +386,11 @@ class ProgramReader(BufferReader):
             elif held is not None and (loop := self._launched(statement, word, held)) is not None:
                 rest.append(self._in_thread(statement, loop, nodes[position + 1 :]))
                 break
-            elif held is not None and (region := self._matched_region(statement, word, held)) is not None:
+            elif held is not None and (region := self.buffers.region(statement, word, held)) is not None:
                 nodes[position + 1 :] = within(self.names, region, nodes[position + 1 :])
             else:
                 rest += self._statement(statement)
-        self.scope = outer
+        self.buffers.scope = outer
         block = Block(node, name, tuple(axes), tuple(where), init, tuple(rest))
         self._check_writes(block, access)
         return block
@@ -430,7 +432,7 @@ class ProgramReader(BufferReader):
 
     def _remapped(self, call: ast.Call) -> list[tuple[str, ast.expr | None, ast.expr | None, ast.expr]]:
         given = arguments_of(self.names, call, ("kinds", "bindings", "dtype"), 2)
-        kinds, bindings = self._text(given["kinds"]), given["bindings"]
+        kinds, bindings = self.names.text(given["kinds"]), given["bindings"]
         items = bindings.elts if isinstance(bindings, (ast.List, ast.Tuple)) else []
         wrong = next((letter for letter in kinds if letter not in "SR"), None)
         if wrong is not None:
@@ -445,10 +447,10 @@ class ProgramReader(BufferReader):
         found = []
         for node in nodes:
             base = node.value if isinstance(node, ast.Subscript) else node
-            buffer = self.scope.get(base.id) if isinstance(base, ast.Name) else None
+            buffer = self.buffers.scope.get(base.id) if isinstance(base, ast.Name) else None
             if not isinstance(buffer, Buffer):
                 name = ast.unparse(base)
-                raise self.source.problem(base, f"there is no buffer '{name}' here", self.buffers(), name)
+                raise self.source.problem(base, f"there is no buffer '{name}' here", self.buffers.known(), name)
             found.append(buffer)
         return found
 

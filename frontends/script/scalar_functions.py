@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import ast
 import math
-from collections.abc import Callable
 from typing import Any
 
 from ...bindings.ir import Value
@@ -17,18 +16,13 @@ from ...emit.arithmetic import bits_of, element, from_bits
 from ...emit.conversions import limits
 from ...emit.extern_calls import address_of
 from ...emit.numbers import Number
+from ...support.registry import entering
 from .names import TIR
 from .program import Buffer
 from .scalar_types import INDEX, shown
-from .scalars import FUNCTIONS, Function, Scalars
+from .scalars import FUNCTIONS, Scalars
 
-
-def _function(*names: str) -> Callable[[Function], Function]:
-    def declare(make: Function) -> Function:
-        FUNCTIONS.update(dict.fromkeys(names, make))
-        return make
-
-    return declare
+_function = entering(FUNCTIONS)
 
 
 def _taken(scalars: Scalars, node: ast.Call, count: int) -> list[ast.expr]:
@@ -41,20 +35,19 @@ def _taken(scalars: Scalars, node: ast.Call, count: int) -> list[ast.expr]:
 @_function("Cast", "cast")
 def _cast(scalars: Scalars, node: ast.Call) -> Number:
     value, dtype = _converted(scalars, node)
-    return scalars.cast(node, scalars.value(value), dtype)
+    return scalars.cast(node, scalars.value(value), scalars.annotations.dtype(dtype))
 
 
-def _converted(scalars: Scalars, node: ast.Call) -> tuple[ast.expr, str]:
+def _converted(scalars: Scalars, node: ast.Call) -> tuple[ast.expr, ast.expr]:
     """A value and a type: T.Cast names the type first, T.cast last."""
     one, other = _taken(scalars, node, 2)
-    dtype, value = (one, other) if text_of(one) is not None else (other, one)
-    return value, scalars.annotations.dtype(dtype)
+    return (other, one) if text_of(one) is not None else (one, other)
 
 
 @_function("reinterpret")
 def _reinterpret(scalars: Scalars, node: ast.Call) -> Number:
-    value, name = _converted(scalars, node)
-    number = scalars.number(value)
+    value, dtype = _converted(scalars, node)
+    name, number = scalars.annotations.dtype(dtype), scalars.number(value)
     if bit_width(number.dtype) != bit_width(name) or number.dtype == INDEX:
         raise scalars.source.problem(node, f"{shown(number.dtype)} and {shown(name)} differ in width")
     bits = bits_of(number) if number.is_float else number
@@ -118,33 +111,19 @@ def _let(scalars: Scalars, node: ast.Call) -> Any:
     return found
 
 
-def _limit(scalars: Scalars, node: ast.Call, of_float: Callable[[str], float], position: int) -> Any:
-    dtype = scalars.annotations.dtype(_taken(scalars, node, 1)[0])
-    value: Any = of_float(dtype) if is_float(dtype) else limits(dtype)[position]
-    return scalars.constant(node, value, dtype)
-
-
 _LARGEST = {"f16": 65504.0, "bf16": 3.3895313892515355e38, "f32": 3.4028234663852886e38, "f64": 1.7976931348623157e308}
 
 
-@_function("max_value")
-def _max_value(scalars: Scalars, node: ast.Call) -> Any:
-    return _limit(scalars, node, lambda dtype: _LARGEST.get(dtype, math.inf), 1)
-
-
-@_function("min_value")
-def _min_value(scalars: Scalars, node: ast.Call) -> Any:
-    return _limit(scalars, node, lambda dtype: -_LARGEST.get(dtype, math.inf), 0)
-
-
-@_function("infinity")
-def _infinity(scalars: Scalars, node: ast.Call) -> Any:
-    return _limit(scalars, node, lambda _: math.inf, 1)
-
-
-@_function("nan")
-def _nan(scalars: Scalars, node: ast.Call) -> Any:
-    return _limit(scalars, node, lambda _: math.nan, 1)
+@_function("max_value", "min_value", "infinity", "nan")
+def _limit(scalars: Scalars, node: ast.Call) -> Any:
+    """What integers have of these is their highest number, or the lowest."""
+    _, word = scalars.names.word(node)
+    dtype = scalars.annotations.dtype(_taken(scalars, node, 1)[0])
+    if not is_float(dtype):
+        return scalars.constant(node, limits(dtype)[word != "min_value"], dtype)
+    largest = _LARGEST.get(dtype, math.inf)
+    values = {"max_value": largest, "min_value": -largest, "infinity": math.inf, "nan": math.nan}
+    return scalars.constant(node, values[word], dtype)
 
 
 def _result_type(scalars: Scalars, node: ast.expr) -> str:

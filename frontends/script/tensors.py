@@ -248,16 +248,11 @@ class TensorProgram:
                 continue
             if isinstance(node, ast.Subscript):
                 yield node
-            elif isinstance(node, ast.IfExp) or (isinstance(node, ast.Call) and self._is_choice(node)):
-                parts = parts[:1]
+            elif (choice := self.scalars.names.choice(node)) is not None:
+                is_select = self.scalars.names.word(node) == (TIR, "Select")
+                if not (is_select and all(self.tensors.is_safe(self.scalars, each) for each in choice[1:])):
+                    parts = choice[:1]  # only that side may be read which the condition asks for
             waiting += parts[::-1]
-
-    def _is_choice(self, call: ast.Call) -> bool:
-        """Whether of two arguments only that one may be read which the first asks for."""
-        word = self.scalars.names.word(call)
-        if word != (TIR, "Select"):
-            return word == (TIR, "if_then_else")
-        return not all(self.tensors.is_safe(self.scalars, each) for each in parts_of(call)[1:])
 
     def _check_range(self, node: ast.AST, buffer: Buffer, indices: Sequence[Index]) -> None:
         """Refuses indices that are known to leave the buffer."""

@@ -13,11 +13,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ...dialects.script.syntax import operation_of
+from ...passes.loops.trace import HEADER
 from .names import Names
 from .nests import Nest
 from .program import Allocate
-
-_HEADER = "# schedule 1"
 
 
 def loop_lines(steps: Sequence[Nest | Allocate], names: Names) -> list[str]:
@@ -28,7 +27,7 @@ def loop_lines(steps: Sequence[Nest | Allocate], names: Names) -> list[str]:
     for number, nest in enumerate(nests):
         if nest.name and count[nest.name] == 1:
             lines += _lines(nest, names, f"b{number}")
-    return [_HEADER, *lines] if lines else []
+    return [HEADER, *lines] if lines else []
 
 
 def _lines(nest: Nest, names: Names, block: str) -> list[str]:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...dialects.core.indices import evaluated
-from ...dialects.core.symbols_expr import Size, SymExpr, extremum, make_variable, substituted, terms_of
+from ...dialects.core.symbols_expr import Size, SymbolError, SymExpr, extremum, make_variable, substituted, terms_of
 from ...dialects.script.syntax import APPLIED, dotted, operation_of
 from ...support.blaming import blaming
 from ...support.errors import RelaxError
@@ -116,7 +116,10 @@ def index_map_of(node: ast.Lambda) -> IndexMap:
     """An index map that stands in a text. Raises RelaxError."""
     names = [argument.arg for argument in node.args.args]
     body = node.body.elts if isinstance(node.body, ast.Tuple) else [node.body]
-    return IndexMap(tuple(names), tuple(_index(each, names) for each in body))
+    try:
+        return IndexMap(tuple(names), tuple(_index(each, names) for each in body))
+    except SymbolError as error:
+        raise RelaxError(f"an index map: {error}") from None
 
 
 def _index(node: ast.expr, names: Sequence[str]) -> Size:

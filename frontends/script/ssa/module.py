@@ -14,6 +14,7 @@ from ....dialects.script.syntax import dotted, text_of
 from ....dialects.tir.prim_func import PRIM_FUNC
 from ..common.pieces import StatementsOf
 from ..common.source import Source
+from . import nests  # noqa: F401  # its loops register
 from .body import Body
 from .resources import Shortened
 from .spelling import Spelling

@@ -6,19 +6,16 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from ....bindings.ir import AffineExpr, AffineMap, Attribute, Value
 from ....bindings.mlir import DYNAMIC, ir
 from ....dialects.script.syntax import dotted, items_of, operation_of
 from ..common.affine import affine
+from .body import LOOPS, Body, nest_attributes
 from .spelling import I64, is_number, number_of
 
-if TYPE_CHECKING:
-    from .body import Body
-
 _NAME = re.compile(r"[A-Za-z_]\w*")
-_PARALLEL, _REDUCTION = "#linalg.iterator_type<parallel>", "#linalg.iterator_type<reduction>"
 
 
 class Element(NamedTuple):
@@ -26,31 +23,6 @@ class Element(NamedTuple):
 
     name: str
     map: AffineMap | None
-
-
-def fill(body: Body, target: ast.Subscript, value: Value, held: Value) -> list[Value]:
-    """`C[:] = x`."""
-    part = target.slice
-    if not isinstance(part, ast.Slice) or part.lower or part.upper or part.step:
-        raise body.source.problem(target, "all elements are assigned: C[:] = 0.0")
-    rank = held.type.rank
-    maps = [ir.AffineMap.get(rank, 0, [], body.context), ir.AffineMap.get_identity(rank, body.context)]
-    attributes = _attributes(body, 1, maps, [False] * rank)
-    types = [] if isinstance(held.type, ir.MemRefType) else [held.type]
-    made = body.create("linalg.generic", (value, held), types, attributes, regions=1)
-    block = made.regions[0].blocks.append(value.type, held.type.element_type, arg_locs=[body.location] * 2)
-    with body.block(block):
-        body.create("linalg.yield", (block.arguments[0],), ())
-    return list(made.results)
-
-
-def _attributes(body: Body, inputs: int, maps: Sequence[AffineMap], reduced: Sequence[bool]) -> dict[str, Attribute]:
-    iterators = [ir.Attribute.parse(_REDUCTION if each else _PARALLEL, body.context) for each in reduced]
-    return {
-        "indexing_maps": ir.ArrayAttr.get([ir.AffineMapAttr.get(each) for each in maps], body.context),
-        "iterator_types": ir.ArrayAttr.get(iterators, body.context),
-        "operandSegmentSizes": ir.DenseI32ArrayAttr.get([inputs, len(maps) - inputs], body.context),
-    }
 
 
 def loops(body: Body, node: ast.For, call: ast.Call) -> None:
@@ -62,7 +34,7 @@ def loops(body: Body, node: ast.For, call: ast.Call) -> None:
     outputs = operands[len(nest.inputs) :]
     types = [] if isinstance(outputs[0].type, ir.MemRefType) else [each.type for each in outputs]
     maps = [each.map or ir.AffineMap.get(len(nest.indices), 0, [], body.context) for each in nest.elements]
-    attributes = _attributes(body, len(nest.inputs), maps, nest.reduced)
+    attributes = nest_attributes(body.context, len(nest.inputs), maps, nest.reduced)
     attributes.update(nest.annotations)
     nest.check_sizes(operands, maps)
     location = body.location
@@ -271,3 +243,6 @@ def _subscripts(node: ast.expr, found: list[ast.Subscript]) -> None:
         for child in ast.iter_child_nodes(node):
             if isinstance(child, ast.expr):
                 _subscripts(child, found)
+
+
+LOOPS["T.grid"] = loops

@@ -19,11 +19,9 @@ from ....dialects.core.opdef import OpProblem
 from ....dialects.core.operator import Operator
 from ....dialects.core.symbols import SymbolError
 from ....dialects.script.syntax import dotted, items_of, text_of
-from ....dialects.script.words import MIXED, operation_of
+from ....dialects.script.words import MIXED, SEGMENTS, operation_of
 from .spelling import I64, Spelling, is_number, is_typed_number, number_of
 from .values import Values, shape_of
-
-_SEGMENTS = "operandSegmentSizes"
 
 
 class Calls(Values):
@@ -121,7 +119,7 @@ class Calls(Values):
             if keyword.arg == "attrs":
                 attributes.update(spelling.dictionary(keyword.value))
             elif keyword.arg == "segments":
-                attributes[_SEGMENTS] = self._segments(keyword.value)
+                attributes[SEGMENTS] = self._segments(keyword.value)
             elif keyword.arg == "to":
                 successors = self._successors(keyword.value)
             elif keyword.arg is None:
@@ -155,7 +153,7 @@ class Calls(Values):
             segments.append(len(values))
             operands = [*operands, *values]
         if len(names) > 1:
-            attributes[_SEGMENTS] = ir.DenseI32ArrayAttr.get(segments, self.context)
+            attributes[SEGMENTS] = ir.DenseI32ArrayAttr.get(segments, self.context)
         return operands
 
     def _segments(self, node: ast.expr) -> Attribute:
@@ -212,7 +210,7 @@ class Calls(Values):
             types = self._inferred(node, definition, values, [len(group or ()) for group in groups], attributes)
         if definition.segmented:
             sizes = [len(group or ()) for group in groups]
-            attributes[_SEGMENTS] = ir.DenseI32ArrayAttr.get(sizes, self.context)
+            attributes[SEGMENTS] = ir.DenseI32ArrayAttr.get(sizes, self.context)
         return self.create(definition.full_name, values, types or (), attributes)
 
     def _inferred(

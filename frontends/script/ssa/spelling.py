@@ -13,7 +13,7 @@ from ....dialects.core.codec import TypeProblem, element_type, encode
 from ....dialects.core.infos import DTYPE_BY_NAME, ObjectInfo, ShapeInfo, TensorInfo, dtype_name
 from ....dialects.core.operator import Operator
 from ....dialects.core.symbols import Dim, SymbolError, parse
-from ....dialects.script.syntax import dotted, text_of
+from ....dialects.script.syntax import dotted, expression_at, text_of
 from ....dialects.script.words import case_form
 from ..common.source import Source
 
@@ -93,12 +93,9 @@ class Spelling:
         if text not in self._shortened:
             return node
         try:
-            full = ast.parse(self._shortened[text], mode="eval").body
+            return expression_at(node, self._shortened[text])
         except SyntaxError as error:
             raise self.source.problem(node, f"this is not Python: {error.msg}") from None
-        for each in ast.walk(full):
-            ast.copy_location(each, node)
-        return full
 
     def _type(self, node: ast.expr) -> Type:
         word = dotted(node.func) if isinstance(node, ast.Call) else dotted(node)

@@ -21,9 +21,11 @@ from ....dialects.script.words import (
     COMPARED_INTEGERS,
     OF_FLOATS,
     OF_INTEGERS,
+    SEGMENTS,
     constant_operation,
 )
 from ....dialects.tir import dialect as tir
+from ....support.registry import entering
 from .spelling import Spelling, is_number, number_of
 
 _OF_FLOATS = {sign: number for number, sign in COMPARED_FLOATS.items()}
@@ -335,7 +337,7 @@ class Values(ABC):
         with self.context:
             return {
                 "in_bounds": ir.ArrayAttr.get([ir.BoolAttr.get(True)] * count),
-                "operandSegmentSizes": ir.DenseI32ArrayAttr.get(segments),
+                SEGMENTS: ir.DenseI32ArrayAttr.get(segments),
                 "permutation_map": ir.AffineMapAttr.get(ir.AffineMap.get_minor_identity(source.type.rank, count)),
             }
 
@@ -348,12 +350,7 @@ class Values(ABC):
 SPECIAL: dict[str, Callable[[Values, ast.Call], Value]] = {}
 
 
-def special(word: str) -> Callable[[Callable[[Any, ast.Call], Value]], Callable[[Any, ast.Call], Value]]:
-    def declare(read: Callable[[Any, ast.Call], Value]) -> Callable[[Any, ast.Call], Value]:
-        SPECIAL[word] = read
-        return read
-
-    return declare
+special = entering(SPECIAL)
 
 
 @special("I.const")
