@@ -198,6 +198,19 @@ class NamedRegistry(Registry[Named[Thing]]):
         return bool(self._plugins) and load_plugins(self._plugins, name)
 
 
+def entering(held: dict[str, Function]) -> Callable[..., Callable[[Function], Function]]:
+    """A decorator that enters a function into a dictionary, under one word or several."""
+
+    def words(*names: str) -> Callable[[Function], Function]:
+        def enter(function: Function) -> Function:
+            held.update(dict.fromkeys(names, function))
+            return function
+
+        return enter
+
+    return words
+
+
 def names_of(name: str | Sequence[str]) -> list[str]:
     """One name or several, as registrations take them."""
     if isinstance(name, str):

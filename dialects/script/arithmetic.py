@@ -9,7 +9,7 @@ from .attributes import elements_text
 from .expr import Expr, Level, infix
 from .printer import MOST_ELEMENTS, Printer, attribute_of, expression, is_number, number
 from .types import dtype_name, is_scalar, is_tensor
-from .words import COMPARED_FLOATS, COMPARED_INTEGERS, SIGNS, constant_operation, quoted
+from .words import SIGNED, constant_operation, quoted, sign_of
 
 
 @expression("arith.constant", "relax.constant")
@@ -61,23 +61,14 @@ def _index(printer: Printer, op: Operation) -> Expr | None:
     return Expr(text) if text is not None and len(op.attributes) == 1 else None
 
 
-@expression(*SIGNS)
+@expression(*SIGNED)
 def _sign(printer: Printer, op: Operation) -> Expr | None:
-    if not is_number(op.results[0].type) or printer.other_attributes(op):
-        return None
-    sign = SIGNS[op.name]
-    left, right = printer.take(op.operands)
-    return _joined(left, sign.text, right, sign.level)
-
-
-@expression("arith.cmpf", "arith.cmpi")
-def _compare(printer: Printer, op: Operation) -> Expr | None:
-    signs = COMPARED_FLOATS if op.name == "arith.cmpf" else COMPARED_INTEGERS
-    sign = signs.get(int(str(op.attributes["predicate"]).partition(" ")[0]))
-    if sign is None or not is_number(op.results[0].type) or printer.other_attributes(op, ("predicate",)):
+    shown = ("predicate",) if op.name.startswith("arith.cmp") else ()
+    sign = sign_of(op.name, *(int(str(op.attributes[name]).partition(" ")[0]) for name in shown))
+    if sign is None or not is_number(op.results[0].type) or printer.other_attributes(op, shown):
         return None
     left, right = printer.take(op.operands)
-    return _joined(left, sign, right, Level.COMPARE)
+    return infix(left, sign, right)
 
 
 @expression("arith.negf")
@@ -86,12 +77,3 @@ def _negate(printer: Printer, op: Operation) -> Expr | None:
         return None
     (value,) = printer.take(op.operands)
     return Expr(f"-{value.at(Level.SIGN)}", Level.SIGN)
-
-
-def _joined(left: Expr, sign: str, right: Expr, level: int) -> Expr:
-    """A number beside something that tells its type has none itself."""
-    if left.bare and not right.bare:
-        left = left.plain()
-    elif right.bare:
-        right = right.plain()
-    return infix(left, sign, right, level)

@@ -10,6 +10,7 @@ from ...bindings.mlir import ir
 from .expr import Expr
 from .printer import Printer, expression, statement
 from .types import is_tensor
+from .words import SEGMENTS
 
 
 def index_texts(exprs: Sequence[Expr]) -> list[str]:
@@ -67,7 +68,7 @@ def _stored_to(printer: Printer, op: Operation, target: Value, value: Value) -> 
 
 def _is_plain_transfer(op: Operation, tensor: Value, vector: Value) -> bool:
     """Elements one after the other along the last dimensions, all of them inside, perhaps with a mask."""
-    if set(op.attributes) != {"in_bounds", "operandSegmentSizes", "permutation_map"} or not tensor.type.has_rank:
+    if set(op.attributes) != {"in_bounds", SEGMENTS, "permutation_map"} or not tensor.type.has_rank:
         return False
     if not isinstance(vector.type, ir.VectorType):
         return False

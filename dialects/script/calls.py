@@ -15,9 +15,7 @@ from ..core.dialect import row_of
 from .expr import Expr, Level, as_tuple, is_name
 from .operators import operator_items
 from .printer import Printer, attribute_of, statement
-from .words import LEAVES, MIXED, quoted, word_of
-
-_SEGMENTS = "operandSegmentSizes"
+from .words import LEAVES, MIXED, SEGMENTS, quoted, word_of
 
 
 @statement("")
@@ -67,7 +65,7 @@ def _call(printer: Printer, op: Operation) -> str:
     results = [result.type for result in op.results]
     if len(results) != 1 or not operands or operands[-1].type != results[0]:
         items += map(printer.type_text, results)
-    items += _attribute_items(printer, op, () if mixed is None else (*MIXED[op.name][1], _SEGMENTS))
+    items += _attribute_items(printer, op, () if mixed is None else (*MIXED[op.name][1], SEGMENTS))
     if op.successors:
         items.append(f"to={as_tuple([printer.labels.get(block, '?') for block in op.successors])}")
     return f"{word or 'I.op'}({', '.join(items)})"
@@ -104,7 +102,7 @@ def operand_texts(exprs: Sequence[Expr], values: Sequence[Value]) -> list[str]:
 def _attribute_items(printer: Printer, op: Operation, shown: Sequence[str]) -> list[str]:
     items, rest = [], []
     for name, text in printer.other_attributes(op, shown):
-        if name == _SEGMENTS:
+        if name == SEGMENTS:
             sizes = as_tuple([str(size) for size in op.attributes[name]])
             items.append(f"segments={sizes}")
         elif is_name(name) and name not in ("segments", "attrs", "to"):

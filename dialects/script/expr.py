@@ -9,6 +9,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import NamedTuple
 
+from .words import Sign
+
 _NO_NAME = re.compile(r"\W+", re.ASCII)
 _MOST_NAME = 40
 #: Names that are shortened may get a number, and stay what they are when they come back.
@@ -68,10 +70,17 @@ class Expr(NamedTuple):
         return Expr(self.bare, Level.SIGN if self.bare.startswith("-") else Level.ATOM) if self.bare else self
 
 
-def infix(left: Expr, symbol: str, right: Expr, level: int) -> Expr:
-    """`left symbol right`, grouping from the left; comparisons do not chain."""
-    left_level = level + 1 if level == Level.COMPARE else level
-    return Expr(f"{left.at(left_level)} {symbol} {right.at(level + 1)}", level)
+def infix(left: Expr, sign: Sign, right: Expr) -> Expr:
+    """Two values with a sign between, grouping from the left; comparisons do not chain.
+
+    A number beside something that tells its type has none itself.
+    """
+    if left.bare and not right.bare:
+        left = left.plain()
+    elif right.bare:
+        right = right.plain()
+    left_level = sign.level + 1 if sign.level == Level.COMPARE else sign.level
+    return Expr(f"{left.at(left_level)} {sign.text} {right.at(sign.level + 1)}", sign.level)
 
 
 class Writer:

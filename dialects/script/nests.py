@@ -14,9 +14,9 @@ from ...bindings.ir import Attribute, Operation, Value
 from ...bindings.mlir import DYNAMIC, ir
 from .printer import Inside, Printer, statement
 from .types import is_tensor
-from .words import quoted
+from .words import SEGMENTS, quoted
 
-_SHOWN = frozenset({"indexing_maps", "iterator_types", "operandSegmentSizes"})
+_SHOWN = frozenset({"indexing_maps", "iterator_types", SEGMENTS})
 _ITERATORS = {"#linalg.iterator_type<parallel>": "", "#linalg.iterator_type<reduction>": "T.reduce"}
 _WORDS = re.compile(r"\b(?:d\d+|floordiv|mod)\b")
 _MOST_LINE = 110
@@ -41,7 +41,7 @@ class Nest:
         self.op = op
         self.block = op.regions[0].blocks[0]
         operands = list(op.operands)
-        count = op.attributes["operandSegmentSizes"][0]
+        count = op.attributes[SEGMENTS][0]
         self.inputs, self.outputs = operands[:count], operands[count:]
         self.types = [each.type for each in operands]
         self.is_shaped = [isinstance(each, ir.ShapedType) for each in self.types]

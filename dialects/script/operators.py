@@ -10,6 +10,7 @@ from typing import Any
 from ...bindings.ir import Attribute, Operation, Value
 from ..core.attributes import AttributeProblem, AttrKind, DType, Symbol
 from ..core.codec import encode
+from ..core.dialect import find_op
 from ..core.infos import ScalarInfo, ShapeInfo
 from ..core.opdef import OpDef, OpProblem
 from ..core.operator import Operator
@@ -18,9 +19,7 @@ from .attributes import attribute_text
 from .expr import Expr, as_tuple, is_name
 from .printer import Printer, attribute_of, expression
 from .types import dim_text, dtype_name
-from .words import quoted
-
-_SEGMENTS = "operandSegmentSizes"
+from .words import SEGMENTS, quoted
 
 
 def operator_items(printer: Printer, definition: Operator, op: Operation) -> list[str] | None:
@@ -31,7 +30,7 @@ def operator_items(printer: Printer, definition: Operator, op: Operation) -> lis
     texts = iter(printer.take([value for name in definition.parameters for value in _values(operands.get(name))]))
     items: list[str] = []
     by_name = False
-    others = {name: attribute_of(op, name) for name in op.attributes if name != _SEGMENTS}
+    others = {name: attribute_of(op, name) for name in op.attributes if name != SEGMENTS}
     for name in definition.parameters:
         given = operands.get(name)
         if given is not None:
@@ -57,7 +56,7 @@ def operator_items(printer: Printer, definition: Operator, op: Operation) -> lis
 def _operands(definition: OpDef, op: Operation) -> dict[str, Value | tuple[Value, ...]] | None:
     """Values by operand name: None for an absent one, a tuple for a variadic one. None if they do not fit the table."""
     try:
-        sizes = list(op.attributes[_SEGMENTS]) if definition.segmented else None
+        sizes = list(op.attributes[SEGMENTS]) if definition.segmented else None
         return definition.segment(list(op.operands), sizes)
     except (OpProblem, ValueError, KeyError):
         return None
@@ -82,12 +81,18 @@ def _checked_text(printer: Printer, kind: AttrKind, attribute: Attribute) -> str
     return known
 
 
-def _value_of(kind: AttrKind, attribute: Attribute) -> str | None:
+def _decoded(kind: AttrKind, attribute: Attribute) -> Any:
+    """The Python value of an attribute; None where it does not read back as the same attribute."""
     try:
         value = kind.decode(attribute)
-        if kind.encode(kind.normalize(value), attribute.context) != attribute:
-            return None
+        return value if kind.encode(kind.normalize(value), attribute.context) == attribute else None
     except AttributeProblem:
+        return None
+
+
+def _value_of(kind: AttrKind, attribute: Attribute) -> str | None:
+    value = _decoded(kind, attribute)
+    if value is None:
         return None
     if isinstance(kind, Symbol):
         return f"cls.{value}" if is_name(value) else None
@@ -131,13 +136,4 @@ def _prim_value(printer: Printer, op: Operation) -> Expr | None:
 
 def _only_attribute(op: Operation, name: str) -> Any:
     """The Python value of the one attribute that an operation has; None where it has others."""
-    from ..core.dialect import find_op
-
-    if list(op.attributes) != [name]:
-        return None
-    kind = find_op(op.name).attrs[name]
-    try:
-        value = kind.decode(op.attributes[name])
-        return value if kind.encode(kind.normalize(value), op.context) == op.attributes[name] else None
-    except AttributeProblem:
-        return None
+    return _decoded(find_op(op.name).attrs[name], op.attributes[name]) if list(op.attributes) == [name] else None

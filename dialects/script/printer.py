@@ -15,6 +15,7 @@ from typing import Any
 
 from ...bindings.ir import Attribute, Block, Operation, Type, Value
 from ...bindings.mlir import ir
+from ...support.registry import entering
 from ..core.attributes import AttrKind
 from ..core.elements import is_resource
 from .attributes import attribute_text, number_text, special_number
@@ -42,24 +43,10 @@ EXPRESSIONS: dict[str, ExpressionWriter] = {}
 STATEMENTS: dict[str, StatementWriter] = {}
 
 
-def expression(*names: str) -> Callable[[ExpressionWriter], ExpressionWriter]:
-    """Declares how these operations are written: as an expression that may stand inside of others."""
-
-    def declare(write: ExpressionWriter) -> ExpressionWriter:
-        EXPRESSIONS.update(dict.fromkeys(names, write))
-        return write
-
-    return declare
-
-
-def statement(*names: str) -> Callable[[StatementWriter], StatementWriter]:
-    """Declares how these operations are written: as lines of their own."""
-
-    def declare(write: StatementWriter) -> StatementWriter:
-        STATEMENTS.update(dict.fromkeys(names, write))
-        return write
-
-    return declare
+#: Declares how operations of some names are written: as an expression that may stand inside of others.
+expression = entering(EXPRESSIONS)
+#: Declares how they are written as lines of their own.
+statement = entering(STATEMENTS)
 
 
 class Unwritable(Exception):

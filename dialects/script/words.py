@@ -18,7 +18,8 @@ class Sign(NamedTuple):
     level: int
 
 
-_SIGNS = {
+_LEVELS = {
+    "==": 4, "!=": 4, "<": 4, "<=": 4, ">": 4, ">=": 4,
     "|": 5, "^": 6, "&": 7, "<<": 8, ">>": 8, "+": 9, "-": 9, "*": 10, "/": 10, "//": 10,
 }  # fmt: skip
 _FLOATS = {"arith.addf": "+", "arith.subf": "-", "arith.mulf": "*", "arith.divf": "/"}
@@ -26,14 +27,28 @@ _INTEGERS = {
     "arith.addi": "+", "arith.subi": "-", "arith.muli": "*", "arith.floordivsi": "//", "arith.andi": "&",
     "arith.ori": "|", "arith.xori": "^", "arith.shli": "<<", "arith.shrsi": ">>",
 }  # fmt: skip
-#: Operation -> its sign.
-SIGNS = {name: Sign(text, _SIGNS[text]) for name, text in (_FLOATS | _INTEGERS).items()}
 #: Sign -> operation, of floats and of integers.
 OF_FLOATS = {text: name for name, text in _FLOATS.items()}
 OF_INTEGERS = {text: name for name, text in _INTEGERS.items()}
 #: Predicates of arith.cmpf and arith.cmpi that Python has a sign for.
 COMPARED_FLOATS = {1: "==", 2: ">", 3: ">=", 4: "<", 5: "<=", 13: "!="}
 COMPARED_INTEGERS = {0: "==", 1: "!=", 2: "<", 3: "<=", 4: ">", 5: ">="}
+#: Operations that have signs: predicate -> sign of those that compare, 0 -> sign of all others.
+_SIGNS = {
+    **{name: {0: text} for name, text in (_FLOATS | _INTEGERS).items()},
+    "arith.cmpf": COMPARED_FLOATS,
+    "arith.cmpi": COMPARED_INTEGERS,
+}
+SIGNED = tuple(_SIGNS)
+#: T's functions that are Python's signs, or one function under several names: T.floordiv(x, y) is x // y.
+SIGN_OF_WORD = {
+    "Add": "+", "add": "+", "Sub": "-", "subtract": "-", "Mul": "*", "multiply": "*", "Div": "/", "div": "/",
+    "FloorDiv": "//", "floordiv": "//", "indexdiv": "//", "FloorMod": "%", "floormod": "%", "indexmod": "%",
+    "truncdiv": "truncdiv", "truncmod": "truncmod", "Mod": "truncmod", "ceildiv": "ceildiv", "min": "min",
+    "Min": "min", "max": "max", "Max": "max", "shift_left": "<<", "shift_right": ">>", "bitwise_and": "&",
+    "bitwise_or": "|", "bitwise_xor": "^", "pow": "**", "power": "**", "EQ": "==", "NE": "!=", "LT": "<",
+    "LE": "<=", "GT": ">", "GE": ">=", "And": "and", "all": "and", "Or": "or", "any": "or", "Not": "not",
+}  # fmt: skip
 
 #: Attributes that need not be written: what an operation has where nothing is said.
 SILENT = {
@@ -44,6 +59,9 @@ _CASES = {"fastmath": "#arith.fastmath<{}>", "overflowFlags": "#arith.overflow<{
 _CASES_OF = {"vector.kind": "#vector.kind<{}>"}
 #: Operations without operands that stand where their result is used, however often: text instead of a name.
 LEAVES = frozenset({"arith.constant", "relax.constant", "linalg.index", "relax.shape_expr", "relax.prim_value"})
+
+#: The attribute that says how many operands each of an operation's groups has.
+SEGMENTS = "operandSegmentSizes"
 
 #: Dialects that have a letter of their own.
 _LETTERS = {"relax": "R", "tir": "T"}
@@ -63,6 +81,12 @@ MIXED = {
     "memref.expand_shape": (1, ("static_output_shape",)),
     "memref.reinterpret_cast": (1, ("static_offsets", "static_sizes", "static_strides")),
 }
+
+
+def sign_of(operation: str, predicate: int = 0) -> Sign | None:
+    """The sign of an operation; None where Python has none for it."""
+    text = _SIGNS.get(operation, {}).get(predicate)
+    return None if text is None else Sign(text, _LEVELS[text])
 
 
 @cache

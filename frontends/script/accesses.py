@@ -10,7 +10,7 @@ import ast
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from .names import TIR, Names
+from .names import Names
 from .points import Unknown, worked_out
 from .program import (
     REDUCE,
@@ -34,7 +34,6 @@ from .program import (
 
 #: More points would take seconds.
 _MOST_POINTS = 1 << 22
-_CHOICES = ("if_then_else", "Select")
 
 
 class TooMany(Exception):
@@ -152,7 +151,7 @@ class Accesses:
             for node in (part for each in expressions_of(statement) for part in parts_within(each)):
                 if self._is_element(node):
                     waiting += indices_of(node)  # type: ignore[arg-type]  # an element
-                elif (choice := self._choice(node)) is not None:
+                elif (choice := self._names.choice(node)) is not None:
                     waiting.append(choice[0])
         found: set[str] = set()
         while waiting:
@@ -176,15 +175,6 @@ class Accesses:
     def _is_element(self, node: ast.expr) -> bool:
         base = node.value if isinstance(node, ast.Subscript) else None
         return isinstance(base, ast.Name) and base.id == self._buffer.name
-
-    def _choice(self, node: ast.expr) -> Sequence[ast.expr] | None:
-        """Condition, yes and no of an expression of which one side is computed."""
-        if isinstance(node, ast.IfExp):
-            return node.test, node.body, node.orelse
-        if isinstance(node, ast.Call) and len(node.args) == 3:
-            word = self._names.word(node.func)
-            return node.args if word is not None and word[0] == TIR and word[1] in _CHOICES else None
-        return None
 
     # ---- statements ----
 
@@ -272,7 +262,7 @@ class Accesses:
         """What an expression reads of the buffer, each at the points at which it is computed."""
         if not at.points:
             return
-        choice = self._choice(node)
+        choice = self._names.choice(node)
         if choice is not None:
             condition, yes, no = choice
             yield from self._reads(condition, at)

@@ -10,7 +10,8 @@ from typing import Any, NamedTuple
 from ...bindings.ir import AffineExpr, AffineMap
 from ...bindings.mlir import ir
 from ...dialects.core.symbols import Dim
-from .names import TIR, Names
+from .common.affine import affine
+from .names import Names
 
 
 class Index(NamedTuple):
@@ -52,7 +53,7 @@ class Variables:
     def _index(self, node: ast.expr) -> Index | None:
         if isinstance(node, ast.Name) and node.id in self._alone:
             return self._alone[node.id]
-        expression = self._expression(node)
+        expression = affine(node, self._names.operation, self._leaf)
         return None if expression is None else self._known(expression)
 
     def _known(self, expression: AffineExpr) -> Index:
@@ -60,34 +61,11 @@ class Variables:
         dim = inner.position if isinstance(inner, ir.AffineDimExpr) else None
         return Index(expression, dim, *_range_of(inner, self.sizes))
 
-    def _expression(self, node: ast.expr) -> AffineExpr | None:
+    def _leaf(self, node: ast.expr) -> AffineExpr | None:
         if isinstance(node, ast.Name) and node.id in self._alone:
             return self._alone[node.id].expression
-        if isinstance(node, ast.BinOp):
-            left, right = self._expression(node.left), self._expression(node.right)
-            return None if left is None or right is None else _affine(node.op, left, right)
-        if isinstance(node, ast.Call) and len(node.args) == 2 and not node.keywords:
-            word = self._names.word(node.func)
-            sign = {"floordiv": ast.FloorDiv(), "floormod": ast.Mod()}.get(word[1]) if word and word[0] == TIR else None
-            left, right = (self._expression(each) for each in node.args)
-            return None if sign is None or left is None or right is None else _affine(sign, left, right)
         value = self._names.found(node)
         return ir.AffineExpr.get_constant(value) if type(value) is int and abs(value) < 1 << 62 else None
-
-
-def _affine(sign: ast.operator, left: Any, right: Any) -> Any:
-    if isinstance(sign, ast.Add):
-        return left + right
-    if isinstance(sign, ast.Sub):
-        return left - right
-    is_number = [isinstance(each.maybe_downcast(), ir.AffineConstantExpr) for each in (left, right)]
-    if isinstance(sign, ast.Mult) and any(is_number):
-        return left * right
-    if not is_number[1] or right.maybe_downcast().value <= 0:
-        return None
-    if isinstance(sign, ast.FloorDiv):
-        return ir.AffineExpr.get_floor_div(left, right)
-    return ir.AffineExpr.get_mod(left, right) if isinstance(sign, ast.Mod) else None
 
 
 def _range_of_variable(size: Dim) -> tuple[int | None, int | None]:

@@ -33,22 +33,25 @@ from ...dialects.core.symbols import (
     parse,
     sym,
 )
+from ...dialects.script.syntax import expression_at, operation_of, text_of
+from ...dialects.script.words import SIGN_OF_WORD
 from .names import RELAX, TIR, Names, NotConstant
 
 #: What a value of a graph may be: one SSA value, or a tuple of such.
 TypeTree = Info | tuple["TypeTree", ...]
 
-_OPERATORS: dict[type, Callable[[Dim, Dim], Dim]] = {
-    ast.Add: dim_add, ast.Sub: dim_sub, ast.Mult: dim_mul, ast.FloorDiv: dim_floordiv, ast.Mod: dim_mod,
+#: By signs, and the names of functions that have none; sizes are never negative.
+_OPERATORS: dict[str, Callable[[Dim, Dim], Dim]] = {
+    "+": dim_add, "-": dim_sub, "*": dim_mul, "//": dim_floordiv, "%": dim_mod, "min": dim_min, "max": dim_max,
+    "ceildiv": ceildiv, "truncdiv": dim_floordiv, "truncmod": dim_mod,
 }  # fmt: skip
-_FUNCTIONS: dict[str, Callable[[Dim, Dim], Dim]] = {
-    "min": dim_min, "max": dim_max, "ceildiv": ceildiv, "floordiv": dim_floordiv, "floormod": dim_mod,
-    "truncdiv": dim_floordiv, "truncmod": dim_mod,
-}  # fmt: skip
+_FUNCTIONS = ("min", "max", "ceildiv", "floordiv", "floormod", "truncdiv", "truncmod")
 #: `n = T.int64()` makes a symbol.
 _SYMBOL_MAKERS = frozenset({"int32", "int64", "var", "Var", "SizeVar", "dyn", "index"})
 _TYPES = ("Tensor", "Shape", "Prim", "Object", "Tuple", "Any")
 _MOST_RANK = 1000
+#: What TVM calls the types that an operator states, by what a builder calls them.
+TYPE_ARGUMENTS = {"out_sinfo": "out_ty", "out_ty": "out_ty", "sinfo_args": "ty_args", "ty_args": "ty_args"}
 #: As TVM's printer has numbers in a size that is text: "n * T.int64(8)".
 _TYPED_NUMBER = re.compile(r"\bT\.int(?:32|64)\((\d+)\)")
 
@@ -56,19 +59,21 @@ _TYPED_NUMBER = re.compile(r"\bT\.int(?:32|64)\((\d+)\)")
 def arguments_of(names: Names, call: ast.Call, parameters: Sequence[str], required: int = 0) -> dict[str, ast.expr]:
     """The arguments of a call by the parameters' names. Raises ScriptError."""
     source = names.source
+    aliases = dict.fromkeys(TYPE_ARGUMENTS, "out_sinfo") if "out_sinfo" in parameters else {}
     given = dict(zip(parameters, call.args, strict=False))
     if len(call.args) > len(parameters):
         message = f"{ast.unparse(call.func)} takes at most {len(parameters)} arguments"
         raise source.problem(call.args[len(parameters)], message)
     for keyword in call.keywords:
-        if keyword.arg is None or keyword.arg not in parameters:
+        parameter = aliases.get(keyword.arg or "", keyword.arg)
+        if parameter is None or parameter not in parameters:
             name = keyword.arg or "**"
             message = f"{ast.unparse(call.func)} has no argument '{name}'"
             raise source.problem(keyword.value, message, parameters, name)
-        if keyword.arg in given:
-            message = f"{ast.unparse(call.func)}: argument '{keyword.arg}' is given twice"
+        if parameter in given:
+            message = f"{ast.unparse(call.func)}: argument '{parameter}' is given twice"
             raise source.problem(keyword.value, message)
-        given[keyword.arg] = keyword.value
+        given[parameter] = keyword.value
     for name in parameters[:required]:
         if name not in given:
             raise source.problem(call, f"{ast.unparse(call.func)} lacks its argument '{name}'")
@@ -95,10 +100,10 @@ class Annotations:
 
     def _is_new(self, value: ast.expr) -> bool:
         """Whether an assigned value is a new symbol: `T.int64()`, `T.var("int64")`."""
-        if not isinstance(value, ast.Call) or value.keywords or not all(map(_is_text, value.args)):
+        if not isinstance(value, ast.Call) or value.keywords or None in map(text_of, value.args):
             return False
-        word = self.names.word(value.func)
-        return word is not None and word[0] == TIR and word[1] in _SYMBOL_MAKERS
+        kind, name = self.names.word(value)
+        return kind == TIR and name in _SYMBOL_MAKERS
 
     def _made_by(self, statement: ast.stmt) -> list[ast.Name]:
         """The names of the symbols that a statement makes, if it does nothing else: `n, m = T.int64(), T.int64()`."""
@@ -158,12 +163,13 @@ class Annotations:
         source = self.names.source
         if isinstance(node, ast.Constant) and type(node.value) is int:
             return node.value
-        if isinstance(node, ast.Constant) and isinstance(node.value, str):
-            return self._dim_of_text(node, node.value, new)
+        if (text := text_of(node)) is not None:
+            return self._dim_of_text(node, text, new)
         if isinstance(node, ast.Name) and node.id in self.symbols:
             return self.symbols[node.id]
-        if isinstance(node, ast.BinOp) and type(node.op) in _OPERATORS:
-            return _OPERATORS[type(node.op)](self._dim(node.left, new), self._dim(node.right, new))
+        sign, operands = operation_of(node)
+        if len(operands) == 2 and sign in _OPERATORS:
+            return _OPERATORS[sign](*(self._dim(each, new) for each in operands))
         if isinstance(node, ast.Call) and not self.names.is_helped(node):
             return self._dim_of_call(node, new)
         try:
@@ -191,21 +197,22 @@ class Annotations:
         return found.substitute(self.symbols) if isinstance(found, SymExpr) else found
 
     def _dim_of_call(self, node: ast.Call, new: bool) -> Dim:
-        word = self.names.word(node.func)
-        kind, name = word if word is not None else ("", getattr(node.func, "id", ""))
-        if kind == TIR and name in ("int64", "int32", "cast", "Cast") and node.args:
-            sizes = [each for each in node.args if not _is_text(each)]
+        kind, name = self.names.word(node)
+        name = name or getattr(node.func, "id", "")
+        sizes = [each for each in node.args if text_of(each) is None]
+        if kind == TIR and name in ("int64", "int32", "cast", "Cast") and sizes:
             return self._dim(sizes[0], new)
         if name not in _FUNCTIONS or kind not in (TIR, "") or len(node.args) != 2 or node.keywords:
             raise self.names.source.problem(node.func, "this is no function of sizes", _FUNCTIONS, name)
-        return _FUNCTIONS[name](self._dim(node.args[0], new), self._dim(node.args[1], new))
+        return _OPERATORS[SIGN_OF_WORD[name]](*(self._dim(each, new) for each in node.args))
 
     # ---- types ----
 
     def dtype(self, node: ast.expr) -> str:
         """An element type by Relax's or MLIR's name. Raises ScriptError."""
-        word = self.names.word(node)
-        value = word[1] if word is not None and word[0] == TIR else self.names.found(node)
+        kind, value = self.names.word(node)
+        if kind != TIR:
+            value = self.names.found(node)
         name = dtype_name(value) if isinstance(value, str) else None
         if name is None or not is_dtype(name):
             shown = ast.unparse(node)
@@ -224,28 +231,25 @@ class Annotations:
 
     def _type(self, node: ast.expr, new: bool) -> TypeTree:
         source = self.names.source
-        if isinstance(node, ast.Constant) and isinstance(node.value, str):  # an annotation in quotes
+        if (text := text_of(node)) is not None:  # an annotation in quotes
             try:
-                node = ast.copy_location(ast.parse(node.value, mode="eval").body, node)
+                node = expression_at(node, text)
             except SyntaxError:
                 raise source.problem(node, "this is no type") from None
-            for inner in ast.walk(node):
-                ast.copy_location(inner, node)
-        call = node if isinstance(node, ast.Call) else None
-        word = self.names.word(call.func if call is not None else node)
-        if word is None or word[0] not in (RELAX, TIR) or (word[0] == RELAX and word[1] not in _TYPES):
-            shown = word[1] if word is not None else ast.unparse(node)
-            raise source.problem(node, f"this is no type: {ast.unparse(node)[:80]}", _TYPES, shown)
-        if word[0] == TIR:
-            return ScalarInfo(self.dtype(call.func if call is not None else node))
-        make = getattr(self, f"_type_{word[1].lower()}")
-        found: TypeTree = make(call or ast.copy_location(ast.Call(node, [], []), node), new)
+        kind, name = self.names.word(node)
+        if kind == TIR:
+            return ScalarInfo(self.dtype(node.func if isinstance(node, ast.Call) else node))
+        if kind != RELAX or name not in _TYPES:
+            shown = ast.unparse(node)
+            raise source.problem(node, f"this is no type: {shown[:80]}", _TYPES, name or shown)
+        call = node if isinstance(node, ast.Call) else ast.copy_location(ast.Call(node, [], []), node)
+        found: TypeTree = getattr(self, f"_type_{name.lower()}")(call, new)
         return found
 
     def _type_tensor(self, call: ast.Call, new: bool) -> Info:
         given = arguments_of(self.names, call, ("shape", "dtype", "vdevice", "ndim"))
         shape, dtype, rank = given.get("shape"), given.get("dtype"), given.get("ndim")
-        if shape is not None and dtype is None and _is_text(shape):
+        if shape is not None and dtype is None and text_of(shape) is not None:
             shape, dtype = None, shape  # R.Tensor("float32")
         name = "f32" if dtype is None else self.dtype(dtype)
         if shape is not None and not (isinstance(shape, ast.Constant) and shape.value is None):
@@ -255,13 +259,13 @@ class Annotations:
 
     def is_untyped(self, node: ast.AST) -> bool:
         """Whether a type has a tensor in it whose elements may be of any type: `R.Tensor((n, 4))`."""
-        if self.names.word(node) == (RELAX, "Tensor"):
+        if not isinstance(node, ast.Call) and self.names.word(node) == (RELAX, "Tensor"):
             return True
         for each in ast.walk(node):
-            if not isinstance(each, ast.Call) or self.names.word(each.func) != (RELAX, "Tensor"):
+            if not isinstance(each, ast.Call) or self.names.word(each) != (RELAX, "Tensor"):
                 continue
             given = arguments_of(self.names, each, ("shape", "dtype", "vdevice", "ndim"))
-            if "dtype" not in given and not ("shape" in given and _is_text(given["shape"])):
+            if "dtype" not in given and not (text_of(given.get("shape")) is not None):
                 return True
         return False
 
@@ -300,10 +304,6 @@ class Annotations:
         if not isinstance(value, int) or not -1 <= value <= _MOST_RANK:
             raise self.names.source.problem(node, "ndim is a number of dimensions, -1 where it is not known")
         return None if value == -1 else value
-
-
-def _is_text(node: ast.expr) -> bool:
-    return isinstance(node, ast.Constant) and isinstance(node.value, str)
 
 
 def leaves(tree: Any) -> list[Any]:

@@ -10,12 +10,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ...dialects.core.symbols import Dim, at_most, dim_add, dim_floordiv, dim_max, dim_min, dim_mul, dim_sub
+from ...dialects.script.syntax import folded
 from .accesses import Access, Accesses, TooMany, expressions_of
 from .annotations import Annotations
 from .common.source import ScriptError
-from .names import TIR
 from .program import Allocate, Block, Buffer, For, If, Let, Program, Statement, Store, While, indices_of, parts_within
-from .scalar_types import ARITHMETIC_WORDS, BINARY
 
 #: The lowest and the highest value of an integer, in sizes of the function.
 Range = tuple[Dim, Dim]
@@ -101,13 +100,11 @@ class _Ranges:
 
     def _range(self, node: ast.expr, at: Mapping[str, Range | None]) -> Range | None:
         """None where unknown."""
+        return folded(node, self._names.operation, lambda each: self._leaf(each, at), self._computed)
+
+    def _leaf(self, node: ast.expr, at: Mapping[str, Range | None]) -> Range | None:
         if isinstance(node, ast.Name) and node.id in at:
             return at[node.id]
-        if isinstance(node, ast.BinOp):
-            return self._computed(BINARY.get(type(node.op), ""), [node.left, node.right], at)
-        word = self._names.word(node.func) if isinstance(node, ast.Call) else None
-        if isinstance(node, ast.Call) and word is not None and word[0] == TIR and len(node.args) == 2:
-            return self._computed(ARITHMETIC_WORDS.get(word[1], word[1]), node.args, at)
         value = self._names.found(node)
         if type(value) is int:
             return value, value
@@ -119,25 +116,25 @@ class _Ranges:
             return None
         return size, size
 
-    def _computed(self, name: str, nodes: Sequence[ast.expr], at: Mapping[str, Range | None]) -> Range | None:
-        left, right = (self._range(each, at) for each in nodes)
-        if left is None or right is None:
-            return None
-        (low, high), (other_low, other_high) = left, right
-        if name in ("Add", "min", "max"):
-            apply = {"Add": dim_add, "min": dim_min, "max": dim_max}[name]
+    @staticmethod
+    def _computed(sign: str, parts: Sequence[Range]) -> Range | None:
+        if len(parts) == 1:
+            return (dim_sub(0, parts[0][1]), dim_sub(0, parts[0][0])) if sign == "-" else None
+        (low, high), (other_low, other_high) = parts[0], parts[-1]
+        if sign in ("+", "min", "max"):
+            apply = {"+": dim_add, "min": dim_min, "max": dim_max}[sign]
             return apply(low, other_low), apply(high, other_high)
-        if name == "Sub":
+        if sign == "-":
             return dim_sub(low, other_high), dim_sub(high, other_low)
-        if name == "Mul" and not (isinstance(other_low, int) and other_low == other_high):
+        if sign == "*" and not (isinstance(other_low, int) and other_low == other_high):
             (low, high), (other_low, other_high) = (other_low, other_high), (low, high)
         if not isinstance(other_low, int) or other_low != other_high or other_low <= 0:
             return None
-        if name == "Mul":
+        if sign == "*":
             return dim_mul(low, other_low), dim_mul(high, other_low)
-        if name == "FloorDiv":
+        if sign == "//":
             return dim_floordiv(low, other_low), dim_floordiv(high, other_low)
-        return (0, other_low - 1) if name == "FloorMod" else None
+        return (0, other_low - 1) if sign == "%" else None
 
 
 def _gone_through(program: Program, annotations: Annotations, buffer: Buffer, nodes: Sequence[ast.AST]) -> set[ast.AST]:

@@ -7,6 +7,7 @@ import ast
 from collections.abc import Mapping
 from typing import Any
 
+from ...dialects.script.syntax import items_of
 from .annotations import Annotations, arguments_of
 from .names import TIR, Names
 from .parts import Region, region_of
@@ -22,37 +23,36 @@ _VIEW_MAKERS = ("Buffer", "decl_buffer")
 _VIEWS = ("data", "strides", "elem_offset")
 
 
-class BufferReader:
+class Buffers:
     """The buffers and numbers that one function has."""
 
     def __init__(self, names: Names, function: ast.FunctionDef):
-        self.names, self.source, self.function = names.inside(function), names.source, function
+        self.names, self.source = names.inside(function), names.source
         self.annotations = Annotations(self.names)
         #: The names that there are: buffers, and True for numbers.
         self.scope: dict[str, Buffer | bool] = {}
-        self._handles: dict[str, int] = {}
-        self._parameters: list[Buffer | Scalar | None] = []
+        self.handles: dict[str, int] = {}
+        self.parameters: list[Buffer | Scalar | None] = []
 
-    def _parameter(self, argument: ast.arg) -> None:
+    def parameter(self, argument: ast.arg) -> None:
         source, annotation = self.source, argument.annotation
         if annotation is None:
             raise source.problem(argument, f"parameter '{argument.arg}' has no type: T.Buffer(...), T.handle, T.int64")
-        call = annotation if isinstance(annotation, ast.Call) else None
-        word = self.names.word(call.func if call is not None else annotation)
-        if word is None or word[0] != TIR:
+        kind, name = self.names.word(annotation)
+        if kind != TIR:
             raise source.problem(annotation, "this is no parameter's type: T.Buffer(...), T.handle, T.int64")
-        if word[1] == "handle":
-            self._handles[argument.arg] = len(self._parameters)
-            self._parameters.append(None)
-        elif word[1] == "Buffer" and call is not None:
-            self._parameters.append(self._buffer(call, argument.arg))
+        if name == "handle":
+            self.handles[argument.arg] = len(self.parameters)
+            self.parameters.append(None)
+        elif name == "Buffer" and isinstance(annotation, ast.Call):
+            self.parameters.append(self.declare(annotation, argument.arg))
         else:
-            dtype = self.annotations.dtype(call.func if call is not None else annotation)
-            self._parameters.append(Scalar(argument, argument.arg, dtype))
+            dtype = self.annotations.dtype(annotation.func if isinstance(annotation, ast.Call) else annotation)
+            self.parameters.append(Scalar(argument, argument.arg, dtype))
             self.scope[argument.arg] = True
             self.annotations.add(argument, argument.arg)
 
-    def _buffer(
+    def declare(
         self, call: ast.Call, name: str, given: Mapping[str, ast.expr] | None = None, scope: str = "global"
     ) -> Buffer:
         """A buffer that a call describes, known by its name from here on."""
@@ -62,9 +62,9 @@ class BufferReader:
                 raise self.source.problem(
                     held[view], f"a buffer with '{view}=' is a view of other memory: not supported"
                 )
-        scope = self._text(held["scope"]) if "scope" in held else scope
+        scope = self.names.text(held["scope"]) if "scope" in held else scope
         shape = held["shape"]
-        sizes = tuple(shape.elts) if isinstance(shape, (ast.Tuple, ast.List)) else (shape,)
+        sizes = tuple(items_of(shape))
         dims = self.annotations.shape(shape, new=True)
         if len(dims) != len(sizes):  # a constant's
             sizes = tuple(ast.copy_location(ast.Constant(int(str(dim))), shape) for dim in dims)
@@ -89,25 +89,24 @@ class BufferReader:
         ):  # as they are passed, which is in rows
             return True
         strides = [self.names.found(each) for each in node.elts]
-        sizes = list(shape.elts) if isinstance(shape, (ast.Tuple, ast.List)) else [shape]
         wanted: list[Any] = [1]
-        for each in reversed(sizes[1:]):
+        for each in reversed(items_of(shape)[1:]):
             size = self.names.found(each)
             wanted.insert(0, size * wanted[0] if isinstance(size, int) and isinstance(wanted[0], int) else None)
         return None not in strides and strides == wanted
 
-    def _match_buffer(self, target: ast.Name, call: ast.Call) -> None:
+    def match(self, target: ast.Name, call: ast.Call) -> None:
         given = arguments_of(self.names, call, ("param", *_BUFFER_ARGUMENTS), 1)
         param = given.pop("param")
         name = param.id if isinstance(param, ast.Name) else ""
-        if name not in self._handles:
-            raise self.source.problem(param, "T.match_buffer takes a parameter that is a T.handle", self._handles, name)
+        if name not in self.handles:
+            raise self.source.problem(param, "T.match_buffer takes a parameter that is a T.handle", self.handles, name)
         if "shape" not in given:
             raise self.source.problem(call, "T.match_buffer lacks the shape")
-        position = self._handles[name]
-        if self._parameters[position] is not None:
+        position = self.handles[name]
+        if self.parameters[position] is not None:
             raise self.source.problem(param, f"parameter '{name}' is matched twice")
-        self._parameters[position] = self._buffer(call, target.id, given)
+        self.parameters[position] = self.declare(call, target.id, given)
 
     def _view(self, target: ast.expr, call: ast.Call) -> View | None:
         """What a statement makes the memory of a buffer known as: `B = T.Buffer((16,), data=A.data)`."""
@@ -116,17 +115,17 @@ class BufferReader:
         base = data.value if isinstance(data, ast.Attribute) and data.attr == "data" else data
         if not isinstance(base, ast.Name) or not isinstance(target, ast.Name):
             return None
-        if base.id in self._handles:
-            position = self._handles[base.id]
-            matched = self._parameters[position]
+        if base.id in self.handles:
+            position = self.handles[base.id]
+            matched = self.parameters[position]
             if matched is None:
                 return None
             base = ast.copy_location(ast.Name(matched.name, ast.Load()), base)
         buffer = self.scope.get(base.id)
         if not isinstance(buffer, Buffer):
-            raise self.source.problem(base, f"there is no buffer '{base.id}' here", self.buffers(), base.id)
+            raise self.source.problem(base, f"there is no buffer '{base.id}' here", self.known(), base.id)
         strides, offset = given.pop("strides", None), given.pop("elem_offset", None)
-        view = self._buffer(call, target.id, given)
+        view = self.declare(call, target.id, given)
         del self.scope[target.id]
         if view.dtype != buffer.dtype:
             raise self.source.problem(call, f"'{buffer.name}' is of {shown(buffer.dtype)}, not {shown(view.dtype)}")
@@ -138,7 +137,7 @@ class BufferReader:
         is_begin = offset is None or self.names.found(offset) == 0
         return view_of(target.id, buffer, base, view, steps, None if is_begin else offset)
 
-    def _matched_region(self, node: ast.stmt, word: str, call: ast.Call) -> Region | View | None:
+    def region(self, node: ast.stmt, word: str, call: ast.Call) -> Region | View | None:
         """What a statement makes a part of a buffer known as: `A_sub = T.match_buffer(A[0:16], (16,))`."""
         if word in _VIEW_MAKERS and isinstance(node, ast.Assign):
             return self._view(node.targets[0], call)
@@ -158,20 +157,14 @@ class BufferReader:
             raise self.source.problem(call, f"'{buffer.name}' is of {shown(buffer.dtype)}, not {shown(dtype)}")
         return region_of(self.names, target.id, given, buffer)
 
-    def _pointed(self, target: ast.Name, call: ast.Call) -> bool:
+    def is_pointed(self, target: ast.Name, call: ast.Call) -> bool:
         """Whether a buffer is what a parameter that is a pointer shows: `A = T.Buffer((16,), data=a)`."""
         given = arguments_of(self.names, call, _BUFFER_ARGUMENTS, 1)
         data = given.pop("data", None)
-        if not isinstance(data, ast.Name) or data.id not in self._handles:
+        if not isinstance(data, ast.Name) or data.id not in self.handles:
             return False
-        self._parameters[self._handles[data.id]] = self._buffer(call, target.id, given)
+        self.parameters[self.handles[data.id]] = self.declare(call, target.id, given)
         return True
 
-    def _text(self, node: ast.expr) -> str:
-        value = self.names.found(node)
-        if not isinstance(value, str):
-            raise self.source.problem(node, "expected text")
-        return value
-
-    def buffers(self) -> list[str]:
+    def known(self) -> list[str]:
         return [name for name, held in self.scope.items() if isinstance(held, Buffer)]

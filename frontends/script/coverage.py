@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import count, pairwise
 from typing import NamedTuple
 
+from ...dialects.script.syntax import folded, operation_of
 from .accesses import expressions_of
 from .names import Names
 from .points import Unknown, worked_out
@@ -206,11 +207,10 @@ class _Coverage:
     def _guards(self, block: Block, at: _At) -> Iterator[tuple[_Sum, int]]:
         for condition in block.where:
             self._read(condition, at)
-            if not (
-                isinstance(condition, ast.Compare) and len(condition.ops) == 1 and isinstance(condition.ops[0], ast.Lt)
-            ):
+            sign, operands = operation_of(condition)
+            if sign != "<":
                 raise _Unproven
-            index, limit = self._sum(condition.left, at), self._sum(condition.comparators[0], at)
+            index, limit = (self._sum(each, at) for each in operands)
             if index is None or limit is None or limit.terms:
                 raise _Unproven
             yield index, limit.constant
@@ -246,27 +246,27 @@ class _Coverage:
                 raise _Unproven
 
     def _sum(self, node: ast.expr, at: _At) -> _Sum | None:
+        return folded(node, operation_of, lambda each: self._leaf(each, at), _computed)
+
+    def _leaf(self, node: ast.expr, at: _At) -> _Sum | None:
         if isinstance(node, ast.Name) and node.id in at.values:
             return at.values[node.id]
-        if isinstance(node, ast.BinOp):
-            return self._computed(node, at)
         try:
             value = worked_out(self._names, node, {})
         except Unknown:
             return None
         return _Sum(value) if isinstance(value, int) else None
 
-    def _computed(self, node: ast.BinOp, at: _At) -> _Sum | None:
-        left, right = self._sum(node.left, at), self._sum(node.right, at)
-        if left is None or right is None:
-            return None
-        if isinstance(node.op, ast.Add):
-            return left.plus(right)
-        if isinstance(node.op, ast.Sub):
-            return left.plus(right.times(-1))
-        if isinstance(node.op, ast.Mult) and not (left.terms and right.terms):
-            return left.times(right.constant) if not right.terms else right.times(left.constant)
-        if right.terms or right.constant <= 0 or not isinstance(node.op, (ast.FloorDiv, ast.Mod)):
-            return None
-        parts = left.divided(right.constant)
-        return None if parts is None else parts[isinstance(node.op, ast.Mod)]
+
+def _computed(sign: str, parts: Sequence[_Sum]) -> _Sum | None:
+    left, right = parts[0], parts[-1]
+    if len(parts) == 1:
+        return left.times(-1) if sign == "-" else None
+    if sign in ("+", "-"):
+        return left.plus(right if sign == "+" else right.times(-1))
+    if sign == "*" and not (left.terms and right.terms):
+        return left.times(right.constant) if not right.terms else right.times(left.constant)
+    if right.terms or right.constant <= 0 or sign not in ("//", "%"):
+        return None
+    found = left.divided(right.constant)
+    return None if found is None else found[sign == "%"]

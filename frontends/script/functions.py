@@ -26,13 +26,13 @@ from .annotations import Annotations
 from .bounds import elements_inside
 from .distribute import distributed
 from .effects import Effect, effect_on, is_replaced
-from .loops import LoopProgram
+from .loops import LoopProgram, Memrefs
 from .names import Names
 from .nests import Nest, NestReader, Unstructured
 from .prim_func import ProgramReader
 from .program import Allocate, Block, Buffer, For, Program, Scalar, Statement, every
 from .scalars import Scalars
-from .tensors import TensorProgram
+from .tensors import TensorProgram, Tensors
 from .tiles import loop_lines
 
 #: Of memory that each thread has for itself, or that threads may only exchange between kernels.
@@ -131,17 +131,17 @@ class PrimFunc:
             held = dict(zip(self.parameters, arguments, strict=True))
             for each, value in held.items():
                 ir.BlockArgument(value).set_location(self.source.location(each.node, each.name))
-            scalars = Scalars(self.annotations, self._known(held), self._inside)
             buffers = {each: value for each, value in held.items() if isinstance(each, Buffer)}
             for each in self._cleared:
                 buffers[each] = self._zeroed(each, buffers[each])
+            known = self._known(held)
             if steps is None:
-                LoopProgram(scalars, buffers).emit(self.program.body)
-            else:
-                TensorProgram(scalars, buffers).emit(steps)
-            # The memory knows the scalars: a circle would keep the syntax tree until garbage is collected.
-            del scalars.memory
-            return None if steps is None else [buffers[each] for each in self.outputs]
+                memory = Memrefs(buffers)
+                LoopProgram(Scalars(self.annotations, known, self._inside, memory), memory).emit(self.program.body)
+                return None
+            tensors = Tensors(self.annotations.names, buffers)
+            TensorProgram(Scalars(self.annotations, known, self._inside, tensors), tensors).emit(steps)
+            return [buffers[each] for each in self.outputs]
 
         with self.source.location(self.program.node):
             try:

@@ -16,11 +16,12 @@ from ...dialects.core.ir_attributes import RELAX_TARGET
 from ...dialects.core.symbols import SymExpr
 from ...dialects.core.verifier import compatible
 from ...dialects.relax.function_attributes import function_attributes
+from ...dialects.script.syntax import statements_within, targets_of
 from ...emit.loops import with_results
 from . import graph_calls, graph_te  # noqa: F401  # their calls register
 from .annotations import arguments_of, leaves, rebuilt
 from .graph_values import Allocated, Around, GraphValues, Missing, Nested, form
-from .names import RELAX, statements_within, targets_of
+from .names import RELAX
 
 
 class GraphReader(GraphValues):
@@ -189,7 +190,7 @@ class GraphReader(GraphValues):
         if isinstance(value, ast.Constant):
             return  # a docstring, `...`
         if isinstance(value, ast.Call):
-            word = self.names.word(value.func)
+            word = self.names.word(value)
             if word == (RELAX, "output"):
                 for each in value.args:
                     self.value(each)
@@ -212,16 +213,15 @@ class GraphReader(GraphValues):
             self.attributes[RELAX_TARGET] = ir.StringAttr.get(target)
 
     def _on_functiondef(self, statement: ast.FunctionDef) -> None:
-        if not any(self.names.word(_called(each)) == (RELAX, "function") for each in statement.decorator_list):
+        if (RELAX, "function") not in map(self.names.word, statement.decorator_list):
             raise self.source.problem(statement, "a function in a graph's function is an @R.function")
         self.values[statement.name] = Nested(statement)
 
     def _on_with(self, statement: ast.With) -> None:
-        items = statement.items
-        calls = [item.context_expr for item in items]
-        word = self.names.word(calls[0].func) if isinstance(calls[0], ast.Call) else None
-        if len(items) != 1 or word != (RELAX, "dataflow"):
-            raise self.source.problem(calls[0], "in a graph's function `with` begins a block of R.dataflow()")
+        call = statement.items[0].context_expr
+        is_call = isinstance(call, ast.Call) and len(statement.items) == 1
+        if not is_call or self.names.word(call) != (RELAX, "dataflow"):
+            raise self.source.problem(call, "in a graph's function `with` begins a block of R.dataflow()")
         self.statements(statement.body)
 
     def _on_if(self, statement: ast.If) -> None:
@@ -290,10 +290,6 @@ class GraphReader(GraphValues):
         if isinstance(info, ScalarInfo) and info.dtype == "i1":
             return value
         raise self.source.problem(node, f"a condition is a 0-D tensor of bool, this is {describe(info)}")
-
-
-def _called(node: ast.expr) -> ast.expr:
-    return node.func if isinstance(node, ast.Call) else node
 
 
 _WRITERS: dict[type, Callable[[GraphReader, Any], None]] = {

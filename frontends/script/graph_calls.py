@@ -4,27 +4,22 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from typing import Any
 
 from ...bindings.ir import Value
 from ...dialects.core.infos import Info
 from ...dialects.relax import const
 from ...emit.arithmetic import constant_value, element
-from .annotations import arguments_of, leaves, rebuilt
+from ...support.registry import entering
+from .annotations import TYPE_ARGUMENTS, arguments_of, leaves, rebuilt
 from .effects import Effect
 from .functions import PrimFunc
-from .graph_values import SPECIAL, TYPE_ARGUMENTS, Callee, GraphValues, Special, relax
+from .graph_values import SPECIAL, Callee, GraphValues, relax
 from .names import RELAX, NotConstant
 from .program import Buffer
 
-
-def _special(*names: str) -> Callable[[Special], Special]:
-    def declare(read: Special) -> Special:
-        SPECIAL.update(dict.fromkeys(names, read))
-        return read
-
-    return declare
+_special = entering(SPECIAL)
 
 
 @_special("const")
@@ -94,7 +89,7 @@ def _match_cast(graph: GraphValues, call: ast.Call) -> Any:
 
 
 def _text(graph: GraphValues, node: ast.expr) -> str:
-    if isinstance(node, ast.Call) and graph.names.word(node.func) == (RELAX, "ExternFunc"):
+    if isinstance(node, ast.Call) and graph.names.word(node) == (RELAX, "ExternFunc"):
         node = node.args[0] if node.args else node
     value = graph.names.found(node)
     if not isinstance(value, str):
@@ -127,7 +122,7 @@ def _stated(graph: GraphValues, node: ast.expr) -> Any:
 @_special("call_tir", "call_tir_with_grad")
 def _call_tir(graph: GraphValues, call: ast.Call) -> Any:
     names = ("func", "args", "out_sinfo", "tir_vars")
-    given = arguments_of(graph.names, _types_renamed(call), (*names, "te_grad_name", "te_grad_kwargs"), 3)
+    given = arguments_of(graph.names, call, (*names, "te_grad_name", "te_grad_kwargs"), 3)
     sizes = [] if "tir_vars" not in given else _sizes_passed(graph, given["tir_vars"])
     prim = _prim_func(graph, given["func"])
     passed, stated = _passed(graph, given["args"]), _stated(graph, given["out_sinfo"])
@@ -160,7 +155,7 @@ def _check_written(graph: GraphValues, call: ast.Call, prim: PrimFunc, results: 
 @_special("call_tir_inplace")
 def _call_tir_inplace(graph: GraphValues, call: ast.Call) -> Any:
     names = ("func", "args", "inplace_indices", "out_sinfo", "tir_vars")
-    given = arguments_of(graph.names, _types_renamed(call), names, 4)
+    given = arguments_of(graph.names, call, names, 4)
     sizes = [] if "tir_vars" not in given else _sizes_passed(graph, given["tir_vars"])
     arguments = [*_passed(graph, given["args"]), *sizes]
     named = {
@@ -172,7 +167,7 @@ def _call_tir_inplace(graph: GraphValues, call: ast.Call) -> Any:
 
 @_special("call_dps_packed")
 def _call_dps_packed(graph: GraphValues, call: ast.Call) -> Any:
-    given = arguments_of(graph.names, _types_renamed(call), ("func", "args", "out_sinfo"), 3)
+    given = arguments_of(graph.names, call, ("func", "args", "out_sinfo"), 3)
     passed = [_packed(graph, given["args"], leaf) for leaf in leaves(graph.value(given["args"]))]
     arguments = (_text(graph, given["func"]), passed)
     return graph.built(call, relax["call_dps_packed"], arguments, {"out_ty": _stated(graph, given["out_sinfo"])})
@@ -180,22 +175,21 @@ def _call_dps_packed(graph: GraphValues, call: ast.Call) -> Any:
 
 @_special("call_packed", "call_pure_packed", "call_inplace_packed")
 def _call_packed(graph: GraphValues, call: ast.Call) -> Any:
-    word = graph.names.word(call.func)
-    assert word is not None
+    _, word = graph.names.word(call)
     name, *arguments = call.args if call.args else [call]
     if not call.args:
-        raise graph.source.problem(call, f"R.{word[1]} lacks the function's name")
+        raise graph.source.problem(call, f"R.{word} lacks the function's name")
     named: dict[str, Any] = {"ty_args": []}
     for keyword in call.keywords:
         if keyword.arg in TYPE_ARGUMENTS:
             named["ty_args"] = _stated(graph, keyword.value)
-        elif keyword.arg == "inplace_indices" and word[1] == "call_inplace_packed":
+        elif keyword.arg == "inplace_indices" and word == "call_inplace_packed":
             named["inplace_indices"] = _places(graph, keyword.value)
         else:
             known = ("sinfo_args", "ty_args")
             raise graph.source.problem(keyword.value, f"no argument '{keyword.arg}'", known, str(keyword.arg))
     values = [_packed(graph, each, leaf) for each in arguments for leaf in leaves(graph.value(each))]
-    return graph.built(call, relax[word[1]], (_text(graph, name), values), named)
+    return graph.built(call, relax[word], (_text(graph, name), values), named)
 
 
 def _packed(graph: GraphValues, node: ast.expr, leaf: Any) -> Value:
@@ -203,15 +197,6 @@ def _packed(graph: GraphValues, node: ast.expr, leaf: Any) -> Value:
     if isinstance(leaf, (bool, float)):
         return constant_value(leaf, element("i1" if isinstance(leaf, bool) else "f64"))
     return graph.ssa(node, leaf)
-
-
-def _types_renamed(call: ast.Call) -> ast.Call:
-    """The call with the types of its results under TVM's usual name for them."""
-    keywords = [
-        ast.copy_location(ast.keyword("out_sinfo" if each.arg in TYPE_ARGUMENTS else each.arg, each.value), each.value)
-        for each in call.keywords
-    ]
-    return ast.copy_location(ast.Call(call.func, call.args, keywords), call)
 
 
 def _prim_func(graph: GraphValues, node: ast.expr) -> PrimFunc:
@@ -222,6 +207,6 @@ def _prim_func(graph: GraphValues, node: ast.expr) -> PrimFunc:
 
 
 def _sizes_passed(graph: GraphValues, node: ast.expr) -> list[Value]:
-    if isinstance(node, ast.Call) and graph.names.word(node.func) == (RELAX, "shape"):
+    if isinstance(node, ast.Call) and graph.names.word(node) == (RELAX, "shape"):
         node = arguments_of(graph.names, node, ("values",), 1)["values"]
     return [graph.ssa(node, dim) for dim in graph.annotations.shape(node)]

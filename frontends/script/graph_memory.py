@@ -12,11 +12,14 @@ from typing import Any, NamedTuple
 
 from ...bindings.mlir import ir
 from ...dialects.core.infos import TensorInfo
+from ...support.registry import entering
 from .annotations import arguments_of
 from .effects import Effect
 from .functions import PrimFunc
 from .graph_values import SPECIAL, Allocated, GraphValues, relax
 from .names import RELAX
+
+_special = entering(SPECIAL)
 
 
 class _Nothing(NamedTuple):
@@ -27,37 +30,36 @@ _TENSOR = ("shape", "dtype", "runtime_device_index", "storage_scope", "ty_args",
 _TENSOR_IN_STORAGE = ("storage", "offset", "shape", "dtype", "runtime_device_ind", "ty_args", "sinfo_args")
 
 
+@_special("builtin.alloc_tensor", "memory.alloc_tensor", "vm.alloc_tensor")
 def _allocated(graph: GraphValues, call: ast.Call) -> Allocated:
-    word = graph.names.word(call.func)
-    names = _TENSOR if word == (RELAX, "builtin.alloc_tensor") else _TENSOR_IN_STORAGE
+    names = _TENSOR if graph.names.word(call) == (RELAX, "builtin.alloc_tensor") else _TENSOR_IN_STORAGE
     given = arguments_of(graph.names, call, names)
     for name in ("shape", "dtype"):
         if name not in given:
             raise graph.source.problem(call, f"{ast.unparse(call.func)} lacks its argument '{name}'")
     shape = given["shape"]
-    if isinstance(shape, ast.Call) and graph.names.word(shape.func) == (RELAX, "shape"):
+    if isinstance(shape, ast.Call) and graph.names.word(shape) == (RELAX, "shape"):
         shape = arguments_of(graph.names, shape, ("value",), 1)["value"]
     dtype = graph.annotations.dtype(ast.copy_location(ast.Constant(graph.value(given["dtype"])), given["dtype"]))
     return Allocated(TensorInfo(graph.annotations.shape(shape), dtype))
 
 
+@_special("str", "dtype")
 def _text(graph: GraphValues, call: ast.Call) -> Any:
     """R.str("global"), R.dtype("float32"): text."""
     return graph.names.found(arguments_of(graph.names, call, ("value",), 1)["value"])
 
 
+@_special("hint_on_device", "to_vdevice")
 def _itself(graph: GraphValues, call: ast.Call) -> Any:
     """R.hint_on_device(x, device): where something is the target says."""
     return graph.value(arguments_of(graph.names, call, ("data", "dst_vdevice", "memory_scope"), 1)["data"])
 
 
-SPECIAL.update(dict.fromkeys(("builtin.alloc_tensor", "memory.alloc_tensor", "vm.alloc_tensor"), _allocated))
-SPECIAL.update(dict.fromkeys(("memory.alloc_storage", "vm.alloc_storage"), lambda graph, call: _Nothing()))
-SPECIAL.update(
-    dict.fromkeys(("memory.kill_storage", "memory.kill_tensor", "vm.kill_object"), lambda graph, call: _Nothing())
-)
-SPECIAL.update({"str": _text, "dtype": _text})
-SPECIAL.update(dict.fromkeys(("hint_on_device", "to_vdevice"), _itself))
+@_special("memory.alloc_storage", "vm.alloc_storage", "memory.kill_storage", "memory.kill_tensor", "vm.kill_object")
+def _nothing(graph: GraphValues, call: ast.Call) -> _Nothing:
+    del graph, call
+    return _Nothing()
 
 
 def called(graph: GraphValues, node: ast.Call, prim: PrimFunc, arguments: Sequence[Any]) -> Any:

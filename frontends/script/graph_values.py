@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import ast
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
@@ -30,7 +31,8 @@ from ...dialects.core.operator import Operator
 from ...dialects.core.symbols import SymExpr, sym
 from ...dialects.core.verifier import compatible
 from ...dialects.relax import const, dialect
-from .annotations import Annotations, arguments_of, leaves, rebuilt
+from ...dialects.script.syntax import items_of, operation_of
+from .annotations import TYPE_ARGUMENTS, Annotations, arguments_of, leaves, rebuilt
 from .common.pieces import StatementsOf
 from .common.source import Source
 from .functions import PrimFunc
@@ -39,19 +41,14 @@ from .names import RELAX, TIR, Names, NotConstant
 #: relax's operators by name.
 relax = dialect.ops
 
-_BINARY = {
-    ast.Add: "add", ast.Sub: "subtract", ast.Mult: "multiply", ast.Div: "divide", ast.FloorDiv: "floor_divide",
-    ast.Mod: "mod", ast.Pow: "power", ast.MatMult: "matmul", ast.BitAnd: "bitwise_and", ast.BitOr: "bitwise_or",
-    ast.BitXor: "bitwise_xor", ast.LShift: "left_shift", ast.RShift: "right_shift",
+#: Operators by their signs: of one value, and of two.
+_SIGNS: dict[int, dict[str, str]] = {
+    1: {"-": "negative", "~": "bitwise_not", "not": "logical_not"},
+    2: {"+": "add", "-": "subtract", "*": "multiply", "/": "divide", "//": "floor_divide", "%": "mod", "**": "power",
+        "@": "matmul", "&": "bitwise_and", "|": "bitwise_or", "^": "bitwise_xor", "<<": "left_shift",
+        ">>": "right_shift", "==": "equal", "!=": "not_equal", "<": "less", "<=": "less_equal", ">": "greater",
+        ">=": "greater_equal"},
 }  # fmt: skip
-_UNARY = {ast.USub: "negative", ast.Invert: "bitwise_not", ast.Not: "logical_not"}
-_COMPARISONS = {
-    ast.Eq: "equal", ast.NotEq: "not_equal", ast.Lt: "less", ast.LtE: "less_equal", ast.Gt: "greater",
-    ast.GtE: "greater_equal",
-}  # fmt: skip
-#: What TVM calls the types that an operator states, by what a builder calls them.
-TYPE_ARGUMENTS = {"out_sinfo": "out_ty", "out_ty": "out_ty", "sinfo_args": "ty_args", "ty_args": "ty_args"}
-
 
 Special = Callable[["GraphValues", ast.Call], Any]
 #: By R's words: how their calls are read. See graph_calls.py.
@@ -112,7 +109,7 @@ class Around(Protocol):
         """A call of another function."""
 
 
-class GraphValues:
+class GraphValues(ABC):
     """Evaluates expressions at the current insertion point."""
 
     def __init__(self, module: Around, names: Names):
@@ -146,12 +143,9 @@ class GraphValues:
             return self.item(node)
         if isinstance(node, ast.Attribute):
             return self._attribute(node)
-        if isinstance(node, ast.BinOp):
-            return self._computed(node, _BINARY[type(node.op)], node.left, node.right)
-        if isinstance(node, ast.UnaryOp) and type(node.op) in _UNARY:
-            return self._computed(node, _UNARY[type(node.op)], node.operand)
-        if isinstance(node, ast.Compare) and len(node.ops) == 1 and type(node.ops[0]) in _COMPARISONS:
-            return self._computed(node, _COMPARISONS[type(node.ops[0])], node.left, node.comparators[0])
+        sign, operands = operation_of(node)
+        if sign in _SIGNS.get(len(operands), ()):
+            return self._computed(node, _SIGNS[len(operands)][sign], *operands)
         try:
             return self.names.constant(node)
         except NotConstant:
@@ -183,9 +177,9 @@ class GraphValues:
                 message = f"the module has no function '{node.attr}'"
                 raise self.source.problem(node, message, self.module.functions, node.attr)
             return Callee(node.attr)
-        word = self.names.word(node)
-        if word is not None and word[0] == TIR:
-            return word[1]  # an element type: T.float32
+        kind, name = self.names.word(node)
+        if kind == TIR:
+            return name  # an element type: T.float32
         if node.attr == "shape":
             return self.built(node, relax["shape_of"], (self.value(node.value),), {})
         if node.attr == "dtype":
@@ -238,10 +232,9 @@ class GraphValues:
     # ---- calls ----
 
     def _call(self, node: ast.Call) -> Any:
-        word = self.names.word(node.func)
-        if word is None:
+        kind, name = self.names.word(node)
+        if not kind:
             return self._call_of_function(node)
-        kind, name = word
         if kind == TIR:
             return self._number(node, name)
         special = SPECIAL.get(name)
@@ -292,9 +285,9 @@ class GraphValues:
             raise self.source.problem(node.keywords[0].value, "functions of the module take arguments by their places")
         return self.module.call(self, node, callee.name, arguments)
 
+    @abstractmethod
     def call_nested(self, node: ast.Call, callee: Nested, arguments: tuple[Any, ...]) -> Any:
         """A call of a function in this one."""
-        raise NotImplementedError
 
     def held(self, node: ast.expr) -> Any:
         """A value; a tensor that a function may write, maybe again, stays that."""
@@ -332,8 +325,8 @@ class GraphValues:
             return node.value
         if isinstance(node, ast.Name) and isinstance(known := self.values.get(node.id), Value):
             return known
-        word = self.names.word(node.func if isinstance(node, ast.Call) else node)
-        if word is not None and word[0] == RELAX and word[1] in ("Tensor", "Shape", "Prim", "Tuple", "Object"):
+        kind, name = self.names.word(node)
+        if kind == RELAX and name in ("Tensor", "Shape", "Prim", "Tuple", "Object"):
             return self.types(node)
         value = self.value(node)
         if isinstance(value, Allocated):
@@ -342,8 +335,7 @@ class GraphValues:
 
     def types(self, node: ast.expr) -> list[Info]:
         """Of results: one, or a list or R.Tuple of several."""
-        items = node.elts if isinstance(node, (ast.List, ast.Tuple)) else [node]
-        return [leaf for item in items for leaf in leaves(self.annotations.type(item))]
+        return [leaf for item in items_of(node) for leaf in leaves(self.annotations.type(item))]
 
     def built(self, node: ast.AST, definition: Operator, arguments: tuple[Any, ...], named: Mapping[str, Any]) -> Any:
         signature = _signature(definition, arguments, named)

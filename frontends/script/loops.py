@@ -39,12 +39,39 @@ from .scalars import Scalars
 _GOES_ON, _NEXT, _LEFT = 0, 1, 2
 
 
-class LoopProgram:
-    """Emits statements; `memrefs` are the buffers' memory."""
+class Memrefs:
+    """The buffers' memory."""
 
-    def __init__(self, scalars: Scalars, memrefs: dict[Buffer, Value]):
-        self.scalars, self.memrefs = scalars, memrefs
-        scalars.memory = self
+    def __init__(self, memrefs: dict[Buffer, Value]):
+        self.memrefs = memrefs
+
+    def load(self, scalars: Scalars, node: ast.expr, buffer: Buffer, indices: tuple[ast.expr, ...]) -> Number:
+        memref = self.memory(scalars, node, buffer)
+        return typed(loops.load(memref, *self.places(scalars, node, buffer, indices)), buffer.dtype)
+
+    def memory(self, scalars: Scalars, node: ast.AST, buffer: Buffer) -> Value:
+        if buffer not in self.memrefs:
+            raise scalars.source.problem(node, f"buffer '{buffer.name}' is used before it is there")
+        return self.memrefs[buffer]
+
+    def is_safe(self, scalars: Scalars, node: ast.expr) -> bool:
+        return not any(isinstance(each, ast.Subscript) for each in parts_within(node))
+
+    def places(self, scalars: Scalars, node: ast.AST, buffer: Buffer, indices: Sequence[ast.expr]) -> list[Size]:
+        """The indices of an element, looked at where nothing tells that it is there."""
+        places = [scalars.index(index) for index in indices]
+        for axis, place in enumerate(places if node not in scalars.inside else ()):
+            size, index = linalg.size(self.memrefs[buffer], axis), as_index(place)
+            message = f"index {{}} is out of range for '{buffer.name}', which has {{}} elements along dimension {axis}"
+            loops.require((index >= 0) & (index < size), "IndexError", message, index, size)
+        return places
+
+
+class LoopProgram:
+    """Emits statements."""
+
+    def __init__(self, scalars: Scalars, memory: Memrefs):
+        self.scalars, self.memory = scalars, memory
         #: Of the loop around, where something in it leaves it: whether this iteration goes on.
         self._state: Value | None = None
 
@@ -72,51 +99,25 @@ class LoopProgram:
         sizes: list[Size] = [self.scalars.index(size) for size in buffer.sizes]
 
         def use(memref: Value) -> None:
-            self.memrefs[buffer] = memref
+            self.memory.memrefs[buffer] = memref
             self.scalars.env[buffer.name] = buffer
             then()
 
         loops.scratch(sizes, element(buffer.dtype), use)
 
-    # ---- memory ----
-
-    def load(self, scalars: Scalars, node: ast.expr, buffer: Buffer, indices: tuple[ast.expr, ...]) -> Number:
-        memref = self._memref(node, buffer)
-        return typed(loops.load(memref, *self._places(node, buffer, indices)), buffer.dtype)
-
-    def memory(self, scalars: Scalars, node: ast.expr, buffer: Buffer) -> Value:
-        return self._memref(node, buffer)
-
-    def is_safe(self, scalars: Scalars, node: ast.expr) -> bool:
-        return not any(isinstance(each, ast.Subscript) for each in parts_within(node))
-
-    def _memref(self, node: ast.AST, buffer: Buffer) -> Value:
-        if buffer not in self.memrefs:
-            raise self.scalars.source.problem(node, f"buffer '{buffer.name}' is used before it is there")
-        return self.memrefs[buffer]
-
-    def _places(self, node: ast.AST, buffer: Buffer, indices: Sequence[ast.expr]) -> list[Size]:
-        """The indices of an element, looked at where nothing tells that it is there."""
-        places = [self.scalars.index(index) for index in indices]
-        for axis, place in enumerate(places if node not in self.scalars.inside else ()):
-            size, index = linalg.size(self.memrefs[buffer], axis), as_index(place)
-            message = f"index {{}} is out of range for '{buffer.name}', which has {{}} elements along dimension {axis}"
-            loops.require((index >= 0) & (index < size), "IndexError", message, index, size)
-        return places
-
     # ---- statements ----
 
     def _store(self, statement: Store) -> None:
-        value = self.scalars.number(statement.value, statement.buffer.dtype)
-        memref = self._memref(statement.node, statement.buffer)
-        loops.store(value, memref, *self._places(statement.node, statement.buffer, statement.indices))
+        node, buffer = statement.node, statement.buffer
+        value = self.scalars.number(statement.value, buffer.dtype)
+        memref = self.memory.memory(self.scalars, node, buffer)
+        loops.store(value, memref, *self.memory.places(self.scalars, node, buffer, statement.indices))
 
     def _let(self, statement: Let) -> None:
         self.scalars.define(statement)
 
     def _evaluate(self, statement: Evaluate) -> None:
-        word = self.scalars.names.word(statement.call.func)
-        if word == (TIR, "tvm_storage_sync"):
+        if self.scalars.names.word(statement.call) == (TIR, "tvm_storage_sync"):
             message = "threads are loops here, one iteration after the other: none can wait for others"
             raise self.scalars.source.problem(statement.node, message)
         self.scalars.value(statement.call)

@@ -148,24 +148,20 @@ class ModuleReader:
             raise self.source.problem(statement, message)
 
     def _take_class(self, statement: ast.ClassDef) -> None:
-        if not any(self._decorator(each) == (IR, "ir_module") for each in statement.decorator_list):
+        if (IR, "ir_module") not in map(self.names.word, statement.decorator_list):
             raise self.source.problem(statement, f"class '{statement.name}' is no @I.ir_module")
         self.own_names.add(statement.name)
         for inner in statement.body:
             if isinstance(inner, ast.FunctionDef):
                 self._take_function(inner)
             elif isinstance(inner, ast.Expr) and isinstance(inner.value, ast.Call):
-                word = self.names.word(inner.value.func)
-                if word is None or word[0] != IR:
+                if self.names.word(inner.value)[0] != IR:
                     raise self.source.problem(inner, "a module has functions, and calls of I")
             elif not isinstance(inner, ast.Pass) and not self.names.take(inner):
                 raise self.source.problem(inner, "a module has functions, and calls of I")
 
-    def _decorator(self, node: ast.expr) -> tuple[str, str] | None:
-        return self.names.word(node.func if isinstance(node, ast.Call) else node)
-
     def _take_function(self, function: ast.FunctionDef) -> None:
-        words = [self._decorator(each) for each in function.decorator_list]
+        words = map(self.names.word, function.decorator_list)
         kind = next((word[0] for word in words if word in ((RELAX, "function"), (TIR, "prim_func"))), None)
         if kind is None:
             message = f"function '{function.name}' has no decorator that tells what it is: @R.function or @T.prim_func"
@@ -189,7 +185,7 @@ class ModuleReader:
             return found
         for function in self.functions.values():
             for node in (part for each in self.statements(function) for part in ast.walk(each)):
-                if not isinstance(node, ast.Call) or self.names.word(node.func) != (RELAX, "call_tir_inplace"):
+                if not isinstance(node, ast.Call) or self.names.word(node) != (RELAX, "call_tir_inplace"):
                     continue
                 named = [each.value for each in node.keywords if each.arg == "func"]
                 for callee in (*node.args[:1], *named):

@@ -5,11 +5,13 @@ from __future__ import annotations
 
 import ast
 import operator
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from types import FunctionType, ModuleType
 from typing import Any
 
 from ...dialects.core.symbols import SymbolError, SymExpr
+from ...dialects.script.syntax import APPLIED, dotted, names_in, operation_of, statements_within, targets_of
+from ...dialects.script.words import SIGN_OF_WORD
 from .common.source import Source
 from .metadata import read_metadata
 
@@ -19,19 +21,8 @@ _VOCABULARIES = {"ir": IR, "relax": RELAX, "tir": TIR, "tirx": TIR}
 #: Without any import: as print-outs have it, and as it is in full.
 _USUAL = {"I": IR, "R": RELAX, "T": TIR, "ir": IR, "relax": RELAX, "tir": TIR}
 
-_OPERATORS: dict[type, Callable[[Any, Any], Any]] = {
-    ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv,
-    ast.FloorDiv: operator.floordiv, ast.Mod: operator.mod, ast.LShift: operator.lshift, ast.RShift: operator.rshift,
-    ast.BitAnd: operator.and_, ast.BitOr: operator.or_, ast.BitXor: operator.xor, ast.Pow: operator.pow,
-}  # fmt: skip
-_BLOCKS = (ast.With, ast.If, ast.For, ast.While)
-#: What statements give names to.
-_TARGETS: dict[type, Callable[[Any], Sequence[ast.expr | None]]] = {
-    ast.AnnAssign: lambda node: (node.target,),
-    ast.AugAssign: lambda node: (node.target,),
-    ast.For: lambda node: (node.target,),
-    ast.With: lambda node: [item.optional_vars for item in node.items],
-}
+_NO_WORD = ("", "")
+_CHOICES = ((TIR, "if_then_else"), (TIR, "Select"))
 #: A power of more bits would take long to work out.
 _MOST_BITS = 4096
 
@@ -121,20 +112,30 @@ class Names:
             return False
         return True
 
-    def word(self, node: ast.AST) -> tuple[str, str] | None:
-        """`R.nn.relu` as ("relax", "nn.relu"); None for what belongs to no vocabulary."""
-        path = ""
-        while type(node) is ast.Attribute:
-            path = f"{node.attr}.{path}" if path else node.attr
-            node = node.value
-        if not isinstance(node, ast.Name):
-            return None
+    def word(self, node: ast.AST) -> tuple[str, str]:
+        """`R.nn.relu`, alone or called, as ("relax", "nn.relu"); ("", "") for what belongs to no vocabulary."""
+        root, _, path = dotted(node.func if isinstance(node, ast.Call) else node).partition(".")
         if not path:
-            return self._words.get(node.id)
-        kind = self.vocabularies.get(node.id)
+            return self._words.get(root, _NO_WORD)
+        kind = self.vocabularies.get(root)
         if kind is not None:
-            return None if node.id in self._own else (kind, path)
-        return _word_of_tvm(path) if node.id == "tvm" else None
+            return _NO_WORD if root in self._own else (kind, path)
+        return _word_of_tvm(path) if root == "tvm" else _NO_WORD
+
+    def operation(self, node: ast.expr) -> tuple[str, Sequence[ast.expr]]:
+        """The sign of an expression and its operands, be it Python's or a function of T; "" of what has none."""
+        if not isinstance(node, ast.Call):
+            return operation_of(node)
+        kind, name = self.word(node)
+        sign = SIGN_OF_WORD.get(name, "") if kind == TIR and not node.keywords else ""
+        return sign, node.args if sign else ()
+
+    def choice(self, node: ast.expr) -> Sequence[ast.expr] | None:
+        """Condition, yes and no of an expression of which one side is computed."""
+        if isinstance(node, ast.IfExp):
+            return node.test, node.body, node.orelse
+        is_choice = isinstance(node, ast.Call) and self.word(node) in _CHOICES and len(node.args) == 3
+        return node.args if isinstance(node, ast.Call) and is_choice else None
 
     def known(self, name: str) -> Any:
         """The constant of that name. Raises NotConstant."""
@@ -153,10 +154,8 @@ class Names:
             return self._dictionary(node)
         if isinstance(node, ast.Name):
             return self.known(node.id)
-        if isinstance(node, ast.UnaryOp):
-            return self._unary(node)
-        if isinstance(node, ast.BinOp):
-            return self._binary(node)
+        if isinstance(node, (ast.UnaryOp, ast.BinOp)):
+            return self.computed(node, *map(self.constant, operation_of(node)[1]))
         if isinstance(node, ast.Subscript):
             held, place = self.constant(node.value), self.constant(node.slice)
             if not isinstance(held, (tuple, list, dict)):
@@ -223,6 +222,13 @@ class Names:
         except NotConstant:
             return None
 
+    def text(self, node: ast.expr) -> str:
+        """Raises ScriptError."""
+        value = self.found(node)
+        if not isinstance(value, str):
+            raise self.source.problem(node, "expected text")
+        return value
+
     def _dictionary(self, node: ast.Dict) -> dict[Any, Any]:
         pairs = [
             (self.constant(key), self.constant(value))
@@ -231,32 +237,18 @@ class Names:
         ]
         return self.worked_out(node, lambda held, _: dict(held), pairs, None)
 
-    def _unary(self, node: ast.UnaryOp) -> Any:
-        value = self.constant(node.operand)
-        if isinstance(node.op, ast.Not):
-            return not value
-        return self.computed(node, value)
-
-    def _binary(self, node: ast.BinOp) -> Any:
-        return self.computed(node, self.constant(node.left), self.constant(node.right))
-
     def computed(self, node: ast.expr, *values: Any) -> Any:
-        """What Python's sign makes of numbers and symbols. Raises NotConstant."""
+        """What Python's sign makes of constants and symbols. Raises NotConstant."""
+        sign, _ = operation_of(node)
+        if sign == "not":
+            return not values[0]
         if not all(isinstance(each, (int, float, SymExpr)) for each in values):
             raise NotConstant
-        if isinstance(node, ast.UnaryOp):
-            if not isinstance(node.op, ast.USub):
-                raise NotConstant
+        if isinstance(node, ast.UnaryOp) and sign == "-":
             return -values[0]
-        if not isinstance(node, ast.BinOp):
+        if not isinstance(node, ast.BinOp) or sign not in APPLIED or sign in ("**", "<<") and _is_huge(*values):
             raise NotConstant
-        left, right = values
-        if isinstance(node.op, (ast.Pow, ast.LShift)) and _is_huge(left, right):
-            raise NotConstant
-        apply = _OPERATORS.get(type(node.op))
-        if apply is None:
-            raise NotConstant
-        return self.worked_out(node, apply, left, right)
+        return self.worked_out(node, APPLIED[sign], *values)
 
     def worked_out(self, node: ast.AST, apply: Callable[[Any, Any], Any], left: Any, right: Any) -> Any:
         """What a function makes of two constants. Raises ScriptError."""
@@ -271,14 +263,14 @@ class Names:
     def _of_numpy(self, node: ast.AST) -> Any:
         """`float("inf")`, `np.float32(1)`, `T.int64(16)`: what constants are often written with."""
         if isinstance(node, ast.Call) and not node.keywords and len(node.args) == 1:
-            word = self.word(node.func)
-            if word == (IR, "meta_var") or (word is not None and word[0] == TIR and word[1] in ("int32", "int64")):
+            word = self.word(node)
+            if word in ((IR, "meta_var"), (TIR, "int32"), (TIR, "int64")):
                 value = self.constant(node.args[0])
                 if word[0] == IR or isinstance(value, int):
                     return value
             name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
             make = {"float": float, "int": int, "bool": bool}.get(name.rstrip("0123456789"))
-            if make is not None and self.word(node.func) is None:
+            if make is not None and word == _NO_WORD:
                 return self.worked_out(node, lambda value, _: make(value), self.constant(node.args[0]), None)
         raise NotConstant
 
@@ -292,38 +284,12 @@ def _called(value: ast.expr) -> tuple[str, str] | None:
     return (name, text) if isinstance(text, str) else None
 
 
-def _word_of_tvm(path: str) -> tuple[str, str] | None:
+def _word_of_tvm(path: str) -> tuple[str, str]:
     """`script.ir_module`, `script.tir.exp`."""
     root, _, rest = path.partition(".")
     first, _, last = rest.partition(".")
     kind = _VOCABULARIES.get(first) if last else IR
-    return None if root != "script" or not rest or kind is None else (kind, last or first)
-
-
-def names_in(target: ast.expr | None) -> Sequence[str]:
-    """The names that a target gives values."""
-    if isinstance(target, ast.Name):
-        return (target.id,)
-    items = target.elts if isinstance(target, (ast.Tuple, ast.List)) else ()
-    return [name for item in items for name in names_in(item)]
-
-
-def targets_of(statement: ast.stmt) -> Sequence[ast.expr | None]:
-    """What a statement gives a value: names, tuples of names, elements of buffers."""
-    if isinstance(statement, ast.Assign):
-        return statement.targets
-    read = _TARGETS.get(type(statement))
-    return () if read is None else read(statement)
-
-
-def statements_within(statements: Sequence[ast.stmt]) -> Iterator[ast.stmt]:
-    """The statements and those inside of `with`, `if` and loops, in their order."""
-    waiting = [*reversed(statements)]
-    while waiting:
-        statement = waiting.pop()
-        yield statement
-        if isinstance(statement, _BLOCKS):
-            waiting += reversed([*statement.body, *getattr(statement, "orelse", ())])
+    return _NO_WORD if root != "script" or not rest or kind is None else (kind, last or first)
 
 
 def _is_huge(left: Any, right: Any) -> bool:

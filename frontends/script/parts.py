@@ -8,8 +8,9 @@ from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from typing import Any, NamedTuple
 
+from ...dialects.script.syntax import APPLIED, items_of, names_in, operation_of, statements_within, targets_of
 from .annotations import arguments_of
-from .names import TIR, Names, names_in, statements_within, targets_of
+from .names import TIR, Names
 from .program import Buffer, indices_of, parts_within
 from .views import View
 
@@ -49,8 +50,8 @@ def vector_store(
 
 
 def _is_part(names: Names, node: ast.expr) -> bool:
-    word = names.word(node.func) if isinstance(node, ast.Call) else None
-    return isinstance(node, ast.Slice) or (word is not None and word[0] == TIR and word[1] in _RAMPS)
+    kind, name = names.word(node)
+    return isinstance(node, ast.Slice) or (isinstance(node, ast.Call) and kind == TIR and name in _RAMPS)
 
 
 class _Lane(ast.NodeTransformer):
@@ -69,13 +70,11 @@ class _Lane(ast.NodeTransformer):
         return self._at(node, _sliced(self._names, node))
 
     def visit_Call(self, node: ast.Call) -> Any:
-        word = self._names.word(node.func)
-        if word is None or word[0] != TIR:
-            return self.generic_visit(node)
-        if word[1] in _RAMPS:
+        kind, name = self._names.word(node)
+        if kind == TIR and name in _RAMPS:
             given = arguments_of(self._names, node, ("base", "stride", "lanes"), 3)
             return self._at(node, Part(given["base"], given["stride"], _count(self._names, given["lanes"])))
-        if word[1] in _BROADCASTS:
+        if kind == TIR and name in _BROADCASTS:
             given = arguments_of(self._names, node, ("value", "lanes"), 2)
             self._agree(node, _count(self._names, given["lanes"]))
             return self.visit(given["value"])
@@ -139,12 +138,11 @@ def _sum(names: Names, node: ast.expr) -> tuple[list[str], int]:
     value = names.found(node)
     if type(value) is int:
         return [], value
-    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
-        (left, number), (right, other) = _sum(names, node.left), _sum(names, node.right)
-        return sorted([*left, *right]), number + other
-    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Sub) and type(names.found(node.right)) is int:
-        left, number = _sum(names, node.left)
-        return left, number - int(names.found(node.right))
+    sign, operands = operation_of(node)
+    if len(operands) == 2 and sign in ("+", "-"):
+        (left, number), (right, other) = (_sum(names, each) for each in operands)
+        if sign == "+" or not right:
+            return sorted([*left, *right]), APPLIED[sign](number, other)
     return [ast.dump(node)], 0
 
 
@@ -199,7 +197,7 @@ def region_of(names: Names, name: str, given: Mapping[str, ast.expr], buffer: Bu
     if len(items) != len(buffer.dims):
         raise names.source.problem(param, f"'{buffer.name}' has {len(buffer.dims)} dimensions, not {len(items)}")
     shape = given["shape"]
-    sizes = shape.elts if isinstance(shape, (ast.Tuple, ast.List)) else [shape]
+    sizes = items_of(shape)
     dropped = len(items) - len(sizes)
     if dropped < 0 or any(extent != 1 for _, extent in items[:dropped]):
         raise names.source.problem(shape, f"{len(sizes)} sizes for a region of {len(items)} dimensions")
@@ -241,7 +239,7 @@ class _Whole(ast.NodeTransformer):
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
         region = self._region
-        if isinstance(region, View) and self._names.word(node.func) in ((TIR, "reads"), (TIR, "writes")):
+        if isinstance(region, View) and self._names.word(node) in ((TIR, "reads"), (TIR, "writes")):
             # Where in the buffer nobody asks.
             listed = [item for each in node.args for item in (each.elts if isinstance(each, ast.List) else [each])]
             bases = [each.value if isinstance(each, ast.Subscript) else each for each in listed]

@@ -7,9 +7,10 @@ import ast
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
+from ...dialects.script.syntax import dotted, items_of
 from ...support.names import fresh_name
 from .annotations import arguments_of
-from .buffers import BufferReader
+from .buffers import Buffers
 from .names import TIR, Names
 from .parts import vector_store, within
 from .program import (
@@ -49,11 +50,13 @@ _LEAVING = {"break_loop": True, "continue_loop": False}
 _MOST_DEPTH = 64
 
 
-class ProgramReader(BufferReader):
+class ProgramReader:
     """One function's syntax as a Program."""
 
     def __init__(self, names: Names, function: ast.FunctionDef):
-        super().__init__(names, function)
+        self.buffers = Buffers(names, function)
+        self.names, self.source, self.function = self.buffers.names, names.source, function
+        self.annotations = self.buffers.annotations
         self.attributes: dict[str, Any] = {}
         self._depth = 0
         #: How each of the loops around runs.
@@ -65,15 +68,15 @@ class ProgramReader(BufferReader):
     def read(self) -> Program:
         self.annotations.declare(self.function.body)
         for argument in [*self.function.args.posonlyargs, *self.function.args.args]:
-            self._parameter(argument)
+            self.buffers.parameter(argument)
         for name in self.annotations.symbols:
-            self.scope.setdefault(name, True)
+            self.buffers.scope.setdefault(name, True)
         body = self._statements(self.function.body)
-        for name, position in self._handles.items():
-            if self._parameters[position] is None:
+        for name, position in self.buffers.handles.items():
+            if self.buffers.parameters[position] is None:
                 hint = f"say what it is: {name}_buffer = T.match_buffer({name}, (...), dtype)"
                 raise self.source.problem(self.function, f"parameter '{name}' is a T.handle of nothing; {hint}")
-        parameters = tuple(each for each in self._parameters if each is not None)
+        parameters = tuple(each for each in self.buffers.parameters if each is not None)
         return Program(self.function, self.function.name, parameters, body, self.attributes, self._returned)
 
     # ---- statements ----
@@ -85,7 +88,7 @@ class ProgramReader(BufferReader):
             word, call = self._called(node)
             if call is not None and (loop := self._launched(node, word, call)) is not None:
                 return (*found, self._in_thread(node, loop, nodes[position + 1 :]))
-            if call is not None and (region := self._matched_region(node, word, call)) is not None:
+            if call is not None and (region := self.buffers.region(node, word, call)) is not None:
                 nodes[position + 1 :] = within(self.names, region, nodes[position + 1 :])
             else:
                 found += self._statement(node)
@@ -93,13 +96,13 @@ class ProgramReader(BufferReader):
 
     def _inner(self, nodes: Sequence[ast.stmt], loops: Sequence[str] = ()) -> tuple[Statement, ...]:
         """Statements whose names end with them; so do those of the loops around."""
-        outer, self.scope = self.scope, {**self.scope, **dict.fromkeys(loops, True)}
+        outer, self.buffers.scope = self.buffers.scope, {**self.buffers.scope, **dict.fromkeys(loops, True)}
         self._depth += 1
         if self._depth > _MOST_DEPTH:
             raise self.source.problem(nodes[0], f"statements are nested deeper than {_MOST_DEPTH}")
         found = self._statements(nodes)
         self._depth -= 1
-        self.scope = outer
+        self.buffers.scope = outer
         return found
 
     def _statement(self, node: ast.stmt) -> Iterable[Statement]:
@@ -130,7 +133,7 @@ class ProgramReader(BufferReader):
         names = {each.id for each in ast.walk(self.function) if isinstance(each, ast.Name)}
         names.update(each.arg for each in ast.walk(self.function) if isinstance(each, ast.arg))
         result = Buffer(node, fresh_name("result", names), (), (), dtype)
-        self._parameters.append(result)
+        self.buffers.parameters.append(result)
         self._returned = result
         return Store(node, result, (), value)
 
@@ -156,24 +159,24 @@ class ProgramReader(BufferReader):
         return self._define(node, node.target, node.value, self.annotations.dtype(call))
 
     def _define(self, node: ast.stmt, target: ast.Name, value: ast.expr, dtype: str | None) -> Iterable[Statement]:
-        word = self.names.word(value.func) if isinstance(value, ast.Call) else None
-        if isinstance(value, ast.Call) and word is not None and word[0] == TIR:
-            if word[1] == "match_buffer":
-                self._match_buffer(target, value)
+        kind, name = self.names.word(value)
+        if isinstance(value, ast.Call) and kind == TIR:
+            if name == "match_buffer":
+                self.buffers.match(target, value)
                 return ()
-            if word[1] in _ALLOCATIONS and self._pointed(target, value):
+            if name in _ALLOCATIONS and self.buffers.is_pointed(target, value):
                 return ()
-            if word[1] in _ALLOCATIONS:
-                return (Allocate(node, self._buffer(value, target.id, scope=_ALLOCATIONS[word[1]])),)
-            if word[1] == "bind":
+            if name in _ALLOCATIONS:
+                return (Allocate(node, self.buffers.declare(value, target.id, scope=_ALLOCATIONS[name])),)
+            if name == "bind":
                 given = arguments_of(self.names, value, ("value", "type_annotation", "var"), 1)
                 return self._define(node, target, given["value"], dtype)
-            if word[1] == "env_thread":
-                self._threads[target.id] = self._text(arguments_of(self.names, value, ("thread",), 1)["thread"])
+            if name == "env_thread":
+                self._threads[target.id] = self.names.text(arguments_of(self.names, value, ("thread",), 1)["thread"])
                 return ()
-            if word[1].startswith("axis."):
+            if name.startswith("axis."):
                 raise self.source.problem(value, "a block's variables come first in `with T.block(...):`")
-        self.scope[target.id] = True
+        self.buffers.scope[target.id] = True
         return (Let(node, target.id, value, dtype),)
 
     def _on_augassign(self, node: ast.AugAssign) -> Iterable[Statement]:
@@ -194,34 +197,33 @@ class ProgramReader(BufferReader):
 
     def element(self, node: ast.Subscript) -> tuple[Buffer, tuple[ast.expr, ...]]:
         """The buffer and the indices of `A[i, j]`."""
-        return element_of(self.source, node, self.scope)
+        return element_of(self.source, node, self.buffers.scope)
 
     def _on_expr(self, node: ast.Expr) -> Iterable[Statement]:
-        call = node.value
-        if isinstance(call, ast.Constant):
+        if isinstance(node.value, ast.Constant):
             return ()
-        word = self.names.word(call.func) if isinstance(call, ast.Call) else None
-        if not isinstance(call, ast.Call) or word is None or word[0] != TIR:
+        name, call = self._called(node)
+        if call is None:
             raise self.source.problem(node, "an expression alone does nothing: expected a call of T")
-        if word[1] == "func_attr":
+        if name == "func_attr":
             self._take_attributes(call)
             return ()
-        if word[1] == "evaluate":
+        if name == "evaluate":
             inner = arguments_of(self.names, call, ("value",), 1)["value"]
             if not isinstance(inner, ast.Call):
                 return ()
             call = inner
-        if word[1] == "ret":
+        if name == "ret":
             if node is not self.function.body[-1]:
                 raise self.source.problem(node, "T.ret stands at the end of a PrimFunc only")
             return (self._result(node, arguments_of(self.names, call, ("value",), 1)["value"]),)
-        if word[1] in _LEAVING:
+        if name in _LEAVING:
             arguments_of(self.names, call, ())
-            return (self._leave(node, _LEAVING[word[1]]),)
-        if word[1] == "attr":  # a pragma: how loops run is the compiler's choice
+            return (self._leave(node, _LEAVING[name]),)
+        if name == "attr":  # a pragma: how loops run is the compiler's choice
             return ()
-        if word[1] in (*_HINTS, "where"):
-            raise self.source.problem(call, f"T.{word[1]} stands in a `with T.block(...):`")
+        if name in (*_HINTS, "where"):
+            raise self.source.problem(call, f"T.{name} stands in a `with T.block(...):`")
         return (Evaluate(node, call),)
 
     def _take_attributes(self, call: ast.Call) -> None:
@@ -230,10 +232,10 @@ class ProgramReader(BufferReader):
             raise self.source.problem(held, "a function's attributes are a dictionary")
         for key, value in zip(held.keys, held.values, strict=True):
             # The compiler is told the target otherwise: T.target(...).
-            self.attributes[self._text(key) if key is not None else ""] = self.names.found(value)
+            self.attributes[self.names.text(key) if key is not None else ""] = self.names.found(value)
 
     def _on_assert(self, node: ast.Assert) -> Iterable[Statement]:
-        message = self._text(node.msg) if node.msg is not None else "assertion failed"
+        message = self.names.text(node.msg) if node.msg is not None else "assertion failed"
         return (Assert(node, node.test, message),)
 
     def _on_if(self, node: ast.If) -> Iterable[Statement]:
@@ -249,7 +251,7 @@ class ProgramReader(BufferReader):
     def _on_for(self, node: ast.For) -> Iterable[Statement]:
         if node.orelse:
             raise self.source.problem(node.orelse[0], "a loop has no `else`")
-        targets = node.target.elts if isinstance(node.target, ast.Tuple) else [node.target]
+        targets = items_of(node.target)
         ranges = self._ranges(node.iter)
         if len(targets) != len(ranges):
             raise self.source.problem(node.target, f"{len(targets)} names for {len(ranges)} loops")
@@ -274,7 +276,7 @@ class ProgramReader(BufferReader):
         if isinstance(thread, ast.Name) and thread.id in self._threads:
             name, kind = thread.id, self._threads[thread.id]
         elif isinstance(target, ast.Name):
-            name, kind = target.id, self._text(thread)
+            name, kind = target.id, self.names.text(thread)
         else:
             raise self.source.problem(call, 'a thread gets a name: tx = T.launch_thread("threadIdx.x", 32)')
         if kind in self._loops:
@@ -308,10 +310,10 @@ class ProgramReader(BufferReader):
 
     def _ranges(self, node: ast.expr) -> list[tuple[ast.expr | None, ast.expr, str]]:
         """Start, stop and kind of each loop."""
+        kind, name = self.names.word(node)
         call = node if isinstance(node, ast.Call) else None
-        word = self.names.word(call.func) if call is not None else None
-        is_range = call is not None and isinstance(call.func, ast.Name) and call.func.id == "range"
-        name = "serial" if is_range else word[1] if word is not None and word[0] == TIR else ""
+        if call is None or kind != TIR:
+            name = "serial" if call is not None and dotted(call.func) == "range" else ""
         if call is None or name not in _LOOPS:
             hint = "T.grid(...), T.serial(...), T.parallel(...), range(...)"
             raise self.source.problem(node, f"a loop goes over {hint}", _LOOPS, name)
@@ -337,30 +339,29 @@ class ProgramReader(BufferReader):
         if stop is None:
             start, stop = ast.copy_location(ast.Constant(0), call), start
         is_zero = isinstance(start, ast.Constant) and start.value == 0
-        return (None if is_zero else start), stop, self._text(thread)
+        return (None if is_zero else start), stop, self.names.text(thread)
 
     # ---- blocks ----
 
     def _on_with(self, node: ast.With) -> Iterable[Statement]:
         item = node.items[0]
-        call = item.context_expr
-        word = self.names.word(call.func) if isinstance(call, ast.Call) else None
-        if len(node.items) != 1 or not isinstance(call, ast.Call) or word is None or word[0] != TIR:
-            raise self.source.problem(call, "in a PrimFunc `with` begins a T.block(...) or T.init()")
-        if word[1] in _BLOCKS:
+        name, call = self._called(node)
+        if len(node.items) != 1 or call is None:
+            raise self.source.problem(item.context_expr, "in a PrimFunc `with` begins a T.block(...) or T.init()")
+        if name in _BLOCKS:
             return (self._block(node, call),)
-        if word[1] == "launch_thread":
+        if name == "launch_thread":
             return (self._in_thread(node, self._thread_of(call, item.optional_vars), node.body),)
-        if word[1] == "attr":
+        if name == "attr":
             return (Block(node, "", (), (), (), self._inner(node.body)),)
-        if word[1] == "init":
+        if name == "init":
             raise self.source.problem(call, "T.init() stands in a `with T.block(...):`")
-        raise self.source.problem(call, f"T.{word[1]} begins no block", (*_BLOCKS, "init", "launch_thread"), word[1])
+        raise self.source.problem(call, f"T.{name} begins no block", (*_BLOCKS, "init", "launch_thread"), name)
 
     def _block(self, node: ast.With, call: ast.Call) -> Block:
         given = arguments_of(self.names, call, ("name", "no_realize"))
-        name = self._text(given["name"]) if "name" in given else ""
-        outer, self.scope = self.scope, dict(self.scope)
+        name = self.names.text(given["name"]) if "name" in given else ""
+        outer, self.buffers.scope = self.buffers.scope, dict(self.buffers.scope)
         axes: list[Axis] = []
         where: list[ast.expr] = []
         init: tuple[Statement, ...] = ()
@@ -372,7 +373,7 @@ class ProgramReader(BufferReader):
             if held is not None and isinstance(statement, ast.Assign) and word.startswith("axis."):
                 found = self._axes(statement, held, word.partition(".")[2])
                 axes += found
-                self.scope.update(dict.fromkeys([axis.name for axis in found], True))
+                self.buffers.scope.update(dict.fromkeys([axis.name for axis in found], True))
             elif held is not None and isinstance(statement, ast.Expr) and word in (*_HINTS, "where"):
                 if word == "where":
                     where += held.args
@@ -385,11 +386,11 @@ class ProgramReader(BufferReader):
             elif held is not None and (loop := self._launched(statement, word, held)) is not None:
                 rest.append(self._in_thread(statement, loop, nodes[position + 1 :]))
                 break
-            elif held is not None and (region := self._matched_region(statement, word, held)) is not None:
+            elif held is not None and (region := self.buffers.region(statement, word, held)) is not None:
                 nodes[position + 1 :] = within(self.names, region, nodes[position + 1 :])
             else:
                 rest += self._statement(statement)
-        self.scope = outer
+        self.buffers.scope = outer
         block = Block(node, name, tuple(axes), tuple(where), init, tuple(rest))
         self._check_writes(block, access)
         return block
@@ -403,13 +404,12 @@ class ProgramReader(BufferReader):
             call = node.items[0].context_expr
         if not isinstance(call, ast.Call):
             return "", None
-        word = self.names.word(call.func)
-        return (word[1], call) if word is not None and word[0] == TIR else ("", None)
+        kind, name = self.names.word(call)
+        return (name, call) if kind == TIR else ("", None)
 
     def _axes(self, node: ast.Assign, call: ast.Call, kind: str) -> list[Axis]:
         """The block's variables that a statement makes."""
-        target = node.targets[0]
-        targets = target.elts if isinstance(target, ast.Tuple) else [target]
+        targets = items_of(node.targets[0])
         made: list[tuple[str, ast.expr | None, ast.expr | None, ast.expr]]
         if kind == "remap":
             made = self._remapped(call)
@@ -432,7 +432,7 @@ class ProgramReader(BufferReader):
 
     def _remapped(self, call: ast.Call) -> list[tuple[str, ast.expr | None, ast.expr | None, ast.expr]]:
         given = arguments_of(self.names, call, ("kinds", "bindings", "dtype"), 2)
-        kinds, bindings = self._text(given["kinds"]), given["bindings"]
+        kinds, bindings = self.names.text(given["kinds"]), given["bindings"]
         items = bindings.elts if isinstance(bindings, (ast.List, ast.Tuple)) else []
         wrong = next((letter for letter in kinds if letter not in "SR"), None)
         if wrong is not None:
@@ -447,10 +447,10 @@ class ProgramReader(BufferReader):
         found = []
         for node in nodes:
             base = node.value if isinstance(node, ast.Subscript) else node
-            buffer = self.scope.get(base.id) if isinstance(base, ast.Name) else None
+            buffer = self.buffers.scope.get(base.id) if isinstance(base, ast.Name) else None
             if not isinstance(buffer, Buffer):
                 name = ast.unparse(base)
-                raise self.source.problem(base, f"there is no buffer '{name}' here", self.buffers(), name)
+                raise self.source.problem(base, f"there is no buffer '{name}' here", self.buffers.known(), name)
             found.append(buffer)
         return found
 

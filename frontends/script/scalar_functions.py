@@ -5,29 +5,24 @@ from __future__ import annotations
 
 import ast
 import math
-from collections.abc import Callable
 from typing import Any
 
 from ...bindings.ir import Value
 from ...bindings.mlir import as_list, ir
 from ...dialects.core.infos import bit_width, is_float, signless
+from ...dialects.script.syntax import text_of
 from ...dialects.tir import dialect as tir
 from ...emit.arithmetic import bits_of, element, from_bits
 from ...emit.conversions import limits
 from ...emit.extern_calls import address_of
 from ...emit.numbers import Number
+from ...support.registry import entering
 from .names import TIR
 from .program import Buffer
 from .scalar_types import INDEX, shown
-from .scalars import FUNCTIONS, Function, Scalars
+from .scalars import FUNCTIONS, Scalars
 
-
-def _function(*names: str) -> Callable[[Function], Function]:
-    def declare(make: Function) -> Function:
-        FUNCTIONS.update(dict.fromkeys(names, make))
-        return make
-
-    return declare
+_function = entering(FUNCTIONS)
 
 
 def _taken(scalars: Scalars, node: ast.Call, count: int) -> list[ast.expr]:
@@ -39,16 +34,19 @@ def _taken(scalars: Scalars, node: ast.Call, count: int) -> list[ast.expr]:
 
 @_function("Cast", "cast")
 def _cast(scalars: Scalars, node: ast.Call) -> Number:
-    one, other = _taken(scalars, node, 2)
-    # T.Cast names the type first, T.cast last.
-    dtype, value = (one, other) if isinstance(one, ast.Constant) and isinstance(one.value, str) else (other, one)
+    value, dtype = _converted(scalars, node)
     return scalars.cast(node, scalars.value(value), scalars.annotations.dtype(dtype))
+
+
+def _converted(scalars: Scalars, node: ast.Call) -> tuple[ast.expr, ast.expr]:
+    """A value and a type: T.Cast names the type first, T.cast last."""
+    one, other = _taken(scalars, node, 2)
+    return (other, one) if text_of(one) is not None else (one, other)
 
 
 @_function("reinterpret")
 def _reinterpret(scalars: Scalars, node: ast.Call) -> Number:
-    one, other = _taken(scalars, node, 2)
-    dtype, value = (one, other) if isinstance(one, ast.Constant) and isinstance(one.value, str) else (other, one)
+    value, dtype = _converted(scalars, node)
     name, number = scalars.annotations.dtype(dtype), scalars.number(value)
     if bit_width(number.dtype) != bit_width(name) or number.dtype == INDEX:
         raise scalars.source.problem(node, f"{shown(number.dtype)} and {shown(name)} differ in width")
@@ -113,33 +111,19 @@ def _let(scalars: Scalars, node: ast.Call) -> Any:
     return found
 
 
-def _limit(scalars: Scalars, node: ast.Call, of_float: Callable[[str], float], position: int) -> Any:
-    dtype = scalars.annotations.dtype(_taken(scalars, node, 1)[0])
-    value: Any = of_float(dtype) if is_float(dtype) else limits(dtype)[position]
-    return scalars.constant(node, value, dtype)
-
-
 _LARGEST = {"f16": 65504.0, "bf16": 3.3895313892515355e38, "f32": 3.4028234663852886e38, "f64": 1.7976931348623157e308}
 
 
-@_function("max_value")
-def _max_value(scalars: Scalars, node: ast.Call) -> Any:
-    return _limit(scalars, node, lambda dtype: _LARGEST.get(dtype, math.inf), 1)
-
-
-@_function("min_value")
-def _min_value(scalars: Scalars, node: ast.Call) -> Any:
-    return _limit(scalars, node, lambda dtype: -_LARGEST.get(dtype, math.inf), 0)
-
-
-@_function("infinity")
-def _infinity(scalars: Scalars, node: ast.Call) -> Any:
-    return _limit(scalars, node, lambda _: math.inf, 1)
-
-
-@_function("nan")
-def _nan(scalars: Scalars, node: ast.Call) -> Any:
-    return _limit(scalars, node, lambda _: math.nan, 1)
+@_function("max_value", "min_value", "infinity", "nan")
+def _limit(scalars: Scalars, node: ast.Call) -> Any:
+    """What integers have of these is their highest number, or the lowest."""
+    _, word = scalars.names.word(node)
+    dtype = scalars.annotations.dtype(_taken(scalars, node, 1)[0])
+    if not is_float(dtype):
+        return scalars.constant(node, limits(dtype)[word != "min_value"], dtype)
+    largest = _LARGEST.get(dtype, math.inf)
+    values = {"max_value": largest, "min_value": -largest, "infinity": math.inf, "nan": math.nan}
+    return scalars.constant(node, values[word], dtype)
 
 
 def _result_type(scalars: Scalars, node: ast.expr) -> str:
@@ -151,15 +135,15 @@ def _result_type(scalars: Scalars, node: ast.expr) -> str:
 @_function("call_extern", "call_pure_extern", "call_packed", "tvm_call_packed")
 def _call_extern(scalars: Scalars, node: ast.Call) -> Any:
     """T.call_extern("float32", "fabsf", x), T.call_packed("name", ...)."""
-    word = scalars.names.word(node.func)
-    assert word is not None
-    is_packed = "packed" in word[1]
+    _, word = scalars.names.word(node)
+    is_packed = "packed" in word
     args = node.args
     if len(args) < (1 if is_packed else 2):
-        raise scalars.source.problem(node, f"T.{word[1]} lacks the function's name")
+        raise scalars.source.problem(node, f"T.{word} lacks the function's name")
     dtype = "" if is_packed else _result_type(scalars, args[0])
     name, *rest = args if is_packed else args[1:]
-    if not isinstance(name, ast.Constant) or not isinstance(name.value, str):
+    symbol = text_of(name)
+    if symbol is None:
         raise scalars.source.problem(name, "the name of a function is text")
     operands = [_passed(scalars, each) for each in rest]
     if not is_packed:
@@ -168,9 +152,9 @@ def _call_extern(scalars: Scalars, node: ast.Call) -> Any:
             address_of(each) if isinstance(node, ast.Attribute) and isinstance(each.type, ir.MemRefType) else each
             for node, each in zip(rest, operands, strict=True)
         ]
-    operator_name = "call_packed" if is_packed else word[1]
+    operator_name = "call_packed" if is_packed else word
     types = [] if not dtype else [signless(dtype)]
-    made = scalars.source.guarded(node, lambda: tir.ops[operator_name](name.value, operands, ty=types))
+    made = scalars.source.guarded(node, lambda: tir.ops[operator_name](symbol, operands, ty=types))
     results = as_list(made) if made is not None else []
     return Number(results[0]).of(dtype) if results else 0
 
@@ -178,7 +162,7 @@ def _call_extern(scalars: Scalars, node: ast.Call) -> Any:
 def _passed(scalars: Scalars, node: ast.expr) -> Value:
     """An argument of a function that is not ours: a number, or a buffer's memory (A, A.data)."""
     base = node.value if isinstance(node, ast.Attribute) and node.attr == "data" else node
-    if isinstance(base, ast.Call) and scalars.names.word(base.func) == (TIR, "address_of"):
+    if isinstance(base, ast.Call) and scalars.names.word(base) == (TIR, "address_of"):
         raise scalars.source.problem(node, "the address of an element is not passed: pass the buffer")
     held = scalars.env.get(base.id) if isinstance(base, ast.Name) else None
     if isinstance(held, Buffer):

@@ -3,13 +3,12 @@
 
 from __future__ import annotations
 
-import ast
-import operator
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any
 
 from ...dialects.core.infos import bit_width, dtype_name, is_bool, is_dtype, is_float, is_unsigned
+from ...dialects.script.syntax import APPLIED
 from ...dialects.script.types import dtype_name as shown
 from ...dialects.tir import dialect as tir
 from ...emit import numbers
@@ -76,21 +75,7 @@ def _dtype_named(name: str) -> str | None:
     return found if found is not None and is_dtype(found) else None
 
 
-BINARY: dict[type, str] = {
-    ast.Add: "Add", ast.Sub: "Sub", ast.Mult: "Mul", ast.Div: "Div", ast.FloorDiv: "FloorDiv", ast.Mod: "FloorMod",
-    ast.LShift: "shift_left", ast.RShift: "shift_right", ast.BitAnd: "bitwise_and", ast.BitOr: "bitwise_or",
-    ast.BitXor: "bitwise_xor", ast.Pow: "pow",
-}  # fmt: skip
-COMPARISONS: dict[type, str] = {
-    ast.Eq: "==", ast.NotEq: "!=", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=",
-}  # fmt: skip
-COMPARISON_WORDS = {"EQ": "==", "NE": "!=", "LT": "<", "LE": "<=", "GT": ">", "GE": ">="}
-COMPARE: dict[str, Callable[[Any, Any], Any]] = {
-    "==": operator.eq, "!=": operator.ne, "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge,
-}  # fmt: skip
-
-
-# ---- arithmetic by T's names ----
+# ---- arithmetic by signs, and by the names of what has none ----
 
 
 def _ceildiv(x: Number, y: Number) -> Number:
@@ -104,22 +89,13 @@ def _truncdiv(x: float, y: float) -> float:
 
 
 ARITHMETIC: dict[str, Callable[[Any, Any], Any]] = {
-    "Add": operator.add, "Sub": operator.sub, "Mul": operator.mul, "Div": operator.truediv,
-    "FloorDiv": numbers.floor_divide, "FloorMod": numbers.floor_remainder, "truncdiv": numbers.divide,
+    **APPLIED, "//": numbers.floor_divide, "%": numbers.floor_remainder, "truncdiv": numbers.divide,
     "truncmod": numbers.remainder, "ceildiv": _ceildiv, "min": numbers.minimum, "max": numbers.maximum,
-    "shift_left": operator.lshift, "shift_right": operator.rshift, "bitwise_and": operator.and_,
-    "bitwise_or": operator.or_, "bitwise_xor": operator.xor, "pow": lambda x, y: numbers.intrinsic("pow", x, y),
+    "**": lambda x, y: numbers.intrinsic("pow", x, y),
 }  # fmt: skip
-ARITHMETIC_WORDS = {
-    "floordiv": "FloorDiv", "floormod": "FloorMod", "Mod": "truncmod", "Min": "min", "Max": "max", "add": "Add",
-    "subtract": "Sub", "multiply": "Mul", "div": "Div", "indexdiv": "FloorDiv",
-    "indexmod": "FloorMod", "power": "pow",
-}  # fmt: skip
-OF_INTEGERS = frozenset({"shift_left", "shift_right", "bitwise_and", "bitwise_or", "bitwise_xor", "ceildiv"})
+#: The same of Python's numbers.
 KNOWN: dict[str, Callable[[Any, Any], Any]] = {
-    "Add": operator.add, "Sub": operator.sub, "Mul": operator.mul, "Div": operator.truediv,
-    "FloorDiv": operator.floordiv, "FloorMod": operator.mod, "truncdiv": _truncdiv,
-    "truncmod": lambda x, y: x - y * _truncdiv(x, y), "ceildiv": lambda x, y: -(-x // y), "min": min, "max": max,
-    "shift_left": operator.lshift, "shift_right": operator.rshift, "bitwise_and": operator.and_,
-    "bitwise_or": operator.or_, "bitwise_xor": operator.xor, "pow": operator.pow,
+    **APPLIED, "truncdiv": _truncdiv, "truncmod": lambda x, y: x - y * _truncdiv(x, y),
+    "ceildiv": lambda x, y: -(-x // y), "min": min, "max": max,
 }  # fmt: skip
+OF_INTEGERS = frozenset({"<<", ">>", "&", "|", "^", "ceildiv"})

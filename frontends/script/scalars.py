@@ -15,6 +15,8 @@ from typing import Any, Protocol
 from ...bindings.ir import Value
 from ...bindings.mlir import as_list, ir
 from ...dialects.core.infos import bit_width, is_bool, is_float
+from ...dialects.script.syntax import APPLIED, operation_of, sign_of
+from ...dialects.script.words import COMPARED_INTEGERS, SIGN_OF_WORD
 from ...dialects.tir import dialect as tir
 from ...emit import numbers
 from ...emit.arithmetic import element
@@ -28,11 +30,6 @@ from .names import TIR, NotConstant
 from .program import Buffer, Let, element_of, parts_within
 from .scalar_types import (
     ARITHMETIC,
-    ARITHMETIC_WORDS,
-    BINARY,
-    COMPARE,
-    COMPARISON_WORDS,
-    COMPARISONS,
     INDEX,
     KNOWN,
     OF_INTEGERS,
@@ -47,7 +44,8 @@ from .scalar_types import (
     typed,
 )
 
-_SHIFTS = frozenset({"shift_left", "shift_right"})
+_SHIFTS = frozenset({"<<", ">>"})
+_COMPARISONS = frozenset(COMPARED_INTEGERS.values())
 
 
 class Memory(Protocol):
@@ -82,11 +80,8 @@ FUNCTIONS: dict[str, Function] = {}
 class Scalars:
     """Evaluates expressions at the current insertion point."""
 
-    #: Who emits the program sets it.
-    memory: Memory
-
-    def __init__(self, annotations: Annotations, known: Mapping[str, Any], inside: Collection[ast.AST]):
-        self.annotations, self.names = annotations, annotations.names
+    def __init__(self, annotations: Annotations, known: Mapping[str, Any], inside: Collection[ast.AST], memory: Memory):
+        self.annotations, self.names, self.memory = annotations, annotations.names, memory
         self.source: Source = annotations.names.source
         #: Name -> Number, Python number or Buffer; a function makes what it stands for where it is used.
         self.env: dict[str, Any] = dict(known)
@@ -188,7 +183,7 @@ class Scalars:
             chain.append(chain[-1].left)
         value = self.value(chain[-1].left)
         for each in reversed(chain):
-            value = self.binary(each, BINARY.get(type(each.op), ""), value, self.value(each.right))
+            value = self.binary(each, operation_of(each)[0], value, self.value(each.right))
         return value
 
     def _unary(self, node: ast.UnaryOp) -> Any:
@@ -206,15 +201,14 @@ class Scalars:
         operands = [self.value(each) for each in (node.left, *node.comparators)]
         found = []
         for position, sign in enumerate(node.ops):
-            word = COMPARISONS.get(type(sign))
-            if word is None:
+            if not sign_of(sign):
                 raise self.source.problem(node, "a tensor program has no such comparison")
-            found.append(self.compare(node, word, *operands[position : position + 2]))
+            found.append(self.compare(node, sign_of(sign), *operands[position : position + 2]))
         return found[0] if len(found) == 1 else self.logical(True, found)
 
     def compare(self, node: ast.AST, sign: str, x: Any, y: Any) -> Any:
         x, y = self._matched(node, x, y)
-        return COMPARE[sign](x, y)
+        return APPLIED[sign](x, y)
 
     def logical(self, is_and: bool, values: Sequence[Any]) -> Any:
         found: Any = is_and
@@ -255,35 +249,35 @@ class Scalars:
 
     # ---- arithmetic ----
 
-    def binary(self, node: ast.AST, word: str, x: Any, y: Any) -> Any:
-        """T.Add and its like, and Python's signs for them."""
+    def binary(self, node: ast.AST, sign: str, x: Any, y: Any) -> Any:
+        """What a sign, or T's function for it, makes of two numbers."""
         if not isinstance(x, Number) and not isinstance(y, Number):
-            return self._known(node, word, x, y)
+            return self._known(node, sign, x, y)
         x, y = self._matched(node, x, y)
-        if word == "Div" and not x.is_float:
+        if sign == "/" and not x.is_float:
             if not isinstance(node, ast.Call):  # T.Div(x, y) is C's
                 raise self.source.problem(node, "integers are divided by //, T.truncdiv or T.ceildiv")
-            word = "truncdiv"
-        make = ARITHMETIC.get(word)
+            sign = "truncdiv"
+        make = ARITHMETIC.get(sign)
         if make is None:
             raise self.source.problem(node, "a tensor program has no such operation")
-        if word in OF_INTEGERS and x.is_float:
+        if sign in OF_INTEGERS and x.is_float:
             raise self.source.problem(node, f"this is of integers, not {shown(x.dtype)}")
-        return self._shifted(word, x, y) if word in _SHIFTS else make(x, y)
+        return self._shifted(sign, x, y) if sign in _SHIFTS else make(x, y)
 
-    def _shifted(self, word: str, x: Number, y: Any) -> Number:
+    def _shifted(self, sign: str, x: Number, y: Any) -> Number:
         """By all bits or more: what is left is 0, or the sign. To LLVM it is no number, and a check of it no check."""
         y, most = numbers.number(x.beside(y)), bit_width(x.dtype) - 1
         is_ordinary = y.unsigned("<=", most)
-        if word == "shift_left" or x.is_unsigned:
-            return numbers.select(is_ordinary, ARITHMETIC[word](x, y), 0)
-        return Number(ARITHMETIC[word](x, numbers.select(is_ordinary, y, most)))
+        if sign == "<<" or x.is_unsigned:
+            return numbers.select(is_ordinary, ARITHMETIC[sign](x, y), 0)
+        return Number(ARITHMETIC[sign](x, numbers.select(is_ordinary, y, most)))
 
-    def _known(self, node: ast.AST, word: str, x: Any, y: Any) -> Any:
-        make = KNOWN.get(word)
+    def _known(self, node: ast.AST, sign: str, x: Any, y: Any) -> Any:
+        make = KNOWN.get(sign)
         if make is None or not all(isinstance(each, (bool, int, float)) for each in (x, y)):
             raise self.source.problem(node, f"this cannot be computed of {kind_of(x)} and {kind_of(y)}")
-        if word in ("pow", "shift_left") and not abs(y) <= 4096:
+        if sign in ("**", "<<") and not abs(y) <= 4096:
             raise self.source.problem(node, "this number is too large")
         return self.names.worked_out(node, make, x, y)
 
@@ -339,18 +333,15 @@ class Scalars:
     # ---- calls ----
 
     def _call(self, node: ast.Call) -> Any:
-        word = self.names.word(node.func)
-        if word is None or word[0] != TIR:
+        kind, name = self.names.word(node)
+        if kind != TIR:
             return self._call_of_python(node)
-        name = word[1]
         special = FUNCTIONS.get(name)
         if special is not None:
             return special(self, node)
-        if name in ARITHMETIC or name in ARITHMETIC_WORDS:
-            x, y = self._operands(node, 2)
-            return self.binary(node, ARITHMETIC_WORDS.get(name, name), x, y)
-        if name in COMPARISON_WORDS:
-            return self.compare(node, COMPARISON_WORDS[name], *self._operands(node, 2))
+        if name in SIGN_OF_WORD:
+            apply = self.compare if SIGN_OF_WORD[name] in _COMPARISONS else self.binary
+            return apply(node, SIGN_OF_WORD[name], *self._operands(node, 2))
         dtype = dtype_named(name)
         if dtype is not None:
             return self._of_type(node, name, dtype)
@@ -393,7 +384,7 @@ class Scalars:
 
     def _intrinsic(self, node: ast.Call, name: str) -> Any:
         if not _is_function(name):
-            known = [*filter(_is_function, tir.ops), *FUNCTIONS, *ARITHMETIC, *ARITHMETIC_WORDS, *COMPARISON_WORDS]
+            known = [*filter(_is_function, tir.ops), *FUNCTIONS, *SIGN_OF_WORD]
             raise self.source.problem(node.func, f"T has no '{name}'", known, name)
         definition = tir.ops[name]
         given = arguments_of(self.names, node, (*definition.parameters, "dtype"))

@@ -20,7 +20,7 @@ from ...emit.loops import when
 from ...emit.numbers import Number, Size, as_index
 from .affine import Index, Variables
 from .bounds import outside
-from .names import TIR
+from .names import TIR, Names
 from .nests import Domain, Nest
 from .program import Allocate, Buffer, Let, Statement, Store, element_of, parts_of, parts_within
 from .scalar_types import typed
@@ -87,17 +87,85 @@ class _Part(NamedTuple):
         return [1 if dim is None else self.sizes[dim] for dim in self.place.dims]
 
 
-class TensorProgram:
-    """Emits nests in their order; `state` is what each buffer holds at the moment."""
+class Tensors:
+    """What each buffer holds at the moment, and what the nest that is emitted reads and writes of them."""
 
-    def __init__(self, scalars: Scalars, state: dict[Buffer, Value]):
-        self.scalars, self.state = scalars, state
-        scalars.memory = self
-        self._elements: dict[tuple[Buffer, AffineMap], Number] = {}
-        #: Of each element that an expression reads, in the nest that is emitted; None where its index is not affine.
+    def __init__(self, names: Names, state: dict[Buffer, Value]):
+        self.state = state
+        self.begin(Variables(names, []))
+
+    def begin(self, variables: Variables) -> None:
+        """Another nest."""
+        self.variables = variables
+        self.elements: dict[tuple[Buffer, AffineMap], Number] = {}
+        self.written: dict[int, Number] = {}
+        #: Of each element that an expression reads; None where its index is not affine.
         self._read_at: dict[ast.expr, Read | None] = {}
-        self._variables = Variables(scalars.names, [])
-        self._written: dict[int, Number] = {}
+
+    def read(self, node: ast.expr, buffer: Buffer, indices: Sequence[ast.expr]) -> Read | None:
+        if node not in self._read_at:
+            affine = self.variables.indices(indices)
+            self._read_at[node] = None if affine is None else Read(buffer, affine, self.variables.map(affine))
+        return self._read_at[node]
+
+    def _is_inside(self, read: Read) -> bool:
+        """Whether indices are known to stay in the buffer: as far as variables go, or by their ranges."""
+        return all(map(self._stays, read.indices, read.buffer.dims))
+
+    def _stays(self, index: Index, dim: Dim) -> bool:
+        _, variable, low, high = index
+        is_in_range = low is not None and low >= 0 and isinstance(dim, int) and high is not None and high < dim
+        return is_in_range or (variable is not None and equal(self.variables.sizes[variable], dim) is True)
+
+    def load(self, scalars: Scalars, node: ast.expr, buffer: Buffer, indices: tuple[ast.expr, ...]) -> Number:
+        """An element of an operand where it is one, else one that is taken out of the tensor."""
+        if id(buffer) in self.written:
+            return self.written[id(buffer)]
+        read = self.read(node, buffer, indices)
+        known = None if read is None else self.elements.get((buffer, read.map))
+        if known is not None:
+            return known
+        if buffer not in self.state:
+            raise scalars.source.problem(node, f"buffer '{buffer.name}' is read before it is there")
+        values, tensor, guards = [scalars.index(index) for index in indices], self.state[buffer], list[Number]()
+        if node not in scalars.inside:
+            # Nothing in a nest can end it: what is not there is the nearest element, or 0 where there is none.
+            sizes = linalg.sizes(tensor)
+            for axis, (index, dim) in enumerate(zip(indices, buffer.dims, strict=True)):
+                affine = self.variables.indices([index])
+                if affine is None or not self._stays(affine[0], dim):
+                    values[axis] = _nearest(scalars.value(index), sizes[axis])
+                    guards += [] if isinstance(sizes[axis], int) else [as_index(sizes[axis]) > 0]
+        type_ = tensor.type.element_type
+
+        def read_it() -> Number:
+            return linalg.extract(tensor, [as_index(each) for each in values])
+
+        if not guards:
+            return typed(read_it(), buffer.dtype)
+        is_there = functools.reduce(operator.and_, guards)
+        return typed(when(is_there, read_it, lambda: numbers.constant(0, type_), [type_])[0], buffer.dtype)
+
+    def is_safe(self, scalars: Scalars, node: ast.expr) -> bool:
+        for each in parts_within(node):
+            if not isinstance(each, ast.Subscript) or not isinstance(each.value, ast.Name):
+                continue
+            buffer = scalars.env.get(each.value.id)
+            if isinstance(buffer, Buffer) and id(buffer) not in self.written:
+                read = self.read(each, *element_of(scalars.source, each, scalars.env))
+                if read is None or not self._is_inside(read):
+                    return False
+        return True
+
+    def memory(self, scalars: Scalars, node: ast.expr, buffer: Buffer) -> Value:
+        raise scalars.source.problem(node, f"'{buffer.name}' is a tensor here, which has no address")
+
+
+class TensorProgram:
+    """Emits nests in their order."""
+
+    def __init__(self, scalars: Scalars, tensors: Tensors):
+        self.scalars, self.tensors, self.state = scalars, tensors, tensors.state
 
     def emit(self, steps: Sequence[Nest | Allocate]) -> None:
         for step in steps:
@@ -122,14 +190,13 @@ class TensorProgram:
         for domain, size in zip(domains, sizes, strict=True):
             if isinstance(size, int) and size >= 1 << 62:
                 raise self.scalars.source.problem(domain.size, f"a loop does not go {size} times")
-        self._variables = Variables(self.scalars.names, [(domain.name, domain.dim) for domain in domains])
-        self._read_at = {}
+        self.tensors.begin(Variables(self.scalars.names, [(domain.name, domain.dim) for domain in domains]))
         stores = [each for each in statements if isinstance(each, Store)]
         outputs = list(dict.fromkeys(store.buffer for store in stores))
         reads = self._reads(statements, outputs)
-        at = {store.buffer: _place(self._variables.positions, self.scalars, store) for store in stores}
+        at = {store.buffer: _place(self.tensors.variables.positions, self.scalars, store) for store in stores}
         for store in stores:
-            indices = self._variables.indices(store.indices)
+            indices = self.tensors.variables.indices(store.indices)
             assert indices is not None
             self._check_range(store.node, store.buffer, indices)
         places = [at[buffer] for buffer in outputs]
@@ -165,17 +232,11 @@ class TensorProgram:
                 held = self.scalars.env.get(node.value.id) if isinstance(node.value, ast.Name) else None
                 if not isinstance(held, Buffer) or held in outputs:
                     continue
-                read = self._read(node, *element_of(self.scalars.source, node, self.scalars.env))
+                read = self.tensors.read(node, *element_of(self.scalars.source, node, self.scalars.env))
                 if read is not None and (read.buffer, read.map) not in found:
                     self._check_range(node, read.buffer, read.indices)
                     found[read.buffer, read.map] = read
         return list(found.values())
-
-    def _read(self, node: ast.expr, buffer: Buffer, indices: Sequence[ast.expr]) -> Read | None:
-        if node not in self._read_at:
-            affine = self._variables.indices(indices)
-            self._read_at[node] = None if affine is None else Read(buffer, affine, self._variables.map(affine))
-        return self._read_at[node]
 
     def _always(self, node: ast.expr) -> Iterator[ast.Subscript]:
         """The elements that an expression reads whatever its conditions are."""
@@ -187,25 +248,11 @@ class TensorProgram:
                 continue
             if isinstance(node, ast.Subscript):
                 yield node
-            elif isinstance(node, ast.IfExp) or (isinstance(node, ast.Call) and self._is_choice(node)):
-                parts = parts[:1]
+            elif (choice := self.scalars.names.choice(node)) is not None:
+                is_select = self.scalars.names.word(node) == (TIR, "Select")
+                if not (is_select and all(self.tensors.is_safe(self.scalars, each) for each in choice[1:])):
+                    parts = choice[:1]  # only that side may be read which the condition asks for
             waiting += parts[::-1]
-
-    def _is_choice(self, call: ast.Call) -> bool:
-        """Whether of two arguments only that one may be read which the first asks for."""
-        word = self.scalars.names.word(call.func)
-        if word != (TIR, "Select"):
-            return word == (TIR, "if_then_else")
-        return not all(self.is_safe(self.scalars, each) for each in parts_of(call)[1:])
-
-    def _is_inside(self, read: Read) -> bool:
-        """Whether indices are known to stay in the buffer: as far as variables go, or by their ranges."""
-        return all(map(self._stays, read.indices, read.buffer.dims))
-
-    def _stays(self, index: Index, dim: Dim) -> bool:
-        _, variable, low, high = index
-        is_in_range = low is not None and low >= 0 and isinstance(dim, int) and high is not None and high < dim
-        return is_in_range or (variable is not None and equal(self._variables.sizes[variable], dim) is True)
 
     def _check_range(self, node: ast.AST, buffer: Buffer, indices: Sequence[Index]) -> None:
         """Refuses indices that are known to leave the buffer."""
@@ -233,7 +280,7 @@ class TensorProgram:
     def _body(
         self, statements: Sequence[Statement], reads: Sequence[Read], outputs: Sequence[Buffer], elements: Sequence[Any]
     ) -> list[Number]:
-        scalars, outer = self.scalars, self.scalars.env
+        scalars, tensors, outer = self.scalars, self.tensors, self.scalars.env
         block = ir.InsertionPoint.current.block
 
         made: dict[int, Number] = {}
@@ -245,64 +292,24 @@ class TensorProgram:
                     made[dim] = linalg.index(dim)
             return made[dim]
 
-        scalars.env = {**outer, **{name: partial(index, place) for name, place in self._variables.positions.items()}}
-        self._elements = {
+        scalars.env = {
+            **outer,
+            **{name: partial(index, place) for name, place in tensors.variables.positions.items()},
+        }
+        tensors.elements = {
             (read.buffer, read.map): typed(each, read.buffer.dtype) for read, each in zip(reads, elements, strict=False)
         }
         last = elements[len(elements) - len(outputs) :]
-        self._written = {id(buffer): typed(each, buffer.dtype) for buffer, each in zip(outputs, last, strict=True)}
+        tensors.written = {id(buffer): typed(each, buffer.dtype) for buffer, each in zip(outputs, last, strict=True)}
         for statement in statements:
             assert isinstance(statement, (Store, Let))
             with scalars.source.location(statement.node):
                 if isinstance(statement, Store):
-                    self._written[id(statement.buffer)] = scalars.number(statement.value, statement.buffer.dtype)
+                    tensors.written[id(statement.buffer)] = scalars.number(statement.value, statement.buffer.dtype)
                 else:
                     scalars.define(statement)
         scalars.env = outer
-        return [self._written[id(buffer)] for buffer in outputs]
-
-    def load(self, scalars: Scalars, node: ast.expr, buffer: Buffer, indices: tuple[ast.expr, ...]) -> Number:
-        """An element of an operand where it is one, else one that is taken out of the tensor."""
-        if id(buffer) in self._written:
-            return self._written[id(buffer)]
-        read = self._read(node, buffer, indices)
-        known = None if read is None else self._elements.get((buffer, read.map))
-        if known is not None:
-            return known
-        if buffer not in self.state:
-            raise scalars.source.problem(node, f"buffer '{buffer.name}' is read before it is there")
-        values, tensor, guards = [scalars.index(index) for index in indices], self.state[buffer], list[Number]()
-        if node not in scalars.inside:
-            # Nothing in a nest can end it: what is not there is the nearest element, or 0 where there is none.
-            sizes = linalg.sizes(tensor)
-            for axis, (index, dim) in enumerate(zip(indices, buffer.dims, strict=True)):
-                affine = self._variables.indices([index])
-                if affine is None or not self._stays(affine[0], dim):
-                    values[axis] = _nearest(scalars.value(index), sizes[axis])
-                    guards += [] if isinstance(sizes[axis], int) else [as_index(sizes[axis]) > 0]
-        type_ = tensor.type.element_type
-
-        def read_it() -> Number:
-            return linalg.extract(tensor, [as_index(each) for each in values])
-
-        if not guards:
-            return typed(read_it(), buffer.dtype)
-        is_there = functools.reduce(operator.and_, guards)
-        return typed(when(is_there, read_it, lambda: numbers.constant(0, type_), [type_])[0], buffer.dtype)
-
-    def is_safe(self, scalars: Scalars, node: ast.expr) -> bool:
-        for each in parts_within(node):
-            if not isinstance(each, ast.Subscript) or not isinstance(each.value, ast.Name):
-                continue
-            buffer = scalars.env.get(each.value.id)
-            if isinstance(buffer, Buffer) and id(buffer) not in self._written:
-                read = self._read(each, *element_of(scalars.source, each, scalars.env))
-                if read is None or not self._is_inside(read):
-                    return False
-        return True
-
-    def memory(self, scalars: Scalars, node: ast.expr, buffer: Buffer) -> Value:
-        raise scalars.source.problem(node, f"'{buffer.name}' is a tensor here, which has no address")
+        return [tensors.written[id(buffer)] for buffer in outputs]
 
 
 def _nearest(index: Any, size: Size) -> Size:

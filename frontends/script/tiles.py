@@ -12,11 +12,11 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ...dialects.script.syntax import operation_of
+from ...passes.loops.trace import HEADER
 from .names import Names
 from .nests import Nest
 from .program import Allocate
-
-_HEADER = "# schedule 1"
 
 
 def loop_lines(steps: Sequence[Nest | Allocate], names: Names) -> list[str]:
@@ -27,7 +27,7 @@ def loop_lines(steps: Sequence[Nest | Allocate], names: Names) -> list[str]:
     for number, nest in enumerate(nests):
         if nest.name and count[nest.name] == 1:
             lines += _lines(nest, names, f"b{number}")
-    return [_HEADER, *lines] if lines else []
+    return [HEADER, *lines] if lines else []
 
 
 def _lines(nest: Nest, names: Names, block: str) -> list[str]:
@@ -74,14 +74,13 @@ def _tiles(node: ast.expr, names: Names) -> list[tuple[str, int]]:
     """The loops of `i0 * 16 + i1` with their strides, the longest first; none of another binding."""
     if isinstance(node, ast.Name):
         return [(node.id, 1)]
-    if not isinstance(node, ast.BinOp):
+    sign, operands = operation_of(node)
+    if len(operands) != 2 or sign not in ("+", "*"):
         return []
-    if isinstance(node.op, ast.Mult):
-        held, factor = _tiles(node.left, names), names.found(node.right)
-        if not held or type(factor) is not int:
-            held, factor = _tiles(node.right, names), names.found(node.left)
-        return [(name, step * factor) for name, step in held] if type(factor) is int else []
-    if not isinstance(node.op, ast.Add):
-        return []
-    left, right = _tiles(node.left, names), _tiles(node.right, names)
-    return sorted([*left, *right], key=lambda each: -each[1]) if left and right else []
+    left, right = (_tiles(each, names) for each in operands)
+    if sign == "+":
+        return sorted([*left, *right], key=lambda each: -each[1]) if left and right else []
+    held, factor = left, names.found(operands[1])
+    if not held or type(factor) is not int:
+        held, factor = right, names.found(operands[0])
+    return [(name, step * factor) for name, step in held] if type(factor) is int else []

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...dialects.core.indices import evaluated
-from ...dialects.core.symbols_expr import Size, SymExpr, extremum, make_variable, substituted, terms_of
+from ...dialects.core.symbols_expr import Size, SymbolError, SymExpr, extremum, make_variable, substituted, terms_of
+from ...dialects.script.syntax import APPLIED, dotted, operation_of
 from ...support.blaming import blaming
 from ...support.errors import RelaxError
 
@@ -115,7 +116,10 @@ def index_map_of(node: ast.Lambda) -> IndexMap:
     """An index map that stands in a text. Raises RelaxError."""
     names = [argument.arg for argument in node.args.args]
     body = node.body.elts if isinstance(node.body, ast.Tuple) else [node.body]
-    return IndexMap(tuple(names), tuple(_index(each, names) for each in body))
+    try:
+        return IndexMap(tuple(names), tuple(_index(each, names) for each in body))
+    except SymbolError as error:
+        raise RelaxError(f"an index map: {error}") from None
 
 
 def _index(node: ast.expr, names: Sequence[str]) -> Size:
@@ -123,19 +127,11 @@ def _index(node: ast.expr, names: Sequence[str]) -> Size:
         return make_variable(node.id)
     if isinstance(node, ast.Constant) and type(node.value) is int:
         return node.value
-    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
-        return -_index(node.operand, names)
-    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ("min", "max"):
-        return extremum(node.func.id, [_index(each, names) for each in node.args])
-    if isinstance(node, ast.BinOp) and type(node.op) in _SIGNS:
-        return _SIGNS[type(node.op)](_index(node.left, names), _index(node.right, names))
+    if isinstance(node, ast.Call) and dotted(node.func) in ("min", "max"):
+        return extremum(dotted(node.func), [_index(each, names) for each in node.args])
+    sign, operands = operation_of(node)
+    if isinstance(node, ast.UnaryOp) and sign == "-":
+        return -_index(operands[0], names)
+    if len(operands) == 2 and sign in ("+", "-", "*", "//", "%"):
+        return APPLIED[sign](*(_index(each, names) for each in operands))
     raise RelaxError(f"'{ast.unparse(node)}' is no index made of {', '.join(names)} with + - * // %")
-
-
-_SIGNS: dict[type, Callable[[Any, Any], Size]] = {
-    ast.Add: lambda x, y: x + y,
-    ast.Sub: lambda x, y: x - y,
-    ast.Mult: lambda x, y: x * y,
-    ast.FloorDiv: lambda x, y: x // y,
-    ast.Mod: lambda x, y: x % y,
-}

@@ -6,8 +6,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from ...dialects.core.symbols_expr import Size
-from ...dialects.script.words import COMPARED_FLOATS, COMPARED_INTEGERS, SIGNS
+from ...dialects.script.expr import Expr as Text
+from ...dialects.script.expr import Level, as_tuple, infix
+from ...dialects.script.printer import number
+from ...dialects.script.types import dtype_name, type_text
+from ...dialects.script.words import Sign, quoted, sign_of
 from .ranges import Guard, guards
 from .scalars import Choice, Compute, Element, Expr, Index, Load
 from .tree import SERIAL, SPATIAL, Access, Block, Buffer, Loop, Node, Tree
@@ -19,12 +22,12 @@ _MOST_WRITTEN_OUT = 200
 
 def show_tree(tree: Tree) -> str:
     """The whole function, with the memory that is its own."""
-    given = ", ".join(f"{each.name}: {_buffer(each)}" for each in tree.buffers if each.is_given)
+    given = ", ".join(f"{each.name}: T.Buffer({_buffer(each)})" for each in tree.buffers if each.is_given)
     lines = ["@T.prim_func", f"def {tree.name}({given}):"]
     for each in tree.buffers:
         if not each.is_given:
             scope = "" if each.scope == "global" else f', scope="{each.scope}"'
-            lines.append(f"{_INDENT}{each.name} = T.alloc_buffer({_sizes(each.shape)}, {_dtype(each)}{scope})")
+            lines.append(f"{_INDENT}{each.name} = T.alloc_buffer({_buffer(each)}{scope})")
     return "\n".join([*lines, *(_INDENT + line for line in show_nodes(tree, tree.body))]) + "\n"
 
 
@@ -110,7 +113,7 @@ def _assignments(block: Block, exprs: Sequence[Expr], indent: str) -> Iterator[s
 
 
 class Shown:
-    """Expressions as Python, each operation in parentheses of its own.
+    """Expressions as Python.
 
     A part that several others use is written each time; in long ones once, in a line before: `lines`.
     """
@@ -122,27 +125,34 @@ class Shown:
         self._shared = _shared(exprs)
 
     def text(self, expr: Expr) -> str:
+        return self._text(expr).text
+
+    def _text(self, expr: Expr) -> Text:
         if id(expr) not in self._shared:
-            return self._text(expr)
+            return self._written(expr)
         if id(expr) not in self._names:
-            text = self._text(expr)
+            text = self._written(expr).text
             self._names[id(expr)] = f"t{len(self._names)}"
             self.lines.append(f"{self._names[id(expr)]} = {text}")
-        return self._names[id(expr)]
+        return Text(self._names[id(expr)])
 
-    def _text(self, expr: Expr) -> str:
+    def _written(self, expr: Expr) -> Text:
         if isinstance(expr, Element):
-            return _access(self._block.accesses[expr.number])
+            return Text(_access(self._block.accesses[expr.number]))
         if isinstance(expr, Index):
-            return str(expr.value)
+            return Text(str(expr.value), Level.ATOM if str(expr.value).isidentifier() else Level.ANY)
         if isinstance(expr, Compute) and expr.name == "arith.constant":
-            return _constant(dict(expr.attributes)["value"])
-        parts = [self.text(each) for each in expr.parts()]
+            attribute = dict(expr.attributes)["value"]
+            return number(attribute, type_text(attribute.type))
+        parts = [self._text(each) for each in expr.parts()]
+        if isinstance(expr, Compute) and (sign := _sign(expr)) is not None:
+            return infix(parts[0], sign, parts[1])
+        inner = ", ".join(each.text for each in parts)
         if isinstance(expr, Load):
-            return f"{expr.buffer.name}[{', '.join(parts)}]"
+            return Text(f"{expr.buffer.name}[{inner}]")
         if isinstance(expr, Choice):
-            return f"T.if_then_else({', '.join(parts)})"
-        return _compute(expr, parts) if isinstance(expr, Compute) else str(expr.value)
+            return Text(f"T.if_then_else({inner})")
+        return Text(f"{_word(expr)}({inner})" if isinstance(expr, Compute) else str(expr.value))
 
 
 def _shared(exprs: Sequence[Expr]) -> set[int]:
@@ -162,15 +172,9 @@ def _shared(exprs: Sequence[Expr]) -> set[int]:
     return {each for each, count in uses.items() if count > 1 and sizes[each] > 1}
 
 
-def _compute(expr: Compute, parts: Sequence[str]) -> str:
-    attributes = dict(expr.attributes)
-    sign = SIGNS[expr.name].text if expr.name in SIGNS else ""
-    if expr.name in ("arith.cmpf", "arith.cmpi"):
-        signs = COMPARED_FLOATS if expr.name == "arith.cmpf" else COMPARED_INTEGERS
-        sign = signs.get(attributes["predicate"].value, "")
-    if sign and len(parts) == 2:
-        return f"({parts[0]} {sign} {parts[1]})"
-    return f"{_word(expr)}({', '.join(parts)})"
+def _sign(expr: Compute) -> Sign | None:
+    predicate = dict(expr.attributes).get("predicate")
+    return sign_of(expr.name) if predicate is None else sign_of(expr.name, predicate.value)
 
 
 def _word(expr: Compute) -> str:
@@ -178,23 +182,8 @@ def _word(expr: Compute) -> str:
     words = {"maximumf": "max", "maxsi": "max", "maxui": "max", "minimumf": "min", "minsi": "min", "minui": "min",
              "select": "Select", "negf": "negative"}  # fmt: skip
     if name in ("extf", "truncf", "sitofp", "uitofp", "fptosi", "fptoui", "extsi", "extui", "trunci", "index_cast"):
-        return f"T.{_short(expr.type)}"
+        return type_text(expr.type)
     return f"T.{words.get(name, name)}" if family in ("arith", "math", "tir") else expr.name
-
-
-def _constant(attribute: object) -> str:
-    value = attribute.value  # type: ignore[attr-defined]  # a number's
-    if isinstance(value, bool):
-        return f"T.bool({value})"
-    return f"T.{_short(attribute.type)}({value:g})" if isinstance(value, float) else str(value)  # type: ignore[attr-defined]
-
-
-def _short(type_: object) -> str:
-    text = str(type_)
-    for letter, word in (("bf", "bfloat"), ("f", "float"), ("i", "int")):
-        if text.startswith(letter) and text[len(letter) :].isdecimal():
-            return "bool" if text == "i1" else f"{word}{text[len(letter) :]}"
-    return text
 
 
 def _access(access: Access) -> str:
@@ -202,12 +191,5 @@ def _access(access: Access) -> str:
 
 
 def _buffer(buffer: Buffer) -> str:
-    return f"T.Buffer({_sizes(buffer.shape)}, {_dtype(buffer)})"
-
-
-def _sizes(shape: Sequence[Size]) -> str:
-    return f"({', '.join(map(str, shape))}{',' if len(shape) == 1 else ''})"
-
-
-def _dtype(buffer: Buffer) -> str:
-    return f'"{_short(buffer.element)}"'
+    """The size and the element type."""
+    return f"{as_tuple(list(map(str, buffer.shape)))}, {quoted(dtype_name(str(buffer.element)))}"

@@ -15,6 +15,7 @@ from collections.abc import Mapping, Sequence
 from keyword import iskeyword
 from typing import Any, NamedTuple
 
+from ...dialects.script.syntax import parsed
 from ...dialects.script.words import quoted
 from ...support.errors import RelaxError
 from .handles import BlockRV, IndexMap, LoopRV, index_map_of
@@ -121,9 +122,16 @@ def read_requests(lines: Sequence[str]) -> list[Request]:
 
 def _request(number: int, text: str) -> Request:
     try:
-        (statement,) = ast.parse(text).body
+        (statement,) = parsed(text).body
     except (SyntaxError, ValueError):
         raise _problem(number, text, "expected one call of sch") from None
+    try:
+        return _request_of(number, text, statement)
+    except RecursionError:
+        raise _problem(number, text, "it is nested too deep") from None
+
+
+def _request_of(number: int, text: str, statement: ast.stmt) -> Request:
     targets: tuple[str, ...] = ()
     if isinstance(statement, ast.Assign) and len(statement.targets) == 1:
         target = statement.targets[0]
@@ -155,7 +163,7 @@ def _value(number: int, text: str, node: ast.expr) -> Any:
         return index_map_of(node)
     try:
         return ast.literal_eval(node)
-    except ValueError:
+    except (ValueError, TypeError):
         raise _problem(number, text, f"'{ast.unparse(node)}' is neither a value nor a handle") from None
 
 

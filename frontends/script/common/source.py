@@ -6,7 +6,6 @@ from __future__ import annotations
 import ast
 import inspect
 import textwrap
-import warnings
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,6 +15,7 @@ from ....bindings.ir import Location
 from ....bindings.mlir import ir
 from ....dialects.core.codec import TypeProblem
 from ....dialects.core.symbols_expr import SymbolError
+from ....dialects.script.syntax import parsed
 from ....support.errors import RelaxError
 from ....support.suggest import suggest
 
@@ -94,16 +94,12 @@ class Source:
             place = ast.Pass(lineno=text.count("\n", 0, null) + 1, col_offset=len(text[start:null].encode()))
             raise self.problem(place, "this is not Python: a null byte")
         try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # of Python's about what it would do
-                return ast.parse(text, self.file)
+            return parsed(text, self.file)
         except SyntaxError as error:
+            if error.lineno is None:
+                raise ScriptError(f"this is not Python: {error.msg}", location=self.file) from None
             place = ast.Pass(lineno=error.lineno or 1, col_offset=max((error.offset or 1) - 1, 0))
             raise self.problem(place, f"this is not Python: {error.msg}") from None
-        except ValueError as error:
-            raise ScriptError(f"this is not Python: {error}", location=self.file) from None
-        except (RecursionError, MemoryError):
-            raise ScriptError("the script is nested too deep to be read", location=self.file) from None
 
     # ---- places ----
 

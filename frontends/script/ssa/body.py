@@ -8,12 +8,13 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, TypeGuard
 
-from ....bindings.ir import Block, Region, Type, Value
+from ....bindings.ir import AffineMap, Attribute, Block, Context, Region, Type, Value
 from ....bindings.mlir import ir
+from ....dialects.script.syntax import dotted, items_of, statements_within, targets_of, text_of
+from ....dialects.script.words import SEGMENTS
 from ....emit.loops import with_results
-from . import nests
 from .operators import Calls
-from .spelling import Spelling, dotted
+from .spelling import Spelling
 
 
 class Body(Calls):
@@ -149,7 +150,7 @@ class Body(Calls):
             raise self.source.problem(target, f"{held.type} has no elements")
         value = self.typed(node, held.type.element_type)
         if isinstance(target.slice, ast.Slice):
-            results = nests.fill(self, target, value, held)
+            results = self._fill(target, value, held)
         else:
             indices = [self.index(each) for each in self.places(target)]
             self.check_rank(target, held, len(indices))
@@ -159,11 +160,26 @@ class Body(Calls):
         for result in results:
             self.bind(name, result)
 
+    def _fill(self, target: ast.Subscript, value: Value, held: Value) -> list[Value]:
+        """`C[:] = x`."""
+        part = target.slice
+        if not isinstance(part, ast.Slice) or part.lower or part.upper or part.step:
+            raise self.source.problem(target, "all elements are assigned: C[:] = 0.0")
+        rank = held.type.rank
+        maps = [ir.AffineMap.get(rank, 0, [], self.context), ir.AffineMap.get_identity(rank, self.context)]
+        attributes = nest_attributes(self.context, 1, maps, [False] * rank)
+        types = [] if isinstance(held.type, ir.MemRefType) else [held.type]
+        made = self.create("linalg.generic", (value, held), types, attributes, regions=1)
+        block = made.regions[0].blocks.append(value.type, held.type.element_type, arg_locs=[self.location] * 2)
+        with self.block(block):
+            self.create("linalg.yield", (block.arguments[0],), ())
+        return list(made.results)
+
     # ---- calls ----
 
     def expression(self, node: ast.Expr) -> None:
         call = node.value
-        if isinstance(call, ast.Constant) and isinstance(call.value, str):
+        if text_of(call) is not None:
             return  # a docstring
         if not isinstance(call, ast.Call):
             raise self.source.problem(node, "this does nothing")
@@ -191,16 +207,12 @@ class Body(Calls):
 
     def loop(self, node: ast.For) -> None:
         call = node.iter
-        word = dotted(call.func) if isinstance(call, ast.Call) else ""
-        if node.orelse or word not in ("range", "T.grid"):
+        read = LOOPS.get(dotted(call.func)) if isinstance(call, ast.Call) else None
+        if node.orelse or not isinstance(call, ast.Call) or read is None:
             raise self.source.problem(node, "a loop is `for i in range(...)` or `for i, j in T.grid(...)`")
-        assert isinstance(call, ast.Call)
-        if word == "T.grid":
-            nests.loops(self, node, call)
-        else:
-            self._range(node, call)
+        read(self, node, call)
 
-    def _range(self, node: ast.For, call: ast.Call) -> None:
+    def range_loop(self, node: ast.For, call: ast.Call) -> None:
         if not isinstance(node.target, ast.Name) or not 1 <= len(call.args) <= 3:
             raise self.source.problem(node, "a loop is `for i in range(start, stop, step)`")
         lower, upper, step = self._bounds(call)
@@ -283,7 +295,7 @@ class Body(Calls):
         if len(node.items) != 1 or not isinstance(call, ast.Call):
             raise self.source.problem(node, "`with` stands before an operation that has regions")
         target = node.items[0].optional_vars
-        targets = target.elts if isinstance(target, ast.Tuple) else [] if target is None else [target]
+        targets = () if target is None else items_of(target)
         bodies = [each.body for each in node.body if _is_region(each)]
         if bodies and len(bodies) != len(node.body):
             raise self.source.problem(node, "regions stand beside regions: with I.region():")
@@ -320,12 +332,28 @@ class Body(Calls):
         self.labels = labels
 
     def returned(self, node: ast.Return) -> None:
-        value = node.value
-        nodes = [] if value is None else value.elts if isinstance(value, ast.Tuple) else [value]
+        nodes = () if node.value is None else items_of(node.value)
         self.create("func.return", [self.value(each) for each in nodes], ())
 
     def passed(self, node: ast.Pass) -> None:
         """Nothing."""
+
+
+#: How a `for` is read, by what it goes over. Nests are in nests.py.
+LOOPS: dict[str, Callable[[Body, ast.For, ast.Call], None]] = {"range": Body.range_loop}
+
+
+def nest_attributes(
+    context: Context, inputs: int, maps: Sequence[AffineMap], reduced: Sequence[bool]
+) -> dict[str, Attribute]:
+    """Of a linalg.generic."""
+    kinds = ("reduction" if each else "parallel" for each in reduced)
+    iterators = [ir.Attribute.parse(f"#linalg.iterator_type<{kind}>", context) for kind in kinds]
+    return {
+        "indexing_maps": ir.ArrayAttr.get([ir.AffineMapAttr.get(each) for each in maps], context),
+        "iterator_types": ir.ArrayAttr.get(iterators, context),
+        SEGMENTS: ir.DenseI32ArrayAttr.get([inputs, len(maps) - inputs], context),
+    }
 
 
 def _is_region(node: ast.stmt) -> TypeGuard[ast.With]:
@@ -341,36 +369,23 @@ def _last_names(statements: Sequence[ast.stmt]) -> list[str]:
     if not isinstance(last, ast.Assign) or len(last.targets) != 1:
         return []
     target = last.targets[0]
-    names = [each.id if isinstance(each, ast.Name) else "" for each in _parts(target)]
+    names = [each.id if isinstance(each, ast.Name) else "" for each in items_of(target)]
     return [] if "" in names else names
-
-
-def _parts(target: ast.expr) -> Sequence[ast.expr]:
-    return target.elts if isinstance(target, ast.Tuple) else [target]
 
 
 def assigned_in(statements: Sequence[ast.stmt]) -> Iterator[str]:
     """The names that statements assign, in their order, whatever is around them."""
-    for each in statements:
+    for each in statements_within(statements):
+        parts: list[ast.expr] = []
         if isinstance(each, (ast.Assign, ast.AnnAssign)):
-            for target in each.targets if isinstance(each, ast.Assign) else [each.target]:
-                for part in _parts(target):
-                    base = part.value if isinstance(part, ast.Subscript) else part
-                    if isinstance(base, ast.Name):
-                        yield base.id
-        elif isinstance(each, ast.Expr):
-            function = each.value.func if isinstance(each.value, ast.Call) else None
-            if (
-                isinstance(function, ast.Attribute)
-                and function.attr == "vstore"
-                and isinstance(function.value, ast.Name)
-            ):
-                yield function.value.id
-        elif isinstance(each, (ast.For, ast.With)):
-            yield from assigned_in(each.body)
-        elif isinstance(each, ast.If):
-            yield from assigned_in(each.body)
-            yield from assigned_in(each.orelse)
+            parts = [part for target in targets_of(each) if target is not None for part in items_of(target)]
+        elif isinstance(each, ast.Expr) and isinstance(each.value, ast.Call):
+            function = each.value.func
+            parts = [function.value] if isinstance(function, ast.Attribute) and function.attr == "vstore" else []
+        for part in parts:
+            base = part.value if isinstance(part, ast.Subscript) else part
+            if isinstance(base, ast.Name):
+                yield base.id
 
 
 _STATEMENTS: dict[type, Callable[[Any, Any], None]] = {

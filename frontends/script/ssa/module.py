@@ -10,11 +10,13 @@ from ....bindings.ir import Attribute, Context, Operation, Type
 from ....bindings.ir import Module as MlirModule
 from ....bindings.mlir import ir
 from ....dialects.core.ir_attributes import ARGUMENT_NAME, PRIM_FUNC
+from ....dialects.script.syntax import dotted, text_of
 from ..common.pieces import StatementsOf
 from ..common.source import Source
+from . import nests  # noqa: F401  # its loops register
 from .body import Body
 from .resources import Shortened
-from .spelling import Spelling, dotted
+from .spelling import Spelling
 
 _FUNCTIONS = ("R.function", "T.prim_func")
 _NESTED = "I.ir_module"
@@ -73,9 +75,9 @@ class SsaReader:
     def _text(self, node: ast.expr | None) -> str:
         if node is None or isinstance(node, ast.Constant) and node.value is None:
             return ""
-        if not isinstance(node, ast.Constant) or not isinstance(node.value, str):
+        if (text := text_of(node)) is None:
             raise self.source.problem(node, "a name is text")
-        return node.value
+        return text
 
     def _describe(self, node: ast.ClassDef, module: Operation, options: dict[str, ast.expr], name: str) -> None:
         attributes = self.spelling.dictionary(options["attrs"]) if "attrs" in options else {}

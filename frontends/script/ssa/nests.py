@@ -6,17 +6,16 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from ....bindings.ir import AffineExpr, AffineMap, Attribute, Value
 from ....bindings.mlir import DYNAMIC, ir
-from .spelling import I64, dotted, is_number, number_of
-
-if TYPE_CHECKING:
-    from .body import Body
+from ....dialects.script.syntax import dotted, items_of, operation_of
+from ..common.affine import affine
+from .body import LOOPS, Body, nest_attributes
+from .spelling import I64, is_number, number_of
 
 _NAME = re.compile(r"[A-Za-z_]\w*")
-_PARALLEL, _REDUCTION = "#linalg.iterator_type<parallel>", "#linalg.iterator_type<reduction>"
 
 
 class Element(NamedTuple):
@@ -24,31 +23,6 @@ class Element(NamedTuple):
 
     name: str
     map: AffineMap | None
-
-
-def fill(body: Body, target: ast.Subscript, value: Value, held: Value) -> list[Value]:
-    """`C[:] = x`."""
-    part = target.slice
-    if not isinstance(part, ast.Slice) or part.lower or part.upper or part.step:
-        raise body.source.problem(target, "all elements are assigned: C[:] = 0.0")
-    rank = held.type.rank
-    maps = [ir.AffineMap.get(rank, 0, [], body.context), ir.AffineMap.get_identity(rank, body.context)]
-    attributes = _attributes(body, 1, maps, [False] * rank)
-    types = [] if isinstance(held.type, ir.MemRefType) else [held.type]
-    made = body.create("linalg.generic", (value, held), types, attributes, regions=1)
-    block = made.regions[0].blocks.append(value.type, held.type.element_type, arg_locs=[body.location] * 2)
-    with body.block(block):
-        body.create("linalg.yield", (block.arguments[0],), ())
-    return list(made.results)
-
-
-def _attributes(body: Body, inputs: int, maps: Sequence[AffineMap], reduced: Sequence[bool]) -> dict[str, Attribute]:
-    iterators = [ir.Attribute.parse(_REDUCTION if each else _PARALLEL, body.context) for each in reduced]
-    return {
-        "indexing_maps": ir.ArrayAttr.get([ir.AffineMapAttr.get(each) for each in maps], body.context),
-        "iterator_types": ir.ArrayAttr.get(iterators, body.context),
-        "operandSegmentSizes": ir.DenseI32ArrayAttr.get([inputs, len(maps) - inputs], body.context),
-    }
 
 
 def loops(body: Body, node: ast.For, call: ast.Call) -> None:
@@ -60,7 +34,7 @@ def loops(body: Body, node: ast.For, call: ast.Call) -> None:
     outputs = operands[len(nest.inputs) :]
     types = [] if isinstance(outputs[0].type, ir.MemRefType) else [each.type for each in outputs]
     maps = [each.map or ir.AffineMap.get(len(nest.indices), 0, [], body.context) for each in nest.elements]
-    attributes = _attributes(body, len(nest.inputs), maps, nest.reduced)
+    attributes = nest_attributes(body.context, len(nest.inputs), maps, nest.reduced)
     attributes.update(nest.annotations)
     nest.check_sizes(operands, maps)
     location = body.location
@@ -90,7 +64,7 @@ class Nest:
 
     def __init__(self, body: Body, node: ast.For, call: ast.Call):
         self.body, self.source, self.node, self.call = body, body.source, node, call
-        targets = node.target.elts if isinstance(node.target, ast.Tuple) else [node.target]
+        targets = items_of(node.target)
         self.indices = [each.id for each in targets if isinstance(each, ast.Name)]
         if len(self.indices) != len(call.args) or len(set(self.indices)) < len(targets):
             raise self.source.problem(node, f"{len(targets)} names for {len(call.args)} loops")
@@ -119,7 +93,7 @@ class Nest:
 
     def find_elements(self) -> None:
         target = self.last.targets[0]
-        for each in target.elts if isinstance(target, ast.Tuple) else [target]:
+        for each in items_of(target):
             element = self._element(each) if isinstance(each, ast.Subscript) else None
             if element is None:
                 raise self.source.problem(
@@ -186,35 +160,17 @@ class Nest:
             places = []
         if not all(name in self._dims for name in _NAME.findall(self.body.spelling.text(node).partition("[")[2])):
             return None
-        affine = [self._affine(place) for place in places]
-        results = [each for each in affine if each is not None]
-        if len(results) < len(affine):
+        results = [affine(place, _operation_of, self._leaf) for place in places]
+        if any(each is None for each in results):
             return None
         self.body.check_rank(node, self.body.known(node.value), len(results))
         return Element(node.value.id, ir.AffineMap.get(len(self.indices), 0, results, self.body.context))
 
-    def _affine(self, node: ast.expr) -> AffineExpr | None:
-        """A place that is affine in the loops' variables; None for any other."""
+    def _leaf(self, node: ast.expr) -> AffineExpr | None:
         if isinstance(node, ast.Name):
             return self._dims[node.id]
-        if is_number(node):
-            value = number_of(node)
-            return ir.AffineExpr.get_constant(value, self.body.context) if value in I64 else None
-        if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
-            return self._negated(self._affine(node.operand))
-        make = _AFFINE.get(type(node.op)) if isinstance(node, ast.BinOp) else None
-        if make is None:
-            return None
-        assert isinstance(node, ast.BinOp)
-        left, right = self._affine(node.left), self._affine(node.right)
-        if isinstance(node.op, ast.Sub):
-            right = self._negated(right)
-        if left is None or right is None or not _is_affine(node.op, left, right):
-            return None
-        return make(left, right)
-
-    def _negated(self, value: AffineExpr | None) -> AffineExpr | None:
-        return value and ir.AffineExpr.get_mul(value, ir.AffineExpr.get_constant(-1, self.body.context))
+        value = number_of(node) if is_number(node) else None
+        return ir.AffineExpr.get_constant(value, self.body.context) if type(value) is int and value in I64 else None
 
     def operand(self, element: Element) -> Value:
         value = self.body.named[element.name]
@@ -257,18 +213,15 @@ class Nest:
 
     def yielded(self) -> list[Value]:
         value = self.last.value
-        nodes = value.elts if isinstance(value, ast.Tuple) else [value]
+        nodes = items_of(value)
         if len(nodes) != len(self.outputs):
             raise self.source.problem(value, f"{len(self.outputs)} elements for {len(nodes)} values")
         kinds = [self.arguments[each].type for each in self.outputs]
         return [self.body.typed(each, kind) for each, kind in zip(nodes, kinds, strict=True)]
 
 
-def _is_affine(sign: ast.operator, left: AffineExpr, right: AffineExpr) -> bool:
-    constants = [each.value for each in (left, right) if isinstance(each, ir.AffineConstantExpr)]
-    if isinstance(sign, (ast.FloorDiv, ast.Mod)):
-        return isinstance(right, ir.AffineConstantExpr) and right.value > 0
-    return bool(constants) or not isinstance(sign, ast.Mult)
+def _operation_of(node: ast.expr) -> tuple[str, Sequence[ast.expr]]:
+    return ("", ()) if is_number(node) else operation_of(node)
 
 
 def _subscripts(node: ast.expr, found: list[ast.Subscript]) -> None:
@@ -292,10 +245,4 @@ def _subscripts(node: ast.expr, found: list[ast.Subscript]) -> None:
                 _subscripts(child, found)
 
 
-_AFFINE = {
-    ast.Add: ir.AffineExpr.get_add,
-    ast.Sub: ir.AffineExpr.get_add,
-    ast.Mult: ir.AffineExpr.get_mul,
-    ast.FloorDiv: ir.AffineExpr.get_floor_div,
-    ast.Mod: ir.AffineExpr.get_mod,
-}
+LOOPS["T.grid"] = loops

@@ -18,11 +18,10 @@ from ....dialects.core.dialect import registered_dialects
 from ....dialects.core.opdef import OpProblem
 from ....dialects.core.operator import Operator
 from ....dialects.core.symbols import SymbolError
-from ....dialects.script.words import MIXED, operation_of
-from .spelling import I64, Spelling, dotted, is_number, is_typed_number, number_of
+from ....dialects.script.syntax import dotted, items_of, text_of
+from ....dialects.script.words import MIXED, SEGMENTS, operation_of
+from .spelling import I64, Spelling, is_number, is_typed_number, number_of
 from .values import Values, shape_of
-
-_SEGMENTS = "operandSegmentSizes"
 
 
 class Calls(Values):
@@ -48,10 +47,10 @@ class Calls(Values):
             return self._operator(node, definition, count, types)
         args, name = node.args, operation_of(word)
         if name == "I.op":
-            first = args[0] if args else None
-            if not isinstance(first, ast.Constant) or not isinstance(first.value, str):
+            first = text_of(args[0]) if args else None
+            if first is None:
                 raise self.source.problem(node, 'I.op takes the operation\'s name first: I.op("scf.yield", x)')
-            name, args = first.value, args[1:]
+            name, args = first, args[1:]
         dialect, _, short = name.partition(".")
         if not short and not (dotted(node.func) == "I.op" and self.context.allow_unregistered_dialects):
             raise self.source.problem(node.func, f"'{name or ast.unparse(node.func)}' is no operation", ("I.op",), name)
@@ -120,7 +119,7 @@ class Calls(Values):
             if keyword.arg == "attrs":
                 attributes.update(spelling.dictionary(keyword.value))
             elif keyword.arg == "segments":
-                attributes[_SEGMENTS] = self._segments(keyword.value)
+                attributes[SEGMENTS] = self._segments(keyword.value)
             elif keyword.arg == "to":
                 successors = self._successors(keyword.value)
             elif keyword.arg is None:
@@ -154,7 +153,7 @@ class Calls(Values):
             segments.append(len(values))
             operands = [*operands, *values]
         if len(names) > 1:
-            attributes[_SEGMENTS] = ir.DenseI32ArrayAttr.get(segments, self.context)
+            attributes[SEGMENTS] = ir.DenseI32ArrayAttr.get(segments, self.context)
         return operands
 
     def _segments(self, node: ast.expr) -> Attribute:
@@ -168,7 +167,7 @@ class Calls(Values):
 
     def _successors(self, node: ast.expr) -> list[Block]:
         found = []
-        for each in node.elts if isinstance(node, ast.Tuple) else [node]:
+        for each in items_of(node):
             name = each.id if isinstance(each, ast.Name) else ""
             if name not in self.labels:
                 raise self.source.problem(each, f"there is no block '{name}'", self.labels, name)
@@ -193,8 +192,7 @@ class Calls(Values):
             elif name in definition.attrs:
                 attributes[name] = self._attribute(each, definition.attrs[name], f"attribute '{name}' ")
             elif name in ("out_sinfo", definition.explicit):
-                items = each.elts if isinstance(each, (ast.List, ast.Tuple)) else [each]
-                types = [self.spelling.type(item) for item in items]
+                types = [self.spelling.type(item) for item in items_of(each)]
             elif name == "attrs":
                 attributes.update(self.spelling.dictionary(each))
             else:
@@ -212,7 +210,7 @@ class Calls(Values):
             types = self._inferred(node, definition, values, [len(group or ()) for group in groups], attributes)
         if definition.segmented:
             sizes = [len(group or ()) for group in groups]
-            attributes[_SEGMENTS] = ir.DenseI32ArrayAttr.get(sizes, self.context)
+            attributes[SEGMENTS] = ir.DenseI32ArrayAttr.get(sizes, self.context)
         return self.create(definition.full_name, values, types or (), attributes)
 
     def _inferred(
@@ -267,4 +265,7 @@ class Calls(Values):
             return word[4:]
         if isinstance(kind, Raw) or (isinstance(node, ast.Call) and dotted(node.func).startswith("I.")):
             return self.spelling.attribute(node)
-        return ast.literal_eval(node)
+        try:
+            return ast.literal_eval(node)
+        except (ValueError, TypeError):
+            raise ValueError(f"is a literal, not {ast.unparse(node)[:60]}") from None

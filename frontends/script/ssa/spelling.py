@@ -13,6 +13,7 @@ from ....dialects.core.codec import TypeProblem, element_type, encode
 from ....dialects.core.infos import DTYPE_BY_NAME, ObjectInfo, ShapeInfo, TensorInfo, dtype_name
 from ....dialects.core.operator import Operator
 from ....dialects.core.symbols import Dim, SymbolError, parse
+from ....dialects.script.syntax import dotted, expression_at, text_of
 from ....dialects.script.words import case_form
 from ..common.source import Source
 
@@ -23,20 +24,6 @@ TYPE_CALLS = _SHAPED | {"I.type", "R.Shape"}
 #: What an integer of 64 bits can be.
 I64 = range(-(2**63), 2**63)
 _VECTOR = re.compile(r"([a-z]+\d*(?:_\w+?)?)x(\d+)")
-
-
-def dotted(node: ast.expr) -> str:
-    """`R.nn.relu` as text; empty for what is no chain of names."""
-    if isinstance(node, ast.Name):
-        return node.id
-    parts: list[str] = []
-    while isinstance(node, ast.Attribute):
-        parts.append(node.attr)
-        node = node.value
-    if not isinstance(node, ast.Name):
-        return ""
-    parts.append(node.id)
-    return ".".join(reversed(parts))
 
 
 def is_number(node: ast.expr) -> bool:
@@ -106,12 +93,9 @@ class Spelling:
         if text not in self._shortened:
             return node
         try:
-            full = ast.parse(self._shortened[text], mode="eval").body
+            return expression_at(node, self._shortened[text])
         except SyntaxError as error:
             raise self.source.problem(node, f"this is not Python: {error.msg}") from None
-        for each in ast.walk(full):
-            ast.copy_location(each, node)
-        return full
 
     def _type(self, node: ast.expr) -> Type:
         word = dotted(node.func) if isinstance(node, ast.Call) else dotted(node)
@@ -137,11 +121,12 @@ class Spelling:
         if word == "R.Shape":
             return encode(ShapeInfo(self.dims(node.args[0]) if node.args else None), self.context)
         *shape, element = node.args or [node]
-        if not isinstance(element, ast.Constant) or not isinstance(element.value, str) or len(shape) > 1:
+        name = text_of(element)
+        if name is None or len(shape) > 1:
             raise self.source.problem(node, f'{word} takes a shape and an element type: {word}((4, "n"), "float32")')
         if not shape and word in _TENSORS:
-            return encode(TensorInfo(None, dtype_name(element.value) or ""), self.context)
-        return self._shaped(word, self.dims(shape[0]) if shape else (), element.value)
+            return encode(TensorInfo(None, dtype_name(name) or ""), self.context)
+        return self._shaped(word, self.dims(shape[0]) if shape else (), name)
 
     def _shaped(self, word: str, dims: tuple[Dim, ...], element: str) -> Type:
         if word in _TENSORS:
@@ -169,7 +154,7 @@ class Spelling:
 
     def strings(self, node: ast.Call, *counts: int) -> list[str]:
         """The arguments of a call that takes text only."""
-        texts = [each.value for each in node.args if isinstance(each, ast.Constant) and isinstance(each.value, str)]
+        texts = [text for each in node.args if (text := text_of(each)) is not None]
         if len(texts) != len(node.args) or len(texts) not in counts or node.keywords:
             takes = " or ".join(map(str, counts))
             raise self.source.problem(node, f"{dotted(node.func)} takes {takes} arguments of text")
@@ -190,10 +175,8 @@ class Spelling:
 
     def attribute_of(self, operation: str, name: str, node: ast.expr) -> Attribute:
         """An operation's attribute: text may be a case of what it is one of."""
-        form = case_form(operation, name)
-        if not form or not isinstance(node, ast.Constant) or not isinstance(node.value, str):
-            return self.attribute(node)
-        return self.parsed(node, form.format(node.value))
+        form, text = case_form(operation, name), text_of(node)
+        return self.parsed(node, form.format(text)) if form and text is not None else self.attribute(node)
 
     def parsed(self, node: ast.expr, text: str) -> Attribute:
         """The attribute that MLIR's text spells."""
@@ -205,8 +188,8 @@ class Spelling:
     def _attribute(self, node: ast.expr) -> Attribute:
         if is_number(node):
             return self._number(number_of(node))
-        if isinstance(node, ast.Constant) and isinstance(node.value, str):
-            return ir.StringAttr.get(node.value, self.context)
+        if (text := text_of(node)) is not None:
+            return ir.StringAttr.get(text, self.context)
         if isinstance(node, ast.Tuple):
             return ir.DenseI64ArrayAttr.get([self._integer(item) for item in node.elts], self.context)
         if isinstance(node, ast.List):
@@ -252,9 +235,9 @@ class Spelling:
             raise self.source.problem(node, 'expected a dictionary of attributes: {"name": value}')
         found: dict[str, Attribute] = {}
         for key, value in zip(node.keys, node.values, strict=True):
-            if not isinstance(key, ast.Constant) or not isinstance(key.value, str):
+            if (name := text_of(key)) is None:
                 raise self.source.problem(key or node, "an attribute's name is text")
-            found[key.value] = self.attribute(value)
+            found[name] = self.attribute(value)
         return found
 
     def check_held(self, node: ast.AST, made: Operation, attributes: Iterable[str]) -> None:
@@ -266,13 +249,13 @@ class Spelling:
 
     def elements(self, node: ast.expr, told: ast.expr) -> Attribute:
         """Numbers in lists, with their element type; or one for all, with the tensor's."""
-        if isinstance(told, ast.Constant) and isinstance(told.value, str):
+        if (element := text_of(told)) is not None:
             shape: list[int] = []
             inner = node
             while isinstance(inner, ast.List) and inner.elts:
                 shape.append(len(inner.elts))
                 inner = inner.elts[0]
-            type_ = self._tensor(told, tuple(shape), told.value)
+            type_ = self._tensor(told, tuple(shape), element)
         else:
             type_ = self.type(told)
         text = self._elements_text(node)

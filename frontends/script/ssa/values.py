@@ -15,23 +15,19 @@ from ....dialects.core.codec import TypeProblem, encode, encode_dims
 from ....dialects.core.infos import ScalarInfo, ShapeInfo, is_dtype
 from ....dialects.core.infos import dtype_name as mlir_name
 from ....dialects.core.symbols import SymbolError
+from ....dialects.script.syntax import dotted, operation_of, text_of
 from ....dialects.script.words import (
     COMPARED_FLOATS,
     COMPARED_INTEGERS,
     OF_FLOATS,
     OF_INTEGERS,
+    SEGMENTS,
     constant_operation,
 )
 from ....dialects.tir import dialect as tir
-from .spelling import Spelling, dotted, is_number, number_of
+from ....support.registry import entering
+from .spelling import Spelling, is_number, number_of
 
-_SIGNS: dict[type, str] = {
-    ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.FloorDiv: "//", ast.BitAnd: "&", ast.BitOr: "|",
-    ast.BitXor: "^", ast.LShift: "<<", ast.RShift: ">>",
-}  # fmt: skip
-_COMPARED: dict[type, str] = {
-    ast.Eq: "==", ast.NotEq: "!=", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=",
-}  # fmt: skip
 _OF_FLOATS = {sign: number for number, sign in COMPARED_FLOATS.items()}
 _OF_INTEGERS = {sign: number for number, sign in COMPARED_INTEGERS.items()}
 _MOST_DEPTH = 200
@@ -186,8 +182,8 @@ class Values(ABC):
         return first, self.typed(right, first.type)
 
     def _sign(self, node: ast.BinOp) -> Value:
-        left, right = self._pair(node, node.left, node.right)
-        sign = _SIGNS.get(type(node.op), "?")
+        sign, operands = operation_of(node)
+        left, right = self._pair(node, *operands)
         is_float = self.is_float(left.type)
         name = None if is_float is None else (OF_FLOATS if is_float else OF_INTEGERS).get(sign)
         if name is None or left.type != right.type:
@@ -196,10 +192,10 @@ class Values(ABC):
         return self.one(name, (left, right), left.type)
 
     def _compare(self, node: ast.Compare) -> Value:
+        sign, operands = operation_of(node)
         if len(node.ops) != 1:
             raise self.source.problem(node, "comparisons do not chain")
-        left, right = self._pair(node, node.left, node.comparators[0])
-        sign = _COMPARED.get(type(node.ops[0]), "?")
+        left, right = self._pair(node, *operands)
         is_float = self.is_float(left.type)
         predicate = None if is_float is None else (_OF_FLOATS if is_float else _OF_INTEGERS).get(sign)
         if predicate is None or left.type != right.type:
@@ -253,7 +249,7 @@ class Values(ABC):
             raise self.source.problem(node, f"{source.type} has {source.type.rank} dimensions, not {count}")
 
     @staticmethod
-    def places(node: ast.Subscript) -> list[ast.expr]:
+    def places(node: ast.Subscript) -> Sequence[ast.expr]:
         return node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
 
     # ---- calls ----
@@ -341,7 +337,7 @@ class Values(ABC):
         with self.context:
             return {
                 "in_bounds": ir.ArrayAttr.get([ir.BoolAttr.get(True)] * count),
-                "operandSegmentSizes": ir.DenseI32ArrayAttr.get(segments),
+                SEGMENTS: ir.DenseI32ArrayAttr.get(segments),
                 "permutation_map": ir.AffineMapAttr.get(ir.AffineMap.get_minor_identity(source.type.rank, count)),
             }
 
@@ -354,12 +350,7 @@ class Values(ABC):
 SPECIAL: dict[str, Callable[[Values, ast.Call], Value]] = {}
 
 
-def special(word: str) -> Callable[[Callable[[Any, ast.Call], Value]], Callable[[Any, ast.Call], Value]]:
-    def declare(read: Callable[[Any, ast.Call], Value]) -> Callable[[Any, ast.Call], Value]:
-        SPECIAL[word] = read
-        return read
-
-    return declare
+special = entering(SPECIAL)
 
 
 @special("I.const")
@@ -368,10 +359,8 @@ def _const(values: Values, node: ast.Call) -> Value:
     if len(node.args) != 1 or node.keywords:
         raise values.source.problem(node, "I.const takes one attribute")
     given = node.args[0]
-    if isinstance(given, ast.Constant) and isinstance(given.value, str):
-        attribute = values.spelling.parsed(given, given.value)
-    else:
-        attribute = values.spelling.attribute(given)
+    text = text_of(given)
+    attribute = values.spelling.attribute(given) if text is None else values.spelling.parsed(given, text)
     if not hasattr(attribute, "type"):
         raise values.source.problem(given, f"{attribute} has no type")
     type_ = attribute.type

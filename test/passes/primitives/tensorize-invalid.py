@@ -346,7 +346,7 @@ def f(
 
 @T.prim_func
 # expected-note@+2 {{the loops as they stand}}
-# expected-error@+1 {{'B' computes (A[vi, vj] * T.float32(3)), the intrinsic (A[vi] * T.float32(2))}}
+# expected-error@+1 {{'B' computes A[vi, vj] * 3.0, the intrinsic A[vi] * 2.0}}
 def f(A: T.Buffer((8, 8), "float32"), B: T.Buffer((8, 8), "float32")):
     T.func_attr(
         {

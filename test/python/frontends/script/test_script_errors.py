@@ -57,6 +57,7 @@ CASES = {
     "a PrimFunc": (graph("return R.call_tir(cls.g, (x,), out_sinfo=R.Tensor((4,)))"), "4:23", "no function 'g'"),
     "types": (graph("return R.call_dps_packed('f', (x,))"), "4:12", "lacks its argument 'out_sinfo'"),
     "a size": (HEAD + '@R.function\ndef main(x: R.Tensor((n,), "float32")):\n    return x\n', "3:23", "no size 'n'"),
+    "a size of text alone": (HEAD + "@R.function\ndef main(x: R.Tensor((T.int64('n'),))):\n    return x\n", "3:23", "this is no function of sizes"),
     "a negative size": (HEAD + "@R.function\ndef main(x: R.Tensor((-1,))):\n    return x\n", "3:23", "a size cannot be -1"),
     "a type": (HEAD + "@R.function\ndef main(x: R.Tensr((1,))):\n    return x\n", "3:13", "did you mean 'Tensor'?"),
     "no type": (HEAD + "@R.function\ndef main(x):\n    return x\n", "3:10", "parameter 'x' has no type"),

@@ -26,14 +26,14 @@ func.func @double(%a: tensor<8xf32>, %b: tensor<8xf32>) -> tensor<8xf32> attribu
 
 def test_a_short_block_is_one_expression() -> None:
     shown = rx.Schedule(doubled(2)).show()
-    assert "= ((arg0[vi] + arg0[vi]) + (arg0[vi] + arg0[vi]))" in shown and "t0" not in shown
+    assert "= arg0[vi] + arg0[vi] + (arg0[vi] + arg0[vi])" in shown and "t0" not in shown
 
 
 @pytest.mark.parametrize("steps", [8, 60])
 def test_parts_that_a_long_block_shares_are_written_once(steps: int) -> None:
     shown = rx.Schedule(doubled(steps)).show()
-    assert "t0 = (arg0[vi] + arg0[vi])" in shown and "t1 = (t0 + t0)" in shown
-    assert f"= (t{steps - 2} + t{steps - 2})" in shown and len(shown) < 100 * steps
+    assert "t0 = arg0[vi] + arg0[vi]\n" in shown and "t1 = t0 + t0\n" in shown
+    assert f"= t{steps - 2} + t{steps - 2}\n" in shown and len(shown) < 100 * steps
 
 
 def test_a_refusal_shows_them_as_well() -> None:
@@ -43,4 +43,4 @@ def test_a_refusal_shows_them_as_well() -> None:
     rx.register_tensor_intrin("tests.doubled_thrice", doubled(3))(lambda a, b: None)
     with pytest.raises(rx.RelaxError) as told:
         schedule.tensorize(loop, "tests.doubled_thrice")
-    assert "t1 = (t0 + t0)" in str(told.value) and len(str(told.value)) < 20_000
+    assert "t1 = t0 + t0;" in str(told.value) and len(str(told.value)) < 20_000

@@ -135,6 +135,11 @@ CASES = {
     ),
     "too many arguments": (body("y: R.Object = R.exp(x, x)"), "6:23", "relax.exp takes at most 1 arguments"),
     "too few arguments": (body("y = R.add(x)"), "6:13", "relax.add lacks its argument 'x2'"),
+    "an attribute that is no literal": (
+        body("y: R.Object = R.sum(x, axis=1 << k)"),
+        "6:37",
+        "'axis' is a literal, not 1 << k",
+    ),
     "an attribute's value": (body('y: R.Object = R.sum(x, axis="a")'), "6:37", "attribute 'axis'"),
     "too few names": (body("a, b = arith.addi(k, k)"), "6:16", "2 names for"),
     "one name": (body("y = scf.yield_()"), "6:13", "one name for 0 values"),

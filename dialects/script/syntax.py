@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What Python's syntax says in a script, whoever reads it: names with dots, signs between expressions."""
+
+from __future__ import annotations
+
+import ast
+import operator
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, TypeVar
+
+Known = TypeVar("Known")
+
+#: Python's operators by their syntax.
+_SIGNS: dict[type, str] = {
+    ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.FloorDiv: "//", ast.Mod: "%", ast.Pow: "**",
+    ast.MatMult: "@", ast.LShift: "<<", ast.RShift: ">>", ast.BitAnd: "&", ast.BitOr: "|", ast.BitXor: "^",
+    ast.USub: "-", ast.UAdd: "+", ast.Invert: "~", ast.Not: "not", ast.And: "and", ast.Or: "or",
+    ast.Eq: "==", ast.NotEq: "!=", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=",
+}  # fmt: skip
+#: What the signs between two values make of them.
+APPLIED: dict[str, Callable[[Any, Any], Any]] = {
+    "+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv, "//": operator.floordiv,
+    "%": operator.mod, "**": operator.pow, "<<": operator.lshift, ">>": operator.rshift, "&": operator.and_,
+    "|": operator.or_, "^": operator.xor, "==": operator.eq, "!=": operator.ne, "<": operator.lt, "<=": operator.le,
+    ">": operator.gt, ">=": operator.ge,
+}  # fmt: skip
+
+_BLOCKS = (ast.With, ast.If, ast.For, ast.While)
+#: What statements give names to.
+_TARGETS: dict[type, Callable[[Any], Sequence[ast.expr | None]]] = {
+    ast.AnnAssign: lambda node: (node.target,),
+    ast.AugAssign: lambda node: (node.target,),
+    ast.For: lambda node: (node.target,),
+    ast.With: lambda node: [item.optional_vars for item in node.items],
+}
+
+
+def parsed(text: str, file: str = "<script>") -> ast.Module:
+    """Raises SyntaxError, whatever Python has against a text: without a line where it is not told."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of Python's about what it would do
+            return ast.parse(text, file)
+    except (RecursionError, MemoryError):
+        raise SyntaxError("it is nested too deep to be read") from None
+    except SyntaxError:
+        raise
+    except ValueError as error:
+        raise SyntaxError(str(error)) from None
+
+
+def expression_at(node: ast.expr, text: str) -> ast.expr:
+    """The expression that a text is, at the place of a node. Raises SyntaxError."""
+    body = parsed(text.strip()).body
+    if len(body) != 1 or not isinstance(body[0], ast.Expr):
+        raise SyntaxError("expected one expression")
+    for each in ast.walk(body[0].value):
+        ast.copy_location(each, node)
+    return body[0].value
+
+
+def dotted(node: ast.AST) -> str:
+    """`R.nn.relu` as text; empty for what is no chain of names."""
+    if isinstance(node, ast.Name):
+        return node.id
+    parts: list[str] = []
+    while isinstance(node, ast.Attribute):
+        parts.append(node.attr)
+        node = node.value
+    return ".".join([node.id, *reversed(parts)]) if isinstance(node, ast.Name) else ""
+
+
+def text_of(node: ast.AST | None) -> str | None:
+    """The text that a literal is; None of all else."""
+    return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else None
+
+
+def items_of(node: ast.expr) -> Sequence[ast.expr]:
+    """What a tuple or a list has; all else is one alone."""
+    return node.elts if isinstance(node, (ast.Tuple, ast.List)) else (node,)
+
+
+def sign_of(node: ast.operator | ast.cmpop) -> str:
+    """`+`, `<`; empty for those of Python's that no script has: `in`, `is`."""
+    return _SIGNS.get(type(node), "")
+
+
+def operation_of(node: ast.AST) -> tuple[str, Sequence[ast.expr]]:
+    """The sign of an expression and what it stands before or between; no sign of what has none, or several."""
+    if isinstance(node, ast.BinOp):
+        return _SIGNS[type(node.op)], (node.left, node.right)
+    if isinstance(node, ast.UnaryOp):
+        return _SIGNS[type(node.op)], (node.operand,)
+    if isinstance(node, ast.Compare) and len(node.ops) == 1:
+        return sign_of(node.ops[0]), (node.left, node.comparators[0])
+    return (_SIGNS[type(node.op)], node.values) if isinstance(node, ast.BoolOp) else ("", ())
+
+
+def folded(
+    node: ast.expr,
+    operation: Callable[[ast.expr], tuple[str, Sequence[ast.expr]]],
+    leaf: Callable[[ast.expr], Known | None],
+    apply: Callable[[str, Sequence[Known]], Known | None],
+) -> Known | None:
+    """What `apply` makes of a sign and its operands, and `leaf` of what has none; None where one of them is unknown."""
+    sign, operands = operation(node)
+    if not sign:
+        return leaf(node)
+    known = [folded(each, operation, leaf, apply) for each in operands]
+    found = [each for each in known if each is not None]
+    return apply(sign, found) if len(found) == len(known) else None
+
+
+# ---- statements ----
+
+
+def names_in(target: ast.expr | None) -> Sequence[str]:
+    """The names that a target gives values."""
+    if isinstance(target, ast.Name):
+        return (target.id,)
+    items = target.elts if isinstance(target, (ast.Tuple, ast.List)) else ()
+    return [name for item in items for name in names_in(item)]
+
+
+def targets_of(statement: ast.stmt) -> Sequence[ast.expr | None]:
+    """What a statement gives a value: names, tuples of names, elements of buffers."""
+    if isinstance(statement, ast.Assign):
+        return statement.targets
+    read = _TARGETS.get(type(statement))
+    return () if read is None else read(statement)
+
+
+def statements_within(statements: Sequence[ast.stmt]) -> Iterator[ast.stmt]:
+    """The statements and those inside of `with`, `if` and loops, in their order."""
+    waiting = [*reversed(statements)]
+    while waiting:
+        statement = waiting.pop()
+        yield statement
+        if isinstance(statement, _BLOCKS):
+            waiting += reversed([*statement.body, *getattr(statement, "orelse", ())])
