@@ -6,10 +6,11 @@ refused. What is left the run has to look at.
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from ...dialects.core.symbols import Dim, at_most, dim_add, dim_floordiv, dim_max, dim_min, dim_mul, dim_sub
+from ...dialects.core.intervals import OPERATIONS
+from ...dialects.core.symbols import Dim, at_most, dim_max, dim_min, dim_sub
 from .accesses import Access, Accesses, TooMany, expressions_of
 from .annotations import Annotations
 from .common.source import ScriptError
@@ -121,23 +122,20 @@ class _Ranges:
 
     def _computed(self, name: str, nodes: Sequence[ast.expr], at: Mapping[str, Range | None]) -> Range | None:
         left, right = (self._range(each, at) for each in nodes)
-        if left is None or right is None:
+        if left is None or right is None or name not in _ARITHMETIC:
             return None
-        (low, high), (other_low, other_high) = left, right
-        if name in ("Add", "min", "max"):
-            apply = {"Add": dim_add, "min": dim_min, "max": dim_max}[name]
-            return apply(low, other_low), apply(high, other_high)
-        if name == "Sub":
-            return dim_sub(low, other_high), dim_sub(high, other_low)
-        if name == "Mul" and not (isinstance(other_low, int) and other_low == other_high):
-            (low, high), (other_low, other_high) = (other_low, other_high), (low, high)
-        if not isinstance(other_low, int) or other_low != other_high or other_low <= 0:
-            return None
-        if name == "Mul":
-            return dim_mul(low, other_low), dim_mul(high, other_low)
-        if name == "FloorDiv":
-            return dim_floordiv(low, other_low), dim_floordiv(high, other_low)
-        return (0, other_low - 1) if name == "FloorMod" else None
+        return _ARITHMETIC[name](left, right)
+
+
+_ARITHMETIC: dict[str, Callable[..., Range]] = {
+    "Add": OPERATIONS["+"],
+    "Sub": OPERATIONS["-"],
+    "Mul": OPERATIONS["*"],
+    "FloorDiv": OPERATIONS["//"],
+    "FloorMod": OPERATIONS["%"],
+    "min": lambda left, right: (dim_min(left[0], right[0]), dim_min(left[1], right[1])),
+    "max": lambda left, right: (dim_max(left[0], right[0]), dim_max(left[1], right[1])),
+}
 
 
 def _gone_through(program: Program, annotations: Annotations, buffer: Buffer, nodes: Sequence[ast.AST]) -> set[ast.AST]:
