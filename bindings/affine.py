@@ -3,13 +3,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple, TypeVar
 
 from .ir import AffineExpr, AffineMap, Context
 from .mlir import ir
 
-ADD, MUL, MOD, FLOORDIV, CEILDIV = "+", "*", "mod", "floordiv", "ceildiv"
+ADD, MUL, MOD, FLOORDIV, CEILDIV = "+", "*", "%", "//", "ceildiv"
 _SIGNS = {
     ir.AffineAddExpr: ADD,
     ir.AffineMulExpr: MUL,
@@ -57,13 +57,13 @@ def plain_dim(expression: AffineExpr) -> int | None:
 def shifted_dim(expression: AffineExpr) -> int | None:
     """The dimension in `dim + constant`; None where an expression has another form."""
     form = linear_form(expression)
-    return next(iter(form.factors)) if form is not None and list(form.factors.values()) == [1] else None
+    return form._replace(constant=0).dim if form is not None else None
 
 
 def _only_dim(expression: AffineExpr) -> int | None:
     """The dimension in `dim * factor + constant`; None where an expression has another form."""
     form = linear_form(expression)
-    return next(iter(form.factors)) if form is not None and len(form.factors) == 1 else None
+    return form.factors[0][0] if form is not None and len(form.factors) == 1 else None
 
 
 def dims_in(*expressions: AffineExpr) -> set[int]:
@@ -78,26 +78,45 @@ def dims_in(*expressions: AffineExpr) -> set[int]:
     return found
 
 
-class LinearForm(NamedTuple):
-    """A sum of dimensions times factors, none of which is 0, and a constant."""
+class Linear(NamedTuple):
+    """A sum of dimensions times factors, none of which is 0, and a constant. The dimensions are in order."""
 
-    factors: dict[int, int]
-    constant: int
+    factors: tuple[tuple[int, int], ...]
+    constant: int = 0
+    #: Of an index: whether the axis may go on where the loop ends, a convolution's input where its filter has size 1.
+    is_partial: bool = False
+
+    @property
+    def dim(self) -> int | None:
+        """The dimension that it is, unless it is more than that."""
+        plain = self.constant == 0 and len(self.factors) == 1 and self.factors[0][1] == 1
+        return self.factors[0][0] if plain else None
+
+    def is_all_of(self, dim: int) -> bool:
+        """Whether an axis that it goes along is as long as this loop."""
+        return self.dim == dim and not self.is_partial
+
+    def factor(self, dim: int) -> int:
+        return dict(self.factors).get(dim, 0)
+
+    def renumbered(self, numbers: Mapping[int, int]) -> Linear:
+        """The same over dimensions that have other numbers."""
+        return self._replace(factors=tuple(sorted((numbers[dim], factor) for dim, factor in self.factors)))
 
 
-def linear_form(expression: AffineExpr) -> LinearForm | None:
+def linear_form(expression: AffineExpr) -> Linear | None:
     """None where an expression divides, or has symbols."""
-    return value_of(expression, lambda dim: LinearForm({dim: 1}, 0), _linear, lambda value: LinearForm({}, value))
+    return value_of(expression, lambda dim: Linear(((dim, 1),)), _linear, lambda value: Linear((), value))
 
 
-def _linear(sign: str, left: LinearForm | None, right: LinearForm | None) -> LinearForm | None:
+def _linear(sign: str, left: Linear | None, right: Linear | None) -> Linear | None:
     if left is None or right is None or sign not in (ADD, MUL) or (sign == MUL and right.factors):
         return None
     if sign == MUL:
-        by, factors = right.constant, left.factors
-        return LinearForm({dim: factor * by for dim, factor in factors.items() if by}, left.constant * by)
-    sums = {dim: left.factors.get(dim, 0) + right.factors.get(dim, 0) for dim in {**left.factors, **right.factors}}
-    return LinearForm({dim: factor for dim, factor in sums.items() if factor}, left.constant + right.constant)
+        by = right.constant
+        return Linear(tuple((dim, factor * by) for dim, factor in left.factors if by), left.constant * by)
+    sums = {dim: left.factor(dim) + right.factor(dim) for dim, _ in (*left.factors, *right.factors)}
+    return Linear(tuple((dim, sums[dim]) for dim in sorted(sums) if sums[dim]), left.constant + right.constant)
 
 
 def value_of(

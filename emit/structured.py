@@ -3,12 +3,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
 
-from ..bindings.affine import linear_form
+from ..bindings.affine import Linear, linear_form
 from ..bindings.ir import AffineExpr, Block, Operation, Type, Value
 from ..bindings.mlir import ir
 from ..bindings.navigation import body_of, operations_in, operations_of
@@ -20,32 +19,6 @@ from .numbers import Size
 
 _WIDTHS = (1, 8, 16, 32, 64)
 _FLOATS = ("f16", "bf16", "f32", "f64")
-
-
-class Linear(NamedTuple):
-    """An index: a sum of loop dimensions times factors, and a constant."""
-
-    factors: tuple[tuple[int, int], ...]
-    constant: int = 0
-    #: Whether the axis may go on where the loop ends: a convolution's input, when its filter has size 1.
-    is_partial: bool = False
-
-    @property
-    def dim(self) -> int | None:
-        """The dimension that it is, unless it is more than that."""
-        plain = self.constant == 0 and len(self.factors) == 1 and self.factors[0][1] == 1
-        return self.factors[0][0] if plain else None
-
-    def is_all_of(self, dim: int) -> bool:
-        """Whether an axis that it goes along is as long as this loop."""
-        return self.dim == dim and not self.is_partial
-
-    def factor(self, dim: int) -> int:
-        return dict(self.factors).get(dim, 0)
-
-    def renumbered(self, numbers: Mapping[int, int]) -> Linear:
-        """The same over loops that have other numbers."""
-        return self._replace(factors=tuple(sorted((numbers[dim], factor) for dim, factor in self.factors)))
 
 
 @dataclass(frozen=True)
@@ -205,7 +178,7 @@ def _linear(expr: AffineExpr) -> Linear:
     form = linear_form(expr)
     if form is None:
         raise Decline(f"the index {expr} is no sum of loop dimensions")
-    return Linear(tuple(sorted(form.factors.items())), form.constant)
+    return form
 
 
 def _without(index: Linear, units: set[int], sizes: Sequence[int | None], length: int) -> Linear:

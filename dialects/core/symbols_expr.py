@@ -10,15 +10,14 @@ from __future__ import annotations
 
 from math import gcd
 
+from .intervals import OPERATIONS, Bounds
 from .symbols_terms import (
     MAX_TERMS,
     Atom,
-    Bounds,
     Monomial,
     Terms,
     add_terms,
     bounds,
-    call_bounds,
     divide_by_term,
     divide_exactly,
     greatest_common_monomial,
@@ -202,7 +201,7 @@ def _make_call(kind: str, args: tuple[Size, ...]) -> SymExpr:
     infix = kind in ("//", "%")
     text = kind.join(map(_render_operand, args)) if infix else f"{kind}({', '.join(map(str, args))})"
     variables = frozenset(name for atom in atoms for name in atom.variables)
-    return _make_atom(text, kind, args, variables, depth, call_bounds(kind, [bounds(terms_of(arg)) for arg in args]))
+    return _make_atom(text, kind, args, variables, depth, OPERATIONS[kind](*(bounds(terms_of(arg)) for arg in args)))
 
 
 def _make_atom(

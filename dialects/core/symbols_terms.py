@@ -3,11 +3,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from math import prod
+from functools import reduce
+from operator import attrgetter
+
+from .intervals import Bounds, add, multiply, scale
 
 TYPE_CHECKING = False  # typing would cost more to import than this module
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
     from .symbols_expr import Size
 
 MAX_TERMS = 256
@@ -31,7 +35,6 @@ class Atom(str):
 
 Monomial = tuple[Atom, ...]  # sorted, an atom repeated for its power; () is the constant's
 Terms = dict[Monomial, int]
-Bounds = tuple[int | None, int | None]  # lowest and highest value, None where there is none
 
 
 # Order and text.
@@ -70,56 +73,13 @@ def _render_term(monomial: Monomial, coefficient: int, bare: bool) -> str:
 # Bounds.
 
 
-def bounds(terms: Terms) -> Bounds:
-    total_lower: int | None = 0
-    total_upper: int | None = 0
+def bounds(terms: Terms, of_atom: Callable[[Atom], Bounds] = attrgetter("lowest", "highest")) -> Bounds:
+    """Of an expression, by its atoms' own or those that are given."""
+    total: Bounds = (0, 0)
     for monomial, coefficient in terms.items():
-        lower, upper = _monomial_bounds(monomial)
-        if coefficient < 0:
-            lower, upper = upper, lower
-        total_lower = None if total_lower is None or lower is None else total_lower + coefficient * lower
-        total_upper = None if total_upper is None or upper is None else total_upper + coefficient * upper
-    return total_lower, total_upper
-
-
-def _monomial_bounds(monomial: Monomial) -> Bounds:
-    if len(monomial) == 1:
-        return monomial[0].lowest, monomial[0].highest
-    lowers = [atom.lowest for atom in monomial if atom.lowest is not None and atom.lowest >= 0]
-    if len(lowers) < len(monomial):
-        return None, None
-    uppers = [atom.highest for atom in monomial if atom.highest is not None]
-    return prod(lowers), prod(uppers) if len(uppers) == len(monomial) else None
-
-
-def call_bounds(kind: str, args: list[Bounds]) -> Bounds:
-    """The bounds of a //, %, min or max from those of its arguments."""
-    if kind == "//":
-        return _quotient_bounds(*args)
-    if kind == "%":
-        _, (lower, upper) = args
-        if lower is None or lower < 0:
-            return None, None
-        return 0, None if upper is None else upper - 1
-    lowers = [lower for lower, _ in args if lower is not None]
-    uppers = [upper for _, upper in args if upper is not None]
-    if kind == "min":
-        return min(lowers) if len(lowers) == len(args) else None, min(uppers, default=None)
-    return max(lowers, default=None), max(uppers) if len(uppers) == len(args) else None
-
-
-def _quotient_bounds(dividend: Bounds, divisor: Bounds) -> Bounds:
-    lower, upper = dividend
-    smallest, largest = divisor
-    if smallest is None or smallest < 0:
-        return None, None
-    smallest = max(smallest, 1)
-    # A quotient is farthest from zero for the smallest divisor, nearest for the largest.
-    if lower is not None:
-        lower = lower // smallest if lower < 0 else lower // largest if largest else 0
-    if upper is not None:
-        upper = upper // smallest if upper >= 0 else upper // largest if largest else -1
-    return lower, upper
+        product: Bounds = reduce(multiply, map(of_atom, monomial)) if monomial else (1, 1)
+        total = add(total, scale(product, coefficient))
+    return total
 
 
 # Arithmetic. Results may hold zero coefficients.

@@ -5,10 +5,12 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
+from ...bindings.affine import plain_dim, value_of
 from ...bindings.ir import AffineExpr, AffineMap
 from ...bindings.mlir import ir
+from ...dialects.core.intervals import OPERATIONS, UNKNOWN, Bounds
 from ...dialects.core.symbols import Dim
 from .common.affine import affine
 from .names import Names
@@ -57,9 +59,13 @@ class Variables:
         return None if expression is None else self._known(expression)
 
     def _known(self, expression: AffineExpr) -> Index:
-        inner = expression.maybe_downcast()
-        dim = inner.position if isinstance(inner, ir.AffineDimExpr) else None
-        return Index(expression, dim, *_range_of(inner, self.sizes))
+        bounds = value_of(
+            expression,
+            lambda position: _range_of_variable(self.sizes[position]),
+            lambda sign, left, right: OPERATIONS[sign](left, right),
+            lambda value: (value, value),
+        )
+        return Index(expression, plain_dim(expression), *bounds)
 
     def _leaf(self, node: ast.expr) -> AffineExpr | None:
         if isinstance(node, ast.Name) and node.id in self._alone:
@@ -68,27 +74,5 @@ class Variables:
         return ir.AffineExpr.get_constant(value) if type(value) is int and abs(value) < 1 << 62 else None
 
 
-def _range_of_variable(size: Dim) -> tuple[int | None, int | None]:
-    return (0, size - 1) if isinstance(size, int) and size > 0 else (None, None)
-
-
-def _range_of(expression: Any, dims: Sequence[Dim]) -> tuple[int | None, int | None]:
-    """The lowest and the highest value of an affine expression of variables that go so far; None where unknown."""
-    expression = expression.maybe_downcast()
-    if isinstance(expression, ir.AffineConstantExpr):
-        return expression.value, expression.value
-    if isinstance(expression, ir.AffineDimExpr):
-        return _range_of_variable(dims[expression.position])
-    ends = [_range_of(each, dims) for each in (expression.lhs, expression.rhs)]
-    if any(each is None for pair in ends for each in pair):
-        return None, None
-    (low, high), (other_low, other_high) = ends
-    assert low is not None and high is not None and other_low is not None and other_high is not None
-    if isinstance(expression, ir.AffineAddExpr):
-        return low + other_low, high + other_high
-    if isinstance(expression, ir.AffineMulExpr):
-        products = [low * other_low, low * other_high, high * other_low, high * other_high]
-        return min(products), max(products)
-    if isinstance(expression, ir.AffineFloorDivExpr):
-        return low // other_low, high // other_low
-    return 0, other_low - 1 if high >= other_low or low < 0 else high
+def _range_of_variable(size: Dim) -> Bounds:
+    return (0, size - 1) if isinstance(size, int) and size > 0 else UNKNOWN

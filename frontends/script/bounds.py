@@ -6,10 +6,11 @@ refused. What is left the run has to look at.
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from ...dialects.core.symbols import Dim, at_most, dim_add, dim_floordiv, dim_max, dim_min, dim_mul, dim_sub
+from ...dialects.core.intervals import OPERATIONS
+from ...dialects.core.symbols import Dim, at_most, dim_max, dim_min, dim_sub
 from ...dialects.script.syntax import folded
 from .accesses import Access, Accesses, TooMany, expressions_of
 from .annotations import Annotations
@@ -119,22 +120,15 @@ class _Ranges:
     @staticmethod
     def _computed(sign: str, parts: Sequence[Range]) -> Range | None:
         if len(parts) == 1:
-            return (dim_sub(0, parts[0][1]), dim_sub(0, parts[0][0])) if sign == "-" else None
-        (low, high), (other_low, other_high) = parts[0], parts[-1]
-        if sign in ("+", "min", "max"):
-            apply = {"+": dim_add, "min": dim_min, "max": dim_max}[sign]
-            return apply(low, other_low), apply(high, other_high)
-        if sign == "-":
-            return dim_sub(low, other_high), dim_sub(high, other_low)
-        if sign == "*" and not (isinstance(other_low, int) and other_low == other_high):
-            (low, high), (other_low, other_high) = (other_low, other_high), (low, high)
-        if not isinstance(other_low, int) or other_low != other_high or other_low <= 0:
-            return None
-        if sign == "*":
-            return dim_mul(low, other_low), dim_mul(high, other_low)
-        if sign == "//":
-            return dim_floordiv(low, other_low), dim_floordiv(high, other_low)
-        return (0, other_low - 1) if sign == "%" else None
+            return OPERATIONS["-"]((0, 0), parts[0]) if sign == "-" else None
+        return _ARITHMETIC[sign](parts[0], parts[-1]) if sign in _ARITHMETIC else None
+
+
+_ARITHMETIC: dict[str, Callable[..., Range]] = {
+    **OPERATIONS,
+    "min": lambda left, right: (dim_min(left[0], right[0]), dim_min(left[1], right[1])),
+    "max": lambda left, right: (dim_max(left[0], right[0]), dim_max(left[1], right[1])),
+}
 
 
 def _gone_through(program: Program, annotations: Annotations, buffer: Buffer, nodes: Sequence[ast.AST]) -> set[ast.AST]:

@@ -175,4 +175,4 @@ def _with_all(axes: Sequence[Axis], dimensions: str) -> Layout | None:
 def _terms(expression: Any) -> list[tuple[int, int]]:
     """The factors and places of dimensions that are added up; nothing where anything else is."""
     form = linear_form(expression)
-    return [] if form is None or form.constant else [(factor, dim) for dim, factor in form.factors.items()]
+    return [] if form is None or form.constant else [(factor, dim) for dim, factor in form.factors]

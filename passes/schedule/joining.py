@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import NamedTuple
 
+from ...bindings.affine import Linear
 from ...bindings.ir import Operation, Value
 from ...bindings.mlir import DYNAMIC, ir
 from ...bindings.navigation import constant_of, is_used_once, made_by, operations_in, operations_of, use_count
@@ -16,7 +17,7 @@ from ...bindings.rewriting import Decline, replace_op
 from ...emit import linalg
 from ...emit.arithmetic import result_of
 from ...emit.collapse import Groups, IsWhole, are_neighbours, chains, collapse, joined_shape, joined_size, reassociation
-from ...emit.structured import Linear, StructuredOp
+from ...emit.structured import StructuredOp
 from ...emit.tensors import put_slice, slice_of
 from .parts import Part, Place, open_part, written_back
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from ...bindings.affine import Linear
 from ...bindings.ir import Value
 from ...bindings.mlir import ir
 from ...emit import linalg
 from ...emit.arithmetic import result_of
 from ...emit.numbers import Size, as_index, constant, select
-from ...emit.structured import Linear, StructuredOp, is_scalar, is_storable
+from ...emit.structured import StructuredOp, is_scalar, is_storable
 from ...emit.tensors import merge, split
 from ...emit.vectors import first_lanes, from_elements, is_vector, lane_of, read_vector, shuffle, write_vector
 from .segments import round_down

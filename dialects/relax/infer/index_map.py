@@ -9,20 +9,9 @@ from typing import Any
 from ....bindings.mlir import as_list, ir
 from ...core.attributes import AttributeProblem, Raw
 from ...core.infos import TensorInfo, is_float
+from ...core.intervals import OPERATIONS
 from ...core.opdef import Call
-from ...core.symbols import (
-    Dim,
-    SymbolError,
-    SymExpr,
-    ceildiv,
-    dim_add,
-    dim_floordiv,
-    dim_max,
-    dim_mul,
-    dim_sub,
-    product,
-    sym,
-)
+from ...core.symbols import Dim, SymbolError, SymExpr, ceildiv, dim_add, dim_max, dim_sub, product, sym
 from .sizes import at_least, exceeds
 
 Range = tuple[Dim, Dim]
@@ -122,15 +111,16 @@ def _range(call: Call, expression: Any, sizes: Sequence[Dim], depth: int) -> Ran
     call.require(depth, f"{call.describe('index_map')} nests more than {_DEEPEST} levels deep")
     left, right = (_range(call, part, sizes, depth - 1) for part in (expression.lhs, expression.rhs))
     if isinstance(expression, ir.AffineAddExpr):
-        return dim_add(left[0], right[0]), dim_add(left[1], right[1])
-    call.require(right[0] == right[1], f"{call.describe('index_map')}: {expression} is not affine")
-    factor = right[0]
+        return OPERATIONS["+"](left, right)
+    factor, most = right
+    if not isinstance(factor, int) or factor != most:
+        raise call.fail(f"{call.describe('index_map')}: {expression} is not affine")
     if isinstance(expression, ir.AffineMulExpr):
-        ends = dim_mul(left[0], factor), dim_mul(left[1], factor)
-        return ends if at_least(factor, 0) else (ends[1], ends[0])
-    if not at_least(factor, 1):
+        return OPERATIONS["*"](left, right)
+    if factor < 1:
         raise call.fail(f"{call.describe('index_map')} divides by {factor}")
     if isinstance(expression, ir.AffineModExpr):
-        return 0, dim_sub(factor, 1)
-    divide = ceildiv if isinstance(expression, ir.AffineCeilDivExpr) else dim_floordiv
-    return divide(left[0], factor), divide(left[1], factor)
+        return 0, factor - 1
+    if isinstance(expression, ir.AffineCeilDivExpr):
+        return ceildiv(left[0], factor), ceildiv(left[1], factor)
+    return OPERATIONS["//"](left, right)

@@ -10,12 +10,11 @@ from ....bindings.mlir import DYNAMIC, ir
 from ....bindings.navigation import constant_of, symbol_name
 from ....dialects.core.codec import decode
 from ....dialects.core.infos import ScalarInfo, TensorInfo
+from ....dialects.core.intervals import UNKNOWN, Bounds, add, floor_divide, maximum, minimum, multiply, subtract, union
 from ....dialects.core.ir_attributes import GRAPH_INPUTS, GRAPH_RESULTS
 from ....dialects.core.symbols import Dim
-from ....dialects.core.symbols_terms import Bounds, call_bounds
 from ....passes.lower_calls.bounds import size_bounds, symbol_ranges
 
-_UNKNOWN: Bounds = (None, None)
 _MOST = 1 << 62
 
 
@@ -34,7 +33,7 @@ class SizeBounds:
 
     def _of(self, value: Value) -> Bounds:
         if value not in self._known:
-            self._known[value] = _UNKNOWN  # while it is looked for: what depends on itself has no bound
+            self._known[value] = UNKNOWN  # while it is looked for: what depends on itself has no bound
             self._known[value] = _bounded(self._found(value))
         return self._known[value]
 
@@ -47,12 +46,12 @@ class SizeBounds:
             return number, number
         if op.name == "memref.dim":
             axis = constant_of(op.operands[1])
-            return _UNKNOWN if axis is None else self.size(op.operands[0], axis)
+            return UNKNOWN if axis is None else self.size(op.operands[0], axis)
         if op.name in _SAME:
             return self._of(op.operands[0])
         rule = _ARITHMETIC.get(op.name)
         if rule is None:
-            return _UNKNOWN
+            return UNKNOWN
         operands = list(op.operands)[1:] if op.name == "arith.select" else list(op.operands)
         return rule(*map(self._of, operands))
 
@@ -62,17 +61,17 @@ class SizeBounds:
             first, last = self._of(around.operands[0])[0], self._of(around.operands[1])[1]
             return first, None if last is None else last - 1
         if around.name != "func.func":
-            return _UNKNOWN
+            return UNKNOWN
         if GRAPH_INPUTS in around.attributes:
             infos = [decode(ir.TypeAttr(each).value) for each in around.attributes[GRAPH_INPUTS]]
             info = infos[value.arg_number] if value.arg_number < len(infos) else None
             told = info.value if isinstance(info, ScalarInfo) else None
-            return _UNKNOWN if told is None or isinstance(told, float) else size_bounds(told, symbol_ranges(around))
+            return UNKNOWN if told is None or isinstance(told, float) else size_bounds(told, symbol_ranges(around))
         return self._from_callers(around, lambda call: self._of(call.operands[value.arg_number]))
 
     def _from_callers(self, function: Operation, told: Callable[[Operation], Bounds]) -> Bounds:
         found = [told(call) for call in self._calls.get(symbol_name(function), ())]
-        return _union(found) if found else _UNKNOWN
+        return union(*found) if found else UNKNOWN
 
     # ---- memrefs ----
 
@@ -83,19 +82,19 @@ class SizeBounds:
             return static, static
         key = memref, axis
         if key not in self._sizes:
-            self._sizes[key] = _UNKNOWN
+            self._sizes[key] = UNKNOWN
             self._sizes[key] = _bounded(self._found_size(memref, axis))
         return self._sizes[key]
 
     def _found_size(self, memref: Value, axis: int) -> Bounds:
         if isinstance(memref.owner, Block):
             around = memref.owner.owner.operation
-            return self._parameter_size(around, memref.arg_number, axis) if around.name == "func.func" else _UNKNOWN
+            return self._parameter_size(around, memref.arg_number, axis) if around.name == "func.func" else UNKNOWN
         op = memref.owner.operation
         if op.name == "memref.cast":
             return self.size(op.operands[0], axis)
         if op.name not in _DYNAMIC_SIZES:
-            return _UNKNOWN
+            return UNKNOWN
         place = _DYNAMIC_SIZES[op.name](op) + list(memref.type.shape)[:axis].count(DYNAMIC)
         return self._of(op.operands[place])
 
@@ -105,7 +104,7 @@ class SizeBounds:
         listed = [*function.attributes[GRAPH_INPUTS], *function.attributes[GRAPH_RESULTS]]
         info = decode(ir.TypeAttr(listed[position]).value)
         size: Dim = info.shape[axis] if isinstance(info, TensorInfo) and info.shape is not None else None
-        return size_bounds(size, symbol_ranges(function)) if size is not None else _UNKNOWN
+        return size_bounds(size, symbol_ranges(function)) if size is not None else UNKNOWN
 
 
 def _segment(first: int) -> Callable[[Operation], int]:
@@ -133,56 +132,30 @@ def _bounded(bounds: Bounds) -> Bounds:
     )
 
 
-def _union(found: Iterable[Bounds]) -> Bounds:
-    lowers, uppers = zip(*found, strict=True)
-    return None if None in lowers else min(lowers), None if None in uppers else max(uppers)
-
-
-def _sum(left: Bounds, right: Bounds) -> Bounds:
-    (a, b), (c, d) = left, right
-    return None if a is None or c is None else a + c, None if b is None or d is None else b + d
-
-
-def _difference(left: Bounds, right: Bounds) -> Bounds:
-    lower, upper = right
-    return _sum(left, (None if upper is None else -upper, None if lower is None else -lower))
-
-
-def _product(left: Bounds, right: Bounds) -> Bounds:
-    (a, b), (c, d) = left, right
-    if a is None or b is None or c is None or d is None:
-        return _UNKNOWN
-    ends = [one * other for one in (a, b) for other in (c, d)]
-    return min(ends), max(ends)
-
-
 def _masked(left: Bounds, right: Bounds) -> Bounds:
     """Rounded down by clearing low bits, or a few low bits."""
     lower, upper = left
     mask = right[0] if right[0] == right[1] else None
     if mask is None or lower is None or lower < 0:
-        return _UNKNOWN
+        return UNKNOWN
     return (0, upper) if mask < 0 else (0, mask if upper is None else min(mask, upper))
 
 
-def _is_natural(bounds: Bounds) -> bool:
-    return bounds[0] is not None and bounds[0] >= 0
-
-
-def _of(kind: str) -> Callable[[Bounds, Bounds], Bounds]:
-    return lambda left, right: call_bounds(kind, [left, right])
+def _quotient(left: Bounds, right: Bounds) -> Bounds:
+    """Rounded towards 0, or of what has no sign."""
+    return floor_divide(left, right) if left[0] is not None and left[0] >= 0 else UNKNOWN
 
 
 _ARITHMETIC: dict[str, Callable[..., Bounds]] = {
-    "arith.addi": _sum,
-    "arith.subi": _difference,
-    "arith.muli": _product,
+    "arith.addi": add,
+    "arith.subi": subtract,
+    "arith.muli": multiply,
     "arith.andi": _masked,
-    "arith.divsi": lambda left, right: call_bounds("//", [left, right]) if _is_natural(left) else _UNKNOWN,
-    "arith.divui": lambda left, right: call_bounds("//", [left, right]) if _is_natural(left) else _UNKNOWN,
-    "arith.floordivsi": _of("//"),
-    "arith.ceildivsi": lambda left, right: _sum(call_bounds("//", [left, right]), (0, 1)),
-    "arith.maxsi": _of("max"),
-    "arith.minsi": _of("min"),
-    "arith.select": lambda yes, no: _union([yes, no]),
+    "arith.divsi": _quotient,
+    "arith.divui": _quotient,
+    "arith.floordivsi": floor_divide,
+    "arith.ceildivsi": lambda left, right: add(floor_divide(left, right), (0, 1)),
+    "arith.maxsi": maximum,
+    "arith.minsi": minimum,
+    "arith.select": union,
 }

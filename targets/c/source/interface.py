@@ -11,11 +11,12 @@ from ....bindings.mlir import ir, string_value
 from ....bindings.rewriting import located_error
 from ....dialects.core.codec import decode
 from ....dialects.core.infos import Info, ScalarInfo, TensorInfo, describe
+from ....dialects.core.intervals import Bounds
 from ....dialects.core.ir_attributes import GRAPH_INPUTS, GRAPH_RESULTS, INPUT_NAMES
 from ....dialects.core.symbols import Dim, SymExpr
 from ....dialects.core.symbols_expr import Size as Symbolic
 from ....dialects.core.symbols_expr import terms_of, value_of
-from ....dialects.core.symbols_terms import Atom, Bounds, bounds
+from ....dialects.core.symbols_terms import Atom, bounds
 from ....passes.lower_calls.bounds import size_bounds, symbol_ranges
 from .expressions import Expression, Size, binary, choice, name, of_size, product, quotient, remainder
 from .names import Names

@@ -92,7 +92,7 @@ def stride_along(nest: Nest, operand: int, dim: int) -> int | None:
         form = linear_form(result)
         if form is None or not isinstance(stride, int):
             return None
-        total += form.factors.get(dim, 0) * stride
+        total += form.factor(dim) * stride
     return total
 
 

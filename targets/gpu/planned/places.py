@@ -6,12 +6,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 
+from ....bindings.affine import Linear
 from ....bindings.ir import Value
 from ....bindings.mlir import ir
 from ....emit.arithmetic import convert
 from ....emit.memory import is_dense
 from ....emit.numbers import Number, Size, as_index, minimum
-from ....emit.structured import Linear, StructuredOp
+from ....emit.structured import StructuredOp
 from ...core.backend import Machine
 
 #: The index of each of an operation's loops.

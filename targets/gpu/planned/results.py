@@ -6,10 +6,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from ....bindings.affine import Linear
 from ....bindings.ir import Value
 from ....emit import loops
 from ....emit.numbers import Number, minimum
-from ....emit.structured import Linear, StructuredOp, is_scalar
+from ....emit.structured import StructuredOp, is_scalar
 from ....passes.schedule.vector_body import Lanes
 from ..emit.memory import elements, gathered, load, store
 from .group import PlannedGroup, Tile

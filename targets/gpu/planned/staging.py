@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from ....bindings.affine import Linear
 from ....bindings.ir import Value
 from ....bindings.mlir import ir
 from ....bindings.navigation import operations_of
@@ -16,7 +17,7 @@ from ....emit import loops
 from ....emit.arithmetic import constant_value
 from ....emit.memory import storage_bytes
 from ....emit.numbers import Number, Size, minimum, number, select
-from ....emit.structured import Linear, StructuredOp, is_scalar
+from ....emit.structured import StructuredOp, is_scalar
 from ....emit.vectors import from_elements
 from ....passes.schedule.plan import Plan
 from ....passes.schedule.vector_body import Lanes

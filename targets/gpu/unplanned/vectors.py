@@ -100,7 +100,7 @@ def _starts(points: Points, place: int, dim: int) -> list[int] | None:
 def _behind(expr: AffineExpr, dim: int) -> int | None:
     """How far behind a loop's index this one is, where it is that."""
     form = linear_form(expr)
-    return form.constant if form is not None and form.factors == {dim: 1} else None
+    return form.constant if form is not None and form.factors == ((dim, 1),) else None
 
 
 def _begin(memref: Value, offset: int) -> list[int]:

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from relax_mlir.bindings.affine import (
+    Linear,
     by_operators,
     compose,
     dims_in,
@@ -103,11 +104,11 @@ def test_values_are_those_of_the_text(text: str, point: tuple[int, ...]) -> None
 
 
 @pytest.mark.parametrize("text, dims, plain, shifted, form", [
-    ("d1", {1}, 1, 1, ({1: 1}, 0)),
-    ("d1 + 3", {1}, None, 1, ({1: 1}, 3)),
-    ("d1 * 2 - d0 + 1", {0, 1}, None, None, ({0: -1, 1: 2}, 1)),
-    ("(d1 + 4) * 3", {1}, None, None, ({1: 3}, 12)),
-    ("5", set(), None, None, ({}, 5)),
+    ("d1", {1}, 1, 1, Linear(((1, 1),))),
+    ("d1 + 3", {1}, None, 1, Linear(((1, 1),), 3)),
+    ("d1 * 2 - d0 + 1", {0, 1}, None, None, Linear(((0, -1), (1, 2)), 1)),
+    ("(d1 + 4) * 3", {1}, None, None, Linear(((1, 3),), 12)),
+    ("5", set(), None, None, Linear((), 5)),
     ("d0 floordiv 2 + d2", {0, 2}, None, None, None),
     ("d0 mod 4", {0}, None, None, None),
 ])  # fmt: skip

@@ -399,7 +399,7 @@ def test_imports_only_light_parts_of_the_standard_library(tmp_path: Path) -> Non
     package.mkdir()
     (package / "__init__.py").touch()
     folder = Path(symbols.__file__).parent
-    for name in ("symbols.py", "symbols_expr.py", "symbols_terms.py"):
+    for name in ("symbols.py", "symbols_expr.py", "symbols_terms.py", "intervals.py"):
         shutil.copy(folder / name, package)
     heavy = "{'dataclasses', 'enum', 'numpy', 're', 'typing', 'torch_mlir', 'mlir', 'relax_mlir'}"
     code = f"import sys; sys.path.insert(0, {str(tmp_path)!r}); import alone.symbols"
