@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from ....bindings.ir import Operation, Value
 from ....bindings.navigation import defining_op, last_of, operations_of, use_count
-from ....support.errors import RelaxError
+from ....support.errors import RefusalError
 from .control import loop, pieces, steps
 from .expressions import Expression, Size, integer, name, of_size, plus
 from .joining import chosen_dims, epilogues, filled_with, output_of, starts_sum
@@ -22,7 +22,7 @@ from .writer import FunctionWriter, Rule
 
 def write_generic(writer: FunctionWriter, op: Operation) -> None:
     if len(op.results):
-        raise RelaxError("it is on tensors: bufferize it first (tir-bufferize)")
+        raise RefusalError("it is on tensors: bufferize it first (tir-bufferize)")
     if starts_sum(op, writer.following):
         _keep_start(writer, op)
         return
