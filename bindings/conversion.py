@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 
 from ..support.argument_types import types_checked
 from ..support.callbacks import enters, fragile
-from ..support.errors import RelaxError
+from ..support.errors import OptionError, RefusalError, RelaxError
 from .diagnostics import Diagnostic, error_at
 from .handles import erasing
 from .ir import Attribute, Location, Operation, OpView, Type, Value
@@ -105,7 +105,7 @@ class Conversion:
         `advice` is for who has an operation without a pattern; `{}` in it stands for the operation's name.
         """
         if max_rounds < 1:
-            raise RelaxError(f"{name}: max_rounds must be 1 or more, got {max_rounds}")
+            raise OptionError(f"{name}: max_rounds must be 1 or more, got {max_rounds}")
         self.name = name
         self.advice = advice
         self.max_rounds = max_rounds
@@ -121,7 +121,7 @@ class Conversion:
     def add(self, op: object, function: PatternFunction, *, priority: int = 0, name: str = "") -> None:
         """A pattern for an operation (its name or class). The highest priority is tried first, then the first added."""
         if not callable(function):
-            raise RelaxError(f"{self.name}: the pattern for '{op_name(op)}' must be a function, got {function!r}")
+            raise OptionError(f"{self.name}: the pattern for '{op_name(op)}' must be a function, got {function!r}")
         patterns = self.patterns.setdefault(op_name(op), [])
         patterns.append(_Pattern(name or function_name(function), function, priority))
         patterns.sort(key=lambda pattern: -pattern.priority)
@@ -314,7 +314,7 @@ class _Run:
 def _refusal(found: Sequence[Diagnostic], more: str = "") -> RelaxError:
     """The first of the errors, with all of them."""
     notes = [note.message for note in found[0].notes]
-    return RelaxError(found[0].message + more, location=found[0].place, notes=notes, diagnostics=found)
+    return RefusalError(found[0].message + more, location=found[0].place, notes=notes, diagnostics=found)
 
 
 # ---- what to say about operations that may not stay ----

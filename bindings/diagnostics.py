@@ -166,8 +166,10 @@ def attach_reporter(context: Context) -> None:
 
 @contextmanager
 @fragile
-def errors_as_relax_error(context: Context, what: str) -> Iterator[list[Diagnostic]]:
-    """Turns MLIR's exceptions into a RelaxError that carries every error reported on the way.
+def errors_as_relax_error(
+    context: Context, what: str, kind: type[RelaxError] = RelaxError
+) -> Iterator[list[Diagnostic]]:
+    """Turns MLIR's exceptions into a RelaxError, of a kind, that carries every error reported on the way.
 
     Yields the list of errors so far. Warnings and remarks go on to whoever else listens.
     """
@@ -186,11 +188,12 @@ def errors_as_relax_error(context: Context, what: str) -> Iterator[list[Diagnost
     try:
         yield errors
     except ir.MLIRError as error:
-        raise failure(what, errors or _from_exception(error)) from None
+        raise failure(what, errors or _from_exception(error), kind) from None
     except (RuntimeError, UnicodeDecodeError) as error:
         if not is_not_utf8(error):
             raise
-        raise failure(what, errors or [Diagnostic("error", "a string that is needed as text is not UTF-8")]) from None
+        reason = Diagnostic("error", "a string that is needed as text is not UTF-8")
+        raise failure(what, errors or [reason], kind) from None
     finally:
         handler.detach()
         context.emit_error_diagnostics = previous
@@ -207,12 +210,12 @@ def silenced(context: Context) -> Iterator[None]:
         handler.detach()
 
 
-def failure(what: str, errors: list[Diagnostic]) -> RelaxError:
+def failure(what: str, errors: list[Diagnostic], kind: type[RelaxError] = RelaxError) -> RelaxError:
     """An exception for a failed step, whose text is the first error."""
     if not errors:
-        return RelaxError(what)
+        return kind(what)
     more = f" (and {len(errors) - 1} more errors)" if len(errors) > 1 else ""
-    return RelaxError(f"{what}: {errors[0].message}{more}", location=errors[0].place, diagnostics=errors)
+    return kind(f"{what}: {errors[0].message}{more}", location=errors[0].place, diagnostics=errors)
 
 
 def _from_exception(error: Any) -> list[Diagnostic]:

@@ -13,7 +13,7 @@ from typing import Any
 
 from ..support.callbacks import fragile
 from ..support.ending import refuse_at_end
-from ..support.errors import RelaxError
+from ..support.errors import OptionError, RefusalError
 from ..support.temporary import scratch_file
 from .diagnostics import errors_as_relax_error
 from .ir import Context, Operation
@@ -25,7 +25,7 @@ _UNKNOWN = "does not refer to a registered pass"
 _COMPLAINT = re.compile(rb": for the -\S+ option: [^\n]*\n?")
 
 
-class UnknownPass(RelaxError):
+class UnknownPass(OptionError):
     """The name is no upstream pass."""
 
 
@@ -36,7 +36,7 @@ def check_upstream(text: str, anchor: str, context: Context) -> None:
         return
     if _UNKNOWN in message:
         raise UnknownPass(f"unknown pass '{text.partition('{')[0]}'")
-    raise RelaxError(_explain(text, anchor, [*message.splitlines(), *printed]))
+    raise OptionError(_explain(text, anchor, [*message.splitlines(), *printed]))
 
 
 def required_anchor(text: str, context: Context) -> str:
@@ -79,7 +79,7 @@ def run_upstream(operation: Operation, texts: list[str], *, verify: bool = True)
     with context:
         manager = passmanager.PassManager.parse(f"{operation.name}({','.join(texts)})")
         manager.enable_verifier(verify)
-        with errors_as_relax_error(context, what):
+        with errors_as_relax_error(context, what, RefusalError):
             manager.run(operation)
 
 

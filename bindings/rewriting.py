@@ -15,7 +15,7 @@ from typing import Any
 
 from ..support.blaming import blaming
 from ..support.callbacks import fragile
-from ..support.errors import RelaxError
+from ..support.errors import RefusalError, RelaxError
 from .diagnostics import error_at
 from .erasing import detach, erase, erasing_by
 from .ir import Context, Location, Operation, OperationBase, Type, Value
@@ -266,7 +266,7 @@ def pattern_error(name: str, operation: Operation, problem: str) -> RelaxError:
 def located_error(message: str, location: Location, notes: Sequence[str] = ()) -> RelaxError:
     """An error at a location, for the tool to print there."""
     diagnostic = error_at(location, message, notes)
-    return RelaxError(message, location=diagnostic.place, notes=notes, diagnostics=[diagnostic])
+    return RefusalError(message, location=diagnostic.place, notes=notes, diagnostics=[diagnostic])
 
 
 def blaming_at(

@@ -17,7 +17,7 @@ from ..bindings.mlir import ir, is_encodable, load_irdl, string_value
 from ..bindings.navigation import operations_in
 from ..bindings.nesting import check_nesting
 from ..support.callbacks import enters
-from ..support.errors import RelaxError
+from ..support.errors import ModelError, RelaxError
 from ..support.plugins import announced_plugins, load_plugin
 from ..support.suggest import suggest
 from .context import create_context
@@ -52,13 +52,13 @@ def parse_module(
         source = decode_source(source, name)
     if isinstance(source, str):
         if not is_encodable(source):
-            raise RelaxError("the text is not UTF-8", location=name)
+            raise ModelError("the text is not UTF-8", location=name)
         check_nesting(source, name)
         if "\0" in source:
             # MLIR's lexer takes a NUL byte for the end of the text.
-            raise RelaxError("the text contains a NUL byte", location=_place(source, source.index("\0"), name))
+            raise ModelError("the text contains a NUL byte", location=_place(source, source.index("\0"), name))
         if (problem := badly_aligned(source)) is not None:
-            raise RelaxError(problem[0], location=_place(source, problem[1], name))
+            raise ModelError(problem[0], location=_place(source, problem[1], name))
     if not trusted and is_risky(source):
         read_elsewhere(source, name)
     parse = partial(_parse, source, name, allow_unregistered, implicit_module, prepare)
@@ -106,7 +106,7 @@ def _parse(
     if prepare is not None:
         prepare(context)
     context.allow_unregistered_dialects = allow_unregistered
-    with context, ir.Location.unknown(), errors_as_relax_error(context, f"cannot parse {name}") as found:
+    with context, ir.Location.unknown(), errors_as_relax_error(context, f"cannot parse {name}", ModelError) as found:
         if isinstance(source, bytes):
             module = ir.Module.parse(source)
         elif implicit_module:
@@ -196,7 +196,7 @@ def define_dialects(context: Context, source: str, name: str) -> None:
 
 def _define_dialects(context: Context, source: str, name: str) -> None:
     check_nesting(source, name)
-    with context, ir.Location.unknown(), errors_as_relax_error(context, f"cannot parse {name}"):
+    with context, ir.Location.unknown(), errors_as_relax_error(context, f"cannot parse {name}", ModelError):
         described = ir.Module.parse(source)
         # MLIR ends the process over a name that is taken.
         taken = {*registered_dialects(), *UPSTREAM_DIALECTS}
@@ -205,7 +205,7 @@ def _define_dialects(context: Context, source: str, name: str) -> None:
                 continue
             dialect = string_value(operation.attributes["sym_name"])
             if dialect in taken:
-                raise RelaxError(f"dialect '{dialect}' is defined already", location=name)
+                raise ModelError(f"dialect '{dialect}' is defined already", location=name)
             taken.add(dialect)
         load_irdl(described)
 
@@ -218,7 +218,7 @@ def _explained(error: RelaxError, source: str | bytes, name: str) -> RelaxError:
     if custom is None:
         return with_suggestions(_without_consequences(error))
     problem = f"custom op '{custom[0]}' has only the generic form: \"{custom[0]}\"(...) {{...}} : (...) -> (...)"
-    return RelaxError(problem, location=_place(source, custom[1], name))  # type: ignore[arg-type]
+    return ModelError(problem, location=_place(source, custom[1], name))  # type: ignore[arg-type]
 
 
 _WORD = re.compile(r'"(?:[^"\\\n]|\\.)*"|//[^\n]*|[#!@%^]?[\w$][\w.$-]*')
@@ -249,7 +249,7 @@ def with_suggestions(error: RelaxError) -> RelaxError:
         hint = suggest(match[1], names) if match else ""
         suggested.append(diagnostic._replace(message=diagnostic.message + hint))
     hint = suggested[0].message.removeprefix(error.diagnostics[0].message) if suggested else ""
-    return RelaxError(error.message + hint, location=error.location, notes=error.notes, diagnostics=suggested)
+    return type(error)(error.message + hint, location=error.location, notes=error.notes, diagnostics=suggested)
 
 
 # Definitions that may only stand outside of a module: aliases and resources.
@@ -271,7 +271,7 @@ def decode_source(source: bytes, name: str) -> str:
         start = error.start
         line = source.count(b"\n", 0, start) + 1
         column = start - source.rfind(b"\n", 0, start)
-        raise RelaxError("neither UTF-8 text nor MLIR bytecode", location=f"{name}:{line}:{column}") from None
+        raise ModelError("neither UTF-8 text nor MLIR bytecode", location=f"{name}:{line}:{column}") from None
 
 
 def _place(text: str, position: int, name: str) -> str:

@@ -9,6 +9,7 @@ from ..bindings.diagnostics import errors_as_relax_error
 from ..bindings.ir import Operation
 from ..bindings.mlir import ir, is_not_utf8
 from ..bindings.navigation import body_of, function_type_of, operations_in, operations_of, symbol_name
+from ..support.errors import VerificationError
 from .core.codec import TypeProblem, decode
 from .core.ir_attributes import ON_ARGUMENTS, attribute_problems
 from .tir.prim_func import check_prim_funcs, functions_within
@@ -16,7 +17,7 @@ from .tir.prim_func import check_prim_funcs, functions_within
 
 def verify_ir(operation: Operation, what: str) -> None:
     """Raises RelaxError, `what` with every diagnostic, when an operation or a function in it is not valid."""
-    with operation.context, errors_as_relax_error(operation.context, what):
+    with operation.context, errors_as_relax_error(operation.context, what, VerificationError):
         if not operation.verify():
             raise ir.MLIRError("verification failed", [])
     if operation.name == "builtin.module":
@@ -25,7 +26,7 @@ def verify_ir(operation: Operation, what: str) -> None:
 
 def verify_functions(module: Operation, what: str) -> None:
     """Raises RelaxError when a function in a module is not valid, as a PrimFunc or one of a graph, or an attribute."""
-    with module.context, errors_as_relax_error(module.context, what):
+    with module.context, errors_as_relax_error(module.context, what, VerificationError):
         if not check_functions(module):
             raise ir.MLIRError("verification failed", [])
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 
-from ..support.errors import RelaxError
+from ..support.errors import OptionError
 from .core.base import Pass
 from .core.options import split_list
 from .core.stages import Stage, Stages
@@ -104,13 +104,13 @@ def _passes(
 
 def _names(wanted: str | Sequence[str]) -> tuple[str, ...]:
     if not isinstance(wanted, (str, Sequence)):
-        raise RelaxError(
+        raise OptionError(
             f"partition= is names of codegens or an rx.Partition, got {type(wanted).__name__} {wanted!r:.60}"
         )
     names = split_list(wanted) if isinstance(wanted, str) else list(wanted)
     wrong = next((each for each in names if not isinstance(each, str)), None)
     if wrong is not None:
-        raise RelaxError(f"partition= takes names of codegens, like ['mynpu', 'dnnl'], not {wrong!r}")
+        raise OptionError(f"partition= takes names of codegens, like ['mynpu', 'dnnl'], not {wrong!r}")
     return tuple(each.strip() for each in names if each.strip())
 
 

@@ -16,7 +16,7 @@ from ..dialects.core.symbols import Dim, SymExpr
 from ..dialects.relax.constants import elements_attribute
 from ..dialects.relax.function_attributes import argument_names
 from ..dialects.relax.known_constants import NUMPY_NAME, STORAGE_NAME, constant_op
-from ..support.errors import RelaxError
+from ..support.errors import OptionError, RelaxError
 from ..support.suggest import suggest
 from .core.base import Pass
 from .core.options import PYTHON_ONLY
@@ -54,7 +54,7 @@ class BindParams(Pass):
         for name in arrays:
             if name not in places:
                 known = ", ".join(names) or "none"
-                raise RelaxError(
+                raise OptionError(
                     f"{what}: @{self.function} has no parameter '{name}'; it has: {known}{suggest(name, names)}"
                 )
         parameters = list(body_of(function).arguments)
@@ -105,21 +105,21 @@ class BindParams(Pass):
         return arrays
 
     def _unreadable(self, reason: str) -> RelaxError:
-        return RelaxError(f"pass '{self.name}': cannot read '{self.params}': {reason}")
+        return OptionError(f"pass '{self.name}': cannot read '{self.params}': {reason}")
 
     def _array(self, name: str, value: object) -> ndarray:
         import numpy
 
         array = numpy.asarray(value)
         if array.dtype == object:
-            raise RelaxError(f"pass '{self.name}': '{name}' is a {type(value).__name__}, not an array of numbers")
+            raise OptionError(f"pass '{self.name}': '{name}' is a {type(value).__name__}, not an array of numbers")
         return array.copy() if array.flags.writeable else array
 
     def _check_type(self, name: str, type_: Type, array: ndarray, sizes: dict[str, Dim]) -> None:
         """Refuses an array of another element type or rank; adds what it tells of symbols."""
         info = decode(type_)
         if not isinstance(info, TensorInfo):
-            raise RelaxError(
+            raise OptionError(
                 f"pass '{self.name}': parameter '{name}' is {describe(info)}, of which no constant is made"
             )
         if dtype_name(array.dtype) != info.dtype and not _holds(array, info.dtype):
@@ -145,7 +145,7 @@ class BindParams(Pass):
 
     def _unfit(self, name: str, info: TensorInfo, got: str, reason: str = "") -> RelaxError:
         reason = f" ({reason})" if reason else ""
-        return RelaxError(f"pass '{self.name}': parameter '{name}' is {describe(info)}, the array is of {got}{reason}")
+        return OptionError(f"pass '{self.name}': parameter '{name}' is {describe(info)}, the array is of {got}{reason}")
 
 
 def _holds(array: ndarray, dtype: str) -> bool:

@@ -11,7 +11,7 @@ from ..bindings.ir import Attribute, Operation
 from ..bindings.mlir import ir
 from ..dialects.core.ir_attributes import SYMBOL_RANGES
 from ..dialects.core.substitute import symbols_in
-from ..support.errors import RelaxError
+from ..support.errors import OptionError
 from ..support.suggest import suggest
 from .core.base import Pass
 from .core.registry import register_pass
@@ -39,10 +39,14 @@ class BindSymbolicVars(Pass):
         least, is_range, most = str(value).partition("..")
         most = most if is_range else least
         if not (least.isdecimal() and most.isdecimal()):
-            raise RelaxError(f"pass '{self.name}': vars={name}:{value}: expected a size, 8, or the range of one, 1..64")
+            raise OptionError(
+                f"pass '{self.name}': vars={name}:{value}: expected a size, 8, or the range of one, 1..64"
+            )
         found = Range(int(least), int(most))
         if found.least > found.most or found.most >= 2**63:
-            raise RelaxError(f"pass '{self.name}': vars={name}:{value}: a size is from 0 to 2**63 - 1, the least first")
+            raise OptionError(
+                f"pass '{self.name}': vars={name}:{value}: a size is from 0 to 2**63 - 1, the least first"
+            )
         return found
 
     def run(self, op: Operation) -> None:
@@ -54,7 +58,7 @@ class BindSymbolicVars(Pass):
             if name not in symbols:
                 known = ", ".join(sorted(symbols)) or "none"
                 hint = suggest(name, symbols)
-                raise RelaxError(f"{what}: @{self.function} has no symbolic size '{name}'; it has: {known}{hint}")
+                raise OptionError(f"{what}: @{self.function} has no symbolic size '{name}'; it has: {known}{hint}")
         sizes = {name: range_.least for name, range_ in ranges.items() if range_.least == range_.most}
         with changing_copy(function, what) as copy:
             bind_sizes(copy, sizes, what)
@@ -67,7 +71,7 @@ class BindSymbolicVars(Pass):
             found = Range(max(least, range_.least), min(most, range_.most))
             if found.least > found.most:
                 told = f"{range_.least}..{range_.most}" if range_.least < range_.most else str(range_.least)
-                raise RelaxError(
+                raise OptionError(
                     f"pass '{self.name}': '{name}' cannot be {told}: @{self.function} is for {least}..{most}"
                 )
             if range_.least < range_.most:

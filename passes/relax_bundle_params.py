@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ..bindings.ir import Operation
-from ..support.errors import RelaxError
+from ..support.errors import OptionError
 from .core.base import Pass
 from .core.registry import register_pass
 from .params.signature import bundle_arguments, bundle_results, changing_copy, graph_function, input_count
@@ -34,7 +34,7 @@ class BundleParams(Pass):
 
     def __post_init__(self) -> None:
         if not self.params:
-            raise RelaxError(f"pass '{self.name}': params must name the list")
+            raise OptionError(f"pass '{self.name}': params must name the list")
 
     def run(self, op: Operation) -> None:
         what = f"pass '{self.name}'"

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from ..bindings.ir import Operation
 from ..bindings.patterns import Pattern, apply_greedy
-from ..support.errors import RelaxError
+from ..support.errors import OptionError
 from .core.base import Pass
 from .core.registry import register_pass
 from .lower_calls.in_place import mark_own_memory
@@ -34,9 +34,9 @@ class Canonicalize(Pass):
 
     def __post_init__(self) -> None:
         if self.fold_limit < 0:
-            raise RelaxError(f"pass '{self.name}': fold-limit must be 0 or more, got {self.fold_limit}")
+            raise OptionError(f"pass '{self.name}': fold-limit must be 0 or more, got {self.fold_limit}")
         if self.max_iterations < 1:
-            raise RelaxError(f"pass '{self.name}': max-iterations must be 1 or more, got {self.max_iterations}")
+            raise OptionError(f"pass '{self.name}': max-iterations must be 1 or more, got {self.max_iterations}")
 
     def run(self, op: Operation) -> None:
         mark_own_memory(op)

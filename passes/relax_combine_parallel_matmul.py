@@ -19,7 +19,7 @@ from ..dialects.core.symbols import Dim, dim_add
 from ..dialects.relax import dialect
 from ..dialects.relax.known_constants import is_constant
 from ..dialects.relax.values import shape_of, stated
-from ..support.errors import RelaxError
+from ..support.errors import OptionError
 from .combine.branches import CONVOLUTIONS, Branch, Step, are_alike, bring_before, groups_in, makers_behind, next_step
 from .core.base import Pass
 from .core.options import PYTHON_ONLY
@@ -51,7 +51,7 @@ class CombineParallelMatmul(Pass):
 
     def __post_init__(self) -> None:
         if self.least < 2:
-            raise RelaxError(f"pass '{self.name}': least must be 2 or more, got {self.least}")
+            raise OptionError(f"pass '{self.name}': least must be 2 or more, got {self.least}")
 
     def run(self, op: Operation) -> None:
         blocks = [block for inner in (op, *operations_in(op)) if len(inner.regions) for block in blocks_of(inner)]

@@ -12,7 +12,7 @@ from ..bindings.ir import Operation, OpView
 from ..bindings.rewriting import located_error
 from ..dialects.core.dialect import find_op
 from ..dialects.core.operator import Operator
-from ..support.errors import RelaxError
+from ..support.errors import OptionError, RelaxError
 from .core.base import Pass
 from .core.options import PYTHON_ONLY
 from .core.registry import register_pass
@@ -39,13 +39,13 @@ class ConvertLayout(Pass):
 
     def __post_init__(self) -> None:
         if not self.desired and self.callback is None:
-            raise RelaxError(f"pass '{self.name}' needs option 'desired', such as relax.nn.conv2d:NHWC:OHWI")
+            raise OptionError(f"pass '{self.name}' needs option 'desired', such as relax.nn.conv2d:NHWC:OHWI")
         try:
             texts = {name: _texts(each) for name, each in self.desired.items()}
             for name, each in texts.items():
                 check_asked(find_op(name), each)
         except RelaxError as error:
-            raise RelaxError(f"pass '{self.name}': desired: {error}") from None
+            raise OptionError(f"pass '{self.name}': desired: {error}") from None
         object.__setattr__(self, "desired", {name: ":".join(each) for name, each in texts.items()})
 
     def run(self, op: Operation) -> None:
@@ -71,7 +71,7 @@ def _texts(layouts: object) -> Sequence[str]:
     given = _split(layouts) if isinstance(layouts, str) else layouts
     if isinstance(given, (list, tuple)) and all(isinstance(each, str) for each in given):
         return given
-    raise RelaxError(f"{layouts!r} names no layouts: expected 'NHWC:OHWI', or a tuple of texts")
+    raise OptionError(f"{layouts!r} names no layouts: expected 'NHWC:OHWI', or a tuple of texts")
 
 
 @lru_cache

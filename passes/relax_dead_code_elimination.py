@@ -9,7 +9,7 @@ from typing import ClassVar
 from ..bindings.ir import Operation
 from ..bindings.navigation import functions_in, symbol_name
 from ..bindings.patterns import apply_greedy
-from ..support.errors import RelaxError
+from ..support.errors import OptionError
 from ..support.suggest import suggest
 from .core.base import Pass
 from .core.registry import register_pass
@@ -37,7 +37,7 @@ class DeadCodeElimination(Pass):
         known = [symbol_name(function) for function in functions_in(op)]
         for entry in self.entry_functions:
             if entry not in known:
-                raise RelaxError(f"pass '{self.name}': there is no function @{entry}{suggest(entry, known)}")
+                raise OptionError(f"pass '{self.name}': there is no function @{entry}{suggest(entry, known)}")
         # First what is reached by nobody: nothing else is to be done for it.
         remove_unreachable(op, self.entry_functions)
         for _ in range(_MOST_ROUNDS):

@@ -15,7 +15,7 @@ from ..bindings.rewriting import Decline, located_error
 from ..dialects.core.dialect import all_ops
 from ..dialects.core.rules import OperatorRule
 from ..dialects.relax.values import stated
-from ..support.errors import RelaxError
+from ..support.errors import OptionError
 from ..support.suggest import counted, suggest
 from .core.base import Pass
 from .core.registry import register_pass
@@ -63,7 +63,7 @@ class DecomposeOps(Pass):
         names = list(known) if _ALL in self.ops else [_full_name(name) for name in self.ops]
         for name in names:
             if name not in known:
-                raise RelaxError(
+                raise OptionError(
                     f"pass '{self.name}': option 'ops': '{name}' has no decomposition{suggest(name, known)} "
                     f"(those that have one: {', '.join(known)})"
                 )

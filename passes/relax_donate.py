@@ -13,7 +13,7 @@ from typing import ClassVar
 
 from ..bindings.ir import Operation
 from ..dialects.relax.function_attributes import argument_names
-from ..support.errors import RelaxError
+from ..support.errors import OptionError
 from ..support.suggest import suggest
 from .core.base import Pass
 from .core.registry import register_pass
@@ -51,7 +51,7 @@ class Donate(Pass):
         for pattern in self.args:
             if not any(fnmatchcase(name, pattern) for name in names):
                 known = f"it has {', '.join(names) or 'none'}"
-                raise RelaxError(
+                raise OptionError(
                     f"{what}: @{self.function} has no argument '{pattern}'; {known}{suggest(pattern, names)}"
                 )
         return [place for place, name in enumerate(names) if any(fnmatchcase(name, each) for each in self.args)]

@@ -18,7 +18,7 @@ from ..bindings.mlir import ir
 from ..bindings.rewriting import is_used
 from ..dialects.core.dialect import all_ops
 from ..dialects.relax.known_constants import STORAGE_NAME, elements_of, make_elements
-from ..support.errors import RelaxError
+from ..support.errors import OptionError
 from .core.base import Pass
 from .core.evaluating import Evaluator, evaluator
 from .core.registry import register_pass
@@ -63,7 +63,7 @@ class FoldConstant(Pass):
         for option, least in (("most_growth", 0), ("most_spread", 0), ("small", 0)):
             if getattr(self, option) < least:
                 shown = option.replace("_", "-")
-                raise RelaxError(f"pass '{self.name}': {shown} must be {least} or more, got {getattr(self, option)}")
+                raise OptionError(f"pass '{self.name}': {shown} must be {least} or more, got {getattr(self, option)}")
 
     def run(self, op: Operation) -> None:
         limits = Limits(self.small, self.most_spread, self.most_growth * _MEBIBYTE)

@@ -22,7 +22,7 @@ from ..dialects.core.symbols import Dim, equal
 from ..dialects.relax import dialect
 from ..dialects.relax.known_constants import splat
 from ..dialects.relax.values import as_result, dtype_of, shape_of
-from ..support.errors import RelaxError
+from ..support.errors import OptionError
 from .canonicalize.reshaping import permutation
 from .core.base import Pass
 from .core.registry import register_pass
@@ -51,7 +51,7 @@ class FuseAttention(Pass):
 
     def __post_init__(self) -> None:
         if self.least < 0:
-            raise RelaxError(f"pass '{self.name}': least must be 0 or more, got {self.least}")
+            raise OptionError(f"pass '{self.name}': least must be 0 or more, got {self.least}")
 
     def run(self, op: Operation) -> None:
         patterns = [rewrite(_WEIGHTED, lambda found: _attention(found, self.least), name="fuse_attention")]

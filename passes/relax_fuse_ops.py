@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ..bindings.ir import Operation
-from ..support.errors import RelaxError
+from ..support.errors import OptionError
 from .core.base import Pass
 from .core.journal import Journal
 from .core.registry import register_pass
@@ -47,7 +47,7 @@ class FuseOps(Pass):
     def __post_init__(self) -> None:
         for option, value in (("max-ops", self.max_ops), ("max-parameters", self.max_parameters)):
             if value < 1:
-                raise RelaxError(f"{option}={value}: expected at least 1")
+                raise OptionError(f"{option}={value}: expected at least 1")
 
     def run(self, op: Operation) -> None:
         journal = Journal.active()

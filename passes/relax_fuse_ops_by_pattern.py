@@ -13,7 +13,7 @@ from ..bindings.rewriting import is_used
 from ..dialects.core.call_graph import symbols_named_by
 from ..dialects.core.ir_attributes import CODEGEN, COMPOSITE, NEVER_ALONE, PATTERN_ROLES
 from ..dialects.relax.known_constants import is_constant
-from ..support.errors import RelaxError
+from ..support.errors import OptionError
 from ..support.names import FreshNames
 from .core.base import Pass
 from .core.registry import register_pass
@@ -54,7 +54,7 @@ class FuseOpsByPattern(Pass):
 
     def __post_init__(self) -> None:
         if not self.codegen:
-            raise RelaxError(f"pass '{self.name}': codegen= names no codegen")
+            raise OptionError(f"pass '{self.name}': codegen= names no codegen")
         find_planner(self.plan)
 
     def run(self, op: Operation) -> None:

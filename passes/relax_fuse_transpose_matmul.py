@@ -18,7 +18,7 @@ from ..bindings.patterns import apply_greedy
 from ..dialects.core.symbols import Dim, equal
 from ..dialects.relax.known_constants import is_constant
 from ..dialects.relax.values import make, shape_of
-from ..support.errors import RelaxError
+from ..support.errors import OptionError
 from .canonicalize.reshaping import permutation
 from .canonicalize.rules import rule
 from .core.base import Pass
@@ -42,7 +42,7 @@ class FuseTransposeMatmul(Pass):
 
     def __post_init__(self) -> None:
         if self.most is not None and self.most < 0:
-            raise RelaxError(f"pass '{self.name}': most must be 0 or more, or none, got {self.most}")
+            raise OptionError(f"pass '{self.name}': most must be 0 or more, or none, got {self.most}")
 
     def run(self, op: Operation) -> None:
         patterns = [

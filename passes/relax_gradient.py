@@ -14,7 +14,7 @@ from ..dialects.core.codec import decode
 from ..dialects.core.infos import TensorInfo, describe, is_float
 from ..dialects.core.ir_attributes import RESULT_GROUPS, RESULT_LABELS, RESULT_NAMES
 from ..dialects.relax.function_attributes import VISIBILITY, argument_names
-from ..support.errors import RelaxError
+from ..support.errors import OptionError
 from ..support.suggest import suggest
 from .core.base import Pass
 from .core.registry import register_pass
@@ -44,9 +44,9 @@ class Gradient(Pass):
 
     def __post_init__(self) -> None:
         if self.target_index < 0:
-            raise RelaxError(f"pass '{self.name}': target-index must be 0 or more, got {self.target_index}")
+            raise OptionError(f"pass '{self.name}': target-index must be 0 or more, got {self.target_index}")
         if self.checkpoint_every < 1:
-            raise RelaxError(f"pass '{self.name}': checkpoint-every must be 1 or more, got {self.checkpoint_every}")
+            raise OptionError(f"pass '{self.name}': checkpoint-every must be 1 or more, got {self.checkpoint_every}")
 
     def run(self, op: Operation) -> None:
         options = Options(self.checkpoint_every, replaces_loops=True)
@@ -57,7 +57,7 @@ def function_of(module: Operation, name: str) -> Operation:
     """The function of this name."""
     functions = {symbol_name(function): function for function in functions_in(module)}
     if name not in functions:
-        raise RelaxError(f"the module has no function @{name}{suggest(name, functions)}")
+        raise OptionError(f"the module has no function @{name}{suggest(name, functions)}")
     return functions[name]
 
 
@@ -120,7 +120,7 @@ def parameters(function: Operation, wrt: tuple[str, ...]) -> list[int]:
                 function.location,
             )
         if wrt.count(name) > 1:
-            raise RelaxError(f"'{name}' is to be differentiated by twice")
+            raise OptionError(f"'{name}' is to be differentiated by twice")
     return [names.index(name) for name in wrt]
 
 

@@ -17,7 +17,7 @@ from ..dialects.core.ir_attributes import RELAX_TARGET, RESULT_GROUPS, RESULT_NA
 from ..dialects.core.substitute import sizes_in, symbols_of
 from ..dialects.relax.function_attributes import argument_names, function_attributes
 from ..dialects.script.names import location_name
-from ..support.errors import RelaxError
+from ..support.errors import OptionError
 from ..support.names import FreshNames
 from ..support.suggest import counted, suggest
 from .core.base import Pass
@@ -63,9 +63,9 @@ class LiftTransformParams(Pass):
 
     def __post_init__(self) -> None:
         if self.most_spread < 0:
-            raise RelaxError(f"pass '{self.name}': most-spread must be 0 or more, got {self.most_spread}")
+            raise OptionError(f"pass '{self.name}': most-spread must be 0 or more, got {self.most_spread}")
         if not self.function or len(set(self.function)) < len(self.function):
-            raise RelaxError(f"pass '{self.name}': function must name one function or several, each once")
+            raise OptionError(f"pass '{self.name}': function must name one function or several, each once")
 
     def run(self, op: Operation) -> None:
         what = f"pass '{self.name}'"
@@ -94,13 +94,13 @@ class LiftTransformParams(Pass):
     def _places(self, function: Operation, what: str) -> list[int]:
         """Of the weights among the parameters."""
         if self.weights and self.inputs is not None:
-            raise RelaxError(f"{what}: takes inputs= or weights=, not both")
+            raise OptionError(f"{what}: takes inputs= or weights=, not both")
         if not self.weights:
             return list(range(input_count(function, self.inputs, what), len(body_of(function).arguments)))
         names = argument_names(function)
         for name in self.weights:
             if name not in names:
-                raise RelaxError(f"{what}: @{symbol_name(function)} has no parameter '{name}'{suggest(name, names)}")
+                raise OptionError(f"{what}: @{symbol_name(function)} has no parameter '{name}'{suggest(name, names)}")
         return [place for place, name in enumerate(names) if name in self.weights]
 
 
@@ -112,11 +112,11 @@ def _check_alike(functions: Sequence[Operation], places: Sequence[Sequence[int]]
         found = _types_at(other, own)
         between = f"{what}: @{symbol_name(first)} and @{symbol_name(other)} do not take the same weights"
         if len(types) != len(found):
-            raise RelaxError(f"{between}: the one has {counted(len(types), 'weight')}, the other {len(found)}")
+            raise OptionError(f"{between}: the one has {counted(len(types), 'weight')}, the other {len(found)}")
         for place, (one, another) in enumerate(zip(types, found, strict=True)):
             if one != another:
                 names = argument_names(first)[places[0][place]], argument_names(other)[own[place]]
-                raise RelaxError(f"{between}: '{names[0]}' is {one}, '{names[1]}' is {another}")
+                raise OptionError(f"{between}: '{names[0]}' is {one}, '{names[1]}' is {another}")
 
 
 def _types_at(function: Operation, places: Sequence[int]) -> list[Type]:
@@ -168,7 +168,7 @@ def _check_gives_weights(transforming: Operation, consumer: Consumer, what: str)
     given = last_of(body_of(transforming)).operands
     is_list = RESULT_GROUPS in transforming.attributes
     if is_list or [value.type for value in given] != [weight.type for weight in consumer.weights]:
-        raise RelaxError(
+        raise OptionError(
             f"{what}: there is a function @{symbol_name(transforming)} already, which does not give the weights that "
             f"@{symbol_name(consumer.function)} takes, one by one"
         )

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ..bindings.ir import Operation
-from ..support.errors import RelaxError
+from ..support.errors import OptionError
 from .core.base import Pass
 from .core.journal import Journal
 from .core.registry import register_pass
@@ -43,16 +43,16 @@ class Partition(Pass):
     def __post_init__(self) -> None:
         given: object = self.codegens
         if isinstance(given, (str, bytes)) or not isinstance(given, Sequence):
-            raise RelaxError(f"pass '{self.name}': codegens= is a list of names, got {self.codegens!r:.60}")
+            raise OptionError(f"pass '{self.name}': codegens= is a list of names, got {self.codegens!r:.60}")
         if not self.codegens:
-            raise RelaxError(f"pass '{self.name}': codegens= names no codegen")
+            raise OptionError(f"pass '{self.name}': codegens= names no codegen")
         find_planner(self.plan)
 
     def run(self, op: Operation) -> None:
         names = tuple(parse_codegen(each).codegen.name for each in self.codegens)
         twice = next((name for name in names if names.count(name) > 1), None)
         if twice is not None:
-            raise RelaxError(f"pass '{self.name}': codegens= names '{twice}' twice")
+            raise OptionError(f"pass '{self.name}': codegens= names '{twice}' twice")
         is_told = Journal.active() is not None
         census = Census(op, names, self.entry_functions, plan=self.plan, explain=self.explain) if is_told else None
         passes = (

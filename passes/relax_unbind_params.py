@@ -20,7 +20,7 @@ from ..dialects.relax.function_attributes import argument_names
 from ..dialects.relax.known_constants import elements_in
 from ..dialects.script.names import location_name
 from ..support.array_files import write_npz
-from ..support.errors import RelaxError
+from ..support.errors import OptionError
 from ..support.names import FreshNames
 from ..support.suggest import suggest
 from .core.base import Pass
@@ -55,7 +55,7 @@ class UnbindParams(Pass):
 
     def run(self, op: Operation) -> None:
         if not self.params:
-            raise RelaxError(f"pass '{self.name}': params must name the file that the weights are written to")
+            raise OptionError(f"pass '{self.name}': params must name the file that the weights are written to")
         self.unbind(op)
 
     def unbind(self, op: Operation) -> dict[str, ndarray]:
@@ -83,13 +83,13 @@ class UnbindParams(Pass):
             chosen = [each for each in found if types[each.type]]
             if not chosen:
                 kinds = ", ".join(_READABLE)
-                raise RelaxError(f"{what}: @{self.function} has no constants of {kinds} that could be weights")
+                raise OptionError(f"{what}: @{self.function} has no constants of {kinds} that could be weights")
             return chosen
         names = [each.name for each in found]
         for pattern in self.weights:
             if not any(fnmatchcase(name, pattern) for name in names):
                 known = f"{', '.join(names) or 'none'}{suggest(pattern, names)}"
-                raise RelaxError(f"{what}: no constant of @{self.function} is called '{pattern}'; it has: {known}")
+                raise OptionError(f"{what}: no constant of @{self.function} is called '{pattern}'; it has: {known}")
         return [each for each in found if any(fnmatchcase(each.name, pattern) for pattern in self.weights)]
 
 

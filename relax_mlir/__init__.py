@@ -38,7 +38,8 @@ if os.path.isfile(os.path.join(_checkout, "pyproject.toml")) and os.path.isdir(o
 
 # Module -> the public names that it defines. Type checkers read them in __init__.pyi (`make generate`).
 _DEFINED_IN = {
-    "support.errors": "RelaxError",
+    "support.errors": "ModelError OptionError RefusalError RelaxError VerificationError",
+    "runtime.errors": "ArtifactError",
     "bindings.mlir": "ir",
     # Operators: building them, declaring own ones.
     "dialects.context": "find_op registered_dialects",

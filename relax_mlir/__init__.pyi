@@ -93,7 +93,12 @@ from .passes.schedule.registry import ScheduleContext as ScheduleContext
 from .passes.schedule.registry import register_plan as register_plan
 from .passes.schedule.registry import register_schedule as register_schedule
 from .passes.training import optimizers as _optimizers
+from .runtime.errors import ArtifactError as ArtifactError
+from .support.errors import ModelError as ModelError
+from .support.errors import OptionError as OptionError
+from .support.errors import RefusalError as RefusalError
 from .support.errors import RelaxError as RelaxError
+from .support.errors import VerificationError as VerificationError
 from .support.external_runtime import ExternalRuntime as ExternalRuntime
 from .support.external_runtime import register_runtime as register_runtime
 from .targets.core.backend import Backend as Backend

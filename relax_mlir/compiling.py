@@ -23,7 +23,7 @@ from .passes.relax_donate import Donate
 from .runtime import Executable
 from .support.argument_types import types_checked
 from .support.callbacks import enters
-from .support.errors import RelaxError
+from .support.errors import OptionError
 from .targets.core.code import USUAL_LEVEL, build, code_options, find_backend, stages_of
 from .targets.core.evaluation import passes_at
 from .targets.core.registry import parse_target
@@ -77,7 +77,7 @@ def compile(
     launched as CUDA graphs there: all (True), none (False), or those that are faster so by an estimate.
     """
     if not isinstance(module, Module):
-        raise RelaxError(f"rx.compile takes an rx.Module, got {type(module).__name__}")
+        raise OptionError(f"rx.compile takes an rx.Module, got {type(module).__name__}")
     chosen = parse_target(target)
     backend = find_backend(chosen.name)  # one there is, or nothing needs to be lowered
     options = code_options(opt_level, jobs, cache, instruments)
@@ -174,6 +174,6 @@ def sources(
 def _check_same_options(stages: Stages, target: str) -> None:
     """Stages follow the options that they were made with."""
     if parse_target(stages.target).options != parse_target(target).options:
-        raise RelaxError(
+        raise OptionError(
             f"the stages are for target '{stages.target}', not for '{target}': make them by rx.stages('{target}')"
         )

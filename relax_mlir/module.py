@@ -24,7 +24,7 @@ from .dialects.script.outline import outline
 from .dialects.verification import verify_ir
 from .function import FunctionBuilder
 from .support.argument_types import types_checked
-from .support.errors import RelaxError
+from .support.errors import ModelError, RefusalError
 from .support.highlighting import highlighted
 
 #: Characters of a script in a notebook.
@@ -68,7 +68,7 @@ class Module:
         try:
             source = Path(path).read_bytes()
         except OSError as error:
-            raise RelaxError(f"cannot read {path}: {error.strerror}") from None
+            raise ModelError(f"cannot read {path}: {error.strerror}") from None
         return cls.parse(source, str(path), allow_unregistered=allow_unregistered)
 
     @classmethod
@@ -244,7 +244,7 @@ class Module:
             except ValueError as error:
                 # MLIR's diagnostic says more, but shows the whole module as the place.
                 reason = found[0].message if found else str(error)
-                raise RelaxError(f"cannot write bytecode: {reason}") from None
+                raise RefusalError(f"cannot write bytecode: {reason}") from None
         return stream.getvalue()
 
     def verify(self) -> None:

@@ -12,7 +12,7 @@ from .frontends.onnx.model import read_model
 from .frontends.onnx.tensors import Array, ModelProto, NodeProto, ValueInfoProto
 from .onnx_import import from_onnx
 from .runtime import Executable, to_numpy
-from .support.errors import RelaxError
+from .support.errors import OptionError, RelaxError
 from .support.suggest import counted
 
 try:
@@ -114,7 +114,7 @@ class OnnxBackend(Backend):
     ) -> OnnxBackendRep:
         """Imports and compiles a model: a ModelProto, a path or bytes. `shapes` are those of `rx.from_onnx`."""
         if not cls.supports_device(device):
-            raise RelaxError(f"there is no device '{device}': models run on the CPU")
+            raise OptionError(f"there is no device '{device}': models run on the CPU")
         return OnnxBackendRep(model, shapes or {}, target)
 
     @classmethod

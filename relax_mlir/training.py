@@ -20,7 +20,7 @@ from .passes.training.step import add_step
 from .runtime import to_numpy
 from .support.argument_types import types_checked
 from .support.callbacks import enters
-from .support.errors import RelaxError
+from .support.errors import OptionError, RelaxError
 from .support.suggest import counted, suggest
 
 
@@ -163,13 +163,13 @@ class Trainer:
         Its parameters that are not trained are given in order or by name; `lr` where the optimizer has no rate.
         """
         if (lr is not None) != self._takes_rate:
-            raise RelaxError("step takes lr where the optimizer has no rate of its own, and only there")
+            raise OptionError("step takes lr where the optimizer has no rate of its own, and only there")
         if len(inputs) > len(self._inputs):
-            raise RelaxError(f"step takes {', '.join(self._inputs) or 'nothing'}, got {counted(len(inputs), 'input')}")
+            raise OptionError(f"step takes {', '.join(self._inputs) or 'nothing'}, got {counted(len(inputs), 'input')}")
         named = {**dict(zip(self._inputs, inputs, strict=False)), **named}
         for name in named:
             if name not in self._inputs:
-                raise RelaxError(f"step has no input '{name}'{suggest(name, self._inputs)}")
+                raise OptionError(f"step has no input '{name}'{suggest(name, self._inputs)}")
         rate = {RATE: lr} if self._takes_rate else {}
         results = self._step(**self._held, **named, **rate)
         count = len(results) - len(self._held)

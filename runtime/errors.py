@@ -3,8 +3,10 @@
 
 from __future__ import annotations
 
+from ..support.errors import RelaxError
 
-class ArtifactError(Exception):
+
+class ArtifactError(RelaxError):
     """An artifact cannot be written, read, or run on this machine; the text gives the reason."""
 
 

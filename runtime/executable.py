@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..support.argument_types import types_checked
 from ..support.collector import uncollected
-from ..support.errors import RelaxError
+from ..support.errors import OptionError
 from ..support.suggest import suggest
 from . import display
 from .artifact import Artifact, External, artifact_bytes, parse_artifact, read_artifact, write_artifact
@@ -288,9 +288,9 @@ def _unpickled(
 def _checked_graphs(graphs: bool | None, artifact: Artifact) -> bool | None:
     """Raises RelaxError for what is no answer, and where the program has nothing that graphs could be made of."""
     if graphs is not None and not isinstance(graphs, bool):
-        raise RelaxError(f"graphs={graphs!r}: expected True, False, or None, which asks an estimate for each function")
+        raise OptionError(f"graphs={graphs!r}: expected True, False, or None, which asks an estimate for each function")
     if graphs and not artifact.devices:
-        raise RelaxError("graphs=True: CUDA graphs are of programs for cuda; this one is compiled for cpu")
+        raise OptionError("graphs=True: CUDA graphs are of programs for cuda; this one is compiled for cpu")
     return graphs
 
 

@@ -15,7 +15,7 @@ from functools import lru_cache
 from typing import Any
 
 from ..support.ending import at_end
-from ..support.errors import RelaxError
+from ..support.errors import OptionError
 from .cpu import host_cores, told_by_system
 
 VARIABLE = "RELAX_NUM_THREADS"
@@ -43,7 +43,7 @@ def checked_threads(threads: int | str, where: str) -> int:
     text = "a number of many digits" if is_huge else str(threads)
     if not text.isascii() or not text.isdigit() or len(text) > 9 or not 1 <= int(text) <= MOST_THREADS:
         shown = text if len(text) <= 40 else f"{text[:40]}..."
-        raise RelaxError(f"{where}{shown}: expected a number of threads from 1 to {MOST_THREADS}")
+        raise OptionError(f"{where}{shown}: expected a number of threads from 1 to {MOST_THREADS}")
     return int(text)
 
 

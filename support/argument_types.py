@@ -13,13 +13,13 @@ from collections.abc import Callable, Collection, Mapping
 from types import NoneType, UnionType
 from typing import Any, Literal, ParamSpec, TypeVar
 
-from .errors import RelaxError, told
+from .errors import OptionError, told
 
 _Parameters = ParamSpec("_Parameters")
 _Result = TypeVar("_Result")
 
 
-class WrongType(RelaxError, TypeError):
+class WrongType(OptionError, TypeError):
     """Which argument of a function is of which type instead of its own."""
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The one exception that reaches users: a message, the place it is about, and what would help."""
+"""The exception that reaches users: a message, the place it is about, and what would help; its kinds."""
 
 from __future__ import annotations
 
@@ -25,6 +25,22 @@ class RelaxError(Exception):
     def __str__(self) -> str:
         prefix = f"{self.location}: " if self.location else ""
         return "\n".join([prefix + self.message, *(f"note: {note}" for note in self.notes)])
+
+
+class ModelError(RelaxError):
+    """A model, or a program's text, cannot be read, or says what makes no sense: ONNX, TVMScript, MLIR."""
+
+
+class VerificationError(RelaxError):
+    """IR is not valid, as it was built or as a pass left it."""
+
+
+class RefusalError(RelaxError):
+    """What is asked makes sense, and this compiler, a pass, a target or a codegen cannot do it."""
+
+
+class OptionError(RelaxError):
+    """An option, an argument or a name that somebody gave is unknown, of a wrong type, or makes no sense."""
 
 
 def told(error: BaseException) -> str:

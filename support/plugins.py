@@ -21,7 +21,7 @@ import importlib
 import os
 import sys
 
-from .errors import RelaxError, told
+from .errors import OptionError, RelaxError, told
 
 GROUP = "relax_mlir.plugins"
 KINDS = ("dialect", "pass", "target", "codegen", "runtime", "rules", "onnx")
@@ -105,7 +105,7 @@ def _load_announced(point: str, module: str) -> bool:
         return load_plugin(module)
     except RelaxError as error:
         notes = *error.notes, f"an installed package announces it as {point}"
-        raise RelaxError(error.message, notes=notes) from error
+        raise type(error)(error.message, notes=notes) from error
 
 
 def plugin_module(name: str) -> str:
@@ -114,7 +114,7 @@ def plugin_module(name: str) -> str:
         return name
     path = os.path.realpath(name)
     if not os.path.isfile(path) or not path.endswith(".py"):
-        raise RelaxError(f"cannot load plug-in '{name}': there is no such Python file")
+        raise OptionError(f"cannot load plug-in '{name}': there is no such Python file")
     folder, file = os.path.split(path)
     parts = [] if file == "__init__.py" else [file.removesuffix(".py")]
     while os.path.isfile(os.path.join(folder, "__init__.py")):

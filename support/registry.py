@@ -10,7 +10,7 @@ from operator import attrgetter
 from typing import Any, Generic, TypeVar
 
 from .blaming import is_ours, place_of
-from .errors import RelaxError
+from .errors import OptionError, RelaxError
 from .plugins import announced_names, load_plugins, plugin_problems
 from .suggest import suggest
 
@@ -179,7 +179,7 @@ class NamedRegistry(Registry[Named[Thing]]):
             known = self.names()
             listed = ", ".join(known) or "none"
             problem = f"unknown {self._what} '{name}'{suggest(name, known)} (registered: {listed})"
-            raise RelaxError(problem, notes=plugin_problems())
+            raise OptionError(problem, notes=plugin_problems())
         return found.thing
 
     def names(self) -> list[str]:
@@ -216,7 +216,7 @@ def names_of(name: str | Sequence[str]) -> list[str]:
     if isinstance(name, str):
         return [name]
     if not isinstance(name, Sequence) or not all(isinstance(each, str) for each in name):
-        raise RelaxError(f"expected a name, or a list of names, got {type(name).__name__} {name!r}")
+        raise OptionError(f"expected a name, or a list of names, got {type(name).__name__} {name!r}")
     return list(name)
 
 

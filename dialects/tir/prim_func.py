@@ -14,7 +14,7 @@ from ...bindings.ir import Attribute, Context, InsertionPoint, Location, Operati
 from ...bindings.mlir import as_list, ir, string_value
 from ...bindings.navigation import body_of, function_type_of, functions_at, has_body, symbol_name
 from ...dialects.core.infos import Info
-from ...support.errors import RelaxError
+from ...support.errors import RelaxError, VerificationError
 from ..core.codec import encode
 from ..core.facts import OpPattern
 from ..core.ir_attributes import OP_PATTERN, PRIM_FUNC, SCHEDULE, attribute_problems
@@ -78,7 +78,7 @@ def make_prim_func(
             held[OP_PATTERN] = _pattern_attribute(pattern, context)
         problems = _problems(held, types, results)
         if problems:
-            raise RelaxError(f"PrimFunc @{name} {problems[0]}")
+            raise VerificationError(f"PrimFunc @{name} {problems[0]}")
         operation = _create_function(name, types, results, held, ip)
         try:
             _fill(operation, name, results, body)

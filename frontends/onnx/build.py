@@ -12,7 +12,7 @@ from ...dialects.core.codec import encode
 from ...dialects.core.ir_attributes import INPUT_GROUPS, RESULT_GROUPS, RESULT_LABELS, RESULT_NAMES
 from ...dialects.relax.function_attributes import LIST, VALUE, Group, encode_groups, encode_labels, function_attributes
 from ...emit.kernels import FreshSymbols
-from ...support.errors import RelaxError
+from ...support.errors import ModelError
 from .control.flattening import all_tensors, form_of
 from .control.scf_branches import checked
 from .importer import GraphImporter
@@ -92,11 +92,11 @@ def _add_body(importer: GraphImporter, inputs: list[Passed], arguments: list[Ten
     for output in graph.output:
         held = importer.output(output.name)
         if held is None:
-            raise RelaxError(f"output '{shown(output.name)}' needs an output that the converter of its node leaves out")
+            raise ModelError(f"output '{shown(output.name)}' needs an output that the converter of its node leaves out")
         if isinstance(held, OneOf):
             held = _of_declared_rank(held, output)
         if isinstance(held, OneOf):
-            raise RelaxError(f"output '{shown(output.name)}' is {held}: what a program returns has one rank")
+            raise ModelError(f"output '{shown(output.name)}' is {held}: what a program returns has one rank")
         outputs.append(held)
     return outputs
 

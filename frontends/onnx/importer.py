@@ -10,7 +10,7 @@ from ...bindings.ir import Location, Operation
 from ...bindings.mlir import ir
 from ...emit.kernels import FreshSymbols
 from ...support.blaming import blaming
-from ...support.errors import RelaxError
+from ...support.errors import ModelError, RelaxError
 from ...support.suggest import suggest
 from .control.scf_branches import convert_each
 from .functions import check_node, expansion_of, is_defined_by_onnx, own_function
@@ -64,7 +64,7 @@ class GraphImporter:
 
     def define(self, name: str, value: Held | None) -> None:
         if name in self._values:
-            raise RelaxError(f"'{shown(name)}' is defined twice: names of a graph are unique")
+            raise ModelError(f"'{shown(name)}' is defined twice: names of a graph are unique")
         if isinstance(value, Value) and not value.name and self._origin is None:
             value.name = shown(name)
         self._values[name] = value
@@ -78,16 +78,16 @@ class GraphImporter:
             if self._region_of is not None and value is not None:
                 value = self._values[name] = value.inside(self._region_of)
             return value
-        raise RelaxError(f"nothing defines '{shown(name)}'{suggest(name, self._values)}")
+        raise ModelError(f"nothing defines '{shown(name)}'{suggest(name, self._values)}")
 
     def output(self, name: str) -> Held | None:
         """What an output of the graph stands for."""
         if not name:
-            raise RelaxError("an output of the graph has no name")
+            raise ModelError("an output of the graph has no name")
         try:
             return self.lookup(name)
         except RelaxError as error:
-            raise RelaxError(f"output '{shown(name)}': {error.message}") from None
+            raise ModelError(f"output '{shown(name)}': {error.message}") from None
 
     def knows(self, name: str) -> bool:
         """Whether a name is defined by now, here or in a graph around."""
@@ -248,7 +248,7 @@ def _errors_of(proto: NodeProto, where: str = "") -> Iterator[None]:
     try:
         yield
     except RelaxError as error:
-        raise RelaxError(f"node {shown_node(proto)}{where}: {error.message}") from None
+        raise ModelError(f"node {shown_node(proto)}{where}: {error.message}") from None
 
 
 def _check_sizes(outputs: Sequence[Held | None]) -> None:

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from ...dialects.core.infos import TensorInfo
 from ...dialects.core.symbols import FUNCTIONS, Dim, SymbolError, SymExpr, parse, sym
 from ...dialects.relax.function_attributes import LIST, NOTHING, VALUE, Group
-from ...support.errors import RelaxError
+from ...support.errors import ModelError, OptionError, RelaxError
 from ...support.names import FreshNames
 from ...support.suggest import counted
 from .model import Model
@@ -68,13 +68,13 @@ def kind_of(type_: TypeProto) -> str:
 
 def _check_names(shapes: object, names: list[str]) -> None:
     if not isinstance(shapes, Mapping):
-        raise RelaxError(f"shapes: expected inputs' names with their shapes, got {type(shapes).__name__}")
+        raise OptionError(f"shapes: expected inputs' names with their shapes, got {type(shapes).__name__}")
     unknown = next((name for name in shapes if name not in names), None)
     if unknown is not None:
-        raise RelaxError(f"shapes: the model has no input '{unknown}' (it has {', '.join(names) or 'none'})")
+        raise OptionError(f"shapes: the model has no input '{unknown}' (it has {', '.join(names) or 'none'})")
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
-        raise RelaxError(f"'{twice}' is defined twice: names of a graph are unique")
+        raise ModelError(f"'{twice}' is defined twice: names of a graph are unique")
 
 
 # What exporters write for a size of which they know nothing; those of one input may be any two.
@@ -126,7 +126,7 @@ def _passed(value: ValueInfoProto, shapes: Mapping[str, Any], symbols: _Symbols)
     name, type_ = value.name, value.type
     if kind_of(type_) == "optional":
         if name not in shapes:
-            raise RelaxError(
+            raise OptionError(
                 f"input '{name}' is an optional: tell whether it is passed, by its shape or None "
                 f"(shapes={{'{name}': None}}, --shape {name}:-)"
             )
@@ -136,14 +136,14 @@ def _passed(value: ValueInfoProto, shapes: Mapping[str, Any], symbols: _Symbols)
     if kind_of(type_) == "sequence":
         return _passed_list(name, type_.sequence_type.elem_type, shapes, symbols)
     if name in shapes and shapes[name] is None:
-        raise RelaxError(f"shapes: input '{name}' is no optional: it cannot be left out (None)")
+        raise OptionError(f"shapes: input '{name}' is no optional: it cannot be left out (None)")
     info = _tensor_info(name, name, type_, shapes.get(name), symbols, own_sizes=True)
     return Passed(name, VALUE, (info,), info.dtype)
 
 
 def _passed_list(name: str, item: TypeProto, shapes: Mapping[str, Any], symbols: _Symbols) -> Passed:
     if name not in shapes:
-        raise RelaxError(
+        raise OptionError(
             f"input '{name}' is a sequence: tell how many tensors it has, by their shapes "
             f"(shapes={{'{name}': [(2, 3), (None, 3)]}}, --shape '{name}:[(2,3),(?,3)]')"
         )
@@ -151,7 +151,7 @@ def _passed_list(name: str, item: TypeProto, shapes: Mapping[str, Any], symbols:
     if not isinstance(given, (list, tuple)) or not all(
         each is None or isinstance(each, (list, tuple)) for each in given
     ):
-        raise RelaxError(
+        raise OptionError(
             f"shapes: input '{name}' is a sequence: expected a list of shapes, as [(2, 3), (None, 3)], got {given!r}"
         )
     infos = [
@@ -164,13 +164,13 @@ def _passed_list(name: str, item: TypeProto, shapes: Mapping[str, Any], symbols:
 def _dtype(name: str, type_: TypeProto) -> str:
     kind = kind_of(type_)
     if not kind:
-        raise RelaxError(f"input '{name}' has no type")
+        raise ModelError(f"input '{name}' has no type")
     if kind != "tensor":
-        raise RelaxError(
+        raise ModelError(
             f"input '{name}' holds values of kind {kind}: tensors, sequences and optionals of tensors can be passed"
         )
     if type_.tensor_type.elem_type == TEXT:
-        raise RelaxError(
+        raise ModelError(
             f"input '{name}' holds strings, which no program can be passed: let callers look them up (the strings and "
             "numbers are in the attributes of the LabelEncoder, OneHotEncoder or TfIdfVectorizer that takes them), and "
             "import the model behind that node (onnx.utils.extract_model)"
@@ -178,7 +178,7 @@ def _dtype(name: str, type_: TypeProto) -> str:
     try:
         return dtype_of(type_.tensor_type.elem_type)
     except RelaxError as error:
-        raise RelaxError(f"input '{name}': {error.message}") from None
+        raise ModelError(f"input '{name}': {error.message}") from None
 
 
 def _tensor_info(
@@ -192,7 +192,7 @@ def _tensor_info(
     else:
         dims = None if own is None else [_dim(dim, f"{label}_{axis}", symbols) for axis, dim in enumerate(own)]
     if dims is None:
-        raise RelaxError(f"input '{name}' has no shape: give one (shapes={{'{name}': (...)}})")
+        raise ModelError(f"input '{name}' has no shape: give one (shapes={{'{name}': (...)}})")
     check_size(f"input '{name}'", [dim for dim in dims if isinstance(dim, int)])
     return TensorInfo(tuple(dims), dtype)
 
@@ -208,9 +208,9 @@ def _asked_for(
 ) -> list[Dim]:
     """A shape from `shapes`; a size that is None has the model's name, unless another one of them has it, too."""
     if not isinstance(shape, (list, tuple)):
-        raise RelaxError(f"shapes: input '{name}': expected a tuple of sizes, got {shape!r}")
+        raise OptionError(f"shapes: input '{name}': expected a tuple of sizes, got {shape!r}")
     if own is not None and len(shape) != len(own):
-        raise RelaxError(f"shapes: input '{name}' has {counted(len(own), 'dimension')}, got {tuple(shape)}")
+        raise OptionError(f"shapes: input '{name}' has {counted(len(own), 'dimension')}, got {tuple(shape)}")
     names = [""] * len(shape)
     if own is not None and own_sizes:
         names = [dim.dim_param if size is None else "" for dim, size in zip(own, shape, strict=True)]
@@ -226,9 +226,9 @@ def _size(name: str, axis: int, size: Any) -> Dim:
     try:
         found = parse(size) if isinstance(size, str) else size
     except SymbolError as error:
-        raise RelaxError(f"shapes: input '{name}', dimension {axis}: {error}") from None
+        raise OptionError(f"shapes: input '{name}', dimension {axis}: {error}") from None
     if isinstance(size, str) and not isinstance(found, int):
         return found
     if isinstance(found, bool) or not hasattr(found, "__index__") or int(found) < 0:
-        raise RelaxError(f"shapes: input '{name}', dimension {axis}: expected a size, a name or None, got {size!r}")
+        raise OptionError(f"shapes: input '{name}', dimension {axis}: expected a size, a name or None, got {size!r}")
     return int(found)

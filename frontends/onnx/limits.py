@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ...support.errors import RelaxError
+from ...support.errors import ModelError
 
 if TYPE_CHECKING:
     from .tensors import FunctionProto, ModelProto, NodeProto
@@ -18,7 +18,7 @@ DEEPEST_CALLS = 64
 _MEBIBYTE = 1 << 20
 
 
-class TooLarge(RelaxError):
+class TooLarge(ModelError):
     """The import ends at once: what follows would be too large as well."""
 
 
@@ -32,7 +32,7 @@ class Limits:
     def __post_init__(self) -> None:
         for option, value in (("most_nodes", self.most_nodes), ("most_growth", self.most_growth)):
             if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-                raise RelaxError(f"{option} must be a whole number, 1 or more, got {value!r}")
+                raise ModelError(f"{option} must be a whole number, 1 or more, got {value!r}")
 
 
 class Room:

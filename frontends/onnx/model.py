@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ...support.errors import RelaxError
+from ...support.errors import ModelError, RelaxError
 from .large_data import read_without_large_data, take_large_data
 from .limits import Limits, Room
 from .tensors import GraphProto, ModelProto, NodeProto, TensorData
@@ -52,7 +52,7 @@ def errors_in(path: str) -> Iterator[None]:
     except RelaxError as error:
         if not path or error.location:
             raise
-        raise RelaxError(error.message, location=path, notes=error.notes, diagnostics=error.diagnostics) from error
+        raise type(error)(error.message, location=path, notes=error.notes, diagnostics=error.diagnostics) from error
 
 
 def read_model(source: Any, limits: Limits = _USUAL) -> Model:
@@ -62,7 +62,7 @@ def read_model(source: Any, limits: Limits = _USUAL) -> Model:
     try:
         import onnx
     except ImportError:
-        raise RelaxError("reading ONNX models needs the package onnx: pip install relax-mlir[onnx]") from None
+        raise ModelError("reading ONNX models needs the package onnx: pip install relax-mlir[onnx]") from None
     folder, what, path = None, "this", ""
     taken: dict[bytes, memoryview] = {}
     if isinstance(source, (str, Path)):
@@ -75,12 +75,12 @@ def read_model(source: Any, limits: Limits = _USUAL) -> Model:
     else:
         proto = source
     if not isinstance(proto, onnx.ModelProto):
-        raise RelaxError(f"a model is a path, bytes or an onnx.ModelProto, got {type(source).__name__}")
+        raise ModelError(f"a model is a path, bytes or an onnx.ModelProto, got {type(source).__name__}")
     with errors_in(path):
         if not proto.HasField("graph"):
-            raise RelaxError("the model has no graph: is it an ONNX file?")
+            raise ModelError("the model has no graph: is it an ONNX file?")
         if not proto.graph.output:
-            raise RelaxError("the model's graph has no outputs: there is nothing to compile")
+            raise ModelError("the model's graph has no outputs: there is nothing to compile")
         _check_texts(proto)
         room = Room(limits)
         room.check_expanded(proto)
@@ -92,7 +92,7 @@ def _read(path: Path) -> tuple[bytes, dict[bytes, memoryview]]:
         with path.open("rb", buffering=0) as file:
             return read_without_large_data(file)
     except (OSError, ValueError) as error:
-        raise RelaxError(f"cannot read {path}: {getattr(error, 'strerror', error)}") from None
+        raise ModelError(f"cannot read {path}: {getattr(error, 'strerror', error)}") from None
 
 
 def _parsed(data: bytes, what: str) -> ModelProto:
@@ -103,7 +103,7 @@ def _parsed(data: bytes, what: str) -> ModelProto:
         return onnx.load_model_from_string(data)
     except DecodeError:
         notes = ["it is a pointer of Git LFS: `git lfs pull` fetches the model"] if data.startswith(_LFS) else []
-        raise RelaxError(f"{what} is no ONNX model: its protobuf is malformed", notes=notes) from None
+        raise ModelError(f"{what} is no ONNX model: its protobuf is malformed", notes=notes) from None
 
 
 def versions_of(imports: Any) -> dict[str, int]:
@@ -126,14 +126,14 @@ def _check_opsets(whose: str, imports: Any) -> None:
         domain = "" if each.domain in DEFAULT_DOMAINS else each.domain
         if not 1 <= each.version <= _LAST_VERSION:
             reason = "versions begin with 1" if each.version < 1 else "there are no such versions"
-            raise RelaxError(f"{whose} is for opset {each.version} of {_named(domain)}: {reason}")
+            raise ModelError(f"{whose} is for opset {each.version} of {_named(domain)}: {reason}")
         if each.version != versions[domain]:
-            raise RelaxError(
+            raise ModelError(
                 f"{whose} is for opset {each.version} and for opset {versions[domain]} of {_named(domain)} at once"
             )
     newest = onnx.defs.onnx_opset_version()
     if versions.get("", 1) > newest:
-        raise RelaxError(
+        raise ModelError(
             f"{whose} is for opset {versions['']}, the installed onnx {onnx.__version__} knows up to {newest}",
             notes=["a newer onnx may know it: pip install -U onnx"],
         )
@@ -150,7 +150,7 @@ def _check_texts(model: ModelProto) -> None:
     """Refuses names that are not UTF-8: protobuf gives these as bytes, which nothing else is ready for."""
     for kind, text in _texts(model):
         if isinstance(text, bytes):
-            raise RelaxError(f"the model's protobuf is malformed: {kind} is {text!r}, which is not UTF-8")
+            raise ModelError(f"the model's protobuf is malformed: {kind} is {text!r}, which is not UTF-8")
 
 
 def _texts(model: ModelProto) -> Iterator[tuple[str, str | bytes]]:

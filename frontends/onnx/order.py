@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Container, Iterator, Sequence
 from typing import TypeVar
 
-from ...support.errors import RelaxError
+from ...support.errors import ModelError
 from .problems import shown_node
 from .tensors import GraphProto, NodeProto
 
@@ -38,7 +38,7 @@ def in_order(nodes: Sequence[NodeProto], defined: Container[str] = ()) -> list[N
             needed = [makers[name] for name in names_used(nodes[index]) if name in makers]
             for each in needed:
                 if each in begun:
-                    raise RelaxError(_circle(nodes, list(begun)[list(begun).index(each) :]))
+                    raise ModelError(_circle(nodes, list(begun)[list(begun).index(each) :]))
             waiting.extend(each for each in reversed(needed) if each not in done)
     return ordered
 

@@ -10,7 +10,7 @@ import traceback
 from pathlib import Path
 from typing import NamedTuple
 
-from ...support.errors import RelaxError
+from ...support.errors import ModelError
 from ...support.registry import table
 from ...support.suggest import suggest
 from .node import Node, Unsupported, described
@@ -97,7 +97,7 @@ class Problems:
             # One operator's stands for those of the others.
             helps = [each.help for each in self.found if each.help]
             cause = next((each.cause for each in self.found if each.cause is not None), None)
-            raise RelaxError(
+            raise ModelError(
                 f"{nodes} of the model cannot be imported:\n{self.table()}", notes=[*helps[:1], *self.notes]
             ) from cause
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 from ...dialects.core.infos import bit_width
-from ...support.errors import RelaxError
+from ...support.errors import ModelError, RelaxError
 from .limits import Room
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ _REFUSED = {0: "undefined", TEXT: "string", 14: "complex64", 15: "complex128"}
 def dtype_of(number: int) -> str:
     """The element type of a number in a model. Raises RelaxError for types that no tensor here can have."""
     if number not in _DTYPES:
-        raise RelaxError(f"elements of type {_REFUSED.get(number, f'#{number}')} cannot be compiled")
+        raise ModelError(f"elements of type {_REFUSED.get(number, f'#{number}')} cannot be compiled")
     return _DTYPES[number]
 
 
@@ -108,16 +108,16 @@ def array_of(tensor: TensorProto, data: TensorData) -> Array:
     try:
         dtype = dtype_of(tensor.data_type)
     except RelaxError as error:
-        raise RelaxError(f"{what}: {error.message}") from None
+        raise ModelError(f"{what}: {error.message}") from None
     check_size(what, shape)
     if tensor.HasField("segment"):
-        raise RelaxError(f"{what} is a segment of a larger one: only whole tensors can be compiled")
+        raise ModelError(f"{what} is a segment of a larger one: only whole tensors can be compiled")
     if tensor.data_location == _EXTERNAL:
         return _from_bytes(tensor, _external(tensor, what, dtype, shape, data), what, dtype, shape)
     if tensor.HasField("raw_data"):
         twice = next((field for field in _TYPED if len(getattr(tensor, field))), None)
         if twice is not None:
-            raise RelaxError(f"{what} has its elements twice, in 'raw_data' and in '{twice}': one must be empty")
+            raise ModelError(f"{what} has its elements twice, in 'raw_data' and in '{twice}': one must be empty")
         return _from_bytes(tensor, data.behind(tensor.raw_data), what, dtype, shape)
     return _decoded(tensor, what, shape)
 
@@ -125,7 +125,7 @@ def array_of(tensor: TensorProto, data: TensorData) -> Array:
 def check_size(what: str, shape: Sequence[int]) -> None:
     """Refuses sizes that no memory holds, whose product may not even be a number of 64 bits."""
     if is_absurd(shape):
-        raise RelaxError(f"{what} has the absurd shape {tuple(shape)}")
+        raise ModelError(f"{what} has the absurd shape {tuple(shape)}")
 
 
 def is_absurd(shape: Sequence[int]) -> bool:
@@ -146,7 +146,7 @@ def _from_bytes(tensor: TensorProto, raw: bytes | memoryview, what: str, dtype: 
 
     wanted = byte_count(dtype, shape)
     if len(raw) != wanted:
-        raise RelaxError(f"{what} of shape {shape} and type {dtype} needs {wanted} bytes, the model has {len(raw)}")
+        raise ModelError(f"{what} of shape {shape} and type {dtype} needs {wanted} bytes, the model has {len(raw)}")
     if dtype != "i1" and bit_width(dtype) < 8:
         # Only ONNX's library can unpack them, from a tensor that holds its bytes itself.
         held = type(tensor)(data_type=tensor.data_type, dims=tensor.dims, raw_data=bytes(raw))
@@ -164,7 +164,7 @@ def _decoded(tensor: TensorProto, what: str, shape: tuple[int, ...]) -> Array:
     except (ValueError, TypeError) as error:
         field = helper.tensor_dtype_to_field(tensor.data_type)
         held = f"its '{field}' has {len(getattr(tensor, field))} elements"
-        raise RelaxError(f"{what} of shape {shape} cannot be read: {held} ({error})") from None
+        raise ModelError(f"{what} of shape {shape} cannot be read: {held} ({error})") from None
 
 
 def _external(tensor: TensorProto, what: str, dtype: str, shape: tuple[int, ...], data: TensorData) -> memoryview:
@@ -179,23 +179,23 @@ def _external(tensor: TensorProto, what: str, dtype: str, shape: tuple[int, ...]
         length = int(entries.get("length", size))
         available = path.stat().st_size
         if length != size or offset < 0 or offset + size > available:
-            raise RelaxError(
+            raise ModelError(
                 f"{what} of shape {shape} and type {dtype} needs {size} bytes from {offset}: "
                 f"{path} has {available}, the model says {length}"
             )
         # An empty file cannot be mapped.
         return data.part(path, offset, size, what) if size else memoryview(b"")
     except (OSError, ValueError) as error:
-        raise RelaxError(f"{what}: its file {path} cannot be read: {error}") from None
+        raise ModelError(f"{what}: its file {path} cannot be read: {error}") from None
 
 
 def _inside(folder: Path | None, location: str, what: str) -> Path:
     """The file of external data, which must lie in the model's folder."""
     if folder is None:
-        raise RelaxError(f"{what} lies in the file '{location}': give the model as a path, or the folder of its files")
+        raise ModelError(f"{what} lies in the file '{location}': give the model as a path, or the folder of its files")
     if "\0" in location:
-        raise RelaxError(f"{what} lies in a file whose name has a zero byte")
+        raise ModelError(f"{what} lies in a file whose name has a zero byte")
     path = (folder / location).resolve()
     if not location or not path.is_relative_to(folder.resolve()):
-        raise RelaxError(f"{what} lies in the file '{location}', which is outside of the model's folder")
+        raise ModelError(f"{what} lies in the file '{location}', which is outside of the model's folder")
     return path

@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ...support.errors import RelaxError
+from ...support.errors import ModelError
 from .node import Node
 from .prelude import const, relax
 from .tensors import TensorData, TensorProto, array_of, check_size, is_text
@@ -33,7 +33,7 @@ def held_of(tensor: TensorProto, data: TensorData) -> Value | Texts:
     check_size(f"tensor '{tensor.name}'", tensor.dims)
     if len(tensor.string_data) != math.prod(tensor.dims):
         held = f"its 'string_data' has {len(tensor.string_data)} elements"
-        raise RelaxError(f"tensor '{tensor.name}' of shape {tuple(tensor.dims)} cannot be read: {held}")
+        raise ModelError(f"tensor '{tensor.name}' of shape {tuple(tensor.dims)} cannot be read: {held}")
     return texts_of([each.decode("utf-8", "replace") for each in tensor.string_data], tensor.dims)
 
 

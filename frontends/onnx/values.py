@@ -19,7 +19,7 @@ from ...dialects.core.infos import TensorInfo, bit_width, is_bool, is_float, is_
 from ...dialects.core.known import KnownTensor, folding, folding_by
 from ...dialects.core.symbols import SymExpr
 from ...dialects.relax import const, dialect
-from ...support.errors import RelaxError
+from ...support.errors import ModelError
 from .tensors import Array
 
 relax = dialect.ops
@@ -50,7 +50,7 @@ class Value(KnownTensor):
         if self._ssa is not None:
             info = decode(self._ssa.type)
             if not isinstance(info, TensorInfo):
-                raise RelaxError("a sequence or an optional stands where a tensor is expected")
+                raise ModelError("a sequence or an optional stands where a tensor is expected")
             return info
         held = self._elements if self.array is None else self.array
         dtype = self._dtype if self.array is None else tensor((), self.array.dtype.name).dtype

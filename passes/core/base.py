@@ -31,7 +31,7 @@ from ...support.blaming import blaming
 from ...support.callbacks import enters
 from ...support.collector import uncollected
 from ...support.ending import refuse_at_end
-from ...support.errors import RelaxError
+from ...support.errors import RefusalError, RelaxError
 from .external import externals_aside
 from .options import format_options
 
@@ -105,10 +105,15 @@ def run_pass(pass_: Pass, operation: Operation, *, verify: bool = True) -> None:
     pass_.prepare(operation.context)
     aside = nullcontext() if pass_.sees_externals else externals_aside(operation)
     blamed = blaming(f"pass {pass_.name}", type(pass_).run, answers=(ir.MLIRError,))
-    with errors_as_relax_error(operation.context, f"pass {pass_.name} failed") as found, aside, uncollected(), blamed:
+    with (
+        errors_as_relax_error(operation.context, f"pass {pass_.name} failed", RefusalError) as found,
+        aside,
+        uncollected(),
+        blamed,
+    ):
         pass_.run(operation)
     # An error that a pass reported without raising is still an error.
     if any(diagnostic.severity == "error" for diagnostic in found):
-        raise failure(f"pass {pass_.name} failed", found)
+        raise failure(f"pass {pass_.name} failed", found, RefusalError)
     if verify:
         verify_ir(operation, f"pass {pass_.name} produced invalid IR")

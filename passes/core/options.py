@@ -11,7 +11,7 @@ import typing
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from ...support.errors import RelaxError
+from ...support.errors import OptionError
 from ...support.suggest import suggest
 
 #: In a field's metadata: its values are Python objects, which a pipeline's text cannot spell.
@@ -35,7 +35,7 @@ def split_options(text: str) -> list[tuple[str, str | None]]:
         end = _end_of_word(text, position)
         name, equals, value = text[position:end].partition("=")
         if not name:
-            raise RelaxError(f"expected an option's name at '{text[position:end]}'")
+            raise OptionError(f"expected an option's name at '{text[position:end]}'")
         pairs.append((name, _unquote(value) if equals else None))
         position = end
     return pairs
@@ -65,7 +65,7 @@ def _end_of_word(text: str, position: int) -> int:
         elif char.isspace() and depth <= 0:
             return index
     if quote or depth > 0:
-        raise RelaxError(f"unbalanced {'quote' if quote else 'brackets'} in options '{text}'")
+        raise OptionError(f"unbalanced {'quote' if quote else 'brackets'} in options '{text}'")
     return len(text)
 
 
@@ -94,20 +94,20 @@ def make_pass(pass_class: type, options: Iterable[tuple[str, str | None]]) -> An
         field = fields.get(option_name(key))
         if field is None:
             known = f"it takes {', '.join(fields)}" if fields else "it takes none"
-            raise RelaxError(f"pass '{name}' has no option '{key}'{suggest(option_name(key), fields)} ({known})")
+            raise OptionError(f"pass '{name}' has no option '{key}'{suggest(option_name(key), fields)} ({known})")
         if field.name in values:
-            raise RelaxError(f"pass '{name}': option '{key}' is given twice")
+            raise OptionError(f"pass '{name}': option '{key}' is given twice")
         try:
             values[field.name] = parse_value(text, hints[field.name])
         except ValueError as error:
-            raise RelaxError(f"pass '{name}': option '{key}' {error}") from None
+            raise OptionError(f"pass '{name}': option '{key}' {error}") from None
     missing = [key for key, field in fields.items() if _is_required(field) and field.name not in values]
     if missing:
-        raise RelaxError(f"pass '{name}' needs option '{missing[0]}'")
+        raise OptionError(f"pass '{name}' needs option '{missing[0]}'")
     try:
         return pass_class(**values)
     except ValueError as error:
-        raise RelaxError(f"pass '{name}': {error}") from None
+        raise OptionError(f"pass '{name}': {error}") from None
 
 
 def take_text(pass_class: type) -> None:
@@ -124,7 +124,7 @@ def take_text(pass_class: type) -> None:
                 return _as_option(value, hints[name]) if name in taken else value
             except ValueError as error:
                 key = option_name(name)
-                raise RelaxError(f"pass '{getattr(pass_class, 'name', '')}': option '{key}' {error}") from None
+                raise OptionError(f"pass '{getattr(pass_class, 'name', '')}': option '{key}' {error}") from None
 
         by_place = [read(*pair) for pair in zip(names, args, strict=False)]
         made(self, *by_place, *args[len(by_place) :], **{name: read(name, each) for name, each in kwargs.items()})

@@ -18,7 +18,7 @@ from ...dialects.core.ir_attributes import CODEGEN
 from ...dialects.verification import verify_functions
 from ...support.argument_types import types_checked
 from ...support.callbacks import enters
-from ...support.errors import RelaxError
+from ...support.errors import OptionError, RelaxError
 from ...support.plugins import plugin_problems
 from ...support.suggest import suggest
 from .base import USUAL_ANCHOR, Pass, changing, check_anchor, run_pass
@@ -131,7 +131,7 @@ class Pipeline:
             elif isinstance(item, External):
                 yield item.group
             else:
-                raise RelaxError(f"a pipeline holds passes and pipeline texts, not {type(item).__name__}")
+                raise OptionError(f"a pipeline holds passes and pipeline texts, not {type(item).__name__}")
 
     def _without_anchor(self, elements: tuple[Element, ...]) -> tuple[Element, ...]:
         """`builtin.module(a,b)`, `any(a,b)` and `a,b` mean the same: the outermost anchor may be left out."""
@@ -151,7 +151,7 @@ class Pipeline:
         if element.children is not None:
             if "." not in element.name and element.name != "any":
                 hint = "it takes options in braces" if find_pass(element.name) else "an operation's name is expected"
-                raise RelaxError(f"'{element.name}' cannot hold passes: {hint}")
+                raise OptionError(f"'{element.name}' cannot hold passes: {hint}")
             self._check_anchor(element.name)
             steps = tuple(self._resolve_all(element.children, element.name))
             return Group(element.name, tuple(split_options(element.options)), steps)
@@ -166,7 +166,9 @@ class Pipeline:
     def _check_anchor(self, name: str) -> None:
         """Refuses an operation that does not exist: its passes would run on nothing, silently."""
         if name != "any" and not _is_operation(name):
-            raise RelaxError(f"'{name}' cannot hold passes: no operation is called that{suggest(name, _USUAL_ANCHORS)}")
+            raise OptionError(
+                f"'{name}' cannot hold passes: no operation is called that{suggest(name, _USUAL_ANCHORS)}"
+            )
 
     def _check_upstream(self, element: Element, anchor: str) -> None:
         known = upstream_passes().get(element.name)
@@ -174,12 +176,12 @@ class Pipeline:
         # Said here because upstream says it without a suggestion; lists of upstream's own are not in the table.
         for name, _ in split_options(element.options) if names else ():
             if name not in names and suggest(name, names):
-                raise RelaxError(f"pass '{element.name}' has no option '{name}'{suggest(name, names)}")
+                raise OptionError(f"pass '{element.name}' has no option '{name}'{suggest(name, names)}")
         try:
             _check_upstream_once(str(element), anchor)
         except UnknownPass as error:
             candidates = [*upstream_passes(), *all_passes()]
-            raise RelaxError(error.message + suggest(element.name, candidates), notes=plugin_problems()) from None
+            raise OptionError(error.message + suggest(element.name, candidates), notes=plugin_problems()) from None
 
     @enters
     def run(self, target: Any, *, all_or_nothing: bool = True) -> Module:
@@ -264,10 +266,10 @@ def _checked_of_externals(options: Sequence[tuple[str, str | None]]) -> tuple[tu
     """What may be asked of external modules: names of their own, and attributes, which belong to a dialect."""
     for key, value in options:
         if key in _OF_EXTERNALS and not value:
-            raise RelaxError(f"external: option '{key}' needs a value, like {key}=...")
+            raise OptionError(f"external: option '{key}' needs a value, like {key}=...")
         if key not in _OF_EXTERNALS and "." not in key:
             listed = f"it takes {', '.join(_OF_EXTERNALS)}, and attributes such as mynpu.unit"
-            raise RelaxError(f"external has no option '{key}'{suggest(key, _OF_EXTERNALS)} ({listed})")
+            raise OptionError(f"external has no option '{key}'{suggest(key, _OF_EXTERNALS)} ({listed})")
     return tuple(options)
 
 

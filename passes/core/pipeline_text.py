@@ -6,7 +6,7 @@ from __future__ import annotations
 import functools
 from typing import NamedTuple
 
-from ...support.errors import RelaxError
+from ...support.errors import OptionError, RelaxError
 
 # Deeper nesting than any real pipeline; a bound, so that hostile text cannot exhaust the stack.
 _MOST_NESTING = 64
@@ -33,7 +33,7 @@ class Element(NamedTuple):
 def parse_pipeline(text: str) -> tuple[Element, ...]:
     """The elements of a pipeline. Raises RelaxError with the column and a caret for malformed text."""
     if not text.isprintable() and any(not (char.isprintable() or char.isspace()) for char in text):
-        raise RelaxError(f"the pass pipeline {text!a} holds characters that cannot be printed")
+        raise OptionError(f"the pass pipeline {text!a} holds characters that cannot be printed")
     parser = _Parser(text)
     elements = parser.elements(0)
     if parser.position < len(text):
@@ -54,7 +54,7 @@ class _Parser:
 
     def problem(self, message: str, position: int | None = None) -> RelaxError:
         at = self.position if position is None else position
-        return RelaxError(f"{message} in pass pipeline at column {at + 1}", notes=[self.text, " " * at + "^"])
+        return OptionError(f"{message} in pass pipeline at column {at + 1}", notes=[self.text, " " * at + "^"])
 
     def elements(self, depth: int) -> tuple[Element, ...]:
         if depth > _MOST_NESTING:

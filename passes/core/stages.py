@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 from ...dialects.verification import verify_ir
 from ...support.collector import uncollected
-from ...support.errors import RelaxError
+from ...support.errors import OptionError
 from ...support.suggest import suggest
 from .base import Pass
 from .instruments import Instrument
@@ -109,8 +109,8 @@ class Stages:
             known = ", ".join(self.names)
             above = next((stage.level for stage in self.left_out if stage.name == name), None)
             if above is not None:
-                raise RelaxError(f"stage '{name}' of target '{self.target}' runs from -O{above} on")
-            raise RelaxError(
+                raise OptionError(f"stage '{name}' of target '{self.target}' runs from -O{above} on")
+            raise OptionError(
                 f"target '{self.target}' has no stage '{name}'{suggest(name, self.names)} (it has {known})"
             )
         return self.names.index(name)
@@ -120,7 +120,7 @@ class Stages:
         names = [stage.name for stage in stages]
         doubled = next((name for name in names if names.count(name) > 1), None)
         if doubled is not None:
-            raise RelaxError(f"target '{self.target}' would have two stages '{doubled}'")
+            raise OptionError(f"target '{self.target}' would have two stages '{doubled}'")
         return replace(self, stages=stages)
 
     def insert_before(self, name: str, new_name: str, passes: Passes) -> Stages:
@@ -149,7 +149,7 @@ class Stages:
         begin = self._place(start) if start else 0
         end = self._place(stop) + 1 if stop else len(self.stages)
         if start and stop and begin >= end:
-            raise RelaxError(f"target '{self.target}': stage '{start}' comes after stage '{stop}'")
+            raise OptionError(f"target '{self.target}': stage '{start}' comes after stage '{stop}'")
         return replace(self, stages=self.stages[begin:end])
 
     def at(self, opt_level: int) -> Stages:

@@ -23,7 +23,7 @@ from ...dialects.core.verifier import call_of
 from ...dialects.relax import dialect
 from ...dialects.script.names import location_name
 from ...support.argument_types import types_checked
-from ...support.errors import RelaxError
+from ...support.errors import RefusalError, RelaxError
 
 relax = dialect.ops
 
@@ -34,7 +34,7 @@ def named(operation: Operation) -> str:
     return f"'{operation.name}' (node '{name}')" if name else f"'{operation.name}'"
 
 
-class UnknownSizes(RelaxError):
+class UnknownSizes(RefusalError):
     """A rule wants sizes that have no name: it is asked again of the operator on sizes with names."""
 
 
@@ -88,7 +88,7 @@ class GradientCall:
 
     def fail(self, reason: str) -> RelaxError:
         """`raise call.fail("...")`: this use of the operator cannot be differentiated."""
-        return RelaxError(f"{named(self.operation)} cannot be differentiated: {reason}")
+        return RefusalError(f"{named(self.operation)} cannot be differentiated: {reason}")
 
 
 #: `rule(call)` returns the gradients of the operands, see above.

@@ -19,7 +19,7 @@ from ...dialects.core.rules import OperatorRule
 from ...dialects.core.symbols import equal
 from ...dialects.relax import dialect
 from ...dialects.relax.values import stated
-from ...support.errors import RelaxError
+from ...support.errors import RefusalError, RelaxError
 from ..decompose.registry import decomposed, find_decomposition
 from ..decompose.tensors import zeros_for
 from .checkpoints import END, computed_again
@@ -159,7 +159,7 @@ class _Reverse:
                 return
         rule = self._rules.get(name) or find_gradient(name) or _rule_of_decomposition(name)
         if rule is None:
-            raise RelaxError(f"no rule tells the derivative of {named(operation)}: {_help_with(operation)}")
+            raise RefusalError(f"no rule tells the derivative of {named(operation)}: {_help_with(operation)}")
         self._rules[name] = rule
 
         def ask() -> list[Any]:
@@ -265,7 +265,7 @@ def _derived(rule: OperatorRule, operation: Operation, arriving: list[Any], vari
 def _as_list(rule: OperatorRule, operation: Operation, returned: Any) -> list[Any]:
     listed = as_list(returned)
     if len(listed) > len(operation.operands):
-        raise RelaxError(
+        raise RefusalError(
             f"the rule for the derivative of {named(operation)} ({rule.place}) gives {len(listed)} gradients "
             f"for {len(operation.operands)} operands"
         )
@@ -282,7 +282,7 @@ def _fitting(rule: OperatorRule, operation: Operation, gradient: Any, operand: V
         return value
     if not isinstance(given, TensorInfo) or not isinstance(wanted, TensorInfo) or not _may_be(given, wanted):
         got = type(gradient).__name__ if given is None else describe(given)
-        raise RelaxError(
+        raise RefusalError(
             f"the rule for the derivative of {named(operation)} ({rule.place}) gives {got} for an operand "
             f"that is {describe(wanted)}"
         )

@@ -27,7 +27,7 @@ from ...emit.numbers import (
     minimum,
     select,
 )
-from ...support.errors import RelaxError
+from ...support.errors import RefusalError
 
 
 class Sizes:
@@ -67,7 +67,7 @@ class Sizes:
             missing = sorted(name for name in size.variables if name not in self._values)
             if missing:
                 where = f"function '{self._function}': " if self._function else ""
-                raise RelaxError(
+                raise RefusalError(
                     f"{where}nothing defines '{missing[0]}' in the size '{size}'",
                     notes=["a symbol is defined where it is a size of an input, or by relax.match_cast"],
                 )

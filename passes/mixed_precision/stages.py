@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from ...support.errors import RelaxError
+from ...support.errors import OptionError
 from ...support.suggest import suggest
 from ..core.stages import Stages
 
@@ -17,7 +17,7 @@ def with_precision(stages: Stages, precision: str) -> Stages:
     and to the stage `integers`, which comes behind that."""
     if precision not in PRECISIONS:
         known = ", ".join(PRECISIONS)
-        raise RelaxError(f"precision '{precision}': expected one of {known}{suggest(precision, PRECISIONS)}")
+        raise OptionError(f"precision '{precision}': expected one of {known}{suggest(precision, PRECISIONS)}")
     dtype = PRECISIONS[precision]
     if not dtype:
         return stages

@@ -19,7 +19,7 @@ from ...dialects.core.symbols import Dim
 from ...dialects.relax.function_attributes import LIST, VALUE, Group, argument_names, decode_groups, encode_groups
 from ...dialects.tir.prim_func import is_prim_func
 from ...dialects.verification import verify_ir
-from ...support.errors import RelaxError
+from ...support.errors import OptionError
 from ...support.suggest import counted, suggest
 
 #: On a function: how many of its parameters, the first ones, are not known before it is called. As TVM calls it.
@@ -35,7 +35,7 @@ def graph_function(module: Operation, name: str, what: str) -> Operation:
     if name not in graphs:
         known = ", ".join(f"@{each}" for each in graphs) or "none"
         hint = suggest(name, graphs)
-        raise RelaxError(f"{what}: there is no graph function @{name} with a body; there are: {known}{hint}")
+        raise OptionError(f"{what}: there is no graph function @{name} with a body; there are: {known}{hint}")
     for op in operations_in(module):
         if name in references_of(op):
             raise located_error(
@@ -93,7 +93,7 @@ def check_removable(function: Operation, places: Collection[int], what: str) -> 
     """Raises RelaxError where arguments cannot be taken away one by one."""
     for group, gone in _groups_and_gone(function, places):
         if gone and (group.is_optional or group.has_rest):
-            raise RelaxError(f"{what}: parameter '{group.name}' is optional or of any length, and several arguments")
+            raise OptionError(f"{what}: parameter '{group.name}' is optional or of any length, and several arguments")
 
 
 def remove_arguments(function: Operation, places: Collection[int]) -> None:
@@ -151,14 +151,14 @@ def _groups_and_gone(function: Operation, places: Collection[int]) -> Iterator[t
 def input_count(function: Operation, inputs: int | None, what: str) -> int:
     """How many of a function's arguments, the first ones, are no weights: as stated, else as the function says."""
     if inputs is None and NUM_INPUT not in function.attributes:
-        raise RelaxError(
+        raise OptionError(
             f"{what}: nothing says which parameters of @{symbol_name(function)} are weights: give inputs=N, the number "
             f"of those before them, or the function the attribute {NUM_INPUT}"
         )
     count = ir.IntegerAttr(function.attributes[NUM_INPUT]).value if inputs is None else inputs
     if not 0 <= count <= len(body_of(function).arguments):
         has = counted(len(body_of(function).arguments), "parameter")
-        raise RelaxError(f"{what}: inputs={count}: @{symbol_name(function)} has {has}")
+        raise OptionError(f"{what}: inputs={count}: @{symbol_name(function)} has {has}")
     return count
 
 
@@ -166,7 +166,7 @@ def bundle_arguments(function: Operation, first: int, name: str, what: str) -> N
     """Makes one list of the arguments from a place on, for those who call the function."""
     names = argument_names(function)
     if name in names[:first]:
-        raise RelaxError(f"{what}: @{symbol_name(function)} has a parameter '{name}' already: give params=NAME")
+        raise OptionError(f"{what}: @{symbol_name(function)} has a parameter '{name}' already: give params=NAME")
     groups = _bundled(_groups(function, INPUT_GROUPS, names), first, name, what)
     function.attributes[INPUT_GROUPS] = encode_groups(groups)
 
@@ -188,9 +188,9 @@ def _bundled(groups: Sequence[Group], first: int, name: str, what: str) -> list[
     """Single values from a place on as one list."""
     starts = list(accumulate((group.size for group in groups), initial=0))
     if first not in starts:
-        raise RelaxError(f"{what}: the parameters before #{first} end in the middle of a list")
+        raise OptionError(f"{what}: the parameters before #{first} end in the middle of a list")
     place = starts.index(first)
     for group in groups[place:]:
         if group != Group(VALUE, 1, group.name):
-            raise RelaxError(f"{what}: '{group.name}' is a list or optional, which a list does not hold")
+            raise OptionError(f"{what}: '{group.name}' is a list or optional, which a list does not hold")
     return [*groups[:place], Group(LIST, starts[-1] - first, name)]

@@ -9,7 +9,7 @@ from contextlib import suppress
 from typing import Any, NamedTuple
 
 from ...support.blaming import blaming
-from ...support.errors import RelaxError
+from ...support.errors import OptionError
 from ...support.suggest import suggest
 from ..core.options import describe_type, format_value, parse_value
 
@@ -63,25 +63,25 @@ def _is_hint(type_: Any) -> bool:
 def declared_options(codegen: str, stated: object) -> dict[str, CodegenOption]:
     """The options of a class, where text alone is an option that is text. Raises RelaxError for what is none."""
     if not isinstance(stated, Mapping):
-        raise RelaxError(f"codegen '{codegen}': options has to be a mapping, not {stated!r}")
+        raise OptionError(f"codegen '{codegen}': options has to be a mapping, not {stated!r}")
     return {name: _declared(f"codegen '{codegen}': option {name!r}", name, each) for name, each in stated.items()}
 
 
 def _declared(what: str, name: object, stated: object) -> CodegenOption:
     option = CodegenOption(stated) if isinstance(stated, str) else stated
     if not isinstance(name, str) or not name.replace("-", "_").isidentifier():
-        raise RelaxError(f"{what}: its name has to be a word")
+        raise OptionError(f"{what}: its name has to be a word")
     if not isinstance(option, CodegenOption):
-        raise RelaxError(f"{what} has to be text, what it means, or an rx.CodegenOption, not {stated!r}")
+        raise OptionError(f"{what} has to be text, what it means, or an rx.CodegenOption, not {stated!r}")
     if not (_is_hint(option.type) or callable(option.type)):
-        raise RelaxError(f"{what}: its type is {option.type!r}, neither a type nor a function of the text")
+        raise OptionError(f"{what}: its type is {option.type!r}, neither a type nor a function of the text")
     if isinstance(option.default, _PLAIN) and _is_hint(option.type):
         try:
             is_fitting = option.value_of(format_value(option.default)) == option.default
         except ValueError:
             is_fitting = False
         if not is_fitting:
-            raise RelaxError(f"{what} expects {option.expected}, its default is {option.default!r}")
+            raise OptionError(f"{what} expects {option.expected}, its default is {option.default!r}")
     return option
 
 
@@ -93,14 +93,14 @@ def option_values(
     for name, text in given:
         if name not in options:
             listed = f"it has {', '.join(options)}" if options else "it has none"
-            raise RelaxError(f"codegen '{codegen}' has no option '{name}'{suggest(name, options)} ({listed})")
+            raise OptionError(f"codegen '{codegen}' has no option '{name}'{suggest(name, options)} ({listed})")
         if name in values:
-            raise RelaxError(f"codegen '{codegen}': option '{name}' is given twice")
+            raise OptionError(f"codegen '{codegen}': option '{name}' is given twice")
         with blaming(f"codegen '{codegen}': option '{name}'", options[name].type):
             try:
                 values[name] = options[name].value_of(text)
             except ValueError as error:
-                raise RelaxError(f"codegen '{codegen}': option '{name}' {error}") from None
+                raise OptionError(f"codegen '{codegen}': option '{name}' {error}") from None
     return {name: values.get(name, option.default) for name, option in options.items()}
 
 

@@ -20,7 +20,7 @@ from ...dialects.core.codec import decode
 from ...dialects.core.elements import resource_of_bytes
 from ...dialects.core.infos import TensorInfo
 from ...support.blaming import blaming, called_from, is_ours, place_of
-from ...support.errors import RelaxError, told
+from ...support.errors import RefusalError, RelaxError, told
 from ...support.external_runtime import find_runtime
 from ...targets.core.code import stages_of
 from ..core.facts import origins_of
@@ -96,9 +96,9 @@ def _check_results(module: Operation) -> None:
     for function in Codegen.functions(module).values():
         for info in map(decode, function_type_of(function).results):
             if not isinstance(info, TensorInfo):
-                raise RelaxError(f"a result of it is no tensor: {info}")
+                raise RefusalError(f"a result of it is no tensor: {info}")
             if info.shape is None or None in info.shape:
-                raise RelaxError("only the run tells the sizes of a result, for which there has to be room before")
+                raise RefusalError("only the run tells the sizes of a result, for which there has to be room before")
 
 
 def _raise(error: Exception) -> Made:

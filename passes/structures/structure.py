@@ -26,7 +26,7 @@ from ...dialects.core.infos import TensorInfo
 from ...dialects.core.symbols import Dim, equal
 from ...dialects.parsing import parse_module
 from ...dialects.tir.prim_func import is_prim_func, make_prim_func
-from ...support.errors import RelaxError
+from ...support.errors import RefusalError
 from ...support.suggest import counted
 from .canonical import Canonical, body_of_prim_func, canonical, generalize, signature, signature_of
 from .evaluation import Literal, Wildcard
@@ -67,7 +67,7 @@ class Structure:
         try:
             return canonical(self._body)
         except Unreadable as problem:
-            raise RelaxError(f"structure {self} {problem}") from None
+            raise RefusalError(f"structure {self} {problem}") from None
 
     @property
     def key(self) -> bytes:
@@ -172,7 +172,7 @@ def structure(
     found = structures(source)
     if len(found) != 1:
         names = ", ".join(f"@{each}" for each in found) or "none"
-        raise RelaxError(
+        raise RefusalError(
             f"a structure is one function, not {counted(len(found), 'function')} ({names}); use structures()"
         )
     return next(iter(found.values()))

@@ -13,7 +13,7 @@ from ...dialects.core.substitute import symbols_of_operation
 from ...dialects.core.symbols import Dim, Size, SymbolError, SymExpr, equal, sym
 from ...dialects.core.symbols_expr import make, terms_of
 from ...dialects.core.symbols_terms import bounds
-from ...support.errors import RelaxError
+from ...support.errors import RefusalError, RelaxError
 
 
 class Equation(NamedTuple):
@@ -172,7 +172,7 @@ class Equations:
             notes.append(error_at(location, note)._replace(severity="note", name=""))
         diagnostic = error_at(operation.location, message)._replace(notes=tuple(notes))
         texts = [note.message for note in notes]
-        return RelaxError(message, location=diagnostic.place, notes=texts, diagnostics=[diagnostic])
+        return RefusalError(message, location=diagnostic.place, notes=texts, diagnostics=[diagnostic])
 
     def _reasons(self, names: Iterable[str]) -> list[Equation]:
         """The equations that say what these symbols are, and what those in them are; each once."""

@@ -24,7 +24,7 @@ from ...dialects.core.infos import TensorInfo, describe, is_float
 from ...dialects.relax import const, dialect
 from ...dialects.relax.function_attributes import function_attributes
 from ...dialects.relax.values import dtype_of
-from ...support.errors import RelaxError
+from ...support.errors import OptionError, RelaxError
 from ..decompose.tensors import Tensor, apply, cast
 
 relax = dialect.ops
@@ -73,7 +73,7 @@ class Optimizer(ABC):
                     raise self._refused(field.name, "must be a finite number that is not negative")
 
     def _refused(self, name: str, problem: str) -> RelaxError:
-        return RelaxError(f"{type(self).__name__}: {name} {problem}, got {getattr(self, name)!r}")
+        return OptionError(f"{type(self).__name__}: {name} {problem}, got {getattr(self, name)!r}")
 
     @abstractmethod
     def update(self, step: Update, x: Tensor, gradient: Tensor, *states: Tensor) -> Sequence[Tensor]:
@@ -101,13 +101,13 @@ class Optimizer(ABC):
 
     def _check(self, owner: Operation, parameters: Mapping[str, TensorInfo], name: str) -> None:
         if any(symbol_name(function) == name for function in functions_in(owner)):
-            raise RelaxError(f"the module has a function @{name} already")
+            raise OptionError(f"the module has a function @{name} already")
         if not parameters:
-            raise RelaxError(f"{type(self).__name__} needs a parameter to update, got none")
+            raise OptionError(f"{type(self).__name__} needs a parameter to update, got none")
         for each, info in parameters.items():
             if not isinstance(info, TensorInfo) or not is_float(info.dtype):
                 shown = describe(info) if isinstance(info, TensorInfo) else type(info).__name__
-                raise RelaxError(f"{type(self).__name__} updates tensors of floats: parameter '{each}' is {shown}")
+                raise OptionError(f"{type(self).__name__} updates tensors of floats: parameter '{each}' is {shown}")
 
     def _build(self, owner: Operation, parameters: Mapping[str, TensorInfo], name: str, private: bool) -> None:
         states = self.states(parameters)
@@ -169,7 +169,7 @@ class MomentumSGD(Optimizer):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.nesterov and (self.momentum == 0 or self.dampening):
-            raise RelaxError("MomentumSGD: nesterov needs a momentum, and no dampening")
+            raise OptionError("MomentumSGD: nesterov needs a momentum, and no dampening")
 
     def update(self, step: Update, x: Tensor, gradient: Tensor, *states: Tensor) -> Sequence[Tensor]:
         (velocity,) = states

@@ -13,7 +13,7 @@ from threading import Lock
 from typing import Any
 
 from ...support.byte_sizes import byte_text
-from ...support.errors import RelaxError
+from ...support.errors import OptionError
 from ..artifact import DeviceCode
 from ..constants import address_of
 from ..errors import ArtifactError, DeviceError
@@ -52,9 +52,9 @@ def checked_device(device: str | None, codes: Sequence[DeviceCode]) -> str:
         return f"{kind}:0" if codes else kind
     found = re.fullmatch(r"([a-z]+)(?::(\d{1,4}))?", device) if isinstance(device, str) else None
     if found is None or found[1] not in ("cpu", KIND):
-        raise RelaxError(f"device={device!r}: expected 'cuda' or 'cuda:0', 'cuda:1', ... by the device's number")
+        raise OptionError(f"device={device!r}: expected 'cuda' or 'cuda:0', 'cuda:1', ... by the device's number")
     if found[1] != kind:
-        raise RelaxError(f"device={device!r}: the program is compiled for {kind}, and has no code for another device")
+        raise OptionError(f"device={device!r}: the program is compiled for {kind}, and has no code for another device")
     return f"{kind}:{int(found[2] or 0)}" if codes else kind
 
 

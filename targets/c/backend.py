@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from ...bindings.ir import Module
 from ...passes.core.stages import Stage
-from ...support.errors import RelaxError
+from ...support.errors import RefusalError
 from ..core.backend import Backend, ChosenTarget, Machine
 from .source.options import source_options
 
@@ -31,7 +31,7 @@ class CBackend(Backend):
         return STAGES
 
     def build(self, module: Module, target: ChosenTarget, options: CodeOptions) -> Artifact:
-        raise RelaxError(
+        raise RefusalError(
             f"target '{target}' makes source files, no program to load",
             notes=["relax-compile --target c -o folder/ writes them, rx.sources(module) gives them"],
         )

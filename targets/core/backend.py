@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from ...bindings.ir import Module
 from ...passes.core.options import quoted
 from ...passes.core.stages import Stage
-from ...support.errors import RelaxError
+from ...support.errors import RefusalError, RelaxError
 
 if TYPE_CHECKING:
     from ...runtime.artifact import Artifact
@@ -135,11 +135,11 @@ class Backend(ABC):
 
     def assembly(self, module: Module, target: ChosenTarget, options: CodeOptions) -> str:
         """The code of such a module as text, to be looked at. Raises RelaxError where there is none."""
-        raise RelaxError(f"target '{target}' makes no assembly: --emit=obj or --emit=artifact may do")
+        raise RefusalError(f"target '{target}' makes no assembly: --emit=obj or --emit=artifact may do")
 
     def sources(self, module: Module, target: ChosenTarget, version: str) -> dict[str, str | bytes]:
         """The program of such a module as source files, by name. Raises RelaxError where there are none."""
-        raise RelaxError(f"target '{target}' makes no source files: --emit=artifact, the default, makes a program")
+        raise RefusalError(f"target '{target}' makes no source files: --emit=artifact, the default, makes a program")
 
 
 def check_backend(backend: object) -> None:

@@ -16,7 +16,7 @@ from ...passes.core.instruments import Instrument
 from ...passes.core.stages import Stage, Stages
 from ...support.collector import uncollected
 from ...support.disk_cache import DiskCache
-from ...support.errors import RelaxError
+from ...support.errors import OptionError, RefusalError, RelaxError
 from .backend import Backend, ChosenTarget
 from .externals import taken_externals
 from .registry import all_targets, host_chain, libraries_of, parse_target
@@ -32,7 +32,7 @@ USUAL_LEVEL = 2
 
 def check_opt_level(level: object) -> None:
     if not isinstance(level, int) or isinstance(level, bool) or not 0 <= level <= 3:
-        raise RelaxError(f"opt_level {level!r}: expected 0 to 3")
+        raise OptionError(f"opt_level {level!r}: expected 0 to 3")
 
 
 def find_backend(target: str) -> Backend:
@@ -41,7 +41,7 @@ def find_backend(target: str) -> Backend:
     if found is not None:
         return _made(found)
     able = [each.name for each in all_targets() if _nearest(each.name) is not None]
-    raise RelaxError(
+    raise RefusalError(
         f"target '{target}' has no code generator: neither it nor a parent of it names one",
         notes=[f"targets with one: {', '.join(able)}"],
     )
@@ -139,7 +139,7 @@ def _checked_jobs(jobs: int | None) -> int:
     if jobs is None:
         return available_cpus()
     if not isinstance(jobs, int) or isinstance(jobs, bool) or jobs < 1:
-        raise RelaxError(f"jobs={jobs!r}: expected a number of processes, at least 1")
+        raise OptionError(f"jobs={jobs!r}: expected a number of processes, at least 1")
     return jobs
 
 
@@ -157,4 +157,4 @@ def _cache(cache: DiskCache | str | os.PathLike[str] | bool | None) -> DiskCache
         return cache
     if isinstance(cache, (str, os.PathLike)) and os.fspath(cache):
         return DiskCache(cache)
-    raise RelaxError(f"cache={cache!r}: expected a folder, False for none, or None for the user's own")
+    raise OptionError(f"cache={cache!r}: expected a folder, False for none, or None for the user's own")

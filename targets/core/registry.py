@@ -15,7 +15,7 @@ from ...passes.core.options import option_name, split_options
 from ...passes.core.stages import Stages
 from ...support.argument_types import types_checked
 from ...support.blaming import blaming, can_be_declared_again, place_of_caller
-from ...support.errors import RelaxError
+from ...support.errors import OptionError, RelaxError
 from ...support.plugins import leave_out, load_plugins
 from ...support.suggest import suggest
 from .backend import Backend, ChosenTarget, check_backend
@@ -143,7 +143,7 @@ def find_target(name: str) -> Target:
         _load(name)
     if name not in _TARGETS:
         known = [target.name for target in all_targets()]
-        raise RelaxError(f"unknown target '{name}'{suggest(name, known)} (known: {', '.join(known)})")
+        raise OptionError(f"unknown target '{name}'{suggest(name, known)} (known: {', '.join(known)})")
     return _TARGETS[name]
 
 
@@ -246,19 +246,19 @@ def parse_target(text: str) -> ChosenTarget:
     """`llvm{cpu=haswell vector-bytes=32}`. Raises RelaxError for unknown targets and options; values are the target's
     own to check."""
     if not isinstance(text, str):
-        raise RelaxError(f"a target is text like 'llvm' or 'llvm{{cpu=haswell}}', got {type(text).__name__}")
+        raise OptionError(f"a target is text like 'llvm' or 'llvm{{cpu=haswell}}', got {type(text).__name__}")
     name, brace, rest = text.strip().partition("{")
     name = name.rstrip()
     if brace and not rest.endswith("}"):
-        raise RelaxError(f"target '{text}': expected '}}' at the end, behind the options")
+        raise OptionError(f"target '{text}': expected '}}' at the end, behind the options")
     find_target(name)
     given: dict[str, str] = {}
     for key, value in split_options(rest[:-1]):
         option = _known_option(name, key)
         if option in given:
-            raise RelaxError(f"target '{name}': option '{option}' is given twice")
+            raise OptionError(f"target '{name}': option '{option}' is given twice")
         if not value:
-            raise RelaxError(f"target '{name}': option '{option}' needs a value, like {option}=...")
+            raise OptionError(f"target '{name}': option '{option}' needs a value, like {option}=...")
         given[option] = value
     return ChosenTarget(name, tuple(sorted(given.items())))
 
@@ -274,7 +274,7 @@ def _known_option(target: str, key: str) -> str:
     names = [option.name for option in known]
     if option_name(key) not in names:
         listed = f"it has {', '.join(names)}" if names else "it has none"
-        raise RelaxError(
+        raise OptionError(
             f"target '{target}' has no option '{key}'{suggest(option_name(key), names)} ({listed})",
             notes=[f"{option.name}: {option.doc}" for option in known],
         )

@@ -12,7 +12,7 @@ from ...bindings.mlir import string_value
 from ...bindings.navigation import body_of, operations_of
 from ...dialects.core.ir_attributes import KERNELS
 from ...passes.core.stages import Stage
-from ...support.errors import RelaxError
+from ...support.errors import RefusalError
 from ..core.backend import Backend, ChosenTarget, Machine
 from ..core.code import find_backend
 from ..gpu.pipeline import gpu_stages
@@ -52,12 +52,12 @@ class CudaBackend(Backend):
         from ...runtime.artifact import DeviceCode
 
         if options.one_object:
-            raise RelaxError(
+            raise RefusalError(
                 f"target '{target}': an object file has no place for kernels",
                 notes=["--emit=artifact, the default, makes a program with them"],
             )
         if KERNELS not in module.operation.attributes:
-            raise RelaxError("the module has no kernels: the stage 'kernels' did not run")
+            raise RefusalError("the module has no kernels: the stage 'kernels' did not run")
         arch = arch_of(target)
         names = tuple(string_value(each) for each in module.operation.attributes[KERNELS])
         ptx = self.assembly(module, target, options)

@@ -10,7 +10,7 @@ import traceback
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, TextIO
 
-from ...support.errors import RelaxError
+from ...support.errors import OptionError, RelaxError
 from ...support.plugins import plugin_problems
 from ...support.suggest import suggest
 from .guard import doing
@@ -108,7 +108,7 @@ def parse_arguments(
             parsed.passes.append(f"{name}{{{given}}}" if given else name)
         else:
             hint = suggest(name, [*options, *pass_names()])
-            raise RelaxError(f"unknown option '{argument}'{hint} (--help lists them)", notes=plugin_problems())
+            raise OptionError(f"unknown option '{argument}'{hint} (--help lists them)", notes=plugin_problems())
     return parsed
 
 
@@ -120,17 +120,17 @@ def spelling(name: str) -> str:
 def _value(name: str, option: Option, value: str | None, rest: list[str], previous: Any) -> Any:
     if option.kind == "flag":
         if value not in (None, "true", "false", "1", "0"):
-            raise RelaxError(f"option {spelling(name)} expects true or false, got '{value}'")
+            raise OptionError(f"option {spelling(name)} expects true or false, got '{value}'")
         return value in (None, "true", "1")
     if value is None and option.bare is not None:
         return option.bare
     if value is None:
         if not rest:
-            raise RelaxError(f"option {spelling(name)} needs a value: {_usage(name, option)}")
+            raise OptionError(f"option {spelling(name)} needs a value: {_usage(name, option)}")
         value = rest.pop(0)
     if option.choices and value not in option.choices:
         hint = suggest(value, option.choices)
-        raise RelaxError(f"option {spelling(name)} expects one of {', '.join(option.choices)}, got '{value}'{hint}")
+        raise OptionError(f"option {spelling(name)} expects one of {', '.join(option.choices)}, got '{value}'{hint}")
     if option.kind == "list":
         return [*(previous or ()), value]
     if option.kind == "names":
@@ -142,7 +142,7 @@ def _value(name: str, option: Option, value: str | None, rest: list[str], previo
 
 def _number(name: str, text: str) -> int:
     if not (text.isascii() and text.isdecimal()) or len(text) > 10 or int(text) > _LARGEST_NUMBER:
-        raise RelaxError(f"option {spelling(name)} expects a number from 0 to {_LARGEST_NUMBER}, got '{text}'")
+        raise OptionError(f"option {spelling(name)} expects a number from 0 to {_LARGEST_NUMBER}, got '{text}'")
     return int(text)
 
 
@@ -152,7 +152,7 @@ def _decimal(name: str, text: str) -> float:
     except ValueError:
         value = -1.0
     if not 0 <= value < float("inf"):
-        raise RelaxError(f"option {spelling(name)} expects a number that is not negative, got '{text}'")
+        raise OptionError(f"option {spelling(name)} expects a number that is not negative, got '{text}'")
     return value
 
 
@@ -231,7 +231,7 @@ def write_text(stream: TextIO, text: str) -> None:
     except BrokenPipeError:
         pass
     except OSError as error:
-        raise RelaxError(f"cannot write to standard output: {error.strerror}") from None
+        raise OptionError(f"cannot write to standard output: {error.strerror}") from None
 
 
 def plugin_warnings(name: str) -> str:
@@ -260,9 +260,9 @@ def parse_shapes(texts: Sequence[str] | None, *, unknown: bool) -> dict[str, Any
     for text in texts or ():
         name, colon, sizes = text.rpartition(":")
         if not colon or not name:
-            raise RelaxError(f"option --shape expects input:size,size,..., got '{text}'")
+            raise OptionError(f"option --shape expects input:size,size,..., got '{text}'")
         if name in shapes:
-            raise RelaxError(f"option --shape: input '{name}' is given twice")
+            raise OptionError(f"option --shape: input '{name}' is given twice")
         shapes[name] = _shape(sizes.strip(), text, unknown)
     return shapes
 
@@ -276,9 +276,9 @@ def _shape(text: str, whole: str, unknown: bool) -> Any:
     if not text.startswith("["):
         return _sizes(text, whole, unknown)
     if not unknown:
-        raise RelaxError(f"option --shape: '{whole}': the tensors of a list are named x.0, x.1 and so on")
+        raise OptionError(f"option --shape: '{whole}': the tensors of a list are named x.0, x.1 and so on")
     if not re.fullmatch(rf"\[((?:{_LISTED})(,\s*(?:{_LISTED}))*)?\]", text):
-        raise RelaxError(f"option --shape: expected a list of shapes as xs:[(2,3),(?,3)], got '{whole}'")
+        raise OptionError(f"option --shape: expected a list of shapes as xs:[(2,3),(?,3)], got '{whole}'")
     found = re.finditer(_LISTED, text)
     return [None if each[0] == "?" else _sizes(each[1], whole, unknown) for each in found]
 
@@ -292,9 +292,9 @@ def _size(word: str, text: str, unknown: bool) -> int | str | None:
     if word.isascii() and word.isdecimal() and len(word) < 19:
         return int(word)
     if not unknown:
-        raise RelaxError(f"option --shape: '{word}' in '{text}' is no size: expected a number")
+        raise OptionError(f"option --shape: '{word}' in '{text}' is no size: expected a number")
     if word == "?":
         return None
     if not (word.isascii() and word.isidentifier()):
-        raise RelaxError(f"option --shape: '{word}' in '{text}' is no size: expected a number, ? or a name")
+        raise OptionError(f"option --shape: '{word}' in '{text}' is no size: expected a number, ? or a name")
     return word

@@ -20,10 +20,9 @@ from ...passes.core.stages import Stages
 from ...passes.relax_bind_symbolic_vars import BindSymbolicVars
 from ...passes.relax_donate import Donate
 from ...runtime.artifact import Artifact, artifact_bytes, write_artifact
-from ...runtime.errors import ArtifactError
 from ...runtime.signing import SUFFIX, private_key, sign
 from ...support.disk_cache import DiskCache
-from ...support.errors import RelaxError
+from ...support.errors import OptionError, RefusalError, RelaxError
 from ...support.files import is_special, refuse_overwriting, refuse_unwritable, write_all, write_whole
 from ...support.plugins import load_plugin
 from ...support.registry import table
@@ -57,8 +56,6 @@ class Driver:
         """The exit code. What is made is kept in the cache, as the program if it is one. Raises RelaxError."""
         try:
             return self._run(arguments, cache, program)
-        except ArtifactError as error:
-            raise RelaxError(str(error)) from None
         except RelaxError as error:
             # MLIR names text "-" that it knows no file of.
             if error.location.startswith("-:"):
@@ -95,7 +92,7 @@ class Driver:
     def _check(self, source: str, arguments: Arguments) -> int:
         """Lists what of a model cannot be imported."""
         if not _is_onnx(source):
-            raise RelaxError("--check is for ONNX models: what a module holds needs no import")
+            raise OptionError("--check is for ONNX models: what a module holds needs no import")
         found = problems_of(source, parse_shapes(arguments["shape"], unknown=True), _limits(arguments))
         table = found.table(terminal_width(self.stdout)) if found.found else f"{source}: all nodes can be imported"
         write_text(self.stdout, f"{table}\n")
@@ -210,7 +207,7 @@ class Compilation:
             self._keep_inputs(*self.files)
             return module
         if self._shapes:
-            raise RelaxError("--shape is for ONNX models: a module's own types tell the shapes of its inputs")
+            raise OptionError("--shape is for ONNX models: a module's own types tell the shapes of its inputs")
         parsed = Module.from_file(source) if source != "-" else Module.parse(_read_all(self.driver.stdin), "<stdin>")
         return parsed.copy()  # the parser's handle is of a class that MLIR's engine does not take
 
@@ -272,7 +269,7 @@ def make_folder(option: str, folder: str) -> None:
     try:
         os.makedirs(folder, exist_ok=True)
     except OSError as error:
-        raise RelaxError(f"{option}: cannot make folder '{folder}': {error.strerror}") from None
+        raise OptionError(f"{option}: cannot make folder '{folder}': {error.strerror}") from None
 
 
 def problems_of(source: str, shapes: Mapping[str, Any], limits: Any) -> Any:
@@ -295,7 +292,7 @@ def _llvm_ir(module: Module) -> str:
     others = {op.name for op in operations_in(module.operation) if not op.name.startswith("llvm.")}
     if others:
         shown = ", ".join(sorted(others)[:3])
-        raise RelaxError(f"--emit=ll: {shown} is left, which LLVM IR cannot say: --emit=llvm shows the module")
+        raise RefusalError(f"--emit=ll: {shown} is left, which LLVM IR cannot say: --emit=llvm shows the module")
     return to_llvm_ir(module.owner)
 
 
@@ -354,7 +351,7 @@ def _bound(texts: Sequence[str] | None) -> BindSymbolicVars | None:
         name, colon, size = text.partition(":")
         if not colon or name in sizes:
             problem = f"size '{name}' is given twice" if colon else f"expected name:size, got '{text}'"
-            raise RelaxError(f"option --bind: {problem}")
+            raise OptionError(f"option --bind: {problem}")
         sizes[name] = size
     return BindSymbolicVars(vars=sizes) if sizes else None
 
@@ -379,7 +376,7 @@ def _is_onnx(source: str) -> bool:
         return False
     if suffix not in ONNX_SUFFIXES:
         known = ", ".join((*ONNX_SUFFIXES, *MODULE_SUFFIXES))
-        raise RelaxError(f"cannot tell what '{source}' is by its name: expected one that ends with {known}")
+        raise OptionError(f"cannot tell what '{source}' is by its name: expected one that ends with {known}")
     return True
 
 
@@ -387,7 +384,7 @@ def _read_all(stream: TextIO) -> str | bytes:
     try:
         return stream.buffer.read() if hasattr(stream, "buffer") else stream.read()
     except OSError as error:
-        raise RelaxError(f"cannot read standard input: {error.strerror}") from None
+        raise OptionError(f"cannot read standard input: {error.strerror}") from None
 
 
 def _operators_text() -> str:

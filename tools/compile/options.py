@@ -7,7 +7,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 
-from ...support.errors import RelaxError
+from ...support.errors import OptionError
 from ..common.command_line import COMMON_OPTIONS, Arguments, Option, parse_arguments
 
 _GENERAL, _MODEL, _PARTS, _SPEED, _WATCH = "Output", "Model", "External codegens", "Speed", "Watching"
@@ -80,26 +80,26 @@ def parse(argv: Sequence[str]) -> Arguments:
         return arguments
     if len(arguments.files) != 1:
         given = ", ".join(arguments.files) or "none"
-        raise RelaxError(f"expected one input file, model.onnx or module.mlir, got {given}")
+        raise OptionError(f"expected one input file, model.onnx or module.mlir, got {given}")
     if arguments["jobs"] == 0:
-        raise RelaxError("option --jobs expects at least 1")
+        raise OptionError("option --jobs expects at least 1")
     if arguments["cache-dir"] == "":
-        raise RelaxError("option --cache-dir expects a folder")
+        raise OptionError("option --cache-dir expects a folder")
     if arguments["O"] > 3:
-        raise RelaxError(f"option -O expects 0 to 3, got {arguments['O']}")
+        raise OptionError(f"option -O expects 0 to 3, got {arguments['O']}")
     _check_stages(arguments)
     _check_sources(arguments)
     _check_partition(arguments)
     is_file = arguments["emit"] in FILES and not arguments["check"]
     if is_file and (arguments["o"] == "-" or (arguments["o"] is None and arguments.files[0] == "-")):
-        raise RelaxError(f"--emit={arguments['emit']} needs a file to write: -o <file>")
+        raise OptionError(f"--emit={arguments['emit']} needs a file to write: -o <file>")
     if is_file and arguments["o"] is None:
         # As compilers name what they make: after the input, in the current folder.
         stem = os.path.splitext(os.path.basename(arguments.files[0]))[0]
         arguments.values["o"] = stem + FILES[arguments["emit"]]
         arguments.is_output_chosen = True
     if arguments["sign"] is not None and (arguments["emit"] != "artifact" or arguments["check"]):
-        raise RelaxError("--sign is for programs: it needs --emit=artifact, the default")
+        raise OptionError("--sign is for programs: it needs --emit=artifact, the default")
     _check_report(arguments, is_file)
     return arguments
 
@@ -108,16 +108,16 @@ def _check_stages(arguments: Arguments) -> None:
     emit = arguments["emit"]
     if arguments["stop"] is not None:
         if emit != OPTIONS["emit"].default:
-            raise RelaxError(f"--stop writes the module after a stage, --emit={emit} something else: give one of them")
+            raise OptionError(f"--stop writes the module after a stage, --emit={emit} something else: give one of them")
         arguments.values["emit"] = STAGE
     if arguments["start"] is None:
         return
     if arguments["precision"] != OPTIONS["precision"].default:
-        raise RelaxError("--precision is for whole compilations: give it together with --stop")
+        raise OptionError("--precision is for whole compilations: give it together with --stop")
     if emit == "relax":
-        raise RelaxError("--emit=relax is the module before all stages: there is none to start from")
+        raise OptionError("--emit=relax is the module before all stages: there is none to start from")
     if arguments.files[0].lower().endswith(ONNX_SUFFIXES):
-        raise RelaxError(
+        raise OptionError(
             f"--start is for modules that --stop has written: {arguments.files[0]} begins at the beginning"
         )
 
@@ -128,16 +128,16 @@ def _check_sources(arguments: Arguments) -> None:
         arguments.values["emit"] = SOURCE
     if arguments["emit"] == SOURCE and not arguments["check"]:
         if folder in ("", "-"):
-            raise RelaxError("--emit=source needs a folder to write to: -o <folder>/")
+            raise OptionError("--emit=source needs a folder to write to: -o <folder>/")
         if os.path.exists(folder) and not os.path.isdir(folder):
-            raise RelaxError(f"--emit=source needs a folder to write to: '{folder}' is none")
+            raise OptionError(f"--emit=source needs a folder to write to: '{folder}' is none")
 
 
 def _check_partition(arguments: Arguments) -> None:
     if not arguments["partition"]:
         for name in ("partition-plan", "strict-partition", "partition-elsewhere", "explain-partition"):
             if arguments[name] != OPTIONS[name].default:
-                raise RelaxError(f"--{name} is for external codegens: --partition=<codegens> names some")
+                raise OptionError(f"--{name} is for external codegens: --partition=<codegens> names some")
 
 
 def _check_report(arguments: Arguments, is_file: bool) -> None:
@@ -145,14 +145,14 @@ def _check_report(arguments: Arguments, is_file: bool) -> None:
     if path is None:
         for name, what in (("report-shape", "the times in a report"), ("compare", "two reports")):
             if arguments[name]:
-                raise RelaxError(f"--{name} is for {what}: --report=<file.html> makes one")
+                raise OptionError(f"--{name} is for {what}: --report=<file.html> makes one")
         return
     if not is_file:
         asked = "--check" if arguments["check"] else "--stop" if arguments["stop"] else f"--emit={arguments['emit']}"
-        raise RelaxError(f"--report shows a whole compilation, and {asked} ends before there is code")
+        raise OptionError(f"--report shows a whole compilation, and {asked} ends before there is code")
     if arguments["start"] is not None:
-        raise RelaxError("--report shows a whole compilation, and --start begins within one")
+        raise OptionError("--report shows a whole compilation, and --start begins within one")
     if path in ("", "-"):
-        raise RelaxError("--report needs a file to write: --report=<file.html>")
+        raise OptionError("--report needs a file to write: --report=<file.html>")
     if os.path.realpath(path) == os.path.realpath(arguments["o"]):
-        raise RelaxError(f"-o and --report name the same file, '{path}'")
+        raise OptionError(f"-o and --report name the same file, '{path}'")

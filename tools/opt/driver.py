@@ -15,7 +15,7 @@ from ...bindings.upstream_passes import upstream_passes
 from ...dialects import relax, tir  # noqa: F401  # importing a dialect registers it
 from ...dialects.parsing import BYTECODE_MAGIC, decode_source
 from ...passes.core.registry import all_passes, find_pass
-from ...support.errors import RelaxError
+from ...support.errors import OptionError, RelaxError
 from ...support.files import refuse_overwriting, write_whole
 from ...support.plugins import load_plugin, load_plugins
 from ..common.command_line import Arguments, plugin_warnings, spelling
@@ -75,7 +75,7 @@ class Driver:
         data = self._read(source)
         if data.startswith(BYTECODE_MAGIC):
             if arguments["verify-diagnostics"]:
-                raise RelaxError("--verify-diagnostics needs text: bytecode has no comments", location=name)
+                raise OptionError("--verify-diagnostics needs text: bytecode has no comments", location=name)
             return self._process(job, [data], arguments)
         text = decode_source(data, name)
         job.reads_scripts = is_script(source, text)
@@ -145,7 +145,7 @@ class Driver:
             with open(path, "rb") as file:
                 return file.read()
         except OSError as error:
-            raise RelaxError(f"cannot open input file '{path}': {error.strerror}") from None
+            raise OptionError(f"cannot open input file '{path}': {error.strerror}") from None
 
     def _write(self, output: str | bytes, path: str) -> None:
         data = output.encode("utf-8", "surrogateescape") if isinstance(output, str) else output
@@ -162,7 +162,7 @@ class Driver:
         except BrokenPipeError:
             pass  # `| head`: who reads the output has seen enough of it
         except OSError as error:
-            raise RelaxError(f"cannot write to standard output: {error.strerror}") from None
+            raise OptionError(f"cannot write to standard output: {error.strerror}") from None
 
     def _print_diagnostic(self, diagnostic: Diagnostic, sources: dict[str, str]) -> None:
         self.stderr.write(self._diagnostic_text(diagnostic, sources))

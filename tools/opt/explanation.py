@@ -19,7 +19,7 @@ from ...passes.legalize.rules import all_rules
 from ...passes.relax_canonicalize import Canonicalize
 from ...passes.schedule.registry import all_plan_rules, all_schedules
 from ...support.blaming import place_of
-from ...support.errors import RelaxError
+from ...support.errors import OptionError
 from ...support.registry import table
 from ...support.suggest import suggest
 from ...targets.core.registry import all_targets, legal_operators
@@ -55,7 +55,7 @@ def explanation(name: str) -> str:
     if name in converters:
         shown = [(f"since version {each.since}", each.function.__name__, each.place) for each in converters[name]]
         return f"{name}, an operator of ONNX\n\nConverted by\n{_indented(table(*shown))}\n"
-    raise RelaxError(f"unknown operator '{name}'{suggest(name, rows) or suggest(name, converters)}")
+    raise OptionError(f"unknown operator '{name}'{suggest(name, rows) or suggest(name, converters)}")
 
 
 def _converters() -> dict[str, list[Converter]]:

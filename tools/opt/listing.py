@@ -18,7 +18,7 @@ from ...passes.core.registry import all_passes
 from ...passes.intrinsics.registry import intrinsics_table
 from ...passes.legalize.rules import all_rules
 from ...passes.schedule.registry import all_schedules
-from ...support.errors import RelaxError
+from ...support.errors import OptionError
 from ...support.suggest import suggest
 from ..common import command_line
 from ..common.command_line import help_row
@@ -153,7 +153,7 @@ def irdl_text(name: str) -> str:
     if dialect is None:
         known = list(registered_dialects())
         problem = f"--dump-irdl: no dialect '{name}' is defined in Python{suggest(name, known)}"
-        raise RelaxError(f"{problem} (known: {', '.join(known)})")
+        raise OptionError(f"{problem} (known: {', '.join(known)})")
     return made_by("IRDL") + str(dialect.irdl_module(create_context())) + "\n"
 
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from ...support.errors import RelaxError
+from ...support.errors import OptionError
 from ...support.suggest import suggest
 from ..common.command_line import COMMON_OPTIONS, Arguments, Option, parse_arguments, spelling
 from .split_input import SCRIPT_MARKER, SPLIT_MARKER
@@ -84,11 +84,11 @@ def parse(argv: Sequence[str], is_pass: Callable[[str], bool], pass_names: Calla
     """Raises RelaxError that names the argument at fault."""
     parsed = parse_arguments(argv, OPTIONS, is_pass=is_pass, pass_names=pass_names)
     if len(parsed.files) > 1:
-        raise RelaxError(f"one input file at a time, got {', '.join(parsed.files)}")
+        raise OptionError(f"one input file at a time, got {', '.join(parsed.files)}")
     parsed.files = parsed.files or ["-"]
     for name in _NAMING_PASSES:
         for unknown in [given for given in parsed[name] or () if not is_pass(given)]:
-            raise RelaxError(f"option --{name}: unknown pass '{unknown}'{suggest(unknown, pass_names())}")
+            raise OptionError(f"option --{name}: unknown pass '{unknown}'{suggest(unknown, pass_names())}")
     _check_together(parsed)
     return parsed
 
@@ -107,29 +107,29 @@ _PLAIN_ONLY = (
 def _check_together(parsed: Arguments) -> None:
     if parsed["debug"] or parsed["debug-only"] is not None:
         name = "debug" if parsed["debug"] else "debug-only"
-        raise RelaxError(
+        raise OptionError(
             f"--{name}: MLIR's wheel is built without debug output (LLVM_DEBUG is compiled out of release builds)",
             notes=["--mlir-print-ir-after-change, --mlir-pass-statistics and --mlir-timing show what passes do"],
         )
     if parsed["mlir-pass-pipeline-local-reproducer"] and parsed["mlir-pass-pipeline-crash-reproducer"] is None:
-        raise RelaxError("--mlir-pass-pipeline-local-reproducer needs --mlir-pass-pipeline-crash-reproducer=<file>")
+        raise OptionError("--mlir-pass-pipeline-local-reproducer needs --mlir-pass-pipeline-crash-reproducer=<file>")
     if parsed["mlir-print-value-users"]:
         for other in _PLAIN_ONLY:
             if parsed[other]:
-                raise RelaxError(f"--mlir-print-value-users and --{other} exclude each other")
+                raise OptionError(f"--mlir-print-value-users and --{other} exclude each other")
     for name in ("mlir-print-skip-regions", "mlir-use-nameloc-as-prefix"):
         if parsed[name] and (parsed["print-script"] or parsed["emit-bytecode"]):
-            raise RelaxError(f"--{name} is for MLIR's syntax")
+            raise OptionError(f"--{name} is for MLIR's syntax")
     if parsed["mlir-print-unique-ssa-ids"] and parsed["mlir-use-nameloc-as-prefix"]:
-        raise RelaxError("--mlir-print-unique-ssa-ids and --mlir-use-nameloc-as-prefix exclude each other")
+        raise OptionError("--mlir-print-unique-ssa-ids and --mlir-use-nameloc-as-prefix exclude each other")
     if parsed.passes and parsed["pass-pipeline"] is not None:
-        raise RelaxError("--pass-pipeline cannot be used together with single passes; put them into the pipeline")
+        raise OptionError("--pass-pipeline cannot be used together with single passes; put them into the pipeline")
     if parsed["run-reproducer"] and (parsed.passes or parsed["pass-pipeline"] is not None):
-        raise RelaxError("--run-reproducer takes the pipeline from the input file; give no other")
+        raise OptionError("--run-reproducer takes the pipeline from the input file; give no other")
     if parsed["print-script"] and parsed["emit-bytecode"]:
-        raise RelaxError("--print-script and --emit-bytecode exclude each other")
+        raise OptionError("--print-script and --emit-bytecode exclude each other")
     if parsed["mlir-print-unique-ssa-ids"] and parsed["print-script"]:
-        raise RelaxError("--print-script has names of its own: --mlir-print-unique-ssa-ids is for MLIR's syntax")
+        raise OptionError("--print-script has names of its own: --mlir-print-unique-ssa-ids is for MLIR's syntax")
     if parsed["mlir-print-ir-tree-dir"] is not None and not any(parsed[name] for name in _PRINTING_IR):
         which = ", ".join(map(spelling, _PRINTING_IR))
-        raise RelaxError(f"--mlir-print-ir-tree-dir tells where to print, not when: give one of {which} too")
+        raise OptionError(f"--mlir-print-ir-tree-dir tells where to print, not when: give one of {which} too")

@@ -10,7 +10,7 @@ import signal
 import subprocess
 from typing import IO
 
-from ...support.errors import RelaxError
+from ...support.errors import OptionError
 from ...support.temporary import no_room, scratch_file, temporary_folder
 from ..common.command_line import Arguments
 
@@ -42,17 +42,17 @@ class Failure:
         how, printed = self._run(text)
         last = f"; it printed: {printed.strip().splitlines()[-1][:200]}" if printed.strip() else ""
         if self._arguments["script"] is not None and how != "0":
-            raise RelaxError(f"--script: for the input it ends with {how}, not with 0{last}")
+            raise OptionError(f"--script: for the input it ends with {how}, not with 0{last}")
         if self._arguments["test"] is not None and how == "0":
-            raise RelaxError("--test: the command does not fail for the input")
+            raise OptionError("--test: the command does not fail for the input")
         if how in ("126", "127") and self._arguments["test"] is not None:
-            raise RelaxError(f"--test: the shell cannot run the command{last}")
+            raise OptionError(f"--test: the shell cannot run the command{last}")
         self._expected = how
         if self._message is not None and self._message not in printed:
-            raise RelaxError(f"--message: the command does not print '{self._message}' for the input{last}")
+            raise OptionError(f"--message: the command does not print '{self._message}' for the input{last}")
         if text != _EMPTY and self.is_in(_EMPTY):
             hint = "" if self._arguments["script"] is not None else ": --message tells failures apart"
-            raise RelaxError(f"an empty module fails in the same way, so there is nothing to look for{hint}")
+            raise OptionError(f"an empty module fails in the same way, so there is nothing to look for{hint}")
 
     def is_in(self, text: str) -> bool:
         """Whether a module fails as the first one."""
@@ -80,7 +80,7 @@ class Failure:
                 stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT, start_new_session=True,
             )  # fmt: skip
         except OSError as error:
-            raise RelaxError(f"--script: cannot run '{self._arguments['script']}': {error.strerror}") from None
+            raise OptionError(f"--script: cannot run '{self._arguments['script']}': {error.strerror}") from None
         try:
             code = process.wait(self._arguments["timeout"])
         except subprocess.TimeoutExpired:

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ...support.errors import RelaxError
+from ...support.errors import OptionError
 from ..common.command_line import COMMON_OPTIONS, Arguments, Option, parse_arguments
 
 _OUTPUT, _FAILURE, _LIMITS, _MODULE = "Output", "The failure", "Limits", "Module"
@@ -40,13 +40,13 @@ def parse(argv: Sequence[str]) -> Arguments:
     if arguments.asks:
         return arguments
     if len(arguments.files) != 1:
-        raise RelaxError(f"expected one module, as module.mlir, got {', '.join(arguments.files) or 'none'}")
+        raise OptionError(f"expected one module, as module.mlir, got {', '.join(arguments.files) or 'none'}")
     if (arguments["test"] is None) == (arguments["script"] is None):
-        raise RelaxError("what fails? give one of --test=<command> and --script=<file>")
+        raise OptionError("what fails? give one of --test=<command> and --script=<file>")
     if arguments["test"] is not None and "%s" not in arguments["test"]:
-        raise RelaxError("option --test: the command has no %s, which stands for the file to try")
+        raise OptionError("option --test: the command has no %s, which stands for the file to try")
     if arguments["script"] is not None and arguments["message"] is not None:
-        raise RelaxError("--message belongs to --test: a script decides by itself")
+        raise OptionError("--message belongs to --test: a script decides by itself")
     if arguments["timeout"] == 0:
-        raise RelaxError("option --timeout expects more than 0")
+        raise OptionError("option --timeout expects more than 0")
     return arguments

@@ -16,7 +16,7 @@ from typing import Any
 from ... import __version__
 from ...passes.core.journal import Journal
 from ...runtime.artifact import Artifact
-from ...support.errors import RelaxError
+from ...support.errors import OptionError, RelaxError
 from ...support.files import write_whole
 from ...support.highlighting import COLOURS
 from ..common.command_line import Arguments, parse_shapes
@@ -76,7 +76,7 @@ def _shapes(arguments: Arguments) -> dict[str, Any]:
     try:
         return parse_shapes(arguments["report-shape"], unknown=False)
     except RelaxError as error:
-        raise RelaxError(error.message.replace("--shape", "--report-shape")) from None
+        raise OptionError(error.message.replace("--shape", "--report-shape")) from None
 
 
 def page(data: Mapping[str, Any]) -> str:

@@ -7,7 +7,7 @@ import importlib
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from ...support.errors import RelaxError
+from ...support.errors import OptionError
 from ...support.registry import table
 from ...support.suggest import counted
 from .inputs import Array, Given, spread_values
@@ -34,7 +34,7 @@ def reference_outputs(path: str, inputs: Mapping[str, Given]) -> dict[str, objec
     try:
         ort = importlib.import_module("onnxruntime")
     except ImportError:
-        raise RelaxError("--compare needs onnxruntime: pip install onnxruntime") from None
+        raise OptionError("--compare needs onnxruntime: pip install onnxruntime") from None
     options = ort.SessionOptions()
     options.log_severity_level = 4  # what goes wrong is raised too
     try:
@@ -43,14 +43,14 @@ def reference_outputs(path: str, inputs: Mapping[str, Given]) -> dict[str, objec
         names = [each.name for each in session.get_outputs()]
         values = session.run(names, {name: value for name, value in inputs.items() if name in taken})
     except Exception as error:  # its exceptions have no class in common
-        raise RelaxError(f"onnxruntime cannot run '{path}': {(str(error).splitlines() or [''])[0]}") from None
+        raise OptionError(f"onnxruntime cannot run '{path}': {(str(error).splitlines() or [''])[0]}") from None
     return dict(spread_values(dict(zip(names, values, strict=True))))
 
 
 def differences(ours: Mapping[str, Array], theirs: Mapping[str, object], tolerance: float) -> list[Difference]:
     """By the outputs' names; by their places where a program was compiled without the model's names."""
     if len(ours) != len(theirs):
-        raise RelaxError(f"the program has {counted(len(ours), 'output')}, the model of --compare {len(theirs)}")
+        raise OptionError(f"the program has {counted(len(ours), 'output')}, the model of --compare {len(theirs)}")
     if set(ours) == set(theirs):
         return [difference(name, ours[name], theirs[name], tolerance) for name in ours]
     pairs = zip(ours.items(), theirs.values(), strict=True)

@@ -32,7 +32,7 @@ def start(argv: Sequence[str], stdin: TextIO, stdout: TextIO, stderr: TextIO) ->
         return 0
     try:
         return Driver(stdout, stderr).run(arguments)
-    except (ArtifactError, UnknownFunction, UnsupportedArray) as error:
+    except (UnknownFunction, UnsupportedArray) as error:
         raise RelaxError(str(error)) from error
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from ...runtime import tensor
 from ...runtime.arrays import numpy_type
 from ...runtime.manifest import Signature, Value
-from ...support.errors import RelaxError
+from ...support.errors import OptionError
 from ...support.suggest import suggest
 from .sizes import Sizes, shape_text
 
@@ -33,7 +33,7 @@ def make_inputs(
     described = {each.name: each for each in signature.inputs}
     for name, each in described.items():
         if each.kind == "object":
-            raise RelaxError(f"input '{name}' is an object that only a program can make: relax-run passes arrays")
+            raise OptionError(f"input '{name}' is an object that only a program can make: relax-run passes arrays")
     given = _given(files, described)
     sizes = Sizes()
     for name, (array, origin) in given.items():
@@ -72,14 +72,14 @@ def _bind_shapes(shapes: Mapping[str, Sequence[int]], described: Mapping[str, Va
     for name, shape in shapes.items():
         _check_name(name, described, "--shape")
         if described[name].kind != "tensor":
-            raise RelaxError(f"--shape: input '{name}' is a scalar")
+            raise OptionError(f"--shape: input '{name}' is a scalar")
         sizes.bind(name, described[name].shape, shape, "--shape")
 
 
 def _check_name(name: str, described: Mapping[str, Value], option: str) -> None:
     if name not in described:
         known = ", ".join(described) or "none"
-        raise RelaxError(f"{option}: the function has no input '{name}'{suggest(name, described)} (it has {known})")
+        raise OptionError(f"{option}: the function has no input '{name}'{suggest(name, described)} (it has {known})")
 
 
 def _given(texts: Sequence[str], described: Mapping[str, Value]) -> dict[str, tuple[Any, str]]:
@@ -91,7 +91,7 @@ def _given(texts: Sequence[str], described: Mapping[str, Value]) -> dict[str, tu
         for each, array in arrays.items():
             _check_name(each, described, "--input")
             if each in given:
-                raise RelaxError(f"--input: '{each}' is given twice")
+                raise OptionError(f"--input: '{each}' is given twice")
             origin = path if equals else text
             given[each] = (_checked(each, array, described[each], origin), origin)
     return given
@@ -99,15 +99,15 @@ def _given(texts: Sequence[str], described: Mapping[str, Value]) -> dict[str, tu
 
 def _named(path: str) -> dict[str, Array]:
     if not path.endswith(".npz"):
-        raise RelaxError(f"option --input expects name=file.npy or file.npz, got '{path}'")
+        raise OptionError(f"option --input expects name=file.npy or file.npz, got '{path}'")
     loaded = _load(path)
     if not hasattr(loaded, "files"):
-        raise RelaxError(f"cannot read '{path}': it holds one array without a name: --input name={path}")
+        raise OptionError(f"cannot read '{path}': it holds one array without a name: --input name={path}")
     with loaded, _reading(path):
         arrays = {name: loaded[name] for name in loaded.files}
     strange = next((name for name, array in arrays.items() if not hasattr(array, "dtype")), None)
     if strange is not None:
-        raise RelaxError(f"cannot read '{path}': its '{strange}' is no array")
+        raise OptionError(f"cannot read '{path}': its '{strange}' is no array")
     return arrays
 
 
@@ -118,7 +118,7 @@ def _one(name: str, text: str, described: Mapping[str, Value]) -> Array | float:
     loaded = _load(text)
     if hasattr(loaded, "files"):
         loaded.close()
-        raise RelaxError(f"'{text}' holds several arrays by their names: --input {text}")
+        raise OptionError(f"'{text}' holds several arrays by their names: --input {text}")
     return loaded
 
 
@@ -128,7 +128,7 @@ def _number(name: str, text: str) -> float:
             return kind(text)
         except ValueError:
             continue
-    raise RelaxError(f"--input: '{name}' is a scalar: expected a number or a file that ends with .npy, got '{text}'")
+    raise OptionError(f"--input: '{name}' is a scalar: expected a number or a file that ends with .npy, got '{text}'")
 
 
 def _load(path: str) -> Any:
@@ -144,12 +144,12 @@ def _reading(path: str) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise RelaxError(f"cannot read '{path}': {error.strerror or _first_line(error)}") from None
+        raise OptionError(f"cannot read '{path}': {error.strerror or _first_line(error)}") from None
     except (
         *(ValueError, EOFError, LookupError, SyntaxError, RuntimeError, tokenize.TokenError),
         *(zipfile.BadZipFile, zlib.error),
     ) as error:
-        raise RelaxError(
+        raise OptionError(
             f"cannot read '{path}': no .npy or .npz file, or a damaged one: {_first_line(error)}"
         ) from None
 
@@ -164,13 +164,13 @@ def _checked(name: str, array: Any, described: Value, origin: str) -> Any:
 
     if described.kind == "scalar":
         if numpy.ndim(array) != 0:
-            raise RelaxError(f"input '{name}' is a scalar, but {origin} has shape {shape_text(array.shape)}")
+            raise OptionError(f"input '{name}' is a scalar, but {origin} has shape {shape_text(array.shape)}")
         return array.item() if hasattr(array, "item") else array
     dtype = numpy_type(described.holds or described.dtype)
     if array.dtype.kind == "V" and array.dtype.itemsize == dtype.itemsize:
         array = array.view(dtype)  # files of numpy's do not name the types of ml_dtypes
     if array.dtype.newbyteorder("=") != dtype:
-        raise RelaxError(f"input '{name}' expected elements of {dtype.name}, but {origin} has {array.dtype.name}")
+        raise OptionError(f"input '{name}' expected elements of {dtype.name}, but {origin} has {array.dtype.name}")
     return numpy.ascontiguousarray(array, dtype=dtype).reshape(array.shape)
 
 
@@ -188,7 +188,7 @@ def random_array(dtype_name: str, shape: tuple[int, ...], seed: Sequence[int]) -
         numbers = generator.standard_normal(shape, dtype="float64" if dtype.name == "float64" else "float32")
         return numpy.asarray(numbers).astype(dtype, copy=False)
     except (MemoryError, ValueError):
-        raise RelaxError(f"an array of shape {shape_text(shape)} is too large") from None
+        raise OptionError(f"an array of shape {shape_text(shape)} is too large") from None
 
 
 def _limit(dtype: Any) -> int:
@@ -214,7 +214,7 @@ def spread_inputs(signature: Signature) -> Signature:
     names = [each.name for each in inputs]
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
-        raise RelaxError(f"'{twice}' names an input and a tensor in a list: relax-run cannot tell them apart")
+        raise OptionError(f"'{twice}' names an input and a tensor in a list: relax-run cannot tell them apart")
     return signature._replace(inputs=inputs)
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ...runtime.threads import checked_threads
-from ...support.errors import RelaxError
+from ...support.errors import OptionError
 from ..common.command_line import COMMON_OPTIONS, Arguments, Option, parse_arguments
 
 _INPUT, _OUTPUT, _TIME, _COMPARE = "Inputs", "Outputs", "Times", "Comparison"
@@ -55,15 +55,15 @@ def parse(argv: Sequence[str]) -> Arguments:
     if arguments.asks:
         return arguments
     if len(arguments.files) != 1:
-        raise RelaxError(f"expected one program, as program.rxa, got {', '.join(arguments.files) or 'none'}")
+        raise OptionError(f"expected one program, as program.rxa, got {', '.join(arguments.files) or 'none'}")
     if arguments["output"] is not None and arguments["output-dir"] is not None:
-        raise RelaxError("--output and --output-dir exclude each other")
+        raise OptionError("--output and --output-dir exclude each other")
     if arguments["output"] is not None and not arguments["output"].endswith((".npz", ".npy")):
-        raise RelaxError(f"option --output expects a name that ends with .npz or .npy, got '{arguments['output']}'")
+        raise OptionError(f"option --output expects a name that ends with .npz or .npy, got '{arguments['output']}'")
     if arguments["graphs"] and arguments["no-graphs"]:
-        raise RelaxError("--graphs and --no-graphs exclude each other")
+        raise OptionError("--graphs and --no-graphs exclude each other")
     if arguments["repeat"] == 0:
-        raise RelaxError("option --repeat expects at least 1")
+        raise OptionError("option --repeat expects at least 1")
     if arguments["threads"] is not None:
         checked_threads(arguments["threads"], "option --threads=")
     return arguments

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from ...support.errors import RelaxError
+from ...support.errors import OptionError
 from ...support.suggest import counted
 
 Size = int | str | None
@@ -21,21 +21,21 @@ class Sizes:
     def bind(self, name: str, expected: Sequence[Size], shape: Sequence[int], by: str) -> None:
         """Compares a shape with the signature's and learns the symbols in it. Raises RelaxError."""
         if len(shape) != len(expected):
-            raise RelaxError(
+            raise OptionError(
                 f"input '{name}' has {counted(len(expected), 'dimension')}, {shape_text(expected)}, "
                 f"but {by} has {len(shape)}: {shape_text(shape)}"
             )
         for axis, (wanted, size) in enumerate(zip(expected, shape, strict=True)):
             where = f"input '{name}' {shape_text(expected)}, dimension {axis}"
             if isinstance(wanted, int) and size != wanted:
-                raise RelaxError(f"{where}: expected {wanted}, but {by} has {size}: {shape_text(shape)}")
+                raise OptionError(f"{where}: expected {wanted}, but {by} has {size}: {shape_text(shape)}")
             if isinstance(wanted, str) and wanted.isidentifier():
                 self._learn(wanted, size, by, where)
 
     def _learn(self, symbol: str, size: int, by: str, where: str) -> None:
         if self.values.setdefault(symbol, size) != size:
             other = f"{self.values[symbol]} by {self._told_by[symbol]}"
-            raise RelaxError(f"{where}: {symbol} is {size} by {by}, but {other}")
+            raise OptionError(f"{where}: {symbol} is {size} by {by}, but {other}")
         self._told_by.setdefault(symbol, by)
 
     def shape(self, expected: Sequence[Size]) -> tuple[int, ...]:

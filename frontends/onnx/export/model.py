@@ -12,7 +12,7 @@ from ....dialects.core.infos import TensorInfo
 from ....dialects.core.ir_attributes import RESULT_GROUPS, RESULT_NAMES
 from ....dialects.relax.function_attributes import argument_names, decode_groups
 from ....dialects.tir.prim_func import is_prim_func
-from ....support.errors import RelaxError
+from ....support.errors import OptionError
 from ....support.suggest import counted, suggest
 from ..node import Unsupported
 from ..tensors import ModelProto
@@ -72,7 +72,7 @@ def check_opset(opset: int) -> None:
 
     newest = defs.onnx_opset_version()
     if not isinstance(opset, int) or not LEAST_OPSET <= opset <= newest:
-        raise RelaxError(f"opset={opset!r}: models of the versions {LEAST_OPSET} to {newest} can be written")
+        raise OptionError(f"opset={opset!r}: models of the versions {LEAST_OPSET} to {newest} can be written")
 
 
 def graph_functions(module: Operation) -> dict[str, Operation]:
@@ -86,9 +86,9 @@ def find_function(module: Operation, name: str) -> Operation:
     if not name and len(public) == 1:
         return functions[public[0]]
     if not name and "main" not in public:
-        raise RelaxError(f"the module has {counted(len(public), 'public graph function')}: name one (function=)")
+        raise OptionError(f"the module has {counted(len(public), 'public graph function')}: name one (function=)")
     if (name or "main") not in functions:
-        raise RelaxError(f"the module has no graph function @{name}{suggest(name, functions)}")
+        raise OptionError(f"the module has no graph function @{name}{suggest(name, functions)}")
     return functions[name or "main"]
 
 

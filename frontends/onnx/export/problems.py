@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from ....bindings.diagnostics import locate, place_text
 from ....bindings.ir import Operation
-from ....support.errors import RelaxError
+from ....support.errors import RefusalError
 from ....support.registry import table
 from ....support.suggest import counted
 from ..node import Unsupported
@@ -46,7 +46,7 @@ class Problems:
             for (name, attribute, reason), places in sorted(groups.items(), key=lambda item: -len(item[1]))
         ]
         count = counted(len(self.found), "operation")
-        raise RelaxError(f"{count} cannot be exported to ONNX:\n{table(_HEAD, *rows)}")
+        raise RefusalError(f"{count} cannot be exported to ONNX:\n{table(_HEAD, *rows)}")
 
 
 def _place(operation: Operation) -> str:

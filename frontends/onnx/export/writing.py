@@ -11,7 +11,7 @@ from ....bindings.navigation import made_by
 from ....dialects.core.elements import elements_bytes, is_resource
 from ....dialects.core.infos import TensorInfo, bit_width
 from ....dialects.relax.constants import array_of_attribute
-from ....support.errors import RelaxError
+from ....support.errors import RefusalError
 from ..tensors import Array, GraphProto, ModelProto, NodeProto, TensorProto, ValueInfoProto, byte_count, number_of
 from .graph import Graph, NewNode
 from .values import Constant, Ref
@@ -133,7 +133,7 @@ class Written:
         kept = [each for each in self._graph.constants if each.ref in used]
         total = sum(byte_count(each.info.dtype, _sizes(each.info)) for each in kept)
         if total > _MOST_BYTES:
-            raise RelaxError(
+            raise RefusalError(
                 f"the model's constants take {total:,} bytes, an ONNX model has 2 GB at most: "
                 "make them arguments of the function"
             )

@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import Any
 
 from ....dialects.core.symbols import Dim, equal
-from ....support.errors import RelaxError
+from ....support.errors import ModelError
 from ..prelude import Node, Outputs, Tensor, Value, cast, const, register_onnx, relax
 from ..shapes import sizes
 
@@ -144,7 +144,7 @@ def wanted(node: Node, output: int) -> bool:
 def _axes_from(node: Node, x: Tensor, axis: int) -> list[int]:
     rank = Value(ssa=x).rank
     if rank is None:
-        raise RelaxError("the rank of what is normalized is not known")
+        raise ModelError("the rank of what is normalized is not known")
     return list(range(node.axis_of(axis, rank), rank))
 
 

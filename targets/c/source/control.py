@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from ....bindings.ir import Operation, Type, Value
 from ....bindings.mlir import ir
 from ....bindings.navigation import body_of, use_count
-from ....support.errors import RelaxError
+from ....support.errors import RefusalError
 from .expressions import Expression, Size, binary, integer, name, of_size
 from .types import INDEX, literal, scalar_type
 from .views import View, dense
@@ -94,7 +94,7 @@ class _Variable:
         self, writer: FunctionWriter, type_: Type, initial: Expression | View | None, wanted: str
     ) -> None:
         if not type_.has_static_shape:
-            raise RelaxError(f"memory whose size may change ({type_}) is handed on by it")
+            raise RefusalError(f"memory whose size may change ({type_}) is handed on by it")
         element = type_.element_type
         made = dense(name(writer.names.fresh(wanted)), element, list(type_.shape))
         start = initial.address().text if isinstance(initial, View) else "0"
@@ -105,7 +105,7 @@ class _Variable:
         """What is assigned."""
         if isinstance(value, View):
             if not value.is_dense:
-                raise RelaxError("it hands on memory that is a part of other memory")
+                raise RefusalError("it hands on memory that is a part of other memory")
             return value.address().text
         return value.text
 
@@ -227,7 +227,7 @@ def _parallel(writer: FunctionWriter, op: Operation) -> None:
     """One step after the other."""
     counts = list(op.attributes["operandSegmentSizes"])
     if len(op.results):
-        raise RelaxError("it reduces over steps in any order")
+        raise RefusalError("it reduces over steps in any order")
     body = body_of(op)
     bounds = writer.all(list(op.operands))
     rank = counts[0]
@@ -249,7 +249,7 @@ def _nest(writer: FunctionWriter, op: Operation, loops: list[tuple[Value, Expres
 
 def _execute(writer: FunctionWriter, op: Operation) -> None:
     if len(op.regions[0].blocks) > 1:
-        raise RelaxError("it has several blocks: write branches as scf's")
+        raise RefusalError("it has several blocks: write branches as scf's")
     variables = _left(writer, op, "left")
     end = writer.block(body_of(op))
     _assign(writer, variables, list(end.operands))

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from ....bindings.ir import Operation, Type
 from ....bindings.mlir import ir
-from ....support.errors import RelaxError
+from ....support.errors import RefusalError
 from .expressions import BITS, UNARY, Expression, binary, call, cast, choice, integer, name, unary
 from .types import integer_literal, machine_width, scalar_type
 from .writer import FunctionWriter, Rule, ScalarRule, scalar
@@ -121,7 +121,7 @@ def _rounded_quotient(word: str, *, has_sign: bool = True) -> ScalarRule:
     def rule(writer: FunctionWriter, op: Operation, operands: list[Expression]) -> Expression:
         type_ = op.results[0].type
         if is_bool(type_):
-            raise RelaxError(f"there is no C for it on {type_}")
+            raise RefusalError(f"there is no C for it on {type_}")
         taken = operands if has_sign or not is_odd(type_) else [unsigned(each, type_) for each in operands]
         made = call(writer.helper(f"{word}_{'i' if has_sign else 'u'}{machine_width(type_)}"), *taken)
         return cut(writer, made, type_)
@@ -135,7 +135,7 @@ def helped(word: str, sign: str = "i") -> ScalarRule:
     def rule(writer: FunctionWriter, op: Operation, operands: list[Expression]) -> Expression:
         type_ = op.results[0].type
         if is_odd(type_):
-            raise RelaxError(f"there is no C for it on {type_}")
+            raise RefusalError(f"there is no C for it on {type_}")
         return call(writer.helper(f"{word}_{sign}{machine_width(type_)}"), *operands)
 
     return rule
@@ -147,7 +147,7 @@ def _product_parts(has_sign: bool) -> Rule:
     def rule(writer: FunctionWriter, op: Operation) -> None:
         low, high = op.results
         if is_odd(low.type):
-            raise RelaxError(f"there is no C for it on {low.type}")
+            raise RefusalError(f"there is no C for it on {low.type}")
         width = machine_width(low.type)
         left, right = (writer.atom(each, low.type) for each in writer.all(list(op.operands)))
         writer.define(low, call(writer.helper(f"wrap_mul_i{width}"), left, right))
@@ -160,7 +160,7 @@ def _sum_and_carry(writer: FunctionWriter, op: Operation) -> None:
     total, carry = op.results
     type_ = total.type
     if is_odd(type_):
-        raise RelaxError(f"there is no C for it on {type_}")
+        raise RefusalError(f"there is no C for it on {type_}")
     left, right = (writer.atom(each, type_) for each in writer.all(list(op.operands)))
     summed = writer.declare(call(writer.helper(f"wrap_add_i{machine_width(type_)}"), left, right), type_)
     writer.know(total, summed)

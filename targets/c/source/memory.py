@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from ....bindings.ir import Operation, Type
 from ....bindings.mlir import DYNAMIC, ir
-from ....support.errors import RelaxError
+from ....support.errors import RefusalError
 from .control import loop
 from .expressions import Expression, Size, binary, cast, integer, name, of_size, product
 from .types import BYTES, memory_type, scalar_type
@@ -41,7 +41,7 @@ def _dim(writer: FunctionWriter, op: Operation) -> None:
     memref, axis = op.operands
     view, number = writer.view(memref), writer.get(axis).number
     if number is None:
-        raise RelaxError("which dimension is asked for is only known at run time")
+        raise RefusalError("which dimension is asked for is only known at run time")
     writer.know(op.results[0], of_size(view.sizes[number]))
 
 
@@ -106,12 +106,12 @@ def _conversion(writer: FunctionWriter, op: Operation) -> None:
     (value,), (result,) = op.operands, op.results
     if not isinstance(result.type, ir.MemRefType):
         if scalar_type(value.type) != scalar_type(result.type):
-            raise RelaxError(f"it takes a {value.type} for a {result.type}")
+            raise RefusalError(f"it takes a {value.type} for a {result.type}")
         writer.define(result, writer.get(value))
         return
     view, byte = writer.view(value), memory_type(result.type.element_type)
     if len(view.sizes) != 1 or not view.is_dense or result.type.rank != 1 or BYTES[byte] != 1:
-        raise RelaxError(f"it takes a {value.type} for a {result.type}")
+        raise RefusalError(f"it takes a {value.type} for a {result.type}")
     count = BYTES[view.memory_type] * view.sizes[0]
     writer.know(result, dense(cast(f"{byte} *", view.address()), result.type.element_type, [count]))
 
@@ -119,7 +119,7 @@ def _conversion(writer: FunctionWriter, op: Operation) -> None:
 def _cast(writer: FunctionWriter, op: Operation) -> None:
     view, type_ = writer.view(op.operands[0]), op.results[0].type
     if not isinstance(type_, ir.MemRefType):
-        raise RelaxError(f"memory of unknown rank ({type_}) has no place in C")
+        raise RefusalError(f"memory of unknown rank ({type_}) has no place in C")
     sizes = tuple(known if size == DYNAMIC else int(size) for known, size in zip(view.sizes, type_.shape, strict=True))
     writer.know(op.results[0], View(view.pointer, view.element, sizes, view.strides, view.offset))
 

@@ -12,7 +12,7 @@ from ....bindings.ir import AffineExpr, AffineMap, Block, Operation, Value
 from ....bindings.mlir import ir
 from ....bindings.navigation import body_of
 from ....emit.generic import GenericOp
-from ....support.errors import RelaxError
+from ....support.errors import RefusalError
 from .expressions import Expression, Size, of_size, product, quotient, remainder
 from .memory import dense_row
 from .views import View
@@ -71,7 +71,7 @@ def _size(dim: int, maps: Sequence[AffineMap], views: Sequence[View | None]) -> 
         if plain_dim(result) == dim
     ]
     if not found:
-        raise RelaxError(f"no operand says how far loop {dim} goes")
+        raise RefusalError(f"no operand says how far loop {dim} goes")
     return next((size for size in found if isinstance(size, int)), found[0])
 
 
@@ -112,7 +112,7 @@ def _index(expression: AffineExpr, places: Sequence[Expression]) -> Expression:
 
     index = value_of(expression, dim, _joined_index, lambda value: _Index(value, value >= 0))
     if index is None:
-        raise RelaxError(f"the index {expression} has symbols, or rounds up")
+        raise RefusalError(f"the index {expression} has symbols, or rounds up")
     return of_size(index.value)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ....support.errors import RelaxError
+from ....support.errors import OptionError
 from ....support.suggest import suggest
 from ...core.backend import ChosenTarget
 from .names import Names, identifier
@@ -36,7 +36,7 @@ def source_options(target: ChosenTarget) -> SourceOptions:
     """Raises RelaxError for values that are wrong."""
     name, memory = target.option("name") or "model", target.option("memory") or "static"
     if identifier(name) != name or Names().is_known(name):
-        raise RelaxError(f"target 'c': name={name}: expected a name of C's, of letters, digits and _")
+        raise OptionError(f"target 'c': name={name}: expected a name of C's, of letters, digits and _")
     _check("memory", memory, _MEMORIES)
     constants, loops = target.option("constants"), target.option("loops") or "tiles"
     _check("loops", loops, _LOOPS)
@@ -44,10 +44,10 @@ def source_options(target: ChosenTarget) -> SourceOptions:
         _check("constants", constants, _CONSTANTS)
     part = target.option("ffi")
     if not all(each.isalnum() or each in "_.-" for each in part):
-        raise RelaxError(f"target 'c': ffi={part}: expected a name of letters, digits, '_', '.' and '-'")
+        raise OptionError(f"target 'c': ffi={part}: expected a name of letters, digits, '_', '.' and '-'")
     return SourceOptions(name, memory == "heap", bool(part), part, constants, loops == "tiles")
 
 
 def _check(option: str, value: str, known: tuple[str, ...]) -> None:
     if value not in known:
-        raise RelaxError(f"target 'c': {option}={value}: expected {' or '.join(known)}{suggest(value, known)}")
+        raise OptionError(f"target 'c': {option}={value}: expected {' or '.join(known)}{suggest(value, known)}")

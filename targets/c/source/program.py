@@ -24,7 +24,7 @@ from ....dialects.core.call_graph import refuse_recursion
 from ....dialects.core.ir_attributes import ARENA, GRAPH_INPUTS, OPERATOR
 from ....dialects.tir.prim_func import is_prim_func
 from ....emit.memory import root_of
-from ....support.errors import RelaxError
+from ....support.errors import RefusalError
 from .arena import is_handed_on, is_in_loop, plan_arena
 from .bounds import SizeBounds
 from .expressions import Size, of_size
@@ -63,7 +63,7 @@ class Program:
         self._inside = {name: operations_in(function) for name, function in self.functions.items()}
         self.public = [name for name, each in self.functions.items() if _is_public(each)]
         if not self.public:
-            raise RelaxError("target 'c': the module has no public graph function, so nothing in it could be called")
+            raise RefusalError("target 'c': the module has no public graph function, so nothing in it could be called")
         calls = self._calls()
         #: Callees first; what nobody calls is left out.
         self.order = self._callees_first(calls)

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from ....bindings.ir import Operation
 from ....bindings.mlir import ir
-from ....support.errors import RelaxError
+from ....support.errors import RefusalError
 from . import conversions, floats, integers
 from .expressions import Expression
 from .integers import both, chosen, either, is_bool, negation
@@ -20,7 +20,7 @@ def _constant(writer: FunctionWriter, op: Operation) -> None:
 def _select(writer: FunctionWriter, op: Operation) -> None:
     result = op.results[0]
     if isinstance(result.type, ir.MemRefType):
-        raise RelaxError("it chooses between memories")
+        raise RefusalError("it chooses between memories")
     taken = writer.all(list(op.operands))
     writer.define(result, _chosen_bool(*taken) if is_bool(result.type) else chosen(*taken))
 

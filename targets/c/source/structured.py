@@ -13,7 +13,7 @@ from ....bindings.rewriting import Decline
 from ....emit.combiner import combiners
 from ....emit.generic import GenericOp
 from ....emit.groups import filled_with
-from ....support.errors import RelaxError
+from ....support.errors import RefusalError
 from .control import loop, pieces, steps
 from .expressions import Expression, Size, integer, name, of_size
 from .joining import chosen_dims, epilogues, output_of, starts_sum
@@ -26,7 +26,7 @@ from .writer import FunctionWriter, Rule
 
 def write_generic(writer: FunctionWriter, op: Operation) -> None:
     if len(op.results):
-        raise RelaxError("it is on tensors: bufferize it first (tir-bufferize)")
+        raise RefusalError("it is on tensors: bufferize it first (tir-bufferize)")
     if starts_sum(op, writer.following):
         _keep_start(writer, op)
         return

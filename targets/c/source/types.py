@@ -7,7 +7,7 @@ import math
 
 from ....bindings.ir import Attribute, Type
 from ....bindings.mlir import ir
-from ....support.errors import RelaxError
+from ....support.errors import RefusalError
 from .expressions import ATOM, UNARY, Expression, integer
 
 INDEX = "int64_t"
@@ -30,7 +30,7 @@ def scalar_type(type_: Type) -> str:
         return "bool" if type_.width == 1 else f"int{machine_width(type_)}_t"
     found = _FLOATS.get(str(type_))
     if found is None:
-        raise RelaxError(f"C has no type for {type_}")
+        raise RefusalError(f"C has no type for {type_}")
     return found
 
 
@@ -40,7 +40,7 @@ def machine_width(type_: Type) -> int:
         return 64
     found = next((width for width in _WIDTHS if width >= type_.width), None)
     if found is None:
-        raise RelaxError(f"C has no integers of {type_.width} bits")
+        raise RefusalError(f"C has no integers of {type_.width} bits")
     return found
 
 
@@ -113,4 +113,4 @@ def attribute_literal(attribute: Attribute) -> Expression:
         return integer_literal(int(attribute.value), dtype)
     if isinstance(attribute, ir.FloatAttr):
         return literal(float(attribute.value), str(attribute.type))
-    raise RelaxError(f"C has no constant for {attribute}")
+    raise RefusalError(f"C has no constant for {attribute}")

@@ -13,7 +13,7 @@ from ....bindings.ir import Block, Operation, Type, Value
 from ....bindings.mlir import ir
 from ....bindings.navigation import operations_of, use_count
 from ....bindings.rewriting import located_error
-from ....support.errors import RelaxError
+from ....support.errors import RefusalError, RelaxError
 from .expressions import ATOM, Expression, name
 from .names import Names
 from .types import scalar_type
@@ -197,7 +197,7 @@ class FunctionWriter:
     def refusal(self, op: Operation, reason: str, *notes: str) -> RelaxError:
         message = f"target 'c' cannot write '{op.name}' op in @{self.function}: {reason}"
         error = located_error(message, op.location)
-        return RelaxError(message, location=error.location, notes=notes, diagnostics=error.diagnostics)
+        return RefusalError(message, location=error.location, notes=notes, diagnostics=error.diagnostics)
 
 
 def words_in(lines: Sequence[str]) -> Counter[str]:
@@ -211,7 +211,7 @@ def scalar(rule: ScalarRule) -> Rule:
     def write(writer: FunctionWriter, op: Operation) -> None:
         for type_ in (each.type for each in (*op.operands, *op.results)):
             if isinstance(type_, ir.ShapedType):
-                raise RelaxError(f"it works on a {type_}, C on one number at a time")
+                raise RefusalError(f"it works on a {type_}, C on one number at a time")
         writer.define(op.results[0], rule(writer, op, writer.all(list(op.operands))))
 
     return write

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ....support.errors import RelaxError
+from ....support.errors import OptionError, RelaxError
 from ....support.suggest import suggest
 from ...core.backend import ChosenTarget
 from ...core.registry import TargetOption
@@ -135,7 +135,7 @@ def find_arch(name: str) -> Arch:
     """The architecture of a name. Raises RelaxError with the nearest one."""
     if name not in ARCHS:
         known = ", ".join(ARCHS)
-        raise RelaxError(f"there is no architecture '{name}'{suggest(name, ARCHS)}", notes=[f"known: {known}"])
+        raise OptionError(f"there is no architecture '{name}'{suggest(name, ARCHS)}", notes=[f"known: {known}"])
     return ARCHS[name]
 
 
@@ -143,7 +143,7 @@ def has_tf32(target: ChosenTarget) -> bool:
     """Whether products of f32 may be less exact. Raises RelaxError for what is neither true nor false."""
     given = target.option("tf32") or "false"
     if given not in ("true", "false"):
-        raise RelaxError(f"target '{target}': option 'tf32' expects true or false, got '{given}'")
+        raise OptionError(f"target '{target}': option 'tf32' expects true or false, got '{given}'")
     return given == "true"
 
 
@@ -152,4 +152,4 @@ def arch_of(target: ChosenTarget) -> Arch:
     try:
         return find_arch(target.option("arch") or USUAL)
     except RelaxError as error:
-        raise RelaxError(f"target '{target}': {error.message}", notes=error.notes) from None
+        raise OptionError(f"target '{target}': {error.message}", notes=error.notes) from None

@@ -18,7 +18,7 @@ from ....bindings.mlir import ir
 from ....bindings.navigation import callee_of, operations_in, operations_of, symbol_name
 from ....dialects.core.ir_attributes import BY_VALUE
 from ....dialects.verification import verify_ir
-from ....support.errors import RelaxError
+from ....support.errors import RefusalError, RelaxError
 from ...core import llvmlite
 from ...core.code import check_opt_level
 from ...core.llvm_ir_text import for_older_llvm
@@ -89,17 +89,19 @@ def kernel_names(gpu_module: Operation) -> list[str]:
 def check_device_code(gpu_module: Operation) -> None:
     """Raises RelaxError for what has no translation, which would end the process, and where there is no kernel."""
     if gpu_module.name != "gpu.module":
-        raise RelaxError(f"PTX is made of a gpu.module, not of '{gpu_module.name}'", location=str(gpu_module.location))
+        raise RefusalError(
+            f"PTX is made of a gpu.module, not of '{gpu_module.name}'", location=str(gpu_module.location)
+        )
     foreign = [op for op in operations_in(gpu_module) if not op.name.startswith(_DIALECTS) and op.name != "gpu.module"]
     # Casts stand around what is really left.
     for op in sorted(foreign, key=lambda op: op.name == _CAST):
         text = f"operation '{op.name}' is not of the dialects llvm and nvvm: no PTX can be made of it"
-        raise RelaxError(text, location=str(op.location))
+        raise RefusalError(text, location=str(op.location))
     for op in operations_in(gpu_module):
         _check_stored(op)
     verify_ir(gpu_module, "the gpu.module is invalid: no PTX can be made of it")
     if not kernel_names(gpu_module):
-        raise RelaxError(f"gpu.module '{symbol_name(gpu_module)}' has no kernel: there is nothing to compile")
+        raise RefusalError(f"gpu.module '{symbol_name(gpu_module)}' has no kernel: there is nothing to compile")
 
 
 def _key(llvm: ModuleType, text: str, arch: Arch, opt_level: int) -> str:
@@ -170,7 +172,7 @@ def _check_stored(op: Operation) -> None:
     element = type_.element_type if isinstance(type_, ir.VectorType) else None
     if isinstance(element, ir.IntegerType) and element.width % 8:
         text = f"a {type_} in memory: elements of less than a byte are stored as bytes on GPUs"
-        raise RelaxError(text, location=str(op.location))
+        raise RefusalError(text, location=str(op.location))
 
 
 def _machine(llvm: ModuleType, arch: Arch, level: int) -> Any:
@@ -215,4 +217,4 @@ def _undefined(name: str, gpu_module: Operation) -> RelaxError:
     calls = [op for op in named if callee_of(op) == name]
     place = str((calls[0] if calls else gpu_module).location)
     whose = "NVIDIA's libdevice has no such function" if name.startswith(_LIBDEVICE) else "no GPU has such a function"
-    return RelaxError(f"a kernel calls '{name}', which nobody defines: {whose}", location=place)
+    return RefusalError(f"a kernel calls '{name}', which nobody defines: {whose}", location=place)

@@ -25,7 +25,7 @@ from ....passes.patterns.match import match
 from ....passes.patterns.tree import wildcard
 from ....passes.structures.prim_funcs import KnownPrimFuncs, remembering
 from ....runtime.external.blas import Function, Part, Step, packed
-from ....support.errors import RelaxError
+from ....support.errors import RefusalError
 from .products import biases, products, relus, spec_of
 
 _A, _B, _BIAS = (wildcard().named(name) for name in ("a", "b", "bias"))
@@ -77,7 +77,7 @@ class _Writer:
         if value not in numbers:
             array = elements_of(value) if is_constant(value) else None
             if array is None:
-                raise RelaxError(f"codegen 'blas' cannot hold a constant of {value.type}")
+                raise RefusalError(f"codegen 'blas' cannot hold a constant of {value.type}")
             self.constants.append(array)
             numbers[value] = -len(self.constants)
         return numbers[value]

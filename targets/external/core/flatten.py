@@ -18,7 +18,7 @@ from ....dialects.core.verifier import call_of
 from ....dialects.relax.known_constants import CONSTANTS, elements_of, splat
 from ....dialects.relax.values import tensor_info
 from ....passes.partition.functions import CODEGEN
-from ....support.errors import RelaxError
+from ....support.errors import RefusalError
 
 
 class Whole(Protocol):
@@ -141,7 +141,7 @@ def _inline(function: Operation, arguments: list[Ref], graph: Graph, flattening:
             made = node.results = [Ref(value, node) for value in op.results]
             graph.nodes.append(node)
         known.update(zip(op.results, made, strict=True))
-    raise RelaxError(f"function @{symbol_name(function)} does not return")
+    raise RefusalError(f"function @{symbol_name(function)} does not return")
 
 
 def numbers_in(ref: Ref) -> Any:

@@ -11,7 +11,7 @@ from ....passes.partition.codegen import Codegen, register_codegen
 from ....passes.partition.options import CodegenOption
 from ....runtime.external.dnnl.description import Blobs, Part, to_bytes
 from ....runtime.external.dnnl.runtime import DnnlRuntime
-from ....support.errors import RelaxError
+from ....support.errors import RefusalError
 from ..core.flatten import public_functions
 from .activations import activation_at
 from .converter import Converter
@@ -40,7 +40,7 @@ class Dnnl(Codegen):
         converters = [Converter(graph, blobs) for graph in public_functions(module.operation, activation_at)]
         functions = tuple(converter.convert() for converter in converters)
         if not any(converter.computes for converter in converters):
-            raise RelaxError("there is nothing to compute: tensors are only seen or stored in other ways")
+            raise RefusalError("there is nothing to compute: tensors are only seen or stored in other ways")
         dtypes = {value.dtype for function in functions for value in function.values}
         needs = next((NEEDED[dtype] for dtype in ("f16", "bf16") if dtype in dtypes), ())
         data = to_bytes(Part(functions, options["threads"], needs, any(each.drops_nan for each in converters)), blobs)

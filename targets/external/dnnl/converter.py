@@ -11,7 +11,7 @@ from ....dialects.core.dialect import row_of
 from ....dialects.core.symbols import Dim, SymExpr, product, sym
 from ....dialects.relax.known_constants import STORAGE_NAME
 from ....runtime.external.dnnl.description import Argument, Blobs, Function, PostOp, Quantized, Size, Step, Value
-from ....support.errors import RelaxError
+from ....support.errors import RefusalError
 from ..core.flatten import Graph, Node, Ref, numbers_in
 from . import fusing
 from .activations import Activation
@@ -55,7 +55,7 @@ class Converter:
         elif node.op.name != "arith.constant" and (row is None or row.role not in ("literal", "shape")):
             reason = refusal(node.op)
             if reason:
-                raise RelaxError(reason)
+                raise RefusalError(reason)
             RULES[node.op.name].convert(self, node)
 
     @property
@@ -74,7 +74,7 @@ class Converter:
         if dim in self._wholes:
             return self._wholes[dim]
         if not dim.variables <= self._symbols.keys():
-            raise RelaxError(f"the size '{dim}' is that of no tensor that is passed")
+            raise RefusalError(f"the size '{dim}' is that of no tensor that is passed")
         found = dim.substitute(self._symbols)
         return found if isinstance(found, int) else str(found)
 
@@ -219,7 +219,7 @@ def _stored(ref: Ref) -> memoryview:
         floats = floats_of(ref.value)
         array = None if floats is None else (floats.view("uint32") >> 16).astype(STORAGE_NAME["bf16"])
     if array is None:
-        raise RelaxError(f"a constant of {dtype} has no bytes")
+        raise RefusalError(f"a constant of {dtype} has no bytes")
     import numpy
 
     return numpy.ascontiguousarray(array).reshape(-1).view("uint8").data

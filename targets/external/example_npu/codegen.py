@@ -18,7 +18,7 @@ from ....passes.patterns.matched import Match
 from ....passes.patterns.operators import is_op
 from ....passes.patterns.tree import GraphPattern, is_const, wildcard
 from ....runtime.external.example_npu import Instruction, Program, to_bytes
-from ....support.errors import RelaxError
+from ....support.errors import RefusalError
 
 # Of the processor: what it computes in a second, and what a call of it takes.
 _FLOPS_PER_S, _CALL_S = 1e12, 5e-6
@@ -106,7 +106,7 @@ def _instruction(step: Step) -> Instruction:
     operation = step.operation
     name = operation.operation.name.rpartition(".")[2]
     if name not in _SETTINGS:
-        raise RelaxError(f"the processor has no instruction for {operation.operation.name}")
+        raise RefusalError(f"the processor has no instruction for {operation.operation.name}")
     return Instruction(name, _SETTINGS[name](operation), step.inputs, step.outputs[0])
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from ....dialects.core.infos import TensorInfo
 from ....dialects.relax.known_constants import NUMPY_NAME
 from ....runtime.external.tensorrt import Engine, input_name
-from ....support.errors import RelaxError
+from ....support.errors import RefusalError
 from ..core.flatten import Graph, Ref
 from .converter import Converter
 from .options import Options
@@ -23,10 +23,10 @@ def tensorrt() -> Any:
     try:
         import tensorrt as found
     except ImportError as error:
-        raise RelaxError(f"TensorRT is not installed, which builds engines (pip install tensorrt): {error}") from None
+        raise RefusalError(f"TensorRT is not installed, which builds engines (pip install tensorrt): {error}") from None
     version = tuple(map(int, found.__version__.split(".")[:2]))
     if version < LEAST_VERSION:
-        raise RelaxError(f"TensorRT 10.0 or newer builds engines, here is {found.__version__}")
+        raise RefusalError(f"TensorRT 10.0 or newer builds engines, here is {found.__version__}")
     return found
 
 
@@ -42,7 +42,7 @@ def build(trt: Any, graph: Graph, options: Options) -> Engine:
             network.get_output(number).dtype = converter.dtype(ref.info.dtype)
     plan = builder.build_serialized_network(network, _config(trt, builder, graph, options))
     if plan is None:
-        raise RelaxError(f"TensorRT builds no engine for {graph.name}, its messages say why")
+        raise RefusalError(f"TensorRT builds no engine for {graph.name}, its messages say why")
     return Engine(_element_sizes(graph.inputs), _element_sizes(graph.outputs), bytes(plan))
 
 
@@ -60,7 +60,7 @@ class _Checked:
         def add(*given: Any) -> Any:
             layer = found(*given)
             if layer is None:
-                raise RelaxError(f"TensorRT refuses a layer ({name}), its messages say why")
+                raise RefusalError(f"TensorRT refuses a layer ({name}), its messages say why")
             return layer
 
         return add

@@ -11,7 +11,7 @@ from ....dialects.core.infos import TensorInfo
 from ....dialects.core.operands import operand_info
 from ....dialects.core.symbols import Dim
 from ....runtime.external.tensorrt import input_name, output_name
-from ....support.errors import RelaxError
+from ....support.errors import RefusalError
 from ..core.flatten import Graph, Node, Ref, numbers_in
 from . import convolutions, elementwise, movement, norms, products  # noqa: F401  # rules declare themselves
 from .rules import RULES, refusal
@@ -45,7 +45,7 @@ class Converter:
     def _add_input(self, number: int, ref: Ref) -> None:
         info = operand_info(ref.value)
         if not isinstance(info, TensorInfo):
-            raise RelaxError(f"input {number} is {info}, and TensorRT is passed tensors only")
+            raise RefusalError(f"input {number} is {info}, and TensorRT is passed tensors only")
         dims = info.shape or ()
         self._know(ref, self.network.add_input(input_name(number), self.dtype(info.dtype), known(dims)))
 
@@ -73,7 +73,7 @@ class Converter:
             return
         reason = refusal(node.op)
         if reason:
-            raise RelaxError(reason)
+            raise RefusalError(reason)
         before = self.network.num_layers
         made = RULES[node.name].convert(self, node)
         for ref, tensor in zip(node.results, made if isinstance(made, tuple) else (made,), strict=False):
@@ -88,7 +88,7 @@ class Converter:
         if ref not in self._tensors:
             array = self.array(ref)
             if array is None:
-                raise RelaxError(f"a constant of {ref.info.dtype} has no elements that numpy could hold")
+                raise RefusalError(f"a constant of {ref.info.dtype} has no elements that numpy could hold")
             self._tensors[ref] = self.constant(array)
         return self._tensors[ref]
 
@@ -175,7 +175,7 @@ class Converter:
 
     def _size(self, dim: Dim) -> Any:
         if str(dim) not in self._sizes:
-            raise RelaxError(f"no tensor before has the size {dim}, and TensorRT reads sizes of tensors only")
+            raise RefusalError(f"no tensor before has the size {dim}, and TensorRT reads sizes of tensors only")
         tensor, axis = self._sizes[str(dim)]
         shape = self.network.add_shape(tensor).get_output(0)
         return self.network.add_slice(shape, (axis,), (1,), (1,)).get_output(0)

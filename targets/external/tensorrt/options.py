@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from ....dialects.core.symbols import Dim
 from ....passes.partition.options import CodegenOption
-from ....support.errors import RelaxError
+from ....support.errors import OptionError
 
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 _BYTES = re.compile(r"(\d{1,18})([KMG]?)")
@@ -37,12 +37,12 @@ class Options(NamedTuple):
         missing = [each for each in sorted(dim.variables) if each not in self.sizes]
         if missing:
             told = ",".join(f"{each}:1-8-64" for each in missing)
-            raise RelaxError(
+            raise OptionError(
                 f"the size {dim} of {name} is not known, and TensorRT is to be told what to build for: sizes='{told}'"
             )
         found = dim.substitute({each: self.sizes[each][which] for each in dim.variables})
         if not isinstance(found, int):
-            raise RelaxError(f"the size {dim} of {name} is no number for {_shown(self.sizes)}")
+            raise OptionError(f"the size {dim} of {name} is no number for {_shown(self.sizes)}")
         return found
 
 

@@ -14,7 +14,7 @@ from ....dialects.core.ir_attributes import CALLS, ENTRIES, PLACED_CONSTANTS
 from ....dialects.relax.constants import array_of_attribute
 from ....passes.core.journal import timed
 from ....runtime.artifact import Artifact, Constant
-from ....support.errors import RelaxError
+from ....support.errors import RefusalError
 from ...core.backend import ChosenTarget
 from ...core.code import CodeOptions
 from ...host.support import define_support
@@ -32,10 +32,10 @@ def build(module: Module, target: ChosenTarget, options: CodeOptions) -> Artifac
     """
     operation = module.operation
     if ENTRIES not in operation.attributes:
-        raise RelaxError("the module has no functions to call from outside: the stage 'entries' did not run")
+        raise RefusalError("the module has no functions to call from outside: the stage 'entries' did not run")
     entries = [json.loads(string_value(each)) for each in operation.attributes[ENTRIES]]
     if not entries:
-        raise RelaxError(
+        raise RefusalError(
             "the module has no public graph function, so nothing in it could be called",
             notes=["or the stage 'entries' ran before the graph's functions were lowered"],
         )

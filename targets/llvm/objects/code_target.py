@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from ....runtime.cpu import KNOWN_FEATURES, host_caches, host_cores, host_features, host_triple
 from ....support.byte_sizes import byte_size
-from ....support.errors import RelaxError
+from ....support.errors import OptionError, RelaxError
 from ....support.suggest import suggest
 from ...core.backend import ORDINARY_CACHES, ChosenTarget, Machine
 from ...core.registry import TargetOption
@@ -64,7 +64,7 @@ def code_target(chosen: ChosenTarget) -> CodeTarget:
     try:
         return _code_target(chosen)
     except RelaxError as error:
-        raise RelaxError(f"target '{chosen}': {error.message}", notes=error.notes) from None
+        raise OptionError(f"target '{chosen}': {error.message}", notes=error.notes) from None
 
 
 def _code_target(chosen: ChosenTarget) -> CodeTarget:
@@ -96,7 +96,7 @@ def _triple(text: str) -> str:
     environment = rest[-1] if rest and rest[-1] != "linux" else "gnu"
     if "linux" not in rest or environment not in _ENVIRONMENTS:
         expected = ", ".join(f"{name}-linux-gnu" for name in architectures())
-        raise RelaxError(f"triple '{text}': expected one of {expected}{suggest(text, expected.split(', '))}")
+        raise OptionError(f"triple '{text}': expected one of {expected}{suggest(text, expected.split(', '))}")
     _architecture(architecture)
     return f"{architecture}-unknown-linux-{environment}"
 
@@ -105,7 +105,7 @@ def _architecture(name: str) -> Architecture:
     known = architectures()
     if name not in known:
         listed = ", ".join(known)
-        raise RelaxError(f"no code can be made for architecture '{name}'{suggest(name, known)} (known: {listed})")
+        raise OptionError(f"no code can be made for architecture '{name}'{suggest(name, known)} (known: {listed})")
     return known[name]
 
 
@@ -119,15 +119,15 @@ def _changed(architecture: Architecture, has: frozenset[str], text: str) -> froz
     for item in filter(None, (piece.strip() for piece in text.split(","))):
         sign, name = item[0], item[1:]
         if sign not in "+-":
-            raise RelaxError(f"feature '{item}': expected +{item} or -{item}")
+            raise OptionError(f"feature '{item}': expected +{item} or -{item}")
         if name not in architecture.features:
             known = list(architecture.features)
             problem = f"{architecture.name} has no feature '{name}'{suggest(name, known)}"
-            raise RelaxError(problem, notes=[f"known: {', '.join(known)}"])
+            raise OptionError(problem, notes=[f"known: {', '.join(known)}"])
         if sign == "+" and name.startswith("zvl") and int(name[3:-1]) > 128:
-            raise RelaxError(f"feature '{name}': no system tells how long vectors are, so code takes 128 bits")
+            raise OptionError(f"feature '{name}': no system tells how long vectors are, so code takes 128 bits")
         if sign == "-" and name in architecture.baseline:
-            raise RelaxError(f"feature '{name}': code for {architecture.name} on Linux is never made without it")
+            raise OptionError(f"feature '{name}': code for {architecture.name} on Linux is never made without it")
         has = has | architecture.with_implied([name]) if sign == "+" else architecture.without(has, name)
     return has
 
@@ -135,7 +135,7 @@ def _changed(architecture: Architecture, has: frozenset[str], text: str) -> froz
 def _vector_bytes(text: str) -> int:
     allowed = [str(1 << power) for power in range(3, 9)]
     if text and text not in allowed:
-        raise RelaxError(f"vector-bytes={text}: expected one of {', '.join(allowed)}")
+        raise OptionError(f"vector-bytes={text}: expected one of {', '.join(allowed)}")
     return int(text or 0)
 
 
@@ -144,7 +144,7 @@ def _caches(text: str, is_this: bool) -> tuple[int, ...]:
         return (host_caches() if is_this else ()) or ORDINARY_CACHES
     sizes = [byte_size(each.strip()) for each in text.split(",")]
     if not all(sizes):
-        raise RelaxError(f"caches={text}: expected sizes like 32K,1M, the innermost first")
+        raise OptionError(f"caches={text}: expected sizes like 32K,1M, the innermost first")
     return tuple(size for size in sizes if size)
 
 
@@ -152,14 +152,14 @@ def _cores(text: str, is_this: bool) -> int:
     if not text:
         return host_cores() if is_this else 1
     if not (text.isascii() and text.isdecimal() and int(text[:9]) > 0 and len(text) < 9):
-        raise RelaxError(f"cores={text}: expected how many there are, at least 1 and less than 100000000")
+        raise OptionError(f"cores={text}: expected how many there are, at least 1 and less than 100000000")
     return int(text)
 
 
 def _winograd(text: str) -> int:
     allowed = ["2", "4"]
     if text and text not in allowed:
-        raise RelaxError(f"winograd={text}: expected one of {', '.join(allowed)}, the results along a side of a tile")
+        raise OptionError(f"winograd={text}: expected one of {', '.join(allowed)}, the results along a side of a tile")
     return int(text or 0)
 
 

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from ....support.errors import RelaxError
+from ....support.errors import OptionError
 from ....support.suggest import suggest
 
 #: The name by which every architecture's plainest CPU is known.
@@ -40,7 +40,7 @@ class Architecture:
             return self.baseline
         if cpu not in self.cpus:
             known = [GENERIC, *self.cpus]
-            raise RelaxError(
+            raise OptionError(
                 f"{self.name} has no CPU '{cpu}'{suggest(cpu, known)}", notes=[f"known: {', '.join(known)}"]
             )
         return self.baseline | self.with_implied(self.cpus[cpu])

@@ -10,7 +10,7 @@ from ....bindings.mlir import ir
 from ....bindings.navigation import has_body, operations_in, operations_of, symbol_name
 from ....dialects.verification import verify_ir
 from ....support.ending import refuse_at_end
-from ....support.errors import RelaxError
+from ....support.errors import RefusalError, RelaxError
 from ...core.code import check_opt_level
 from ...host.support import define_support
 from .code_target import CodeTarget
@@ -39,7 +39,7 @@ def object_of_checked(module: Module, opt_level: int) -> bytes:
     _mark_exported_noinline(module)
     data = compile_module(module, opt_level, defined[0], declared)
     if not data.startswith(b"\x7fELF"):
-        raise RelaxError("LLVM made no object file of the module")
+        raise RefusalError("LLVM made no object file of the module")
     return data
 
 
@@ -54,7 +54,9 @@ def exported_functions(module: Module) -> list[str]:
     """The names of the functions that can be called from outside. Raises RelaxError where there are none."""
     defined = [symbol_name(function) for function in _functions(module) if _is_exported(function)]
     if not defined:
-        raise RelaxError("the module defines no function that can be called from outside: there is nothing to compile")
+        raise RefusalError(
+            "the module defines no function that can be called from outside: there is nothing to compile"
+        )
     return defined
 
 
@@ -98,7 +100,7 @@ def _check_translatable(module: Operation) -> None:
 def foreign(op: Operation) -> RelaxError:
     """The error for what is not of the LLVM dialect."""
     text = f"operation '{op.name}' is not of the LLVM dialect: no native code can be made of it"
-    return RelaxError(text, location=str(op.location))
+    return RefusalError(text, location=str(op.location))
 
 
 #: What the function of a kernel's unit is called until its object is made.
