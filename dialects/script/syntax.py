@@ -43,11 +43,11 @@ def parsed(text: str, file: str = "<script>") -> ast.Module:
             warnings.simplefilter("ignore")  # of Python's about what it would do
             return ast.parse(text, file)
     except (RecursionError, MemoryError):
-        raise SyntaxError("it is nested too deep to be read") from None
+        raise SyntaxError("the script is nested too deep to be read") from None
     except SyntaxError:
         raise
     except ValueError as error:
-        raise SyntaxError(str(error)) from None
+        raise SyntaxError(f"this is not Python: {error}") from None
 
 
 def expression_at(node: ast.expr, text: str) -> ast.expr:

@@ -15,7 +15,7 @@ from ...dialects.script.syntax import folded
 from .accesses import Access, Accesses, TooMany, expressions_of
 from .annotations import Annotations
 from .common.source import ScriptError
-from .program import Allocate, Block, Buffer, For, If, Let, Program, Statement, Store, While, indices_of, parts_within
+from .program import Allocate, Block, Buffer, For, If, Let, Program, Statement, Store, While, element_of, parts_within
 
 #: The lowest and the highest value of an integer, in sizes of the function.
 Range = tuple[Dim, Dim]
@@ -84,7 +84,7 @@ class _Ranges:
             buffer = self._buffers.get(base.id) if isinstance(base, ast.Name) else None
             if buffer is not None:
                 assert isinstance(part, ast.Subscript)
-                self._element(part, buffer, indices_of(part), at)
+                self._element(part, *element_of(self._names.source, part, self._buffers), at)
 
     def _element(self, node: ast.AST, buffer: Buffer, indices: Sequence[ast.expr], at: Mapping[str, Any]) -> None:
         if all(map(self._is_inside, [self._range(each, at) for each in indices], buffer.dims)):

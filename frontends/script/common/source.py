@@ -97,7 +97,7 @@ class Source:
             return parsed(text, self.file)
         except SyntaxError as error:
             if error.lineno is None:
-                raise ScriptError(f"this is not Python: {error.msg}", location=self.file) from None
+                raise ScriptError(error.msg, location=self.file) from None
             place = ast.Pass(lineno=error.lineno or 1, col_offset=max((error.offset or 1) - 1, 0))
             raise self.problem(place, f"this is not Python: {error.msg}") from None
 

@@ -93,7 +93,7 @@ class Nest:
 
     def find_elements(self) -> None:
         target = self.last.targets[0]
-        for each in items_of(target):
+        for each in target.elts if isinstance(target, ast.Tuple) else [target]:
             element = self._element(each) if isinstance(each, ast.Subscript) else None
             if element is None:
                 raise self.source.problem(

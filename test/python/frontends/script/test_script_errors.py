@@ -163,6 +163,7 @@ CASES = {
     ),
     "no operand": (graph("return R.add(x, R.null_value())"), "4:12", "misses operand 'x2'"),
     "nothing as a result": (graph("return R.null_value()"), "4:5", "a value is needed here"),
+    "a rank that is read and written": (prim(COPY + "B[i, j] = B[i,] + A[i, j]"), "5:19", "'B' has 2 dimensions, not 1"),
     "a rank that is read": (prim(COPY + "B[i, j] = A[i]"), "5:19", "'A' has 2 dimensions, not 1"),
 }  # fmt: skip
 
