@@ -27,14 +27,25 @@ from ...support.suggest import counted
 from . import abi
 from .arguments import ArgumentChecks, Checked, Tensor
 from .graphs import GraphCall, is_same_each_time
-from .llvm_ops import address_of, behind, constant, load, mark_end, memref_at, stack, store, stored, type_of, view_of
+from .llvm_ops import (
+    ENTRY,
+    address_of,
+    behind,
+    constant,
+    load,
+    mark_end,
+    memref_at,
+    stack,
+    store,
+    stored,
+    type_of,
+    view_of,
+)
 from .signature import Passed, Signature
 from .support import CONSTANT_TABLE, DEVICE_TABLE, SET_CONSTANTS, Support, cut, device_text, short
 
 #: On the module of a program for a device: what kind of device, "cuda", and the names of its kernels.
 DEVICE, KERNELS = "relax.device", "relax.kernels"
-#: On what says itself where its errors come from: such functions and, once lowered, those of the graph.
-ENTRY = "relax.entry"
 _COPYING = "; executable.copying() copies arrays to the device"
 #: Bytes of what is kept of copies of arguments, and for each (device_align).
 _COPIES, _COPY = 16, 32

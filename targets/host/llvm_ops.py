@@ -15,12 +15,15 @@ from ...emit.numbers import number, operation
 PTR = "!llvm.ptr"
 #: On a func.func: how its function of LLVM is seen; this way by its module alone.
 LINKAGE, INTERNAL = "llvm.linkage", "#llvm.linkage<internal>"
+#: On what says itself where its errors come from: entries, functions of the library and, once lowered, of the graph.
+ENTRY = "relax.entry"
 #: On what makes a value: the function that ends it.
 ENDED_BY = "relax.ended_by"
 
 # An index of llvm.getelementptr that is an operand and no number.
 _FROM_OPERAND = -(1 << 31)
-_HIDDEN = 1
+#: How its function is seen by the other units of a program, and by nobody else.
+HIDDEN = 1
 
 
 def memref_at(pointer: Value, type_: Type, sizes: Sequence[int | Value]) -> Value:
@@ -83,7 +86,7 @@ def declare(symbol: str, type_: Type) -> None:
         "sym_name": ir.StringAttr.get(symbol),
         "function_type": ir.TypeAttr.get(type_),
         "linkage": ir.Attribute.parse("#llvm.linkage<external>"),
-        "visibility_": i64_attribute(_HIDDEN),
+        "visibility_": i64_attribute(HIDDEN),
         "CConv": ir.Attribute.parse("#llvm.cconv<ccc>"),
     }
     ir.Operation.create("llvm.func", attributes=attributes, regions=1)

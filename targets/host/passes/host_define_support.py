@@ -6,10 +6,66 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ....bindings.ir import Operation
+from ....bindings.ir import Module, Operation
+from ....bindings.mlir import i64_attribute, ir
+from ....bindings.navigation import body_of, functions_in, has_body, operations_of, symbol_name
+from ....bindings.pass_manager import run_upstream
+from ....dialects.context import load_registered
 from ....passes.core.base import Pass
 from ....passes.core.registry import register_pass
-from ..support import define_support
+from ..abi import EXPORT_PREFIX
+from ..llvm_ops import HIDDEN, INTERNAL, LINKAGE
+from ..support import named_in
+from ..units import declared_in, needed_texts
+from .host_lower_errors import LowerErrors
+
+_TO_LLVM = [
+    "convert-scf-to-cf", "convert-arith-to-llvm", "convert-func-to-llvm", "convert-cf-to-llvm",
+    "reconcile-unrealized-casts",
+]  # fmt: skip
+_VISIBILITY, _SYMBOL_VISIBILITY = "visibility_", "sym_visibility"
+
+
+def parsed_unit(text: bytes | str) -> Module:
+    """A unit in the LLVM dialect: public functions are for the other units of a program, private ones for it alone."""
+    load_registered(ir.Context.current)
+    module = ir.Module.parse(text)
+    operation = module.operation
+    for function in functions_in(operation):
+        is_private = _SYMBOL_VISIBILITY in function.attributes
+        if is_private and has_body(function):
+            function.attributes[LINKAGE] = ir.Attribute.parse(INTERNAL)
+        elif not is_private and not symbol_name(function).startswith(EXPORT_PREFIX):
+            function.attributes[f"llvm.{_VISIBILITY}"] = i64_attribute(HIDDEN)
+    # Not verified in between: calls of the LLVM dialect name functions that are not in it yet.
+    LowerErrors().run(operation)
+    run_upstream(operation, _TO_LLVM, verify=False)
+    for op in operations_of(module.body):
+        if _SYMBOL_VISIBILITY in op.attributes:
+            del op.attributes[_SYMBOL_VISIBILITY]
+    return module
+
+
+def define_support(operation: Operation) -> None:
+    """Puts the definitions in the place of a module's declarations: it is whole in itself then."""
+    texts = needed_texts(operation)
+    for each in declared_in(operation):
+        each.erase()
+    with operation.context, ir.Location.unknown():
+        for text in texts:
+            known, unit = named_in(operation), parsed_unit(text)
+            for op in operations_of(unit.body):
+                if symbol_name(op) not in known:
+                    op.detach_from_parent()
+                    body_of(operation).append(op)
+                    _make_internal(op)
+
+
+def _make_internal(op: Operation) -> None:
+    """What other units of the program would see, it alone sees."""
+    if has_body(op) and _VISIBILITY in op.attributes and op.attributes[_VISIBILITY] == i64_attribute(HIDDEN):
+        op.attributes[_VISIBILITY] = i64_attribute(0)
+        op.attributes["linkage"] = ir.Attribute.parse(INTERNAL)
 
 
 @register_pass

@@ -17,9 +17,9 @@ from ....support.errors import RelaxError
 from ...core.backend import ChosenTarget
 from ...core.code import CodeOptions
 from ...host.passes.host_add_entries import ENTRIES
+from ...host.passes.host_define_support import define_support
 from ...host.passes.host_lower_packed import CALLS
 from ...host.passes.host_place_constants import CONSTANTS
-from ...host.support import define_support
 from .code_target import code_target
 from .cross_object import emit_assembly
 from .native_code import native_code
