@@ -6,6 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+from ....bindings.context import load_dialects
 from ....bindings.ir import Module, Operation
 from ....bindings.mlir import i64_attribute, ir
 from ....bindings.navigation import body_of, functions_in, has_body, operations_of, symbol_name
@@ -29,6 +30,7 @@ _VISIBILITY, _SYMBOL_VISIBILITY = "visibility_", "sym_visibility"
 def parsed_unit(text: bytes | str) -> Module:
     """A unit in the LLVM dialect: public functions are for the other units of a program, private ones for it alone."""
     load_registered(ir.Context.current)
+    load_dialects(ir.Context.current, LowerErrors.dependent_dialects)
     module = ir.Module.parse(text)
     operation = module.operation
     for function in functions_in(operation):

@@ -13,9 +13,10 @@ from relax_mlir.bindings.context import load_dialects, new_context
 from relax_mlir.bindings.mlir import ir
 from relax_mlir.bindings.navigation import has_body, operations_of, symbol_name
 from relax_mlir.dialects.context import create_context
+from relax_mlir.targets.host import units
 from relax_mlir.targets.host.passes.host_define_support import define_support, parsed_unit
 from relax_mlir.targets.host.support import Support
-from relax_mlir.targets.host.units import copied_text, needed_texts, unit_texts
+from relax_mlir.targets.host.units import copied_text, needed_texts, pool_text, unit_texts
 from relax_mlir.targets.llvm.objects import native_code
 from relax_mlir.targets.llvm.objects.object_file import check_compilable
 
@@ -91,8 +92,6 @@ def test_files_need_those_before_them_and_declare_what_these_define() -> None:
     """Each is a unit of its own: a declaration of another type would be found by a crash alone."""
     with new_context(("llvm",)), ir.Location.unknown():
         modules = [parsed_unit(text) for text in unit_texts()]
-        for module in modules:
-            check_compilable(module, 2)
         seen: dict[str, str] = {}
         for module in modules:
             private = {
@@ -104,6 +103,20 @@ def test_files_need_those_before_them_and_declare_what_these_define() -> None:
             assert {name: seen[name] for name in {*own} - with_body} == {name: own[name] for name in {*own} - with_body}
             assert not with_body & {*seen}
             seen |= own
+
+
+@pytest.mark.parametrize("text", [*unit_texts(), *map(pool_text, ("x86_64", "aarch64", "riscv64"))])
+def test_each_unit_becomes_code_by_itself(text: str) -> None:
+    with new_context(("llvm",)):
+        check_compilable(parsed_unit(text), 2)
+
+
+def test_what_stands_around_a_function_does_not_matter() -> None:
+    text = unit_texts()[0]
+    other = text.replace("func.func @", "// { func.func @none(\nfunc.func\n  @").replace(
+        "relax.entry}", "relax.entry, a.b = {}}"
+    )
+    assert units._read(other) == units._read(text)
 
 
 def test_units_come_with_those_that_they_need() -> None:
