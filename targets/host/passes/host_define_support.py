@@ -24,27 +24,29 @@ _TO_LLVM = [
     "convert-scf-to-cf", "convert-arith-to-llvm", "convert-func-to-llvm", "convert-cf-to-llvm",
     "reconcile-unrealized-casts",
 ]  # fmt: skip
-_VISIBILITY, _SYMBOL_VISIBILITY = "visibility_", "sym_visibility"
+_VISIBILITY = "sym_visibility"
 
 
-def parsed_unit(text: bytes | str) -> Module:
-    """A unit in the LLVM dialect: public functions are for the other units of a program, private ones for it alone."""
+def parsed_unit(text: bytes | str, is_shared: bool = True) -> Module:
+    """A unit in the LLVM dialect. Private functions are its own, public ones for the other units of a program, where it
+    is shared with such.
+    """
     load_registered(ir.Context.current)
     load_dialects(ir.Context.current, LowerErrors.dependent_dialects)
     module = ir.Module.parse(text)
     operation = module.operation
     for function in functions_in(operation):
-        is_private = _SYMBOL_VISIBILITY in function.attributes
-        if is_private and has_body(function):
+        is_own = _VISIBILITY in function.attributes or not is_shared
+        if is_own and has_body(function):
             function.attributes[LINKAGE] = ir.Attribute.parse(INTERNAL)
-        elif not is_private and not symbol_name(function).startswith(EXPORT_PREFIX):
-            function.attributes[f"llvm.{_VISIBILITY}"] = i64_attribute(HIDDEN)
+        elif not is_own and not symbol_name(function).startswith(EXPORT_PREFIX):
+            function.attributes["llvm.visibility_"] = i64_attribute(HIDDEN)
     # Not verified in between: calls of the LLVM dialect name functions that are not in it yet.
     LowerErrors().run(operation)
     run_upstream(operation, _TO_LLVM, verify=False)
     for op in operations_of(module.body):
-        if _SYMBOL_VISIBILITY in op.attributes:
-            del op.attributes[_SYMBOL_VISIBILITY]
+        if _VISIBILITY in op.attributes:
+            del op.attributes[_VISIBILITY]
     return module
 
 
@@ -55,19 +57,11 @@ def define_support(operation: Operation) -> None:
         each.erase()
     with operation.context, ir.Location.unknown():
         for text in texts:
-            known, unit = named_in(operation), parsed_unit(text)
+            known, unit = named_in(operation), parsed_unit(text, is_shared=False)
             for op in operations_of(unit.body):
                 if symbol_name(op) not in known:
                     op.detach_from_parent()
                     body_of(operation).append(op)
-                    _make_internal(op)
-
-
-def _make_internal(op: Operation) -> None:
-    """What other units of the program would see, it alone sees."""
-    if has_body(op) and _VISIBILITY in op.attributes and op.attributes[_VISIBILITY] == i64_attribute(HIDDEN):
-        op.attributes[_VISIBILITY] = i64_attribute(0)
-        op.attributes["linkage"] = ir.Attribute.parse(INTERNAL)
 
 
 @register_pass
