@@ -111,6 +111,17 @@ def test_each_unit_becomes_code_by_itself(text: str) -> None:
         check_compilable(parsed_unit(text), 2)
 
 
+def test_units_fit_into_one_module() -> None:
+    """Where a module defines what it needs of several, a name means the same in all of them."""
+    seen: dict[str, str] = {}
+    with new_context(("llvm",)), ir.Location.unknown():
+        for text in unit_texts():
+            unit = parsed_unit(text, is_shared=False)
+            defined = [op for op in operations_of(unit.body) if has_body(op) or "value" in op.attributes]
+            for op in defined:
+                assert seen.setdefault(symbol_name(op), str(op)) == str(op)
+
+
 def test_what_stands_around_a_function_does_not_matter() -> None:
     text = unit_texts()[0]
     other = text.replace("func.func @", "// { func.func @none(\nfunc.func\n  @").replace(
