@@ -24,23 +24,10 @@ from ...emit.memory import MOST_BYTES, Extent, below
 from ...emit.numbers import Number, as_i64, as_index, number
 from ...passes.lower_calls.sizes import Sizes
 from ...support.suggest import counted
-from . import abi
+from . import abi, llvm_ops
 from .arguments import ArgumentChecks, Checked, Tensor
 from .graphs import GraphCall, is_same_each_time
-from .llvm_ops import (
-    ENTRY,
-    address_of,
-    behind,
-    constant,
-    load,
-    mark_end,
-    memref_at,
-    stack,
-    store,
-    stored,
-    type_of,
-    view_of,
-)
+from .llvm_ops import address_of, behind, constant, load, mark_end, memref_at, stack, store, stored, type_of, view_of
 from .signature import Passed, Signature
 from .support import CONSTANT_TABLE, DEVICE_TABLE, SET_CONSTANTS, Support, cut, device_text, short
 
@@ -65,7 +52,7 @@ def add_entry(support: Support, signature: Signature, kernel: Operation, place: 
         attributes = {
             "sym_name": ir.StringAttr.get(abi.EXPORT_PREFIX + name),
             "function_type": ir.TypeAttr.get(ir.FunctionType.get(types, [])),
-            ENTRY: ir.UnitAttr.get(),
+            llvm_ops.ENTRY: ir.UnitAttr.get(),
             # Errors begin with it.
             OPERATOR: ir.StringAttr.get(short(name)),
         }
@@ -86,7 +73,7 @@ def define_device(support: Support) -> None:
 
 def is_entry(function: Operation) -> bool:
     """Whether it is such a function."""
-    return ENTRY in function.attributes
+    return llvm_ops.ENTRY in function.attributes
 
 
 class EntrySizes(Sizes):

@@ -65,10 +65,7 @@ def native_code(module: Module, machine: CodeTarget, options: CodeOptions) -> Na
     identity = _identity(machine, options.opt_level)
     if options.one_object:
         define_support(module.operation)
-    support, pool = (
-        [_fixed_unit(text) for text in needed_texts(module.operation)],
-        _fixed_unit(pool_text(machine.architecture)),
-    )
+    support, pool = list(map(_fixed_unit, needed_texts(module.operation))), _fixed_unit(pool_text(machine.architecture))
     has_threads = THREAD_TABLE in named_in(module.operation)
     units = [*units_of(module, split=not options.one_object), *support]
     fixed = [*support, pool] if has_threads else support
