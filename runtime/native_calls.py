@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Functions of parts that are lists of calls of C functions: programs make them without Python.
 
-The structures are those of targets/host/native_calls.mlir, whose code comes with each program that calls functions.
+The structures are those of targets/host/library/native_calls.mlir, whose code comes with each program that calls
+functions.
 """
 
 from __future__ import annotations

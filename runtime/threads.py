@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The threads that run parallel loops: one pool for all programs of a process, and how many of them each may have.
 
-The pool is native code, an object in each artifact (targets/host/pool.mlir): the first program that has one gives it
-to the process, which keeps it.
+The pool is native code, an object in each artifact (targets/host/library/pool.mlir): the first program that has one
+gives it to the process, which keeps it.
 """
 
 from __future__ import annotations

@@ -12,8 +12,8 @@ from ..errors import DeviceError
 from ..manifest import Signature
 from .driver import Device, Driver
 
-#: The driver's functions that code makes graphs by, in the order of its table (targets/host/device_graphs.mlir), None
-#: where that has words of its own.
+#: The driver's functions that code makes graphs by, in the order of its table (device_graphs.mlir of
+#: targets/host/library), None where that has words of its own.
 _CALLED = (
     "cuStreamCreate", "cuStreamDestroy", "cuStreamBeginCapture", "cuStreamEndCapture", "cuGraphInstantiateWithFlags",
     "cuGraphDestroy", "cuGraphLaunch", "cuStreamIsCapturing", "cuStreamWaitEvent", "cuMemAlloc", None, None, None, None,

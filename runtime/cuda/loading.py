@@ -22,7 +22,7 @@ from .driver import OUT_OF_MEMORY, UNSUPPORTED_PTX, Device, DriverError, driver
 from .graphs import graphs_of
 
 KIND = "cuda"
-#: The driver's functions that code calls, in the order of its table (targets/host/device.mlir), from place 6 on.
+#: The driver's functions that code calls, in the order of its table (targets/host/library/device.mlir), from place 6.
 _CALLED = (
     "cuCtxPushCurrent", "cuCtxPopCurrent", "cuLaunchKernel", "cuMemAllocAsync", "cuMemFreeAsync", "cuMemcpyHtoDAsync",
     "cuMemcpyDtoHAsync", "cuMemcpyDtoDAsync", "cuStreamSynchronize", "cuCtxSynchronize", "cuGetErrorName",

@@ -19,7 +19,8 @@ LINKAGE, INTERNAL = "llvm.linkage", "#llvm.linkage<internal>"
 
 # An index of llvm.getelementptr that is an operand and no number.
 _FROM_OPERAND = -(1 << 31)
-_HIDDEN = 1
+#: How its function is seen by the other units of a program, and by nobody else.
+HIDDEN = 1
 
 
 def memref_at(pointer: Value, type_: Type, sizes: Sequence[int | Value]) -> Value:
@@ -72,7 +73,7 @@ def declare(symbol: str, type_: Type) -> None:
         "sym_name": ir.StringAttr.get(symbol),
         "function_type": ir.TypeAttr.get(type_),
         "linkage": ir.Attribute.parse("#llvm.linkage<external>"),
-        "visibility_": i64_attribute(_HIDDEN),
+        "visibility_": i64_attribute(HIDDEN),
         "CConv": ir.Attribute.parse("#llvm.cconv<ccc>"),
     }
     ir.Operation.create("llvm.func", attributes=attributes, regions=1)

@@ -1,84 +1,24 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The functions that are the same in every program: programs declare them, and units that are the same define them.
-
-support.mlir is what all need. What only some do stands beside it in files, each a unit that nobody waits for who does
-not need it. The pool of threads (pool.mlir) is the same for all programs of a process, hence an object of its own.
-"""
+"""How host code calls the functions of the library, the same in every program, and the tables that it has for them."""
 
 from __future__ import annotations
 
 import hashlib
-import re
 from collections.abc import Iterable, Sequence
-from functools import lru_cache
-from pathlib import Path
 
-from ...bindings.ir import Attribute, Module, Operation, Type, Value
+from ...bindings.ir import Attribute, Operation, Value
 from ...bindings.mlir import ir
-from ...bindings.navigation import body_of, has_body, operations_of, symbol_name
+from ...bindings.navigation import body_of, operations_of, symbol_name
 from ...dialects.tir import dialect as tir
 from . import llvm_ops
 from .abi import EXPORT_PREFIX
+from .units import Function, copied_text, find_function
 
 #: What a message takes at most (__relax_fail): places, operators' texts and numbers keep their part of it under half.
 MESSAGE_BYTES = 2048
 _MOST_TEXT = (MESSAGE_BYTES - 100) // 2
 
-#: The first is what all programs need; each needs at most those before it.
-_FILES = (
-    "support.mlir", "kept.mlir", "calls.mlir", "native_calls.mlir", "device.mlir", "device_tensors.mlir",
-    "device_calls.mlir", "device_profile.mlir", "device_recording.mlir", "device_graphs.mlir",
-    "device_tensor_maps.mlir",
-)  # fmt: skip
 _PREFIX = "__relax_"
-_FUNCTION = re.compile(r"^llvm\.func (\w+) @__relax_(\w+)\((.*?)\)(?: -> (\S+))?\s.*?^\}\n", re.MULTILINE | re.DOTALL)
-_INLINED = "alwaysinline"
-_DECLARATION = re.compile(r"^llvm\.func @__relax_(\w+)\([^%\n]*$", re.MULTILINE)
-
-
-@lru_cache(maxsize=1)
-def unit_texts() -> tuple[str, ...]:
-    """The units, visible to the other units of a program and to nobody else. The first is what all programs need."""
-    return tuple(Path(__file__).with_name(name).read_text(encoding="utf-8") for name in _FILES)
-
-
-def needed_texts(module: Module) -> list[str]:
-    """Those of the units that define what a module declares, and what these need."""
-    return _needed(_declared(module.operation))
-
-
-#: How a processor is told that a thread waits for another one: by the architecture, as LLVM names it.
-_PAUSES = {
-    "x86_64": 'llvm.call_intrinsic "llvm.x86.sse2.pause"() : () -> ()',
-    "aarch64": "%yield = llvm.mlir.constant(1 : i32) : i32\n"
-    '  llvm.call_intrinsic "llvm.aarch64.hint"(%yield) : (i32) -> ()',
-}
-
-
-def pool_text(architecture: str) -> str:
-    """The pool of threads, for processors of an architecture."""
-    text = Path(__file__).with_name("pool.mlir").read_text(encoding="utf-8")
-    return re.sub(r"^  PAUSE$", f"  {_PAUSES.get(architecture, '')}", text, flags=re.MULTILINE)
-
-
-@lru_cache(maxsize=1)
-def _functions() -> dict[str, re.Match[str]]:
-    return {match[2]: match for text in unit_texts() for match in _FUNCTION.finditer(text)}
-
-
-@lru_cache(maxsize=256)
-def _function_type(name: str) -> str:
-    _, _, parameters, result = _functions()[name].groups()
-    types = ", ".join(each.rpartition(": ")[2].replace("!ptr", "ptr") for each in parameters.split(","))
-    return f"!llvm.func<{(result or 'void').replace('!ptr', 'ptr')} ({types})>"
-
-
-def _inlined(name: str) -> str:
-    """A function for programs to have themselves, with what it calls declared."""
-    match = _functions()[name]
-    called = [_functions()[callee] for callee in re.findall(r"call @__relax_(\w+)", match[0])]
-    declared = [each[0].partition("\n")[0].partition(" attributes")[0].removesuffix(" {") for each in called]
-    return "\n".join([*re.findall(r"^!.*$", match.string, re.MULTILINE), *declared, match[0]])
 
 
 def table_text(table: str, setter: str, count: int) -> str:
@@ -167,11 +107,12 @@ class Support:
 
     def call(self, name: str, *operands: Value) -> Value | None:
         """Calls `__relax_<name>` where the insertion point is; its value."""
-        symbol, type_ = _PREFIX + name, ir.Type.parse(_function_type(name))
+        symbol = _PREFIX + name
+        function = find_function(symbol)
+        assert function is not None, name
         if symbol not in self._known:
-            self._declare(name, symbol, type_)
-        result = _function_type(name).removeprefix("!llvm.func<").partition(" ")[0]
-        return llvm_ops.call(symbol, operands, None if result == "void" else llvm_ops.type_of(result))
+            self._declare(symbol, function)
+        return llvm_ops.call(symbol, operands, None if function.result == "void" else ir.Type.parse(function.result))
 
     def value(self, name: str, *operands: Value) -> Value:
         """What such a function gives."""
@@ -183,12 +124,12 @@ class Support:
         """Calls such a function, and leaves the one that is in where its status is not 0 (host-lower-errors)."""
         tir.ops["return_unless_ok"](self.value(name, *operands))
 
-    def _declare(self, name: str, symbol: str, type_: Type) -> None:
-        if _INLINED in _functions()[name][0]:
-            self.define(_inlined(name))
+    def _declare(self, symbol: str, function: Function) -> None:
+        if function.is_copied:
+            self.define(copied_text())
             return
         with ir.InsertionPoint(self._body), ir.Location.unknown():
-            llvm_ops.declare(symbol, type_)
+            llvm_ops.declare(symbol, ir.Type.parse(function.type))
         self._known.add(symbol)
 
     def define(self, text: str) -> None:
@@ -243,31 +184,3 @@ def merge(module: Operation, text: str, known: Iterable[str]) -> set[str]:
             op.detach_from_parent()
             body_of(module).append(op)
     return set(named)
-
-
-def define_support(operation: Operation) -> None:
-    """Puts the definitions in the place of a module's declarations: it is whole in itself then."""
-    declared = _declared(operation)
-    texts = _needed(declared)
-    for each in declared:
-        each.erase()
-    for text in texts:
-        own = re.sub(r"^(llvm\.func|llvm\.mlir\.global)(?: external)? hidden", r"\1 internal", text, flags=re.M)
-        merge(operation, own, named_in(operation))
-
-
-def _needed(declared: Iterable[Operation]) -> list[str]:
-    needed = {_functions()[str(symbol_name(each)).removeprefix(_PREFIX)].string for each in declared}
-    if not needed:
-        return []
-    first, *others = unit_texts()
-    for text in reversed(others):
-        if text in needed:
-            needed |= {_functions()[name].string for name in _DECLARATION.findall(text)}
-    return [first, *(text for text in others if text in needed)]
-
-
-def _declared(module: Operation) -> list[Operation]:
-    known = {_PREFIX + name for name in _functions()}
-    functions = [op for name, op in named_in(module).items() if name in known and op.name == "llvm.func"]
-    return [function for function in functions if not has_body(function)]

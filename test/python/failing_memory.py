@@ -11,7 +11,8 @@ import numpy
 from relax_mlir.bindings.mlir import ir
 from relax_mlir.bindings.navigation import operations_in
 from relax_mlir.runtime import Executable
-from relax_mlir.targets.host.support import Support, define_support
+from relax_mlir.targets.host.passes.host_define_support import define_support
+from relax_mlir.targets.host.support import Support
 
 import relax_mlir as rx
 

@@ -111,7 +111,7 @@ def _box(described: Operation) -> list[int]:
 
 
 def _words(seen: Value, box: Sequence[int], bytes_: int) -> list[int]:
-    """As the host's function has a description (targets/host/device_tensor_maps.mlir)."""
+    """As the host's function has a description (targets/host/library/device_tensor_maps.mlir)."""
     strides = [each * bytes_ for each in seen.type.get_strides_and_offset()[0]]
     sizes = _filled(reversed(seen.type.shape), 1)
     return [

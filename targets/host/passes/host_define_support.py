@@ -6,10 +6,62 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ....bindings.ir import Operation
+from ....bindings.context import load_dialects
+from ....bindings.ir import Module, Operation
+from ....bindings.mlir import i64_attribute, ir
+from ....bindings.navigation import body_of, functions_in, has_body, operations_of, symbol_name
+from ....bindings.pass_manager import run_upstream
+from ....dialects.context import load_registered
 from ....passes.core.base import Pass
 from ....passes.core.registry import register_pass
-from ..support import define_support
+from ..abi import EXPORT_PREFIX
+from ..llvm_ops import HIDDEN, INTERNAL, LINKAGE
+from ..support import named_in
+from ..units import declared_in, needed_texts
+from .host_lower_errors import LowerErrors
+
+_TO_LLVM = [
+    "convert-scf-to-cf", "convert-arith-to-llvm", "convert-func-to-llvm", "convert-cf-to-llvm",
+    "reconcile-unrealized-casts",
+]  # fmt: skip
+_VISIBILITY = "sym_visibility"
+
+
+def parsed_unit(text: bytes | str, is_shared: bool = True) -> Module:
+    """A unit in the LLVM dialect. Private functions are its own, public ones for the other units of a program, where it
+    is shared with such.
+    """
+    load_registered(ir.Context.current)
+    load_dialects(ir.Context.current, LowerErrors.dependent_dialects)
+    module = ir.Module.parse(text)
+    operation = module.operation
+    for function in functions_in(operation):
+        is_own = _VISIBILITY in function.attributes or not is_shared
+        if is_own and has_body(function):
+            function.attributes[LINKAGE] = ir.Attribute.parse(INTERNAL)
+        elif not is_own and not symbol_name(function).startswith(EXPORT_PREFIX):
+            function.attributes["llvm.visibility_"] = i64_attribute(HIDDEN)
+    # Not verified in between: calls of the LLVM dialect name functions that are not in it yet.
+    LowerErrors().run(operation)
+    run_upstream(operation, _TO_LLVM, verify=False)
+    for op in operations_of(module.body):
+        if _VISIBILITY in op.attributes:
+            del op.attributes[_VISIBILITY]
+    return module
+
+
+def define_support(operation: Operation) -> None:
+    """Puts the definitions in the place of a module's declarations: it is whole in itself then."""
+    texts = needed_texts(operation)
+    for each in declared_in(operation):
+        each.erase()
+    with operation.context, ir.Location.unknown():
+        for text in texts:
+            known, unit = named_in(operation), parsed_unit(text, is_shared=False)
+            for op in operations_of(unit.body):
+                if symbol_name(op) not in known:
+                    op.detach_from_parent()
+                    body_of(operation).append(op)
 
 
 @register_pass

@@ -7,12 +7,12 @@ A PrimFunc is shared by operators at many places, so the place that errors name 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
 from ....bindings.diagnostics import made_at
-from ....bindings.ir import Block, Location, Operation, Value
+from ....bindings.ir import Block, Location, Operation, Type, Value
 from ....bindings.mlir import i64_attribute, ir, string_value
 from ....bindings.navigation import (
     body_of,
@@ -52,14 +52,17 @@ class LowerErrors(Pass):
     dependent_dialects: ClassVar[tuple[str, ...]] = ("func", "arith", "cf", "memref", "scf", "llvm")
 
     def run(self, op: Operation) -> None:
-        functions = {symbol_name(each): each for each in functions_in(op) if has_body(each)}
+        functions = {symbol_name(each): each for each in functions_in(op) if has_body(each) or is_entry(each)}
         program = _Program(functions, _failing(functions), Support(op))
         with op.context:
             for name in program.failing:
                 if len(function_type_of(functions[name]).results):
                     problem = f"function '{name}' returns a value, which has no place beside a status"
                     raise located_error(problem, op.location)
-                _FailingFunction(program, functions[name]).run()
+                if has_body(functions[name]):
+                    _FailingFunction(program, functions[name]).run()
+                else:
+                    _return_status(functions[name], function_type_of(functions[name]).inputs)
 
 
 def _knows_place(function: Operation) -> bool:
@@ -144,11 +147,9 @@ class _FailingFunction:
 
     def _declare(self) -> None:
         function, block = self._function, body_of(self._function)
-        pointer, i32 = ir.Type.parse(PTR), ir.IntegerType.get_signless(32)
         if self._is_told:
-            self._where = block.add_argument(pointer, function.location)
-        inputs = [argument.type for argument in block.arguments]
-        function.attributes["function_type"] = ir.TypeAttr.get(ir.FunctionType.get(inputs, [i32]))
+            self._where = block.add_argument(ir.Type.parse(PTR), function.location)
+        _return_status(function, [argument.type for argument in block.arguments])
         # It returns a status, which no PrimFunc does, and no graph function.
         for name in [name for name in function.attributes if name.startswith(("tir.", "relax.")) and name != OPERATOR]:
             del function.attributes[name]
@@ -263,6 +264,11 @@ class _FailingFunction:
         text = self._program.support.text
         padded = [*numbers, *(constant(0) for _ in range(4 - len(numbers)))]
         self._program.support.call("fail", text(op.opview.kind), text(f"%s: {message}"), self._place(op), *padded)
+
+
+def _return_status(function: Operation, inputs: Sequence[Type]) -> None:
+    i32 = ir.IntegerType.get_signless(32)
+    function.attributes["function_type"] = ir.TypeAttr.get(ir.FunctionType.get(inputs, [i32]))
 
 
 def _require_way_out(op: Operation) -> None:

@@ -17,7 +17,7 @@ from ....runtime.artifact import Artifact, Constant
 from ....support.errors import RefusalError
 from ...core.backend import ChosenTarget
 from ...core.code import CodeOptions
-from ...host.support import define_support
+from ...host.passes.host_define_support import define_support
 from .code_target import code_target
 from .cross_object import emit_assembly
 from .native_code import native_code

@@ -21,8 +21,11 @@ from ....support.processes.pool import Call, process_pool
 from ....support.temporary import is_any_size_written
 from ...core import llvm_ir_text, llvmlite
 from ...core.code import CodeOptions, check_opt_level
+from ...host.passes import host_define_support, host_lower_errors
 from ...host.passes.host_call_parallel import THREAD_TABLE
-from ...host.support import define_support, named_in, needed_texts, pool_text, unit_texts
+from ...host.passes.host_define_support import define_support
+from ...host.support import named_in
+from ...host.units import needed_texts, pool_text, unit_texts
 from . import cross_object, narrow_conversions, object_file
 from .code_target import CodeTarget
 from .cross_object import load_llvmlite
@@ -39,7 +42,10 @@ _MOST_EARLY = 8
 # Of what is the same in every program: checks and errors, and what programs keep. Few call registered functions.
 _EARLY_TEXTS = 2
 # Beside LLVM, what code of a unit depends on.
-_MAKERS = (execution, object_file, cross_object, llvm_ir_text, llvmlite, narrow_conversions)
+_MAKERS = (
+    execution, object_file, cross_object, llvm_ir_text, llvmlite, narrow_conversions, host_define_support,
+    host_lower_errors,
+)  # fmt: skip
 
 
 class NativeCode(NamedTuple):
@@ -59,7 +65,7 @@ def native_code(module: Module, machine: CodeTarget, options: CodeOptions) -> Na
     identity = _identity(machine, options.opt_level)
     if options.one_object:
         define_support(module.operation)
-    support, pool = [_fixed_unit(text) for text in needed_texts(module)], _fixed_unit(pool_text(machine.architecture))
+    support, pool = list(map(_fixed_unit, needed_texts(module.operation))), _fixed_unit(pool_text(machine.architecture))
     has_threads = THREAD_TABLE in named_in(module.operation)
     units = [*units_of(module, split=not options.one_object), *support]
     fixed = [*support, pool] if has_threads else support

@@ -12,7 +12,7 @@ from ....dialects.verification import verify_ir
 from ....support.ending import refuse_at_end
 from ....support.errors import RefusalError, RelaxError
 from ...core.code import check_opt_level
-from ...host.support import define_support
+from ...host.passes.host_define_support import define_support, parsed_unit
 from .code_target import CodeTarget
 from .cross_object import emit_cross_object
 
@@ -105,15 +105,17 @@ def foreign(op: Operation) -> RelaxError:
 
 #: What the function of a kernel's unit is called until its object is made.
 KERNEL = "__relax_kernel"
+_BYTECODE = b"ML\xefR"
 
 
 def unit_object(code: bytes, *, symbol: str, opt_level: int, target: dict[str, str] | None) -> bytes:
-    """Compiles a checked unit, given as MLIR's bytecode; its kernel, if it is one, gets the symbol.
+    """Compiles a checked unit: a program's, as MLIR's bytecode, whose kernel, if it is one, gets the symbol, or a text
+    of the library's.
 
     `target` is for another CPU than this machine's: triple, cpu and feature_text of a CodeTarget.
     """
     with new_context(("llvm",)):
-        module = ir.Module.parse(code)
+        module = ir.Module.parse(code) if code.startswith(_BYTECODE) else parsed_unit(code)
         if symbol:
             _name_kernel(module, symbol)
         if target is None:

@@ -13,8 +13,12 @@ from relax_mlir.bindings.context import load_dialects, new_context
 from relax_mlir.bindings.mlir import ir
 from relax_mlir.bindings.navigation import has_body, operations_of, symbol_name
 from relax_mlir.dialects.context import create_context
-from relax_mlir.targets.host.support import Support, define_support, needed_texts, unit_texts
+from relax_mlir.targets.host import units
+from relax_mlir.targets.host.passes.host_define_support import define_support, parsed_unit
+from relax_mlir.targets.host.support import Support
+from relax_mlir.targets.host.units import copied_text, needed_texts, pool_text, unit_texts
 from relax_mlir.targets.llvm.objects import native_code
+from relax_mlir.targets.llvm.objects.object_file import check_compilable
 
 import relax_mlir as rx
 from relax_mlir import relax
@@ -70,10 +74,11 @@ def test_what_is_declared_is_what_the_unit_defines() -> None:
     """Calls declare functions by what the file's text says of their types."""
     with create_context() as context, ir.Location.unknown():
         load_dialects(context, ("llvm",))
-        defined = {name: each for text in unit_texts() for name, each in types(ir.Module.parse(text)).items()}
+        defined = {name: each for text in unit_texts() for name, each in types(parsed_unit(text)).items()}
+        defined |= types(ir.Module.parse(copied_text()))
         module = ir.Module.parse("")
         support = Support(module.operation)
-        shared = re.findall(r"llvm.func hidden @__relax_(\w+)\(", "".join(unit_texts()))
+        shared = re.findall(r"^func.func @__relax_(\w+)\(", "".join(unit_texts()), re.MULTILINE)
         assert {"fail", "allocate", "check_tensor", "profile_begin"} <= {*shared, "profile_begin"}
         for name in (*shared, "profile_begin", "profile_end"):
             with ir.InsertionPoint(module.body):
@@ -86,21 +91,50 @@ def test_what_is_declared_is_what_the_unit_defines() -> None:
 def test_files_need_those_before_them_and_declare_what_these_define() -> None:
     """Each is a unit of its own: a declaration of another type would be found by a crash alone."""
     with new_context(("llvm",)), ir.Location.unknown():
-        modules = [ir.Module.parse(text) for text in unit_texts()]
+        modules = [parsed_unit(text) for text in unit_texts()]
         seen: dict[str, str] = {}
         for module in modules:
+            private = {
+                symbol_name(op) for op in operations_of(module.body) if "internal" in str(op.attributes["linkage"])
+            }
             own = {name: each for name, each in types(module).items() if name.startswith("__relax_")}
-            with_body = {symbol_name(op) for op in operations_of(module.body) if has_body(op)}
+            own = {name: own[name] for name in {*own} - private}
+            with_body = {symbol_name(op) for op in operations_of(module.body) if has_body(op)} - private
             assert {name: seen[name] for name in {*own} - with_body} == {name: own[name] for name in {*own} - with_body}
             assert not with_body & {*seen}
             seen |= own
 
 
+@pytest.mark.parametrize("text", [*unit_texts(), *map(pool_text, ("x86_64", "aarch64", "riscv64"))])
+def test_each_unit_becomes_code_by_itself(text: str) -> None:
+    with new_context(("llvm",)):
+        check_compilable(parsed_unit(text), 2)
+
+
+def test_units_fit_into_one_module() -> None:
+    """Where a module defines what it needs of several, a name means the same in all of them."""
+    seen: dict[str, str] = {}
+    with new_context(("llvm",)), ir.Location.unknown():
+        for text in unit_texts():
+            unit = parsed_unit(text, is_shared=False)
+            defined = [op for op in operations_of(unit.body) if has_body(op) or "value" in op.attributes]
+            for op in defined:
+                assert seen.setdefault(symbol_name(op), str(op)) == str(op)
+
+
+def test_what_stands_around_a_function_does_not_matter() -> None:
+    text = unit_texts()[0]
+    other = text.replace("func.func @", "// { func.func @none(\nfunc.func\n  @").replace(
+        "relax.entry}", "relax.entry, a.b = {}}"
+    )
+    assert units._read(other) == units._read(text)
+
+
 def test_units_come_with_those_that_they_need() -> None:
     with new_context(("llvm",)), ir.Location.unknown():
         module = ir.Module.parse("llvm.func hidden @__relax_device_keep_if(!llvm.ptr, !llvm.ptr, !llvm.ptr) -> i32")
-        needed = needed_texts(module)
-    names = [re.search(r"hidden @__relax_(\w+)", each)[1] for each in needed]  # type: ignore[index]
+        needed = needed_texts(module.operation)
+    names = [re.search(r"\nfunc.func @__relax_(\w+)", each)[1] for each in needed]  # type: ignore[index]
     assert names == ["fail", "give_tensor", "set_device", "device_check_tensor", "device_borrow"]
 
 
@@ -129,11 +163,11 @@ llvm.func @own(%any: !llvm.ptr) {
 def test_a_module_that_declares_functions_of_it_can_define_them() -> None:
     with new_context(("llvm",)), ir.Location.unknown():
         module = ir.Module.parse(RELEASE + CALLER)
-        assert needed_texts(module) == [*unit_texts()[:1]]
+        assert needed_texts(module.operation) == [*unit_texts()[:1]]
         define_support(module.operation)
         assert module.operation.verify()
         assert "llvm.func internal @__relax_release(%arg0: !llvm.ptr)" in str(module)
-        assert not needed_texts(module)
+        assert not needed_texts(module.operation)
 
 
 @pytest.mark.parametrize("own", ["llvm.func internal @__relax_release(%any: !llvm.ptr) { llvm.return }", ""])

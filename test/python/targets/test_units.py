@@ -20,7 +20,7 @@ from relax_mlir.support.processes import pool as pools
 from relax_mlir.support.processes.pool import Pool
 from relax_mlir.targets.core.code import code_options
 from relax_mlir.targets.core.registry import parse_target
-from relax_mlir.targets.host.support import unit_texts
+from relax_mlir.targets.host.units import unit_texts
 from relax_mlir.targets.llvm.objects import kernels, native_code, units
 from relax_mlir.targets.llvm.objects.code_target import code_target
 

@@ -175,5 +175,17 @@ func.func private @told(%status: i32) attributes {tir.prim_func} {
   return
 }
 
+// What another unit of the host library defines: the declaration says that it can fail, and callers look at its status.
+// CHECK: func.func private @elsewhere(!llvm.ptr) -> i32
+// CHECK-LABEL: func.func @here(%arg0: !llvm.ptr) -> i32
+// CHECK: %[[STATUS:.*]] = call @elsewhere(%arg0) : (!llvm.ptr) -> i32
+// CHECK: arith.cmpi eq, %[[STATUS]]
+// CHECK: cf.cond_br
+func.func private @elsewhere(!llvm.ptr) attributes {relax.entry}
+func.func @here(%at: !llvm.ptr) attributes {relax.entry} {
+  func.call @elsewhere(%at) : (!llvm.ptr) -> ()
+  return
+}
+
 // CHECK-DAG: llvm.mlir.global internal constant @[[TEXT]]("relax.take \22Gather_7\22 at model.onnx:3:1\00")
 // CHECK-DAG: ("%s: index %lld is out of range\00")

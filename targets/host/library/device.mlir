@@ -1,0 +1,345 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What host code of programs for NVIDIA's GPUs does with the device: memory, copies, launches, what kernels assert. Beside
+// support.mlir, whose names it uses, for programs that need it (units.py); tensors are in device_tensors.mlir, what
+// few programs need in device_calls.mlir, device_profile.mlir, device_graphs.mlir and device_tensor_maps.mlir.
+//
+// `%table` is the program's table of one place each (DEVICE_SLOTS of support.py, runtime/cuda/loading.py fills it):
+//   0 context            1 number of the device   2 flags for assertions, of kernels   3 their records, the host's
+//   4 array of kernels' names, for messages       5 what deletes results: code that stays with the process
+//   6 cuCtxPushCurrent   7 cuCtxPopCurrent        8 cuLaunchKernel        9 cuMemAllocAsync    10 cuMemFreeAsync
+//  11 cuMemcpyHtoDAsync 12 cuMemcpyDtoHAsync     13 cuMemcpyDtoDAsync    14 cuStreamSynchronize
+//  15 cuCtxSynchronize  16 cuGetErrorName        17 cuGetErrorString     18 cuEventCreate      19 cuEventRecord
+//  20 cuEventSynchronize 21 cuEventElapsedTime   22 cuEventDestroy       23 graphs, where there are (device_graphs.mlir)
+//  24 cuTensorMapEncodeTiled, where kernels need it (device_tensor_maps.mlir)   25 the first kernel's handle
+// Work goes to the caller's stream, the one that TVMFFIEnvGetStream tells for the device.
+
+// What a kernel asserts: whether it has (1), the texts of place and of kind and message, four numbers. This is the host's
+// memory. Kernels look at a flag in the device's: whether one has asserted something, and where it tells the host.
+!record = !llvm.struct<(i32, i32, ptr, ptr, array<4 x i64>)>
+
+func.func private @__relax_fail(!ptr, !ptr, !ptr, i64, i64, i64, i64) attributes {relax.entry}
+
+// ---- the loader's one call before all others ----
+
+llvm.mlir.global internal constant @__relax_set_device_name("__relax_set_device\00")
+llvm.mlir.global internal constant @__relax_set_device_wrong(
+  "%s: expected, once, a pointer to %lld addresses and their number\00")
+// What owns all that the table tells of comes with the constants (support.py).
+func.func @__relax_set_device(%table: !ptr, %wanted: i64, %args: !ptr, %count: i32) attributes {relax.entry} {
+  %two = arith.constant 2 : i32  %c0 = arith.constant 0 : i64  %c8 = arith.constant 8 : i64
+  %pointer_kind = arith.constant 4 : i32  %int_kind = arith.constant 1 : i32  %null = llvm.mlir.zero : !ptr
+  %no = arith.constant false
+  %enough = arith.cmpi eq, %count, %two : i32
+  %is_good = scf.if %enough -> i1 {
+    %number_at = llvm.getelementptr %args[1] : (!ptr) -> !ptr, !any  %number = llvm.load %number_at : !ptr -> !any
+    %kind0 = llvm.load %args : !ptr -> i32  %is_pointer = arith.cmpi eq, %kind0, %pointer_kind : i32
+    %kind1 = llvm.load %number_at : !ptr -> i32  %is_int = arith.cmpi eq, %kind1, %int_kind : i32
+    %given = llvm.extractvalue %number[1] : !any  %is_whole = arith.cmpi eq, %given, %wanted : i64
+    %context = llvm.load %table : !ptr -> !ptr  %is_first = llvm.icmp "eq" %context, %null : !ptr
+    %kinds = arith.andi %is_pointer, %is_int : i1  %fitting = arith.andi %kinds, %is_whole : i1
+    %good = arith.andi %fitting, %is_first : i1
+    scf.yield %good : i1
+  } else {
+    scf.yield %no : i1
+  }
+  scf.if %is_good {
+    %source_at = llvm.getelementptr %args[8] : (!ptr) -> !ptr, i8  %source = llvm.load %source_at : !ptr -> !ptr
+    %bytes = arith.muli %wanted, %c8 : i64
+    "llvm.intr.memcpy"(%table, %source, %bytes) <{isVolatile = false}> : (!ptr, !ptr, i64) -> ()
+  } else {
+    %error = llvm.mlir.addressof @__relax_value_error : !ptr
+    %format = llvm.mlir.addressof @__relax_set_device_wrong : !ptr
+    %name = llvm.mlir.addressof @__relax_set_device_name : !ptr
+    func.call @__relax_fail(%error, %format, %name, %wanted, %c0, %c0, %c0)
+      : (!ptr, !ptr, !ptr, i64, i64, i64, i64) -> ()
+  }
+  return
+}
+
+// ---- errors ----
+
+llvm.mlir.global internal constant @__relax_unknown_name("unknown error\00")
+llvm.mlir.global internal constant @__relax_no_text("the driver tells no more\00")
+llvm.mlir.global internal constant @__relax_driver_error("%s: %s: %s: %s\00")
+// What a function of the driver refuses: `where` and `call` are texts, `status` is what it gave.
+func.func @__relax_device_fail(%table: !ptr, %where: !ptr, %call: !ptr, %status: i32)
+    attributes {llvm.cold, llvm.no_inline, relax.entry} {
+  %c0 = arith.constant 0 : i64  %no_room = arith.constant 2 : i32  // CUDA_ERROR_OUT_OF_MEMORY
+  %unknown = llvm.mlir.addressof @__relax_unknown_name : !ptr  %no_text = llvm.mlir.addressof @__relax_no_text : !ptr
+  %name_of_at = llvm.getelementptr %table[16] : (!ptr) -> !ptr, !ptr  %name_of = llvm.load %name_of_at : !ptr -> !ptr
+  %b = func.call @__relax_device_text(%name_of, %status, %unknown) : (!ptr, i32, !ptr) -> i64
+  %text_of_at = llvm.getelementptr %table[17] : (!ptr) -> !ptr, !ptr  %text_of = llvm.load %text_of_at : !ptr -> !ptr
+  %c = func.call @__relax_device_text(%text_of, %status, %no_text) : (!ptr, i32, !ptr) -> i64
+  %memory_error = llvm.mlir.addressof @__relax_memory_error : !ptr
+  %runtime_error = llvm.mlir.addressof @__relax_runtime_error : !ptr
+  %is_memory = arith.cmpi eq, %status, %no_room : i32
+  %kind = arith.select %is_memory, %memory_error, %runtime_error : !ptr
+  %format = llvm.mlir.addressof @__relax_driver_error : !ptr  %a = llvm.ptrtoint %call : !ptr to i64
+  func.call @__relax_fail(%kind, %format, %where, %a, %b, %c, %c0) : (!ptr, !ptr, !ptr, i64, i64, i64, i64) -> ()
+  return
+}
+// What a function of the driver says of a status, or a text where it says nothing.
+func.func private @__relax_device_text(%function: !ptr, %status: i32, %otherwise: !ptr) -> i64 {
+  %c1 = arith.constant 1 : i64  %null = llvm.mlir.zero : !ptr  %place = llvm.alloca %c1 x !ptr : (i64) -> !ptr
+  llvm.store %null, %place : !ptr, !ptr
+  %told = llvm.call %function(%status, %place) : !ptr, (i32, !ptr) -> i32
+  %found = llvm.load %place : !ptr -> !ptr  %is_none = llvm.icmp "eq" %found, %null : !ptr
+  %text = arith.select %is_none, %otherwise, %found : !ptr  %address = llvm.ptrtoint %text : !ptr to i64
+  return %address : i64
+}
+// 0 as it is, anything else raised.
+func.func @__relax_device_status(%table: !ptr, %where: !ptr, %call: !ptr, %status: i32) attributes {relax.entry} {
+  %ok = arith.constant 0 : i32  %is_refused = arith.cmpi ne, %status, %ok : i32
+  scf.if %is_refused {
+    func.call @__relax_device_fail(%table, %where, %call, %status) : (!ptr, !ptr, !ptr, i32) -> ()
+  }
+  return
+}
+
+// ---- the context ----
+
+llvm.mlir.global internal constant @__relax_the_device("the device\00")
+llvm.mlir.global internal constant @__relax_no_device("the program's device is not set: call %s first\00")
+llvm.mlir.global internal constant @__relax_push_name("cuCtxPushCurrent\00")
+llvm.mlir.global internal constant @__relax_wait_name("cuCtxSynchronize\00")
+// Makes the device's context this thread's, until device_leave.
+func.func @__relax_device_enter(%table: !ptr) attributes {relax.entry} {
+  %c0 = arith.constant 0 : i64  %null = llvm.mlir.zero : !ptr
+  %context = llvm.load %table : !ptr -> !ptr  %is_unset = llvm.icmp "eq" %context, %null : !ptr
+  scf.if %is_unset {
+    %error = llvm.mlir.addressof @__relax_value_error : !ptr  %format = llvm.mlir.addressof @__relax_no_device : !ptr
+    %setter = llvm.mlir.addressof @__relax_set_device_name : !ptr
+    func.call @__relax_fail(%error, %format, %setter, %c0, %c0, %c0, %c0) : (!ptr, !ptr, !ptr, i64, i64, i64, i64) -> ()
+  }
+  %push_at = llvm.getelementptr %table[6] : (!ptr) -> !ptr, !ptr  %push = llvm.load %push_at : !ptr -> !ptr
+  %status = llvm.call %push(%context) : !ptr, (!ptr) -> i32
+  %where = llvm.mlir.addressof @__relax_the_device : !ptr  %name = llvm.mlir.addressof @__relax_push_name : !ptr
+  func.call @__relax_device_status(%table, %where, %name, %status) : (!ptr, !ptr, !ptr, i32) -> ()
+  return
+}
+func.func @__relax_device_leave(%table: !ptr) {
+  %c1 = arith.constant 1 : i64  %popped = llvm.alloca %c1 x !ptr : (i64) -> !ptr
+  %pop_at = llvm.getelementptr %table[7] : (!ptr) -> !ptr, !ptr  %pop = llvm.load %pop_at : !ptr -> !ptr
+  %status = llvm.call %pop(%popped) : !ptr, (!ptr) -> i32
+  return
+}
+// The caller's stream.
+func.func @__relax_device_stream(%table: !ptr) -> !ptr {
+  %cuda = arith.constant 2 : i32
+  %number_at = llvm.getelementptr %table[1] : (!ptr) -> !ptr, !ptr  %number = llvm.load %number_at : !ptr -> i32
+  %stream = func.call @TVMFFIEnvGetStream(%cuda, %number) : (i32, i32) -> !ptr
+  return %stream : !ptr
+}
+
+// ---- kernels ----
+
+llvm.mlir.global internal constant @__relax_launch_name("cuLaunchKernel\00")
+llvm.mlir.global internal constant @__relax_many_blocks("%s: %lld blocks were asked for, a launch takes 2147483647\00")
+// Starts a kernel by its place in the table; `params` is where the addresses of its parameters are. Of 0 blocks: nothing.
+func.func @__relax_device_launch(%table: !ptr, %kernel: i64, %blocks: i64, %threads: i64, %shared: i64,
+    %params: !ptr) attributes {relax.entry} {
+  %one = arith.constant 1 : i32  %c0 = arith.constant 0 : i64  %most = arith.constant 2147483647 : i64
+  %null = llvm.mlir.zero : !ptr  %are_some = arith.cmpi sgt, %blocks, %c0 : i64
+  scf.if %are_some {
+    %names_at = llvm.getelementptr %table[4] : (!ptr) -> !ptr, !ptr  %names = llvm.load %names_at : !ptr -> !ptr
+    %name_at = llvm.getelementptr %names[%kernel] : (!ptr, i64) -> !ptr, !ptr  %where = llvm.load %name_at : !ptr -> !ptr
+    %are_many = arith.cmpi sgt, %blocks, %most : i64
+    scf.if %are_many {
+      %error = llvm.mlir.addressof @__relax_value_error : !ptr
+      %format = llvm.mlir.addressof @__relax_many_blocks : !ptr
+      func.call @__relax_fail(%error, %format, %where, %blocks, %c0, %c0, %c0)
+        : (!ptr, !ptr, !ptr, i64, i64, i64, i64) -> ()
+    }
+    %kernels = llvm.getelementptr %table[25] : (!ptr) -> !ptr, !ptr
+    %handle_at = llvm.getelementptr %kernels[%kernel] : (!ptr, i64) -> !ptr, !ptr
+    %handle = llvm.load %handle_at : !ptr -> !ptr
+    %launch_at = llvm.getelementptr %table[8] : (!ptr) -> !ptr, !ptr  %launch = llvm.load %launch_at : !ptr -> !ptr
+    %stream = func.call @__relax_device_stream(%table) : (!ptr) -> !ptr
+    %grid = arith.trunci %blocks : i64 to i32  %block = arith.trunci %threads : i64 to i32
+    %bytes = arith.trunci %shared : i64 to i32
+    %status = llvm.call %launch(%handle, %grid, %one, %one, %block, %one, %one, %bytes, %stream, %params, %null)
+      : !ptr, (!ptr, i32, i32, i32, i32, i32, i32, i32, !ptr, !ptr, !ptr) -> i32
+    %name = llvm.mlir.addressof @__relax_launch_name : !ptr
+    func.call @__relax_device_status(%table, %where, %name, %status) : (!ptr, !ptr, !ptr, i32) -> ()
+  }
+  return
+}
+
+// The threads that have called, each with a record of its own: what kernels of one assert is no other's, and stops no
+// other's kernels. All that come after the 63rd share the last one.
+llvm.mlir.global internal @__relax_callers(dense<0> : tensor<64xi64>) {alignment = 8 : i64} : !llvm.array<64 x i64>
+func.func private @__relax_device_caller() -> i64 {
+  %c0 = arith.constant 0 : i64  %c1 = arith.constant 1 : i64  %last = arith.constant 63 : i64
+  %callers = llvm.mlir.addressof @__relax_callers : !ptr  %own = func.call @pthread_self() : () -> i64
+  cf.br ^head(%c0 : i64)
+^head(%i: i64):
+  %more = arith.cmpi slt, %i, %last : i64
+  cf.cond_br %more, ^look, ^return(%last : i64)
+^look:
+  %place = llvm.getelementptr %callers[%i] : (!ptr, i64) -> !ptr, i64
+  %known = llvm.load %place atomic monotonic {alignment = 8 : i64} : !ptr -> i64
+  %is_own = arith.cmpi eq, %known, %own : i64
+  cf.cond_br %is_own, ^return(%i : i64), ^other
+^other:
+  %next = arith.addi %i, %c1 : i64  %is_taken = arith.cmpi ne, %known, %c0 : i64
+  cf.cond_br %is_taken, ^head(%next : i64), ^take
+^take:
+  %swapped = llvm.cmpxchg %place, %c0, %own monotonic monotonic {alignment = 8 : i64} : !ptr, i64
+  %is_mine = llvm.extractvalue %swapped[1] : !swapped
+  cf.cond_br %is_mine, ^return(%i : i64), ^head(%next : i64)
+^return(%number: i64):
+  return %number : i64
+}
+// The flag of what kernels assert that this thread starts, or has recorded for a graph: that has one of its own.
+func.func @__relax_device_record(%table: !ptr) -> !ptr {
+  %c1 = arith.constant 1 : i64  %null = llvm.mlir.zero : !ptr
+  %graphs_at = llvm.getelementptr %table[23] : (!ptr) -> !ptr, !ptr  %graphs = llvm.load %graphs_at : !ptr -> !ptr
+  %has_graphs = llvm.icmp "ne" %graphs, %null : !ptr
+  cf.cond_br %has_graphs, ^look, ^own
+^look:
+  %recorded_at = llvm.getelementptr %graphs[11] : (!ptr) -> !ptr, !ptr
+  %recorded = llvm.load %recorded_at atomic monotonic {alignment = 8 : i64} : !ptr -> !ptr
+  %stream = func.call @__relax_device_stream(%table) : (!ptr) -> !ptr
+  %is_some = llvm.icmp "ne" %recorded, %null : !ptr  %is_here = llvm.icmp "eq" %recorded, %stream : !ptr
+  %is_recorded = arith.andi %is_some, %is_here : i1
+  cf.cond_br %is_recorded, ^recorded, ^own
+^recorded:
+  %asked_at = llvm.getelementptr %graphs[13] : (!ptr) -> !ptr, !ptr
+  llvm.store %c1, %asked_at : i64, !ptr
+  %record_at = llvm.getelementptr %graphs[12] : (!ptr) -> !ptr, !ptr  %of_graph = llvm.load %record_at : !ptr -> !ptr
+  return %of_graph : !ptr
+^own:
+  %record = func.call @__relax_device_record_in(%table, %c1) : (!ptr, i64) -> !ptr
+  return %record : !ptr
+}
+// What is this thread's of flags (1) and of records (2).
+func.func private @__relax_device_record_in(%table: !ptr, %which: i64) -> !ptr {
+  %behind = llvm.getelementptr %table[1] : (!ptr) -> !ptr, !ptr
+  %place = llvm.getelementptr %behind[%which] : (!ptr, i64) -> !ptr, !ptr  %records = llvm.load %place : !ptr -> !ptr
+  %number = func.call @__relax_device_caller() : () -> i64
+  %record = llvm.getelementptr %records[%number] : (!ptr, i64) -> !ptr, !llvm.array<64 x i8>
+  return %record : !ptr
+}
+// Raises what a kernel that this thread has started asserted. Whoever sees the first word of a record waits for the rest of it.
+func.func @__relax_device_check(%table: !ptr) attributes {relax.entry} {
+  %ok = arith.constant 0 : i32  %c2 = arith.constant 2 : i64
+  %record = func.call @__relax_device_record_in(%table, %c2) : (!ptr, i64) -> !ptr
+  %taken = llvm.load %record atomic acquire {alignment = 4 : i64} : !ptr -> i32
+  %is_taken = arith.cmpi ne, %taken, %ok : i32
+  scf.if %is_taken {
+    func.call @__relax_device_raise(%table, %record) : (!ptr, !ptr) -> ()
+  }
+  return
+}
+func.func private @__relax_device_raise(%table: !ptr, %record: !ptr)
+    attributes {llvm.cold, llvm.no_inline, relax.entry} {
+  %ok = arith.constant 0 : i32  %one = arith.constant 1 : i32
+  %wait_at = llvm.getelementptr %table[15] : (!ptr) -> !ptr, !ptr  %wait = llvm.load %wait_at : !ptr -> !ptr
+  %waited = llvm.call %wait() : !ptr, () -> i32
+  %the_device = llvm.mlir.addressof @__relax_the_device : !ptr
+  %wait_name = llvm.mlir.addressof @__relax_wait_name : !ptr
+  func.call @__relax_device_status(%table, %the_device, %wait_name, %waited) : (!ptr, !ptr, !ptr, i32) -> ()
+  %told = llvm.load %record : !ptr -> !record
+  // One of several threads that come here raises it.
+  %swapped = llvm.cmpxchg %record, %one, %ok acq_rel monotonic {alignment = 4 : i64} : !ptr, i32
+  %is_mine = llvm.extractvalue %swapped[1] : !llvm.struct<(i32, i1)>
+  scf.if %is_mine {
+    // Kernels that come after this do their work again, on whatever stream.
+    %flag = func.call @__relax_device_record(%table) : (!ptr) -> !ptr
+    %four = arith.constant 4 : i64  %c1 = arith.constant 1 : i64  %none = llvm.alloca %c1 x i32 : (i64) -> !ptr
+    llvm.store %ok, %none : i32, !ptr
+    func.call @__relax_device_write(%table, %flag, %none, %four) : (!ptr, !ptr, !ptr, i64) -> ()
+    %where = llvm.extractvalue %told[2] : !record  %site = llvm.extractvalue %told[3] : !record
+    %kind = llvm.load %site : !ptr -> !ptr
+    %format_at = llvm.getelementptr %site[8] : (!ptr) -> !ptr, i8  %format = llvm.load %format_at : !ptr -> !ptr
+    %a = llvm.extractvalue %told[4, 0] : !record  %b = llvm.extractvalue %told[4, 1] : !record
+    %c = llvm.extractvalue %told[4, 2] : !record  %d = llvm.extractvalue %told[4, 3] : !record
+    func.call @__relax_fail(%kind, %format, %where, %a, %b, %c, %d) : (!ptr, !ptr, !ptr, i64, i64, i64, i64) -> ()
+  }
+  return
+}
+
+// ---- memory ----
+
+// Memory of the device at a place, of 0 bytes too: an address of its own. The driver's status.
+func.func @__relax_device_take(%table: !ptr, %bytes: i64, %place: !ptr) -> i32 {
+  %c1 = arith.constant 1 : i64  %null = llvm.mlir.zero : !ptr
+  %allocate_at = llvm.getelementptr %table[9] : (!ptr) -> !ptr, !ptr  %allocate = llvm.load %allocate_at : !ptr -> !ptr
+  %stream = func.call @__relax_device_stream(%table) : (!ptr) -> !ptr
+  %some = arith.maxui %bytes, %c1 : i64
+  llvm.store %null, %place : !ptr, !ptr
+  %status = llvm.call %allocate(%place, %some, %stream) : !ptr, (!ptr, i64, !ptr) -> i32
+  return %status : i32
+}
+// The same by its address, null where there is none.
+func.func @__relax_device_alloc(%table: !ptr, %bytes: i64) -> !ptr {
+  %c1 = arith.constant 1 : i64  %ok = arith.constant 0 : i32  %null = llvm.mlir.zero : !ptr
+  %place = llvm.alloca %c1 x !ptr : (i64) -> !ptr
+  %status = func.call @__relax_device_take(%table, %bytes, %place) : (!ptr, i64, !ptr) -> i32
+  %given = llvm.load %place : !ptr -> !ptr  %is_good = arith.cmpi eq, %status, %ok : i32
+  %result = arith.select %is_good, %given, %null : !ptr
+  return %result : !ptr
+}
+func.func @__relax_device_free(%table: !ptr, %address: !ptr) {
+  %null = llvm.mlir.zero : !ptr  %is_some = llvm.icmp "ne" %address, %null : !ptr
+  scf.if %is_some {
+    %free_at = llvm.getelementptr %table[10] : (!ptr) -> !ptr, !ptr  %free = llvm.load %free_at : !ptr -> !ptr
+    %stream = func.call @__relax_device_stream(%table) : (!ptr) -> !ptr
+    %status = llvm.call %free(%address, %stream) : !ptr, (!ptr, !ptr) -> i32
+  }
+  return
+}
+
+llvm.mlir.global internal constant @__relax_copying("copying memory\00")
+llvm.mlir.global internal constant @__relax_read_name("cuMemcpyDtoHAsync\00")
+llvm.mlir.global internal constant @__relax_write_name("cuMemcpyHtoDAsync\00")
+llvm.mlir.global internal constant @__relax_copy_name("cuMemcpyDtoDAsync\00")
+llvm.mlir.global internal constant @__relax_stream_name("cuStreamSynchronize\00")
+// Copies by the driver's function at a place of the table.
+func.func private @__relax_device_move(%table: !ptr, %which: i64, %name: !ptr, %to: !ptr, %from: !ptr, %bytes: i64)
+    attributes {relax.entry} {
+  %c0 = arith.constant 0 : i64  %is_some = arith.cmpi ne, %bytes, %c0 : i64
+  scf.if %is_some {
+    %function_at = llvm.getelementptr %table[%which] : (!ptr, i64) -> !ptr, !ptr
+    %function = llvm.load %function_at : !ptr -> !ptr
+    %stream = func.call @__relax_device_stream(%table) : (!ptr) -> !ptr
+    %status = llvm.call %function(%to, %from, %bytes, %stream) : !ptr, (!ptr, !ptr, i64, !ptr) -> i32
+    %where = llvm.mlir.addressof @__relax_copying : !ptr
+    func.call @__relax_device_status(%table, %where, %name, %status) : (!ptr, !ptr, !ptr, i32) -> ()
+  }
+  return
+}
+// Waits for the caller's stream.
+func.func @__relax_device_wait(%table: !ptr) attributes {relax.entry} {
+  %function_at = llvm.getelementptr %table[14] : (!ptr) -> !ptr, !ptr  %function = llvm.load %function_at : !ptr -> !ptr
+  %stream = func.call @__relax_device_stream(%table) : (!ptr) -> !ptr
+  %waited = llvm.call %function(%stream) : !ptr, (!ptr) -> i32
+  %where = llvm.mlir.addressof @__relax_the_device : !ptr  %name = llvm.mlir.addressof @__relax_stream_name : !ptr
+  func.call @__relax_device_status(%table, %where, %name, %waited) : (!ptr, !ptr, !ptr, i32) -> ()
+  return
+}
+// Copies to the host and waits; what kernels have asserted until then is raised.
+func.func @__relax_device_read(%table: !ptr, %host: !ptr, %device: !ptr, %bytes: i64) attributes {relax.entry} {
+  %which = arith.constant 12 : i64
+  func.call @__relax_device_wait(%table) : (!ptr) -> ()
+  // A kernel that has found something wrong has not written what is to be read.
+  func.call @__relax_device_check(%table) : (!ptr) -> ()
+  %name = llvm.mlir.addressof @__relax_read_name : !ptr
+  func.call @__relax_device_move(%table, %which, %name, %host, %device, %bytes) : (!ptr, i64, !ptr, !ptr, !ptr, i64) -> ()
+  func.call @__relax_device_wait(%table) : (!ptr) -> ()
+  return
+}
+// Copies to the device. It waits, as the host's memory may be gone after the call.
+func.func @__relax_device_write(%table: !ptr, %device: !ptr, %host: !ptr, %bytes: i64) attributes {relax.entry} {
+  %which = arith.constant 11 : i64
+  %name = llvm.mlir.addressof @__relax_write_name : !ptr
+  func.call @__relax_device_move(%table, %which, %name, %device, %host, %bytes) : (!ptr, i64, !ptr, !ptr, !ptr, i64) -> ()
+  func.call @__relax_device_wait(%table) : (!ptr) -> ()
+  return
+}
+func.func @__relax_device_copy(%table: !ptr, %to: !ptr, %from: !ptr, %bytes: i64) attributes {relax.entry} {
+  %which = arith.constant 13 : i64  %name = llvm.mlir.addressof @__relax_copy_name : !ptr
+  func.call @__relax_device_move(%table, %which, %name, %to, %from, %bytes) : (!ptr, i64, !ptr, !ptr, !ptr, i64) -> ()
+  return
+}

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Times of kernels on NVIDIA's GPUs, by events around their launches. Beside device.mlir, which says what `%table` is, for
+// programs with clocks (host-profile-kernels); `%times` is the program's table of them (support.mlir).
+
+func.func private @__relax_device_enter(!ptr) attributes {relax.entry}
+func.func private @__relax_device_leave(!ptr)
+func.func private @__relax_device_stream(!ptr) -> !ptr
+
+// What runs between two events is told when it is done: nobody waits meanwhile, but for room. How many there have been
+// that are told, and how many since; pairs of events; the place of each pair, -1 before its end.
+llvm.mlir.global internal @__relax_told_events(0 : i64) {alignment = 8 : i64} : i64
+llvm.mlir.global internal @__relax_open_events(0 : i64) {alignment = 8 : i64} : i64
+llvm.mlir.global internal @__relax_events(dense<0> : tensor<1024xi64>) {alignment = 8 : i64} : !llvm.array<1024 x i64>
+llvm.mlir.global internal @__relax_event_places(dense<0> : tensor<512xi64>) {alignment = 8 : i64} : !llvm.array<512 x i64>
+
+// Records an event on the caller's stream, made where there is none yet; the driver's status.
+func.func private @__relax_device_event(%table: !ptr, %slot: !ptr) -> i32 {
+  %ok = arith.constant 0 : i32  %null = llvm.mlir.zero : !ptr
+  %there = llvm.load %slot : !ptr -> !ptr  %is_new = llvm.icmp "eq" %there, %null : !ptr
+  %made = scf.if %is_new -> i32 {
+    %create_at = llvm.getelementptr %table[18] : (!ptr) -> !ptr, !ptr  %create = llvm.load %create_at : !ptr -> !ptr
+    %status = llvm.call %create(%slot, %ok) : !ptr, (!ptr, i32) -> i32
+    scf.yield %status : i32
+  } else {
+    scf.yield %ok : i32
+  }
+  %is_there = arith.cmpi eq, %made, %ok : i32
+  %recorded = scf.if %is_there -> i32 {
+    %event = llvm.load %slot : !ptr -> !ptr
+    %record_at = llvm.getelementptr %table[19] : (!ptr) -> !ptr, !ptr  %record = llvm.load %record_at : !ptr -> !ptr
+    %stream = func.call @__relax_device_stream(%table) : (!ptr) -> !ptr
+    %status = llvm.call %record(%event, %stream) : !ptr, (!ptr, !ptr) -> i32
+    scf.yield %status : i32
+  } else {
+    scf.yield %made : i32
+  }
+  return %recorded : i32
+}
+
+// As profile_begin and profile_end, of what the device does between them; 0 where nobody asks this thread.
+func.func @__relax_device_profile_begin(%table: !ptr, %times: !ptr) -> i64 {
+  %c0 = arith.constant 0 : i64  %c1 = arith.constant 1 : i64  %none = arith.constant -1 : i64
+  %room = arith.constant 512 : i64  %ok = arith.constant 0 : i32
+  %thread = llvm.load %times atomic monotonic {alignment = 8 : i64} : !ptr -> i64
+  %off = arith.cmpi eq, %thread, %c0 : i64
+  cf.cond_br %off weights([2000, 1]), ^return(%c0 : i64), ^on
+^on:
+  %own = func.call @pthread_self() : () -> i64  %mine = arith.cmpi eq, %own, %thread : i64
+  %ordinal = scf.if %mine -> i64 {
+    %open_at = llvm.mlir.addressof @__relax_open_events : !ptr  %before = llvm.load %open_at : !ptr -> i64
+    %is_full = arith.cmpi sge, %before, %room : i64
+    scf.if %is_full {
+      func.call @__relax_device_tell_events(%table, %times) : (!ptr, !ptr) -> ()
+    }
+    %number = llvm.load %open_at : !ptr -> i64  %next = arith.addi %number, %c1 : i64
+    %places = llvm.mlir.addressof @__relax_event_places : !ptr
+    %place_at = llvm.getelementptr %places[%number] : (!ptr, i64) -> !ptr, i64
+    llvm.store %none, %place_at : i64, !ptr
+    %events = llvm.mlir.addressof @__relax_events : !ptr
+    %slot = llvm.getelementptr %events[%number] : (!ptr, i64) -> !ptr, !llvm.struct<(ptr, ptr)>
+    %status = func.call @__relax_device_event(%table, %slot) : (!ptr, !ptr) -> i32
+    llvm.store %next, %open_at : i64, !ptr
+    %told_at = llvm.mlir.addressof @__relax_told_events : !ptr  %told = llvm.load %told_at : !ptr -> i64
+    %sum = arith.addi %told, %next : i64
+    %is_good = arith.cmpi eq, %status, %ok : i32  %given = arith.select %is_good, %sum, %c0 : i64
+    scf.yield %given : i64
+  } else {
+    scf.yield %c0 : i64
+  }
+  cf.br ^return(%ordinal : i64)
+^return(%result: i64):
+  return %result : i64
+}
+func.func @__relax_device_profile_end(%table: !ptr, %times: !ptr, %place: i64, %ordinal: i64) {
+  %c0 = arith.constant 0 : i64  %c1 = arith.constant 1 : i64  %ok = arith.constant 0 : i32
+  %off = arith.cmpi eq, %ordinal, %c0 : i64
+  cf.cond_br %off weights([2000, 1]), ^end, ^look
+^look:
+  // What has begun before the last time that all were told has no place any more.
+  %told_at = llvm.mlir.addressof @__relax_told_events : !ptr  %told = llvm.load %told_at : !ptr -> i64
+  %behind = arith.subi %ordinal, %told : i64  %number = arith.subi %behind, %c1 : i64
+  %is_there = arith.cmpi sge, %number, %c0 : i64
+  scf.if %is_there {
+    %events = llvm.mlir.addressof @__relax_events : !ptr
+    %slot = llvm.getelementptr %events[%number, 1] : (!ptr, i64) -> !ptr, !llvm.struct<(ptr, ptr)>
+    %status = func.call @__relax_device_event(%table, %slot) : (!ptr, !ptr) -> i32
+    %is_good = arith.cmpi eq, %status, %ok : i32
+    scf.if %is_good {
+      %places = llvm.mlir.addressof @__relax_event_places : !ptr
+      %place_at = llvm.getelementptr %places[%number] : (!ptr, i64) -> !ptr, i64
+      llvm.store %place, %place_at : i64, !ptr
+    }
+  }
+  cf.br ^end
+^end:
+  return
+}
+
+// Waits for all pairs and adds what they tell, in nanoseconds, to their places.
+func.func private @__relax_device_tell_events(%table: !ptr, %times: !ptr) {
+  %c0 = arith.constant 0 : i64  %c1 = arith.constant 1 : i64  %ok = arith.constant 0 : i32
+  %mega = arith.constant 1.0e6 : f64  %elapsed = llvm.alloca %c1 x f32 : (i64) -> !ptr
+  %events = llvm.mlir.addressof @__relax_events : !ptr  %places = llvm.mlir.addressof @__relax_event_places : !ptr
+  %wait_at = llvm.getelementptr %table[20] : (!ptr) -> !ptr, !ptr  %wait = llvm.load %wait_at : !ptr -> !ptr
+  %measure_at = llvm.getelementptr %table[21] : (!ptr) -> !ptr, !ptr  %measure = llvm.load %measure_at : !ptr -> !ptr
+  %open_at = llvm.mlir.addressof @__relax_open_events : !ptr  %count = llvm.load %open_at : !ptr -> i64
+  scf.for %i = %c0 to %count step %c1 : i64 {
+    %place_at = llvm.getelementptr %places[%i] : (!ptr, i64) -> !ptr, i64  %place = llvm.load %place_at : !ptr -> i64
+    %is_ended = arith.cmpi sge, %place, %c0 : i64
+    scf.if %is_ended {
+      %pair_at = llvm.getelementptr %events[%i] : (!ptr, i64) -> !ptr, !llvm.struct<(ptr, ptr)>
+      %pair = llvm.load %pair_at : !ptr -> !llvm.struct<(ptr, ptr)>
+      %first = llvm.extractvalue %pair[0] : !llvm.struct<(ptr, ptr)>
+      %last = llvm.extractvalue %pair[1] : !llvm.struct<(ptr, ptr)>
+      %waited = llvm.call %wait(%last) : !ptr, (!ptr) -> i32
+      %measured = llvm.call %measure(%elapsed, %first, %last) : !ptr, (!ptr, !ptr, !ptr) -> i32
+      %is_good = arith.cmpi eq, %measured, %ok : i32
+      scf.if %is_good {
+        %milliseconds = llvm.load %elapsed : !ptr -> f32  %wide = arith.extf %milliseconds : f32 to f64
+        %nanoseconds = arith.mulf %wide, %mega : f64  %spent = arith.fptosi %nanoseconds : f64 to i64
+        func.call @__relax_add_spent(%times, %place, %spent) : (!ptr, i64, i64) -> ()
+      }
+    }
+  }
+  %told_at = llvm.mlir.addressof @__relax_told_events : !ptr
+  func.call @__relax_add(%told_at, %count) : (!ptr, i64) -> ()
+  llvm.store %c0, %open_at : i64, !ptr
+  return
+}
+
+// For the runtime, after a call and before it reads the times: all that is under way is told. The events go.
+func.func @__relax_device_tell_profile(%table: !ptr, %times: !ptr) attributes {relax.entry} {
+  %c0 = arith.constant 0 : i64  %c1 = arith.constant 1 : i64  %room = arith.constant 1024 : i64
+  %null = llvm.mlir.zero : !ptr  %events = llvm.mlir.addressof @__relax_events : !ptr
+  func.call @__relax_device_enter(%table) : (!ptr) -> ()
+  func.call @__relax_device_tell_events(%table, %times) : (!ptr, !ptr) -> ()
+  %end_at = llvm.getelementptr %table[22] : (!ptr) -> !ptr, !ptr  %end = llvm.load %end_at : !ptr -> !ptr
+  scf.for %i = %c0 to %room step %c1 : i64 {
+    %slot = llvm.getelementptr %events[%i] : (!ptr, i64) -> !ptr, !ptr  %event = llvm.load %slot : !ptr -> !ptr
+    %is_some = llvm.icmp "ne" %event, %null : !ptr
+    scf.if %is_some {
+      %ended = llvm.call %end(%event) : !ptr, (!ptr) -> i32
+      llvm.store %null, %slot : !ptr, !ptr
+    }
+  }
+  func.call @__relax_device_leave(%table) : (!ptr) -> ()
+  return
+}

@@ -1,0 +1,312 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Tensors of a program for NVIDIA's GPUs: those that callers pass, results, and what the runtime asks for. Beside
+// device.mlir, which says what `%table` is, and support.mlir, for programs that need it (units.py).
+
+// A result's block: DLPack's header; what its memory is given back by: push, pop, free and context; shape, strides.
+!block = !llvm.struct<(struct<(i64, ptr, ptr, i64, struct<(ptr, i32, i32, i32, i32, ptr, ptr, i64)>)>, array<4 x ptr>)>
+
+func.func private @__relax_fail(!ptr, !ptr, !ptr, i64, i64, i64, i64) attributes {relax.entry}
+func.func private @__relax_check_tensor(!ptr, !ptr, !ptr, !ptr, !ptr, !ptr) attributes {relax.entry}
+func.func private @__relax_tensor(!ptr) -> !ptr
+func.func private @__relax_device_enter(!ptr) attributes {relax.entry}
+func.func private @__relax_device_leave(!ptr)
+func.func private @__relax_device_check(!ptr) attributes {relax.entry}
+func.func private @__relax_device_wait(!ptr) attributes {relax.entry}
+func.func private @__relax_device_fail(!ptr, !ptr, !ptr, i32) attributes {relax.entry}
+func.func private @__relax_device_take(!ptr, i64, !ptr) -> i32
+func.func private @__relax_device_free(!ptr, !ptr)
+func.func private @__relax_device_copy(!ptr, !ptr, !ptr, i64) attributes {relax.entry}
+
+// ---- tensors ----
+
+llvm.mlir.global internal constant @__relax_cpu_name("cpu\00")
+llvm.mlir.global internal constant @__relax_cuda_name("cuda\00")
+llvm.mlir.global internal constant @__relax_other_device(
+  "%s expected a tensor on cuda:%lld, got one on %s:%lld%s\00")
+llvm.mlir.global internal constant @__relax_other_kind(
+  "%s expected a tensor on cuda:%lld, got one on DLPack device type %lld\00")
+llvm.mlir.global internal constant @__relax_no_hint("\00")
+// As check_tensor, for tensors on the program's device; `hint` is what helps against one of the CPU.
+func.func @__relax_device_check_tensor(%table: !ptr, %any: !ptr, %where: !ptr, %dtype: !ptr, %shape: !ptr,
+    %expected: !ptr, %out: !ptr, %hint_of_cpu: !ptr) attributes {relax.entry} {
+  %c1 = arith.constant 1 : i64  %null = llvm.mlir.zero : !ptr
+  %cpu = arith.constant 1 : i32  %cuda = arith.constant 2 : i32  %copy_kind = arith.constant 7 : i64
+  %object_kind = arith.constant 70 : i32  %pointer_kind = arith.constant 7 : i32
+  %copied = llvm.alloca %c1 x !tensor : (i64) -> !ptr  %copied_any = llvm.alloca %c1 x !any : (i64) -> !ptr
+  %index = llvm.load %any : !ptr -> i32
+  %is_object = arith.cmpi eq, %index, %object_kind : i32  %is_pointer = arith.cmpi eq, %index, %pointer_kind : i32
+  %is_tensor = arith.ori %is_object, %is_pointer : i1
+  %payload_at = llvm.getelementptr %any[8] : (!ptr) -> !ptr, i8  %payload = llvm.load %payload_at : !ptr -> !ptr
+  %is_some = llvm.icmp "ne" %payload, %null : !ptr  %is_there = arith.andi %is_tensor, %is_some : i1
+  %checked = scf.if %is_there -> !ptr {
+    %tensor_at = func.call @__relax_tensor(%any) : (!ptr) -> !ptr  %tensor = llvm.load %tensor_at : !ptr -> !tensor
+    %kind = llvm.extractvalue %tensor[1] : !tensor  %given_number = llvm.extractvalue %tensor[2] : !tensor
+    %number_at = llvm.getelementptr %table[1] : (!ptr) -> !ptr, !ptr  %number = llvm.load %number_at : !ptr -> i32
+    %other_kind = arith.cmpi ne, %kind, %cuda : i32  %other_number = arith.cmpi ne, %given_number, %number : i32
+    %is_other = arith.ori %other_kind, %other_number : i1
+    scf.if %is_other {
+      func.call @__relax_device_fail_place(%where, %number, %kind, %given_number, %hint_of_cpu)
+        : (!ptr, i32, i32, i32, !ptr) -> ()
+    }
+    // All else is as of memory of the host.
+    %as_host = llvm.insertvalue %cpu, %tensor[1] : !tensor
+    llvm.store %as_host, %copied : !tensor, !ptr
+    %address = llvm.ptrtoint %copied : !ptr to i64  %none = llvm.mlir.zero : !any
+    %with_kind = llvm.insertvalue %copy_kind, %none[0] : !any  %whole = llvm.insertvalue %address, %with_kind[1] : !any
+    llvm.store %whole, %copied_any : !any, !ptr
+    scf.yield %copied_any : !ptr
+  } else {
+    scf.yield %any : !ptr
+  }
+  func.call @__relax_check_tensor(%checked, %where, %dtype, %shape, %expected, %out)
+    : (!ptr, !ptr, !ptr, !ptr, !ptr, !ptr) -> ()
+  return
+}
+func.func private @__relax_device_fail_place(%where: !ptr, %number: i32, %given_kind: i32, %given_number: i32,
+    %hint_of_cpu: !ptr) attributes {llvm.cold, llvm.no_inline, relax.entry} {
+  %cpu = arith.constant 1 : i32  %cuda = arith.constant 2 : i32
+  %error = llvm.mlir.addressof @__relax_value_error : !ptr  %nothing = llvm.mlir.addressof @__relax_no_hint : !ptr
+  %named = llvm.mlir.addressof @__relax_other_device : !ptr  %unnamed = llvm.mlir.addressof @__relax_other_kind : !ptr
+  %cpu_name = llvm.mlir.addressof @__relax_cpu_name : !ptr  %cuda_name = llvm.mlir.addressof @__relax_cuda_name : !ptr
+  %is_cpu = arith.cmpi eq, %given_kind, %cpu : i32  %is_cuda = arith.cmpi eq, %given_kind, %cuda : i32
+  %has_name = arith.ori %is_cpu, %is_cuda : i1  %format = arith.select %has_name, %named, %unnamed : !ptr
+  %name = arith.select %is_cpu, %cpu_name, %cuda_name : !ptr  %name_text = llvm.ptrtoint %name : !ptr to i64
+  %hint = arith.select %is_cpu, %hint_of_cpu, %nothing : !ptr  %hint_text = llvm.ptrtoint %hint : !ptr to i64
+  %wanted = arith.extsi %number : i32 to i64  %kind = arith.extsi %given_kind : i32 to i64
+  %given = arith.extsi %given_number : i32 to i64  %shown = arith.select %has_name, %name_text, %kind : i64
+  func.call @__relax_fail(%error, %format, %where, %wanted, %shown, %given, %hint_text)
+    : (!ptr, !ptr, !ptr, i64, i64, i64, i64) -> ()
+  return
+}
+
+// ---- arguments that kernels cannot read as they are ----
+
+// Kernels read 16 bytes at once where sizes allow, from memory that begins at a multiple of 16. A tensor that does not, a
+// slice of another one, has a copy for the time of the call. What is kept of that: how many there are, the table, and for
+// each the copy, the original, bytes, and whether the call writes to it.
+!copied = !llvm.struct<(ptr, ptr, i64, i64)>
+// Of a tensor: rank, bytes of an element, and whether the call writes to it.
+!described = !llvm.array<3 x i64>
+llvm.mlir.global internal constant @__relax_aligned_copy("a copy of an argument that begins at no multiple of 16\00")
+// `places` are those where check_tensor has left addresses and sizes of so many tensors.
+func.func @__relax_device_align(%table: !ptr, %count: i64, %places: !ptr, %described: !ptr, %kept: !ptr)
+    attributes {relax.entry} {
+  %c0 = arith.constant 0 : i64  %c1 = arith.constant 1 : i64  %c15 = arith.constant 15 : i64
+  %ok = arith.constant 0 : i32  %none = llvm.mlir.zero : !copied
+  scf.for %i = %c0 to %count step %c1 : i64 {
+    %place_at = llvm.getelementptr %places[%i] : (!ptr, i64) -> !ptr, !ptr  %place = llvm.load %place_at : !ptr -> !ptr
+    %original = llvm.load %place : !ptr -> !ptr  %address = llvm.ptrtoint %original : !ptr to i64
+    %off = arith.andi %address, %c15 : i64  %is_off = arith.cmpi ne, %off, %c0 : i64
+    scf.if %is_off {
+      %about_at = llvm.getelementptr %described[%i] : (!ptr, i64) -> !ptr, !described
+      %about = llvm.load %about_at : !ptr -> !described
+      %rank64 = llvm.extractvalue %about[0] : !described  %rank = arith.trunci %rank64 : i64 to i32
+      %element = llvm.extractvalue %about[1] : !described  %written = llvm.extractvalue %about[2] : !described
+      %sizes = llvm.getelementptr %place[8] : (!ptr) -> !ptr, i8
+      %bytes = func.call @__relax_product(%element, %rank, %sizes) : (i64, i32, !ptr) -> i64
+      // One element is read as such.
+      %are_several = arith.cmpi sgt, %bytes, %element : i64
+      scf.if %are_several {
+        %number = llvm.load %kept : !ptr -> i64  %items = llvm.getelementptr %kept[16] : (!ptr) -> !ptr, i8
+        %item = llvm.getelementptr %items[%number] : (!ptr, i64) -> !ptr, !copied
+        %taken = func.call @__relax_device_take(%table, %bytes, %item) : (!ptr, i64, !ptr) -> i32
+        %is_refused = arith.cmpi ne, %taken, %ok : i32
+        scf.if %is_refused {
+          %where = llvm.mlir.addressof @__relax_aligned_copy : !ptr
+          %call = llvm.mlir.addressof @__relax_take_name : !ptr
+          func.call @__relax_device_fail(%table, %where, %call, %taken) : (!ptr, !ptr, !ptr, i32) -> ()
+        }
+        %copy = llvm.load %item : !ptr -> !ptr  %k0 = llvm.insertvalue %copy, %none[0] : !copied
+        %k1 = llvm.insertvalue %original, %k0[1] : !copied  %k2 = llvm.insertvalue %bytes, %k1[2] : !copied
+        %k3 = llvm.insertvalue %written, %k2[3] : !copied
+        llvm.store %k3, %item : !copied, !ptr
+        %table_at = llvm.getelementptr %kept[8] : (!ptr) -> !ptr, i8
+        llvm.store %table, %table_at : !ptr, !ptr
+        %following = arith.addi %number, %c1 : i64
+        llvm.store %following, %kept : i64, !ptr
+        llvm.store %copy, %place : !ptr, !ptr
+        func.call @__relax_device_copy(%table, %copy, %original, %bytes) : (!ptr, !ptr, !ptr, i64) -> ()
+      }
+    }
+  }
+  return
+}
+// What the call has written goes where it belongs.
+func.func @__relax_device_restore(%table: !ptr, %kept: !ptr) attributes {relax.entry} {
+  %c0 = arith.constant 0 : i64  %c1 = arith.constant 1 : i64
+  %count = llvm.load %kept : !ptr -> i64  %items = llvm.getelementptr %kept[16] : (!ptr) -> !ptr, i8
+  scf.for %i = %c0 to %count step %c1 : i64 {
+    %item_at = llvm.getelementptr %items[%i] : (!ptr, i64) -> !ptr, !copied  %item = llvm.load %item_at : !ptr -> !copied
+    %written = llvm.extractvalue %item[3] : !copied  %is_written = arith.cmpi ne, %written, %c0 : i64
+    scf.if %is_written {
+      %copy = llvm.extractvalue %item[0] : !copied  %original = llvm.extractvalue %item[1] : !copied
+      %bytes = llvm.extractvalue %item[2] : !copied
+      func.call @__relax_device_copy(%table, %original, %copy, %bytes) : (!ptr, !ptr, !ptr, i64) -> ()
+    }
+  }
+  return
+}
+// The copies go, on the stream that the call is on.
+func.func @__relax_device_unalign(%kept: !ptr) {
+  %c0 = arith.constant 0 : i64  %c1 = arith.constant 1 : i64
+  %count = llvm.load %kept : !ptr -> i64  %items = llvm.getelementptr %kept[16] : (!ptr) -> !ptr, i8
+  scf.for %i = %c0 to %count step %c1 : i64 {
+    %table_at = llvm.getelementptr %kept[8] : (!ptr) -> !ptr, i8  %table = llvm.load %table_at : !ptr -> !ptr
+    %item = llvm.getelementptr %items[%i] : (!ptr, i64) -> !ptr, !copied  %copy = llvm.load %item : !ptr -> !ptr
+    func.call @__relax_device_free(%table, %copy) : (!ptr, !ptr) -> ()
+  }
+  return
+}
+
+// ---- results ----
+
+// Gives a result back on the stream of whoever drops it. Of the process, as results outlive programs (runtime/cuda).
+llvm.func internal @__relax_device_delete(%block: !ptr) {
+  %c1 = arith.constant 1 : i64  %cuda = arith.constant 2 : i32  %popped = llvm.alloca %c1 x !ptr : (i64) -> !ptr
+  %held = llvm.load %block : !ptr -> !block
+  %data = llvm.extractvalue %held[0, 4, 0] : !block  %number = llvm.extractvalue %held[0, 4, 2] : !block
+  %push = llvm.extractvalue %held[1, 0] : !block  %pop = llvm.extractvalue %held[1, 1] : !block
+  %free = llvm.extractvalue %held[1, 2] : !block  %context = llvm.extractvalue %held[1, 3] : !block
+  %pushed = llvm.call %push(%context) : !ptr, (!ptr) -> i32
+  %stream = func.call @TVMFFIEnvGetStream(%cuda, %number) : (i32, i32) -> !ptr
+  %status = llvm.call %free(%data, %stream) : !ptr, (!ptr, !ptr) -> i32
+  %left = llvm.call %pop(%popped) : !ptr, (!ptr) -> i32
+  llvm.call @free(%block) : (!ptr) -> ()
+  llvm.return
+}
+
+llvm.mlir.global internal constant @__relax_take_name("cuMemAllocAsync\00")
+llvm.mlir.global internal constant @__relax_no_room("%s: out of memory of the device, %lld bytes needed\00")
+llvm.mlir.global internal constant @__relax_bad_size(
+  "%s: a size is negative or all of them are too large, with elements of %lld bytes\00")
+// As allocate, a new tensor on the device.
+func.func @__relax_device_allocate(%table: !ptr, %label: !ptr, %rank: i32, %dtype: i32, %bytes: i64, %shape: !ptr,
+    %any: !ptr) attributes {llvm.no_inline, relax.entry} {
+  %c0 = arith.constant 0 : i64  %c1 = arith.constant 1 : i64  %ok = arith.constant 0 : i32
+  %cuda = arith.constant 2 : i32  %tensor_kind = arith.constant 70 : i64  %null = llvm.mlir.zero : !ptr
+  %prototype = llvm.alloca %c1 x !tensor : (i64) -> !ptr  %place = llvm.alloca %c1 x !ptr : (i64) -> !ptr
+  %payload = llvm.getelementptr %any[8] : (!ptr) -> !ptr, i8
+  %number_at = llvm.getelementptr %table[1] : (!ptr) -> !ptr, !ptr  %number = llvm.load %number_at : !ptr -> i32
+  %total = func.call @__relax_bytes(%rank, %bytes, %shape) : (i32, i64, !ptr) -> i64
+  %is_impossible = arith.cmpi slt, %total, %c0 : i64
+  scf.if %is_impossible {
+    %error = llvm.mlir.addressof @__relax_value_error : !ptr  %format = llvm.mlir.addressof @__relax_bad_size : !ptr
+    func.call @__relax_fail(%error, %format, %label, %bytes, %c0, %c0, %c0)
+      : (!ptr, !ptr, !ptr, i64, i64, i64, i64) -> ()
+  }
+  %allocator = func.call @TVMFFIEnvGetDLPackManagedTensorAllocator() : () -> !ptr
+  %is_offered = llvm.icmp "ne" %allocator, %null : !ptr
+  scf.if %is_offered {
+    %t0 = llvm.mlir.zero : !tensor  %t1 = llvm.insertvalue %cuda, %t0[1] : !tensor
+    %t2 = llvm.insertvalue %number, %t1[2] : !tensor  %t3 = llvm.insertvalue %rank, %t2[3] : !tensor
+    %t4 = llvm.insertvalue %dtype, %t3[4] : !tensor  %t5 = llvm.insertvalue %shape, %t4[5] : !tensor
+    llvm.store %t5, %prototype : !tensor, !ptr
+    %status = func.call @TVMFFIEnvTensorAlloc(%prototype, %payload) : (!ptr, !ptr) -> i32
+    "tir.return_unless_ok"(%status) : (i32) -> ()
+  } else {
+    %taken = func.call @__relax_device_take(%table, %total, %place) : (!ptr, i64, !ptr) -> i32
+    %out_of_memory = arith.constant 2 : i32  %is_full = arith.cmpi eq, %taken, %out_of_memory : i32
+    scf.if %is_full {
+      func.call @__relax_device_exhausted(%label, %total) : (!ptr, i64) -> ()
+    }
+    %is_refused = arith.cmpi ne, %taken, %ok : i32
+    scf.if %is_refused {
+      %call = llvm.mlir.addressof @__relax_take_name : !ptr
+      func.call @__relax_device_fail(%table, %label, %call, %taken) : (!ptr, !ptr, !ptr, i32) -> ()
+    }
+    %data = llvm.load %place : !ptr -> !ptr
+    %header = arith.constant 112 : i64  %c16 = arith.constant 16 : i64  %long_rank = arith.extsi %rank : i32 to i64
+    %dims = arith.muli %long_rank, %c16 : i64  %block_bytes = arith.addi %header, %dims : i64
+    %block = func.call @malloc(%block_bytes) : (i64) -> !ptr  %lacks_block = llvm.icmp "eq" %block, %null : !ptr
+    scf.if %lacks_block {
+      func.call @__relax_device_free(%table, %data) : (!ptr, !ptr) -> ()
+      func.call @__relax_device_exhausted(%label, %block_bytes) : (!ptr, i64) -> ()
+    }
+    %own_shape = llvm.getelementptr %block[1] : (!ptr) -> !ptr, !block
+    %own_strides = llvm.getelementptr %own_shape[%long_rank] : (!ptr, i64) -> !ptr, i64
+    %device = llvm.load %table : !ptr -> !llvm.array<11 x ptr>
+    %context = llvm.extractvalue %device[0] : !llvm.array<11 x ptr>
+    %deleter = llvm.extractvalue %device[5] : !llvm.array<11 x ptr>
+    %push = llvm.extractvalue %device[6] : !llvm.array<11 x ptr>
+    %pop = llvm.extractvalue %device[7] : !llvm.array<11 x ptr>
+    %free = llvm.extractvalue %device[10] : !llvm.array<11 x ptr>
+    %m0 = llvm.mlir.zero : !block  %m1 = llvm.insertvalue %c1, %m0[0, 0] : !block
+    %m2 = llvm.insertvalue %deleter, %m1[0, 2] : !block  %m3 = llvm.insertvalue %data, %m2[0, 4, 0] : !block
+    %m4 = llvm.insertvalue %cuda, %m3[0, 4, 1] : !block  %m5 = llvm.insertvalue %number, %m4[0, 4, 2] : !block
+    %m6 = llvm.insertvalue %rank, %m5[0, 4, 3] : !block  %m7 = llvm.insertvalue %dtype, %m6[0, 4, 4] : !block
+    %m8 = llvm.insertvalue %own_shape, %m7[0, 4, 5] : !block  %m9 = llvm.insertvalue %own_strides, %m8[0, 4, 6] : !block
+    %m10 = llvm.insertvalue %push, %m9[1, 0] : !block  %m11 = llvm.insertvalue %pop, %m10[1, 1] : !block
+    %m12 = llvm.insertvalue %free, %m11[1, 2] : !block  %m13 = llvm.insertvalue %context, %m12[1, 3] : !block
+    llvm.store %m13, %block : !block, !ptr
+    func.call @__relax_lay_out(%long_rank, %shape, %own_shape) : (i64, !ptr, !ptr) -> ()
+    %status = func.call @TVMFFITensorFromDLPackVersioned(%block, %ok, %ok, %payload) : (!ptr, i32, i32, !ptr) -> i32
+    %is_unmade = arith.cmpi ne, %status, %ok : i32
+    scf.if %is_unmade {
+      func.call @__relax_device_free(%table, %data) : (!ptr, !ptr) -> ()
+      llvm.call @free(%block) : (!ptr) -> ()
+    }
+    "tir.return_unless_ok"(%status) : (i32) -> ()
+  }
+  llvm.store %tensor_kind, %any : i64, !ptr
+  return
+}
+func.func private @__relax_device_exhausted(%label: !ptr, %bytes: i64)
+    attributes {llvm.cold, llvm.no_inline, relax.entry} {
+  %c0 = arith.constant 0 : i64
+  %error = llvm.mlir.addressof @__relax_memory_error : !ptr  %format = llvm.mlir.addressof @__relax_no_room : !ptr
+  func.call @__relax_fail(%error, %format, %label, %bytes, %c0, %c0, %c0) : (!ptr, !ptr, !ptr, i64, i64, i64, i64) -> ()
+  return
+}
+
+// ---- for the runtime: packed functions (DEVICE_FUNCTIONS of support.py) ----
+
+// The address of what deletes results.
+func.func @__relax_device_deleter(%table: !ptr, %args: !ptr, %count: i32, %result: !ptr) -> i32 {
+  %ok = arith.constant 0 : i32  %int_kind = arith.constant 1 : i64
+  %deleter = llvm.mlir.addressof @__relax_device_delete : !ptr  %address = llvm.ptrtoint %deleter : !ptr to i64
+  %none = llvm.mlir.zero : !any  %with_kind = llvm.insertvalue %int_kind, %none[0] : !any
+  %answer = llvm.insertvalue %address, %with_kind[1] : !any
+  llvm.store %answer, %result : !any, !ptr
+  return %ok : i32
+}
+// Waits for the caller's stream and raises what kernels have asserted.
+func.func @__relax_device_synchronize(%table: !ptr, %args: !ptr, %count: i32, %result: !ptr) attributes {relax.entry} {
+  func.call @__relax_device_enter(%table) : (!ptr) -> ()
+  %inside = llvm.getelementptr %table[0] {relax.ended_by = "device_leave"} : (!ptr) -> !ptr, i8
+  func.call @__relax_device_wait(%table) : (!ptr) -> ()
+  func.call @__relax_device_check(%table) : (!ptr) -> ()
+  "tir.release"(%inside) : (!ptr) -> ()
+  return
+}
+llvm.mlir.global internal constant @__relax_empty_name("__relax_device_empty\00")
+llvm.mlir.global internal constant @__relax_empty_wrong("%s: expected a label, rank, element type, bytes and sizes\00")
+// A new tensor, of integers: the addresses of a text for messages, rank, element type and its bytes, that of the sizes.
+func.func @__relax_device_empty(%table: !ptr, %args: !ptr, %count: i32, %result: !ptr) attributes {relax.entry} {
+  %five = arith.constant 5 : i32  %int_kind = arith.constant 1 : i64
+  %c0 = arith.constant 0 : i32  %c1 = arith.constant 1 : i32  %zero = arith.constant 0 : i64
+  %enough = arith.cmpi eq, %count, %five : i32  %read = arith.select %enough, %five, %c0 : i32
+  %good = scf.for %i = %c0 to %read step %c1 iter_args(%so_far = %enough) -> (i1) : i32 {
+    %kind_at = llvm.getelementptr %args[%i] : (!ptr, i32) -> !ptr, !any  %kind = llvm.load %kind_at : !ptr -> i64
+    %is_int = arith.cmpi eq, %kind, %int_kind : i64  %both = arith.andi %so_far, %is_int : i1
+    scf.yield %both : i1
+  }
+  scf.if %good {
+  } else {
+    %error = llvm.mlir.addressof @__relax_type_error : !ptr  %format = llvm.mlir.addressof @__relax_empty_wrong : !ptr
+    %name = llvm.mlir.addressof @__relax_empty_name : !ptr
+    func.call @__relax_fail(%error, %format, %name, %zero, %zero, %zero, %zero)
+      : (!ptr, !ptr, !ptr, i64, i64, i64, i64) -> ()
+  }
+  %label_at = llvm.getelementptr %args[8] : (!ptr) -> !ptr, i8  %label = llvm.load %label_at : !ptr -> !ptr
+  %rank_at = llvm.getelementptr %args[24] : (!ptr) -> !ptr, i8  %rank = llvm.load %rank_at : !ptr -> i32
+  %dtype_at = llvm.getelementptr %args[40] : (!ptr) -> !ptr, i8  %dtype = llvm.load %dtype_at : !ptr -> i32
+  %bytes_at = llvm.getelementptr %args[56] : (!ptr) -> !ptr, i8  %bytes = llvm.load %bytes_at : !ptr -> i64
+  %shape_at = llvm.getelementptr %args[72] : (!ptr) -> !ptr, i8  %shape = llvm.load %shape_at : !ptr -> !ptr
+  func.call @__relax_device_enter(%table) : (!ptr) -> ()
+  %inside = llvm.getelementptr %table[0] {relax.ended_by = "device_leave"} : (!ptr) -> !ptr, i8
+  func.call @__relax_device_allocate(%table, %label, %rank, %dtype, %bytes, %shape, %result)
+    : (!ptr, !ptr, i32, i32, i64, !ptr, !ptr) -> ()
+  "tir.release"(%inside) : (!ptr) -> ()
+  return
+}

@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The units of the library (library/), and the functions in them, as programs declare and call them.
+
+support.mlir is what all programs need. What only some do stands beside it in files, each a unit that nobody waits for
+who does not need it. The pool of threads (pool.mlir) is the same for all programs of a process, hence an object of its
+own. Types and functions of C that several files use are in prelude.mlir, which each unit begins with.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from pathlib import Path
+from typing import NamedTuple
+
+from ...bindings.context import new_context
+from ...bindings.ir import Operation
+from ...bindings.mlir import ir
+from ...bindings.navigation import body_of, has_body, operations_of, symbol_name
+from ...dialects.core.ir_attributes import ENTRY
+
+#: The first is what all programs need; each needs at most those before it.
+_FILES = (
+    "support.mlir", "kept.mlir", "calls.mlir", "native_calls.mlir", "device.mlir", "device_tensors.mlir",
+    "device_calls.mlir", "device_profile.mlir", "device_recording.mlir", "device_graphs.mlir",
+    "device_tensor_maps.mlir",
+)  # fmt: skip
+_PREFIX = "__relax_"
+_FOLDER = Path(__file__).parent / "library"
+
+
+class Function(NamedTuple):
+    """A function of the library that programs may call."""
+
+    inputs: tuple[str, ...]
+    result: str
+    #: Whether programs have it themselves: no unit defines it.
+    is_copied: bool = False
+
+    @property
+    def type(self) -> str:
+        return f"!llvm.func<{self.result} ({', '.join(self.inputs)})>"
+
+
+class _Unit(NamedTuple):
+    functions: dict[str, Function]
+    #: The names of those that others define.
+    declared: frozenset[str]
+
+
+@lru_cache(maxsize=1)
+def unit_texts() -> tuple[str, ...]:
+    """The units, visible to the other units of a program and to nobody else. The first is what all programs need."""
+    return tuple(map(_text, _FILES))
+
+
+def _text(name: str) -> str:
+    return "".join((_FOLDER / each).read_text(encoding="utf-8") for each in ("prelude.mlir", name))
+
+
+#: How a processor is told that a thread waits for another one: by the architecture, as LLVM names it.
+_PAUSES = {
+    "x86_64": 'llvm.call_intrinsic "llvm.x86.sse2.pause"() : () -> ()',
+    "aarch64": "%yield = llvm.mlir.constant(1 : i32) : i32\n"
+    '  llvm.call_intrinsic "llvm.aarch64.hint"(%yield) : (i32) -> ()',
+}
+
+
+def pool_text(architecture: str) -> str:
+    """The pool of threads, for processors of an architecture."""
+    pause = "func.func private @pause() attributes {llvm.always_inline}"
+    return f"{_text('pool.mlir')}\n{pause} {{\n  {_PAUSES.get(architecture, '')}\n  return\n}}\n"
+
+
+@lru_cache(maxsize=1)
+def copied_text() -> str:
+    """What programs have themselves, with what it calls declared."""
+    return (_FOLDER / "copied.mlir").read_text(encoding="utf-8")
+
+
+def find_function(name: str) -> Function | None:
+    """A function of the library by its symbol. Units are read until one has it: most programs need the first alone."""
+    if name in _copied():
+        return _copied()[name]
+    place = _place_of(name)
+    return None if place is None else _unit(place).functions[name]
+
+
+def needed_texts(module: Operation) -> list[str]:
+    """Those of the units that define what a module declares, and what these need."""
+    needed = {place for each in declared_in(module) if (place := _place_of(symbol_name(each))) is not None}
+    if not needed:
+        return []
+    for place in reversed(range(len(_FILES))):
+        if place in needed:
+            needed |= {other for name in _unit(place).declared if (other := _place_of(name)) is not None}
+    return [text for place, text in enumerate(unit_texts()) if place in {0, *needed}]
+
+
+def declared_in(module: Operation) -> list[Operation]:
+    """The functions of the library that a module declares."""
+    functions = [op for op in operations_of(body_of(module)) if op.name == "llvm.func" and not has_body(op)]
+    return [each for each in functions if _place_of(symbol_name(each)) is not None]
+
+
+@lru_cache(maxsize=1024)
+def _place_of(name: str) -> int | None:
+    if not name.startswith(_PREFIX):
+        return None
+    return next((place for place in range(len(_FILES)) if name in _unit(place).functions), None)
+
+
+@lru_cache(maxsize=1)
+def _copied() -> dict[str, Function]:
+    return {name: each._replace(is_copied=True) for name, each in _read(copied_text()).functions.items()}
+
+
+@lru_cache(maxsize=len(_FILES))
+def _unit(place: int) -> _Unit:
+    return _read(unit_texts()[place])
+
+
+def _read(text: str) -> _Unit:
+    with new_context() as context, ir.Location.unknown():
+        context.allow_unregistered_dialects = True  # this project's own need not be loaded
+        module = ir.Module.parse(text)
+        functions = [op for op in operations_of(module.body) if op.name in ("func.func", "llvm.func")]
+        return _Unit(
+            {symbol_name(op): _function(op) for op in functions if has_body(op)},
+            frozenset(symbol_name(op) for op in functions if not has_body(op)),
+        )
+
+
+def _function(op: Operation) -> Function:
+    """A function as programs see it: one that can fail gives its status (host-lower-errors)."""
+    type_ = ir.TypeAttr(op.attributes["function_type"]).value
+    if op.name == "llvm.func":
+        result = str(type_.return_type).replace("!llvm.void", "void")
+    else:
+        result = "i32" if ENTRY in op.attributes else "".join(map(str, type_.results)) or "void"
+    return Function(tuple(map(str, type_.inputs)), result)
