@@ -31,7 +31,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .PHONY: help run test test-all test-pythons test-processes conformance lint format typecheck bench fuzz mutants generate docs wheel clean distclean
-.PHONY: env env-dev models bench-models gpu gpu-code gpu-emulated
+.PHONY: env env-dev env-site env-release site dist models bench-models gpu gpu-code gpu-emulated
 .DELETE_ON_ERROR:
 
 help: ## print this list
@@ -155,10 +155,21 @@ generate: env ## write the generated files anew: the references in docs/, the li
 
 docs: generate
 
+site: export NO_MKDOCS_2_WARNING = 1
+site: export PATH := $(abspath $(BIN)):$(PATH)
+site: env-site ## the pages of docs/ and the API reference in build/site, which opens from disk: fails on any warning
+	@$(BIN)/mkdocs build --strict
+	@echo 'build/site/index.html'
+
 wheel: env ## build dist/*.whl and print the line that installs it
 	@rm -rf build/lib build/bdist.* dist/*.whl
 	@$(PIP) wheel --no-deps --no-build-isolation --wheel-dir dist .
 	@for wheel in dist/*.whl; do echo "pip install '$$wheel[onnx]'"; done
+
+dist: env-release wheel ## the wheel and the sdist, in dist/, and whether the package index would take them
+	@rm -rf dist/*.tar.gz && mkdir -p build
+	@$(BIN)/python -c "from setuptools import build_meta; build_meta.build_sdist('dist')" >build/sdist.log
+	@$(BIN)/twine check --strict dist/*
 
 clean: ## remove what was built, keep .venv
 	@rm -rf build dist .pytest_cache .ruff_cache .hypothesis
@@ -189,4 +200,10 @@ env: $(VENV)/installed-test ## only set .venv up
 	@:
 
 env-dev: $(VENV)/installed-dev ## the same with ruff, mypy and pre-commit
+	@:
+
+env-site: $(VENV)/installed-site
+	@:
+
+env-release: $(VENV)/installed-release
 	@:

@@ -43,6 +43,7 @@ class Number(Arithmetic):
 
 
 def number(value: Value) -> Number:
+    """A scalar to compute with, `number(x) * 2.0 + 1.0`; `.value` is what it is in the IR."""
     return value if isinstance(value, Number) else Number(value)
 
 

@@ -34,7 +34,9 @@ _MOST_SHOWN = 100_000
 class Module:
     """IR with its context. Build operations with `with module:` (at the end of the module's body).
 
-    >>> module = Module.parse("func.func @f() { return }")
+        >>> module = Module.parse("func.func @f() { return }")
+
+    `str(module)` is MLIR's text, `module.script()` a script.
     """
 
     def __init__(self, owner: MlirModule | None = None):
@@ -158,10 +160,12 @@ class Module:
 
     @property
     def operation(self) -> Operation:
+        """MLIR's `builtin.module`."""
         return self.owner.operation
 
     @property
     def context(self) -> Context:
+        """MLIR's context."""
         return self._owner.context
 
     @property
@@ -182,9 +186,9 @@ class Module:
 
         `target`: whose rules say what its operators become, where it is not the one that is compiled for.
 
-        >>> with module.function("main", {"x": rx.tensor(("n", 8)), "bias": rx.tensor((8,))}) as f:
-        ...     x, bias = f
-        ...     f.returns(relax.add(x, bias))
+            >>> with module.function("main", {"x": rx.tensor(("n", 8)), "bias": rx.tensor((8,))}) as f:
+            ...     x, bias = f
+            ...     f.returns(relax.add(x, bias))
         """
         return FunctionBuilder(self, name, inputs, private, target)
 

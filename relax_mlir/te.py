@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Tensor expressions, with the words of `tvm.te`: what each element of a tensor is, as a function of its place.
 
-from relax_mlir import te
+    from relax_mlir import te
 
-A = te.placeholder((128, 64), name="A")
-B = te.placeholder((64, 256), name="B")
-k = te.reduce_axis((0, 64), name="k")
-C = te.compute((128, 256), lambda i, j: te.sum(A[i, k] * B[k, j], axis=k), name="C")
-rx.compile(te.create_prim_func([A, B, C]))["main"](a, b)
+    A = te.placeholder((128, 64), name="A")
+    B = te.placeholder((64, 256), name="B")
+    k = te.reduce_axis((0, 64), name="k")
+    C = te.compute((128, 256), lambda i, j: te.sum(A[i, k] * B[k, j], axis=k), name="C")
+    rx.compile(te.create_prim_func([A, B, C]))["main"](a, b)
+
+Rules call functions of it by `builder.call_te`.
 """
 
 from __future__ import annotations
@@ -231,6 +233,7 @@ def comm_reducer(
     `fidentity(dtype, ...)` is what it starts from."""
 
     def reduce(expr: Any, axis: Any = None, where: Any = None, init: Any = None) -> Reduction:
+        """Of `expr` along `axis`, where `where` holds; from `init`, without it from what changes nothing."""
         body(f"te.{name}")
         axes = tuple(axis) if isinstance(axis, (tuple, list)) else (axis,)
         wrong = [each for each in axes if not isinstance(each, ReduceAxis)]
@@ -266,6 +269,7 @@ def _of_each(given: Any, values: Sequence[Scalar], what: str) -> tuple[Scalar, .
     return tuple(of_dtype(operand(each), value.dtype) for each, value in zip(several, values, strict=True))
 
 
+#: The sum of elements along axes: `sum(A[i, k], axis=k)`.
 sum = comm_reducer(lambda x, y: x + y, lambda dtype: 0, name="sum")
 _max = comm_reducer(lambda x, y: _extreme("max", x, y), lowest, name="max")
 _min = comm_reducer(lambda x, y: _extreme("min", x, y), highest, name="min")

@@ -43,9 +43,9 @@ def append_loss(
 ) -> str:
     """Adds @f_loss to a module: it takes what @f takes, then targets, and gives `loss(*results of @f, *targets)`.
 
-    >>> def loss(scores, labels):
-    ...     return relax.nn.nll_loss(relax.nn.log_softmax(scores, axis=1), labels)
-    >>> rx.append_loss(model, loss, {"labels": rx.tensor(("n",), "int64")})
+        >>> def loss(scores, labels):
+        ...     return relax.nn.nll_loss(relax.nn.log_softmax(scores, axis=1), labels)
+        >>> rx.append_loss(model, loss, {"labels": rx.tensor(("n",), "int64")})
 
     Targets are types by names, as of Module.function, and `name` is another name. Returns the new function's.
     """
@@ -117,9 +117,11 @@ def _names(wrt: Sequence[str]) -> tuple[str, ...]:
 class Trainer:
     """Takes one step of training after the other, and holds the parameters and the optimizer's states.
 
-    >>> trainer = rx.Trainer(module, "loss", rx.optim.Adam(lr=1e-3), {"w": w, "b": b})
-    >>> for pictures, labels in batches:
-    ...     loss = trainer.step(pictures, labels)
+        >>> trainer = rx.Trainer(module, "loss", rx.optim.Adam(lr=1e-3), {"w": w, "b": b})
+        >>> for pictures, labels in batches:
+        ...     loss = trainer.step(pictures, labels)
+
+    The program is compiled once, for all sizes.
     """
 
     @types_checked

@@ -102,6 +102,7 @@ class Stages:
 
     @property
     def names(self) -> list[str]:
+        """What the stages are called, in their order."""
         return [stage.name for stage in self.stages]
 
     def _place(self, name: str) -> int:
@@ -124,18 +125,22 @@ class Stages:
         return replace(self, stages=stages)
 
     def insert_before(self, name: str, new_name: str, passes: Passes) -> Stages:
+        """A new stage before one."""
         place = self._place(name)
         return self._with(place, place, _stage(new_name, passes))
 
     def insert_after(self, name: str, new_name: str, passes: Passes) -> Stages:
+        """A new stage after one."""
         place = self._place(name) + 1
         return self._with(place, place, _stage(new_name, passes))
 
     def replace(self, name: str, passes: Passes) -> Stages:
+        """Other passes in a stage."""
         place = self._place(name)
         return self._with(place, place + 1, _stage(name, passes))
 
     def drop(self, name: str) -> Stages:
+        """Without a stage."""
         place = self._place(name)
         return self._with(place, place + 1)
 
@@ -163,4 +168,5 @@ class Stages:
         return self.between(stop=name)
 
     def only(self, name: str) -> Stages:
+        """One stage alone."""
         return replace(self, stages=(self[name],))

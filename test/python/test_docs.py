@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What the pages in docs/ show runs, each page's blocks in their order in a process of its own."""
+"""What the pages in docs/ show runs, each page's blocks in their order in a process of its own; files of examples/ that
+they show are as they are there. Blocks of `py` need what the tests do not have: torch.
+"""
 
 from __future__ import annotations
 
@@ -12,18 +14,30 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 FENCE = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
-# The blocks of docs/onnx.md are run by test_onnx_docs.py; those of compiling.md need a model of the reader's own.
+EXAMPLE = "# examples/"
+# The blocks of docs/onnx.md are run by test_onnx_docs.py, those of python.md, which print, by test_readme.py; those of
+# compiling.md and runtime.md need a model of the reader's own.
 DOCS = ROOT / "docs"
-PAGES = ["cuda.md", "extending.md", "passes.md", "patterns.md", "schedules.md", "script.md", "targets.md", "te.md"]
-PAGES += ["training.md"]
+PAGES = [
+    "cuda.md",
+    "debugging.md",
+    "extending.md",
+    "index.md",
+    "passes.md",
+    "patterns.md",
+    "quantized.md",
+    "schedules.md",
+]
+PAGES += ["script.md", "targets.md", "te.md", "training.md"]
 PAGES += sorted(str(path.relative_to(DOCS)) for room in ("codegens", "tutorials") for path in DOCS.glob(f"{room}/*.md"))
 
 
 @pytest.mark.parametrize("page", PAGES)
 def test_the_python_of_a_page_runs(page: str, tmp_path: Path) -> None:
     text = (ROOT / "docs" / page).read_text(encoding="utf-8")
-    blocks = list(FENCE.finditer(text))
-    assert blocks, f"docs/{page} shows no Python"
+    shown = list(FENCE.finditer(text))
+    assert shown, f"docs/{page} shows no Python"
+    blocks = [block for block in shown if not block[1].startswith(EXAMPLE)]
     # Lines keep their numbers: what fails is found in the page.
     lines = [""] * (text.count("\n") + 1)
     for block in blocks:
@@ -34,3 +48,32 @@ def test_the_python_of_a_page_runs(page: str, tmp_path: Path) -> None:
     program.write_text("\n".join(lines), encoding="utf-8")
     done = subprocess.run([sys.executable, str(program)], cwd=ROOT, capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, done.stderr
+
+
+def examples() -> list[object]:
+    """The files of examples/ that pages show, each with the page."""
+    found = [
+        (page.relative_to(ROOT).as_posix(), block[1])
+        for page in sorted(DOCS.rglob("*.md"))
+        for block in FENCE.finditer(page.read_text(encoding="utf-8"))
+        if block[1].startswith(EXAMPLE)
+    ]
+    return [pytest.param(*each, id=each[1].partition("\n")[0].removeprefix(EXAMPLE)) for each in found]
+
+
+@pytest.mark.parametrize("page, text", examples())
+def test_a_file_that_is_shown_is_as_it_is(page: str, text: str) -> None:
+    first, _, shown = text.partition("\n")
+    path = ROOT / first.removeprefix("# ").strip()
+    without_header = path.read_text(encoding="utf-8").partition('"""\n')[2]
+    assert shown.strip() == without_header.strip(), f"{page} and {path} differ"
+
+
+def test_the_examples_that_are_copied_are_shown() -> None:
+    assert len(examples()) >= 6
+
+
+def test_the_plug_in_example_announces_what_is_shown() -> None:
+    text = (DOCS / "tutorials" / "own_package.md").read_text(encoding="utf-8")
+    shown = text.partition("```toml\n")[2].partition("```")[0]
+    assert shown.strip() and shown.strip() in (ROOT / "examples/mynpu/pyproject.toml").read_text(encoding="utf-8")

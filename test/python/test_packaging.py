@@ -97,6 +97,16 @@ def test_wheel_is_pure_and_licensed(wheel: Path) -> None:
     assert "LLVM Exceptions to the Apache 2.0 License" in license_text
 
 
+def test_the_sdist_has_what_tests_and_pages_need() -> None:
+    """The package's folders come by themselves, others by MANIFEST.in."""
+    manifest = (REPOSITORY / "MANIFEST.in").read_text(encoding="utf-8")
+    grafted = set(re.findall(r"^graft (\S+)$", manifest, re.MULTILINE))
+    included = {name for line in re.findall(r"^include (.*)$", manifest, re.MULTILINE) for name in line.split()}
+    assert grafted == {*NOT_PACKAGES - {"build", "dist"}, *NOT_PACKAGED}
+    pages = {path.name for path in REPOSITORY.glob("*.md")} - {PROJECT["readme"]}
+    assert included == {*pages, "CITATION.cff", "Makefile", "mkdocs.yml"}
+
+
 @pytest.fixture(scope="module")
 def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The bin folder of a new venv that has the wheel and, of this environment, the dependencies only."""
@@ -160,17 +170,17 @@ def declared_dependencies() -> set[str]:
     return names - {normalized(PROJECT["name"])}
 
 
-def readme_dependencies() -> dict[str, str]:
-    """Name to reason, from the README's table whose first column is headed "dependency"."""
-    readme = (REPOSITORY / "README.md").read_text(encoding="utf-8")
-    table = re.search(r"^\| *dependency *\|.*\n\|[-:| ]+\|\n((?:\|.*\n)+)", readme, re.IGNORECASE | re.MULTILINE)
-    assert table, 'README.md has no table whose first column is headed "dependency"'
+def dependencies_in_the_docs() -> dict[str, str]:
+    """Name to reason, from the table of docs/versions.md whose first column is headed "dependency"."""
+    page = (REPOSITORY / "docs" / "versions.md").read_text(encoding="utf-8")
+    table = re.search(r"^\| *dependency *\|.*\n\|[-:| ]+\|\n((?:\|.*\n)+)", page, re.IGNORECASE | re.MULTILINE)
+    assert table, 'docs/versions.md has no table whose first column is headed "dependency"'
     rows = [[cell.strip() for cell in row.strip("|").split("|")] for row in table.group(1).splitlines()]
     return {normalized(name): row[-1] for row in rows for name in re.findall(r"[A-Za-z][\w.-]*", row[0])}
 
 
-def test_readme_gives_the_reason_of_every_dependency() -> None:
-    reasons = readme_dependencies()
+def test_the_docs_give_the_reason_of_every_dependency() -> None:
+    reasons = dependencies_in_the_docs()
     assert set(reasons) == declared_dependencies()
     assert [name for name, reason in reasons.items() if len(reason.split()) < 3] == []
 

@@ -11,7 +11,14 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 CHECKERS = ["check_layers.py"]
 # Each writes its files, or with --check compares them only.
-GENERATORS = ["gen_upstream_passes.py", "gen_operators.py", "gen_attributes.py", "gen_stubs.py"]
+GENERATORS = [
+    "gen_upstream_passes.py",
+    "gen_operators.py",
+    "gen_passes.py",
+    "gen_support.py",
+    "gen_attributes.py",
+    "gen_stubs.py",
+]
 # These take long (the first needs mpmath, make env-dev): run by hand; only whether it is due is checked.
 MEASURED = ["gen_intrinsics_table.py", "gen_intrinsics_table_cuda.py", "gen_cpus.py"]
 

@@ -8,7 +8,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from generated import main
+from generated import cell, main
 
 if TYPE_CHECKING:
     from relax_mlir.dialects.core.dialect import Dialect
@@ -43,10 +43,6 @@ def description(op: OpDef) -> str:
 
     sentences = [op.doc] + [f"`{each.name}`: {each.doc}" for each in arguments(op) if each.doc]
     return cell(" ".join(f"{sentence.rstrip('.')}." for sentence in sentences))
-
-
-def cell(text: str) -> str:
-    return " ".join(text.replace("|", "\\|").split())
 
 
 def pages() -> dict[Path, str]:

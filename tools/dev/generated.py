@@ -11,6 +11,11 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 
 
+def cell(text: str) -> str:
+    """Of a table in Markdown."""
+    return " ".join(text.replace("|", "\\|").split())
+
+
 def main(doc: str | None, files: Callable[[], dict[Path, str]], how: str = "make generate") -> int:
     """`how` the files are made current."""
     parser = argparse.ArgumentParser(description=doc)
