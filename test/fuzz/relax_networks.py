@@ -52,9 +52,11 @@ def _attention(
 ) -> Any:
     if not all(numpy.isfinite(each).all() for each in (query, key, value) if each.size):
         raise Undefined("attention to infinities")
+    if scale is None and not query.shape[-1]:
+        raise Undefined("the usual scale of heads without elements is infinite")
     share = query.shape[2] // key.shape[2]
     q, k, v = (_wide(each) for each in (query, numpy.repeat(key, share, 2), numpy.repeat(value, share, 2)))
-    scores = numpy.einsum("bqnh,bknh->bnqk", q, k) * (scale or 1 / numpy.sqrt(q.shape[-1]))
+    scores = numpy.einsum("bqnh,bknh->bnqk", q, k) * (1 / numpy.sqrt(q.shape[-1]) if scale is None else scale)
     if bias is not None:
         scores = scores + bias
     queries, keys = scores.shape[-2:]
