@@ -385,7 +385,7 @@ def test_what_is_no_number_of_threads() -> None:
 @pytest.mark.parametrize(("said", "shown"), [("two", "two"), ("9" * 5000, "9" * 40 + "..."), ("-1", "-1")])
 def test_a_variable_that_is_no_number_is_named(tmp_path: Path, said: str, shown: str) -> None:
     done = run(tmp_path, "", RELAX_NUM_THREADS=said)
-    told = f"RelaxError: RELAX_NUM_THREADS={shown}: expected a number of threads from 1 to 256"
+    told = f"OptionError: RELAX_NUM_THREADS={shown}: expected a number of threads from 1 to 256"
     assert done.stderr.rstrip().endswith(told)
 
 
