@@ -16,7 +16,7 @@ from ....bindings.mlir import ir
 from ....dialects.core.codec import TypeProblem
 from ....dialects.core.symbols_expr import SymbolError
 from ....dialects.script.syntax import parsed
-from ....support.errors import RelaxError
+from ....support.errors import ModelError, RelaxError
 from ....support.suggest import suggest
 
 #: A script of more text is none that somebody has written.
@@ -26,7 +26,7 @@ _MOST_SHOWN = 120
 Result = TypeVar("Result")
 
 
-class ScriptError(RelaxError):
+class ScriptError(ModelError):
     """A script that says something wrong: `location` is file:line:column. `str()` shows that line with a caret."""
 
     def __init__(self, message: str, *, location: str, shown: str = ""):
@@ -66,7 +66,7 @@ class Source:
         except (OSError, TypeError, IndentationError) as error:
             name = getattr(item, "__qualname__", item)
             hint = "give rx.Module.from_script its text"
-            raise RelaxError(f"the source of {name!r} cannot be found: {error}; {hint}") from None
+            raise ModelError(f"the source of {name!r} cannot be found: {error}; {hint}") from None
         text = "".join(lines)
         dedented = textwrap.dedent(text)
         indent = len(lines[0]) - len(dedented.split("\n", 1)[0]) - 1 if lines else 0
@@ -77,9 +77,9 @@ class Source:
         try:
             text = Path(path).read_bytes().decode()
         except OSError as error:
-            raise RelaxError(f"cannot read {path}: {error.strerror}") from None
+            raise ModelError(f"cannot read {path}: {error.strerror}") from None
         except UnicodeDecodeError as error:
-            raise RelaxError(f"{path}: is no text: byte {error.start} is not UTF-8") from None
+            raise ModelError(f"{path}: is no text: byte {error.start} is not UTF-8") from None
         return Source(text, str(path))
 
     # ---- the syntax tree ----
