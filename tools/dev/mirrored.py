@@ -14,6 +14,7 @@ from pathlib import Path
 #: The folders of the package.
 PRODUCT = (
     "bindings",
+    "compilation",
     "dialects",
     "emit",
     "frontends",
@@ -28,6 +29,7 @@ PRODUCT = (
 ELSEWHERE = {
     "passes/lower_calls": ("test_compile", "test_joined_loops", "relax_lower_calls"),
     "passes/legalize": ("test_legalize",),
+    "compilation": ("test_compile", "relax_compile"),
     "emit": ("test_legalize",),
     "targets/core": ("test_target_options", "test_plugins", "test_compile"),
     "passes/intrinsics": ("test_lower_intrinsics", "test_intrinsics", "test_own_intrinsic"),
