@@ -8,22 +8,22 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from . import __version__
-from .bindings.navigation import operations_in
-from .compilation.options import CompileOptions
-from .compilation.steps import check, fit, lower_in_place, working
-from .module import Module
-from .passes.core.instruments import Instrument
-from .passes.core.journal import Journal
-from .passes.core.stages import Stages
-from .runtime import Executable
-from .support.argument_types import types_checked
-from .support.callbacks import enters
-from .support.errors import OptionError
-from .targets.core.code import USUAL_LEVEL, build, find_backend, stages_of
+from ..bindings.navigation import operations_in
+from ..frontends.module import Module
+from ..passes.core.instruments import Instrument
+from ..passes.core.journal import Journal
+from ..passes.core.stages import Stages
+from ..runtime import Executable
+from ..support.argument_types import types_checked
+from ..support.callbacks import enters
+from ..support.errors import OptionError
+from ..support.version import VERSION
+from ..targets.core.code import USUAL_LEVEL, build, find_backend, stages_of
+from .options import CompileOptions
+from .steps import check, fit, lower_in_place, working
 
 if TYPE_CHECKING:
-    from .passes.partition_stages import Wanted
+    from ..passes.partition_stages import Wanted
 
 #: Modules with so many may become kernels enough that what makes their code is started before they are lowered.
 _MANY_OPERATIONS = 100
@@ -95,7 +95,7 @@ def compile(
     if len(operations_in(module._owner.operation)) >= _MANY_OPERATIONS:
         backend.prepare(options.chosen, code)
     with working(options, code):
-        artifact = build(_lowered(module, options)._owner, options.chosen, code, __version__)
+        artifact = build(_lowered(module, options)._owner, options.chosen, code, VERSION)
     if options.functions:
         artifact = replace(artifact, functions={**artifact.functions, **options.functions})
     # It may be for another machine.
@@ -169,4 +169,4 @@ def sources(
     backend = find_backend(options.chosen.name)
     with working(options, options.code()):
         lowered = _lowered(module, options)
-    return backend.sources(lowered._owner, options.chosen, __version__)
+    return backend.sources(lowered._owner, options.chosen, VERSION)
