@@ -15,7 +15,8 @@ from .wheel import bindings_identity
 
 PACKAGE = __name__.partition(".")[0]
 #: The package's folders, which need not lie in one.
-PARTS = ("", ".bindings", ".dialects", ".emit", ".frontends", ".passes", ".runtime", ".support", ".targets", ".tools")
+_ROOMS = "bindings compilation dialects emit frontends passes runtime support targets tools"
+PARTS = ("", *(f".{room}" for room in _ROOMS.split()))
 #: Other packages that compiling may import: what changes with them may change programs.
 _OTHERS = ("onnx", "numpy", "ml_dtypes", "llvmlite")
 _SKIPPED = frozenset({"__pycache__", "dev"})

@@ -11,8 +11,6 @@ import os
 import sys
 from typing import Any
 
-__version__ = "0.1.0"
-
 
 def _refuse_subinterpreters() -> None:
     """tvm-ffi and MLIR have one state for a process: in a second interpreter they wait for the first one forever."""
@@ -36,6 +34,8 @@ _checkout = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 if os.path.isfile(os.path.join(_checkout, "pyproject.toml")) and os.path.isdir(os.path.join(_checkout, "dialects")):
     __path__.append(_checkout)
 
+from .support.version import VERSION as __version__  # noqa: E402, F401  # now that the folder is found
+
 # Module -> the public names that it defines. Type checkers read them in __init__.pyi (`make generate`).
 _DEFINED_IN = {
     "support.errors": "ModelError OptionError RefusalError RelaxError VerificationError",
@@ -47,11 +47,11 @@ _DEFINED_IN = {
     "dialects.core.infos": "ScalarInfo ShapeInfo TensorInfo VectorInfo tensor",
     "dialects.core.symbols": "sym",
     # Modules.
-    "module": "Module",
-    "compiling": "compile lower sources stages",
-    "onnx_backend": "OnnxBackend",
-    "onnx_import": "from_onnx",
-    "onnx_export": "to_onnx",
+    "frontends.module": "Module",
+    "compilation.compiling": "compile lower sources stages",
+    "compilation.onnx_backend": "OnnxBackend",
+    "frontends.onnx.from_onnx": "from_onnx",
+    "frontends.onnx.export.to_onnx": "to_onnx",
     "frontends.onnx.registry": "register_onnx",
     "dialects.script": "print_script",
     # Passes: writing them, running them, watching them.
@@ -89,7 +89,7 @@ _DEFINED_IN = {
     "passes.layout.registry": "all_layout_rules register_layout",
     "passes.relax_convert_layout": "ConvertLayout",
     # Training.
-    "training": "Trainer add_training_step append_loss grad unbind_params",
+    "compilation.training": "Trainer add_training_step append_loss grad unbind_params",
     # Rewriting.
     "bindings.conversion": "Conversion",
     "passes.patterns.rewrite": "rewrite",

@@ -10,10 +10,16 @@ from .bindings.patterns import apply_greedy as apply_greedy
 from .bindings.patterns import apply_walk as apply_walk
 from .bindings.patterns import defining_op as defining_op
 from .bindings.rewriting import Decline as Decline
-from .compiling import compile as compile
-from .compiling import lower as lower
-from .compiling import sources as sources
-from .compiling import stages as stages
+from .compilation.compiling import compile as compile
+from .compilation.compiling import lower as lower
+from .compilation.compiling import sources as sources
+from .compilation.compiling import stages as stages
+from .compilation.onnx_backend import OnnxBackend as OnnxBackend
+from .compilation.training import Trainer as Trainer
+from .compilation.training import add_training_step as add_training_step
+from .compilation.training import append_loss as append_loss
+from .compilation.training import grad as grad
+from .compilation.training import unbind_params as unbind_params
 from .dialects import relax as relax
 from .dialects import tir as tir
 from .dialects.context import find_op as find_op
@@ -33,11 +39,10 @@ from .dialects.script import print_script as print_script
 from .emit import loops as loops
 from .emit.numbers import number as number
 from .emit.numbers import select as select
+from .frontends.module import Module as Module
+from .frontends.onnx.export.to_onnx import to_onnx as to_onnx
+from .frontends.onnx.from_onnx import from_onnx as from_onnx
 from .frontends.onnx.registry import register_onnx as register_onnx
-from .module import Module as Module
-from .onnx_backend import OnnxBackend as OnnxBackend
-from .onnx_export import to_onnx as to_onnx
-from .onnx_import import from_onnx as from_onnx
 from .passes.core.base import Pass as Pass
 from .passes.core.instruments import Callback as Callback
 from .passes.core.instruments import Instrument as Instrument
@@ -111,11 +116,6 @@ from .targets.core.registry import TargetOption as TargetOption
 from .targets.core.registry import all_targets as all_targets
 from .targets.core.registry import find_target as find_target
 from .targets.core.registry import register_target as register_target
-from .training import Trainer as Trainer
-from .training import add_training_step as add_training_step
-from .training import append_loss as append_loss
-from .training import grad as grad
-from .training import unbind_params as unbind_params
 
 __version__: str
 attrs = _attributes

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import functools
-import inspect
 import os
 import signal
 from collections.abc import Generator, Iterator
@@ -15,9 +14,8 @@ import example_counts
 import numpy
 import pytest
 from hypothesis import settings
+from relax_mlir.compilation import options as compilation
 from relax_mlir.targets.core.code import USUAL_LEVEL
-
-import relax_mlir as rx
 
 # As many processes run tests as there are CPUs: threads of matrix products would wait for each other, and not idly.
 for _variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
@@ -42,9 +40,8 @@ def _room(path: Path) -> str:
     return "/".join(path.relative_to(Path(__file__).parent).parts[:-1][:1])
 
 
-# Where rx.compile finds what it calls.
-_COMPILE = inspect.unwrap(rx.compile).__globals__
-_code_options = _COMPILE["code_options"]
+# Where compilations find what they call.
+_code_options = compilation.code_options
 
 
 def _unoptimized(opt_level: int, *arguments: Any, **options: Any) -> Any:
@@ -68,7 +65,7 @@ def _draw_again(item: pytest.Item) -> None:
 def pytest_runtest_setup(item: pytest.Item) -> None:
     _draw_again(item)
     is_optimized = not _is_compiling(item) or example_counts.is_optimized(item.nodeid)
-    _COMPILE["code_options"] = _code_options if is_optimized else _unoptimized
+    vars(compilation)["code_options"] = _code_options if is_optimized else _unoptimized
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

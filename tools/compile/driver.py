@@ -5,20 +5,19 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
-from ... import Module, __version__, stages
+from ... import Module, __version__
 from ...bindings.diagnostics import PassWarning
 from ...bindings.navigation import operations_in
-from ...dialects.core.call_graph import check_calls
+from ...compilation.options import CompileOptions
+from ...compilation.steps import check, fit, lower_in_place, working
 from ...dialects.core.elements import print_short
 from ...passes.core.options import split_list
-from ...passes.core.pipeline import Pipeline
 from ...passes.core.stages import Stages
-from ...passes.relax_bind_symbolic_vars import BindSymbolicVars
-from ...passes.relax_donate import Donate
 from ...runtime.artifact import Artifact, artifact_bytes, write_artifact
 from ...runtime.signing import SUFFIX, private_key, sign
 from ...support.disk_cache import DiskCache
@@ -26,9 +25,7 @@ from ...support.errors import OptionError, RefusalError, RelaxError
 from ...support.files import is_special, refuse_overwriting, refuse_unwritable, write_all, write_whole
 from ...support.plugins import load_plugin
 from ...support.registry import table
-from ...targets.core.code import build, code_options, find_backend
-from ...targets.core.evaluation import passes_at
-from ...targets.core.registry import parse_target
+from ...targets.core.code import build, find_backend, stages_of
 from ..common.command_line import Arguments, parse_shapes, plugin_warnings, terminal_width, write_text
 from ..common.guard import tell_long_stages
 from ..opt.information import tells
@@ -37,6 +34,9 @@ from ..report.page import Reporting
 from .options import HELP_HEAD, MODULE_SUFFIXES, ONNX_SUFFIXES, OPTIONS, SOURCE, STAGE
 from .program_cache import CachedProgram
 from .progress import KernelProgress, Progress
+
+if TYPE_CHECKING:
+    from ...passes.relax_partition import Partition
 
 # In files that are to be looked at, constants with more elements, or more characters as text, are left out.
 _SHOWN_ELEMENTS = 256
@@ -109,21 +109,21 @@ class Compilation:
         self.emit: str = arguments["emit"]
         #: The files that the model has data in.
         self.files: list[str] = []
-        self.code_options = code_options(
-            arguments["O"], arguments["jobs"], cache or False, [KernelProgress(progress)], one_object=self.emit == "obj"
-        )
         # Made before anything is read: a misspelt target is told at once.
-        self.target = parse_target(arguments["target"])
-        self.stages: Stages = _stages_for(self.emit, arguments)
-        self._shapes = parse_shapes(arguments["shape"], unknown=True)
-        self._bound = _bound(arguments["bind"])
         self._reporting = Reporting(arguments)
+        self.options = _options(arguments, cache, self._reporting)
+        self.target = self.options.chosen
+        self.code_options = replace(
+            self.options.code(), instruments=(KernelProgress(progress),), one_object=self.emit == "obj"
+        )
+        self.stages: Stages = _stages_for(self.emit, self.options, arguments)
+        self._shapes = parse_shapes(arguments["shape"], unknown=True)
         self._saved = 0
 
     def run(self, source: str) -> None:
         self._prepare_output(source)
         self._prepare_processes(source)
-        with self._reporting.recording(), passes_at(self.arguments["O"], self.code_options), warnings.catch_warnings():
+        with working(self.options, self.code_options), warnings.catch_warnings():
             warnings.simplefilter("ignore", PassWarning)  # what is declined stands in the table
             artifact = self._run(source)
         self._tell_partition()
@@ -144,16 +144,11 @@ class Compilation:
         self.progress.count += self._reporting.is_asked_for
         with self.progress.step("import"):
             module = self._import(source)
-            for change in (self._bound, _donation(self.arguments["donate"])):
-                if change is not None:
-                    Pipeline(change).run(module)
+            if self.stages.stages:
+                check(module.owner)
+            fit(module.owner, self.options)
         self._save_ir("import", module)
-        if self.stages.stages:
-            check_calls(module.operation)
-        for stage in self.stages:
-            with self.progress.step(stage.name):
-                stage.run(module, self.target.name)
-            self._save_ir(stage.name, module)
+        lower_in_place(module.owner, self.options, self.stages, lambda name: self._shown(name, module))
         if self.emit in ("llvm", "ll"):
             find_backend(self.target.name).complete(module.owner, self.target)
         if self.emit in ("relax", "tir", "llvm", STAGE):
@@ -170,6 +165,13 @@ class Compilation:
             self._write_sources(module)
             return None
         return self._write_code(module)
+
+    @contextmanager
+    def _shown(self, name: str, module: Module) -> Iterator[None]:
+        """Around a stage."""
+        with self.progress.step(name):
+            yield
+        self._save_ir(name, module)
 
     def _keep_inputs(self, *files: str) -> None:
         """Refuses to write over what is read."""
@@ -303,31 +305,38 @@ def _limits(arguments: Arguments) -> Any:
     return Limits(arguments["most-nodes"], arguments["most-growth"])
 
 
-def _stages_for(emit: str, arguments: Arguments) -> Stages:
-    """The stages that lead to what is asked for, from what is given."""
-    chosen = stages(arguments["target"], arguments["O"])
-    if emit == "relax":
-        return replace(chosen, stages=())
-    if arguments["partition"]:
-        chosen = _partitioned(chosen, arguments)
-    if arguments["precision"] != "f32":
-        from ...passes.mixed_precision.stages import with_precision
+def _options(arguments: Arguments, cache: DiskCache | None, reporting: Reporting) -> CompileOptions:
+    return CompileOptions(
+        target=arguments["target"],
+        opt_level=arguments["O"],
+        journal=reporting.journal if reporting.is_told else None,
+        jobs=arguments["jobs"],
+        cache=cache or False,
+        bind=_sizes(arguments["bind"]),
+        donate=arguments["donate"] or (),
+        precision=arguments["precision"],
+        partition=_partition(arguments) if arguments["partition"] else (),
+        strict_partition=arguments["strict-partition"],
+        partition_elsewhere=arguments["partition-elsewhere"],
+    )
 
-        chosen = with_precision(chosen, arguments["precision"])
-    chosen = chosen.between(arguments["start"] or "", "fuse" if emit == "tir" else arguments["stop"] or "")
+
+def _stages_for(emit: str, options: CompileOptions, arguments: Arguments) -> Stages:
+    """The stages that lead to what is asked for, from what is given."""
+    if emit == "relax":
+        return replace(stages_of(options.target, options.opt_level), stages=())
+    last = "fuse" if emit == "tir" else arguments["stop"] or ""
+    chosen = options.stages().between(arguments["start"] or "", last)
     # An object file has no other place for them.
     return chosen.drop(_CONSTANTS) if emit == "obj" and _CONSTANTS in chosen.names else chosen
 
 
-def _partitioned(chosen: Stages, arguments: Arguments) -> Stages:
-    """With the stages that give parts to codegens."""
-    from ...passes.partition_stages import with_partition
+def _partition(arguments: Arguments) -> Partition:
+    """What goes to codegens, as --partition and those behind it say."""
     from ...passes.relax_partition import Partition
 
     codegens = tuple(name for text in arguments["partition"] for name in split_list(text))
-    wanted = Partition(codegens=codegens, plan=arguments["partition-plan"], explain=arguments["explain-partition"])
-    strict, elsewhere = arguments["strict-partition"], arguments["partition-elsewhere"]
-    return with_partition(chosen, wanted, strict=strict, elsewhere=elsewhere)
+    return Partition(codegens=codegens, plan=arguments["partition-plan"], explain=arguments["explain-partition"])
 
 
 def _codegens_text() -> str:
@@ -344,7 +353,7 @@ def _codegens_text() -> str:
     return "".join(f"{line}\n" for line in lines)
 
 
-def _bound(texts: Sequence[str] | None) -> BindSymbolicVars | None:
+def _sizes(texts: Sequence[str] | None) -> dict[str, str]:
     """What --bind n:8 and --bind n:1..64 ask for."""
     sizes: dict[str, str] = {}
     for text in texts or ():
@@ -353,12 +362,7 @@ def _bound(texts: Sequence[str] | None) -> BindSymbolicVars | None:
             problem = f"size '{name}' is given twice" if colon else f"expected name:size, got '{text}'"
             raise OptionError(f"option --bind: {problem}")
         sizes[name] = size
-    return BindSymbolicVars(vars=sizes) if sizes else None
-
-
-def _donation(texts: Sequence[str] | None) -> Donate | None:
-    """What --donate past* asks for."""
-    return Donate(args=tuple(texts)) if texts else None
+    return sizes
 
 
 def _size_of(source: str) -> int:

@@ -25,7 +25,8 @@ WHEEL_SHIM = Path("bindings/wheel.py")
 _BELOW_EMIT = ("support", "bindings", "dialects")
 _BELOW_PASSES = (*_BELOW_EMIT, "emit", "passes/core", "targets/core")
 _BELOW_TARGETS = (*_BELOW_PASSES, "passes")
-_BELOW_TOOLS = (*_BELOW_TARGETS, "frontends", "targets", "runtime")
+_BELOW_COMPILATION = (*_BELOW_TARGETS, "frontends", "targets", "runtime")
+_BELOW_TOOLS = (*_BELOW_COMPILATION, "compilation")
 MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "support": (),
     "bindings": ("support",),
@@ -41,15 +42,14 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     # Codegens may hand a part on in another format, which a frontend writes.
     "targets/external": (*_BELOW_TARGETS, "runtime", "frontends"),
     "runtime": ("support",),
+    "compilation": _BELOW_COMPILATION,
     "tools": (*_BELOW_TOOLS, PACKAGE),
     PACKAGE: (*_BELOW_TOOLS, "tools"),
 }
 # A target imports no other; these are what targets share.
 SHARED_TARGETS = frozenset({"core", "host", "default", "gpu"})
 # These are imported whenever a tool starts, and these modules are what would make that slow.
-START_UP_FOLDERS = frozenset(
-    {PACKAGE, "support", "bindings", "dialects", "emit", "passes", "passes/core", "targets/core", "tools"}
-)
+START_UP_FOLDERS = frozenset({*_BELOW_PASSES, "passes", "compilation", "tools", PACKAGE})
 SLOW_MODULES = frozenset({"numpy", "scipy", "ml_dtypes"})
 
 # Scripts in folders of the package that are not part of it.

@@ -14,6 +14,7 @@ from pathlib import Path
 #: The folders of the package.
 PRODUCT = (
     "bindings",
+    "compilation",
     "dialects",
     "emit",
     "frontends",
@@ -28,6 +29,7 @@ PRODUCT = (
 ELSEWHERE = {
     "passes/lower_calls": ("test_compile", "test_joined_loops", "relax_lower_calls"),
     "passes/legalize": ("test_legalize",),
+    "compilation": ("test_compile", "test_training", "relax_compile"),
     "emit": ("test_legalize",),
     "targets/core": ("test_target_options", "test_plugins", "test_compile"),
     "passes/intrinsics": ("test_lower_intrinsics", "test_intrinsics", "test_own_intrinsic"),
@@ -59,7 +61,8 @@ ELSEWHERE = {
     "targets/cuda/plans": ("test_product",),
     "targets/default": ("test_legalize", "test_intrinsics", "test_lower_intrinsics"),
     "passes/core": ("test_pipeline", "test_instruments", "test_plugins", "relax_opt"),
-    "relax_mlir": ("test_compile", "test_module", "test_function", "test_pipeline", "test_plugins"),
+    "relax_mlir": ("test_compile", "test_pipeline", "test_plugins"),
+    "frontends": ("test_module", "test_function", "test_te", "test_script"),
     "frontends/onnx": ("test_node_suite",),
     "frontends/onnx/export": ("test_export", "test_onnxruntime"),
     "frontends/onnx/export/operators": ("test_export",),

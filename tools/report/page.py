@@ -10,7 +10,6 @@ import json
 import os
 import re
 from collections.abc import Mapping
-from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 from ... import __version__
@@ -35,11 +34,8 @@ class Reporting:
         self._shapes = _shapes(arguments)
         self._before = _earlier(arguments)
         self.journal = Journal()
-        self._is_told = self.is_asked_for or bool(arguments["partition"])
-
-    def recording(self) -> AbstractContextManager[Any]:
-        """Around the work that the report tells of."""
-        return self.journal.recording() if self._is_told else nullcontext()
+        #: Whether the compilation is to write into the journal.
+        self.is_told = self.is_asked_for or bool(arguments["partition"])
 
     def check(self, artifact: Artifact) -> None:
         """Refuses, before anything is written, shapes that do not fit."""

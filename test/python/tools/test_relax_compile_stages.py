@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""relax-compile --stop and --start: a compilation in two parts, and plans that are edited between them."""
+"""relax-compile's stages: those of rx.compile; --stop and --start, and plans that are edited between them."""
 
 from __future__ import annotations
 
@@ -86,6 +86,26 @@ def check(executable: Any) -> None:
     powers = numpy.exp(numpy.maximum(x.astype("f8") @ WEIGHT + BIAS, 0))
     expected = powers / powers.sum(-1, keepdims=True)
     numpy.testing.assert_allclose(numpy.from_dlpack(executable["main"](x)), expected, rtol=1e-5, atol=1e-7)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "options"),
+    [
+        ([], {}),
+        (["-O0"], {"opt_level": 0}),
+        (["--bind=n:1..8"], {"bind": {"n": "1..8"}}),
+        (["--precision=bf16"], {"precision": "bf16"}),
+        (["--partition=example_npu"], {"partition": "example_npu"}),
+    ],
+    ids=str,
+)
+def test_the_program_is_that_of_rx_compile(
+    arguments: list[str], options: dict[str, Any], model: Path, tmp_path: Path
+) -> None:
+    code, _, _ = told(model, *arguments, "-o", tmp_path / "told.rxa")
+    rx.compile(rx.from_onnx(model), TARGET, cache=False, **options).save(tmp_path / "called.rxa")
+    assert code == 0
+    assert (tmp_path / "told.rxa").read_bytes() == (tmp_path / "called.rxa").read_bytes()
 
 
 @pytest.mark.parametrize(("stop", "start"), list(itertools.pairwise(STAGES)))

@@ -9,10 +9,11 @@ from typing import Any
 import numpy
 import onnx
 import pytest
+from relax_mlir.compilation import onnx_backend
 from sequence_models import Compared, compiled, floats, integer, model, plain, refused, same
 
 import relax_mlir as rx
-from relax_mlir import onnx_backend, runtime
+from relax_mlir import runtime
 
 # ---- sequences of known length ----
 

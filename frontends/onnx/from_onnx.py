@@ -6,16 +6,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from .frontends.onnx.build import add_main
-from .frontends.onnx.inputs import InputShape
-from .frontends.onnx.limits import Limits
-from .frontends.onnx.model import errors_in, read_model
-from .frontends.onnx.problems import Problems
-from .module import Module
-from .passes.core.journal import timed
-from .support.argument_types import types_checked
-from .support.callbacks import enters
-from .support.collector import uncollected
+from ...passes.core.journal import timed
+from ...support.argument_types import types_checked
+from ...support.callbacks import enters
+from ...support.collector import uncollected
+from ..module import Module
+from .build import add_main
+from .inputs import InputShape
+from .limits import Limits
+from .model import errors_in, read_model
+from .problems import Problems
 
 
 @types_checked

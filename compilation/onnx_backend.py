@@ -6,14 +6,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ..frontends.onnx.from_onnx import from_onnx
+from ..frontends.onnx.inputs import InputShape, declared_inputs, kind_of
+from ..frontends.onnx.model import read_model
+from ..frontends.onnx.tensors import Array, ModelProto, NodeProto, ValueInfoProto
+from ..runtime import Executable, to_numpy
+from ..support.errors import OptionError, RelaxError
+from ..support.suggest import counted
 from .compiling import compile
-from .frontends.onnx.inputs import InputShape, declared_inputs, kind_of
-from .frontends.onnx.model import read_model
-from .frontends.onnx.tensors import Array, ModelProto, NodeProto, ValueInfoProto
-from .onnx_import import from_onnx
-from .runtime import Executable, to_numpy
-from .support.errors import OptionError, RelaxError
-from .support.suggest import counted
 
 try:
     from onnx.backend.base import Backend, BackendRep, namedtupledict

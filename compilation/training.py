@@ -6,22 +6,22 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from .bindings.mlir import ir
-from .bindings.navigation import body_of, function_type_of, has_body
+from ..bindings.mlir import ir
+from ..bindings.navigation import body_of, function_type_of, has_body
+from ..dialects.relax.function_attributes import argument_names
+from ..frontends.module import Module
+from ..passes.core.base import changing
+from ..passes.gradient.control_flow import Options
+from ..passes.relax_gradient import Gradient, function_of
+from ..passes.relax_unbind_params import UnbindParams
+from ..passes.training.optimizers import COUNT, RATE, Optimizer
+from ..passes.training.step import add_step
+from ..runtime import to_numpy
+from ..support.argument_types import types_checked
+from ..support.callbacks import enters
+from ..support.errors import OptionError, RelaxError
+from ..support.suggest import counted, suggest
 from .compiling import compile
-from .dialects.relax.function_attributes import argument_names
-from .module import Module
-from .passes.core.base import changing
-from .passes.gradient.control_flow import Options
-from .passes.relax_gradient import Gradient, function_of
-from .passes.relax_unbind_params import UnbindParams
-from .passes.training.optimizers import COUNT, RATE, Optimizer
-from .passes.training.step import add_step
-from .runtime import to_numpy
-from .support.argument_types import types_checked
-from .support.callbacks import enters
-from .support.errors import OptionError, RelaxError
-from .support.suggest import counted, suggest
 
 
 @types_checked

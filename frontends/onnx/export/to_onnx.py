@@ -5,11 +5,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from .frontends.onnx.export.model import USUAL_OPSET, export_function
-from .module import Module
-from .support.argument_types import types_checked
-from .support.callbacks import enters
-from .support.errors import RelaxError
+from ....support.argument_types import types_checked
+from ....support.callbacks import enters
+from ....support.errors import RelaxError
+from ...module import Module
+from .model import USUAL_OPSET, export_function
 
 if TYPE_CHECKING:
     from onnx import ModelProto

@@ -11,21 +11,21 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from .bindings.diagnostics import errors_as_relax_error
-from .bindings.handles import Handles, adopt, release
-from .bindings.ir import Block, Context, Operation
-from .bindings.ir import Module as MlirModule
-from .bindings.mlir import ir, print_asm
-from .dialects.context import create_context
-from .dialects.core.cache import drop
-from .dialects.parsing import parse_module
-from .dialects.script import print_script
-from .dialects.script.outline import outline
-from .dialects.verification import verify_ir
+from ..bindings.diagnostics import errors_as_relax_error
+from ..bindings.handles import Handles, adopt, release
+from ..bindings.ir import Block, Context, Operation
+from ..bindings.ir import Module as MlirModule
+from ..bindings.mlir import ir, print_asm
+from ..dialects.context import create_context
+from ..dialects.core.cache import drop
+from ..dialects.parsing import parse_module
+from ..dialects.script import print_script
+from ..dialects.script.outline import outline
+from ..dialects.verification import verify_ir
+from ..support.argument_types import types_checked
+from ..support.errors import ModelError, RefusalError
+from ..support.highlighting import highlighted
 from .function import FunctionBuilder
-from .support.argument_types import types_checked
-from .support.errors import ModelError, RefusalError
-from .support.highlighting import highlighted
 
 #: Characters of a script in a notebook.
 _MOST_SHOWN = 100_000
@@ -86,8 +86,8 @@ class Module:
 
         Text and files are read, never run. `name` stands for the file of a text in errors.
         """
-        from .frontends.script.common.source import Source
-        from .frontends.script.module import read_script
+        from .script.common.source import Source
+        from .script.module import read_script
 
         if isinstance(source, Path) or (isinstance(source, str) and "\n" not in source and source.endswith(".py")):
             read = Source.of_file(source)

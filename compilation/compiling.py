@@ -5,31 +5,25 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping
-from contextlib import nullcontext
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from . import __version__
-from .bindings.navigation import operations_in
-from .dialects.core.call_graph import check_calls
-from .module import Module
-from .passes.core.instruments import Instrument
-from .passes.core.journal import Journal
-from .passes.core.pipeline import Pipeline
-from .passes.core.stages import Stages
-from .passes.lower_calls.in_place import mark_own_memory
-from .passes.relax_bind_symbolic_vars import BindSymbolicVars
-from .passes.relax_donate import Donate
-from .runtime import Executable
-from .support.argument_types import types_checked
-from .support.callbacks import enters
-from .support.errors import OptionError
-from .targets.core.code import USUAL_LEVEL, build, code_options, find_backend, stages_of
-from .targets.core.evaluation import passes_at
-from .targets.core.registry import parse_target
+from ..bindings.navigation import operations_in
+from ..frontends.module import Module
+from ..passes.core.instruments import Instrument
+from ..passes.core.journal import Journal
+from ..passes.core.stages import Stages
+from ..runtime import Executable
+from ..support.argument_types import types_checked
+from ..support.callbacks import enters
+from ..support.errors import OptionError
+from ..support.version import VERSION
+from ..targets.core.code import USUAL_LEVEL, build, find_backend, stages_of
+from .options import CompileOptions
+from .steps import check, fit, lower_in_place, working
 
 if TYPE_CHECKING:
-    from .passes.partition_stages import Wanted
+    from ..passes.partition_stages import Wanted
 
 #: Modules with so many may become kernels enough that what makes their code is started before they are lowered.
 _MANY_OPERATIONS = 100
@@ -78,29 +72,34 @@ def compile(
     """
     if not isinstance(module, Module):
         raise OptionError(f"rx.compile takes an rx.Module, got {type(module).__name__}")
-    chosen = parse_target(target)
-    backend = find_backend(chosen.name)  # one there is, or nothing needs to be lowered
-    options = code_options(opt_level, jobs, cache, instruments)
+    options = CompileOptions(
+        target=target,
+        pipeline=pipeline,
+        opt_level=opt_level,
+        instruments=tuple(instruments),
+        journal=journal,
+        jobs=jobs,
+        cache=cache,
+        functions=functions,
+        bind=bind,
+        donate=donate,
+        precision=precision,
+        partition=partition,
+        strict_partition=strict_partition,
+        partition_elsewhere=partition_elsewhere,
+        device=device,
+        graphs=graphs,
+    )
+    backend = find_backend(options.chosen.name)  # one there is, or nothing needs to be lowered
+    code = options.code()
     if len(operations_in(module._owner.operation)) >= _MANY_OPERATIONS:
-        backend.prepare(chosen, options)
-    with nullcontext() if journal is None else journal.recording(), passes_at(opt_level, options):
-        lowered = lower(
-            module,
-            target,
-            pipeline=pipeline,
-            opt_level=opt_level,
-            instruments=instruments,
-            bind=bind,
-            donate=donate,
-            precision=precision,
-            partition=partition,
-            strict_partition=strict_partition,
-            partition_elsewhere=partition_elsewhere,
-        )
-        artifact = build(lowered._owner, chosen, options, __version__)
-    if functions:
-        artifact = replace(artifact, functions={**artifact.functions, **functions})
-    return Executable(artifact, load_later=True, device=device, graphs=graphs)  # it may be for another machine
+        backend.prepare(options.chosen, code)
+    with working(options, code):
+        artifact = build(_lowered(module, options)._owner, options.chosen, code, VERSION)
+    if options.functions:
+        artifact = replace(artifact, functions={**artifact.functions, **options.functions})
+    # It may be for another machine.
+    return Executable(artifact, load_later=True, device=options.device, graphs=options.graphs)
 
 
 @types_checked
@@ -126,26 +125,28 @@ def lower(
     partition_elsewhere: bool = False,
 ) -> Module:
     """A lowered copy of the module, by the target's stages; the options are those of `compile`."""
-    name = parse_target(target).name
-    chosen = stages_of(target, opt_level) if pipeline is None else pipeline
-    _check_same_options(chosen, target)
-    if partition:
-        from .passes.partition_stages import with_partition
+    options = CompileOptions(
+        target=target,
+        pipeline=pipeline,
+        opt_level=opt_level,
+        instruments=tuple(instruments),
+        bind=bind,
+        donate=donate,
+        precision=precision,
+        partition=partition,
+        strict_partition=strict_partition,
+        partition_elsewhere=partition_elsewhere,
+    )
+    return _lowered(module, options)
 
-        chosen = with_partition(chosen, partition, strict=strict_partition, elsewhere=partition_elsewhere)
-    if precision != "f32":
-        from .passes.mixed_precision.stages import with_precision
 
-        chosen = with_precision(chosen, precision)
+def _lowered(module: Module, options: CompileOptions) -> Module:
+    stages = options.stages()
     copied = module.copy()
-    check_calls(copied._owner.operation)
-    mark_own_memory(copied._owner.operation)
-    if bind:
-        Pipeline(BindSymbolicVars(vars=bind)).run(copied._owner)
-    if donate:
-        Pipeline(Donate(args=(donate,) if isinstance(donate, str) else tuple(donate))).run(copied._owner)
-    # Not the module itself, which would count as having handed something out.
-    chosen.run(copied._owner, name, list(instruments))
+    # Not by what it hands out: it would count as having done so.
+    check(copied._owner)
+    fit(copied._owner, options)
+    lower_in_place(copied._owner, options, stages)
     return copied
 
 
@@ -164,16 +165,8 @@ def sources(
 
     They are text, but those that hold numbers, which are bytes.
     """
-    chosen = parse_target(target)
-    backend = find_backend(chosen.name)
-    with passes_at(opt_level, code_options(opt_level, None, None, instruments)):
-        lowered = lower(module, target, pipeline=pipeline, opt_level=opt_level, instruments=instruments, bind=bind)
-    return backend.sources(lowered._owner, chosen, __version__)
-
-
-def _check_same_options(stages: Stages, target: str) -> None:
-    """Stages follow the options that they were made with."""
-    if parse_target(stages.target).options != parse_target(target).options:
-        raise OptionError(
-            f"the stages are for target '{stages.target}', not for '{target}': make them by rx.stages('{target}')"
-        )
+    options = CompileOptions(target, pipeline, opt_level, tuple(instruments), bind=bind)
+    backend = find_backend(options.chosen.name)
+    with working(options, options.code()):
+        lowered = _lowered(module, options)
+    return backend.sources(lowered._owner, options.chosen, VERSION)

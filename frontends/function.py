@@ -7,18 +7,18 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack
 from typing import Any
 
-from .bindings.handles import erased_error, erasing, is_foreign
-from .bindings.ir import Attribute, Block, Context, Operation, OperationBase, Type, Value
-from .bindings.mlir import ir, parse_type
-from .dialects import values as _python_operators  # noqa: F401  # of the values that are handed out
-from .dialects.core.codec import TypeProblem, canonical_type, encode
-from .dialects.core.infos import Info
-from .dialects.core.ir_attributes import RELAX_TARGET
-from .dialects.core.operands import as_value
-from .dialects.relax.function_attributes import function_attributes
-from .dialects.script.outline import signature
-from .support.argument_types import types_checked
-from .support.errors import RelaxError
+from ..bindings.handles import erased_error, erasing, is_foreign
+from ..bindings.ir import Attribute, Block, Context, Operation, OperationBase, Type, Value
+from ..bindings.mlir import ir, parse_type
+from ..dialects import values as _python_operators  # noqa: F401  # of the values that are handed out
+from ..dialects.core.codec import TypeProblem, canonical_type, encode
+from ..dialects.core.infos import Info
+from ..dialects.core.ir_attributes import RELAX_TARGET
+from ..dialects.core.operands import as_value
+from ..dialects.relax.function_attributes import function_attributes
+from ..dialects.script.outline import signature
+from ..support.argument_types import types_checked
+from ..support.errors import RelaxError
 
 
 class FunctionBuilder:

@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What a compilation is told, by the keyword arguments of rx.compile, rx.lower and rx.sources or by relax-compile."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from ..passes.core.instruments import Instrument
+from ..passes.core.journal import Journal
+from ..passes.core.stages import Stages
+from ..passes.relax_bind_symbolic_vars import BindSymbolicVars
+from ..support.disk_cache import DiskCache
+from ..support.errors import OptionError
+from ..targets.core.backend import ChosenTarget
+from ..targets.core.code import USUAL_LEVEL, CodeOptions, code_options, stages_of
+from ..targets.core.registry import parse_target
+
+if TYPE_CHECKING:
+    from ..passes.partition_stages import Wanted
+
+
+@dataclass(frozen=True)
+class CompileOptions:
+    """`rx.compile` says what each of them means."""
+
+    target: str = "llvm"
+    pipeline: Stages | None = None
+    opt_level: int = USUAL_LEVEL
+    instruments: tuple[Instrument, ...] = ()
+    journal: Journal | None = None
+    jobs: int | None = None
+    cache: DiskCache | str | os.PathLike[str] | bool | None = None
+    functions: Mapping[str, Callable[..., Any]] | None = None
+    bind: Mapping[str, int | str] | None = None
+    donate: Iterable[str] = ()
+    precision: str = "f32"
+    partition: Wanted = ()
+    strict_partition: bool = False
+    partition_elsewhere: bool = False
+    device: str | None = None
+    graphs: bool | None = None
+
+    def __post_init__(self) -> None:
+        """Raises RelaxError for a size that is none."""
+        if self.bind:
+            BindSymbolicVars(vars=self.bind)
+
+    @cached_property
+    def chosen(self) -> ChosenTarget:
+        """The target. Raises RelaxError for one that there is not."""
+        return parse_target(self.target)
+
+    def code(self) -> CodeOptions:
+        """What the target's backend is told."""
+        return code_options(self.opt_level, self.jobs, self.cache, self.instruments)
+
+    def stages(self) -> Stages:
+        """The stages of the target, or the pipeline, with those of codegens and of a precision."""
+        stages = stages_of(self.target, self.opt_level) if self.pipeline is None else self.pipeline
+        if parse_target(stages.target).options != self.chosen.options:  # which stages follow, once they are made
+            made = f"make them by rx.stages('{self.target}')"
+            raise OptionError(f"the stages are for target '{stages.target}', not for '{self.target}': {made}")
+        if self.partition:
+            from ..passes.partition_stages import with_partition
+
+            strict, elsewhere = self.strict_partition, self.partition_elsewhere
+            stages = with_partition(stages, self.partition, strict=strict, elsewhere=elsewhere)
+        if self.precision != "f32":
+            from ..passes.mixed_precision.stages import with_precision
+
+            stages = with_precision(stages, self.precision)
+        return stages

@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The steps of a compilation up to the code, which the target's backend makes: they change MLIR's module in place."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+
+from ..bindings.ir import Module
+from ..dialects.core.call_graph import check_calls
+from ..passes.core.pipeline import Pipeline
+from ..passes.core.stages import Stages
+from ..passes.lower_calls.in_place import mark_own_memory
+from ..passes.relax_bind_symbolic_vars import BindSymbolicVars
+from ..passes.relax_donate import Donate
+from ..targets.core.code import CodeOptions
+from ..targets.core.evaluation import passes_at
+from .options import CompileOptions
+
+
+@contextmanager
+def working(options: CompileOptions, code: CodeOptions) -> Iterator[None]:
+    """Around the other steps: passes tell the journal of their work, and compute constants by code of this level."""
+    with nullcontext() if options.journal is None else options.journal.recording(), passes_at(options.opt_level, code):
+        yield
+
+
+def check(module: Module) -> None:
+    """The first step: notes what calls may write to, which the module as it was written decides."""
+    check_calls(module.operation)
+    mark_own_memory(module.operation)
+
+
+def fit(module: Module, options: CompileOptions) -> None:
+    """The second: binds sizes and donates arguments."""
+    if options.bind:
+        Pipeline(BindSymbolicVars(vars=options.bind)).run(module)
+    if options.donate:
+        donated = (options.donate,) if isinstance(options.donate, str) else tuple(options.donate)
+        Pipeline(Donate(args=donated)).run(module)
+
+
+def lower_in_place(
+    module: Module,
+    options: CompileOptions,
+    stages: Stages,
+    around: Callable[[str], AbstractContextManager[object]] = nullcontext,
+) -> None:
+    """The third: stage by stage, each inside of `around(its name)`."""
+    for stage in stages:
+        with around(stage.name):
+            stage.run(module, options.chosen.name, options.instruments)
