@@ -15,7 +15,7 @@ from .core import dialect as declared
 from .core.dialect import Dialect
 from .core.operator import Operator
 
-# What builders create beside their own operators. The parser loads others by itself when it meets them.
+# What builders create in addition to their own operators. The parser loads others by itself when it meets them.
 _UPSTREAM = ("func", "arith")
 
 

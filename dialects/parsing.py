@@ -28,7 +28,7 @@ from .trial import is_risky, known_dialects, read_elsewhere
 from .verification import check_functions
 
 BYTECODE_MAGIC = b"ML\xefR"
-#: For so many bytes a second more.
+#: The seconds at least, and the bytes for each of which there is a second more.
 _PATIENCE_S, _BYTES_A_SECOND = 20, 10_000
 
 
@@ -143,7 +143,7 @@ def _parse_text(source: str, name: str, found: list[Diagnostic]) -> Any:
 
 
 def _parse_single(source: str, name: str) -> Any:
-    # Not Module.parse, which cannot be told the file's name.
+    # Not Module.parse, which does not take the file's name.
     parsed = ir.Operation.parse(source, source_name=name)
     if parsed.operation.name == "builtin.module":
         return parsed

@@ -62,7 +62,7 @@ def read_elsewhere(source: str | bytes, name: str) -> None:
 
 
 def known_dialects() -> set[str]:
-    """Those that contexts know in this process, beside upstream's."""
+    """Those that contexts know in this process, without upstream's."""
     return set(registered_dialects())
 
 

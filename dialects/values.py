@@ -56,7 +56,7 @@ _SIGNS = {
 
 
 def _operand(value: object, beside: Value) -> Any:
-    """What stands beside a value in an expression, a number as a constant of its type; None for what cannot."""
+    """The other operand of a value in an expression, a number as a constant of its type; None for what is none."""
     found = as_value(value)
     if found is not None:
         return found

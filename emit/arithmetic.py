@@ -65,7 +65,7 @@ class Arithmetic(Value):
         return type(self)(constant_value(value, self.type))
 
     def beside(self, other: Value | float) -> Value:
-        """An operand beside this one: a Python number becomes a constant of its type."""
+        """The other operand of an operation: a Python number becomes a constant of this type."""
         return other if isinstance(other, Value) else self.constant(other)
 
     def made(self, name: str, operands: Sequence[Value], result: Type, /, **attributes: Attribute) -> Self:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Broadcasting: known sizes become indexing maps of elementwise loops, the others are asked and checked at run time."""
+"""Broadcasting: static sizes become indexing maps of elementwise loops, dynamic ones are checked at run time."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ def broadcast_plan(operand: Info, result: TensorInfo) -> list[Place]:
 
 
 def along_axis(parameter: Sequence[Dim], slices: Dim, axis: int) -> list[Place]:
-    """For each dimension of a parameter, at most one, where a loop over data reads it that has so many slices along an
-    axis: there is one element for each of these, or one for all."""
+    """For each dimension of a parameter, at most one, where a loop over data with N slices along an axis reads it:
+    there is one element for each of these, or one for all."""
     if not parameter:
         return []
     (size,) = parameter

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Loops that can run as one, neighbours that every operand walks through without a gap, and dimensions as one."""
+"""Collapsing: dimensions that are contiguous in every operand as one loop, and as one dimension."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The operator of a reduction and its identity: what allows it to run in several lanes, in parts, in another order."""
+"""The combining operator of a reduction and its identity: they allow lanes, parts, and another order."""
 
 from __future__ import annotations
 
@@ -171,7 +171,7 @@ def allow_fused_multiply_add(op: StructuredOp) -> None:
 
 
 def forget_signs_of_zeros(op: StructuredOp) -> None:
-    """The larger of 0 and -0 may be either in reductions and beside constants: to tell takes most of the time there.
+    """The larger of 0 and -0 may be either in reductions and with constants: to decide takes most of the time there.
 
     What is compared to comes second: whether it is NaN is asked of the first, which need not wait for the step before.
     """

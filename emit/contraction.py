@@ -155,7 +155,7 @@ def labelled_product(factors: Sequence[Labelled], out: Value, labels: Sequence[s
 
 
 def _places(terms: Sequence[Term], term: Term, exact: Collection[str]) -> list[str | None]:
-    """For each dimension its label, AT_ZERO where it is 1 and the label is not, MAYBE where nobody knows."""
+    """For each dimension its label, AT_ZERO where it is 1 and the label is not, MAYBE where unknown."""
     assert term.info.shape is not None
     return [
         label if label in exact else _place(label, size, [own for each in terms for own in each.sizes(label)])

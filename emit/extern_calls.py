@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Calls of functions that are written elsewhere, by their names: tir.call_extern as func.call and a declaration."""
+"""Calls of external functions: tir.call_extern as func.call and a declaration."""
 
 from __future__ import annotations
 

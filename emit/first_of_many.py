@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Emits how the first records of an order are found without sorting the others, in one of two ways.
+"""Emits top-k selection: the first records of an order without sorting the others, in one of two ways.
 
 Few are a heap: the last of those found so far is on top, and most others are passed after one comparison with it. Many
 are those with the lowest keys, integers of the same order: the highest of these is found by halving the range that it
@@ -18,12 +18,12 @@ from .sorting import Before, Order, Record, Records, Sorter, get_record, put_rec
 
 #: Records that are compared at once.
 _BLOCK = 16
-#: Many are more than these, and more than one of so many: where both ways take as long.
+#: Many are more than these, and more than one of these: where both ways take as long.
 _FEW, _OF = 24, 80
 
 
 def are_many(wanted: Size, count: Size) -> Number | bool:
-    """Whether the first of so many records are found by their keys; a bool where sizes tell it."""
+    """Whether the first `wanted` of `count` records are found by their keys; a bool where sizes are static."""
     if isinstance(wanted, int):
         return wanted > _FEW and wanted * _OF > count
     return (wanted > _FEW) & (wanted * _OF > count)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""A reduction with the fills that its results start from and the epilogues that work on each of them."""
+"""A reduction with its prologue (the fills that results start from) and the epilogues that work on each of them."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Indices that tensors hold, checked before anything is read at them, and ranges by Python's rules."""
+"""Bounds checks of indices in tensors, before anything is read at them, and ranges by Python's rules."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def extremes(tensor: Value, dtype: str) -> tuple[Number, Number]:
 def require_indices(indices: Value, dtype: str, axis: int, size: Number) -> None:
     """Raises IndexError unless a scalar, or every element of a tensor or memref, is an index of an axis.
 
-    Of a tensor the extremes are looked for, a reduction as any other; of a memref the first index outside is told.
+    Of a tensor the extremes are looked for, a reduction as any other; of a memref the first index outside is reported.
     """
     if isinstance(indices.type, ir.MemRefType):
         place = lambda *at: as_position(loops.load(indices, *at), dtype)  # noqa: E731

@@ -54,7 +54,7 @@ def for_range(
 ) -> list[Any]:
     """`body(i, *carried)` for each i from start to before stop; it returns what is carried on. The last of that.
 
-    With a grain threads may share it, each taking so many steps at a time, or with 0 what suits their number: no step
+    With a grain threads may share it, each taking chunks of this many steps, or with 0 what suits their number: no step
     may read what another one writes.
     """
     bounds, first = [index(start), index(stop), index(step)], _values(carried)
@@ -66,7 +66,7 @@ def for_range(
 
 
 def for_blocks(steps: Index, threads: int, body: Body) -> None:
-    """`body(i)` for each i below `steps`, which so many threads of a block run; no block waits for another one."""
+    """`body(i)` for each i below `steps`, by a block of `threads` threads each; no block waits for another one."""
     i64 = ir.IntegerType.get_signless(64)
     attributes = {PARALLEL: ir.IntegerAttr.get(i64, 1), THREADS: ir.IntegerAttr.get(i64, threads)}
     bounds = [index(each) for each in (0, steps, 1)]

@@ -34,7 +34,7 @@ MOST_BYTES = 1 << 62
 
 
 def memref_type(info: TensorInfo, context: Context) -> Type:
-    """How a tensor lies in memory: without symbols and signs. Raises RelaxError where its elements have no place."""
+    """A tensor's memref type, without symbols and signs. Raises RelaxError where its elements have no place."""
     try:
         tensor = encode(parameter_info(info), context)
     except TypeProblem as error:
@@ -114,7 +114,7 @@ def root_of(memref: Value) -> Value:
 
 
 def is_dense(type_: Type) -> bool:
-    """Whether the elements lie row by row, from the first on."""
+    """Whether the memref is contiguous and row-major, from the first element on."""
     return bool(type_.affine_map == identity(type_.rank))
 
 

@@ -4,9 +4,9 @@
     x = number(op.x)
     return select(x < 0.0, -x, x) * 2.0 + 1.0
 
-Python numbers beside a Number become constants of its type. Comparisons of floats are ordered: with a NaN they are
-false, `!=` alone is true. Integers are signed unless their type or `x.of("ui8")` says otherwise: what signless MLIR
-types do not tell a Number keeps, and what is computed from it. Sizes are Python numbers where they are known.
+Python numbers in operations with a Number become constants of its type. Comparisons of floats are ordered: with a NaN
+they are false, `!=` alone is true. Integers are signed unless their type or `x.of("ui8")` says otherwise: a Number, and
+what is computed from it, keeps the sign that signless MLIR types lack. Sizes are Python numbers where they are known.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ Size = Union["Number", int]
 
 
 class Number(Arithmetic):
-    """What rules compute with: `x.to("f32")` beside the operators."""
+    """What rules compute with: `x.to("f32")` in addition to the operators."""
 
     __slots__ = ()
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Loops whose steps threads share, in grains; none, where waking a thread takes as long as the work."""
+"""Parallel loops in grains (chunks of steps); serial ones where waking a thread takes as long as the work."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .numbers import Number, Size, as_index, ceil_divided, maximum, minimum, sel
 
 #: Nanoseconds. With less in all, threads would mostly wait for each other; with less in a grain, for the counter.
 LEAST_WORK, LEAST_GRAIN = 20_000, 5_000
-#: So many grains in the end, however many cores there are.
+#: The least number of grains, however many cores there are.
 FEWEST_GRAINS = 32
 #: What a nanosecond is at run time, in whole numbers.
 UNIT = 1024
@@ -28,7 +28,7 @@ FLOPS = 128
 
 def share_steps(steps: Size, flops: Size, body: Body, *carried: Value) -> Any:
     """As `loops.for_range(0, steps, body, *carried)` where no step reads what another writes: threads share it, where
-    its steps of so many operations on floats are worth it."""
+    its steps of `flops` operations on floats are worth it."""
     if _are_apart.get():
         return for_range(0, steps, body, *carried, grain=1)
     if isinstance(steps, int) and isinstance(flops, int):
@@ -57,7 +57,7 @@ def share_places(bounds: Sequence[Size], body: Body) -> None:
 
 
 def is_shared(steps: int, nanoseconds: float) -> bool:
-    """Whether so many steps, which take so long each, are worth threads."""
+    """Whether `steps` steps, of this many nanoseconds each, are worth threads."""
     grain = _known_grain(steps, nanoseconds)
     return grain is not None and grain < steps
 

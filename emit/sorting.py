@@ -219,5 +219,5 @@ class Sorter:
 
 
 def with_sorter(most: Size, elements: Sequence[Type], use: Callable[[Sorter], object]) -> None:
-    """`use(sorter)` with memory for so many records of these types; it can sort one row after the other."""
+    """`use(sorter)` with memory for `count` records of these types; it can sort one row after the other."""
     scratches([2, most], elements, lambda *halves: use(Sorter(halves)))

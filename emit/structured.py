@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""A linalg.generic as loops: how far they go, which of them reduce, which elements each operand gives to a point."""
+"""Analysis of a linalg.generic: its loops' extents, which of them reduce, and each operand's indexing map."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _FLOATS = ("f16", "bf16", "f32", "f64")
 
 @dataclass(frozen=True)
 class StructuredOp:
-    """A linalg.generic. Operands are the inputs, what an epilogue reads besides, and the outputs.
+    """A linalg.generic. Operands are the inputs, the epilogue's other inputs, and the outputs.
 
     There is one access, by axis, for each.
     """
@@ -34,7 +34,7 @@ class StructuredOp:
     accesses: tuple[tuple[Linear, ...], ...]
     #: The operands' sizes, of an open axis what MLIR writes for it; none for a scalar.
     shapes: tuple[tuple[int, ...], ...]
-    #: The loops' sizes, None where they are known at run time only.
+    #: The loops' sizes, None where dynamic.
     sizes: tuple[int | None, ...]
     reductions: frozenset[int]
 
@@ -81,7 +81,7 @@ class StructuredOp:
         return [dim for dim in self.dims if dim not in self.reductions]
 
     def last_dim(self, operand: int) -> int | None:
-        """The dimension along which an operand's elements lie side by side; those of size 1 do not count."""
+        """The dimension along which an operand's elements are contiguous; those of size 1 do not count."""
         for axis, size in reversed(list(zip(self.accesses[operand], self.shapes[operand], strict=True))):
             if size != 1:
                 return axis.dim

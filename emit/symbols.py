@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Emits symbolic expressions: numbers where all that they are made of is known."""
+"""Lowering of symbolic expressions: numbers where all that they are made of is known."""
 
 from __future__ import annotations
 

@@ -54,7 +54,7 @@ def merge(tensor: Value, axis: int, count: int) -> Value:
 
 
 def merge_all(tensor: Value, counts: Sequence[int]) -> Value:
-    """The tensor with runs of so many dimensions, one at least, each made one."""
+    """The tensor with runs of dimensions, of these lengths, each collapsed into one."""
     for position in reversed(range(len(counts))):
         if counts[position] > 1:
             tensor = merge(tensor, sum(counts[:position]), counts[position])

@@ -46,7 +46,7 @@ def _aligned(alignment: int | None) -> dict[str, Attribute]:
 
 
 def first_lanes(count: Size, lanes: int, mask: Value | None = None) -> Value:
-    """A mask of the first so many lanes, of those that a mask has."""
+    """A mask of the first N lanes, of those that a mask has."""
     type_ = vector_of(lanes, ir.IntegerType.get_signless(1))
     made = result_of("vector.create_mask", [as_index(count)], type_)
     return made if mask is None else result_of("arith.andi", [mask, made], type_)

@@ -18,12 +18,12 @@ from .tensors import put_slice, slice_of
 
 
 def span(window: Window, positions: Size) -> Size:
-    """How many elements one tap goes over, from the first of so many positions to the last."""
+    """How many elements one tap goes over, from the first of these positions to the last."""
     return maximum(positions * window.stride + (1 - window.stride), 0)
 
 
 def fitted(window: Window, size: int, positions: int) -> Window:
-    """With no more padding behind a dimension than so many positions reach; less than none where size is open."""
+    """With no more padding behind a dimension than the positions reach; negative where the size is dynamic."""
     if DYNAMIC in (size, positions):
         return window
     reached = max(positions - 1, 0) * window.stride + (window.taps - 1) * window.gap + 1
@@ -41,14 +41,14 @@ class Meeting(NamedTuple):
 
 
 def meeting(window: Window, tap: Size, size: Size, positions: Size) -> Meeting:
-    """Where a tap meets the data in a dimension of so many elements; the taps of the window do not count."""
+    """Where a tap meets the data in a dimension of `size` elements; the taps of the window do not count."""
     origin = tap * window.gap - window.before
     first, end = (
         minimum((maximum(distance, 0) + (window.stride - 1)) // window.stride, positions)
         for distance in (0 - origin, size - origin)
     )
     place = origin + first * window.stride
-    # Where they do not meet, the part of the data that nobody reads is at its end.
+    # Where they do not meet, the unused part of the data is at its end.
     return Meeting(first, end - first, minimum(maximum(place, 0), size))
 
 

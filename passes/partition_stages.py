@@ -27,7 +27,7 @@ _KERNELS, _DEQUANTIZE, _SOFTMAX = "relax.call_tir", "relax.dequantize", "relax.n
 _ATTENTION = frozenset({"relax.nn.attention", "relax.nn.attention_bias", "relax.nn.attention_cached"})
 _INTEGERS, _SIMPLIFY, _FOLD = "integers", "simplify", "fold"
 #: The stages that take apart what codegens' patterns name. Weights of few bits are no such thing: they are codes,
-#: which nobody could take once they are numbers.
+#: which no codegen could take once they are numbers.
 _FOR_KERNELS = (_INTEGERS, "attention", "heads", "products", "launches")
 #: Passes that compute what is known.
 _FOLDING = ("relax-canonicalize", "relax-fold-constant")
@@ -51,7 +51,7 @@ def with_partition(stages: Stages, wanted: Wanted, *, strict: bool = False, else
 
 
 def _with_operators(stages: Stages, passes: tuple[Pass, ...], chosen: Sequence[ChosenCodegen]) -> Stages:
-    """With a partition of operators, before they lie as the target wants them."""
+    """With a partition of operators, before they get the target's layouts."""
     after = stages.between(start="layouts" if "layouts" in stages.names else "legalize").stages
     names = frozenset(name for each in chosen for name in operators_of(each.codegen))
     kept = {name for each in chosen for name in each.codegen.keeps} | ({_DEQUANTIZE} & names)

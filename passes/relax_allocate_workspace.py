@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Memory that functions of codegens need while they run comes from the program's plan of memory."""
+"""Workspace of codegens' functions (temporary memory) comes from the program's arena."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ from .relax_run_codegen import CALL
 @register_pass
 @dataclass(frozen=True)
 class AllocateWorkspace(Pass):
-    """Gives functions of external modules that need memory a last result for it, uint8[bytes], which nobody reads.
+    """Gives functions of external modules that need memory a last result for it, uint8[bytes], which is never read.
 
-    So it lies in the arena while the call lasts, and others use that memory before and after.
+    So it is alive in the arena while the call lasts, and others use that memory before and after.
     """
 
     name: ClassVar[str] = "relax-allocate-workspace"

@@ -16,7 +16,7 @@ from .fuse.pattern import pattern_of
 @register_pass
 @dataclass(frozen=True)
 class AnnotateOpPattern(Pass):
-    """Says of PrimFuncs how they can be fused, by what they compute, where nobody has said it."""
+    """Says of PrimFuncs how they can be fused, by what they compute, where tir.op_pattern is absent."""
 
     name: ClassVar[str] = "relax-annotate-op-pattern"
     anchor: ClassVar[str] = "any"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Weights that are known when a program is compiled: constants in the place of parameters."""
+"""Parameter binding: weights that are known at compile time, as constants in the place of parameters."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ class BindParams(Pass):
         except (ValueError, EOFError, zipfile.BadZipFile):
             raise self._unreadable("it is no file that numpy.savez wrote, or damaged, or of objects") from None
         for array in arrays.values():
-            array.flags.writeable = False  # nobody else's: constants are this very memory
+            array.flags.writeable = False  # no other owner: constants are this very memory
         return arrays
 
     def _unreadable(self, reason: str) -> RelaxError:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Sizes that are known when a program is compiled: numbers in the place of symbols, or the range that they are from."""
+"""Specialization of symbolic sizes: numbers in the place of symbols, or the range that they are from."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ from .core.registry import register_pass
 from .layout.registry import is_elementwise
 
 relax = dialect.ops
-#: Told the products of one operand, says whether they are to become one.
+#: Given the products of one operand, says whether they are to become one.
 Check = Callable[[Sequence[OpView]], bool]
 
 
@@ -41,7 +41,7 @@ class CombineParallelMatmul(Pass):
 
     #: Only constants are joined, which is done when the program is compiled; others are copied in each call.
     constants_only: bool = False
-    #: Fewer than so many stay as they are.
+    #: Fewer products stay as they are.
     least: int = 2
     #: Whether those stay apart whose results meet element by element, which one of them can do behind itself.
     keep_meeting: bool = False

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Brings operators into the layouts that one wants of them, and everything between them along."""
+"""Layout conversion: brings operators into requested layouts, and everything between them along."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from .layout.apply import apply
 from .layout.facts import check_asked
 from .layout.plan import Plan
 
-#: Told an operation: the layouts that it is to have, () as it is, None as `desired` says.
+#: Given an operation: the layouts that it is to have, () as it is, None as `desired` says.
 Decide = Callable[[OpView], "str | Sequence[str] | None"]
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Takes away what nobody needs, across calls: upstream's passes know neither PrimFuncs nor what calls do."""
+"""Interprocedural dead code elimination: upstream's passes know neither PrimFuncs nor what calls do."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _MOST_ROUNDS = 16
 @register_pass
 @dataclass(frozen=True)
 class DeadCodeElimination(Pass):
-    """Removes what nobody uses: operators, functions, and parameters and results of private functions.
+    """Removes dead code: operators, functions, and parameters and results of private functions.
 
     Public functions stay as they are, and so do those named as entry functions.
     """
@@ -38,7 +38,7 @@ class DeadCodeElimination(Pass):
         for entry in self.entry_functions:
             if entry not in known:
                 raise OptionError(f"pass '{self.name}': there is no function @{entry}{suggest(entry, known)}")
-        # First what is reached by nobody: nothing else is to be done for it.
+        # First unreachable functions: nothing else is to be done for them.
         remove_unreachable(op, self.entry_functions)
         for _ in range(_MOST_ROUNDS):
             apply_greedy(op, [], what=self.name)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Batch norms of a trained model are a scale and a shift of each channel, and weights beside them take the scale.
+"""Batch norms of a trained model are a scale and a shift of each channel, and adjacent weights take the scale.
 
 A bias may stand between the weights and the scale. What a model's exporter has left of a batch norm, a multiplication
 and an addition, is treated alike.
@@ -76,7 +76,7 @@ class _Step(NamedTuple):
 
 
 def _step(value: Value | None, kinds: tuple[str, ...], *, once: bool = True) -> _Step | None:
-    """What makes a value, where that is a step with a constant; `once`: and nobody else uses it."""
+    """What makes a value, where that is a step with a constant; `once`: and it has no other user."""
     op = None if value is None else defining_op(value, *kinds)
     if value is None or op is None:
         return None

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Computes operators on constants when a program is compiled, so that no call does it again.
+"""Constant folding: computes operators on constants at compile time, so that no call does it again.
 
-Quantized weights become the numbers that they stand for, transposed ones lie as they are read. numpy does what it does
-to the last bit as the program would; all the rest of a module becomes one program, which whoever runs programs is asked
-for (passes/core/evaluating.py): operators are implemented once, those of other packages included.
+Quantized weights become the numbers that they stand for, transposed ones are stored as they are read. numpy does what
+it does to the last bit as the program would; all the rest of a module becomes one program, which whoever runs programs
+is asked for (passes/core/evaluating.py): operators are implemented once, those of other packages included.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class FoldConstant(Pass):
 
     #: By how many mebibytes constants may grow in all: the numbers that four bits stand for take eight times as many.
     most_growth: int = 512
-    #: A result has fewer than so many times the elements of its constants: to spread few is faster than to read many.
+    #: A result has fewer than this many times the elements of its constants: to spread few is faster than to read many.
     most_spread: float = 2.0
     #: Up to how many elements a result may have, whatever it is made of.
     small: int = 64

@@ -4,7 +4,7 @@ scores: softmax(q @ k^T * scale + bias) @ v.
 
 The scale may be one of scores or of what they are products of; a bias broadcasts. A query that sees no key gives NaN,
 or zeros where exporters put where(isnan(p), 0, p) behind the softmax. Heads of key and value that were repeated for
-several heads of the query are read as they are, keys and values of earlier calls where they lie.
+several heads of the query are read as they are, keys and values of earlier calls in place.
 """
 
 from __future__ import annotations
@@ -106,7 +106,7 @@ def _swapped(value: Value) -> Value:
 
 
 def _kept(value: Value, is_few: bool) -> Value | None:
-    """What lies by heads and is not to be copied: rows of earlier calls with new ones, for few queries all else, too.
+    """What stays laid out by heads: rows of earlier calls with new ones, and for few queries all else.
 
     None where it is worth to have it permuted, or was permuted for that.
     """
@@ -120,7 +120,7 @@ def _kept(value: Value, is_few: bool) -> Value | None:
 
 
 def _is_for_this(found: Match) -> bool:
-    """Whether nobody else needs the probabilities, and what takes the place of NaN is 0."""
+    """Whether the probabilities have no other user, and what takes the place of NaN is 0."""
     probabilities = found.op("softmax").operation.results[0]
     if "guarded" not in found:
         return is_used_once(probabilities)
@@ -245,7 +245,7 @@ def _few_heads(value: Value) -> Value:
 
 
 def _repeated(value: Value, shape: Sequence[Dim]) -> Value | None:
-    """What [batch, heads, times, length, size] repeats so many times, where it is that."""
+    """What [batch, heads, times, length, size] repeats `times` times, where it is that."""
     op = defining_op(value, "relax.broadcast_to")
     sizes = shape_of(value)
     if op is None or sizes is None or len(sizes) != 5 or not isinstance(shape[1], int):

@@ -36,7 +36,7 @@ class FuseOps(Pass):
     epilogues: bool = False
     #: Whether calls that read one tensor at the same points of the same loops go into one function.
     beside: bool = True
-    #: Whether what several functions read is computed in each, if it is cheap, large, and stored for nobody else.
+    #: Whether what several functions read is computed in each, if it is cheap, large, and not stored for others.
     again: bool = True
     #: Whether calls are launched for more threads than run at a time: functions wait for each other at no cost, and a
     #: launch takes more time than to read a tensor wherever else.

@@ -107,7 +107,7 @@ def _found_roles(taken: Taken) -> Roles | None:
 
 
 def _erase_dead_constants(block: Block) -> None:
-    """Those that functions have copies of, and nobody else reads."""
+    """Those that functions have copies of, and that are dead otherwise."""
     for op in operations_of(block):
         if len(op.results) == 1 and is_constant(op.results[0]) and not is_used(op):
             op.erase()

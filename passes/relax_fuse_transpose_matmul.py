@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Products read transposed operands where they lie: matmul(x, permute_dims(w)) is einsum("IK,JK->IJ", x, w).
+"""Products read transposed operands in place: matmul(x, permute_dims(w)) is einsum("IK,JK->IJ", x, w).
 
 It is the same sum of the same products. Worth it is what is read few times: a transposed matrix that many rows are
 multiplied by is read faster when it has been permuted before. What is written is written once: permute_dims of a
-product goes into it where elements stay side by side.
+product goes into it where elements stay contiguous.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class FuseTransposeMatmul(Pass):
         apply_greedy(op, patterns, what=self.name)
 
 
-# By nobody else.
+# With no other user.
 _LEFT, _RIGHT = (is_op("relax.permute_dims")(wildcard()).used_once().named(name) for name in ("left", "right"))
 _MATMUL = is_op("relax.matmul")
 _PERMUTED_OPERANDS = _MATMUL(_LEFT, _RIGHT | wildcard()) | _MATMUL(wildcard(), _RIGHT)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Finds out which sizes are the same: operators, their types and relax.match_cast say so.
+"""Shape inference by equations: which sizes are the same by operators, their types and relax.match_cast.
 
-n rows beside 20 in a concat make n 20, a reshape of [n, 4] to [80] does, [2*m] that a match_cast calls [n] makes n 2*m.
-What follows is written into all types. Where no size would do, both operations are named.
+n rows next to 20 in a concat make n 20, a reshape of [n, 4] to [80] does, [2*m] that a match_cast calls [n] makes n
+2*m. What follows is written into all types. Where no size would do, both operations are named.
 """
 
 from __future__ import annotations

@@ -23,12 +23,12 @@ NEVER_INLINED = (NO_INLINE, "no_inline", *UNITS)
 @register_pass
 @dataclass(frozen=True)
 class Inline(Pass):
-    """Inlines calls of private functions, bottom-up, and removes the functions that nobody needs any more."""
+    """Inlines calls of private functions, bottom-up, and removes the functions that are dead then."""
 
     name: ClassVar[str] = "relax-inline"
     dependent_dialects: ClassVar[tuple[str, ...]] = ("func", "scf")
 
-    #: Whether private functions that nobody calls any more go.
+    #: Whether private functions without callers go.
     remove_dead: bool = True
     #: Whether public functions are inlined, too.
     include_public: bool = False

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Work on weights alone, which need not be done in every call: a function of its own, to be called once."""
+"""Weight preprocessing: work on weights alone, hoisted into a function of its own, to be called once."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class LiftTransformParams(Pass):
     weights: tuple[str, ...] = ()
     #: Whose weights are prepared.
     function: tuple[str, ...] = ("main",)
-    #: What is made beforehand has fewer than so many times the elements of the weights that it is made of.
+    #: What is made beforehand has fewer than this many times the elements of the weights that it is made of.
     most_spread: float = 2.0
     #: What stays where it is: operators by their names, with or without `relax.`, and nodes of the model by theirs.
     keep: tuple[str, ...] = ()

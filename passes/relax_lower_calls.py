@@ -25,7 +25,7 @@ from .lower_calls.written import mark_written_inputs
 @register_pass
 @dataclass(frozen=True)
 class LowerCalls(Pass):
-    """Turns graph functions into functions over memrefs that call PrimFuncs; temporaries lie in one planned arena."""
+    """Turns graph functions into functions over memrefs that call PrimFuncs; temporaries are in one planned arena."""
 
     name: ClassVar[str] = "relax-lower-calls"
     dependent_dialects: ClassVar[tuple[str, ...]] = ("func", "arith", "memref", "scf", "llvm")
@@ -53,7 +53,7 @@ class LowerCalls(Pass):
 
 
 def _erase_uncalled(module: Operation, names: set[str]) -> None:
-    """Erases the private ones of these functions that nobody calls any more."""
+    """Erases the private ones of these functions that have no callers any more."""
     called = {callee_of(op) for op in operations_in(module) if op.name == "func.call"} if names else set()
     for function in list(functions_in(module)):
         if is_private(function) and symbol_name(function) in names - called:

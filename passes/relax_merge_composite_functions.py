@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Neighbouring composite functions of one codegen become one function that it makes code of."""
+"""Adjacent composite functions of one codegen become one function that it makes code of."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class MergeCompositeFunctions(Pass):
     """Outlines calls of composite functions, as many as hang together, into functions with relax.codegen.
 
     A call joins what makes its operands where the codegen is the same, is not `separate`, and nothing of another one
-    lies between. Where only functions with relax.never_alone would come together, their operations come back to where
+    is between. Where only functions with relax.never_alone would come together, their operations come back to where
     they were.
     """
 

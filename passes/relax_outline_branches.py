@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Loops that may run at the same time become functions, called beside each other:
+"""Outlining for concurrency: independent loops become functions, called in parallel:
 
     %a = func.call @main.branch(%x) {relax.concurrent = 0}
     %b = func.call @main.branch_1(%y) {relax.concurrent = 0}

@@ -24,7 +24,7 @@ from .relax_outline_external import OutlineExternal
 @dataclass(frozen=True)
 class Partition(Pass):
     """Makes external modules of what codegens have patterns for: relax-fuse-ops-by-pattern, which composes functions,
-    relax-merge-composite-functions, relax-outline-external. What went where is told to the journal.
+    relax-merge-composite-functions, relax-outline-external. What went where is noted in the journal.
     """
 
     name: ClassVar[str] = "relax-partition"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Says where the tensors of graph functions lie, and how long each is alive, as attributes that can be changed."""
+"""Memory planning: liveness, aliases and arena offsets of tensors, as attributes that can be changed."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class PlanMemory(Pass):
     name: ClassVar[str] = "relax-plan-memory"
     anchor: ClassVar[str] = "any"
 
-    #: Kernels' points run in any order and at the same time, as on GPUs: where a result may lie over an operand.
+    #: Kernels' points run in any order and at the same time, as on GPUs: where a result may alias an operand.
     any_order: bool = False
 
     def run(self, op: Operation) -> None:

@@ -4,7 +4,7 @@
 Products and convolutions of dequantized bytes are sums in i32 with one scale behind them, zero points are corrections
 that are constants where weights are; what moves numbers about moves bytes. What stays of `relax.dequantize` and
 `relax.quantize` is element by element, and becomes part of the kernels around. Results differ from those in real
-numbers by the rounding of real numbers: by one step of what is quantized in the end, where they lie between two.
+numbers by the rounding of real numbers: by one step of what is quantized in the end, where they are between two.
 """
 
 from __future__ import annotations

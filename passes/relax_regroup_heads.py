@@ -2,9 +2,9 @@
 """Attention whose heads share keys and values: the heads become rows of one product, instead of copies of what they
 share.
 
-matmul(q, repeat(k)) reads each k once for all heads that it serves: their queries lie one behind the other already.
+matmul(q, repeat(k)) reads each k once for all heads that it serves: their queries are adjacent already.
 Numbers that scores are scaled by go to the queries, which are fewer, and keys that stay in a caller's buffer from call
-to call are read as they lie there.
+to call are read in place.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class _Right(NamedTuple):
 
     @property
     def is_kept(self) -> bool:
-        """Whether it lies in a buffer that calls go on with: rows of it, in their order."""
+        """Whether it is in a buffer that calls go on with: rows of it, in their order."""
         rows = defining_op(self.source, "relax.strided_slice")
         return rows is not None and defining_op(rows.x, "relax.call_tir_inplace") is not None
 

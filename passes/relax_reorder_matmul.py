@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The order in which three matrices are multiplied: (A @ B) @ x is A @ (B @ x), where that costs less.
+"""Matrix chain reassociation: (A @ B) @ x is A @ (B @ x), where that costs less.
 
-Weights of a low rank beside others (LoRA) are written x @ (A @ B): of d rows and r columns, r much less than d, that
-takes d*d*r for the weights and n*d*d for n rows of x, and (x @ A) @ B takes 2*n*d*r.
+Weights of a low rank in addition to others (LoRA) are written x @ (A @ B): of d rows and r columns, r much less than d,
+that takes d*d*r for the weights and n*d*d for n rows of x, and (x @ A) @ B takes 2*n*d*r.
 """
 
 from __future__ import annotations

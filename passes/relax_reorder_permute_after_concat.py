@@ -47,7 +47,7 @@ def permute_behind(found: Match) -> Operation | None:
 
 
 def _permuted() -> GraphPattern:
-    """For nobody else: it would be permuted twice."""
+    """With no other user: it would be permuted twice."""
     return is_op("relax.permute_dims")(wildcard().named("x")).used_inside_only().named("permuted")
 
 

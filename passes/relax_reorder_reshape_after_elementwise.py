@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""A product's result is worked on as it lies, and reshaped behind that.
+"""A product's epilogue works on its result as it is laid out; the reshape comes behind it.
 
 Exporters bring rows of several dimensions together for a product and take them apart behind it: add(reshape(x @ w), y)
 becomes reshape(add(x @ w, reshape(y))), in which the addition can be done where the product is (relax-fuse-ops).

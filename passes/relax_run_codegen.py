@@ -47,7 +47,7 @@ class RunCodegen(Pass):
     codegen: tuple[str, ...] = ()
     #: A codegen that declines is an error.
     declined: Literal["fallback", "error"] = "fallback"
-    #: The program runs on another machine: what this one lacks for a part is neither asked nor told.
+    #: The program runs on another machine: what this one lacks for a part is neither asked nor reported.
     elsewhere: bool = False
 
     def run(self, op: Operation) -> None:
@@ -58,7 +58,7 @@ class RunCodegen(Pass):
         made: list[Attribute] = []
         with Making() as making:
             modules = [(module, chosen, calls.get(symbol_name(module), [])) for module, chosen in self._modules(op)]
-            # What nobody calls any more nobody needs.
+            # What has no callers any more is dead.
             begun = [making.begin(module, chosen) if of_it else None for module, chosen, of_it in modules]
             for finish, (module, chosen, of_it) in zip(begun, modules, strict=True):
                 made += self._finished(finish, module, chosen, of_it) if finish is not None else []

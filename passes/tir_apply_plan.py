@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Turns structured operations of PrimFuncs into the loops that their plans say."""
+"""Tiling, vectorization and parallelization: turns structured operations into the loops of their plans."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Makes the PrimFuncs of calls with the same number (relax.group) one, and the calls one call."""
+"""Kernel fusion: the PrimFuncs of calls with the same number (relax.group) become one, and the calls one call."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Operations of a PrimFunc that go through the same rows do some rows after the other, each all that there is to do.
+"""Loop fusion by rows: operations of a PrimFunc that go through the same rows are all done for some rows at a time.
 
 A softmax looks three times at each row, a norm as often: what was read from memory for the first look is in the cache
 for the others, and threads share one loop. Rows are the steps of loops that all of the operations have, and in which a

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Numbers that all calls of a PrimFunc pass are in its body: fewer parameters, and what is known can be folded."""
+"""Interprocedural constant propagation: numbers that all calls of a PrimFunc pass go into its body."""
 
 from __future__ import annotations
 

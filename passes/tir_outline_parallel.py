@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Loops that threads may share become functions of a range of their steps.
+"""Outlining of parallel loops: their bodies become functions of a range of steps.
 
 A loop marked `tir.parallel` is taken out of its function, which calls the new one for the whole range:
 
@@ -80,7 +80,7 @@ def _steps_of_grain(loop: Operation) -> int:
 
 @dataclass(frozen=True)
 class _Outlined:
-    """A loop, and what its function is told or makes again."""
+    """A loop, and what its function is given or makes again."""
 
     loop: Operation
     passed: list[Value]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Constant matrices that plans copy to panels lie as panels from the start: no call copies them again.
+"""Packing at compile time: constant matrices that plans copy to panels are stored as panels, no call copies them again.
 
 A PrimFunc takes the panels (passes/schedule/packing.py) in place of the matrix that every caller gives as a constant,
 and its plan says `packed`. Where it is not planned after all, it unpacks them.
@@ -66,7 +66,7 @@ def _is_known(given: Value, type_: Type) -> bool:
 
 
 class _Packing(NamedTuple):
-    """How an input is to lie, and the plan that says so."""
+    """The packed layout of an input, and the plan that says so."""
 
     operand: int
     plan: Plan
@@ -95,7 +95,7 @@ def _pack(function: Operation, calls: Sequence[Operation]) -> None:
 
 
 def _packing(op: StructuredOp, plan: Plan) -> _Packing | None:
-    """As what a plan reads weights; None where they lie so, or need not."""
+    """The packed form in which a plan reads weights; None where they have it, or need it not."""
     if plan.panel is not None:
         operand, group = plan.panel.operand, group_of(plan, plan.panel.dim)
         is_widened = group == 1 and widening_of(op, operand) is not None
@@ -156,7 +156,7 @@ def _give_packed(call: Operation, place: int, packing: _Packing) -> None:
 
 
 def panels(matrix: ndarray, width: int, group: int = 1, depth: int = 1) -> ndarray:
-    """[N / width][K / group][width * group] of a matrix [K][N], so many groups that tiles of `depth` are whole."""
+    """[N / width][K / group][width * group] of a matrix [K][N], with whole tiles of `depth` groups."""
     wide = grouped(matrix, group)
     steps, columns = -(-len(wide) // depth) * depth, matrix.shape[1]
     count = -(-columns // width)
@@ -176,7 +176,7 @@ def grouped(weights: ndarray, group: int) -> ndarray:
 
 
 def _padded(array: ndarray, size: int) -> ndarray:
-    """With zeros behind the elements of the last dimension, so that there are so many."""
+    """With zeros behind the elements of the last dimension, up to `size`."""
     import numpy
 
     missing = size - array.shape[-1]

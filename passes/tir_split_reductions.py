@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Long reductions to few results become reductions of parts, which threads share, and one of what those gave.
+"""Parallel reductions: long ones to few results become partial reductions, which threads share, and one of those.
 
 Parts are of the same size for any number of threads, and their results are combined in their order: the bits are the
 same for any number.
@@ -31,7 +31,7 @@ from .core.registry import register_pass
 from .schedule.sharing import nanoseconds
 from .schedule.vector_body import check_body, widest_bits
 
-#: Parts have to be made up for, too: so many times the work that is worth sharing.
+#: Parts have to be made up for, too: this many times the work that is worth sharing.
 _REGIONS = 4
 
 

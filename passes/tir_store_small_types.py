@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Element types smaller than a byte, and floats of a byte, become i8: what memory and machines have.
+"""Type legalization: element types smaller than a byte, and floats of a byte, become i8 in memory.
 
 A byte holds the element in its low bits. What only moves elements moves bytes; what computes gets integers of fewer
 bits as they are, and small floats as f32, rounded once afterwards. So an i4 is read whatever its byte's other bits

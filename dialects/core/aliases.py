@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Whose memory a value is, and what an operation writes to, as the rows of operators tell it."""
+"""Aliases and side effects, by the rows of operators: whose memory a value is, and what an operation writes."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Memo tables of one MLIR context: decoded types and attributes, inferred results, verified signatures.
+"""Memoisation per MLIR context: decoded types and attributes, inferred results, verified signatures.
 
 They hold the context alive (each MLIR type does), so the owner of a context drops them with `drop`; for
-contexts that nobody drops, the oldest go when there are more than a handful.
+contexts that are never dropped, the oldest go when there are more than a handful.
 """
 
 from __future__ import annotations

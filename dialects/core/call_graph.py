@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Who calls whom, in which order to inline, and which functions are needed afterwards."""
+"""Call graph: callers and callees, the order in which to inline, and which functions are alive afterwards."""
 
 from __future__ import annotations
 

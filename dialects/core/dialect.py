@@ -174,7 +174,7 @@ class Dialect:
         )
 
     def _description(self, context: Context, known: int) -> Module:
-        """What a context that knows so many operators is to load. It is built once, for all contexts."""
+        """What a context that knows this number of operators is to load. It is built once, for all contexts."""
         state = known, len(self.ops)
         if state in self._descriptions:
             return self._descriptions[state].read(context)

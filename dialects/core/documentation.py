@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What an operator's definition says to people and to tools: signature, docstring, type hints."""
+"""Documentation of an operator, from its definition: signature, docstring, type hints."""
 
 from __future__ import annotations
 

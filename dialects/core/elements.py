@@ -106,7 +106,7 @@ def _resource_data(attribute: Attribute) -> memoryview:
 
 
 def byte_count(type_: Type) -> int | None:
-    """How many bytes a constant of a type has: elements of less than a byte have one each. None where nobody knows."""
+    """How many bytes a constant of a type has: elements of less than a byte have one each. None where unknown."""
     if not isinstance(type_, ir.ShapedType) or not type_.has_rank or not type_.has_static_shape:
         return None
     width = _width(type_.element_type)
@@ -146,7 +146,7 @@ def retyped(attribute: Attribute, type_: Type) -> Attribute:
 
 
 def print_short(operation: OperationBase, most: int) -> str:
-    """An operation as text, without the elements of constants of more than so many, as MLIR leaves them out.
+    """An operation as text, without the elements of larger constants, as MLIR leaves them out.
 
     MLIR's own limit for resources writes all of their bytes as text to find out how long that is.
     """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Sizes that operators require to be the same: inference refuses those that cannot be, and tells who wants to know."""
+"""Equality constraints between sizes, by operators: inference refuses what cannot hold, and reports the rest."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Facts that operators' rows state beside what builds and checks them: how they fuse, windows, layouts, work."""
+"""Further facts of operators' rows, than those which build and check them: how they fuse, windows, layouts, work."""
 
 from __future__ import annotations
 

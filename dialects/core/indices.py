@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What is known of indices that are arithmetic of loops' variables, whose extents may be open."""
+"""Range analysis of indices that are arithmetic of loops' variables, whose extents may be dynamic."""
 
 from __future__ import annotations
 

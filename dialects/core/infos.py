@@ -76,7 +76,7 @@ class ScalarInfo(NamedTuple):
 
 
 class VectorInfo(NamedTuple):
-    """A builtin vector: what the tir dialect's intrinsics work on besides scalars."""
+    """A builtin vector: the tir dialect's intrinsics work on these and on scalars."""
 
     shape: tuple[int, ...]
     dtype: str

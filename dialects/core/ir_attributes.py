@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The attributes by which frontends, passes and targets tell one another what operations alone do not say.
+"""Registry of the attributes by which frontends, passes and targets exchange facts about operations.
 
 One row each: on what it stands, of what type, who writes and who reads it, and until when it may stand. The verifier
 checks place and type; docs/attributes.md shows the rows and the comments above them (`make generate`). Attributes of
@@ -371,7 +371,7 @@ EXIT = _row("relax.exit", _ANY, _INTEGER, "host-lower-errors -> host-lower-error
 
 # ---- kernels of GPUs ----
 
-#: The plan for few rows, beside that for any number.
+#: The plan for few rows, in addition to that for any number.
 FEW_ROWS = _row("gpu.few_rows", _STRUCTURED, _TEXT, "tir-plan -> gpu-outline-kernels", "kernels")
 #: What a kernel's blocks and threads share.
 FORM = _row("gpu.form", _KERNELS, _TEXT, "gpu-outline-kernels -> gpu-share-threads", "kernels")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Tensors whose elements are known while a graph is built, and who evaluates operators on them.
+"""Constant folding while a graph is built: tensors whose elements are known, and the evaluator of operators.
 
 Such a tensor stands where builders take a value. An operator gets it as a value of the graph, a constant mostly, unless
 somebody says what the operator makes of it.
@@ -36,7 +36,7 @@ class KnownTensor(ABC):
         """The tensor as a value of the graph."""
 
 
-#: Told an operator and its arguments by their names, defaults among them: what is built; None where that is an
+#: Given an operator and its arguments by their names, defaults among them: what is built; None where that is an
 #: operation.
 Folding = Callable[["OpDef", "dict[str, Any]"], Any]
 
@@ -45,7 +45,7 @@ folding: ContextVar[Folding | None] = ContextVar("folding", default=None)
 
 @contextmanager
 def folding_by(evaluate: Folding | None) -> Iterator[None]:
-    """Inside, builders of operators ask first; nobody with None."""
+    """The folder that builders of operators ask inside; none with None."""
     token = folding.set(evaluate)
     try:
         yield

@@ -35,7 +35,7 @@ class OpProblem(ValueError):
     """What is wrong with an operation; the message names the operand or attribute at fault."""
 
 
-#: What is wrong with an operation, as functions of rows say it: it is told with the operation's name and place.
+#: What is wrong with an operation, as functions of rows say it: it is reported with the operation's name and place.
 PROBLEMS = (OpProblem, AttributeProblem, TypeProblem, SymbolError)
 
 
@@ -109,7 +109,7 @@ def _is_variadic(value: Any) -> bool:
 Infer = Callable[[Call], "Info | Sequence[Info]"]
 Prepare = Callable[["dict[str, Any]"], "dict[str, Any]"]
 Redirect = Callable[["dict[str, Any]"], "OpDef"]
-#: Told the call and how many elements its first result has.
+#: Given the call and how many elements its first result has.
 Flops = Callable[[Call, Dim], Dim]
 
 
@@ -119,23 +119,23 @@ Role = Literal["", "call", "literal", "shape", "effect"]
 
 
 class OpRow(TypedDict, total=False):
-    """The columns of an operator's row in its dialect's table, beside its name and its operands."""
+    """The columns of an operator's row in its dialect's table, after its name and its operands."""
 
     attrs: Mapping[str, AttrKind] | None
     results: str
     infer: Infer | None
-    #: Told the operation and the call, when all else is right.
+    #: Given the operation and the call, when all else is right.
     verify: Callable[[Any, Call], None] | None
     #: The builder's argument that states the result types, where they are not inferred.
     explicit: str
     signature: str
     #: What the builder takes for operands that the caller leaves out; in the IR they are there.
     defaults: Mapping[str, Any] | None
-    #: What the builder does with its arguments first: Python values that mean something only beside the others.
+    #: What the builder does with its arguments first: Python values that mean something only together with the others.
     prepare: Prepare | None
     #: Which operator the builder's arguments ask for, where one name in Relax's API makes several.
     redirect: Redirect | None
-    #: Whether it may be merged with its like, moved, and removed where nobody uses its results.
+    #: Whether it may be merged with its like, moved, and removed where its results are unused.
     pure: bool
     role: Role
     #: How what computes it can be fused, the name of an OpPattern: `prim` of a rule's builder takes it.

@@ -21,7 +21,7 @@ if TYPE_CHECKING:  # what stubs say that operators take and give
     from ...bindings.ir import InsertionPoint, Location
 
     class At(TypedDict, total=False):
-        """Where an operation is made: what it is told to come from, and its place; the current ones otherwise."""
+        """Where an operation is made: its location and insertion point; the current ones otherwise."""
 
         loc: Location | None
         ip: InsertionPoint | None

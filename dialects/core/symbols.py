@@ -127,7 +127,7 @@ def product(dims: Iterable[Dim]) -> Dim:
 
 
 def equal(a: Dim, b: Dim) -> bool | None:
-    """True or False where that holds for all sizes, None where it cannot be told."""
+    """True or False where that holds for all sizes, None where unknown."""
     if a is None or b is None:
         return None
     if a == b:
@@ -153,7 +153,7 @@ def _are_equal(a: Size, b: Size) -> bool | None:
     return None
 
 
-#: So many cases are looked at for one comparison, and so many remainders of one division.
+#: The most cases that are looked at for one comparison, and remainders of one division.
 _MOST_CASES, _MOST_REMAINDERS = 64, 8
 
 

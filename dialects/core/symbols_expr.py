@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""SymExpr, the canonical symbolic expression of symbols.py, and the simplification of // % min and max.
+"""SymExpr, the canonical form of symbolic expressions (symbols.py), and the simplification of // % min and max.
 
 Variables stand for sizes, so they are >= 0; division floors as in Python. A divisor counts as non-zero: where
 it is zero the expression has no value that simplification could change, so (n*m)//n is m. Hence a divisor
@@ -322,7 +322,7 @@ def _split(p: Size, q: Size) -> tuple[Size, Size]:
 def _cancel(p: Size, q: Size) -> tuple[Size, Size, Size, int]:
     """(factor, left, divisor, remainder) with p == factor*left + remainder and q == factor*divisor.
 
-    The remainder lies in [0, factor), which a divisor that is not negative takes away: (2*n + 1)//4 is n//2.
+    The remainder is in [0, factor), which a divisor that is not negative takes away: (2*n + 1)//4 is n//2.
     """
     p_terms, q_terms = terms_of(p), terms_of(q)
     rounds = _at_least(q, 0)
@@ -403,7 +403,7 @@ def is_cut(size: Size, whole: Size) -> bool:
 
 
 def _decides(kind: str, a: Size, b: Size) -> bool:
-    """Whether b can be dropped beside a."""
+    """Whether b can be dropped in favour of a."""
     inner = _sole_atom(b)
     if inner is not None and {kind, inner.kind} == {"min", "max"} and a in inner.args:
         return True  # max(n, min(n, 8)) is n

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What an operation costs, by its operator's row and the sizes in its types, symbols among them."""
+"""Cost model of operations, by their operators' rows and the sizes in their types, symbols among them."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def _flops(row: OpDef, operation: Operation, count: Dim) -> Dim:
     if isinstance(flops, tuple):
         flops, operand = flops
         count = elements(call_of(row, operation).operands[operand])
-    # Nothing is none of nobody knows how many, too.
+    # No operations on an unknown number of elements are none, too.
     return flops and dim_mul(flops, count)
 
 

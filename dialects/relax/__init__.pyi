@@ -98,7 +98,7 @@ def bucketize(
     right: bool = ...,
     **at: Unpack[At],
 ) -> Value:
-    """Between which of the sorted boundaries each element lies."""
+    """Between which of the sorted boundaries each element is."""
 
 def call_dps_packed(func: str, args: Value | Sequence[Value] = ..., *, out_ty: TypesLike, **at: Unpack[At]) -> Any:
     """Calls an external function in destination-passing style."""
@@ -422,7 +422,7 @@ def matmul_nbits_panels(
     lanes: SupportsIndex,
     **at: Unpack[At],
 ) -> Value:
-    """matmul_nbits of codes that lie as vectors read them: [panels, words, bytes]."""
+    """matmul_nbits of codes that are packed as vectors read them: [panels, words, bytes]."""
 
 def max(
     x: Value,

@@ -99,7 +99,7 @@ def as_array(value: Any, dtype: Any) -> tuple[Any, str]:
         python_floats = array.dtype == numpy.float64 and not hasattr(value, "dtype")
         dtype = "float32" if python_floats else array.dtype
     name = dtype if isinstance(dtype, str) and dtype in _NATIVE else DType().normalize(dtype)
-    # What nobody can change is not copied: large constants are the caller's memory itself.
+    # Immutable arrays are not copied: large constants are the caller's memory itself.
     converted = array.astype(storage_dtype(name), copy=array.flags.writeable)
     if converted.flags.c_contiguous:
         return converted, name
@@ -123,7 +123,7 @@ def storage_dtype(name: str) -> Any:
     return numpy.dtype(found)
 
 
-#: Where programs take constants' memory as it is; they copy what lies elsewhere, which is nothing for few bytes.
+#: Where programs take constants' memory as it is; they copy what is unaligned, which is nothing for few bytes.
 _ALIGNMENT = 64
 _LEAST_ALIGNED = 65536
 

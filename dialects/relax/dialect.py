@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The relax dialect: types and attributes. Operators and their inference stand in the files beside this, by family."""
+"""The relax dialect: types and attributes. Operators and their inference are in the files next to this, by family."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ def resize(call: Call) -> TensorInfo:
 
 
 def _target_size(call: Call, *ranks: int) -> Shape | None:
-    """The spatial sizes in operand 'size', which must be so many; None where it does not tell."""
+    """The spatial sizes in operand 'size', one of these numbers of them; None where unknown."""
     dims: Shape | None = call.size.dims
     counts = " or ".join(map(str, ranks))
     fits = dims is None or len(dims) in ranks

@@ -72,7 +72,7 @@ def strided_slice(call: Call) -> TensorInfo:
 
 
 def _check_inbound(call: Call, name: str, bound: Dim, axis: int) -> None:
-    """Refuses a bound that lies outside although the operator promises that none does."""
+    """Refuses a bound that is outside although the operator promises that none is."""
     size = call.x.shape[axis]
     if bound not in (OPEN, -OPEN) and (exceeds(bound, size) or exceeds(dim_sub(0, size), bound)):
         raise call.fail(f"{call.describe(name)}: {bound} is outside of dimension {axis} of {call.describe('x')}")

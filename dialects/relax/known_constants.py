@@ -229,6 +229,6 @@ def _bytes_in(text: str) -> bytes:
 
 
 def _upper_half(number: float) -> int:
-    """The bits of a bf16 that is written with so many digits that the next one to it is meant."""
+    """The bits of a bf16 that is written with enough digits to round to it."""
     (bits,) = struct.unpack("<I", struct.pack("<f", number))
     return (bits + 0x8000) >> 16

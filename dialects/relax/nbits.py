@@ -116,4 +116,4 @@ op("matmul_nbits_panels", "x codes scale zero_point? bias?",
    attrs={"bits": _BITS, "block_size": _BLOCK, "columns": Int(doc="of the result"),
           "lanes": Int(doc="columns that a vector has"), "rows": Int(1, doc="of x that there are registers for")},
    own=True, flops=products, infer=matmul_nbits_panels,
-   doc="matmul_nbits of codes that lie as vectors read them: [panels, words, bytes].")  # fmt: skip
+   doc="matmul_nbits of codes that are packed as vectors read them: [panels, words, bytes].")  # fmt: skip

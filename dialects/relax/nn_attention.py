@@ -95,7 +95,7 @@ def attention_cached(call: Call) -> TensorInfo:
 
 
 def _length(call: Call) -> Dim:
-    """How many rows count; None where only the run tells."""
+    """How many rows count; None where dynamic."""
     known = call.length.value
     return known if isinstance(known, (int, SymExpr)) else None
 

@@ -21,7 +21,7 @@ def batch_norm(call: Call) -> tuple[TensorInfo, TensorInfo, TensorInfo]:
 
 
 def layer_norm(call: Call) -> TensorInfo:
-    """Also RMS norm: parameters lie along all normalized axes."""
+    """Also RMS norm: parameters have the sizes of all normalized axes."""
     _check_common(call)
     call.require(call.axes, f"{call.describe('axes')} must name at least one axis")
     if call.data.shape is not None:

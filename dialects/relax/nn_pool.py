@@ -49,7 +49,7 @@ _PADDING = "one entry, one per dimension, or all befores, then all afters"
 
 
 def _row(spatial: str, attrs: Mapping[str, AttrKind]) -> dict[str, Any]:
-    """The columns of pooling over these dimensions, with attributes beside those of layouts."""
+    """The columns of pooling over these dimensions, with attributes in addition to those of layouts."""
     dimensions = f"NC{spatial}"
     laid_out = {"layout": Str(dimensions), "out_layout": Str(None, doc="absent: as layout")}
     return {

@@ -152,7 +152,7 @@ op("nonzero", "x", infer=nonzero, doc="Where elements are not zero: a row for ea
 injective_op("bucketize", "input_tensor boundaries",
    attrs={"out_int32": Bool(False, doc="positions as int32 instead of int64"),
           "right": Bool(False, doc="an element equal to a boundary goes into the bucket after it")},
-   infer=bucketize, doc="Between which of the sorted boundaries each element lies.")  # fmt: skip
+   infer=bucketize, doc="Between which of the sorted boundaries each element is.")  # fmt: skip
 op("multinomial_from_uniform", "prob uniform_sample sample_indices", attrs={"dtype": DType("i64")},
    infer=multinomial_from_uniform,
    doc="For each uniform sample, the class it draws from the row of probabilities that its index names.")  # fmt: skip

@@ -102,7 +102,7 @@ op("shape_expr", "", attrs={"dims": _Sizes()}, infer=lambda call: ShapeInfo(call
    doc="A shape as a value; its sizes are integers and expressions over the function's symbols.")  # fmt: skip
 op("prim_value", "", attrs={"value": _Size()}, infer=lambda call: ScalarInfo("i64", call.value), role="literal",
    own=True, doc="The value of a symbolic expression as a 64-bit integer.")  # fmt: skip
-# Not pure: the check must stay even where nobody uses the result, and the symbols it defines live on in types.
+# Not pure: the check must stay even where the result is unused, and the symbols it defines live on in types.
 op("match_cast", "value:any", explicit="ty", verify=_verify_match_cast, pure=False, role="shape", view="value",
    own=True, doc="The value with a more precise type, checked at run time; new symbols get their values.")  # fmt: skip
 op("shape_of", "input", infer=lambda call: ShapeInfo(call.input.shape), role="shape", doc="The shape of a tensor.")

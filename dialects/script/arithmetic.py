@@ -40,7 +40,7 @@ def _splat(attribute: Attribute) -> str:
 
 
 def _tensor(printer: Printer, attribute: Attribute) -> Expr | None:
-    """`R.const([1.0, 2.0], "float32")`; one number for all elements has the whole type beside it."""
+    """`R.const([1.0, 2.0], "float32")`; one number for all elements has the whole type with it."""
     type_ = attribute.type
     if not isinstance(attribute, ir.DenseElementsAttr):
         return None

@@ -73,7 +73,7 @@ class Expr(NamedTuple):
 def infix(left: Expr, sign: Sign, right: Expr) -> Expr:
     """Two values with a sign between, grouping from the left; comparisons do not chain.
 
-    A number beside something that tells its type has none itself.
+    A number together with something that determines its type has none itself.
     """
     if left.bare and not right.bare:
         left = left.plain()

@@ -216,7 +216,7 @@ def _signature(
 
 
 def _annotated(printer: Printer, op: Operation, name: str, index: int, type_: Type, hidden: Sequence[str]) -> str:
-    """A type, with what an argument or result has besides."""
+    """A type, with the attributes of an argument or result."""
     text = printer.type_text(type_)
     found = [] if name not in op.attributes else op.attributes[name][index]
     rest = [each.name for each in found if each.name not in hidden]

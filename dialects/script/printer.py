@@ -62,7 +62,7 @@ class Inside:
     are_listed: bool = False
 
     def may_load(self, value: Value, places: Sequence[str]) -> bool:
-        """Whether an element that is loaded here can be told from an input."""
+        """Whether an element that is loaded here is distinguishable from an input."""
         if not set(_NAMES.findall(" ".join(places))) <= self.indices:
             return True
         self.are_listed = True
@@ -272,7 +272,7 @@ class Printer:
     def overwritten(self, op: Operation, value: Value, others: Sequence[Value] = (), text: Sequence[Value] = ()) -> str:
         """The name that an operation makes a new value of: the value's own, or one that stands for it from here on.
 
-        `others` are operands besides it that must not be the same value; of `text`, what waits stays to be taken.
+        `others` are its other operands, which must not be the same value; of `text`, what waits stays to be taken.
         """
         name = self.text_of(value)
         if name.isidentifier() and value not in others and self._ends_at(op, value):
@@ -310,7 +310,7 @@ class Printer:
             self._assigned.setdefault(name)
 
     def _ends_at(self, op: Operation, value: Value) -> bool:
-        """Whether nobody looks at a value of this block after the operation."""
+        """Liveness: whether the operation is the last user of a value of this block."""
         owner = value.owner
         block = op.block
         return (owner if isinstance(owner, ir.Block) else owner.operation.block) == block and is_last_user(op, value)

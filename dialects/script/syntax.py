@@ -37,7 +37,7 @@ _TARGETS: dict[type, Callable[[Any], Sequence[ast.expr | None]]] = {
 
 
 def parsed(text: str, file: str = "<script>") -> ast.Module:
-    """Raises SyntaxError, whatever Python has against a text: without a line where it is not told."""
+    """Raises SyntaxError, whatever Python has against a text: without a line where that is unknown."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of Python's about what it would do

@@ -77,7 +77,7 @@ def _check_name(name: str, dialect: Dialect) -> None:
     for other in dialect.ops:
         if other.startswith(name + ".") or name.startswith(other + "."):
             raise RelaxError(f"intrinsic '{full_name}' and operator '{dialect.name}.{other}' would hide each other")
-    # The package hands out operators as attributes, beside its files and functions.
+    # The package hands out operators as attributes, in addition to its files and functions.
     shadow = vars(sys.modules[__package__]).get(parts[0]) if dialect is tir else None
     if shadow is not None and not isinstance(shadow, (Operator, OpNamespace)):
         raise RelaxError(f"intrinsic '{full_name}': the package has something else of the name '{parts[0]}'")

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The tir dialect. Its operators stand in the files beside this one, by family.
+"""The tir dialect. Its operators are in this folder's other files, by family.
 
-It has what tensor programs say elementwise beside `arith`: C's math.h, numpy's elementwise functions, TIR's
+It has what tensor programs say elementwise in addition to `arith`: C's math.h, numpy's elementwise functions, TIR's
 own intrinsics. They stay abstract until a target lowers them, so what upstream's `math` has is here too.
 Integers without a sign in their type (i32) are signed, as in C; `ui32` is unsigned.
 """

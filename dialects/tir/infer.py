@@ -125,7 +125,7 @@ def exponent_of(call: Call) -> Info:
 
 
 def float_and_int(call: Call) -> list[Info]:
-    """A float like the operands, and C's int beside it."""
+    """A float like the operands, and C's int."""
     return [same_float(call), exponent_of(call)]
 
 

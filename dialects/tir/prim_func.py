@@ -31,7 +31,7 @@ def prim_funcs_in(op: Operation) -> list[Operation]:
 
 
 def op_pattern(op: Operation) -> OpPattern | None:
-    """How a PrimFunc can be fused; None where nobody has said."""
+    """How a PrimFunc can be fused; None where it does not say."""
     attributes = op.operation.attributes
     if OP_PATTERN not in attributes:
         return None

@@ -111,7 +111,7 @@ class Emission:
         maps = [_map(axes, read.at) for read in reads]
         seen = {str(at) for read in reads for at in read.at} | {axis.name for axis in trace.spatial}
         unseen = [place for place, axis in enumerate(axes) if axis.name not in seen]
-        if unseen:  # no operand tells their sizes: one that nobody reads does
+        if unseen:  # no operand has their sizes: an unused one does
             shape = [sizes[place] for place in unseen]
             inputs.append(self._allocated(shape, "i8") if self._on_memory else linalg.empty(shape, element_type("f32")))
             maps.append(linalg.select_dims(len(axes), unseen))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What tensors are made of: their order, what has to be given, the steps of recurrences."""
+"""Dependence graph of tensors: their order, the placeholders, the steps of recurrences."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Lines of programs that say what a tensor is, for errors and for places of operations."""
+"""Source locations: lines of programs that define a tensor, for errors and for operations."""
 
 from __future__ import annotations
 

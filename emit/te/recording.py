@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What a function did, as operations of a module of its own, to be done again elsewhere, in another context too.
+"""Recordings: a function's operations in a module of their own, to be replayed elsewhere, in another context too.
 
 What only the place knows where that happens is a hole: where a loop stands, an element of a tensor.
 """

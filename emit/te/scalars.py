@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What functions of places compute with: numbers whose types meet as in TVM, and indices that remember how they are
+"""Scalars of compute bodies: numbers whose types are promoted as in TVM, and indices that remember how they are
 made of loops' variables."""
 
 from __future__ import annotations
@@ -38,10 +38,10 @@ def is_in_function() -> bool:
 
 
 class Scalar(Number):
-    """A Number beside which others of other types may stand, as in TVM; integers are divided rounding down."""
+    """A Number that can be combined with other types, as in TVM; integers are divided rounding down."""
 
     __slots__ = ("_home",)
-    #: numpy leaves what stands beside its numbers to these.
+    #: numpy leaves operators with its numbers to these.
     __array_ufunc__ = None
 
     def __init__(self, value: Value, *, unsigned: bool = False):
@@ -158,7 +158,7 @@ def together(x: Any, y: Any) -> tuple[Scalar, Scalar]:
 
 
 def common_dtype(x: Any, y: Any) -> str:
-    """Of two that `operand` gives. Python's numbers take the other's type, but a float beside an integer is an f32."""
+    """Of two that `operand` gives. Python's numbers take the other's type, but a float with an integer is an f32."""
     if not isinstance(x, Scalar):
         x, y = y, x
     if not isinstance(x, Scalar):

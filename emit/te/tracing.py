@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What a function of places does, found by calling it once, where nothing is emitted: what it reads and gives."""
+"""Tracing of compute bodies: a body is called once, where nothing is emitted, to find what it reads and gives."""
 
 from __future__ import annotations
 

@@ -70,7 +70,7 @@ def add_main(module: Operation, model: Model, shapes: Mapping[str, InputShape], 
 
 
 def _erase_unused_transpositions(block: Block) -> None:
-    """Products read transposed matrices as they lie (see operators/products.py); no call is to turn them for nobody."""
+    """Products read transposed matrices in place (see operators/products.py); dead transpositions go."""
     for view in reversed(list(block.operations)):
         operation = view.operation
         if operation.name == "relax.permute_dims" and not any(True for _ in operation.result.uses):

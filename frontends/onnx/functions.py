@@ -35,7 +35,7 @@ def _attributes(domain: str, op: str, version: int) -> dict[str, bool]:
 
 
 def check_node(node: Node) -> None:
-    """Raises Unsupported for attributes that nobody would read, and what is missing or too many."""
+    """Raises Unsupported for attributes that would be ignored, and what is missing or too many."""
     schema = _schema(node.domain, node.op, node.version)
     if schema is None:
         return
@@ -59,7 +59,7 @@ def check_node(node: Node) -> None:
 
 
 def expansion_of(node: Node, model: Model) -> FunctionProto | None:
-    """The FunctionProto whose nodes stand for a node; None where nobody defines one."""
+    """The FunctionProto whose nodes stand for a node; None where none is defined."""
     function = own_function(node, model)
     return _defined_by_onnx(node) if function is None else _with_attributes(function, node, {})
 

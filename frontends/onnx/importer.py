@@ -59,7 +59,7 @@ class GraphImporter:
         self._calls: tuple[str, ...] = () if outer is None else outer._calls
         #: The name of the node whose function this is, where it is one.
         self.within: str = "" if outer is None else outer.within
-        #: Where all nodes come from, in a function that is not the model's: nobody knows the names in it.
+        #: Where all nodes come from, in a function that is not the model's: the names in it are unknown to users.
         self._origin: Location | None = None if outer is None else outer._origin
 
     def define(self, name: str, value: Held | None) -> None:

@@ -19,7 +19,7 @@ from ...support.suggest import counted
 from .model import Model
 from .tensors import TEXT, TypeProto, ValueInfoProto, check_size, dtype_of
 
-#: None is a size that only the run tells, a string one that has this name.
+#: None is a dynamic size, a string one that has this name.
 Shape = Sequence[int | str | None]
 #: Of a tensor; of each tensor of a sequence, None where it has the model's; None for an optional that is left out.
 InputShape = Shape | Sequence[Shape | None] | None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Large tensors stay where they lie in a model's bytes: the protobuf is parsed without them.
+"""Large tensors stay in place in a model's bytes: the protobuf is parsed without them.
 
 protobuf copies every tensor when it parses, and once more whenever one is read. So the bytes of large tensors are
 replaced by tokens before, and a token stands for a view of the model's bytes.
@@ -47,7 +47,7 @@ def read_without_large_data(file: BinaryIO) -> tuple[bytes, dict[bytes, memoryvi
     state = os.fstat(file.fileno())
     if not stat.S_ISREG(state.st_mode) or not state.st_size:
         return take_large_data(file.read())
-    # Only what lies between large tensors is looked at through the mapping.
+    # Only what is between large tensors is looked at through the mapping.
     stripped, places = _taken_apart(memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)))
     return stripped, {token: _read(file, start, end) for token, (start, end) in places.items()}
 
@@ -69,7 +69,7 @@ def _read(file: BinaryIO, start: int, end: int) -> memoryview:
 
 
 def _taken_apart(data: memoryview) -> tuple[bytes, dict[bytes, tuple[int, int]]]:
-    """The bytes with tokens, and from where to where in them lies what each stands for."""
+    """The bytes with tokens, and the range in them that each stands for."""
     import onnx
 
     places: dict[bytes, tuple[int, int]] = {}
@@ -116,7 +116,7 @@ def _fields_with_tensors(descriptor: Any) -> dict[int, Any]:
 
 
 def _token(start: int, end: int, places: dict[bytes, tuple[int, int]]) -> bytes:
-    """Nobody can guess one, so that no model has it as a tensor's own bytes."""
+    """A random one, so that no model has it as a tensor's own bytes."""
     token = secrets.token_bytes(32)
     places[token] = (start, end)
     return token

@@ -43,7 +43,7 @@ class Room:
         self._nodes, self._bytes = limits.most_nodes, limits.most_growth * _MEBIBYTE
 
     def check_expanded(self, proto: ModelProto) -> None:
-        """Raises TooLarge for functions that call others so often that nobody could wait for the nodes."""
+        """Raises TooLarge for functions whose nested calls expand to too many nodes."""
         count = _expanded(proto)
         if count > self._limits.most_nodes:
             raise self._too_many(f"{count} nodes when its functions are expanded")

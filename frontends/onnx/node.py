@@ -127,7 +127,7 @@ class Node:
         return self.value(index).array
 
     def sizes(self, index: int) -> tuple[int | SymExpr, ...] | None:
-        """An input's elements as numbers and expressions over dimensions; None where only the run tells them."""
+        """An input's elements as numbers and expressions over dimensions; None where they are dynamic."""
         elements = self.value(index).elements
         if elements is None:
             return None
@@ -195,7 +195,7 @@ class Node:
         return self._get(name, _STRINGS, "a list of strings", default, decode)
 
     def axis(self, rank: builtins.int, default: builtins.int | None = None, name: str = "axis") -> builtins.int:
-        """An attribute that is an axis of so many dimensions, counted from the front."""
+        """An attribute that is an axis of `rank` dimensions, counted from the front."""
         return self.axis_of(self.int(name, default), rank, name)
 
     def axis_of(self, axis: builtins.int, rank: builtins.int, name: str = "axis") -> builtins.int:
@@ -247,7 +247,7 @@ class Node:
 
 
 def described(value: Value | TensorInfo) -> str:
-    """`f32 [n, 4]`, for messages; a size that nobody knows is a question mark."""
+    """`f32 [n, 4]`, for messages; an unknown size is a question mark."""
     if value.shape is None:
         return f"{value.dtype} of unknown rank"
     return f"{value.dtype} [{', '.join('?' if size is None else str(size) for size in value.shape)}]"

@@ -81,7 +81,7 @@ def joined(tensors: Sequence[Tensor], axis: int = 0) -> Tensor:
 
 
 def along_axis(tensor: Tensor, axis: int, rank: int) -> Tensor:
-    """A tensor whose last dimension is an axis of so many, with those behind."""
+    """A tensor whose last dimension is an axis of `rank`, with the axes behind it."""
     behind = list(range(tensor.type.rank, tensor.type.rank + rank - 1 - axis))
     return relax["expand_dims"](tensor, axis=behind) if behind else tensor
 

@@ -106,7 +106,7 @@ class Problems:
 
 
 def problem_of(node: Node, found: Unsupported, cause: BaseException | None = None) -> Problem:
-    """A node that cannot be imported, as it is told."""
+    """A node that cannot be imported, as it is reported."""
     return Problem(node.name, node.domain, node.op, node.version, found.attribute, found.reason, found.help, cause)
 
 
@@ -139,7 +139,7 @@ def _described(value: Held) -> str:
     return described(value)
 
 
-# ---- an operator that nobody has taught ----
+# ---- an unknown operator ----
 
 _CAPITAL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _NOT_IN_NAMES = re.compile(r"\W+")

@@ -10,8 +10,8 @@ from .model import Model
 
 
 def contradictions(model: Model, shapes: Mapping[str, InputShape]) -> list[str]:
-    """A line for each name of a size that `shapes` gives two values. That may go well: where nobody needs it, names
-    in models are not always right.
+    """A line for each name of a size that `shapes` gives two values. That may go well: names in models that are not
+    used are not always right.
     """
     given: dict[str, dict[int, str]] = {}
     for value in declared_inputs(model):

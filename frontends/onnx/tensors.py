@@ -68,7 +68,7 @@ class TensorData:
     """Where a model's tensors have their bytes, other than in themselves."""
 
     def __init__(self, room: Room, folder: Path | None = None, taken: Mapping[bytes, memoryview] | None = None):
-        """`folder` is where files with external data lie; `taken` is what tokens stand for (see large_data)."""
+        """`folder` has the files with external data; `taken` is what tokens stand for (see large_data)."""
         self.room, self.folder = room, folder
         self._taken = taken or {}
         self._mapped: dict[Path, memoryview] = {}
@@ -168,7 +168,7 @@ def _decoded(tensor: TensorProto, what: str, shape: tuple[int, ...]) -> Array:
 
 
 def _external(tensor: TensorProto, what: str, dtype: str, shape: tuple[int, ...], data: TensorData) -> memoryview:
-    """The bytes of a tensor that lie in another file."""
+    """The bytes of a tensor that are in another file."""
     entries = {entry.key: entry.value for entry in tensor.external_data}
     path = _inside(data.folder, entries.get("location", ""), what)
     size = byte_count(dtype, shape)
@@ -190,7 +190,7 @@ def _external(tensor: TensorProto, what: str, dtype: str, shape: tuple[int, ...]
 
 
 def _inside(folder: Path | None, location: str, what: str) -> Path:
-    """The file of external data, which must lie in the model's folder."""
+    """The file of external data, which must be in the model's folder."""
     if folder is None:
         raise ModelError(f"{what} lies in the file '{location}': give the model as a path, or the folder of its files")
     if "\0" in location:

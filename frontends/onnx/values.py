@@ -120,7 +120,7 @@ class Value(KnownTensor):
         return copy
 
     def _sizes_as_tensor(self) -> Tensor:
-        """Sizes that only the run tells, as a tensor of 64-bit integers, or of the type that it was cast to."""
+        """Dynamic sizes, as a tensor of 64-bit integers, or of the type that it was cast to."""
         if is_float(self._dtype):
             return self._ratios_as_tensor()
         flat = [size if isinstance(size, SymExpr) else int(size) for size in self._elements.ravel()]
@@ -154,7 +154,7 @@ class SequenceValue:
 
 
 class RunTimeSequence:
-    """A sequence whose length only the run tells: some items, then any number of tensors of one rank.
+    """A sequence of dynamic length: some items, then any number of tensors of one rank.
 
     These are joined: `data` has their elements one behind the other, a row of `rows` tells how many are one tensor's,
     and then its shape.
@@ -179,7 +179,7 @@ class RunTimeSequence:
 
 
 class OneOf:
-    """A tensor that is one of several of different ranks, which only the run tells: `place`, a 0-D tensor, says it.
+    """A tensor that is one of several of different ranks, chosen at run time: `place`, a 0-D tensor, says it.
 
     The others are empty.
     """
@@ -217,7 +217,7 @@ class EmptyOptional:
 
 
 class RunTimeOptional:
-    """An optional of which only the run tells whether it holds something: `present`, a 0-D tensor, says it."""
+    """An optional that holds something or not, known at run time: `present`, a 0-D tensor, says it."""
 
     def __init__(self, present: Value, held: Held):
         self.present = present
@@ -229,7 +229,7 @@ class RunTimeOptional:
 
 #: What a name may stand for.
 Held: TypeAlias = Value | Texts | OneOf | SequenceValue | RunTimeSequence | EmptyOptional | RunTimeOptional
-#: What a converter gives: all outputs in a list, or the only one; None is one that nobody wants.
+#: What a converter gives: all outputs in a list, or the only one; None is an unused one.
 Output: TypeAlias = Held | Tensor | None
 Outputs: TypeAlias = Output | Sequence[Output]
 

@@ -41,12 +41,12 @@ class TooMany(Exception):
 
 
 class Access(NamedTuple):
-    """What a statement reads or writes, at so many points."""
+    """What a statement reads or writes, at a number of points."""
 
     node: ast.AST
     is_store: bool
     points: int
-    #: An index for each dimension, a number or an array; None where only the run tells.
+    #: An index for each dimension, a number or an array; None where dynamic.
     places: tuple[Any, ...] | None
     #: When: columns, the outer ones first.
     times: tuple[Any, ...]
@@ -69,12 +69,12 @@ class _At(NamedTuple):
         return self._replace(is_sure=False)
 
     def knowing(self, name: str, value: Any) -> _At:
-        """With another name; None is a value that only the run tells."""
+        """With another name; None is a dynamic value."""
         values = {key: held for key, held in self.values.items() if key != name}
         return self._replace(values=values if value is None else {**values, name: value})
 
     def only(self, truth: Any) -> _At:
-        """The points at which a condition holds; None is one that only the run tells."""
+        """The points at which a condition holds; None is a dynamic one."""
         import numpy
 
         if truth is None:
@@ -246,7 +246,7 @@ class Accesses:
     # ---- expressions ----
 
     def _value(self, node: ast.expr, at: _At) -> Any:
-        """None where only the run tells."""
+        """None where dynamic."""
         try:
             return worked_out(self._names, node, at.values)
         except Unknown:

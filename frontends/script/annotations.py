@@ -297,7 +297,7 @@ class Annotations:
         return tuple(self._type(item, new) for item in items)
 
     def _count(self, node: ast.expr | None) -> int | None:
-        """Of dimensions; None where it is not told, or -1."""
+        """Of dimensions; None where it is not given, or -1."""
         if node is None:
             return None
         value = self.names.found(node)

@@ -160,6 +160,6 @@ def _is_within(access: Access, buffer: Buffer, annotations: Annotations) -> bool
 
 
 def outside(buffer: Buffer, axis: int, low: int | None, high: int | None) -> str:
-    """What an index is told that leaves its buffer."""
+    """The error of an index that leaves its buffer."""
     reach = f"goes from {low} to {high}" if low != high else f"is {low}"
     return f"'{buffer.name}' has {buffer.dims[axis]} elements along dimension {axis}, but the index {reach}"

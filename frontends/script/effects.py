@@ -95,7 +95,7 @@ def _effect(shape: Sequence[int | None], accesses: Iterable[Access]) -> Effect:
     times = in_a_row([each.times for each in found])
     never = numpy.iinfo(numpy.int64).max
     written = numpy.full(prod(each or 0 for each in shape), never)
-    #: Where a store only may be, at a place that nobody knows maybe.
+    #: Where a store only may be, at an unknown place maybe.
     maybe, anywhere = written.copy(), never
     for access, time in zip(found, times, strict=True):
         places = places_of(access, shape)
@@ -124,7 +124,7 @@ def _effect(shape: Sequence[int | None], accesses: Iterable[Access]) -> Effect:
 
 
 def places_of(access: Access, shape: Sequence[int | None]) -> Any:
-    """Each point's element by its number; None where only the run tells, or it is none."""
+    """Each point's element by its number; None where dynamic, or it is none."""
     import numpy
 
     if access.places is None:

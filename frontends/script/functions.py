@@ -62,7 +62,7 @@ class PrimFunc:
         self.effects = {each: self._effect_on(each) for each in self.program.written}
         buffers = [each for each in self.program.parameters if isinstance(each, Buffer)]
         fresh = list(takewhile(lambda each: self.effects.get(each) is Effect.REPLACES, reversed(buffers)))
-        if is_alone:  # nobody states a result's type
+        if is_alone:  # a result's type is not stated
             fresh = self._of_told_sizes(fresh)
         #: What goes in and out, and is written where it is; the others that are written are made anew.
         self.kept = [each for each in self.effects if (in_place or each not in fresh) and not is_cleared]

@@ -96,7 +96,7 @@ def _write(graph: GraphValues, node: ast.Call, prim: PrimFunc, arguments: Sequen
         prim = graph.module.cleared(prim.program.name)
         held = dict(zip(prim.program.parameters, arguments, strict=True))
     for target in (held[each] for each in prim.kept if held[each].value is None):
-        # Beside one that something has written: what is left of it is 0 as well.
+        # In addition to one that something has written: what is left of it is 0 as well.
         target.value = graph.built(node, relax["zeros"], (target.info.shape,), {"dtype": target.info.dtype})
     values = {each: graph.ssa(node, held[each]) for each in held if each in prim.inputs or each in prim.kept}
     name, operands, named = prim.call(values, {each: held[each].info for each in prim.effects})

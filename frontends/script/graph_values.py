@@ -211,7 +211,7 @@ class GraphValues(ABC):
         return self.built(node, relax[name], tuple(self._beside(node, value, like) for value in values), {})
 
     def _beside(self, node: ast.AST, value: Any, like: Value) -> Any:
-        """A Python number beside a tensor is one of its elements."""
+        """A Python number in an operation with a tensor is one of its elements."""
         info = decode(like.type)
         if isinstance(value, (bool, int, float)) and isinstance(info, TensorInfo):
             return const(value, info.dtype)
@@ -350,7 +350,7 @@ class GraphValues(ABC):
         return () if made is None else made
 
     def stated(self, node: ast.AST, value: Any, stated: Any) -> Any:
-        """A value whose type is written beside it: what contradicts it is refused, what says more the run checks."""
+        """A value with a stated type: what contradicts it is refused, what says more is checked at run time."""
         if isinstance(value, Value) and decode(value.type) == stated:
             return value
         held, wanted = leaves(value), leaves(stated)

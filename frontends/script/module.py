@@ -193,7 +193,7 @@ class ModuleReader:
         return found
 
     def cleared(self, name: str) -> PrimFunc:
-        """A PrimFunc whose results are 0 where it leaves them as they were: nobody has told what was there."""
+        """A PrimFunc whose results are 0 where it leaves them as they were: that memory is uninitialized."""
         if name not in self._cleared:
             taken = {*self.functions, *(each.symbol for each in self._cleared.values())}
             self._cleared[name] = prim = PrimFunc(self.names, self.functions[name], is_cleared=True)

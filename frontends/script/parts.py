@@ -240,7 +240,7 @@ class _Whole(ast.NodeTransformer):
     def visit_Call(self, node: ast.Call) -> ast.AST:
         region = self._region
         if isinstance(region, View) and self._names.word(node) in ((TIR, "reads"), (TIR, "writes")):
-            # Where in the buffer nobody asks.
+            # Where in the buffer is ignored.
             listed = [item for each in node.args for item in (each.elts if isinstance(each, ast.List) else [each])]
             bases = [each.value if isinstance(each, ast.Subscript) else each for each in listed]
             is_view = [isinstance(each, ast.Name) and each.id == region.name for each in bases]

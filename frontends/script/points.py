@@ -21,7 +21,7 @@ _CASTS = ("Cast", "cast")
 
 
 class Unknown(Exception):
-    """What only the run tells."""
+    """Raised for what is dynamic."""
 
 
 def worked_out(names: Names, node: ast.expr, at: Mapping[str, Any]) -> Any:

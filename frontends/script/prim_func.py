@@ -46,7 +46,7 @@ _ALLOCATIONS = {"alloc_buffer": "global", "sblock_alloc_buffer": "global", "decl
                 "alloc_local": "local", "alloc_shared": "shared"}  # fmt: skip
 #: Whether it is `break`: how print-outs have it.
 _LEAVING = {"break_loop": True, "continue_loop": False}
-#: So deep nobody nests loops, and Python's own limits are further away.
+#: The deepest nest of loops; Python's own limits are further away.
 _MOST_DEPTH = 64
 
 
@@ -231,7 +231,7 @@ class ProgramReader:
         if not isinstance(held, ast.Dict):
             raise self.source.problem(held, "a function's attributes are a dictionary")
         for key, value in zip(held.keys, held.values, strict=True):
-            # The compiler is told the target otherwise: T.target(...).
+            # The compiler is given the target otherwise: T.target(...).
             self.attributes[self.names.text(key) if key is not None else ""] = self.names.found(value)
 
     def _on_assert(self, node: ast.Assert) -> Iterable[Statement]:

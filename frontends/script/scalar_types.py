@@ -16,7 +16,7 @@ from ...emit.numbers import Number
 from .program import Buffer
 
 INDEX = "index"
-#: What an integer beside an index that is narrower becomes: loops count in 32 bits at least.
+#: The type of an integer with a narrower index: loops count in 32 bits at least.
 SHORTEST = "i32"
 
 
@@ -31,7 +31,7 @@ def common_of(values: Sequence[Any]) -> str:
 
 
 def natural(value: Any) -> str:
-    """The type of a Python number that nothing stands beside."""
+    """The type of a Python number by itself."""
     return "i1" if isinstance(value, bool) else "i32" if isinstance(value, int) else "f32"
 
 

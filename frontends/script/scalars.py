@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Expressions of tensor programs as operations on scalars, with T's functions and its rules for mixed types.
 
-A Python number is a constant until a Number beside it tells its type. A loop's variable is an index, and becomes the
-integer or float that stands beside it.
+A Python number is a constant until a Number that it is combined with gives its type. A loop's variable is an index, and
+becomes the integer or float that it is combined with.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ class Scalars:
     # ---- what callers want ----
 
     def number(self, node: ast.expr, dtype: str | None = None) -> Number:
-        """A Number; of a type, where one is told. Raises ScriptError."""
+        """A Number; of a type, where one is given. Raises ScriptError."""
         value = self.value(node)
         if dtype is None:
             return value if isinstance(value, Number) else self.constant(node, value, natural(value))
@@ -282,7 +282,7 @@ class Scalars:
         return self.names.worked_out(node, make, x, y)
 
     def _matched(self, node: ast.AST, x: Any, y: Any) -> tuple[Any, Any]:
-        """Two operands in one type: that of the wider one; integers beside floats become these."""
+        """Two operands in one type: that of the wider one; integers with floats become these."""
         for each in (x, y):
             if not isinstance(each, (Number, bool, int, float)):
                 raise self.source.problem(node, f"numbers are needed, this is {kind_of(each)}")

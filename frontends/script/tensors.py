@@ -207,7 +207,7 @@ class TensorProgram:
         inputs = [self._covering(read, domains, sizes) for read in reads]
         seen = {dim for read in reads for dim in read.dims}.union(*[place.variables for place in places])
         unseen = [position for position in range(len(domains)) if position not in seen]
-        if unseen:  # no operand tells their sizes: one that nobody reads does
+        if unseen:  # no operand has their sizes: an unused one does
             shape = linalg.empty([sizes[dim] for dim in unseen], element("f32"))
             unseen_map = [linalg.select_dims(len(domains), unseen)]
         results = linalg.generic(
@@ -313,7 +313,7 @@ class TensorProgram:
 
 
 def _nearest(index: Any, size: Size) -> Size:
-    """The index, or the first or the last one of so many; in its own type where that is known to hold them."""
+    """The index, or the first or the last one of `size`; in its own type where that is known to hold them."""
     if isinstance(index, Number) and isinstance(size, int) and bit_width(index.dtype) >= 32 and not index.is_unsigned:
         return numbers.maximum(numbers.minimum(index, size - 1), 0)
     return numbers.maximum(numbers.minimum(as_index(index), as_index(size) - 1), 0)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """A second buffer over memory (`B = T.Buffer((16,), data=A.data)`), written again as elements of the first one.
 
-Rows lie one behind the other: the element at a place of the view is the one of the base at the same distance.
+Rows are contiguous: the element at a place of the view is the one of the base at the same distance.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ class View(NamedTuple):
 def view_of(
     name: str, buffer: Buffer, base: ast.Name, shown: Buffer, strides: Sequence[Expr] | None, offset: Expr | None
 ) -> View:
-    """The view `buffer` of a base: in rows, where no strides are told."""
+    """The view `buffer` of a base: in rows, where no strides are given."""
     steps = rows(shown.sizes, base) if strides is None else strides
     is_same = strides is None and offset is None and shown.dims == buffer.dims and None not in buffer.dims
     return View(name, base, buffer.sizes, steps, offset, is_same)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Calls that may run at the same time become the steps of a loop that threads share, one call a step."""
+"""Independent calls as a parallel loop: one call a step, which threads share."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _BETWEEN = frozenset(
 
 
 def share_calls(function: Operation) -> None:
-    """Calls in a row of which each says that it may run beside the others; others that say so are calls as any."""
+    """Makes parallel loops of adjacent calls marked as concurrent; other marked ones are calls as any."""
     calls = [op for op in operations_in(function) if op.name == "func.call" and CONCURRENT in op.attributes]
     rows: dict[tuple[Block, int], list[Operation]] = {}
     for call in calls:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Loops of a graph that may run at the same time: none needs what another one makes, each is worth a thread.
+"""Independent loops of a graph, for concurrency: none depends on another one's results, each is worth a thread.
 
-Steps of a loop come one after the other, and those of a recurrent network are short: there is more to gain where its
-directions run beside each other. What a loop's kernels share with threads themselves is shared there.
+Iterations of a loop are sequential, and those of a recurrent network are short: there is more to gain where its
+directions run in parallel. What a loop's kernels share with threads themselves is shared there.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from ..lower_calls.function import input_symbols, is_sized
 from ..schedule.plan import Plan, plan_of
 from ..schedule.sharing import computing
 
-#: What is assumed of a loop whose number of turns only the run tells.
+#: What is assumed of a loop with a dynamic trip count.
 _ORDINARY_TURNS = 64
-#: What a loop may hold beside calls of PrimFuncs: what is there to be read, and scalars.
+#: What a loop may hold in addition to calls of PrimFuncs: constants to be read, and scalars.
 _DIALECTS = frozenset("arith index math scf tensor".split())
 #: PrimFuncs with these call what belongs to the calling thread.
 _CALLING_OUT = frozenset("tir.call_packed tir.call_extern tir.packed".split())
@@ -72,7 +72,7 @@ def branches_of(block: Block, symbols: SymbolTable) -> list[list[Branch]]:
 
 
 def is_movable(op: Operation) -> bool:
-    """Whether nobody sees when it is done."""
+    """Whether it has no side effects, so that it may run at another time."""
     return all(map(_is_quiet, (op, *(operations_in(op) if len(op.regions) else ()))))
 
 

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What tir-bufferize does beside upstream's bufferization: tensors written piece by piece, memory given back."""
+"""Bufferization in addition to upstream's: tensors written piece by piece, deallocation."""

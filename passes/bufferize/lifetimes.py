@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Where a PrimFunc's temporaries end: at the end of the block that makes them, or of the one that they are passed to.
+"""Deallocation of a PrimFunc's temporaries: at the end of the block that makes them, or that they are passed to.
 
-Upstream's deallocation passes flags along that tell at run time who owns what: where a function fails nobody could say
-what is to be given back.
+Upstream's deallocation passes ownership flags along at run time: where a function fails, it would be unknown what is to
+be given back.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Tensors that are written piece by piece, each into a slice: as writes into parts of one memref.
+"""Bufferization of insert_slice chains: tensors written piece by piece, as writes into subviews of one memref.
 
 Upstream's analysis compares every slice of a tensor with every other one, for each of them: its time grows with the
-third power of their number. Here nothing is compared: nobody reads such a tensor before its last piece is written.
+third power of their number. Here nothing is compared: such a tensor is not read before its last piece is written.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def write_pieces(function: Operation) -> None:
 
 
 def _is_nothing_yet(tensor: Value) -> bool:
-    """Whether nobody wants to know what is in a tensor: it is new, or what the function writes."""
+    """Whether a tensor's contents are undefined: it is new, or what the function writes."""
     made = made_by(tensor, "tensor.empty", "bufferization.to_tensor")
     return made is not None and (made.name == "tensor.empty" or "writable" in made.attributes)
 
@@ -84,7 +84,7 @@ def _destination(made: Value) -> Value | None:
     if op.name.startswith("linalg."):
         return op.operands[len(op.operands) - len(op.results) + index]
     if op.name in _RESHAPES and list(made.type.shape).count(DYNAMIC) <= 1:
-        # With one size at most that only the run tells, equal types are equal sizes.
+        # With one dynamic size at most, equal types are equal sizes.
         return op.operands[0]
     if op.name in ("vector.transfer_write", "tensor.insert", _INSERT):
         return op.operands[1]
@@ -128,7 +128,7 @@ def _as_memref(base: Operation) -> tuple[Value, Value]:
 
 
 def to_tensor(memref: Value, type_: Type, *, writable: bool = True) -> Value:
-    """What is in a memref, which nobody else has; if it is writable, it may be changed there."""
+    """The contents of a memref without aliases; if it is writable, they may be changed in place."""
     attributes = {"restrict": ir.UnitAttr.get(), **({"writable": ir.UnitAttr.get()} if writable else {})}
     return result_of("bufferization.to_tensor", [memref], type_, **attributes)
 

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The rules of relax-canonicalize, a file a family. Each file ends with the table of its patterns."""
+"""Canonicalization patterns of relax-canonicalize, a file a family. Each file ends with the table of its patterns."""

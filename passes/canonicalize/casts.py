@@ -51,7 +51,7 @@ def _keeps_values(source: str, target: str) -> bool:
 
 
 def remove_match_cast(op: OpView, rewriter: Rewriter) -> Outcome:
-    """A check that cannot fail: to the type that the value has, or to one that says less and that nobody uses."""
+    """A check that cannot fail: to the type that the value has, or to a less precise one whose result is unused."""
     if op.value.type == op.operation.results[0].type:
         return op.value
     return () if not is_used(op.operation) and _is_proven(op) else None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Operations on small constants, evaluated while compiling (passes/evaluate)."""
+"""Constant folding of operations on small constants (passes/evaluate)."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def _regrouping(limit: int) -> tuple[Pattern, ...]:
 
 @lru_cache
 def _evaluated(names: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]:
-    """Operators with one result that may have no tensors as operands, those with others beside, those of tensors."""
+    """Operators with one result that may have no tensors as operands, those with mixed ones, those of tensors."""
     kinds = {name: {operand.kind for operand in find_op(name).operands} for name in names if _has_one_result(name)}
     from_tensors = tuple(name for name, of in kinds.items() if of == {"tensor"})
     from_shapes = tuple(name for name, of in kinds.items() if of == {"shape"})
@@ -130,7 +130,7 @@ def _fill(op: OpView, limit: int) -> Operation | None:
 
 
 def _element(op: OpView, limit: int) -> Operation | None:
-    """An element of a constant is a number: loops of so many turns, and branches by it, need not read it."""
+    """An element of a constant is a number: loops with this trip count, and branches by it, need not read it."""
     tensor, *indices = op.operation.operands
     array, place = array_of(tensor, limit), tuple(map(constant_of, indices))
     if array is None:

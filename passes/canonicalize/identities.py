@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Elementwise operations that change nothing, or do what a simpler one does. Exact for all floats, NaN included."""
+"""Algebraic identities: elementwise operations that do nothing, or what a simpler one does. Exact, NaN included."""
 
 from __future__ import annotations
 

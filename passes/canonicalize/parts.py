@@ -28,7 +28,7 @@ Ranges = Mapping[int, Range]
 
 
 def _ranges(op: OpView) -> dict[int, Range] | None:
-    """What a slice in steps of 1 takes, by axis; None where it depends on sizes that only the run tells."""
+    """What a slice in steps of 1 takes, by axis; None where it depends on dynamic sizes."""
     shape = shape_of(op.x)
     if shape is None or any(stride != 1 for stride in op.strides or ()):
         return None
@@ -79,7 +79,7 @@ def merge_slices(found: Match) -> Operation | None:
 
 
 def slice_of_joined(found: Match) -> Operation | None:
-    """A slice of concat(a, b, c) that lies in b is one of b; tensors that it does not touch go."""
+    """A slice of concat(a, b, c) that is inside of b is one of b; tensors that it does not touch go."""
     op, joined = found.op(), found.op("joined")
     ranges, shape = _ranges(op), shape_of(op.x)
     if ranges is None or shape is None:

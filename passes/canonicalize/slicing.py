@@ -49,7 +49,7 @@ def _is_empty(tensor: Value, axis: int) -> bool:
 
 
 def flatten_concat(op: OpView, rewriter: Rewriter) -> Operation | None:
-    """concat(a, concat(b, c)) along one axis is concat(a, b, c), where nobody else reads the inner one.
+    """concat(a, concat(b, c)) along one axis is concat(a, b, c), where the inner one has no other user.
 
     Else both would copy b and c: of concats in a row that take the one before each, the last would have all pieces, and
     of concats of a tensor with itself without end.

@@ -80,7 +80,7 @@ def _key(branch: Branch) -> Any:
     return op.name, op.operands[0], dtype_of(branch.weight), tuple(map(str, others)), attributes
 
 
-# So many operations are moved for one weight: a transpose, a cast, a sum with an adapter.
+# The most operations that are moved for one weight: a transpose, a cast, a sum with an adapter.
 _MOST_MOVED = 8
 
 

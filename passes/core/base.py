@@ -83,7 +83,7 @@ def check_anchor(pass_: Pass, anchor: str) -> None:
 def changing(target: Any, anchor: str, by: str, *, all_or_nothing: bool = True) -> Iterator[Operation]:
     """The operation of a Module, or the one given, made ready for passes; handles of what these erase say by whom.
 
-    What is raised inside leaves it as it was, unless nobody asks for that.
+    What is raised inside leaves it as it was, where that is asked for.
     """
     # A module's own, which does not count as handed out.
     holder = getattr(target, "_owner", target)

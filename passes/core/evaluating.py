@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What a program computes, computed while another one is compiled.
+"""Compile-time evaluation: runs a program while another one is compiled.
 
 Passes know neither code nor how it is run, so who does hands it in: targets/core/evaluation.py, everywhere; others for
 a while, by `evaluating_by`.
@@ -41,12 +41,12 @@ _usual: list[Callable[[], Evaluator]] = []
 
 
 def usual_evaluator(make: Callable[[], Evaluator]) -> None:
-    """Says who computes where nobody else is asked to."""
+    """Sets the default evaluator."""
     _usual[:] = [make]
 
 
 def evaluator() -> Evaluator | None:
-    """Who computes here; None where nobody does."""
+    """The evaluator in effect here, or None."""
     chosen = _chosen.get()
     if chosen is not None:
         return chosen.evaluator
@@ -55,7 +55,7 @@ def evaluator() -> Evaluator | None:
 
 @contextmanager
 def evaluating_by(evaluator: Evaluator | None) -> Iterator[None]:
-    """Inside, this one computes; nobody does with None."""
+    """The evaluator in effect inside; none with None."""
     token = _chosen.set(_Chosen(evaluator))
     try:
         yield

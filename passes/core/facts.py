@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The facts that front ends, passes and targets tell a journal.
+"""The facts that front ends, passes and targets note in a journal.
 
-Places in the model are told by `origins`: the names of its nodes, or file:line:column where a location has no name.
+`origins` are places in the model: the names of its nodes, or file:line:column where a location has no name.
 Shapes and types are text, as they are shown to people; sizes in bytes are numbers, or text over symbols.
 """
 
@@ -155,7 +155,7 @@ class LoopsFact(Fact):
 
     kernel: str
     plan: str
-    #: Of each loop. Text where only the run tells: a product of numbers and of the parameters' sizes, "0.1*4" with
+    #: Of each loop. Text where dynamic: a product of numbers and of the parameters' sizes, "0.1*4" with
     #: that of the first parameter's second axis; None where it is another one.
     sizes: Sequence[int | str | None]
     reductions: Sequence[int] = ()
@@ -185,7 +185,7 @@ class PartitionFact(Fact):
     matched: Mapping[str, int]
     #: The external modules.
     parts: Sequence[str]
-    #: What they are given and give, text over symbols where only the run tells; None where nothing does.
+    #: Their inputs and outputs, text over symbols where dynamic; None where unknown.
     bytes_in: int | str | None
     bytes_out: int | str | None
     #: `matched` of each part, by its name.
@@ -204,8 +204,8 @@ class PriceFact(Fact):
     #: What the codegen asks for it, and the target.
     seconds: float
     host_seconds: float
-    #: What more crosses if it goes to the codegen, beside what else went there, and calls of parts; less than 0 where
-    #: it lies between such.
+    #: What more crosses if it goes to the codegen, in addition to what else went there, and calls of parts; less than 0
+    #: where it is between such.
     border_seconds: float
 
 

@@ -16,7 +16,7 @@ from ...support.files import replacing
 
 
 class Instrument:
-    """Told before and after each pass. `op` is the operation that the pass runs on."""
+    """Called before and after each pass. `op` is the operation that the pass runs on."""
 
     def __repr__(self) -> str:
         """Without an address, so that what shows it is the same in each run."""
@@ -35,7 +35,7 @@ class Instrument:
         """Called when native code of a kernel begins to be made; several may be under way at once."""
 
     def code_made(self, kernel: str, done: int, count: int) -> None:
-        """Called when native code of a kernel is there, made or found: the done-th piece of so many.
+        """Called when native code of a kernel is there, made or found: piece `done` of the total.
 
         The name is empty for the code of the graph's functions, and of a small program as a whole.
         """

@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What passes tell of their work while somebody listens: facts, kept in the order in which they are told.
+"""Optimization remarks: facts that passes note in a journal while one is active, kept in their order.
 
     journal = Journal()
     with journal.recording():
         ...                                     # passes that run here find it
     print(journal.to_json())
 
-    journal = Journal.active()                  # in a pass; None where nobody listens: then nothing is computed
+    journal = Journal.active()                  # in a pass; None where none is active: then nothing is computed
     if journal is not None:
         journal.note("my-kind", kernel="add", banks=3)
 
-A fact is a dictionary of what JSON can hold, with its kind. facts.py has those that this project's passes tell; those
+A fact is a dictionary of what JSON can hold, with its kind. facts.py has those that this project's passes note; those
 of other kinds are kept and shown as well.
 """
 
@@ -64,7 +64,7 @@ class PassFact(Fact):
 
 
 class Journal:
-    """Facts in the order in which they were told."""
+    """Facts in the order in which they were noted."""
 
     def __init__(self) -> None:
         self.facts: list[dict[str, Any]] = []
@@ -133,7 +133,7 @@ def timed(name: str) -> Iterator[None]:
 
 
 def _plain(value: Any, kind: str, name: str) -> Any:
-    """The value as JSON holds it: a copy, so that it stays what it was when it was told."""
+    """The value as JSON holds it: a copy, so that it stays what it was when it was noted."""
     if value is None or isinstance(value, (bool, int, str)):
         return value
     if isinstance(value, float) and math.isfinite(value):

@@ -213,7 +213,7 @@ class Pipeline:
             elif isinstance(step, Upstream) and self.instruments:
                 self._watched(step.name, operation, functools.partial(self._run_upstream, operation, [step.text]))
             else:
-                # Nobody watches: consecutive upstream passes share one pass manager.
+                # No instruments: consecutive upstream passes share one pass manager.
                 end = position + 1
                 while end < len(steps) and _only_upstream(steps[end]):
                     end += 1

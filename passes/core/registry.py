@@ -69,7 +69,7 @@ def _passes_in(folder: Path, package: str, prefixes: tuple[str, ...]) -> dict[st
 
 @types_checked
 def find_pass(name: str) -> type[Pass] | None:
-    """The pass of this name; plug-ins that announce it are imported. None when nobody has it."""
+    """The pass of this name; plug-ins that announce it are imported. None when there is none."""
     found = _PASSES.find(name)
     return None if found is None else found.thing
 

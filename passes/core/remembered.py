@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What a rule has made of an operation, made again of operations of the same types: no rule is asked twice.
+"""Memoised rewrites: what a rule has made of an operation, cloned for operations of the same types.
 
     signatures = Signatures()
     key = signatures.of(operation, operands)
@@ -89,7 +89,7 @@ def take_down(
 ) -> Made | None:
     """What has been made, in the current block or these operations.
 
-    None for what cannot be told by operands, nor be made so again.
+    None for what operands do not determine, or what cannot be cloned.
     """
     values: dict[Value, int] = {value: index for index, value in enumerate(operands)}
     location = ir.Location.current

@@ -42,7 +42,7 @@ class Stage:
     level: int = 0
 
     def told(self, options: str) -> Stage:
-        """The stage for a target with options, `{cpu=haswell}`: passes that are told the target are told these, too."""
+        """The stage for a target with options, `{cpu=haswell}`: passes that get the target get these, too."""
         passes = [str(each).replace(TARGET_PLACE, TARGET_PLACE + options) for each in self.passes]
         return replace(self, passes=tuple(passes))
 

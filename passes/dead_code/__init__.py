@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What nobody needs: functions, calls, parameters and results."""
+"""Dead code elimination of functions, calls, parameters and results."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Functions that nobody can reach, and calls of which nobody would see that they are gone."""
+"""Unreachable functions, and dead calls: without side effects, and with unused results."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def _references(operation: Operation) -> Iterator[str]:
 
 
 def remove_unused_calls(module: Operation) -> bool:
-    """Erases calls of functions without an effect whose results nobody uses; tells whether there were some."""
+    """Erases calls of functions without an effect whose results are unused; returns whether there were some."""
     purity = Purity(module)
     unused = [
         op
@@ -73,7 +73,7 @@ class Purity:
         self._known: dict[str, bool] = {}
 
     def is_pure(self, name: str) -> bool:
-        """Whether a function ends and has no effect; nobody knows it of one that calls itself."""
+        """Whether a function ends and has no effect; unknown for a recursive one."""
         if name not in self._known:
             self._known[name] = False
             function = self._functions.get(name)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Parameters that private functions do not read, and results that no caller uses: both ends of all calls change."""
+"""Dead argument elimination: unused parameters and results of private functions, in functions and all calls."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _CALL_TIR = "relax.call_tir"
 
 
 def narrow_signatures(module: Operation, entries: Collection[str]) -> bool:
-    """Takes parameters and results away that nobody needs; tells whether there were some."""
+    """Takes dead parameters and results away; returns whether there were some."""
     changed = False
     for function, calls in functions_and_calls(module):
         if symbol_name(function) not in entries:

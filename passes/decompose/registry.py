@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What an operator is in terms of others, by its name.
+"""Registry of decompositions: an operator in terms of others, by its name.
 
     rx.register_decomposition("mynpu.scaled_relu")(lambda op, x: relax.multiply(relax.nn.relu(x), op.scale))
 

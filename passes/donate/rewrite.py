@@ -59,7 +59,7 @@ class _Grower:
         concat.results[0].replace_all_uses_with(present)
 
     def _read_rows(self, argument: Value, donation: Donation) -> None:
-        """Whoever else reads the argument reads the rows that it has had: nobody writes to them."""
+        """Other users of the argument read the rows that it has had, which are never written."""
         others = [use for use in list(argument.uses) if use.owner.operation != donation.concat]
         if not others:
             return
@@ -98,7 +98,7 @@ class _Grower:
 
 
 def _append(buffer: Value, new: Value, length: Value, axis: int) -> None:
-    """Writes the new rows behind so many others, where there is room."""
+    """Appends the new rows behind `length` others, where there is room."""
     sizes = linalg.sizes(new)
     first, count, room = (as_index(each) for each in (length, sizes[axis], linalg.sizes(buffer)[axis]))
     message = "a buffer of {} rows has no room for {} behind {}"

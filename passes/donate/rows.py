@@ -30,7 +30,7 @@ class Donation(NamedTuple):
     length: SymExpr
     #: How many rows are new: a number or a symbol.
     added: int | SymExpr
-    #: The function's result that the concat gives; None where nobody outside sees it.
+    #: The function's result that the concat gives; None where it is not returned.
     result: int | None
 
     @property

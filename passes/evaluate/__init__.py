@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What operators make of elements that are known while compiling: rules by operator, and what they are told."""
+"""Compile-time evaluation of operators on known elements: rules by operator, and what they are given."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Operations whose operands' elements are known."""
+"""Compile-time evaluation of operations whose operands' elements are known."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def known_operands(operation: Operation, read: Read) -> list[ndarray | None] | N
 def compute(
     operation: Operation, arrays: Sequence[ndarray | None], results: Sequence[Info] | None = None
 ) -> list[ndarray] | None:
-    """What an operation makes of these operands, of which shapes may be left out: numbers; None where nobody can tell.
+    """What an operation makes of these operands, of which shapes may be left out: numbers; None where unknown.
 
     A shape is read off the operation that makes it, or off its type. `results`: the types of what these operands give,
     where they are not the operation's own.

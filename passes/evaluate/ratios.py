@@ -18,7 +18,7 @@ _MOST_DIVISOR = 4096
 
 
 class NotKnown(Exception):
-    """What an operator gives is no function of what is known, or nobody can say it as one."""
+    """What an operator gives is no function of what is known, or cannot be expressed as one."""
 
 
 class NotExact(NotKnown):

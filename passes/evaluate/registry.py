@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What an operator makes of elements that are known while a program is compiled, by its name.
+"""Registry of compile-time evaluations: what an operator makes of known elements, by its name.
 
     @rx.register_evaluation("mynpu.scaled_relu")
     def scaled_relu(call, x):
         return numpy.maximum(x, 0) * x.dtype.type(call.scale)
 
-A rule is told the call, of which it reads attributes and `call.result`, the type of what it gives, and the operands as
-numpy arrays (None for an absent one, or a shape that nobody knows; a tuple for a variadic one). It returns an array, or
-one for each result, to the last bit what the compiled program would compute; None, or rx.NotKnown raised, where it
-cannot tell. Importers, relax-canonicalize and relax-fold-constant ask the same rules.
+A rule is given the call, of which it reads attributes and `call.result`, the type of what it gives, and the operands as
+numpy arrays (None for an absent one, or an unknown shape; a tuple for a variadic one). It returns an array, or
+one for each result, to the last bit what the compiled program would compute; None, or rx.NotKnown raised, where that
+is unknown. Importers, relax-canonicalize and relax-fold-constant ask the same rules.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ _ANSWERS = (NotKnown, SymbolError)
 
 
 def evaluate(call: EvaluationCall, operands: Sequence[Any]) -> list[ndarray] | None:
-    """What an operator makes of its operands, one for each in its row; None where nobody can tell."""
+    """What an operator makes of its operands, one for each in its row; None where unknown."""
     rule = find_evaluation(call.definition.full_name)
     if rule is None or not rule.symbols and any(map(is_symbolic, _flat(operands))):
         return None

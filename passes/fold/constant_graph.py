@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The operators that depend on constants and weights alone, and the values of them that are worth keeping."""
+"""Constant subgraph: operators that depend on constants and weights alone, and which values are worth materialising."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from ...dialects.relax.known_constants import CONSTANTS
 from ...dialects.tir.prim_func import is_prim_func
 
 CALL_TIR = "relax.call_tir"
-# What is cast where it is read takes less time than to read so many bytes more: such weights stay packed.
+# A cast where it is read takes less time than reading this many bytes more: such weights stay packed.
 _MOST_CAST_GROWTH = 1 << 16
 # What is done while its result is read, for next to nothing.
 _SPREADING = ("elemwise", "broadcast")
@@ -34,7 +34,7 @@ class Limits:
 
     #: Elements up to which everything is a constant.
     small: int
-    #: A larger result has fewer than so many times the elements of the constants that it depends on.
+    #: A larger result has fewer than this many times the elements of the constants that it depends on.
     spread: float
     #: Bytes by which constants may grow in all.
     growth: float
@@ -65,7 +65,7 @@ class _Known:
     users: list[int] = field(default_factory=list)
 
     def least_elements(self, small: int) -> float:
-        """Of what it is made of, small constants beside large ones left out: masks, shifts."""
+        """Of what it is made of, small constants next to large ones left out: masks, shifts."""
         sizes = [elements for elements, _ in self.origins.values()]
         return sum(size for size in sizes if size > small) or sum(sizes)
 
@@ -166,7 +166,7 @@ class ConstantGraph:
         return not len(op.regions) and self._can_compute(op)
 
     def worth_keeping(self) -> list[Value]:
-        """The values to make constants of, or parameters where there are weights: then nobody needs the rest.
+        """The values to materialise as constants, or parameters where there are weights: then the rest is dead.
 
         Each is before those that depend on it.
         """
@@ -213,7 +213,7 @@ class ConstantGraph:
 
 
 def _is_worth_work(op: Operation, nbytes: int) -> bool:
-    """Whether a result of so many bytes takes less time to read than to make, however small what it is made of."""
+    """Whether a result of `nbytes` takes less time to read than to make, however small what it is made of."""
     row = row_of(op)
     return nbytes <= _SMALL_WORK and row is not None and row.pattern not in _SPREADING
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""A program of operators on constants, taken out of a graph, and what it gives."""
+"""Constant subgraphs as programs of their own: outlined from a graph, and run."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Which calls of a block belong together."""
+"""Fusion of a block: which of its calls form a group."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ class BlockGroups:
         for position in reading.plain_calls:
             if (position in stated) == is_limited or reading.has_mutated and reading.is_mutated(position):
                 continue
-            # What nobody reads is in nobody's way, and goes: a group of it alone would have no results.
+            # Dead calls are in no group's way, and go: a group of one alone would have no results.
             if is_limited and not any(reading.users[value] for value in reading.results[position]):
                 continue
             group = kinds.single(reading, position)

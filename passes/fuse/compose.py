@@ -62,7 +62,7 @@ class _GroupBody:
     # ---- parameters ----
 
     def _bind(self, member: Member) -> None:
-        """The copy's parameters become those of the fused function; sizes of those that are none are told by others."""
+        """The copy's parameters become those of the fused function; sizes of the rest come from others."""
         copy = self._copies[member.position]
         values = [*member.call.operands, *member.call.results]
         for place, (argument, value) in enumerate(zip(copy.arguments, values, strict=True)):

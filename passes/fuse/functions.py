@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The PrimFuncs of groups: made once for groups that are alike, called in place of the members' calls.
+"""Fused PrimFuncs of groups: made once for groups that are alike, called in place of the members' calls.
 
-And what a journal is told: calls that became one, those that stayed apart and why, the kernels that there are.
+And journal entries: calls that became one, those that stayed apart and why, the kernels that there are.
 """
 
 from __future__ import annotations
@@ -102,7 +102,7 @@ class FusedFunctions:
             make_prim_func(name, inputs, results, body, pattern=pattern, attributes=attributes)
 
     def remove_unused(self, readings: Iterable[BlockReading]) -> None:
-        """Legalization's functions, and only those, go when nobody calls them any more."""
+        """Legalization's functions, and only those, go when they are dead."""
         references = Counter(references_of(self._module))
         for operation in operations_of(body_of(self._module)):
             references.update((references_of if is_graph(operation) else references_in)(operation))
@@ -165,7 +165,7 @@ def _fused_location(calls: Sequence[Operation]) -> Location:
     return ir.Location.fused(locations, context=calls[0].context)
 
 
-# ---- what a journal is told ----
+# ---- journal entries ----
 
 
 def note_fused(journal: Journal | None, kernel: str, calls: Sequence[Operation]) -> None:

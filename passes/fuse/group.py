@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""A group: calls whose work one loop nest can do, and where in it each of them is computed."""
+"""Fusion group: calls whose work one loop nest can do, and where in it (prologue, epilogue) each is computed."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from ...dialects.core.infos import TensorInfo, bit_width
 from ...emit.generic import GenericOp
 from .prim_info import PrimInfo
 
-# Bytes of what a product reads from rows that lie apart. Attention of 12 heads over 32 takes 0.86 of the time by it,
-# over 128 0.96, over 384 1.7 times as long.
+# Bytes of what a product reads from rows that are not adjacent. Attention of 12 heads over 32 takes 0.86 of the time by
+# it, over 128 0.96, over 384 1.7 times as long.
 _MOST_SCATTERED = 1 << 19
 
 #: What elementwise loops may go on with.
@@ -154,7 +154,7 @@ def beside(first: Group, second: Group) -> Group | None:
 
 
 def loops_of(group: Group) -> Loops | None:
-    """How often each loop runs and what is written in it; None where nobody knows, or not element by element."""
+    """How often each loop runs and what is written in it; None where unknown, or not element by element."""
     if group.host or group.head:
         return None
     written = decode(group.sink.call.results[0].type)
@@ -194,9 +194,9 @@ def _only_moves(group: Group) -> bool:
 
 
 def _is_read_as_it_lies(moved: Sequence[Member], consumers: Group, producers: Group) -> bool:
-    """Whether what a product or convolution reads is moved only, and has the same elements side by side as before.
+    """Whether what a product or convolution reads is moved only, and is contiguous along the same dimension as before.
 
-    Its loops come by each element many times, and in vectors. What is too much for the cache lies together rather.
+    Its loops read each element many times, and in vectors. What is too much for the cache is better contiguous.
     """
     if not _only_moves(producers) or not (_are_rows(producers) or _is_little(producers)):
         return False
@@ -277,7 +277,7 @@ def _reads_of(group: Group, other: Group) -> bool:
 def goes_on_in_place(group: Group, outputs: list[Value]) -> bool:
     """Whether the loops read the head's result where they write the output, and nowhere else.
 
-    Elements of another type lie elsewhere, if anywhere: what a plan keeps in registers is never stored.
+    Elements of another type are stored elsewhere, if anywhere: what a plan keeps in registers is never stored.
     """
     assert group.head is not None
     value = group.head.sink.call.results[0]

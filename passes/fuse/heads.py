@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Heads that several kernels read: computed again in each, where storing them would move more bytes."""
+"""Rematerialisation of group heads that several kernels read, where storing them would move more bytes."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def _readers(position: int, blocks: BlockGroups, reading: BlockReading, kinds: K
 
 
 def _is_cheap(alone: GroupOf) -> bool:
-    """Whether a call computes little, of elements that lie in the order in which it writes."""
+    """Whether a call computes little, of elements in the order in which it writes them."""
     (member,) = alone.kind.example.all_members
     info = member.info
     if not info.is_cheap or info.moved_from is not None:

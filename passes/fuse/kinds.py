@@ -54,7 +54,7 @@ class Kind:
     inputs: tuple[int, ...]
     #: The member that writes all its results, used or not.
     host: int | None
-    #: None where calls are no groups beside others.
+    #: None where calls form no groups with others.
     loops: Loops | None
     #: With groups of which kind those of this one become what: by the other one's kind, which value of this one each
     #: of its values is, and the order of all members where some of the other's stand before some of this one's.

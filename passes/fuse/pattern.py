@@ -11,7 +11,7 @@ from ...dialects.core.facts import OpPattern
 from ...emit.generic import GenericOp
 from .prim_info import AROUND, is_plain_generic, is_pure, writes_each
 
-# Beside loops, what computes sizes and makes memory for what is in between.
+# In addition to loops, what computes sizes and makes memory for temporaries.
 _BESIDE = AROUND | {"func.return", "linalg.fill", "tensor.empty"}
 
 

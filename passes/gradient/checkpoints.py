@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Values that are not kept for the way back, but computed again: between start_checkpoint and end_checkpoint."""
+"""Checkpointing: values between start_checkpoint and end_checkpoint are rematerialised for the backward pass."""
 
 from __future__ import annotations
 

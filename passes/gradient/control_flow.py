@@ -2,8 +2,8 @@
 """Derivatives of scf.if, scf.for and scf.while: what they do is done once more, with what each turn began with.
 
 A loop keeps what its turns begin with, as far as the way back needs it (states.py). With `checkpoint_every` above 1 it
-becomes a loop over parts of so many turns: it keeps what they begin with, and a part keeps its own turns when it is
-gone through backwards. Where only the run knows how many turns there are, they are counted, and all are kept.
+becomes a loop over parts of that many turns: it keeps what they begin with, and a part keeps its own turns when it is
+gone through backwards. Where the trip count is unknown, turns are counted, and all are kept.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Options(NamedTuple):
 
     #: How many turns there are from one that is kept to the next.
     checkpoint_every: int = 1
-    #: Whether loops may be replaced, by those that keep their turns too. Else these stand beside them.
+    #: Whether loops may be replaced, by those that keep their turns too. Else these are added.
     replaces_loops: bool = False
 
 
@@ -76,7 +76,7 @@ def _for(region: Region) -> list[tuple[Value, Any]]:
     lower, upper, step, *initial = loop.operands
     floats = [place for place, state in enumerate(initial) if _has_gradient(state)]
     known, states = used_inside(loop), States(loop, initial)
-    # What nobody uses behind the loop may have become larger in it.
+    # What is dead behind the loop may have become larger in it.
     begin = [_or_zeros(region.arriving[place], loop.results[place]) for place in floats]
     begin += [zeros_for(value) for value in region.captured]
 
@@ -246,7 +246,7 @@ def _counting(loop: Operation, columns: Sequence[Column], has_effects: bool) -> 
 
 
 def _in_parts(loop: Operation, every: int) -> Operation:
-    """The loop as a loop over parts of so many turns, in its place."""
+    """The loop as a loop over parts of `every` turns, in its place."""
     lower, upper, step, *initial = loop.operands
     with loop.location, ir.InsertionPoint(loop):
         turns = constant_of(step)

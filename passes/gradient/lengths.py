@@ -20,7 +20,7 @@ _VIEWS = [
 ]
 _SCALES = ["relax.multiply", "relax.divide"]
 _SQUARES = ["relax.square", "relax.variance"]
-#: So many values are looked at: a norm is written with fewer.
+#: The most values that are looked at: a norm is written with fewer.
 _MOST = 32
 
 

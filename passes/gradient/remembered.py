@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What rules have made of operations, made again of those of the same types."""
+"""Memoised derivatives: what rules have made of operations, cloned for those of the same types."""
 
 from __future__ import annotations
 

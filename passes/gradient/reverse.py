@@ -57,8 +57,8 @@ def gradients(
 def gradients_at(values: Sequence[Value], function: Callable[..., Any], seeds: Any = None) -> list[Value]:
     """The gradients of `function(*tensors)` by its arguments where these are `values`, of which some may be the same.
 
-    `seeds` arrive at what it gives, a value or several, None at what nothing depends on; without them ones do. What the
-    function uses besides its arguments does not change with them, even if it is one of the values.
+    `seeds` arrive at what it gives, a value or several, None at what nothing depends on; without them ones do. What
+    else the function uses does not change with its arguments, even if it is one of the values.
     """
     # Casts that do nothing tell an argument from all other uses of its value.
     casts = [
@@ -197,7 +197,7 @@ class _Reverse:
         self._totals[value] = gradient
 
     def _inside(self, seeds: Sequence[tuple[Value, Any]], xs: Sequence[Value], known: Iterable[Value]) -> list[Any]:
-        """The gradients within a region that is gone through backwards: nobody else knows its operations."""
+        """The gradients within a region that is gone through backwards: its operations are known here only."""
         options = self._options._replace(replaces_loops=True)
         return _Reverse(xs, options, self._remembered).gradients(seeds, known)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What loops keep of the states with which their turns begin, for the way back.
+"""Tape of loops: what they keep of their loop-carried states at each iteration's start, for the backward pass.
 
 The way back is built first, with stand-ins for the states. What it still uses then is kept, in columns that grow turn
 by turn: rows of tensors, or, where sizes may change from turn to turn, the sizes, and all elements one after the other.
@@ -39,7 +39,7 @@ def is_repeatable(operation: Operation) -> bool:
 
 
 def erase_unused(operations: Sequence[Operation]) -> None:
-    """Erases what only computes what nobody uses, of operations in a row without the last one."""
+    """Erases dead operations, of some in a row without the last one."""
     for operation in reversed(operations[:-1]):
         if is_used(operation) or _names_sizes(operation):
             continue

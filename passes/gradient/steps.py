@@ -29,7 +29,7 @@ def _step(operation: Operation, has_regions: bool) -> Step:
 
 
 def forwards(block: Block, xs: Iterable[Value]) -> tuple[dict[Value, Step], list[Operation]]:
-    """The operations of a block that depend on the xs, by what they give, and those of which nobody uses anything."""
+    """The operations of a block that depend on the xs, by what they give, and those whose results are unused."""
     depending: dict[Value, Any] = dict.fromkeys(xs)
     values, unused = depending.keys(), []
     for view in block.operations:
@@ -50,7 +50,7 @@ def forwards(block: Block, xs: Iterable[Value]) -> tuple[dict[Value, Step], list
 
 
 def unused_in(root: Operation) -> list[Operation]:
-    """An operation and those in it, if nobody uses anything of them."""
+    """An operation and those in it, if all their results are unused."""
     found: list[Operation] = []
 
     @fragile

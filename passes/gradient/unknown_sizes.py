@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""For rules that compute with sizes nobody knows before the run: the operator once more, on sizes with names."""
+"""Dynamic sizes in derivative rules: the operator once more, on sizes with names."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ relax = dialect.ops
 def with_named_sizes(
     operation: Operation, sizes: Sequence[int], arriving: Sequence[Any], inside: Inside
 ) -> list[tuple[Value, Any]]:
-    """What arrives at the operands, of which each operand is so many; nothing where all sizes have names already."""
+    """What arrives at the operands, each of which may be several; nothing where all sizes have names already."""
     names = _Names(operation)
     operands = [names.named(operand) for operand in operation.operands]
     if operands == list(operation.operands):

@@ -25,7 +25,7 @@ from .separable import is_separable, shape_of
 _FEWEST = 2
 #: Of a core's own cache, what the largest tensor of an image takes at least.
 _LEAST = 4
-#: Weights are read for each image: no more than so many times what is made of it.
+#: Weights are read for each image: at most this many times what is made of it.
 _MOST_WEIGHTS = 8
 
 
@@ -105,7 +105,7 @@ def _can_be_moved(block: Block, operations: Sequence[Operation]) -> bool:
 
 
 def _bytes(value: Value, first: int) -> int | None:
-    """Of a tensor, or an image of it; None where only the run tells."""
+    """Of a tensor, or an image of it; None where dynamic."""
     info = decode(value.type)
     shape = shape_of(value)[first:]
     known = [size for size in shape if isinstance(size, int)]

@@ -25,7 +25,7 @@ _Rule = Callable[[Any, Sequence[tuple[Dim, ...]]], bool]
 
 
 def is_separable(operation: Operation, images: Dim, is_of_images: IsOfImages) -> bool:
-    """Whether an operator does, that reads tensors of so many images."""
+    """Whether an operator does, that reads tensors of `images` images."""
     row = row_of(operation)
     results = [decode(result.type) for result in operation.results]
     if row is None or not row.pure or len(operation.regions):
@@ -48,7 +48,7 @@ def shape_of(value: Value) -> tuple[Dim, ...]:
 
 
 def _is_windowed(call: Any, operation: Operation, is_of_images: IsOfImages) -> bool:
-    """Convolutions and pools: windows over images that lie one behind the other."""
+    """Convolutions and pools: windows over images that are stored one behind the other."""
     first = [layout.axes[0] for name, layout in layouts_of(call).items() if name != "weight"]
     of_images = [is_of_images(operand) for operand in operation.operands]
     is_outermost = all(axis.dimension == "N" and axis.block is None for axis in first)

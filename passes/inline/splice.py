@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Puts a function's body where a call stands."""
+"""Inlining of one call: puts a function's body in its place."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ def _at_call(inside: Location, call: Location) -> Location:
 
 
 # ---- symbols ----
-# A name is one size within a function, so names of two must be told apart. A call's operands have exactly the types of
+# A name is one size within a function, so names of two must differ. A call's operands have exactly the types of
 # the function's parameters, so a symbol in a parameter means in the caller what it means in the function. Only names
 # that the body alone knows can clash.
 

@@ -33,9 +33,9 @@ def apply(plan: Plan) -> None:
 class _Application:
     def __init__(self, plan: Plan):
         self._plan = plan
-        #: Values by what they are in the program and how they lie; None as there.
+        #: Values by what they are in the program and their layout; None as there.
         self._made: dict[tuple[Wire, Layout | None], Value] = {}
-        #: The types in the program of values that lie otherwise now, or are gone.
+        #: The types in the program of values that have another layout now, or are gone.
         self._types: dict[Wire, Type] = {}
 
     def run(self) -> None:
@@ -82,7 +82,7 @@ class _Application:
                 wire.value.set_type(type_)
 
     def _value(self, wire: Wire, layout: Layout | None, user: Operation) -> Value:
-        """A value of the program as it lies in a layout, for an operation."""
+        """A value of the program in a layout, for an operation."""
         value = wire.value
         if layout is None and wire not in self._types:
             return value
@@ -99,7 +99,7 @@ class _Application:
 
 
 def _has_layout(value: Value, layout: Layout) -> bool:
-    """Has a constant that is used once lie so from now on; False for anything else."""
+    """Converts a constant that is used once in place; False for anything else."""
     constant = made_by(value, *CONSTANTS) if is_used_once(value) else None
     if constant is None:
         return False
@@ -114,7 +114,7 @@ def _has_layout(value: Value, layout: Layout) -> bool:
 
 
 def _moved(array: ndarray, rank: int, own: Layout | None, goal: Layout) -> ndarray:
-    """What a constant of so many dimensions, lying so, holds in another layout."""
+    """The elements of a constant of this rank and layout in another layout."""
     # More dimensions than it has are new ones in front.
     array = array.reshape([1] * (goal.rank - rank) + list(array.shape))
     moved = converted_elements(array, widened(own, rank, goal.rank), goal)
@@ -165,7 +165,7 @@ def _place(value: Value, user: Operation) -> tuple[Any, Location]:
 
 
 def _conversion(type_: Type, given: Value, own: Layout | None, wanted: Layout | None) -> Value:
-    """A value of a type of the program, `given` as it lies; more dimensions than it has are new ones in front."""
+    """A value of a type of the program, `given` in its layout; more dimensions than it has are new ones in front."""
     info = decode(type_)
     assert isinstance(info, TensorInfo) and info.shape is not None
     rank = len(info.shape)

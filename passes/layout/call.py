@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What rules of layouts see of an operation, and what they answer."""
+"""Interface of layout rules: the call that they see, and the placement that they answer."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Replace = Callable[[Value], Value]
 
 
 class Placement(NamedTuple):
-    """How an operation's operands and results lie, one by one; None as the program says."""
+    """The layouts of an operation's operands and results, one by one; None as the program says."""
 
     operands: Sequence[Layout | Replace | None]
     results: Sequence[Layout | None]
@@ -55,7 +55,7 @@ class LayoutCall:
         return self.results[0]
 
     def follow(self, layout: Layout, **attributes: Any) -> Placement:
-        """The tensors of the layout's rank lie so, other operands and results as they are."""
+        """The tensors of the layout's rank get it, other operands and results stay as they are."""
         operands, results = (
             [layout if _has_rank(info, layout) else None for info in infos]
             for infos in (self.operand_infos, self.results)
@@ -63,7 +63,7 @@ class LayoutCall:
         return Placement(operands, results, attributes)
 
     def broadcast(self, layout: Layout, **attributes: Any) -> Placement | None:
-        """The results lie so, and operands as it takes to be broadcast to them."""
+        """The results get the layout, and operands what it takes to be broadcast to them."""
         if not all(_has_rank(info, layout) for info in self.results):
             return None
         shapes = [info.shape if isinstance(info, TensorInfo) else () for info in self.operand_infos]
@@ -76,7 +76,7 @@ class LayoutCall:
         results: Layout | Sequence[Layout | None] | None,
         **attributes: Any,
     ) -> Placement:
-        """Operands by name (each of a variadic one's lies so), results, and the attributes that differ."""
+        """Layouts of operands by name (of all of a variadic one), of results, and the attributes that differ."""
         flat: list[Layout | Replace | None] = []
         for name, info in self.inferred.operands.items():
             count = len(info) if type(info) is tuple else int(info is not None)

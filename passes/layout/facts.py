@@ -69,9 +69,9 @@ def as_asked(call: LayoutCall, texts: Sequence[str]) -> Placement | None:
 
 
 def in_its_layouts(call: LayoutCall, layout: Layout) -> Placement | None:
-    """The rule of these operators: the first tensor follows, and results that lie as it does; kernels stay.
+    """The rule of these operators: the first tensor follows, and results of its layout; kernels stay.
 
-    Data with blocks beside a kernel without would be brought out of them again by whoever computes it.
+    Data with blocks and a kernel without would be brought out of them again by what computes it.
     """
     layouts = layouts_of(call.inferred)
     first, current = next(iter(layouts.items()))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""An operation as a plan of layouts sees it: how it lies, and how it may lie by its operator's rule."""
+"""Node of the layout assignment: an operation, its layouts, and those that its operator's rule allows."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class Kind:
         return self._placements.get(layout)
 
     def asked(self, texts: Sequence[str]) -> Placement | None:
-        """How an operation lies of which somebody wants these layouts, or none but its own."""
+        """The layouts of an operation for which these are requested, or none but its own."""
         if not texts:
             return self.plain
         key = tuple(texts)
@@ -90,7 +90,7 @@ class Kind:
         return {name: value if value is None else kinds[name].normalize(value) for name, value in attributes.items()}
 
     def _possible(self, placement: Placement | None) -> Placement | None:
-        """A rule's answer, with None for what lies as the program says; None where blocks would not be full."""
+        """A rule's answer, with None for the program's layouts; None where blocks would not be full."""
         if placement is None:
             return None
         layouts, infos = (*placement.operands, *placement.results), (*self.call.operand_infos, *self.call.results)
@@ -127,7 +127,7 @@ class Kinds:
 
 
 class Wire:
-    """A value of the program: how it lies, and how many uses want it in which layout; None as the program says."""
+    """A value of the program: its layout, and how many uses want it in which one; None as the program says."""
 
     __slots__ = ("_is_constant", "layout", "needs", "value")
 
@@ -160,7 +160,7 @@ class Wires(dict[Value, Wire]):
 
 
 class Node:
-    """An operation, and how its operands and results lie."""
+    """An operation, and the layouts of its operands and results."""
 
     __slots__ = ("_operands", "_results", "inputs", "kind", "operation", "outputs", "placement", "plain")
 
@@ -181,7 +181,7 @@ class Node:
 
     @property
     def arriving(self) -> tuple[Layout | None, ...]:
-        """How its operands lie."""
+        """The layouts of its operands."""
         return tuple([wire.layout for wire in self.inputs])
 
     def placements(self, layouts: Iterable[Layout | None]) -> Sequence[Placement]:

@@ -11,7 +11,7 @@ from ...dialects.core.dialect import row_of
 
 
 def in_order(root: OperationBase) -> Iterator[tuple[Operation, bool]]:
-    """The operations in an operation, and whether anything comes to them: blocks that nobody jumps to have no order."""
+    """The operations in an operation, and whether anything comes to them: unreachable blocks have no order."""
     #: Whether operations of these names may have regions: of many operations in a graph few do.
     can_hold: dict[str, bool] = {}
     stack = [iter(_inside(root, True))]

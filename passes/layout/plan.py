@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Chooses how values lie: what was asked for is fixed, everything else follows where that moves the fewest bytes.
+"""Layout assignment: what was asked for is fixed, everything else follows where that moves the fewest bytes.
 
 Three sweeps over the operations. In the first each follows what arrives. The others, backwards and forwards, give an
 operation the cheapest of the layouts around it, those of its operands, what users of its results want, and that of the
@@ -26,16 +26,16 @@ from .relations import as_it_is, keeps_order, widened
 #: What a size counts that only the run knows.
 _UNKNOWN_SIZE = 32
 
-#: Which layouts somebody wants of an operation; None where nobody wants any.
+#: Which layouts are requested for an operation; None where none are.
 Asked = Callable[[Operation, Operator], "Sequence[str] | None"]
 
 
 class Plan:
-    """How the values in an operation lie."""
+    """The layouts of the values in an operation."""
 
     def __init__(self, root: OperationBase, asked: Asked):
         kinds = Kinds()
-        #: What takes nothing, a constant for example, lies as it does; who wants it otherwise has it converted.
+        #: What has no operands, a constant for example, keeps its layout; uses that want another one convert it.
         self.nodes = [
             Node(operation, operands, is_reached, kinds)
             for operation, is_reached in in_order(root)
@@ -59,7 +59,7 @@ class Plan:
 
     @staticmethod
     def _is_asked(node: Node, asked: Asked) -> bool:
-        """Gives an operation the layouts that it is asked for; False where nobody does, or it cannot have them."""
+        """Gives an operation the layouts requested for it; False where there are none, or it cannot have them."""
         if node.kind.row is None or node.kind.rule is None or not node.kind.row.layouts:
             return False
         texts = asked(node.operation, node.kind.row)
@@ -96,7 +96,7 @@ class Plan:
         return is_chosen
 
     def _is_at_ease(self, node: Node) -> bool:
-        """Whether everything around an operation lies as it does."""
+        """Whether everything around an operation has its layout."""
         placement = node.placement
         if node.kind.moves and not placement.is_view:
             return False
@@ -110,7 +110,7 @@ class Plan:
         return True
 
     def _options(self, node: Node, upwards: bool) -> list[Placement]:
-        """How an operation may lie; what is preferred among equals comes first."""
+        """The possible layouts of an operation; what is preferred among equals comes first."""
         arriving = node.placements(node.arriving)
         wanted = node.placements(layout for wire in node.outputs for layout in wire.wanted)
         if node.kind.moves:
@@ -140,7 +140,7 @@ class Plan:
     # ---- what it costs ----
 
     def _cost(self, node: Node, placement: Placement) -> int:
-        """How many bytes conversions of operands that nobody else wants so, and of results, move."""
+        """How many bytes conversions move, of operands that no other use wants so, and of results."""
         uses = zip(node.inputs, placement.wanted, strict=True)
         cost = self._cost_of(node, placement, ((wire, layout) for wire, layout in uses if not wire.needs.get(layout)))
         for wire, layout in zip(node.outputs, placement.results, strict=True):

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Rules of layouts by operator, and what they see.
+"""Registry of layout rules, by operator.
 
     @register_layout("relax.flip")
     def flip(call, layout):
         axis = layout.place(call.axis)
         return None if axis is None else call.follow(layout, axis=axis)
 
-A layout here is one of a tensor's own dimensions, A, B, C, ...: ACDB is how a tensor that is NCHW in the program lies
-as NHWC. A rule is told one that a tensor around the operation has, an operand or what a user of a result wants, and
-answers how operands and results lie if the operation takes part, and with which attributes; None: it does not.
+A layout here is one of a tensor's own dimensions, A, B, C, ...: a tensor that is NCHW in the program is ACDB when laid
+out as NHWC. A rule is given one that a tensor around the operation has, an operand or what a user of a result wants,
+and answers the layouts of operands and results if the operation takes part, and its attributes; None: it does not.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class LayoutRule(NamedTuple):
     op: str
     function: RuleFunction
     place: str
-    #: Whether the operator itself changes how a tensor lies.
+    #: Whether the operator itself changes a tensor's layout.
     moves: bool = False
 
     def __str__(self) -> str:
@@ -56,7 +56,7 @@ _RULES = Registry[LayoutRule](
 def register_layout(op: str | Sequence[str], *, moves: bool = False) -> Callable[[Function], Function]:
     """Registers a function as the rule of an operator's layouts (or several operators'); use it as a decorator.
 
-    `moves`: the operator itself changes how a tensor lies; its rule is told of tensors that lie as they are, too.
+    `moves`: the operator itself changes a tensor's layout; its rule is also asked about tensors that keep theirs.
     Refuses unknown operators, and a second rule for the same one.
     """
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""How a value lies compared to what the program says: a layout of its own dimensions, which are A, B, C, ...
+"""Layouts relative to the program's: a layout of a value's own dimensions, which are A, B, C, ...
 
-A tensor that is NCHW in the program and lies as NHWC has the layout ACDB.
+A tensor that is NCHW in the program and laid out as NHWC has the layout ACDB.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ MOST_DIMENSIONS = len(ascii_uppercase)
 
 @lru_cache(maxsize=MOST_DIMENSIONS + 1)
 def as_it_is(rank: int) -> Layout:
-    """The layout of a tensor that lies as the program says."""
+    """The identity: the layout of a tensor that is laid out as the program says."""
     return Layout("", ascii_uppercase[:rank], ()).plain
 
 
@@ -47,7 +47,7 @@ def shape_in(layout: Layout, shape: tuple[Dim, ...]) -> tuple[Dim, ...] | None:
 
 @lru_cache(maxsize=1024)
 def for_broadcast(layout: Layout, shape: tuple[Dim, ...]) -> Layout | None:
-    """The layout that an operand of this shape needs beside others in the layout; None: it may stay as it is."""
+    """The layout that an operand of this shape needs with others in the layout; None: it may stay as it is."""
     missing = layout.rank - len(shape)
     ones = set(layout.dimensions[:missing])
     ones |= {layout.dimensions[missing + axis] for axis, size in enumerate(shape) if equal(size, 1) is True}
@@ -78,7 +78,7 @@ def renamed(layout: Layout, names: Mapping[int, int], rank: int) -> Layout:
 
 @lru_cache(maxsize=1024)
 def widened(layout: Layout | None, rank: int, wanted: int) -> Layout:
-    """The layout of a tensor of so many dimensions (None: as it is) with as many as wanted, new ones in front."""
+    """The layout of a tensor of this rank (None: as it is) with as many dimensions as wanted, new ones in front."""
     more = wanted - rank
     return renamed(layout or as_it_is(rank), {axis: axis + more for axis in range(rank)}, wanted)
 
@@ -93,7 +93,7 @@ def without(layout: Layout, dimensions: Sequence[int]) -> Layout:
 
 @lru_cache(maxsize=1024)
 def between(current: Layout, wanted: Layout) -> Layout | None:
-    """How a tensor has to lie, compared to its layout, to have another; None where no layout of its axes says it."""
+    """The layout of a tensor, relative to its own, that makes it another; None where no layout of its axes says it."""
     own = as_it_is(len(current.axes))
     if is_permutation(current, wanted):
         return own.with_axes(own.axes[position] for position in positions(wanted, current))
@@ -105,7 +105,7 @@ def between(current: Layout, wanted: Layout) -> Layout | None:
 
 @lru_cache(maxsize=1024)
 def behind(current: Layout, change: Layout) -> Layout | None:
-    """The inverse: the layout of a tensor whose axes, as they are in its layout, lie differently."""
+    """The composition (the inverse of `between`): the layout of a tensor whose axes, in its layout, are changed."""
     if len(current.axes) != change.rank:
         return None
     axes = []

@@ -48,7 +48,7 @@ class PrimFuncs:
     """The PrimFuncs that one run of legalization has made in a module."""
 
     def __init__(self, module: Operation, target: str = "", beside: PrimFuncs | None = None):
-        """`target`: which they are for, where it is not the module's. `beside`: those of this run for another one."""
+        """`target`: theirs, where it is not the module's. `beside`: those of the same run for another target."""
         self.module = module
         self._target = target
         names = {symbol_name(op) for op in operations_of(body_of(module))} if beside is None else beside._names
@@ -60,7 +60,7 @@ class PrimFuncs:
 
     def attributes(self, operator: str) -> dict[str, Attribute]:
         """Those of a PrimFunc that computes an operator, in the current context."""
-        # Nobody outside of the module calls it: where nobody inside does any more, symbol-dce may take it.
+        # It is private: where it has no callers any more, symbol-dce may take it.
         held = {OPERATOR: operator, VISIBILITY: "private", **({TIR_TARGET: self._target} if self._target else {})}
         return {name: ir.StringAttr.get(text) for name, text in held.items()}
 
@@ -265,7 +265,7 @@ class RuleBuilder:
         return value if self.info(value) == info else relax.ops["match_cast"](value, encode(info, self.op.context))
 
     def new_symbols(self, count: int) -> list[SymExpr]:
-        """Symbols that nobody uses, for sizes that a match_cast defines."""
+        """Unused symbols, for sizes that a match_cast defines."""
         return [sym(self._prim_funcs.symbols.next()) for _ in range(count)]
 
     def _with_sizes(self, infos: Sequence[Any], inputs: Sequence[Value], sizes: Body, name: str) -> list[Any]:

@@ -30,12 +30,12 @@ from ...emit.windows import Meeting, meeting, padded, span
 from ..layout.conversion import converted, permuted
 from .builder import RuleBuilder
 
-#: So many products make up for reading a result, adding them and writing it: one tap's, in a sum over channels.
+#: This many products make up for reading a result, adding them and writing it: one tap's, in a sum over channels.
 _MANY = 16
 
 
 class Part(NamedTuple):
-    """Of a dimension so many elements from a start on."""
+    """A range of a dimension: `size` elements from `start` on."""
 
     start: Size
     size: Size
@@ -108,7 +108,7 @@ class Convolution:
         return is_of_channels and sizes["I"] == 1 and sizes["O"] * sizes["o"] == groups
 
     def windows(self, taps: Mapping[str, Any]) -> dict[str, Window]:
-        """The windows over the data, by dimension, of a kernel with so many taps along each."""
+        """The windows over the data, by dimension, of a kernel with these taps along each."""
         return {letter: window._replace(taps=taps[letter]) for letter, window in self._windows.items()}
 
     def laid_out(self, weight: Value) -> Value:
@@ -116,7 +116,7 @@ class Convolution:
         axes = self.kernel_layout.axes
         if not is_widely_padded(self._windows):
             return weight
-        # By taps, what one multiplies by lies together.
+        # By taps, what one multiplies by is contiguous.
         order = sorted(range(len(axes)), key=lambda place: axes[place].dimension not in self.spatial)
         if order == list(range(len(axes))):
             return weight
@@ -367,7 +367,7 @@ def has_short_rows(windows: Windows, data: Lettered, out: Lettered, taps: Mappin
 
 
 def _over_joined_rows(conv: Convolution, data: Lettered, weight: Lettered, out: Lettered, windows: Windows) -> Value:
-    """The convolution over rows that are one: a window that reaches over an end gives a result that nobody takes."""
+    """The convolution over rows that are one: a window that reaches over an end gives an unused result."""
     tall, wide = list(windows)[-2:]
     width, columns, rows = data.sizes[wide], out.sizes[wide], out.sizes[tall]
     joined = Lettered(tensors.merge(data.value, len(data.letters) - 2, 2), data.letters[:-1])
@@ -423,7 +423,7 @@ def _over_phases(conv: Convolution, data: Lettered, weight: Lettered, out: Lette
 
 
 # ---- tap by tap ----
-# A tap is worked on only where it meets the data, so that padding costs nothing. Where most taps lie in the padding, as
+# A tap is worked on only where it meets the data, so that padding costs nothing. Where most taps are in the padding, as
 # those of widely dilated convolutions on small pictures, that is little work; elsewhere sums that stay in registers for
 # all taps are faster.
 
@@ -444,7 +444,7 @@ def is_widely_padded(windows: Windows) -> bool:
 
 
 def is_mostly_padding(windows: Windows, sizes: Mapping[str, Size], positions: Mapping[str, Size]) -> Any:
-    """Whether most taps lie in the padding, a truth value where sizes are known at run time only."""
+    """Whether most taps are in the padding, a truth value where sizes are dynamic."""
     met = [
         [meeting(window, tap, sizes[letter], positions[letter]).length for tap in range(window.taps)]
         for letter, window in windows.items()
@@ -479,7 +479,7 @@ def for_each_tap(
 
 
 def one_by_one(count: Size, body: Callable[[Size, Any], Any], value: Value) -> Value:
-    """`value = body(i, value)` so many times; without a loop where that is known to be once."""
+    """`value = body(i, value)` `count` times; without a loop where that is known to be once."""
     if isinstance(count, int) and count == 1:
         return body(0, value)
     return loops.for_range(0, count, lambda i, inner: body(i, inner), value)[0]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Names for sizes that types leave open, so that rules need no code for them: relax-legalize-ops calls each so."""
+"""Names for dynamic sizes that have none in types, so that rules need no code for them (relax-legalize-ops)."""
 
 from __future__ import annotations
 

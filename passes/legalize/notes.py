@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What legalization tells a journal: the operators that it finds, and the rule that took each."""
+"""Journal entries of legalization: the operators that it finds, and the rule that took each."""
 
 from __future__ import annotations
 

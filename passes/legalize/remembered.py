@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Operators that rules have made one call of: their likes become the same call, and no rule is asked again."""
+"""Memoised legalization: equal operators become the call that a rule has made of the first."""
 
 from __future__ import annotations
 

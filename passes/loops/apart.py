@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Whether the points of a block are others at each step of a loop around it."""
+"""Loop-carried dependence test: whether the points of a block are others at each step of a loop around it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ...dialects.core.symbols_expr import Size, make, terms_of, variables_of
 from .ranges import factor_of, range_of, without
 from .tree import SPATIAL, Block, Loop
 
-#: Of which what an index reaches is gone through one by one.
+#: The most steps that are gone through one by one.
 _MOST_STEPS = 1 << 12
 
 
@@ -48,7 +48,7 @@ def overlaps(block: Block, loop: Loop, inner: Mapping[str, Size]) -> bool:
 
 
 def _told_by(indices: Sequence[Size]) -> list[Size]:
-    """These, and what they tell of: of what is known how often a number goes into it, and what is left, it is known."""
+    """These, and what they determine: a value whose quotient and remainder by a number are known is known."""
     found = list(indices)
     for each in list(indices) * len(indices):
         for monomial, factor in terms_of(each).items():

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What an access reaches in one step of a loop, no more and no less."""
+"""Exact footprint (a box) of an access in one step of a loop."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ...dialects.core.symbols_expr import Size, substituted, terms_of, variables
 from .ranges import Range
 from .tree import Access
 
-#: So many places are looked at one by one.
+#: The most places that are looked at one by one.
 _MOST_PLACES = 1 << 20
 
 
@@ -19,8 +19,8 @@ Limits = Sequence[tuple[Size, Size]]
 
 
 def box_of(access: Access, inner: Mapping[str, Size], where: Limits = ()) -> list[Range] | None:
-    """What an access reaches while these variables take all values for which the indices of `where` are below their
-    limits, by dimension, where it reaches all of that; None where it does not, or that cannot be told."""
+    """The box that an access covers while these variables take all values for which the indices of `where` are below
+    their limits, by dimension; None where it does not cover all of one, or that is unknown."""
     start = [substituted(index, dict.fromkeys(inner, 0)) for index in access.indices]
     moves = [index - first for index, first in zip(access.indices, start, strict=True)]
     used = [*moves, *(index for index, _ in where)]

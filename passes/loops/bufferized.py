@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""A PrimFunc over memory, as its loops are read from it: one block for each operation, with buffers of its own."""
+"""Bufferization for schedules: a PrimFunc over memory, one block for each operation, with buffers of its own."""
 
 from __future__ import annotations
 

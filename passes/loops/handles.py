@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What a schedule speaks of: blocks, loops, and functions of indices."""
+"""Handles of a schedule: blocks, loops, and index maps."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ class IndexMap:
         return f"lambda {', '.join(self.parameters)}: ({results})"
 
 
-#: So many points are tried at once.
+#: The most points that are tried at once.
 _MOST_POINTS = 1 << 21
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Instructions and micro-kernels that compute a small nest of loops at once, each with the nest that it stands for.
+"""Tensor intrinsics: instructions and micro-kernels, each with the small loop nest that it replaces (tensorization).
 
 @rx.register_tensor_intrin("mynpu.tile", '''
 @T.prim_func
@@ -52,7 +52,7 @@ class Mismatch(Exception):
 
 class TensorIntrin:
     """`emit(*memrefs)`: the parameters of what it is described by, in their order. `tree` are the loops of that.
-    `needs_stack`: it is told as well where memory on the stack is taken.
+    `needs_stack`: it is also given where memory on the stack is taken.
     """
 
     def __init__(self, emit: Callable[..., object], tree: Tree, *, needs_stack: bool = False):

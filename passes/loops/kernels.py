@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""A tree as IR for a device with threads: a nest of bound loops is what each thread of a kernel does.
+"""GPU kernels of a tree: loops that are bound to threads become what each thread of a kernel does.
 
 Loops over blocks are outermost. All threads of a block run the other loops alike, so that they can wait for each other
 there; what is innermost is for those that its loops over threads name (`sharing.py`).

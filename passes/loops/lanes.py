@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What a block computes, on numbers or on vectors of them: whether it can be, and how it is emitted."""
+"""Vectorization of blocks: whether a body can be computed on vectors, and how it is emitted, on lanes or scalars."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def moves_of(access: Access, lanes: Lanes) -> list[int]:
 
 
 def is_row_of(moves: Sequence[int]) -> bool:
-    """Whether lanes lie side by side."""
+    """Whether lanes are contiguous."""
     return moves[-1:] == [1] and not any(moves[:-1])
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Where buffers of a tree live: for one step of the innermost loop around all that use them, as large as that needs."""
+"""Allocation of a tree's buffers: live in one step of the innermost loop around all users, as large as that needs."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def _place_of(tree: Tree, buffer: Buffer) -> tuple[str, Place]:
     users = [block for block in tree.blocks() if buffer in block.buffers]
     paths = [tree.around(block.name) for block in users]
     shared = _shared(paths)
-    # What an unrolled or a vectorized loop makes at each step lies outside of it, and is kept apart by its indices.
+    # What an unrolled or a vectorized loop makes at each step is allocated outside of it, kept apart by its indices.
     while shared and shared[-1].kind in (VECTORIZED, UNROLLED):
         shared = shared[:-1]
     if any(buffer in block.loaded() for block in users):

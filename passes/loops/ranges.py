@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Where indices go: from where on, and how far, while some loops run and others stand still."""
+"""Interval analysis of indices: first value and extent, while some loops run and others stand still."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def is_multiple(index: Size, number: int) -> bool:
 
 
 def range_of(index: Size, inner: Mapping[str, Size]) -> Range | None:
-    """Where an index goes while these variables take all values; None where that cannot be told."""
+    """The interval of an index while these variables take all values; None where unknown."""
     start: Size = make({m: c for m, c in terms_of(index).items() if not _has(m, inner)})
     extent: Size = 1
     for monomial, coefficient in terms_of(index).items():
@@ -88,7 +88,7 @@ def _has(monomial: Sequence[Atom], names: Mapping[str, object] | set[str]) -> bo
 
 
 def ranges_of(accesses: Sequence[Access], inner: Mapping[str, Size], shape: Sequence[Size]) -> list[Range]:
-    """What accesses reach of a buffer of that shape together, by dimension; all of one where that cannot be told."""
+    """The region of a buffer of that shape that accesses reach together; a whole dimension where that is unknown."""
     found = []
     for dim, size in enumerate(shape):
         each = [range_of(access.indices[dim], inner) for access in accesses]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""A PrimFunc over memory as a tree: each operation of linalg is loops around a block.
+"""From IR to a tree of loops: each operation of linalg of a PrimFunc over memory is loops around a block.
 
 An operation that fills what the next one adds to is that block's init. Views are arithmetic of indices.
 """
@@ -301,7 +301,7 @@ class _Body:
 
 
 def _check_pure(op: Operation) -> None:
-    """What an operation does besides its results would be lost."""
+    """An operation's other effects than its results would be lost."""
     for each in operations_in(op):
         if not len(each.results) and each.name not in ("linalg.yield", "scf.yield", "scf.if"):
             raise located_error(f"the body of a block has a '{each.name}', which no schedule can move", each.location)

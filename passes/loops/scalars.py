@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What a block computes of elements: expressions that can be put together, told apart from where they are emitted."""
+"""Scalar expressions of blocks' bodies: composed and compared before they are emitted."""
 
 from __future__ import annotations
 

@@ -284,7 +284,7 @@ class Schedule:
         return bound
 
     def _argument(self, what: str, expected: Any, value: Any) -> Any:
-        """As a primitive takes it: a block may be told by its name, an index map by a function."""
+        """As a primitive takes it: a block may be given by its name, an index map by a function."""
         expected = getattr(expected, "__name__", expected)
         if expected == "BlockRV" and isinstance(value, str):
             return BlockRV(self._function_with(value, None), value)
@@ -299,7 +299,7 @@ class Schedule:
         return value
 
     def _named(self, bound: inspect.BoundArguments) -> list[Step]:
-        """The steps that give blocks which were told by their names alone."""
+        """The steps that get the blocks which were given by their names alone."""
         known = {handle for step in self._own_steps() for handle in step.results}
         blocks = [
             each for value in bound.arguments.values() for each in _handles_in(value) if isinstance(each, BlockRV)
@@ -399,7 +399,7 @@ def _names(tree: Tree) -> set[str]:
 
 
 def _alive(steps: Sequence[Step], tree: Tree) -> list[Step]:
-    """Without those on blocks that nobody reads: they are gone before the schedule is applied."""
+    """Without those on dead blocks: they are gone before the schedule is applied."""
     read: set[str] = set()
     for block in reversed(tree.blocks()):
         if any(access.buffer.is_given or access.buffer.name in read for access in block.writes):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What threads share in a kernel: who computes each block, whose each buffer is, and where threads wait for each other.
+"""Memory scopes and barriers of a kernel: which threads compute each block and own each buffer, where they wait.
 
 All threads of a block run the same loops: how often these go depends on no thread. Only what is innermost, a block of
 the tree, is for some of them: by the loops over threads around it, the innermost of each axis. A loop over threads in

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""A tree as people read it: TVMScript's loops and blocks."""
+"""Printer of trees: TVMScript's loops and blocks."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""How much code a tree comes to: unrolled loops, and lanes that run one by one, are emitted again and again."""
+"""Code size of a tree: unrolled loops, and lanes that run one by one, are emitted again and again."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""A PrimFunc as loops around blocks: values that primitives make new ones of. Nothing here is IR, but for types.
+"""Loop tree: a PrimFunc as loops around blocks, immutable values. Nothing here is IR, but for types.
 
 A block computes one element of its outputs for each point of its iters; `bindings` say which point, by the loops
 around. A point outside of its iters' extents is left out. Loops and blocks have names of their own in a function, which
@@ -30,12 +30,12 @@ SPATIAL, REDUCE = "S", "R"
 
 @dataclass(frozen=True, eq=False)
 class Buffer:
-    """Memory of a PrimFunc: a parameter, or allocated for it. What it is written to in is told by the blocks."""
+    """Memory of a PrimFunc: a parameter, or allocated for it. The blocks say where it is written."""
 
     name: str
     shape: tuple[Size, ...]
     element: Type
-    #: Where it lies: "global", "local" (registers, the stack), "shared" (of a GPU's threads).
+    #: Its memory: "global", "local" (registers, the stack), "shared" (of a GPU's threads).
     scope: str = "global"
     #: Whether it is a parameter.
     is_given: bool = False

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Views of memory, whose indices are arithmetic of indices of what they show."""
+"""Views (aliases) of memory: arithmetic from their indices to those of the memory that they show."""
 
 from __future__ import annotations
 

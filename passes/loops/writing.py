@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""A tree as IR: loops, vectors, memory.
+"""Lowering of a tree to IR: loops, vectors, memory.
 
 A vectorized loop runs all its steps at once, in lockstep: what is inside is emitted once, on vectors. An unrolled loop
 is emitted once for each step. Both have no variable in IR.
@@ -81,7 +81,7 @@ class State:
     #: Loops' variables: values, or numbers where they are unrolled.
     known: Mapping[str, Value | int] = field(default_factory=dict)
     lanes: Lanes | None = None
-    #: Of buffers, the memory that they lie in.
+    #: The memory of each buffer.
     memory: Mapping[Buffer, tuple[Value, Place]] = field(default_factory=dict)
     #: Where memory on the stack is taken: of the function, or of one step of a loop that threads share.
     stack: IrBlock | None = None
@@ -286,7 +286,7 @@ class Writer:
         return memory, [self._size(index, state) for index in place.inside(access.indices)]
 
     def _alignment(self, access: Access, state: State) -> int | None:
-        """The bytes of which lanes' neighbours are known to begin at a multiple, where the target has to be told."""
+        """The alignment in bytes of adjacent lanes that is known, where the target needs it."""
         del access, state
         return None
 
@@ -306,7 +306,7 @@ class Writer:
         return self._gathered(access, state, mask)
 
     def _gathered(self, access: Access, state: State, mask: Value | None) -> Value:
-        """Elements that do not lie side by side, one after the other; nothing where a lane has no point."""
+        """Elements that are not contiguous, one after the other; nothing where a lane has no point."""
         assert state.lanes is not None
         elements = []
         for lane in range(state.lanes.count):
@@ -361,7 +361,7 @@ def _row(memory: Value, lanes: Lanes) -> Type:
 
 
 def part_of(memref: Value, starts: Sequence[Any], dims: Sequence[int], sizes: Sequence[int]) -> Value:
-    """What lies from a place on, in some dimensions so far; in the others it is one element."""
+    """The subview from a place on, of these sizes in some dimensions and of one element in the others."""
     strides, _ = memref.type.get_strides_and_offset()
     rank, dynamic = memref.type.rank, DYNAMIC
     extents = [1] * rank

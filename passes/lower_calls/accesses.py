@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Which elements of its parameters a PrimFunc on memrefs reads and writes, and in what order."""
+"""Access analysis: which elements of its parameters a PrimFunc on memrefs reads and writes, in what order."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Level:
 
 
 class Axis(NamedTuple):
-    """The indices along a dimension: so many from the first on, but none behind these."""
+    """The range of indices along a dimension: `length` from the first on, but none behind these."""
 
     first: Linear
     length: int

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Where a PrimFunc's accesses are, in elements from where its parameters begin, by the sizes that it is called with."""
+"""Addresses of a PrimFunc's accesses: offsets in elements from its parameters, by the sizes of the call."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Pairs of accesses that comparing cannot tell from one another: unrolled loops have many of them."""
+"""Memoised dependence tests: equivalent pairs of accesses, of which unrolled loops have many, are tested once."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class _Kind(NamedTuple):
 
 
 def distinct_pairs(reads: Sequence[Access], writes: Sequence[Access]) -> Iterator[tuple[Access, Access]]:
-    """Each read with each write, but those that lie to each other as others did before.
+    """Each read with each write, but those whose relative position another pair had before.
 
     Such are in the same blocks, in the same order there, and as far apart in each dimension.
     """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Places for tensors in one region, by sizes that are numbers: nothing lies over what is alive with it."""
+"""Static arena offsets: places of tensors in one region, none over another that is alive at the same time."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _ORDERS: tuple[Callable[[Buffer, int], tuple[int, int]], ...] = (
 
 
 def arranged(sizes: dict[Buffer, int]) -> tuple[dict[Buffer, int], int]:
-    """A place for each, where nothing lies that is alive with it, and the end of them all."""
+    """An offset for each, where nothing overlaps that is alive with it, and the end of them all."""
     found: list[tuple[int, dict[Buffer, int]]] = []
     least = most_alive(sizes)
     for order in _ORDERS:
@@ -58,7 +58,7 @@ def most_alive(sizes: Mapping[Buffer, int]) -> int:
 
 
 def may_meet(one: Buffer, other: Buffer) -> bool:
-    """Whether they may lie over each other while both are alive."""
+    """Whether they may overlap while both are alive."""
     return one in other.covers or other in one.covers
 
 

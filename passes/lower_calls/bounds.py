@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""How large sizes can be where it is known what range their symbols are from (relax-bind-symbolic-vars)."""
+"""Upper bounds of symbolic sizes, from the ranges of their symbols (relax-bind-symbolic-vars)."""
 
 from __future__ import annotations
 

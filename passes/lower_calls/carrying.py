@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What counted loops carry, each in the memory that costs a turn the least.
+"""Loop-carried values of counted loops, each in the memory that costs an iteration the least.
 
-A tensor that keeps its sizes lies in one of two pieces of memory in turns: each turn makes it in the other one. Rows
-that are gathered lie in their place from the start, and are not carried at all. Other tensors are copied into memory of
-their own, which the next turn gives back; scalars are values.
+A tensor that keeps its sizes alternates between two buffers: each iteration makes it in the other one. Rows
+that are gathered are in their place from the start, and are not carried at all. Other tensors are copied into memory of
+their own, which the next iteration gives back; scalars are values.
 """
 
 from __future__ import annotations
@@ -127,7 +127,7 @@ class Gathered(Carried):
     def given(self, initial: Value) -> list[Value]:
         lowered = self.into.get(initial)
         self._before = memrefs.dim(lowered, 0)
-        # So many at most that sums and products do not wrap around: no memory holds more.
+        # An upper bound so that sums and products do not wrap around: no memory holds more.
         most = memrefs.MOST_BYTES // (self._count + 1)
         extents = [self._before + minimum(self._counter.turns, most) * self._count, *self._sizes]
         element = lowered.type.element_type
@@ -151,7 +151,7 @@ class Gathered(Carried):
         return memrefs.cast(self._all, self.type)
 
     def _place(self, first: Size, count: Size) -> Value:
-        """So many rows from one on."""
+        """`count` rows from `first` on."""
         element = self._all.type.element_type
         start = first * linalg.product([*self._sizes, memrefs.storage_bytes(element)])
         return memrefs.view(memrefs.as_bytes(self._all), start, [count, *self._sizes], element)

@@ -21,7 +21,7 @@ from ...emit import memory as memrefs
 def add_globals(module: Operation, functions: Iterable[Operation]) -> None:
     """Makes a global for each constant tensor in the functions, and says at the constant which it is.
 
-    Constants that nobody uses go: rules may have made others of them.
+    Dead constants are erased: rules may have made others of them.
     """
     names = set(map(symbol_name, operations_of(body_of(module))))
     fresh = (name for number in count() if (name := f"constant_{number}") not in names)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""scf's control flow with tensors: what leaves a region is memory of its own, which the block around owns then.
+"""Control flow (scf) with tensors: what leaves a region is memory of its own, owned by the block around it.
 
-A region's values lie in the arena or in memory that the region gives back; so what it yields is copied.
+A region's values are in the arena or in memory that the region frees; so what it yields is copied.
 """
 
 from __future__ import annotations

@@ -56,7 +56,7 @@ class FunctionLowering:
         self._slots: list[Size] = []
         #: Buffers that are in memory of their own already.
         self._own: dict[Buffer, Value] = {}
-        #: Memory elsewhere that a buffer lies in: where what it holds is wanted.
+        #: Memory elsewhere that a buffer is stored in: where its contents are wanted.
         self.wanted: dict[Buffer, Value] = {}
         #: Memory to give back where a block ends, the innermost block last.
         self.owned: list[list[Value]] = []

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Rows that a counted loop gathers: all that it does with a tensor that it carries is to put rows behind it."""
+"""Gathering loops: all that a counted loop does with a loop-carried tensor is to append rows to it."""
 
 from __future__ import annotations
 

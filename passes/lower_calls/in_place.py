@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Calls that write into arguments: which of these are the graph's own, and which of them are copied first.
+"""In-place calls: which arguments that a call writes are the graph's own, and which are copied first.
 
 What a call may write to is decided by the program as it was written, not by what passes made of it: one may find that
 `x + 0` is `x`, or that two tensors are one. A tensor of the graph's own stays one: where it came to be the caller's

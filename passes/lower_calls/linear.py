@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Indices as sums of what they vary with, and what they are at most and at least."""
+"""Linear forms of indices, with their upper and lower bounds."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from ...bindings.navigation import constant_of, made_by
 
 #: What an index varies with: a loop's counter, another value, or a dimension of a linalg operation.
 Term = Hashable
-#: So many bounds of one number are looked at.
+#: The most bounds of one number that are looked at.
 _MOST_BOUNDS = 8
 
 
 class Linear(NamedTuple):
-    """A number plus multiples of what varies."""
+    """A linear form: a number plus multiples of variables."""
 
     number: int
     terms: dict[Term, int]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What is told a journal of a graph function's memory: the calls in their order, and where each tensor lies."""
+"""Journal entries about a graph function's memory: the calls in their order, and the place of each tensor."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The operations of graph functions, each as code over memrefs; one function an operation."""
+"""Lowering of graph functions' operations to code over memrefs; one function an operation."""
 
 from __future__ import annotations
 
@@ -171,7 +171,7 @@ def _return(into: FunctionLowering, op: Operation) -> None:
 
 
 def _constant(into: FunctionLowering, op: Operation) -> None:
-    """Scalars stay; tensors lie in memory from the start."""
+    """Scalars stay; tensors are stored in memory from the start."""
     result = op.results[0]
     info = decode(result.type)
     if not isinstance(info, TensorInfo):

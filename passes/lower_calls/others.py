@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Kernels that put tensors side by side, for calls that find some of them in their place: they move the others."""
+"""Partial concatenation kernels: for calls that find some inputs in their place already, they move the others."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .plan import Plan
 
 
 def move_only_others(plan: Plan, symbols: SymbolTable, kernels: Kernels, names: set[str]) -> None:
-    """Has the calls of a plan go to such kernels; what they went to is left out where nobody calls it any more.
+    """Redirects the calls of a plan to such kernels; the former callees are left out where they are dead.
 
     `names` are taken; new ones are added.
     """

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Which inputs a PrimFunc may write its outputs over, and which outputs are nothing but elements of inputs.
+"""In-place analysis: which inputs a PrimFunc may write its outputs over, which outputs only move inputs' elements.
 
-An output may lie where an input lies if nothing of the input is read after its place was written. Each read is
-compared with each write: what runs before, in one round of the loops around both, is told by the order of operations;
-for the rounds after it, a dimension must tell that they are about other elements; of loops that threads share, for all
-other rounds. A loop over chunks of a loop tells it by its step, behind which nothing of a chunk is.
+An output may alias an input if nothing of the input is read after its place was written. Each read is compared with
+each write: within one iteration of the loops around both, the order of operations decides; for later iterations, a
+dimension must show that they access other elements (a loop-carried dependence test); of loops that threads share, for
+all other iterations. For a loop over chunks of a loop, its step shows it: nothing of a chunk is behind that.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from .addresses import Addresses, is_told
 from .alike import distinct_pairs
 from .linear import NONE, Linear, Term
 
-#: So many pairs of accesses are compared; kernels with more are taken to read everything last.
+#: The most pairs of accesses that are compared; kernels with more are taken to read everything last.
 _MOST_PAIRS = 4096
 
 
 class Move(NamedTuple):
-    """An input's elements, in their order, lie in an output so many elements behind its start (before, if negative)."""
+    """An input's elements, in their order, are contiguous in an output, at a (maybe negative) offset."""
 
     input: int
     output: int
@@ -54,7 +54,7 @@ class Kernel:
         self._moves: dict[tuple[Info, ...], Sequence[Move]] = {}
 
     def may_overwrite(self, read: int, written: int, is_alike: bool) -> bool:
-        """Whether parameter `written` may lie where parameter `read` does, element over element if they are alike."""
+        """Whether parameter `written` may alias parameter `read`, element over element if they are alike."""
         key = read, written, is_alike
         if key not in self._overwrites:
             self._overwrites[key] = self._find(*key)
@@ -136,7 +136,7 @@ class Kernel:
         return [Move(*place, distance) for place, distance in sorted(found.items())]
 
     def can_leave_out(self, inputs: Iterable[int], count: int) -> bool:
-        """Whether some of so many inputs need not be moved: all, or those that operations of their own move."""
+        """Whether some of `count` inputs need not be moved: all, or those that operations of their own move."""
         left_out = set(inputs)
         return len(left_out) == count or self.movers(left_out) is not None
 
@@ -151,7 +151,7 @@ class Kernel:
         return found if is_rest_apart and not any(len(op.results) for op in found) else None
 
     def copies(self, read: int, written: int) -> list[tuple[Operation, int]]:
-        """Operations of the function that, with so many writes, only put elements of one parameter in the other."""
+        """Operations that only copy elements of one parameter to the other, each with its number of writes."""
         known = self._accesses
         steps: dict[int, list[Access]] = {}
         for accesses in (*known.reads.values(), *known.writes.values()):
@@ -274,7 +274,7 @@ class _Rounds(NamedTuple):
 
     @property
     def shared(self) -> int:
-        """So many blocks around are in the same round."""
+        """The number of blocks around that are in the same iteration."""
         return self.common if self.loop is None else self.loop
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Calls of packed functions from graph functions: tir.packed, with memory made for what destination-passing needs."""
+"""Calls of packed functions from graph functions: tir.packed, with memory allocated for destination passing."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Where a graph function's tensors lie: which share memory, how long each lives, its place in the arena.
+"""Buffer assignment: liveness, aliasing and arena offsets of a graph function's tensors.
 
 Positions count operations in program order; what a loop reads from outside lives until the loop has ended. Buffers
 of fixed size, or of one that has an upper bound, share one region, the largest are placed first, others where that
-takes less. Those of a symbolic size share a slot with others of which the size is so many times the same expression. A
+takes less. Those of a symbolic size share a slot with others whose sizes are multiples of the same expression. A
 buffer whose size is not known when the function begins is allocated where it is made.
 """
 
@@ -49,31 +49,31 @@ class Buffer:
     #: Its place in the arena: bytes from the start, or the slot of its size.
     offset: int | None = None
     slot: int | None = None
-    #: The memory that it lies in, if it has none for itself; so many bytes behind the start of that, or of its slot.
+    #: The buffer that it aliases, if it has no memory for itself; its offset in bytes in that, or in its slot.
     within: Buffer | None = None
     shift: Size = 0
-    #: What may lie below it although both are alive for a moment: it is written when that has been read.
+    #: What it may overlap although both are alive for a moment: it is written when that has been read.
     covers: set[Buffer] = field(default_factory=set)
     #: Whether it shows what is there, and nothing is computed.
     is_view: bool = False
-    #: Whether others lie in it, of other types or behind its start; whether it is changed after it was made.
+    #: Whether others are parts of it, of other types or behind its start; whether it is changed after it was made.
     is_divided: bool = False
     is_written: bool = False
 
     @property
     def root(self) -> Buffer:
-        """The memory that it lies in, which lies in no other."""
+        """The buffer at the end of the chain of aliases, which has memory of its own."""
         return self if self.within is None else self.within.root
 
     @property
     def start(self) -> Size:
-        """So many bytes behind the place of the root in the arena, or behind its slot's."""
+        """The offset in bytes from the root's place in the arena, or from its slot's."""
         return self.shift if self.within is None else self.shift + self.within.start
 
     def __post_init__(self) -> None:
-        #: In bytes; None where nothing tells, or no expression that is short enough. `is_fixed`: of numbers alone.
+        #: In bytes; None where unknown, or no expression that is short enough. `is_fixed`: static.
         self.size, self.is_fixed = measured(self.info)
-        #: So many bytes at most; None where nothing tells.
+        #: The upper bound in bytes; None where unknown.
         self.room = self.size if isinstance(self.size, int) else None
 
 
@@ -104,7 +104,7 @@ class Plan:
     slots: list[SymExpr] = field(default_factory=list)
     #: Whose memory a value has; values that are not in it have memory from elsewhere.
     memory_of: dict[Value, Buffer] = field(default_factory=dict)
-    #: Places behind the start of other memory are multiples of so many bytes: GPUs load vectors from where these begin.
+    #: Offsets in other memory are multiples of this many bytes: GPUs load vectors from where these begin.
     step: int = 1
     #: The operations with their positions, constants left out.
     operations: list[tuple[int, Operation]] = field(default_factory=list)
@@ -115,14 +115,14 @@ class Plan:
     #: Results that are there without the calls that would make them; what is not called for that.
     needless: set[Value] = field(default_factory=set)
     left_out: set[str] = field(default_factory=set)
-    #: Calls that find some of what they put side by side in its place: which operands.
+    #: Concatenations that find some of their operands in their place: which operands.
     put_there: dict[Operation, tuple[int, ...]] = field(default_factory=dict)
-    #: What loops carry to gather rows.
+    #: Loop-carried values that gather rows.
     gathered: dict[Value, Gathering] = field(default_factory=dict)
 
     @property
     def roots(self) -> dict[Value, Buffer]:
-        """The buffers that lie in no other."""
+        """The buffers that are parts of no other."""
         return {value: buffer for value, buffer in self.buffers.items() if buffer.within is None}
 
 
@@ -134,7 +134,7 @@ def place_all(plan: Plan, knows: Callable[[Dim], bool]) -> None:
 
 
 def lifetimes(function: Operation, knows: Callable[[Dim], bool]) -> Plan:
-    """What makes memory, how long it is read, and which of it the function's results can be written into."""
+    """Liveness: what makes memory, its last read, and which of it the function's results can be written into."""
     planner = _Planner(knows, symbol_ranges(function))
     planner.plan.step = Machine.thread_bytes if ANY_ORDER in outermost(function).attributes else 1
     block = body_of(function)
@@ -144,7 +144,7 @@ def lifetimes(function: Operation, knows: Callable[[Dim], bool]) -> Plan:
 
 
 def is_sized_at_entry(buffer: Buffer, knows: Callable[[Dim], bool]) -> bool:
-    """Whether its bytes can be computed then, and multiples of them: more than that each of its sizes is told."""
+    """Whether its bytes can be computed then, and multiples of them: more than that each of its sizes is known."""
     return buffer.is_fixed if buffer.is_fixed or buffer.size is None else all(map(knows, _told_by(buffer.info)))
 
 
@@ -291,12 +291,12 @@ def _take_slot(plan: Plan, places: Mapping[Buffer, Size], end: Size) -> None:
     plan.slots.append(_as_symbolic(end))
 
 
-#: So many times the alignment, a size may grow by it.
+#: Sizes of this many times the alignment may grow by it.
 _MANY = 16
 
 
 def is_multiple(place: Size, step: int) -> bool:
-    """Whether a place is at so many bytes, or several times these, whatever the symbols are."""
+    """Whether a place is a multiple of `step` bytes, whatever the symbols are."""
     factors = [place] if isinstance(place, int) else terms_of(place).values()
     return all(factor % step == 0 for factor in factors)
 

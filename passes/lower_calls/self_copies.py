@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Kernels that copy an input and change some of it, where they are called with the input's memory for the result."""
+"""In-place updates: kernels that copy an input and change some of it skip the copy where the result aliases it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ...emit.arithmetic import result_of
 from ...emit.numbers import as_index
 from .overwriting import Kernel
 
-#: Nothing that is done in a copy besides is seen from outside.
+#: Without side effects: nothing else that is done in a copy is seen from outside.
 _QUIET = frozenset(("arith", "vector", "scf", "affine"))
 _WRITES = frozenset(("memref.store", "vector.transfer_write", "vector.store", "linalg.generic", "memref.copy"))
 _ACCESSES = _WRITES | {"memref.load", "linalg.yield"}
@@ -27,7 +27,7 @@ def skip_copies_to_itself(function: Operation, kernel: Kernel, read: int, writte
 
 
 def _is_quiet(op: Operation, writes: int) -> bool:
-    """Whether so many writes are all that can be seen of it."""
+    """Whether this number of writes is its only side effect."""
     inside = [op, *operations_in(op)]
     is_known = all(
         each.name.partition(".")[0] in _QUIET or each.name in _ACCESSES or each.name == "linalg.yield"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Tensors that lie in the memory of others: results over inputs that end there, slices, and what is put side by side.
+"""Aliasing of tensors: results in place of inputs whose liveness ends there, slices, parts of concatenations.
 
 What a kernel does is read off its body (overwriting.py). A kernel that only moves elements is not called where its
 results are views of its inputs, or its inputs were made in the place of its result. A plan that is stated goes the same
@@ -25,7 +25,7 @@ from .gathering import gatherings
 from .overwriting import Kernel, Kernels, Move
 from .plan import Buffer, Plan, dims_of, is_multiple, is_sized_at_entry, measured, storage_bytes
 
-#: Where a tensor lies that has no place of its own.
+#: The kinds of alias: where a tensor is stored that has no place of its own.
 VIEW, PART, OPERAND = "view", "part", "operand"
 _LATER = "is read later still"
 
@@ -68,13 +68,13 @@ class Sharing:
                 self._cover(position, op, result, operands)
 
     def _gather(self, loop: Operation) -> None:
-        """What a loop gathers is in its place from the start: nobody puts it there."""
+        """What a loop gathers is in its place from the start: no copy is needed."""
         for argument, gathering in gatherings(loop, self._moves).items():
             self._plan.gathered[argument] = gathering
             self._plan.left_out.add(gathering.call.opview.func)
 
     def _is_wanted(self, buffer: Buffer | None, *place: object) -> bool:
-        """Whether a tensor is to lie there, if it can: anywhere, or where that is stated."""
+        """Whether a tensor is to be stored there, if it can: anywhere, or where that is stated."""
         return self._stated is None or buffer is not None and self._stated[buffer] == " ".join(map(str, place))
 
     # ---- each is done if nothing is against it ----
@@ -142,7 +142,7 @@ class Sharing:
         return len(root.path) == 1 and all(map(self._knows, dims_of(root.info)))
 
     def _cover(self, position: int, op: Operation, result: Value, operands: Sequence[Value]) -> None:
-        """Lets a result of another size lie anywhere over what the kernel has read when it begins to write."""
+        """Lets a result of another size overlap anything that the kernel has read when it begins to write."""
         made = self._plan.buffers.get(result)
         if made is None or made.within is not None or made.output is not None or made.first < position:
             return
@@ -210,7 +210,7 @@ class Sharing:
         return True
 
     def _are_apart(self, starts: Sequence[Size], sizes: Sequence[Dim], outer: Buffer) -> bool:
-        """Whether tensors of these sizes lie inside, none over another."""
+        """Whether tensors of these sizes are inside, none over another."""
         places = list(zip(starts, sizes, strict=True))
         if not all(self._is_inside(size, start, outer) for start, size in places):
             return False
@@ -237,7 +237,7 @@ class Sharing:
         return not buffer.is_written and is_sized_at_entry(buffer, self._knows)
 
     def _is_inside(self, size: Dim, start: Size, outer: Buffer) -> bool:
-        """Whether so many bytes may begin there, and end where a tensor ends or before."""
+        """Whether `size` bytes may begin there, and end where a tensor ends or before."""
         if size is None or outer.size is None or not self._knows(start) or not is_multiple(start, self._plan.step):
             return False
         return at_most(0, start) and at_most(start + size, outer.size)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What is known of each place where a graph calls a kernel: for profiles, reports and tuning, which come later."""
+"""Call sites: facts about each place where a graph calls a kernel, for later profiles, reports and tuning."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Symbolic sizes at run time: index values for symbols, arithmetic for expressions over them."""
+"""Dynamic sizes: index values for symbols, arithmetic for expressions over them."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""One region for tensors whose sizes grow with different symbols, of which few are large at one time.
+"""Symbolic arena offsets: one region for tensors whose sizes grow with different symbols, few of them large at once.
 
-Where a place is, and how much a tensor takes, is so many times each of a few products of symbols. One is behind another
-where that is so of each of these numbers: then it is, whatever the symbols are.
+Offsets and sizes are sums of multiples of a few products of symbols. One is behind another where that is so of each of
+these factors: then it is, whatever the symbols are.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from .arranging import Timeline, arranged, may_meet
 if TYPE_CHECKING:
     from .plan import Buffer
 
-#: So many times each product.
+#: The factor of each product.
 Counts = tuple[int, ...]
 #: What all symbols are where it is compared what a way to place takes.
 _SAMPLES = (8, 64, 512)

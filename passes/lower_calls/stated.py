@@ -50,7 +50,7 @@ def state_plan(function: Operation, plan: Plan) -> None:
     i64 = ir.IntegerType.get_signless(64)
     fixed = [buffer for buffer in plan.buffers.values() if buffer.root.offset is not None]
     peak = most_alive({buffer: padded(buffer) for buffer in fixed if buffer.within is None})
-    # Of a part that is as large as the data tell no number is known: it lies in one that is counted.
+    # The size of a data-dependent part is unknown: it is inside of one that is counted.
     total = sum(padded(buffer) for buffer in fixed if buffer.room is not None)
     numbers = {"arena": plan.fixed_bytes, "peak": peak, "sum": total}
     function.attributes[MEMORY_PLAN] = ir.DictAttr.get(
@@ -139,7 +139,7 @@ def _refusal(value: Value, problem: str) -> RelaxError:
 
 
 def _not_shared(value: Value, sharing: Sharing) -> str:
-    """Why what has memory for itself does not lie in another's, if that is stated."""
+    """Why what has memory for itself does not alias another's, if that is stated."""
     word, _, number = _place(value).partition(" ")
     name = value.owner.name
     if word == OPERAND and number.isdecimal():
@@ -186,7 +186,7 @@ def _follow_in_slot(slot: int, behind: str, buffer: Buffer, knows: Callable[[Dim
 
 
 def _check_apart(plan: Plan) -> None:
-    """Raises RelaxError where two that are alive at one time lie over each other."""
+    """Raises RelaxError where two overlap that are alive at one time."""
     alive: list[tuple[Value, Buffer]] = []
     for value, buffer in sorted(plan.roots.items(), key=lambda item: item[1].first):
         alive = [(other, each) for other, each in alive if each.last >= buffer.first]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Operations whose result is the memory of an operand: the same elements under another shape, or under other names."""
+"""Views: operations whose result aliases an operand, the same elements under another shape, or under other names."""
 
 from __future__ import annotations
 

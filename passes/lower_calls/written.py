@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Inputs of graph functions that a call may write to: callers must not pass what is to stay as it is."""
+"""Inputs of graph functions that calls write in place: callers must not pass what is to stay as it is."""
 
 from __future__ import annotations
 

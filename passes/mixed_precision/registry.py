@@ -3,8 +3,8 @@
 
     rx.register_precision("mynpu.gemm", "always")
 
-What is not registered is told by the operator's row: contractions always, what treats elements one by one or moves them
-follows, everything else never.
+What is not registered follows from the operator's row: contractions always, what treats elements one by one or moves
+them follows, everything else never.
 """
 
 from __future__ import annotations

@@ -90,12 +90,12 @@ class TwoPrecisions:
         #: Whether products give f32, where they have an attribute that asks for it.
         self._wide_results = wide_results
         self._kinds = _Kinds(low)
-        #: In 16 bits beside the value itself: a cast, a constant.
+        #: In 16 bits in addition to the value itself: a cast, a constant.
         self._lows: dict[Value, Value] = {}
         #: Casts of those that are there in 16 bits only.
         self._highs: dict[Value, Value] = {}
         self._constants: dict[Value, Operation] = {}
-        #: What is made of constants alone: nobody computes it while the program runs.
+        #: What is made of constants alone: it is computed at compile time.
         self._made_of_constants: set[Value] = set()
         #: Those of which an operation is the only user that are there in 16 bits now, and what they were.
         self._changed: list[tuple[Value, Operation, Attribute]] = []

@@ -97,7 +97,7 @@ def check_removable(function: Operation, places: Collection[int], what: str) -> 
 
 
 def remove_arguments(function: Operation, places: Collection[int]) -> None:
-    """Takes arguments away that nobody uses any more, and that can be."""
+    """Takes dead arguments away, where that is possible."""
     gone = set(places)
     body, attributes = body_of(function), function.attributes
     if INPUT_GROUPS in attributes:

@@ -40,7 +40,7 @@ class PatternRow(NamedTuple):
     name: str
     pattern: GraphPattern
     check: Check | None = None
-    #: Whether there are no parts of such matches alone: views, which are worth it beside what computes only.
+    #: Whether there are no parts of such matches alone: views, which are worth it only together with what computes.
     beside: bool = False
 
 
@@ -113,7 +113,7 @@ class Codegen(ExternalRuntime):
     #: Where its functions take tensors: a program for another device refuses parts of it.
     devices: ClassVar[Sequence[str]] = ("cpu",)
     #: Whether each match is a part of its own, which gets its constants as inputs: for libraries whose functions do one
-    #: operation. What lies between parts is in the program's plan of memory, constants are where its device reads them.
+    #: operation. What is between parts is in the program's plan of memory, constants are where its device reads them.
     separate: ClassVar[bool] = False
     #: Passes, as text, that run on each of its modules before `compile`.
     pipeline: ClassVar[str] = ""
@@ -121,7 +121,7 @@ class Codegen(ExternalRuntime):
     target: ClassVar[str] = ""
     stage: ClassVar[str] = ""
 
-    #: What can be told of it beside its name, `mynpu{cores=4}`: each option, or for text what it means.
+    #: What can be stated in addition to its name, `mynpu{cores=4}`: each option, or for text what it means.
     options: ClassVar[Mapping[str, CodegenOption | str]] = {}
 
     def compile(self, module: Any, options: Mapping[str, Any]) -> Code | Callable[[], Code]:
@@ -136,7 +136,7 @@ class Codegen(ExternalRuntime):
         raise RelaxError(f"codegen '{self.name}' has no compile()")
 
     def fingerprint(self, options: Mapping[str, Any]) -> str:
-        """What the code depends on beside the part and the options: versions of the codegen and of compilers that it
+        """What else the code depends on than the part and the options: versions of the codegen and of compilers that it
         calls, the machine, where it asks that. The same text, part and options give the same code, which is then found
         in the cache. Empty: nothing is kept.
         """
@@ -165,7 +165,7 @@ class Codegen(ExternalRuntime):
     def cost(self, composite: str, operations: Sequence[Operation]) -> float:
         """Seconds for what a pattern has matched, without what crosses to it and back: for relax-partition{plan=cost}.
 
-        Where nobody says it, half of what the target takes.
+        By default half of what the target takes.
         """
         del composite
         return seconds_of(operations) / 2
@@ -176,14 +176,14 @@ class Codegen(ExternalRuntime):
         return seconds_of(operations)
 
     def crossing_cost(self, size: int) -> float:
-        """Seconds for a value of so many bytes on its way to the codegen's parts, or back from them: its share of a
+        """Seconds for a value of `nbytes` on its way to the codegen's parts, or back from them: its share of a
         call and, unless the codegen says another thing, a pass through memory.
         """
         return CROSSING_S + size / BYTES_PER_S
 
     def call_cost(self) -> float:
-        """Seconds of a call of a part beside what it computes and what crosses: for neighbours that become one part
-        it is counted once.
+        """Overhead in seconds of a call of a part, without what it computes and what crosses: for adjacent operations
+        that become one part it is counted once.
         """
         return 0.0
 
@@ -308,7 +308,7 @@ class ChosenCodegen(NamedTuple):
     codegen: type[Codegen]
     #: Of all its options.
     values: Mapping[str, Any]
-    #: What was told of it, as text.
+    #: Its options, as text.
     given: tuple[tuple[str, str | None], ...] = ()
 
     def __str__(self) -> str:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What codegens have made, found again in the cache: by the part with its constants, the options, the compiler, and
-what the codegen says that its code depends on.
+"""Cache of codegens' code: by the part with its constants, the options, the compiler, and what
+the codegen says that its code depends on.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What can be told of a codegen beside its name, `mynpu{cores=4}`: declared with types, refused before it compiles."""
+"""Options of codegens, `mynpu{cores=4}`: declared with types, refused before it compiles."""
 
 from __future__ import annotations
 

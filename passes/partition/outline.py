@@ -39,7 +39,7 @@ _ENDS = ("func.return", "scf.yield", "scf.condition")
 class Order:
     """The operations of a block in their order, while some of them move.
 
-    They are told apart by their first results: an operation's own hash changes with its operands.
+    They are keyed by their first results: an operation's own hash changes with its operands.
     """
 
     def __init__(self, block: Block):

@@ -39,7 +39,7 @@ class Composites(tuple[Composite, ...]):
         return Prospects([composite.pattern for composite in self])
 
 
-#: Told a block and the patterns, earlier ones first: what is to be taken of it, one after the other; an operation may
+#: Given a block and the patterns, earlier ones first: what is to be taken of it, one after the other; an operation may
 #: be taken once. Each is outlined, and its operations are gone, before the next is asked for.
 Planner = Callable[[Block, Sequence[Composite]], Iterator[Taken]]
 P = TypeVar("P", bound=Planner)

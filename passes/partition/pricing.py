@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What operations take on a CPU, roughly: to compare plans, not to tell times."""
+"""Cost model: what operations take on a CPU, roughly, to compare plans, not to predict times."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from ...dialects.core.work import work_of
 
 # Of one core, and of memory that is not in its caches.
 _FLOPS_PER_S, BYTES_PER_S = 5e10, 1e10
-#: Of a value that crosses between the target and a codegen, beside its bytes: its share of a call.
+#: Of a value that crosses between the target and a codegen, in addition to its bytes: its share of a call.
 CROSSING_S = 1e-6
-# What stands for a size that only the run tells.
+# What stands for a dynamic size.
 _USUAL_SIZE = 64
 
 

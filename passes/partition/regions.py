@@ -138,7 +138,7 @@ class Regions:
             self._members[label].remove(candidate)
 
     def _join(self, added: int) -> None:
-        """What it is beside becomes one region, under the name of the largest."""
+        """The regions adjacent to it become one, under the name of the largest."""
         near = [edge.near[self._codegens[added]] for edge in self._edges[added]]
         others = [next((each for each in those if each != added), added) for those in near]
         labels = {self._label[each] for each in others if each != added}
@@ -159,7 +159,7 @@ class Regions:
         """The pieces that candidates of what was one region are in now, but for one.
 
         All are looked for at once, step by step, until only one of them may have more: that costs what the smaller
-        ones have in them, or what lies between those that are connected.
+        ones have in them, or what is between those that are connected.
         """
         groups: dict[int, list[int]] = {}
         for each in dict.fromkeys(starts):

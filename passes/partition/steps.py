@@ -29,7 +29,7 @@ class Step:
     the pattern, or where a step is an operation by itself, as the operator calls its operands.
     """
 
-    #: The pattern's name; empty for what passes have put beside.
+    #: The pattern's name; empty for what passes have added.
     composite: str
     #: Without constants, what others are made of first.
     operations: tuple[Operation, ...]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Patterns made into functions: what is asked at each value, in the order of the search, one function after the other.
+"""Patterns compiled to closures: the tests of each value, in the order of the search, one function after the other.
 
 They give the first of the matches that the search would find, without a list of what is left to ask or to try anew.
 What stands for the parts is in slots, whose numbers are known beforehand. Alternatives become functions when the graph
@@ -31,7 +31,7 @@ from .tree import (
 
 #: Finds a match at an operation.
 Matcher = Callable[[Operation], Match | None]
-#: Told what is in the slots, goes on from there to the match; None where something does not fit.
+#: Given what is in the slots, goes on from there to the match; None where something does not fit.
 _Step = Callable[[list[Any]], Match | None]
 #: What is left to match, each with the slot of what it is held against.
 _Goals = tuple[GraphPattern, int, "_Goals"] | None

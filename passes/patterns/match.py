@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Where a pattern matches, and why it does not."""
+"""Pattern matching: where a pattern matches, and why it does not."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Refusal(NamedTuple):
 def matches_of(pattern: GraphPattern, op: Operation, is_across: bool = False) -> Iterator[Match]:
     """The ways in which a pattern matches the results of an operation, preferred ones first.
 
-    `is_across`: parts may lie in blocks around the operation's, too.
+    `is_across`: parts may be in blocks around the operation's, too.
     """
     return _Search(pattern, op, is_across).matches()
 

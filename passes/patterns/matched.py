@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What is known of a match."""
+"""Match: the values and operations bound to a pattern's parts."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Match:
     @property
     def bound(self) -> Mapping[GraphPattern, Subject]:
         """What stands for each part of the pattern, in its order: a part comes before those that it is made of, and
-        these before what stands beside it.
+        these before the parts that it is a sibling of.
         """
         return self._bound
 

@@ -23,7 +23,7 @@ from .tree import MATCHES, Bound, GraphPattern, Leaf, Subject, Ways
 #: A value's pattern; several, or `every`, where an operand varies in number; None for one that is absent.
 Operand = GraphPattern | Sequence[GraphPattern] | None
 OpT = TypeVar("OpT", bound="Op")
-#: Told a number and the element type that it is of.
+#: Given a number and its element type.
 NumberTest = Callable[[int | float | bool, str], bool]
 #: By an operand's name, or by its number where the operator is upstream's: as many as it has values there.
 Operands = Mapping[str | int, tuple[GraphPattern, ...]]
@@ -169,7 +169,7 @@ class Result(GraphPattern):
 
 
 class Filled(Leaf):
-    """A tensor that is one number everywhere, of which a test is told the number and the element type."""
+    """A tensor that is one number everywhere, of which a test is given the number and the element type."""
 
     def __init__(self, test: NumberTest, told: str):
         self.test, self.told = test, told
@@ -299,7 +299,7 @@ class Reader:
         return [each for operand in self._row.operands for each in self._operands.get(operand.name, ())]
 
     def fits(self, count: int) -> bool:
-        """Whether an operation that reads so many values can be one, where each operand is one value."""
+        """Whether an operation that reads this number of values can be one, where each operand is one value."""
         stated = len(self._operands)
         return count == stated or (count > stated and self._is_open)
 
@@ -366,7 +366,7 @@ def is_op(*names: str) -> Op:
 
 def is_filled(number: float | NumberTest | None = None) -> GraphPattern:
     """A tensor that is one number everywhere, or this one: a constant, or made by `full`, `zeros`, `ones`. A function
-    is told the number and the element type.
+    is given the number and the element type.
     """
     if number is None:
         return Filled(lambda *_: True, "filled")

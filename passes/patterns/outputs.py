@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Patterns of several values that hang together: three products of one tensor."""
+"""Multi-root patterns: several connected values, as three products of one tensor."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ...support.errors import RelaxError
 from .operators import Op
 from .tree import MATCHES, Bound, GraphPattern, Repeated, Subject, Ways, subject_of, walk
 
-# How far apart two outputs may lie that have a chain of any length between them.
+# How far apart two outputs may be that have a chain of any length between them.
 _FAR = 64
 
 

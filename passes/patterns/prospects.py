@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Which of many patterns may match where, told for a whole block at once.
+"""Match filter: a conservative analysis of which of many patterns may match where, for a whole block at once.
 
 Each value has a mask with a bit for each part of a pattern that it may be, as far as its operator, attributes and type
-and the masks of what it is made of can tell. Operations that are alike in these have equal masks, which are worked out
+and the masks of what it is made of determine. Operations that are alike in these have equal masks, which are worked out
 once for all of them: what a block costs hardly grows with the number of patterns. What holds of a match as a whole is
 left to `match`: that a part is one value in two places, checks, attributes that a function is asked about.
 """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Rewriting by what a part of a graph looks like."""
+"""Pattern rewriting."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def rewrite(
     """What `apply_greedy` and `apply_walk` rewrite by: what replaces the pattern's value is what `replacement(match)`
     gives; or a part of the pattern, or operators around parts, of the type that there is, where they can have it.
 
-    What else has matched goes when nobody uses it any more. `is_across`: parts may lie in blocks around the root's.
+    What else has matched goes when it is dead. `is_across`: parts may be in blocks around the root's.
     """
     replace = template(pattern, replacement) if isinstance(replacement, GraphPattern) else replacement
     name = name or (str(pattern) if isinstance(replacement, GraphPattern) else function_name(replacement))
@@ -80,7 +80,7 @@ def _searched(pattern: GraphPattern, op: Operation, is_across: bool, rewriter: R
 
 
 def _needed(pattern: GraphPattern) -> frozenset[str]:
-    """Operators of which one makes an operand wherever the pattern matches; none where that cannot be told."""
+    """Operators of which one makes an operand wherever the pattern matches; none where that is unknown."""
     if isinstance(pattern, Op):
         makers = (frozenset(name for op in part.heads or () for name in op.names) for part in pattern.parts)
         return next(filter(None, makers), frozenset())

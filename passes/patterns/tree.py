@@ -37,7 +37,7 @@ Subject = Value | Operation
 Ways = Sequence[Sequence[tuple["GraphPattern", Subject]]] | str
 
 MATCHES: Ways = ((),)
-#: Told a match: True, or False, or in words why not.
+#: Given a match: True, or False, or in words why not.
 Check = Callable[["Match"], bool | str]
 Around = Callable[["GraphPattern"], "GraphPattern"]
 # Python's, and numpy's, which comparisons of its numbers give: it is not imported for that.
@@ -131,7 +131,7 @@ class GraphPattern(ABC):
         return OfType(self, " or ".join(names), problem)
 
     def used_inside_only(self) -> GraphPattern:
-        """Nobody uses the value but what is matched."""
+        """The value's only users are what is matched."""
         return self.where(lambda match: not match.is_used_outside(self), "is used elsewhere, too")
 
     def used_once(self) -> GraphPattern:
@@ -168,7 +168,7 @@ class Wildcard(GraphPattern):
 
 
 class Leaf(GraphPattern):
-    """A value that is told by itself."""
+    """A value that is recognised by itself."""
 
     def ways(self, subject: Subject, bound: Bound) -> Ways:
         return self.problem(subject) or MATCHES
@@ -266,7 +266,7 @@ class Text(Wildcard):
 
 
 class Condition(GraphPattern):
-    """A pattern, and what has to hold beside it."""
+    """A pattern, and an additional condition."""
 
     def __init__(self, inner: GraphPattern):
         self.inner = inner
@@ -332,7 +332,7 @@ class UsedOnce(Condition):
 
 
 class OfType(Condition):
-    """A tensor of which something is told; `problem` says what there is instead, if it is not so."""
+    """A tensor with a condition on its type; `problem` says what there is instead, if it does not hold."""
 
     def __init__(self, inner: GraphPattern, told: str, problem: Callable[[TensorInfo], str]):
         self.inner, self.told, self.problem = inner, told, problem

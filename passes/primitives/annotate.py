@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Notes on loops and blocks."""
+"""Primitive annotate: annotations of loops and blocks."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Loops whose steps are a GPU's threads."""
+"""Primitive bind: loops whose steps are a GPU's threads."""
 
 from __future__ import annotations
 

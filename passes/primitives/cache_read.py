@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""A copy of what blocks read."""
+"""Primitive cache_read: staging of a buffer that blocks read in a copy."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What a block writes, elsewhere first."""
+"""Primitive cache_write: staging of a block's output in another buffer."""
 
 from __future__ import annotations
 

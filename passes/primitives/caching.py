@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Buffers that hold what others hold, and the blocks that copy."""
+"""Staging buffers of cache_read and cache_write, and the blocks that copy."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ..loops.primitives import Edit
 from ..loops.scalars import Element
 from ..loops.tree import SPATIAL, Access, Block, Buffer, Iter, Loop, Node, iter_variable, variable
 
-#: Where buffers may lie.
+#: The memory scopes of buffers.
 SCOPES = ("global", "local", "shared")
 
 

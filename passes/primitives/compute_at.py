@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""A block where what it makes is needed."""
+"""Primitive compute_at: moves a producer into a consumer's loop."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What a block computes, where it is read."""
+"""Primitive compute_inline: fusion of a producer into its consumers, without a buffer."""
 
 from __future__ import annotations
 

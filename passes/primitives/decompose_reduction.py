@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What a reduction starts from, as a block of its own."""
+"""Primitive decompose_reduction: a reduction's init as a block of its own."""
 
 from __future__ import annotations
 

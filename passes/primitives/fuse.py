@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Several loops as one."""
+"""Primitive fuse: nested loops collapsed into one."""
 
 from __future__ import annotations
 

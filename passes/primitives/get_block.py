@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The block of a name."""
+"""Primitive get_block: the block of a name."""
 
 from __future__ import annotations
 

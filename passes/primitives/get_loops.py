@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The loops around a block."""
+"""Primitive get_loops: the loops around a block."""
 
 from __future__ import annotations
 

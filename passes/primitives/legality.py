@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What several primitives ask of loops before they change them."""
+"""Legality checks of loops that several primitives share."""
 
 from __future__ import annotations
 

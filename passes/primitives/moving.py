@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Blocks that go to another place: what must not stand between, and the loops that they get there."""
+"""Code motion of blocks (compute_at): dependences that forbid it, and the loops that they get there."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def in_loops(
     keep_units: bool,
     where: tuple[tuple[Size, Size], ...] = (),
 ) -> Node:
-    """The block with loops of its own over ranges of its iters, all where none is told; `where` by the loops around."""
+    """The block with loops of its own over ranges of its iters, all if none is given; `where` by the loops around."""
     loops: list[tuple[str, Size]] = []
     bindings: list[Size] = []
     for each in block.iters:

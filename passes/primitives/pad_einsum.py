@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Sums of products of sizes that are multiples."""
+"""Primitive pad_einsum: padding of contractions to multiples of sizes."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Loops that threads share."""
+"""Primitive parallel: loops that threads share."""
 
 from __future__ import annotations
 

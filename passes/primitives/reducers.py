@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Reductions whose steps may be taken in any order, and in parts: what they add with, and what changes nothing."""
+"""Associative and commutative reductions: their combiner and its identity."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def reducer_of(edit: Edit, block: Block) -> Reducer:
 
 
 def check_neutral(edit: Edit, block: Block, reducer: Reducer) -> None:
-    """Starting each part from the init must change nothing."""
+    """The init must be the combiner's identity, since each part starts from it."""
     operator = OPERATORS[reducer.operation.name]
     if operator.is_idempotent or operator.identity is None or block.inits is None:
         return

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Which loop runs in which."""
+"""Primitive reorder: loop interchange."""
 
 from __future__ import annotations
 

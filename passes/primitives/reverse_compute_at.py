@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""A block where what it reads is made."""
+"""Primitive reverse_compute_at: moves a consumer into a producer's loop."""
 
 from __future__ import annotations
 

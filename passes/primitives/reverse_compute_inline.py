@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What a block computes, where what it reads is made."""
+"""Primitive reverse_compute_inline: fusion of a consumer into its producer, as an epilogue."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""A reduction in parts, which another one puts together."""
+"""Primitive rfactor: a reduction in partial results, which another one combines."""
 
 from __future__ import annotations
 

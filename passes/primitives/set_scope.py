@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Where a buffer lies."""
+"""Primitive set_scope: a buffer's memory scope."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .caching import buffer_of, check_scope
 
 @register_primitive
 def set_scope(edit: Edit, block: BlockRV, buffer_index: int | str, storage_scope: str) -> None:
-    """Has a buffer that a block writes lie in memory of a scope: "global", "local", or "shared" on a GPU."""
+    """Puts a buffer that a block writes in memory of a scope: "global", "local", or "shared" on a GPU."""
     found = edit.block(block)
     check_scope(edit, storage_scope)
     buffer = buffer_of(edit, found, found.writes, buffer_index, "writes")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""One loop as several, of which the outer ones go over parts."""
+"""Primitive split: one loop as nested ones (strip-mining)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _MOST_STEPS = 1 << 40
 
 @register_primitive
 def split(edit: Edit, loop: LoopRV, factors: Sequence[int | None], preserve_unit_iters: bool = True) -> list[LoopRV]:
-    """Makes several loops of one, outermost first, of so many steps; one factor may be None: as many as it takes.
+    """Makes several loops of one, outermost first, with these extents; one factor may be None: as many as it takes.
 
     Where the factors give more steps than the loop has, blocks are left out beyond its end.
     """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""A nest of loops as one instruction, or a micro-kernel."""
+"""Primitive tensorize: a loop nest as one instruction, or a micro-kernel."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Two loops as loops over tiles and loops in them."""
+"""Primitive tile: two loops as loops over tiles and loops in them."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""How a buffer's elements lie."""
+"""Primitive transform_layout: a buffer's layout, by an index map."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def transform_layout(
     *,
     assume_injective_transform: bool = False,
 ) -> None:
-    """Has a buffer's element at (i, j, ...) lie at `index_map(i, j, ...)`, wherever it is written and read.
+    """Stores a buffer's element (i, j, ...) at `index_map(i, j, ...)`, wherever it is written and read.
 
     `buffer` is ("read", n), ("write", n), n of what is written, or a name. Where the map leaves places free these hold
     `pad_value`, or anything.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Loops and blocks without a note that they had."""
+"""Primitive unannotate: removes annotations of loops and blocks."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Loops that are code for each step."""
+"""Primitive unroll: loop unrolling."""
 
 from __future__ import annotations
 

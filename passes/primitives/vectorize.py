@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Loops whose steps are lanes of vectors."""
+"""Primitive vectorize: loops whose steps are lanes of vectors."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ..loops.primitives import Edit, register_primitive
 from ..loops.tree import VECTORIZED, Loop, loops_in
 from .legality import check_apart, check_lanes, check_serial
 
-#: So many lanes are code in each operation.
+#: The most lanes, each of which is code in each operation.
 _MOST_LANES = 256
 
 

@@ -2,7 +2,7 @@
 """Products and convolutions of quantized numbers: sums of whole numbers in i32, and what zero points add to them.
 
 (a - p) * (b - q) summed is a * b, less q times the sums of a, less p times the sums of b - q: of weights, constants.
-The products themselves see bytes as they lie in memory.
+The products themselves see bytes as they are in memory.
 """
 
 from __future__ import annotations
@@ -46,9 +46,9 @@ if TYPE_CHECKING:
 
 PRODUCTS = ("relax.matmul", *CONVOLUTIONS)
 _REAL = ("f16", "bf16", "f32")
-#: So many products of bytes have a sum that 32 bits hold.
+#: The most products of bytes whose sum 32 bits hold.
 _MOST_SUMMED = (2**31 - 1) // (255 * 255)
-#: So many neighbours are summed by instructions for bytes.
+#: The number of adjacent products that instructions for bytes sum.
 _AT_A_TIME = 4
 _BYTE = range(-128, 128)
 
@@ -147,7 +147,7 @@ def _axes(op: OpView) -> tuple[Axes, Axes] | None:
 
 
 def _may_overflow(numbers: Value, axes: Axes) -> bool:
-    """Whether so many products are summed for certain that 32 bits may be too few."""
+    """Whether sums of products may overflow 32 bits."""
     shape, count = shape_of(numbers) or (), 1
     for axis in axes.summed:
         size = shape[axis]
@@ -300,7 +300,7 @@ def _is_summed_once(op: OpView) -> bool:
 
 
 def _in_fours(op: OpView, data: Shifted, weights: Shifted) -> tuple[Shifted, Shifted]:
-    """Both with channels of zeros behind where some are missing: so many bytes are multiplied at a time.
+    """Both with channels of zeros behind where some are missing: four bytes are multiplied at a time.
 
     A picture has three.
     """
@@ -368,7 +368,7 @@ def _along(zero_point: Value, axes: Axes, rank: int) -> Value:
 
 
 def _under_windows(op: OpView, data: Value, weights: Value, padding: dict[str, ir.Attribute]) -> Value | None:
-    """The sums of the data under each window: channels are added first, then what lies under it of the one that is
+    """The sums of the data under each window: channels are added first, then what is under it of the one that is
     left."""
     found, elements = channel_axes(op), known(weights)
     if found is None or elements is None:

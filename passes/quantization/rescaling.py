@@ -128,7 +128,7 @@ def _quotient(number: Value, scale: Value) -> Value | None:
 
 
 def _is_made_of_constants(value: Value) -> bool:
-    """Whether it is known while compiling, though nobody has computed it yet."""
+    """Whether it is a compile-time constant, maybe not computed yet."""
     op = defining_op(value, "relax.dequantize", *_VIEWS)
     if op is None:
         return defining_op(value, *CONSTANTS, "relax.shape_expr") is not None

@@ -40,7 +40,7 @@ class Rows:
         return {result: number for number, op in enumerate(self.ops) for result in op.operation.results}
 
     def sizes(self) -> list[int | None]:
-        """How often each loop runs; None where only the run tells."""
+        """The trip count of each loop; None where dynamic."""
         return [
             next((op.sizes[dim] for op, dim in zip(self.ops, loop, strict=True) if op.sizes[dim] is not None), None)
             for loop in self.loops
@@ -60,7 +60,7 @@ class Rows:
         return _outside(self.ops, self.made, value)
 
     def row_bytes(self) -> int | None:
-        """What all tensors in memory have in one row; None where only the run tells."""
+        """The bytes of all tensors in memory in one row; None where dynamic."""
         looped = [{loop[number] for loop in self.loops} for number in range(len(self.ops))]
         found: dict[Value, int] = {}
         for number, op in enumerate(self.ops):
@@ -207,7 +207,7 @@ def _is_read_again(ops: Sequence[StructuredOp], shared: Sequence[Sequence[int]])
 
 
 def is_vector(ops: Sequence[StructuredOp], shared: Sequence[Sequence[int]], loop: Sequence[int]) -> bool:
-    """Whether elements lie side by side along a loop, of tensors that have more than rows."""
+    """Whether elements are contiguous along a loop, of tensors that have more than rows."""
     for number, op in enumerate(ops):
         rows = {each[number] for each in shared}
         for operand, access in enumerate(op.accesses):
@@ -227,7 +227,7 @@ def _is_product(op: StructuredOp, rows: Sequence[int]) -> bool:
 
 
 def ordered(op: StructuredOp, loops: Sequence[tuple[int, ...]]) -> list[tuple[int, ...]]:
-    """As the last result lies in memory."""
+    """The loops in the order of the last result's dimensions in memory."""
     axes = [index.dim for index in op.output_accesses[0]]
     return sorted(loops, key=lambda loop: axes.index(loop[-1]))
 

@@ -23,7 +23,7 @@ from .group import Rows, analyzed, is_vector, ordered, shared_loops, wanted_of
 from .padding import Padding, padding_of
 from .writing import write
 
-#: Of a core's own cache, for the copy of a part: one of so many.
+#: The share of a core's own cache for the copy of a part is one by this.
 _SHARE = 8
 #: Parts for each core at least, where it is known how many there are.
 _PARTS_OF_CORE = 4
@@ -97,7 +97,7 @@ def windows_over_copy(block: Block, machine: Machine) -> Windows | None:
 
 
 def _padding_read(op: StructuredOp) -> Padding | None:
-    """What an operation reads of a copy with a border, which nobody else does."""
+    """What an operation, the only user, reads of a copy with a border."""
     inputs = [value for value in op.operands[: op.input_count] if use_count(value) == 1]
     return next((padding for value in inputs if (padding := padding_of(value)) is not None), None)
 

@@ -150,7 +150,7 @@ def _spread(norm: _Norm, numbers: ndarray) -> Value:
 
 
 def _scale_weights(operation: Operation, value: Value, axis: int, scale: ndarray) -> bool:
-    """Scales the weights of what makes a value for nobody else, which then stands before the operation."""
+    """Scales the weights of what makes a value with no other user, which then stands before the operation."""
     found = own_weighted(value)
     if found is None or found.info.dtype not in ("f32", "f64"):
         return False

@@ -123,7 +123,7 @@ class Weighted(NamedTuple):
 
 
 def own_weighted(value: Value) -> Weighted | None:
-    """As `weighted`, where nobody else uses the value."""
+    """As `weighted`, where the value has no other user."""
     return weighted(value) if is_used_once(value) else None
 
 

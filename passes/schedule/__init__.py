@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Schedules of PrimFuncs, by what kind of function they are and for which target."""
+"""Plans of loops: tiling, vectorization and parallelism of PrimFuncs, by kind of function and target."""

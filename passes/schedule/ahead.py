@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Fetches into the cache what is read soon.
+"""Software prefetch: fetches into the cache what is read soon.
 
 Weights: all rows of a product use some columns of them before the next ones' turn. The first rows would wait for them
 at the memory's pace, the others need nothing of it: so each step fetches a part of the next columns, for each of its

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Writes the loops that the plans of a PrimFunc's structured operations say, in their place."""
+"""Lowering by plan: replaces a PrimFunc's structured operations by the loops that their plans describe."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def apply_plans(function: Operation, operations: Sequence[Operation], machine: M
 
 
 def _apply(operation: Operation, plan: Plan | EpilogueOf | Start, machine: Machine) -> list[Operation]:
-    """Writes the loops; what nobody needs any more, users first."""
+    """Writes the loops and returns the operations that are dead then, users first."""
     if operation.name != "linalg.generic":
         raise Decline(
             f"loops are made of 'linalg.generic', which linalg-generalize-named-ops makes of '{operation.name}'"
@@ -132,7 +132,7 @@ def _without_fills(op: StructuredOp, plan: Plan) -> tuple[StructuredOp, list[Ope
 
 
 def _in_place(op: StructuredOp) -> StructuredOp:
-    """Writes over an input that nobody reads afterwards, where that input has the output's place anyway.
+    """Writes in place of an input that is dead afterwards, where that input has the output's place anyway.
 
     Loops that read one tensor and write another into the same memory would get a copy of it.
     """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Sums of products of narrow numbers by instructions that take some neighbours of a reduction at once.
+"""Dot-product instructions: sums of products of narrow numbers, some adjacent steps of a reduction at once.
 
 Where both factors have the sign that no instruction wants, the highest bit of those that vectors share is turned round:
 they are 128 more, or less, then, and what zeros would give so is taken away from the sums.
@@ -88,7 +88,7 @@ def _kind(widening: str, type_: ir.Type) -> str:
 
 def instructions_for(op: StructuredOp, machine: Machine, *, rows: int = 1) -> list[DotInstruction]:
     """Those for the factors and sums of an operation, maybe with one factor turned round, the fewest sums first; of
-    tiles of so many rows.
+    tiles of `rows` rows.
 
     Raises Decline without one.
     """
@@ -161,7 +161,7 @@ def _check_loops(op: StructuredOp, plan: Plan, rows: int, columns: int) -> None:
 
 
 def packed_operand(plan: Plan, dots: Dots | None) -> int | None:
-    """The input that lies as the loops read it."""
+    """The input that is laid out as the loops read it."""
     if plan.panel is not None and plan.panel.is_packed:
         return plan.panel.operand
     return dots.columns if dots is not None and plan.dot is not None and plan.dot.is_packed else None

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What is done around a reduction while its results are in registers: the number that each starts from, and what an
-operation makes of each, a bias, a rounding.
+"""Prologue and epilogue of a reduction, while its results are in registers: the number that each starts from, and what
+an operation makes of each, a bias, a rounding.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def _reduction_of(consumer: StructuredOp, operand: int) -> Operation | None:
 
 
 def _is_for(result: Value, consumer: StructuredOp) -> bool:
-    """Whether an operation takes a result once, and maybe the place where it is for its own, and nobody else does."""
+    """Whether an operation is the only user of a result: takes it once, and maybe its place for its own result."""
     taken = sum(operand == result for operand in consumer.operands[: consumer.input_count])
     placed = sum(operand == result for operand in consumer.outputs)
     return taken == 1 and use_count(result) == taken + placed
@@ -107,7 +107,7 @@ def _common_dims(producer: StructuredOp, consumer: StructuredOp, position: int) 
 
 
 def check_lanes(op: StructuredOp, vector: int) -> None:
-    """Raises Decline where what the epilogue reads besides would be fetched lane by lane."""
+    """Raises Decline where the epilogue's other inputs would be fetched lane by lane."""
     if any(is_lanewise(op, vector, operand) for operand in range(op.input_count, len(op.operands))):
         raise Decline("what it reads besides lies across the vectors")
 

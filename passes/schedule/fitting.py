@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Whether a plan fits an operation and a machine: the loops that it names are there and may run as it says."""
+"""Legality of a plan for an operation and a machine: the loops that it names exist and may run as it says."""
 
 from __future__ import annotations
 

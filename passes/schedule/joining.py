@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""One loop for neighbours that every operand walks through without a gap."""
+"""Loop collapsing: dimensions that are contiguous in every operand run as one loop."""
 
 from __future__ import annotations
 

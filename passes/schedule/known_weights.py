@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""How a product runs whose matrix is known: it lies as panels, and the results stay in registers.
+"""Plans of products with a constant matrix: it is packed as panels, and the results stay in registers.
 
 A plan that copies no panel, as few rows do not make up for it, reads one that is there at no cost. One row puts rows of
 a matrix to results in the cache, since columns would be read with a stride; panels have none.
@@ -12,7 +12,7 @@ from dataclasses import replace
 from ...emit.structured import StructuredOp
 from .plan import Panel, Parallel, Plan, points_of_step
 
-#: Vectors: so many sums are in flight that none waits for the one before, and a step reads what lies side by side.
+#: Vectors: enough sums are in flight that none waits for the one before, and a step reads contiguous elements.
 _COLUMNS_OF_ONE_ROW = 8
 
 

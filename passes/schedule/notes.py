@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What is told a journal of the loops that a kernel's operations become."""
+"""Journal entries about the loops that a kernel's operations become."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Matrices that lie as panels: for so many columns at a time, all rows of these, one behind the other.
+"""Packed matrices: panels of N columns, each with all its rows contiguous, one behind the other.
 
 A matrix of K rows and N columns is [N / width][K][width] then, its last panel filled up with zeros. For dot products of
-so many rows at a time it is [N / width][K / group][width * group]: what a column has in such rows lies side by side.
+`group` rows at a time it is [N / width][K / group][width * group]: a column's elements in such rows are contiguous.
 Tiles take `depth` such groups at once: the last one is filled up with zeros as well.
 Weights of more dimensions, whose last two are rows and columns, have their rows in groups alone: [..., K / group,
 N * group].
@@ -100,7 +100,7 @@ def packed_source(matrix: Value) -> Value | None:
 
 
 def _moved_parts(matrix: Value) -> Operation | None:
-    """The operation that has the panels, or the steps of groups, beside each other."""
+    """The operation that makes the panels, or the steps of groups, adjacent."""
     while (made := made_by(matrix, "tensor.extract_slice", "tensor.collapse_shape")) is not None:
         matrix = made.operands[0]
     moved = made_by(matrix, "linalg.generic")

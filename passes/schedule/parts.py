@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Slices of tensors with open sizes, some of whose axes run as one loop.
+"""Slices of tensors with dynamic sizes, some of whose axes are collapsed into one loop.
 
-The type of such a slice does not tell that there are no gaps between its rows, so that MLIR would copy it to join its
-axes. The tensor that it is a part of has none: its axes are joined first, and the slice is one of that.
+The type of such a slice does not say that its rows are contiguous, so that MLIR would copy it to collapse its axes. The
+tensor that it is a part of is contiguous: its axes are collapsed first, and the slice is one of that.
 """
 
 from __future__ import annotations
@@ -109,7 +109,7 @@ def _changed(value: Value) -> Value | None:
 
 
 def fills_border(op: StructuredOp) -> bool:
-    """Whether it fills a part of known size where the tensor has none: less than what lies inside."""
+    """Whether it fills a part of static size where the tensor's is dynamic: less than what is inside."""
     slices = [made_by(output, _SLICE) for output in op.outputs]
     is_fill = all(not shape for shape in op.shapes[: op.input_count]) and not op.reductions
     return is_fill and all(slice_ is not None and _is_known_part(slice_) for slice_ in slices)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""How a structured operation's loops are to run: a value, and the text of the attribute `tir.plan`.
+"""Plan of a structured operation's loops (tiling, order, lanes): a value, and the text of the attribute `tir.plan`.
 
     order (0 1) 3 2; carried 1; vector 3 x 16; tile 3: 4, 0: 6; blocks 2: 512; panel 1 along 2: 512; dot 2: 4;
     tiles 0: 16; parallel 3: 256; rule matmul
@@ -35,28 +35,28 @@ class Panel(NamedTuple):
     operand: int
     dim: int
     length: int
-    #: Whether the input lies so already: it is unpacked of panels (packing.py).
+    #: Whether the input is packed already: it is unpacked from panels (packing.py).
     is_packed: bool = False
 
 
 class Dot(NamedTuple):
-    """The reduction of which so many steps are one, by an instruction that sums products of neighbours."""
+    """The reduction of which `size` steps are one, by an instruction that sums products of adjacent elements."""
 
     dim: int
     group: int
-    #: Whether rows of the input that is read as vectors lie in such groups already (packing.py).
+    #: Whether rows of the input that is read as vectors are packed in such groups already (packing.py).
     is_packed: bool = False
 
 
 class Tiles(NamedTuple):
-    """A dot's instruction works on tiles: of so many rows, points of a loop, with as many groups of the reduction."""
+    """A dot's instruction works on tiles: of N rows, points of a loop, with as many groups of the reduction."""
 
     dim: int
     size: int
 
 
 class Parts(NamedTuple):
-    """Blocks of threads share the steps of a reduction in so many parts, which a second kernel puts together.
+    """Split reduction: blocks of threads share its steps in N parts, which a second kernel combines.
 
     With `steps`, as many as make `number` blocks of all, by the sizes at run time, but none of fewer steps.
     """
@@ -67,9 +67,9 @@ class Parts(NamedTuple):
 
 
 class Parallel(NamedTuple):
-    """The loop whose points threads share, in grains of so many: what one thread takes at a time.
+    """The loop whose points threads share, in grains of N points: what one thread takes at a time.
 
-    Without a number, so many as make up for the time that sharing takes, by the sizes at run time.
+    Without a number, as many as make up for the time that sharing takes, by the dynamic sizes.
     """
 
     dim: int
@@ -107,9 +107,9 @@ class Plan:
     tile: Mapping[int, int] = field(default_factory=dict)
     #: Loops around all others that cut a loop into blocks: (loop, points in a block), outermost first.
     blocks: tuple[tuple[int, int], ...] = ()
-    #: The loop along which inputs that lie across the lanes are read, in squares; its tile is the number of lanes.
+    #: The loop along which inputs across the lanes are read, transposed in squares; its tile is the number of lanes.
     square: int | None = None
-    #: What is copied to where it lies without gaps before it is read again and again.
+    #: The input that is packed (copied to contiguous memory) before it is read again and again.
     panel: Panel | None = None
     #: What threads share; None where one does it all.
     parallel: Parallel | None = None
@@ -187,7 +187,7 @@ def points_of_step(plan: Plan, dim: int) -> int:
 
 
 class PanelForm(NamedTuple):
-    """How panels lie (packing.py): their columns, the rows of a group, and how many groups make a tile."""
+    """The layout of panels (packing.py): their columns, the rows of a group, and how many groups make a tile."""
 
     width: int
     group: int
@@ -195,7 +195,7 @@ class PanelForm(NamedTuple):
 
 
 def panel_form(plan: Plan, panel: Panel) -> PanelForm:
-    """The columns of a tile lie together, those of all vectors of a step else."""
+    """The columns of a tile are contiguous, or else those of all vectors of a step."""
     width = points_of_step(plan, plan.vector) if plan.tiles is None else plan.lanes
     return PanelForm(width, group_of(plan, panel.dim), rows_of(plan, panel.dim))
 

@@ -55,7 +55,7 @@ Function = TypeVar("Function", bound=ScheduleFunction)
 
 @dataclass(frozen=True)
 class ScheduleContext:
-    """What a schedule is told beside the function."""
+    """What a schedule is given in addition to the function."""
 
     #: The target that is compiled for; a schedule of one of its parents may be running.
     target: str

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""How a loop's size is cut into steps: whole tiles first, then what is left, the last vector under a mask; and how the
-steps run."""
+"""Main loop and remainder (peeling): whole tiles, then the rest, the last vector under a mask; and how steps run."""
 
 from __future__ import annotations
 
@@ -37,7 +36,7 @@ def _is_multiple(size: Size, step: int) -> bool:
 
 
 class Segment(NamedTuple):
-    """A stretch of a loop where each step takes so many `points`; `rest` says that the last step may be a part."""
+    """A range of a loop where each step takes this many `points`; `rest` says that the last step may be partial."""
 
     start: Size
     stop: Size
@@ -138,7 +137,7 @@ def run_steps(
     values: list[Value],
     grain: int | None = None,
 ) -> list[Value]:
-    """A loop, or its body where it is known to run once; threads may share it in grains of so many steps."""
+    """A loop, or its body where it is known to run once; threads may share it in grains of steps."""
     if isinstance(start, int) and isinstance(stop, int) and isinstance(step, int) and stop - start <= step:
         return body(start, *values) if start < stop else values
     return loops.for_range(start, stop, body, *values, step=step, grain=grain)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Which loop of an operation threads share, and in which grains: none, where waking a thread takes as long as the work.
+"""Parallel loop and grain of an operation: none, where waking a thread takes as long as the work.
 
 Grains depend on the operation and the machine alone, so that results are the same for any number of threads.
 """

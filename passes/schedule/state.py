@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Where a piece of code is in the loops of a nest."""
+"""Position in a loop nest of the code that is emitted."""
 
 from __future__ import annotations
 

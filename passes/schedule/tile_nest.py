@@ -2,8 +2,8 @@
 """Writes a product, or a convolution, as loops whose innermost step multiplies tiles: registers of some rows of some
 bytes (AMX).
 
-Rows of the one factor are copied to where tiles of them lie without gaps, once for all columns; the columns of the
-other lie so from the start (packing.py), or are copied before the loop over rows. What goes beyond a sum's last step
+Rows of the one factor are packed into contiguous tiles, once for all columns; those of the
+other are packed from the start (packing.py), or before the loop over rows. What goes beyond a sum's last step
 is zeros there. A convolution's rows are places, its columns a block of channels, and its sum goes over taps as well:
 pieces of some channels, one behind the other. Sums leave their tiles for a small buffer, from which rows of them are
 finished and written as vectors.
@@ -59,7 +59,7 @@ class TileNest(Nest):
         self.outer_sums = outer_sums(self.op, plan, self.dots.columns)
         self.blocks = next((dim for dim in plan.tile if dim not in (self.row_loop, plan.vector)), None)
         self.steps = size_of_sum(self.op, [self.sum_loop])
-        #: Of its elements so many are copied at a time, and fill a part of a tile's row.
+        #: The number of its elements that are copied at a time, and fill a part of a tile's row.
         self.piece = min(self.steps, self.width) if self.outer_sums else self.width
         self.depth = -(-self.steps * size_of_sum(self.op, self.outer_sums) // self.width)
         shared = None if plan.parallel is None else plan.order.index(plan.parallel.dim)
@@ -134,7 +134,7 @@ class TileNest(Nest):
     # ---- copies ----
 
     def _copied_rows(self, state: State, panel: Value) -> Value:
-        """The rows of a step as tiles; what lies behind the last row is of no account."""
+        """The rows of a step as tiles; elements behind the last row are ignored."""
         for tile in range(state.counts[self.row_loop]):
 
             def row(at: Size, memory: Value, tile: int = tile) -> list[Value]:
@@ -202,7 +202,7 @@ class TileNest(Nest):
         return run_steps(0, size, points, columns, [panel])[0]
 
     def _grouped_rows(self, state: State, left: Size, panel: Value) -> list[Value]:
-        """A tile's columns of a matrix whose rows lie side by side."""
+        """A tile's columns of a matrix whose rows are contiguous: groups of rows are interleaved."""
         assert self.dots is not None
         operand, count = self.dots.columns, self._column(state)
         origin = (0,) * len(self.op.dims)
@@ -230,7 +230,7 @@ class TileNest(Nest):
         return run_steps(filled, self.depth * self.height, 1, clear, self._in_sums(pieces, state, panel))
 
     def _turned_columns(self, state: State, left: Size, panel: Value) -> list[Value]:
-        """A tile's columns of a matrix that has them side by side: squares of groups are transposed."""
+        """A tile's columns of a matrix whose columns are contiguous: squares of groups are transposed."""
         assert self.dots is not None
         operand, vector = self.dots.columns, self.plan.vector
         start, count = state.starts[vector], self._column(state)
@@ -239,7 +239,7 @@ class TileNest(Nest):
         def copy(step: Size, memory: Value) -> list[Value]:
             rows = []
             for lane in range(self.plan.lanes):
-                # Behind the last column there is it again: nobody reads what it gives there.
+                # Behind the last column there is it again: the results there are dead.
                 at = start + minimum(lane, left - 1)
                 piece = self._piece(state.at(vector, at, 1, 0), operand, step)
                 rows.append(result_of("vector.bitcast", [piece], words))
@@ -300,12 +300,12 @@ class TileNest(Nest):
         return ir.VectorType.get([self.height * ROW_BYTES // 4], ir.IntegerType.get_signless(32))
 
     def _sizes(self, count: int) -> list[Value]:
-        """Rows, and bytes of the rows of so many tiles less one."""
+        """Rows, and bytes of the rows of all tiles less one."""
         type_ = ir.IntegerType.get_signless(16)
         return [constant(size, type_).value for size in (self.height, *[ROW_BYTES] * (count - 1))]
 
     def _finished_rows(self, state: State, tile: int, buffer: Value, output: Value) -> list[Value]:
-        """The output with the rows of a tile, from the sums on that lie in the buffer."""
+        """The output with the rows of a tile, from the sums on that are in the buffer."""
         (combiner,) = combiners(self.op)
         columns, lanes = self._columns_at_once(state), self.plan.lanes
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Whether a plan's tiles fit an operation, and what of it they sum."""
+"""Legality of a plan's tiles (AMX) for an operation, and the reductions that they sum."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def _check_tiles_of_taps(op: StructuredOp, plan: Plan, tiles: Tiles, dots: Dots)
 
 
 def outer_sums(op: StructuredOp, plan: Plan, columns: int) -> list[int]:
-    """A sum's loops beside the dot's, in the order in which the columns' operand has them."""
+    """A sum's other loops than the dot's, in the order in which the columns' operand has them."""
     assert plan.dot is not None
     dims = [index.dim for index in op.accesses[columns]]
     return [dim for dim in dims if dim in op.reductions and dim != plan.dot.dim and op.sizes[dim] != 1]

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Operations that no plan covers are plain loops; threads share one of them where each of its steps has elements of its
-own to write, and steps are worth it."""
+"""Fallback lowering: operations without a plan are plain loops; threads share one of them where each of its steps has
+elements of its own to write, and steps are worth it."""
 
 from __future__ import annotations
 

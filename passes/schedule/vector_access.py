@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Reads and writes the elements of a structured operation's operands, a vector at a time along one loop."""
+"""Vector loads and stores (contiguous, strided, gathered) of a structured operation's operands along one loop."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def is_lanewise(op: StructuredOp, dim: int, operand: int) -> bool:
 
 
 def loop_between(op: StructuredOp, vector: int, operand: int, tile: Mapping[int, int]) -> int | None:
-    """The loop whose points lie between the lanes of an output, where a step takes all of them."""
+    """The loop whose points are interleaved with the lanes of an output, where a step takes all of them."""
     if len(op.shapes[operand]) < 2 or not is_storable(op.element(operand)):
         return None
     axis, last = op.accesses[operand][-2:]
@@ -40,7 +40,7 @@ def loop_between(op: StructuredOp, vector: int, operand: int, tile: Mapping[int,
 
 
 def is_transposed(op: StructuredOp, vector: int, operand: int, square: int | None) -> bool:
-    """Whether an input's elements lie side by side along `square` and far apart along `vector`."""
+    """Whether an input's elements are contiguous along `square` and strided along `vector`."""
     if square is None or operand >= op.input_count or not is_lanewise(op, vector, operand):
         return False
     *outer, last = op.accesses[operand]
@@ -71,7 +71,7 @@ class Access:
         self._hoisted = hoisted
         #: The loop of which as many points are taken as there are lanes, so that squares can be transposed.
         self._square = square
-        #: The loop of which a point is so many steps.
+        #: The loop of which a point is N steps, and N.
         self._grouped, self._group = group
         self._made: dict[object, Value] = {}
         self._squares: dict[tuple[int, Point], list[Value]] = {}
@@ -122,7 +122,7 @@ class Access:
         return self._made[key]
 
     def load_packed(self, panels: Value, width: int, dim: int, point: Point) -> Value:
-        """The vector of a point from where it lies as a panel already, `width` columns of all steps of loop `dim`."""
+        """The vector of a point from an input that is packed as panels, `width` columns of all steps of loop `dim`."""
         key = ("packed", point[dim], point[self._vector])
         if key not in self._made:
             place = self.packed_place(width, dim, point)
@@ -130,7 +130,7 @@ class Access:
         return self._made[key]
 
     def packed_place(self, width: int, dim: int, point: Point) -> list[Size]:
-        """Where the vector of a point lies in panels."""
+        """The place of the vector of a point in panels."""
         start, column = self._starts[self._vector], point[self._vector] * self._lanes
         inside = (start - round_down(start, width) + column) * self._group
         return [start // width, self._starts[dim] // self._group + point[dim], inside]
@@ -172,12 +172,12 @@ class Access:
         return self._read(tensor, place, self._mask(select(is_there, as_index(left), as_index(0))))
 
     def load_along(self, operand: int, tensor: Value, count: int, left: int | None) -> Value:
-        """So many elements from the start on, along the operand's last axis: zeros where fewer are left."""
+        """A vector of elements from the start on, along the operand's last axis: zeros where fewer are left."""
         mask = None if left is None else self._mask(left, count)
         return self._read(tensor, self._indices(operand, (0,) * len(self._op.dims)), mask, count)
 
     def load_packed_group(self, operand: int, point: Point, packed: Value) -> Value:
-        """The same of an input of which groups of rows lie as they are read."""
+        """The same of an input whose groups of rows are packed as they are read."""
         key = ("packed group", operand, self._offsets(operand, point))
         if key not in self._made:
             self._made[key] = self._read(packed, self.grouped_place(operand, point), None, self._lanes * self._group)
@@ -188,7 +188,7 @@ class Access:
         return self._indices(operand, point)
 
     def grouped_place(self, operand: int, point: Point) -> list[Size]:
-        """Where the vector of a point lies in groups of rows."""
+        """The place of the vector of a point in groups of rows."""
         *outer, row, column = self._indices(operand, point)
         return [*outer, row // self._group, column * self._group]
 
@@ -212,7 +212,7 @@ class Access:
         return self._write(value, tensor, indices, self.mask(point))
 
     def store_between(self, vectors: Sequence[Value], operand: int, point: Point, tensor: Value) -> Value:
-        """The tensor with vectors whose first lanes lie side by side, behind them their second ones, and so on."""
+        """The tensor with interleaved vectors: their first lanes, behind them their second ones, and so on."""
         *outer, place, _ = self._indices(operand, point)
         at = [*outer, place * len(vectors)]
         written = self._write(interleaved(vectors), merge(tensor, len(outer), 2), at, None)
@@ -313,7 +313,7 @@ def transposed(rows: Sequence[Value]) -> list[Value]:
 
 
 def interleaved(rows: Sequence[Value]) -> Value:
-    """The first lanes of so many vectors, a power of two, then their second ones, and so on."""
+    """Interleaved vectors, a power of two of them: the first lanes of all, then their second ones, and so on."""
     if len(rows) == 1:
         return rows[0]
     left, right = interleaved(rows[::2]), interleaved(rows[1::2])

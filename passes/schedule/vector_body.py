@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The scalar body of a structured operation, computed on vectors: one lane for each point of a loop.
+"""Vectorized bodies: the scalar body of a structured operation on vectors, one lane for each point of a loop.
 
 What is the same in every lane stays a scalar until it meets a vector.
 """
@@ -239,7 +239,7 @@ def hoisted_zero(op: StructuredOp, element: Type, hoisted: dict[object, Value]) 
 
 
 def _copy(inner: Operation, operands: Sequence[Value], lanes: int = 0) -> list[Value]:
-    """The operation on other operands, on vectors of so many lanes."""
+    """The operation on other operands, on vectors of this number of lanes."""
     # A copy keeps its properties, fast-math flags for instance, which are no attributes to hand on.
     copy = inner.clone()
     for position, operand in enumerate(operands):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Writes a structured operation as loops over tensors whose innermost ones hold vectors in registers.
+"""Vectorized loop nests: a structured operation as loops over tensors, the innermost with vectors in registers.
 
 Its plan says which loop becomes lanes, how many points of each loop one step takes (its tile), and in which order the
 loops stand. Sizes need not be multiples of anything: a loop runs over whole tiles first, then over what is left,

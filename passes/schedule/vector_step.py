@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""One step of the innermost loops around vectors in registers: what it reads, computes and writes."""
+"""Body of the innermost loops around vectors in registers: what one step reads, computes and writes."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Computation:
         self.combiners = list(reducing)
         self.hoisted: dict[object, Value] = {}
         self.finish_dim = self._loop_of_epilogue()
-        #: What lies as panels, or groups, need it already.
+        #: Inputs packed as panels, or groups, need it already.
         packed = packed_operand(plan, dots)
         self.packed = None if packed is None else packed_source(op.operands[packed])
         #: The loops, those last whose steps read other vectors.
@@ -59,7 +59,7 @@ class Computation:
     def _loop_of_epilogue(self) -> int | None:
         """The loop along which a long epilogue goes over what registers held; None where each has code of its own.
 
-        A store and a load more for each vector are little beside it, and there is less code to compile and to fetch.
+        A store and a load more for each vector cost little next to it, and there is less code to compile and to fetch.
         """
         op, plan = self.op, self.plan
         if (

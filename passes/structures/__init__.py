@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What PrimFuncs compute, whatever their values are called: structures that people write, found again in bodies."""
+"""Structural matching of PrimFuncs: canonical forms of bodies, compared with structures that people write."""

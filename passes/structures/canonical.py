@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What a PrimFunc computes, in a form that two have in common where they compute the same."""
+"""Canonical form of a PrimFunc (a structural hash): equal for two that compute the same."""
 
 from __future__ import annotations
 

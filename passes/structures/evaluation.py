@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What a body computes, as terms: each element of a result as an expression of elements of the inputs.
+"""Symbolic evaluation of a body: each element of a result as an expression of elements of the inputs.
 
 Two bodies have equal terms where they compute the same in the same way, whatever their values are called and however
 what is computed element by element is spread over operations. Loops of a result are numbered by its axes, those of

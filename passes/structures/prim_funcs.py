@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What is known of the PrimFuncs that calls name; read once for each function during a walk."""
+"""Memoised structure of PrimFuncs that calls name: read once for each function during a walk."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class KnownPrimFunc:
 
     @cached_property
     def canonical(self) -> Canonical | str:
-        """What it computes; in words why nobody knows."""
+        """Its canonical form, or in words why there is none."""
         if isinstance(self.body, str):
             return self.body
         try:
@@ -92,7 +92,7 @@ _known: ContextVar[KnownPrimFuncs | None] = ContextVar("known_prim_funcs", defau
 
 @contextmanager
 def remembering(known: KnownPrimFuncs) -> Iterator[None]:
-    """PrimFuncs are looked up in `known` inside; nobody changes a body while that is in use."""
+    """PrimFuncs are looked up in `known` inside; bodies must not change while that is in use."""
     token = _known.set(known)
     try:
         yield

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What relax-infer-symbolic-shapes is made of: equations between sizes, what they say, and functions told so."""
+"""What relax-infer-symbolic-shapes is made of: equations between sizes, their solutions, functions updated by them."""

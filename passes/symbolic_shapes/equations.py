@@ -43,9 +43,9 @@ MayTell = Callable[[Operation, str, Iterable[str]], bool]
 class Equations:
     """What is known of a function's symbols.
 
-    `places` says where each is defined, counted from the function's beginning, parameters at -1. A symbol is told by
-    those that are defined before it: its own definition becomes a check. The others are left open, and so are those
-    that are kept.
+    `places` says where each is defined, counted from the function's beginning, parameters at -1. A symbol is expressed
+    by those that are defined before it: its own definition becomes a check. The others stay free, and so do those that
+    are kept.
     """
 
     def __init__(self, places: Mapping[str, int], kept: Iterable[str] = (), may_tell: MayTell | None = None):
@@ -87,7 +87,7 @@ class Equations:
         return isinstance(size, SymExpr) and not self.answers.keys().isdisjoint(size.variables)
 
     def add(self, equation: Equation) -> None:
-        """Learns from an equation. Raises RelaxError, with both places, where it cannot hold beside those before."""
+        """Learns from an equation. Raises RelaxError, with both places, where it contradicts those before."""
         pending = [equation]
         while pending:
             symbol = self._learn(pending.pop())
@@ -153,7 +153,7 @@ class Equations:
         if highest is not None and highest <= 0:  # n + m = 0
             return False
         before = [self._places.get(each) for each in size.variables]
-        # What one operation defines together may only be told by another name: definitions are read off plain sizes.
+        # What one operation defines together may only be equal to another name: definitions are read off plain sizes.
         is_together = place < 0 or size == sym(next(iter(size.variables)))
         return name not in size.variables and all(
             each is not None and (each < place or (each == place and is_together)) for each in before

@@ -37,7 +37,7 @@ class FunctionShapes:
     """What is known of the sizes in a function once it has returned. Raises RelaxError where it never does.
 
     An operation speaks where it runs: one in the body's first block for the whole function, one in a branch or in a
-    loop's body for symbols that are known there alone. It says nothing if it may go because nobody uses it.
+    loop's body for symbols that are known there alone. It says nothing if it may go because it is unused.
     """
 
     def __init__(self, function: Operation):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Functions that are told what is known of their sizes, and calls of functions whose parameters have become known."""
+"""Propagation of known sizes into functions, and into calls of functions whose parameters have become known."""
 
 from __future__ import annotations
 

@@ -85,7 +85,7 @@ class Optimizer(ABC):
         return {**counts, **{f"{name}_{kind}": info for kind in self.STATES for name, info in parameters.items()}}
 
     def arguments(self) -> dict[str, TensorInfo]:
-        """The names and types of what each update is given besides."""
+        """The names and types of the other arguments of each update."""
         return {} if self.lr is not None else {RATE: TensorInfo((), "f32")}
 
     def add_to(

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What all GPUs have in common: how loops become blocks of threads."""
+"""GPU targets in common: mapping of loops to blocks of threads."""

@@ -50,7 +50,7 @@ def attention(op: OpView, operands: list[Value], builder: RuleBuilder, tile_of: 
 
 @register_legalize("relax.nn.attention_cached", target="gpu", by_types=True)
 def attention_cached(op: OpView, operands: list[Value], builder: RuleBuilder, tile_of: TileOf = Tile.of) -> Any:
-    """Keys and values are read where they lie."""
+    """Keys and values are read in place."""
     cached = Cached.of(op, operands, builder)
 
     def body(*parameters: Value) -> None:
@@ -92,7 +92,7 @@ def attention_var_len(op: OpView, operands: list[Value], builder: RuleBuilder, t
 def _attend_by_count(
     tile_of: TileOf, what: Blocks, query: Rows, key: Rows, value: Rows, biases: Sequence[Value], out: Value
 ) -> None:
-    """Few queries meet parts of the keys; the run tells where nobody knows before."""
+    """Few queries meet parts of the keys; decided at run time where their number is dynamic."""
     operands = what, query, key, value, biases, out
 
     def attend_to_many() -> None:
@@ -108,7 +108,7 @@ def _attend_by_count(
 
 
 def _range(starts: Value, tensor: Value, position: Number) -> tuple[Number, Number]:
-    """Where a sequence starts, and its length, inside of the tensor: what is wrong is told by another kernel."""
+    """Where a sequence starts, and its length, inside of the tensor: errors are reported by another kernel."""
     total = linalg.size(tensor, 1)
     start, length = sequence_range(starts, position)
     inside = minimum(maximum(start, 0), total)

@@ -62,7 +62,7 @@ class _Image(Image):
                 other = one + distance
                 first, second = load(places, one), load(places, other)
                 score, rival = load(scores, one), load(scores, other)
-                # Nobody's place is -1, with the score that all are compared to at first.
+                # No box is the place -1, with the score that all are compared to at first.
                 comes_first = (second >= 0) & ((first < 0) | (rival > score) | ((rival == score) & (second < first)))
                 store(select(comes_first, second, first), places, one)
                 store(select(comes_first, rival, score), scores, one)

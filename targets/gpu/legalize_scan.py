@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Running totals, by blocks of threads. Elements of a row are put together in another order than one by one."""
+"""Scans (cumulative sums and products), by blocks of threads, in another order of combining than one by one."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def scan(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
 
 
 def _is_for_each(rows: Any, count: Any, *, is_across: bool) -> bool:
-    """Whether each row is a thread's: short ones, and many of which elements lie side by side."""
+    """Whether each row is a thread's: short ones, and many with contiguous elements."""
     if not isinstance(count, int):
         return False
     return count <= _SHORT or (is_across and count <= _LONG and isinstance(rows, int) and rows >= _MANY_ROWS)

@@ -64,7 +64,7 @@ def gpu_stages(
         common.fuse("launched=true"),
         common.INTRINSICS,
         _PLAN.told(options),
-        # A result lies over an operand only where each point reads what it writes, as others run at the same time.
+        # A result aliases an operand only where each point reads what it writes, as others run at the same time.
         common.bufferize("any-order=true"),
         common.SMALL_TYPES,
         trusted("constants", ("host-place-constants{all=true}",), "constants leave the code"),

@@ -105,7 +105,7 @@ class ArgumentChecks:
         tir.ops["assert"](condition, list(numbers), kind=kind, message=f"{place} {message}")
 
     def _list(self, where: str, infos: Sequence[Info], slot: Value) -> list[Checked]:
-        """The tensors of a list, which keeps them for the time of the call: nobody can change an ffi.Array."""
+        """The tensors of a list, which keeps them for the time of the call: an ffi.Array is immutable."""
         count = len(infos)
         expected = f"a list of {counted(count, 'tensor')}"
         self._require_kind(slot, where, expected, abi.ARRAY)

@@ -183,7 +183,7 @@ class _Entry:
         tir.ops["assert"]((number(given) == len(names)).value, [given], kind="TypeError", message=message)
 
     def _check_constants(self) -> None:
-        """Whoever loads code must tell it where its constants are: nobody follows a null pointer."""
+        """Refuses calls before the loader has set the constants' addresses, rather than follow a null pointer."""
         if CONSTANT_TABLE not in self._support:
             return
         first = load(address_of(CONSTANT_TABLE), 0, type_of("i64"))

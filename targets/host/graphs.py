@@ -68,10 +68,10 @@ def graph_of(signature: Signature, kernel: Operation) -> dict[str, object]:
 
 
 def _launches(function: Operation, functions: Mapping[str, Operation], known: dict[str, int]) -> int:
-    """How many there are in a call; what is in a loop counts once where nobody knows how often it runs."""
+    """How many there are in a call; what is in a loop counts once where its trip count is unknown."""
     name = symbol_name(function)
     if name not in known:
-        known[name] = 0  # nobody calls itself
+        known[name] = 0  # recursion is refused
         for op in operations_in(function):
             if op.name == "gpu.launch_func":
                 known[name] += _times(op)
@@ -154,8 +154,8 @@ class GraphCall:
         return [Tensor(load(passed, 8 * place, type_of("ptr")), each.sizes) for place, each in places]
 
     def run(self, launch: Callable[[Sequence[Tensor]], None], passed: Sequence[Tensor]) -> None:
-        """Launches what is to be recorded, of what `begin` has given, or the graph; the kernels where it fails that
-        nobody has asked for."""
+        """Launches what is to be recorded, of what `begin` has given, or the graph; the kernels where a graph fails
+        that was not requested."""
         i64 = ir.IntegerType.get_signless(64)
         when(number(load(self.scope, 0, i64)) != _BY_GRAPH, lambda: launch(passed))
         self._support.require("device_graph_end", self._table, self._label, *self._about, self.scope)

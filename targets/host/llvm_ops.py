@@ -19,7 +19,7 @@ LINKAGE, INTERNAL = "llvm.linkage", "#llvm.linkage<internal>"
 
 # An index of llvm.getelementptr that is an operand and no number.
 _FROM_OPERAND = -(1 << 31)
-#: How its function is seen by the other units of a program, and by nobody else.
+#: How its function is seen by the other units of a program only.
 HIDDEN = 1
 
 
@@ -80,12 +80,12 @@ def declare(symbol: str, type_: Type) -> None:
 
 
 def constant_global(symbol: str, type_: Type, value: Attribute) -> None:
-    """Defines a constant that nobody else sees."""
+    """Defines a private constant."""
     _global(symbol, type_, {"value": value})
 
 
 def array_global(symbol: str, count: int, pointers: Callable[[], Sequence[Value]]) -> None:
-    """Defines a constant array of addresses that nobody else sees."""
+    """Defines a private constant array of addresses."""
     type_ = ir.Type.parse(f"!llvm.array<{count} x ptr>")
     with ir.InsertionPoint(_global(symbol, type_, {}).regions[0].blocks.append()):
         value = ir.Operation.create("llvm.mlir.poison", results=[type_]).result
@@ -134,7 +134,7 @@ def address_of(symbol: str) -> Value:
 
 
 def load(pointer: Value, offset: int, type_: Type) -> Value:
-    """What lies `offset` bytes behind a pointer."""
+    """The value `offset` bytes behind a pointer."""
     return ir.Operation.create("llvm.load", results=[type_], operands=[behind(pointer, offset)]).result
 
 

@@ -51,7 +51,7 @@ def single(info: Info, name: str = "") -> Passed:
 
 
 _MOST_ARGUMENTS = 4096
-#: Nobody has tensors of a higher rank (__relax_fail_shape).
+#: Tensors of a higher rank are refused (__relax_fail_shape).
 HIGHEST_RANK = 64
 
 

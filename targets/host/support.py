@@ -22,7 +22,7 @@ _PREFIX = "__relax_"
 
 
 def table_text(table: str, setter: str, count: int) -> str:
-    """A table of so many pointers, and the exported function by which the loader fills it before anything else runs."""
+    """A table of `count` pointers, and the exported function by which the loader fills it before anything else runs."""
     return f"""
 !ptr = !llvm.ptr
 llvm.mlir.global internal @{table}() {{alignment = 8 : i64}} : !llvm.array<{count} x ptr> {{
@@ -50,7 +50,7 @@ DEVICE_FUNCTIONS = ("__relax_device_deleter", "__relax_device_empty", "__relax_d
 
 
 def device_text(kernels: int, has_constants: bool) -> str:
-    """The table of a program with so many kernels for a device, and what the loader calls.
+    """The table of a program with kernels for a device, and what the loader calls.
 
     What owns that which is on the device comes with the constants: of which there are 0 where there are none.
     """

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The units of the library (library/), and the functions in them, as programs declare and call them.
 
-support.mlir is what all programs need. What only some do stands beside it in files, each a unit that nobody waits for
-who does not need it. The pool of threads (pool.mlir) is the same for all programs of a process, hence an object of its
-own. Types and functions of C that several files use are in prelude.mlir, which each unit begins with.
+support.mlir is what all programs need. What only some do is in other files, each a unit that is compiled only where it
+is needed. The pool of threads (pool.mlir) is the same for all programs of a process, hence an object of its own. Types
+and functions of C that several files use are in prelude.mlir, which each unit begins with.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class _Unit(NamedTuple):
 
 @lru_cache(maxsize=1)
 def unit_texts() -> tuple[str, ...]:
-    """The units, visible to the other units of a program and to nobody else. The first is what all programs need."""
+    """The units, visible to the other units of a program only. The first is what all programs need."""
     return tuple(map(_text, _FILES))
 
 
@@ -57,7 +57,7 @@ def _text(name: str) -> str:
     return "".join((_FOLDER / each).read_text(encoding="utf-8") for each in ("prelude.mlir", name))
 
 
-#: How a processor is told that a thread waits for another one: by the architecture, as LLVM names it.
+#: The spin-wait hint (pause) of a processor: by the architecture, as LLVM names it.
 _PAUSES = {
     "x86_64": 'llvm.call_intrinsic "llvm.x86.sse2.pause"() : () -> ()',
     "aarch64": "%yield = llvm.mlir.constant(1 : i32) : i32\n"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Layouts such as "NHWC" or "NCHW16c": how an operator's dimensions lie in a tensor.
+"""Layouts such as "NHWC" or "NCHW16c": the order and blocks of an operator's dimensions in a tensor.
 
 A capital is a dimension, a size with a small letter a block of one: NCHW16c splits C into C blocks of 16.
 """
@@ -141,7 +141,7 @@ def blocked_dimensions(layout: Layout) -> set[str]:
 def is_permutation(layout: Layout, other: Layout) -> bool:
     """Whether both have the same axes, blocks included, maybe in another order.
 
-    Blocks of one dimension that lie inside of each other the other way around are other blocks.
+    Blocks of one dimension that are nested the other way around are other blocks.
     """
     dimensions = layout.dimensions
     same = sorted(dimensions) == sorted(other.dimensions)

@@ -31,7 +31,7 @@ def windows_of(call: Call) -> dict[str, Window]:
 
 
 def check_windows(call: Call) -> None:
-    """Refuses attributes that say nothing of windows over so many dimensions."""
+    """Refuses attributes that do not describe windows over this number of dimensions."""
     letters, source = call.definition.windows
     for name, minimum in {source: 1, **_MINIMA}.items():
         if name in call.attributes:
@@ -51,7 +51,7 @@ def per_dimension(call: Call, name: str, count: int, minimum: int) -> tuple[int,
 
 
 def each_dimension(values: Sequence[int], count: int) -> tuple[int, ...]:
-    """One entry for each of so many dimensions; a single one stands for all."""
+    """One entry for each dimension; a single one stands for all."""
     return tuple(values) * (count if len(values) == 1 else 1)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""One of several tensors, where only the run tells which."""
+"""Dynamic choice: one of several tensors, by an index that is known at run time."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Sequences whose length only the run tells: their tensors joined, and taken apart."""
+"""Sequences of dynamic length: their tensors joined, and taken apart."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .scf_regions import as_info
 
 
 def as_run_time(sequence: SequenceValue | RunTimeSequence, items: int, rank: int, dtype: str) -> RunTimeSequence:
-    """The sequence with no more than so many items by themselves; the others have that rank and type."""
+    """The sequence with at most `items` items by themselves; the others have that rank and type."""
     if isinstance(sequence, RunTimeSequence) and len(sequence.items) == items:
         return sequence
     parts = [_part(each) for each in sequence.items[items:]]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""One of two computations, where only the run tells which, in an scf.if: what both give, or one of both.
+"""Dynamic branches: one of two computations, in an scf.if: what both give, or one of both.
 
 A tensor that has one rank here and another there is passed on as one of several. A node that gets such a tensor becomes
 a node for each of them; where only one of them can be its input, that one, and the run checks that it is.
@@ -85,7 +85,7 @@ def _yielded(
 
 
 def _differ(one: Held, other: Held) -> bool:
-    """Whether only the run tells the rank of a tensor that is one of both, by more than what each of them tells."""
+    """Whether the rank of a tensor that is one of both is dynamic, though each of them has a known one."""
     if not isinstance(one, (Value, OneOf)) or not isinstance(other, (Value, OneOf)) or one.dtype != other.dtype:
         return False
     if isinstance(one, OneOf) and form_of(one) == form_of(other):

@@ -3,7 +3,7 @@
 
 A loop carries states, whose sizes may change on the way, and gathers rows. Rows are appended to a tensor that grows,
 which a counted loop does not copy in the end (passes/lower_calls/gathering.py);
-where nobody knows the sizes of a row, its elements are appended and its shape is carried along.
+where the sizes of a row are unknown, its elements are appended and its shape is carried along.
 """
 
 from __future__ import annotations
@@ -81,9 +81,9 @@ def _changes(node: Node, index: int) -> str:
 
 
 def unrolled(loop: Loop, count: int, states: Sequence[Any]) -> tuple[Sequence[Any], list[list[Any]]] | None:
-    """The states after so many turns without an operation around, and the rows of each output.
+    """Loop unrolling: the states after all turns, without an operation around, and the rows of each output.
 
-    None where only the run tells whether there is another turn.
+    None where the trip count is dynamic.
     """
     turns = []
     for index in range(count):

@@ -17,7 +17,7 @@ from ..values import Held, OneOf
 
 
 def info_of(node: Node, held: Held, inner: Collection[str] = ()) -> TensorInfo:
-    """What is known of a tensor that enters or leaves a region, outside of which nobody knows the `inner` symbols."""
+    """What is known of a tensor that enters or leaves a region, outside of which the `inner` symbols are unknown."""
     if isinstance(held, OneOf):
         raise node.fail(f"{held}, goes through control flow that needs one rank")
     if not isinstance(held, Value):

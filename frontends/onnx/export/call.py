@@ -124,7 +124,7 @@ class ExportedOp:
         return [self.axis_of(name, axis) for axis in axes]
 
     def value(self, name: str) -> Any:
-        """The number that a scalar is; None where only the run tells it."""
+        """The number that a scalar is; None where it is dynamic."""
         info: ScalarInfo = self.call.operands[name]
         return info.value
 

@@ -26,7 +26,7 @@ _DEEPEST_CALLS = 64
 
 
 class Incomplete(Exception):
-    """A value that something makes which cannot be exported; that is told already."""
+    """A value that something makes which cannot be exported; that is reported already."""
 
 
 class FunctionExporter:
@@ -78,7 +78,7 @@ class FunctionExporter:
         return last
 
     def export(self, operation: Operation, graph: Graph) -> None:
-        """Exports an operation; where that cannot be it is told, and its results are missing."""
+        """Exports an operation; where that cannot be it is reported, and its results are missing."""
         first, values = len(graph.nodes), list(operation.results)
         try:
             function = find_exporter(operation.name)
@@ -131,7 +131,7 @@ class FunctionExporter:
         return inner.export_body(callee, arguments, graph)
 
     def export_body(self, function: Operation, arguments: Sequence[Held], graph: Graph) -> list[Held]:
-        """The results of a function of one block, told what its arguments are."""
+        """The results of a function of one block, given what its arguments are."""
         block = body_of(function)
         self.define(list(block.arguments), arguments)
         infos = [decode(each.type) for each in block.arguments]

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from .call import ExportedOp
     from .values import Held
 
-#: Told an operation, it adds nodes and gives what stands for the results: one, or a sequence.
+#: Given an operation, it adds nodes and returns what stands for the results: one, or a sequence.
 Export = Callable[["ExportedOp"], "Held | Sequence[Held]"]
 Function = TypeVar("Function", bound=Export)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Sizes that only the run tells, as tensors: symbols are read from shapes, expressions are computed of them."""
+"""Dynamic sizes as tensors: symbols are read from shapes, expressions are computed of them."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ class Sizes:
 
     @contextmanager
     def inside(self) -> Iterator[None]:
-        """What is told of symbols meanwhile holds no longer."""
+        """What becomes known of symbols inside is forgotten at the end."""
         before = dict(self._symbols)
         yield
         self._symbols = before

@@ -19,7 +19,7 @@ class Ref:
 
     def __init__(self, dtype: str, hint: str = "", is_scalar: bool = False):
         self.dtype = dtype
-        #: Whether it is known to be 0-D, which has to be told of some inputs.
+        #: Whether it is known to be 0-D, which has to be stated for some inputs.
         self.is_scalar = is_scalar
         #: What it is to be called, if nothing else is.
         self.hint = hint

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""A finished graph as messages of ONNX: names are chosen, what nobody uses is left out, constants are looked up."""
+"""A finished graph as messages of ONNX: names are chosen, dead nodes are left out, constants are looked up."""
 
 from __future__ import annotations
 

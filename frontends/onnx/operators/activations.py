@@ -281,7 +281,7 @@ def _with_one_more(x: Tensor, axis: int) -> Tensor:
 # ---- dropout ----
 @register_onnx("", "Dropout")
 def dropout_without_training(node: Node) -> Outputs:
-    """Before version 12 nobody could say that it trains, but for an attribute that was mostly left out."""
+    """Before version 12 only an attribute could say that it trains, which was mostly left out."""
     return _kept(node, node.value(0).dtype if node.version < 10 else "i1")
 
 

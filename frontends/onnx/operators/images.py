@@ -78,7 +78,7 @@ def _scales(node: Node, index: int, count: int) -> list[Real | float]:
 
 
 def _reals(node: Node, index: int, count: int) -> list[Real | float]:
-    """An input's elements, so many where only the run tells them."""
+    """An input's elements, `count` of them where they are dynamic."""
     known = node.constant(index)
     if known is not None:
         return [float(each) for each in known.ravel()]
@@ -172,7 +172,7 @@ def _resized(node: Node, alongs: Sequence[Along], settings: Settings, antialias:
 
 
 def _stays(along: Along, settings: Settings, rank: int) -> bool:
-    # No runtime interpolates between images or channels, and it would cost time where only the run tells that it is so.
+    # No runtime interpolates between images or channels, and it would cost time where that is dynamic.
     if settings.mode != "nearest" and rank >= 4 and along.axis < 2 and not is_known(along.count):
         return True
     if settings.coordinates == "tf_crop_and_resize" and (along.start, along.end) != (0.0, 1.0):

@@ -16,7 +16,7 @@ from ..prelude import Tensor, cast, const, relax
 from ..tensors import Array
 
 _MODULUS = 1 << 64
-#: About so many keys are in a group, and at least so many slots are there for a key.
+#: The average number of keys in a group, and the least number of slots for a key.
 _OF_GROUP, _SLOTS = 4, 1.5
 _TRIES = 256
 

@@ -247,7 +247,7 @@ def _cached(past: Tensor, new: Tensor, first: Tensor, places: Tensor) -> Tensor:
     """New keys or values where each sequence's past ends."""
     have, added = (as_tensor([size_of(each, 2)]) for each in (past, new))
     places = relax["expand_dims"](places, axis=[0])
-    # Both lie one behind the other first, and every place takes its own from one of them.
+    # Both are joined first, and every place takes its own from one of them.
     behind = relax["subtract"](places, relax["expand_dims"](first, axis=[1]))
     is_new = relax["logical_and"](relax["greater_equal"](behind, const(0, "i64")), relax["less"](behind, added))
     kept = relax["minimum"](places, relax["subtract"](relax["add"](have, added), const(1, "i64")))

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Weights in blocks of few bits, of the domain com.microsoft: unpacked by the program, so that it stays small.
 
-Codes of less than a byte lie one behind the other in bytes, the first in the lowest bits.
+Codes of less than a byte are packed in bytes, the first in the lowest bits.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def _unpacked(packed: Tensor, bits: int) -> Tensor:
 
 
 def _first(tensor: Tensor, size: int, axis: int) -> Tensor:
-    """What lies along an axis before a size; all of it where it is as long."""
+    """The part of an axis before a size; all of it where it is as long."""
     shape = Value(ssa=tensor).shape or ()
     return tensor if shape[axis] == size else relax["strided_slice"](tensor, axes=[axis], begin=[0], end=[size])
 

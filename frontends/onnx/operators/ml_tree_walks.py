@@ -2,7 +2,7 @@
 """Ensembles of trees that all nodes decide in one way, and whose votes are added, as loops.
 
 Blocks of rows go through one tree after the other, so that a tree is read while it is in the processor's cache. Several
-rows go down at once, none waiting for a branch: a node's children lie side by side and a comparison is added to the
+rows go down at once, none waiting for a branch: a node's children are adjacent and a comparison is added to the
 place of the first one; a leaf leads to itself.
 """
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 #: How many go down at once: rows through a tree, or one of few rows through trees.
 _LANES = 8
-#: The rows of a block have about so many features, which stay in the cache with a tree.
+#: The number of features of a block of rows, about, which stay in the cache with a tree.
 _FEATURES_OF_BLOCK = 4096
 _MOST_ROWS = 256
 # Of a node in `links`: its feature and whether a missing value is a yes, and where its children are, no in front.
@@ -48,8 +48,8 @@ class Layout:
 
 
 def layout_of(forest: Forest, modes: Sequence[str], most_votes: int) -> Layout | None:
-    """How a forest lies in memory; None for one that only the general way takes: of several modes, of nodes that have
-    more than one parent, of more than so many votes."""
+    """A forest's layout in memory; None for one that only the general way takes: of several modes, of nodes that have
+    more than one parent, of too many votes."""
     import numpy
 
     used = {modes[node.mode] for node in forest.nodes} or {modes[0]}

@@ -14,7 +14,7 @@ from ..shapes import sizes
 from ..texts import numbered
 from . import key_tables
 
-# More steps than this between tokens would make a graph that nobody wants to wait for.
+# More steps than this between tokens would make a graph that takes too long.
 _MOST_SKIPS = 256
 
 

@@ -160,7 +160,7 @@ def _along(parameter: Tensor, data: Tensor, axes: list[int]) -> Tensor:
 
 
 def _is_broadcast(size: Dim, wanted: Dim) -> bool:
-    """Whether a size is to become another one: those that only the run tells are compared then."""
+    """Whether a size is to become another one: dynamic ones are compared at run time."""
     return equal(size, wanted) is False or (size == 1 and equal(size, wanted) is not True)
 
 

@@ -56,7 +56,7 @@ def with_bias(node: Node, result: Tensor, index: int, bias: Tensor) -> Tensor:
 
 
 def _product(left: Tensor, right: Tensor, is_transposed: bool) -> Tensor:
-    """Weights that come transposed, as torch has them, are read as they lie: no call has to turn them round."""
+    """Weights that come transposed, as torch has them, are read in place: no call has to transpose them."""
     if not is_transposed:
         return relax["matmul"](left, right)
     rows = _LETTERS[: left.type.rank - 1]
@@ -110,7 +110,7 @@ def _beside_matrix(node: Node, index: int, side: int) -> int:
 def shifted(node: Node, index: int, zero_point: int, behind: int = 0) -> Value:
     """A quantized tensor less its zero point, as 32-bit integers; as it is where that is 0.
 
-    Several zero points are for a dimension with so many behind it.
+    Several zero points are for a dimension with `behind` others behind it.
     """
     data = node.tensor(index)
     if not node.has(zero_point):

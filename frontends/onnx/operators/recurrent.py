@@ -57,7 +57,7 @@ class Cell:
         return self.functions[index](value)
 
     def gate(self, gates: Tensor, first: int, count: int = 1) -> Tensor:
-        """Some of the gates that lie side by side in the last axis."""
+        """Some of the gates that are adjacent in the last axis."""
         return part(gates, gates.type.rank - 1, first * self.size, (first + count) * self.size)
 
 
@@ -169,7 +169,7 @@ class Recurrent:
         return (self.node.value(2).shape or ())[2]
 
     def weight_sizes(self, taken: Dim) -> tuple[Dim, ...]:
-        """Those of weights for vectors of so many elements."""
+        """Those of weights for vectors of this size."""
         return len(self.directions), self.cell.gates * self.size, taken
 
     def outputs(self) -> list[Tensor]:

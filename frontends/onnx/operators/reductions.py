@@ -100,7 +100,7 @@ def scan(node: Node) -> Outputs:
     given = node.number(1)
     if given is not None:
         return _scanned(node, given)
-    # Only the run tells the axis: one of the scans along each.
+    # The axis is dynamic: one of the scans along each.
     dtype, rank = node.value(1).dtype, node.rank(0)
     axis = from_front(relax["reshape"](node.tensor(1), ()), const(rank, dtype))
     result = _scanned(node, 0)
@@ -117,7 +117,7 @@ def _scanned(node: Node, axis: int) -> Tensor:
     return relax["flip"](result, axis=axis) if is_reversed else result
 
 
-# ---- over axes that only the run tells ----
+# ---- over dynamic axes ----
 
 
 _SCATTER = {"sum": "add", "prod": "mul", "max": "max", "min": "min"}
@@ -153,7 +153,7 @@ class RunTimeAxes:
 
     @property
     def _listed(self) -> int | None:
-        """How many axes are listed; None where only the run tells."""
+        """How many axes are listed; None where dynamic."""
         shape = self._node.value(1).shape
         return shape[0] if shape and isinstance(shape[0], int) else None
 

@@ -75,7 +75,7 @@ def flatten(node: Node) -> Outputs:
 
 
 def axes_of(node: Node) -> tuple[int, ...] | None:
-    """Axes, an attribute before version 13 and an input since; None where none are given, or only the run tells."""
+    """Axes, an attribute before version 13 and an input since; None where none are given, or they are dynamic."""
     if node.version >= 13:
         return node.numbers(1) if node.has(1) else None
     axes = node.ints("axes")
@@ -91,7 +91,7 @@ def squeeze(node: Node) -> Outputs:
 
 
 def _single_dimensions(node: Node) -> list[int]:
-    """Where sizes are 1. One that only the run tells must be another, or the result would have another rank."""
+    """Where sizes are 1. A dynamic one must be another, or the result would have another rank."""
     rank, shape = node.rank(0), node.value(0).shape
     assert shape is not None
     is_single = [equal(size, 1) for size in shape]

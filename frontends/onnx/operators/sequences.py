@@ -131,7 +131,7 @@ def split_to_sequence(node: Node) -> Outputs:
 
 
 def _split(node: Node, axis: int) -> list[Tensor] | None:
-    """The parts; None where only the run tells how many."""
+    """The parts; None where their number is dynamic."""
     size = (node.value(0).shape or ())[axis]
     lengths = node.numbers(1) if node.has(1) else (1,)
     if node.has(1) and node.rank(1) == 1:
@@ -150,7 +150,7 @@ def _split(node: Node, axis: int) -> list[Tensor] | None:
 
 
 def _split_at_run_time(node: Node, axis: int) -> list[Tensor]:
-    """Parts of lengths that only the run tells; their number is known."""
+    """Parts of dynamic lengths; their number is known."""
     count = (node.value(1).shape or (None,))[0]
     if not isinstance(count, int):
         raise node.fail("how many lengths there are must be known while the model is imported")
@@ -200,7 +200,7 @@ def optional_get_element(node: Node) -> Outputs:
     return held.held
 
 
-# ---- sequences whose length only the run tells ----
+# ---- sequences of dynamic length ----
 
 
 def concatenated_at_run_time(node: Node, sequence: RunTimeSequence, axis: int, new_axis: bool) -> Tensor | Value:
@@ -224,7 +224,7 @@ def concatenated_at_run_time(node: Node, sequence: RunTimeSequence, axis: int, n
 
 
 def split_at_run_time(node: Node, axis: int, length: Size, squeezed: bool) -> RunTimeSequence:
-    """Parts of one length, a size, along an axis: how many only the run tells."""
+    """Parts of one length, a size, along an axis: their number is dynamic."""
     value = Value(ssa=node.tensor(0))  # a tensor before it is used in the loop
     size = sizes.sizes_of(value)[axis]
     if not sizes.is_known(length):

@@ -102,7 +102,7 @@ def _known_table(used: int, transform: Transform) -> Array:
 
 
 def _table(used: Size, transform: Transform, dtype: str) -> Tensor:
-    """As `_known_table`, from lengths that only the run tells; made in f64."""
+    """As `_known_table`, from dynamic lengths; made in f64."""
     length = _scalar(transform.length)
     rows = relax["expand_dims"](sizes.count_up(used), axis=[1])
     columns = relax["expand_dims"](sizes.count_up(transform.made), axis=[0])

@@ -38,7 +38,7 @@ def dft(node: Node) -> Outputs:
 
 
 def _along_one_of(node: Node, axes: Sequence[int], transform_of: Callable[[Size], Transform]) -> Tensor:
-    """Along the axis that the run tells, which is one of these: with tables that are constants, as sizes are known."""
+    """Along a dynamic axis, one of these: with tables that are constants, as sizes are known."""
     if len(axes) == 1:
         return _along(node, axes[0], transform_of)
     given = relax["reshape"](sizes.integers(node, 2), ())
@@ -137,7 +137,7 @@ def _add_triangle(column: Array, low: int, center: int, high: int) -> None:
 
 
 def _run_time_triangles(node: Node) -> Tensor:
-    """As the constant ones, where only the run tells some of the numbers: from each bin's distance to the corners."""
+    """As the constant ones, where some of the numbers are dynamic: from each bin's distance to the corners."""
     bands, length = (sizes.input_size(node, index) for index in (0, 1))
     rate, low, high = (relax["reshape"](relax["astype"](node.tensor(index), dtype="f64"), (1,)) for index in (2, 3, 4))
     low, high = _mel(low), _mel(high)

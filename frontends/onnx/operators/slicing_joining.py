@@ -124,7 +124,7 @@ def _top(begin: Size, size: Size) -> Size:
 
 
 def _slice_at_run_time(node: Node, count: int) -> Tensor:
-    """With axes or steps that only the run tells."""
+    """With dynamic axes or steps."""
     rank = node.rank(0)
     every = lambda value: const([value] * rank, "i64")  # noqa: E731
     axes = sizes.integers(node, 3) if node.has(3) else const(list(range(count)), "i64")
@@ -169,7 +169,7 @@ def _fill(node: Node, index: int) -> int | float | Tensor:
 
 
 def _widths_at_run_time(node: Node, rank: int) -> list[Size]:
-    """The widths of every axis where only the run tells which have any."""
+    """The widths of every axis, where the axes are dynamic."""
     axes, count = sizes.integers(node, 3), sizes.input_length(node, 3)
     given, zeros = sizes.integers(node, 1), const([0] * rank, "i64")
     halves = [relax["strided_slice"](given, axes=[0], begin=[at], end=[at + count]) for at in (0, count)]
@@ -213,7 +213,7 @@ def _padded_along(value: Value, axis: int, before: Size, after: Size, mode: str,
 
 
 def _source(places: Tensor, size: Size, mode: str) -> Tensor:
-    """Where the elements at places, which may lie outside of a dimension, come from."""
+    """Where the elements at places, which may be outside of a dimension, come from."""
     zero, one = const(0, "i64"), const(1, "i64")
     last = relax["subtract"](size, one)
     if mode == "circular":

@@ -15,7 +15,7 @@ _SAME = ("SAME_UPPER", "SAME_LOWER")
 
 
 class Windows(NamedTuple):
-    """Along each spatial dimension; what is added before and after may depend on sizes that only the run tells."""
+    """Along each spatial dimension; what is added before and after may depend on dynamic sizes."""
 
     kernel: tuple[int, ...]
     strides: tuple[int, ...]
@@ -34,7 +34,7 @@ class Windows(NamedTuple):
 
 
 def spatial_sizes(node: Node, index: int = 0) -> tuple[Dim, ...]:
-    """The sizes behind batch and channels; None for those that only the run tells."""
+    """The sizes behind batch and channels; None for dynamic ones."""
     shape = node.value(index).shape
     if shape is None or len(shape) < 3:
         raise node.fail(f"input #{index} must have a batch, channels and spatial dimensions")

@@ -183,7 +183,7 @@ def _undisturbed(node: Node, height: int, width: int) -> Array:
     return (windows * steps + taps * gaps - before)[None].astype("float64")
 
 
-# ---- blocks added up to an image whose shape, or the blocks', only the run tells ----
+# ---- blocks added up to an image whose shape, or the blocks', is dynamic ----
 
 
 class _Along(NamedTuple):

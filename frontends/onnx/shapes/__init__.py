@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Arithmetic on shapes: elements and sizes that are known at import, and those that only the run tells."""
+"""Arithmetic on shapes: static elements and sizes, which are known at import, and dynamic ones."""

@@ -66,7 +66,7 @@ def _elements(value: Any) -> ndarray | None:
 
 
 def _folded(row: OpDef, arguments: dict[str, Any]) -> Any:
-    """What an operator makes of its arguments; None where nobody can tell."""
+    """What an operator makes of its arguments; None where unknown."""
     if find_evaluation(row.full_name) is None:
         return None
     infos, arrays = [], []

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Sizes while a model is imported: numbers and expressions where they are known, else what the run tells.
+"""Sizes while a model is imported: numbers and expressions where they are known, else dynamic.
 
 The latter are 1-D tensors with one 64-bit integer. Operators on tensors that are given sizes are here too: what is
 known of a size is in the type of their result.
@@ -146,7 +146,7 @@ def stated(result: Tensor, sizes: Sequence[Size]) -> Tensor:
 
 
 def named(value: Held | None, symbols: FreshSymbols) -> Held | None:
-    """A tensor with a new symbol for each size that only the run tells.
+    """A tensor with a new symbol for each dynamic size.
 
     So its Shape is known, and what a model computes of that: no tensors of sizes are in the graph, and what is made of
     them has sizes that are expressions.

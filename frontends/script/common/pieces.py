@@ -6,7 +6,7 @@ A piece's tree is gone once it is read, and the next one takes its place.
 
 Statements are cut where lines begin as far left as the first of them, and stay at their lines. What is Python in pieces
 is the same as a whole; where a cut is wrong, a piece is no Python. Whoever reads pieces reads the whole where anything
-fails, so that errors are told as they are of a short script.
+fails, so that errors are the same as those of a short script.
 """
 
 from __future__ import annotations

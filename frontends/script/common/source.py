@@ -150,7 +150,7 @@ class Source:
         return f"\n    {shown}\n    {' ' * (start - cut)}{marks}"
 
     def guarded(self, node: ast.AST, make: Callable[[], Result]) -> Result:
-        """What `make` gives; what it refuses is told at the node."""
+        """What `make` gives; what it refuses is reported at the node."""
         try:
             return make()
         except ScriptError:

@@ -75,7 +75,7 @@ class Calls(Values):
         return made
 
     def _row(self, node: ast.Call, dialect: str, short: str) -> Operator | None:
-        """The operator's row; None for an upstream dialect's operation. Raises ScriptError for what nobody has."""
+        """The operator's row; None for an upstream dialect's operation. Raises ScriptError for unknown ones."""
         known = find_dialect(dialect, self.context)
         if known is not None:
             found = known.ops.get(short)

@@ -288,7 +288,7 @@ class Spelling:
         return self.resources[name]
 
     def take_resource(self, node: ast.Call) -> None:
-        """`I.resource(name, attribute)`: one whose bytes are not beside it."""
+        """`I.resource(name, attribute)`: one whose bytes are not given."""
         name, text = self.strings(node, 2)
         try:
             self.resources[name] = parse_attribute(text, self.context)

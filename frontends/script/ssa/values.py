@@ -172,7 +172,7 @@ class Values(ABC):
         return self._is_float[type_]
 
     def _pair(self, node: ast.expr, left: ast.expr, right: ast.expr) -> tuple[Value, Value]:
-        """Two values; a number beside something that has a type is of that type."""
+        """Two values; a number with something that has a type is of that type."""
         if is_number(left):
             if is_number(right):
                 raise self.source.problem(node, "a number needs a type here: T.float32(1.0)")
@@ -332,7 +332,7 @@ class Values(ABC):
             raise self.source.problem(node, f"{vector} has more dimensions than {held}")
 
     def transfer(self, source: Value, vector: Type, segments: list[int]) -> dict[str, Attribute]:
-        """The attributes of a vector's elements that lie one after the other, all of them inside."""
+        """The attributes of a vector's elements that are contiguous, all of them inside."""
         count = len(vector.shape)
         with self.context:
             return {

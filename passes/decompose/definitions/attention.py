@@ -97,7 +97,7 @@ class _Scores:
     def _visible(self) -> Tensor | None:
         """Whether a query sees a key; None where all see all.
 
-        A query stands beside the key of its own position, counted from the end for BottomRight. It sees no later key
+        A query is aligned with the key of its own position, counted from the end for BottomRight. It sees no later key
         if there is a causal mask, and of those up to its own as many as the window is wide.
         """
         causal, window = self.op.causal_mask, self.op.window_size

@@ -2,7 +2,7 @@
 """Transposed convolutions with strides as convolutions: one for each place that a result can have between strides.
 
 Of a result at q * stride + r the taps r, r + stride, ... meet elements q, q - 1, ... of the data: for each r that is a
-convolution with so many taps. Those that have equally many are one convolution, whose channels are then dealt out: one
+convolution with these taps. Those that have equally many are one convolution, whose channels are then dealt out: one
 tap more that is 0 would cost products, and makes NaN of an infinity. Written out with zeros between the data's
 elements, stride * stride times as many products would be computed.
 """

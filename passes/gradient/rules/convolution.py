@@ -83,7 +83,7 @@ class _Windows:
         if shape_of(turned) == self.shape(weight):
             return turned
         first = relax["strided_slice"](turned, axes=spatial, begin=[0] * self.rank, end=list(taps))
-        # There are as many, which nobody can tell of symbols.
+        # There are as many, which cannot be proven for symbols.
         return stated(first, weight.type)
 
 
@@ -92,7 +92,7 @@ def _as_tensor(sizes: Any) -> Value:
 
 
 def _by_channels(data: Value, groups: int, shape: tuple[Dim, ...]) -> Value:
-    """Data with channels in the place of batches; each group's batches lie beside each other."""
+    """Data with channels in the place of batches; each group's batches are adjacent."""
     spatial = list(range(2, len(shape)))
     if groups == 1:
         return relax["permute_dims"](data, axes=[1, 0, *spatial])

@@ -25,7 +25,7 @@ def no_grad(call: GradientCall) -> None:
 
 @register_gradient(["relax.grad.start_checkpoint", "relax.grad.end_checkpoint"], by_types=True)
 def checkpoint(call: GradientCall) -> Any:
-    """The same value; what lies between them is gone through where an end_checkpoint is met (checkpoints.py)."""
+    """The same value; what is between them is gone through where an end_checkpoint is met (checkpoints.py)."""
     return call.gradient
 
 

@@ -29,7 +29,7 @@ def layout_transform(call: GradientCall) -> list[Any]:
 
 @register_gradient("relax.meshgrid", by_types=True)
 def meshgrid(call: GradientCall) -> list[Any]:
-    """Each tensor lies along an axis of its grid: the sum over the others."""
+    """Each tensor is laid out along an axis of its grid: the sum over the others."""
     count = len(call.operands)
 
     def total(index: int) -> Value:

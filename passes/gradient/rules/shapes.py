@@ -55,7 +55,7 @@ def flip(call: GradientCall) -> Any:
 
 @register_gradient("relax.concat", by_types=True)
 def concat(call: GradientCall) -> list[Any]:
-    """Each tensor gets the part of the gradient where it lies."""
+    """Each tensor gets its part of the gradient."""
     axis = call.axis % rank_of(call, call.tensors[0], "an operand")
     shapes = [shape_of(tensor) or () for tensor in call.tensors]
     is_number = all(isinstance(shape[axis], int) for shape in shapes)

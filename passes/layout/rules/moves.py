@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Operators that change how a tensor lies themselves: what they do may be done already, or left to who uses it."""
+"""Layout rules of operators that change layouts themselves: their work may be done already, or left to users."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def permute_dims(call: LayoutCall, layout: Layout) -> Placement | None:
 
 @register_layout("relax.layout_transform", moves=True)
 def layout_transform(call: LayoutCall, layout: Layout) -> Placement | None:
-    """Where it splits blocks off a tensor that lies so, or puts blocks together."""
+    """Where it splits blocks off a tensor of this layout, or puts blocks together."""
     index_map = call.index_map.value
     if layout.rank != index_map.n_dims:
         return None

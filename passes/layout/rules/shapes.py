@@ -137,6 +137,6 @@ def broadcast_to(call: LayoutCall, layout: Layout) -> Placement | None:
 
 @register_layout("relax.match_cast")
 def match_cast(call: LayoutCall, layout: Layout) -> Placement | None:
-    """What it checks is checked of the axes as they lie."""
+    """What it checks is checked of the axes as they are laid out."""
     same = isinstance(call.result, TensorInfo) and call.result.rank == layout.rank
     return call.placed({"value": layout}, layout) if same else None

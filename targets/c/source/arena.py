@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Where the memory of all functions lies in one array: what is alive at the same time lies apart.
+"""Static arena: offsets of all functions' memory in one array, disjoint for what is alive at the same time.
 
-A function's memory lies behind that of every function that calls it: there is no stack of frames, each place is known.
+A function's memory is behind that of every function that calls it: there is no stack of frames, each place is known.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The most that sizes in a program can be, from the ranges of the symbols in its functions' types."""
+"""Upper bounds of sizes in a program, from the ranges of the symbols in its functions' types."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ class SizeBounds:
 
 
 def _segment(first: int) -> Callable[[Operation], int]:
-    """Where sizes begin among operands: behind the first so many segments."""
+    """Where sizes begin among operands: behind the first segments."""
     return lambda op: sum(list(op.attributes["operandSegmentSizes"])[:first])
 
 

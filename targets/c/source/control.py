@@ -49,7 +49,7 @@ class Piece:
 
 
 def pieces(size: Size, step: int) -> Iterator[Piece]:
-    """Steps of that size as far as they go, and what is left: in one step, or one by one where nobody knows it."""
+    """Steps of that size as far as they go, and what is left: in one step, or one by one where it is dynamic."""
     if not isinstance(size, int):
         whole = binary("-", size, binary("%", size, integer(step)))
         yield Piece(0, whole if step > 1 else size, step)
@@ -126,7 +126,7 @@ def _held(writer: FunctionWriter, value: Value) -> Expression | View:
     return writer.view(value) if isinstance(value.type, ir.MemRefType) else writer.get(value)
 
 
-#: None stands for what nobody reads.
+#: None stands for an unused one.
 _Variables = Sequence[_Variable | None]
 
 

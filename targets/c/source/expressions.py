@@ -124,7 +124,7 @@ def product(sizes: Iterable[Size]) -> Size:
 def quotient(left: Size, right: Size, *, is_natural: bool) -> Size:
     """Rounded down; C rounds towards 0, which is the same of natural numbers."""
     if right == 0:
-        return 0  # nobody gets there: an axis is empty
+        return 0  # unreachable: an axis is empty
     if isinstance(left, int) and isinstance(right, int):
         return left // right
     if not is_natural:

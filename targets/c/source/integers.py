@@ -29,7 +29,7 @@ def width_of(type_: Type) -> int:
 
 
 def is_odd(type_: Type) -> bool:
-    """Whether C has no integers of so many bits."""
+    """Whether C has no integers of this width."""
     return width_of(type_) != machine_width(type_)
 
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Operations that become one nest of loops: a sum with the number that it starts from and what is done to its result.
+"""Loop fusion: a sum with its prologue (the number that it starts from) and its epilogue, as one nest of loops.
 
-What a kernel's parameters share no operation between them can tell: whoever let a result lie over an operand has seen
-that the operand is not read after the result is written.
+Aliases between a kernel's parameters are not visible here: where a result aliases an operand, the operand is known not
+to be read after the result is written.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def output_of(op: Operation) -> Value | None:
 
 
 def starts_sum(op: Operation, following: Sequence[Operation]) -> bool:
-    """Whether memory is filled for a sum that visits each element once, and nobody looks at it before."""
+    """Whether memory is filled for a sum that visits each element once, and not read before."""
     output = output_of(op)
     if output is None or start_of(output, [op]) is None:
         return False

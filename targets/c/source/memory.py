@@ -102,7 +102,7 @@ def _view_of_bytes(writer: FunctionWriter, op: Operation) -> None:
 
 
 def _conversion(writer: FunctionWriter, op: Operation) -> None:
-    """Memory as the bytes of which parts are other memory, or an integer that nobody asks for its sign."""
+    """Memory as the bytes of which parts are other memory, or a signless integer."""
     (value,), (result,) = op.operands, op.results
     if not isinstance(result.type, ir.MemRefType):
         if scalar_type(value.type) != scalar_type(result.type):

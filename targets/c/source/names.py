@@ -50,7 +50,7 @@ class Names:
         return found
 
     def free(self, wanted: str) -> str:
-        """The same of a name that others may have beside it: counters of loops one after the other."""
+        """The same of a name that others may share: counters of loops one after the other."""
         plain = identifier(wanted)
         found, number = plain, 1
         while found in self._taken:

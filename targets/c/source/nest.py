@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""A linalg.generic as a nest of loops: its operands as they lie in memory, how far loops go, where elements are."""
+"""A linalg.generic as a loop nest: its operands in memory, the loops' extents, where elements are."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from .writer import FunctionWriter
 
 @dataclass(frozen=True)
 class Nest:
-    """An operation, its operands as they lie in memory (None: a scalar), and how far its loops go."""
+    """An operation, its operands in memory (None: a scalar), and its loops' extents."""
 
     op: Operation
     maps: tuple[AffineMap, ...]

@@ -65,7 +65,7 @@ class Program:
         if not self.public:
             raise RefusalError("target 'c': the module has no public graph function, so nothing in it could be called")
         calls = self._calls()
-        #: Callees first; what nobody calls is left out.
+        #: Callees first; dead functions are left out.
         self.order = self._callees_first(calls)
         self.globals = {symbol_name(op): op for op in operations_of(body_of(module)) if op.name == "memref.global"}
         self._callers = {name: [op for op in self._calls_in_all() if callee_of(op) == name] for name in self.order}
@@ -119,7 +119,7 @@ class Program:
     def _has_no_place(self, op: Operation) -> bool:
         """Whether an allocation is none in the arena: of no known size, or one that others give back.
 
-        In static memory nobody gives anything back: there only what a loop makes anew each time has no place.
+        In static memory nothing is given back: there only what a loop makes anew each time has no place.
         """
         is_handed = is_handed_on(op) and (self.options.is_heap or is_in_loop(op))
         return is_handed or op.results[0] not in self.arena.offsets

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""linalg.generic as loops: sums grow in a variable, and what lies row by row is gone through in one loop."""
+"""linalg.generic as loops: sums grow in a variable, and contiguous dimensions are collapsed into one loop."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Sums of products, many at a time: rows and columns of results grow in an array that compilers keep in registers.
+"""Register tiling of sums of products: rows and columns of results grow in an array that compilers keep in registers.
 
 Loops over rows and columns have constant bounds: compilers unroll the first and make vectors of the second.
 """
@@ -68,7 +68,7 @@ def _is_product(nest: Nest) -> bool:
 
 
 def _is_column(nest: Nest, dim: int) -> bool:
-    """Whether neighbours along a loop lie side by side, in the result and in what is not the same for all of them."""
+    """Whether the result, and what is not the same for all of a loop's points, are contiguous along the loop."""
     size = nest.sizes[dim]
     (output,) = nest.outputs
     steps = [stride_along(nest, operand, dim) for operand in range(nest.input_count)]
@@ -83,7 +83,7 @@ def _is_row(nest: Nest, dim: int, column: int) -> bool:
 
 
 def stride_along(nest: Nest, operand: int, dim: int) -> int | None:
-    """How far apart an operand's elements are for neighbours along a loop; None where only the run tells."""
+    """An operand's stride along a loop; None where dynamic."""
     view = nest.views[operand]
     total = 0
     for result, stride in zip(nest.maps[operand].results, view.strides if view is not None else (), strict=False):
@@ -97,7 +97,7 @@ def stride_along(nest: Nest, operand: int, dim: int) -> int | None:
 
 
 def _most_rows(nest: Nest) -> int:
-    """So many that all sums have place in registers."""
+    """The most rows for which all sums have place in registers."""
     argument = nest.block.arguments[nest.input_count]
     return _ROWS if BYTES[scalar_type(argument.type)] <= _USUAL_BYTES else _ROWS // 2
 
@@ -124,7 +124,7 @@ def _split(nest: Nest, dims: Sequence[int]) -> tuple[list[int], list[int]]:
 
 
 def _by_strides(nest: Nest, column: int) -> tuple[int, ...]:
-    """The loops that add up: what lies side by side along the columns is gone through from first to last."""
+    """The loops that add up: what is contiguous along the columns is gone through from first to last."""
     dims = range(len(nest.sizes) - nest.carried, len(nest.sizes))
     across = next(operand for operand in range(nest.input_count) if stride_along(nest, operand, column) == 1)
     strides = {dim: stride_along(nest, across, dim) for dim in dims}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Where a memref's elements lie: a pointer, and how far its elements are apart."""
+"""Addresses of a memref's elements: a pointer, an offset and strides."""
 
 from __future__ import annotations
 

@@ -44,7 +44,7 @@ class FunctionWriter:
         self.lines: list[str] = []
         self._depth = 1
         self._known: dict[Value, Expression | View] = {}
-        #: What nobody may use, by the number of the line that declares it.
+        #: What may be unused, by the number of the line that declares it.
         self._needless: dict[int, str] = {}
         #: The operations of a block, and where in it is written.
         self._block: tuple[list[Operation], int] = ([], 0)
@@ -66,7 +66,7 @@ class FunctionWriter:
         self.line(f"{c_type} *{chosen} = {address};")
 
     def finished(self) -> list[str]:
-        """The lines, without declarations that nobody uses: of some memory only the size is asked for."""
+        """The lines, without unused declarations: of some memory only the size is asked for."""
         counts = words_in(self.lines)
         needless = set()
         for number, chosen in reversed(self._needless.items()):
@@ -91,7 +91,7 @@ class FunctionWriter:
         self._depth += 1
         around = set(self._pending)
         yield
-        # What nobody has taken by now nobody will.
+        # What is unused by now stays so.
         self._pending = {value: text for value, text in self._pending.items() if value in around}
         self._depth -= 1
         self.line("}")

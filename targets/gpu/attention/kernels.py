@@ -136,7 +136,7 @@ def attend_to_sequences(
     rows: Size,
     sequence: Callable[[Number], Operands],
 ) -> None:
-    """The same of sequences end to end, so many of so many queries together; `sequence` has all of one but its head."""
+    """The same of packed sequences, with their numbers of queries in all; `sequence` has all of one but its head."""
     # A sequence's last block may be smaller than the others.
     blocks = as_index(rows) // tile.queries + as_index(count)
     parts = ceil_divided(width, tile.width)

@@ -13,7 +13,7 @@ from ...default.attention_blocks import Blocks, Rows
 
 
 class Part(NamedTuple):
-    """Rows of a tensor from one on: of a sequence that is beside others."""
+    """Rows of a tensor from one on: of a sequence that is packed with others."""
 
     rows: Rows
     start: Size = 0
@@ -25,7 +25,7 @@ class Part(NamedTuple):
 
 
 class Operands(NamedTuple):
-    """Of a head of a sequence, or of so many heads beside each other that have the same keys."""
+    """Operands of a head of a sequence, or of `heads` adjacent heads that have the same keys."""
 
     what: Blocks
     query: Part

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What a block of threads does for attention: some queries of a head meet all keys that they see, some at a time.
+"""Flash attention by a block of threads: some queries of a head meet all keys that they see, in tiles.
 
 A block has rectangles of queries, keys and values in shared memory. A thread keeps scores of some rows and keys, and
-columns of these rows' totals, in registers; sixteen threads beside each other share rows, and tell each other their
-largest scores without memory. What so many keys have added up to is scaled down where a later one has a larger score.
+columns of these rows' totals, in registers; sixteen adjacent threads share rows, and exchange their
+largest scores without memory (shuffles). Totals so far are scaled down where a later key has a larger score.
 """
 
 from __future__ import annotations
@@ -38,12 +38,12 @@ from ..emit.threads import block_memory, from_lane, thread_id
 from ..planned.places import is_multiple
 from .operands import Operands, Part
 
-#: Of a block: so many share a row's scores, and as many have other rows.
+#: The number of a block's threads that share a row's scores, and as many have other rows.
 ACROSS = 16
 THREADS = ACROSS * ACROSS
 #: Elements of queries and keys that are in shared memory at a time, and bytes of values.
 _DEPTH, _VALUE_BYTES = 16, 16 << 10
-#: Of a product: so many are written out in a loop.
+#: The steps of a product that are unrolled in a loop.
 _STEPS = 4
 #: Bytes: what a thread moves at once, and between rows in shared memory, for the sake of banks.
 _VECTOR, _GAP = 16, 16
@@ -57,7 +57,7 @@ class Tile(NamedTuple):
     wide: str
     rows: int
     keys: int
-    #: Columns of totals: so many vectors of so many.
+    #: Columns of totals: `vectors` vectors of `lanes`.
     lanes: int
     vectors: int
     depth: int
@@ -135,8 +135,8 @@ class Partial(NamedTuple):
 
 
 class Rectangle:
-    """What a thread does for some rows, and some columns of their results. Rows are queries of a head, or of so many
-    heads beside each other that have the same keys: a query's heads first."""
+    """What a thread does for some rows, and some columns of their results. Rows are queries of a head, or of several
+    adjacent heads that have the same keys: a query's heads first."""
 
     def __init__(self, tile: Tile, operands: Operands):
         self.tile, self.given, self.what = tile, operands, operands.what
@@ -230,7 +230,7 @@ class Rectangle:
         zeros = [constant_value(0, _vector(tile.wide, tile.keys))] * tile.rows
         scores = loops.for_range(0, self.given.size, some_elements, *zeros, step=tile.depth)
         if not isinstance(self.given.size, int) or self.given.size == 0:
-            # Without elements nobody has waited for those who still read scores.
+            # Without elements there was no barrier for threads that still read scores.
             wait_for_block()
         return [list(map(number, elements(each))) for each in scores]
 
@@ -345,7 +345,7 @@ class Rectangle:
         *,
         turned: bool = False,
     ) -> None:
-        """So many rows from one on, and columns of them; beyond the last row that one, beyond the last column zeros."""
+        """`rows` rows from `first` on, and columns of them; beyond the last row that one, beyond the last columns 0."""
         lanes = block.lanes(self.tile.wide, columns)
         across = columns // lanes
         for begin in range(0, rows * across, THREADS):
@@ -365,7 +365,7 @@ class Rectangle:
 
 
 class _Brought(NamedTuple):
-    """Rows of so many elements, and the indices of one."""
+    """Rows of `size` elements, and the indices of one."""
 
     tensor: Value
     at: Callable[[Number, Number], list[Size]]
@@ -384,7 +384,7 @@ class _Brought(NamedTuple):
 
 
 def _cut(values: Sequence[Value], *counts: int) -> list[list[Number]]:
-    """So many, so many, and the rest."""
+    """The values in runs of these lengths, and the rest."""
     left = list(map(number, values))
     parts = []
     for count in counts:
@@ -405,7 +405,7 @@ def spread(scalar: Value, lanes: int) -> Number:
 
 
 def of_threads(combine: Callable[[Number, Number], Number], parts: Sequence[Number], across: int = ACROSS) -> Number:
-    """What so many threads beside each other have together, which each gets."""
+    """The reduction over `across` adjacent threads (a butterfly shuffle), which each of them gets."""
     whole = parts[0]
     for part in parts[1:]:
         whole = combine(whole, part)

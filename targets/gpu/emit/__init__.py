@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Emits what many threads compute together: scans, sorting, places one by one."""
+"""Parallel building blocks: scans, sorting, scattered writes."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Emits numbers of what is found among places in a row: a scan of whether each is."""
+"""Emits stream compaction: the numbers of places that are found, by a prefix sum of whether each is."""
 
 from __future__ import annotations
 

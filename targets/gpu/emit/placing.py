@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Emits writes to places that tensors tell, of which several may be to one: as if they came one after the other.
+"""Emits scattered writes to places that tensors hold, several maybe to one: as if they came one after the other.
 
 Places are numbers from 0 on. Whatever the threads do first, results are always the same.
 """
@@ -24,7 +24,7 @@ _ATOMIC, _ATOMIC_UNSIGNED = {"add": 1, "max": _MAX, "min": 10}, {"add": 1, "max"
 
 
 class Writes:
-    """So many writes, and where each goes."""
+    """A number of scattered writes, and where each goes."""
 
     def __init__(self, count: Size, places: Size, place: Callable[[Number], tuple[Number, Callable[[], None]]]):
         """`place(write)`: where it goes, below `places` or NOWHERE, and what raises an error in that case."""

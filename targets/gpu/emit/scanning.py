@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Emits scans of rows: what comes before each element put together, by blocks of threads.
+"""Emits scans (prefix sums) of rows, by blocks of threads.
 
 A block scans a span of a row in its own memory. Long rows have three launches: what each span comes to, what is before
 each span, and the spans again from there. The order in which elements are put together depends on the row's size alone.

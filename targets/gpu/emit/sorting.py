@@ -139,7 +139,7 @@ def first_of_rows(
         return
 
     def left_of(total: Size) -> Number:
-        """How many records the pieces of so many keep."""
+        """How many records the pieces of `total` records keep."""
         before_last = ceil_divided(as_index(total), piece) - 1
         return before_last * wanted + minimum(as_index(total) - before_last * piece, wanted)
 
@@ -172,5 +172,5 @@ def first_of_rows(
 
 
 def with_merge_sorter(most: Size, elements: Sequence[Type], use: Callable[[MergeSorter], object]) -> None:
-    """`use(sorter)` with memory for so many records of these types."""
+    """`use(sorter)` with memory for `count` records of these types."""
     scratches([2, 1, most], elements, lambda *halves: use(MergeSorter(halves)))

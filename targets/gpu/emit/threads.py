@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Which thread it is, what threads of a warp tell each other, and the memory of a block."""
+"""Thread indices, barriers and shuffles of a warp, and the shared memory of a block."""
 
 from __future__ import annotations
 

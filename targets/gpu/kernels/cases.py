@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What one kernel does twice, in branches: the run tells which way it is done."""
+"""Multi-versioned kernels: the work of one in two branches, chosen by dynamic sizes."""
 
 from __future__ import annotations
 

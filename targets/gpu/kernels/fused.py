@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What one kernel does: an operation, the fills that its results start from, and what is done to each of these."""
+"""A fused kernel: an operation with its prologue (the fills that results start from) and its epilogues."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ from ..planned.group import PlannedGroup
 from ..planned.tiles import check
 from ..work import code_of, is_structured, touches
 
-#: Operations that a thread does to each result of a plan, at most: functions beside these would need more registers.
+#: Operations that a thread does to each result of a plan, at most: functions in addition would need more registers.
 _MOST_CODE = 32
 
 
 @dataclass(frozen=True)
 class Fused(Group):
-    """Operations that tell each other results in registers."""
+    """Operations that pass results to each other in registers."""
 
     #: By which the main one runs; None where a thread or a block does each point.
     plan: Plan | None = None
@@ -42,15 +42,15 @@ class Fused(Group):
         return PlannedGroup(main, self.plan, next(iter(self.initial), None), epilogues)
 
     def without_memory_between(self) -> None:
-        """Nothing is allocated for what only these operations tell each other."""
+        """Nothing is allocated for what only these operations pass to each other."""
         for alloc in self.memory_between():
             erase_deallocations(alloc)
             with alloc.location, ir.InsertionPoint(alloc):
                 _replace_by_nothing(alloc)
 
     def memory_between(self) -> list[Operation]:
-        """The allocations that only these operations use. Of several results one may be for nobody, which is written
-        all the same."""
+        """The allocations that only these operations use. Of several results one may be dead, which is written all the
+        same."""
         ops, outputs = self.ops, GenericOp(self.ops[-1]).outputs
         found = dict.fromkeys(made_by(list(op.operands)[-1], "memref.alloc") for op in ops[:-1])
         return [

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Takes operations of host code into a kernel: a gpu.func of pointers, sizes and scalars, launched where they were."""
+"""Outlining of kernels: operations of host code become a gpu.func of pointers, sizes and scalars, and its launch."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Kernels:
     _made: Operation | None = None
 
     def outline(self, ops: Sequence[Operation], name: str, form: str, blocks: Value, threads: int) -> Operation:
-        """Moves operations of one block, of which nobody else uses a value, into a kernel. What launches it, where the
+        """Moves operations of one block, whose values have no other users, into a kernel. What launches it, where the
         last of them was. `blocks` is an index.
         """
         passed, again = _survey(ops)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Where the memory is that operations take for themselves, when they become a kernel.
+"""Scratch memory of kernels: where the allocations of their operations go.
 
 Kernels cannot allocate. What is small is a thread's own; everything else is allocated by the host, for each step of the
 loop that the kernel is.
@@ -49,7 +49,7 @@ def own_memory(op: Operation, steps: Number | None, form: str, *, before: Operat
 
 
 def _known_bytes(memref: Value) -> int:
-    """What memory takes; -1 where only the run tells."""
+    """What memory takes; -1 where dynamic."""
     type_ = memref.type
     return memrefs.byte_count(type_.shape, type_.element_type) if type_.has_static_shape else -1
 

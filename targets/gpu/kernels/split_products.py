@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Products whose steps blocks share in parts, as plans say: sums of each part at first, then the parts put together.
+"""Split-K products: blocks share the steps in parts, as plans say; a second kernel combines the partial sums.
 
 What puts parts together starts from what the whole would start from, adds them in their order, and goes on as the
 whole would. How many parts there are depends on sizes alone: results are the same at each run.

@@ -3,10 +3,10 @@
 
 A flag in the device's memory says whether something was asserted; the first thread of all that fail takes it, and finds
 behind it where the record is, in memory of the host: whether there is one, the text of the place, that of kind and
-message, numbers. Kernels are told where these texts lie at the host, and store the host's addresses. A kernel behind
+message, numbers. Kernels are given the addresses of these texts on the host, and store them. A kernel behind
 one that asserts, in the same function or at the next step of a loop, does nothing where the flag is taken: it reads
 the device's memory for that. A graph of launches has a flag of its own, and the record of the thread that launches it:
-what was told there first stays.
+what was reported there first stays.
 """
 
 from __future__ import annotations
@@ -142,7 +142,7 @@ class _Kernel:
             _branch_if(_taken_first(self._flag), first, end)
         with ir.InsertionPoint(first):
             record = load(self._flag, _RECORD, type_of("ptr"))
-            # A graph has a flag of its own: what went wrong before it may be told there and not yet be raised.
+            # A graph has a flag of its own: what went wrong before it may be noted there and not yet be raised.
             taken = load(record, 0, ir.IntegerType.get_signless(32))
             _branch_if(number(taken) == 0, tells, end)
         with ir.InsertionPoint(tells):
@@ -165,7 +165,7 @@ class _Kernel:
 
 
 def _taken_first(flag: Value) -> Value:
-    """Whether nobody had it before."""
+    """Whether this thread is the first that takes it."""
     ordering = {
         f"{when}_ordering": i64_attribute(order)
         for when, order in (("success", _ACQUIRE_RELEASE), ("failure", _MONOTONIC))

@@ -80,7 +80,7 @@ def _read(support: Support, read: Operation) -> None:
 
 
 def _offset(memref: Value, indices: list[Value]) -> Number:
-    """How many elements behind the first one it lies."""
+    """Its offset in elements from the first one."""
     index, rank = ir.IndexType.get(), memref.type.rank
     base = ir.MemRefType.get([], memref.type.element_type, memory_space=memref.type.memory_space)
     types = [base, *[index] * (1 + 2 * rank)]

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Has equal kernels be one, which is launched from several places: layers are alike, and so are copies in them.
+"""Deduplication of kernels: equal ones become one, launched from several places, as layers are alike.
 
-Kernels of a function of which one asserts something stay as they are: each is told where it stands, and whether one
+Kernels of a function of which one asserts something stay as they are: each is given its place, and whether one
 before it may have found something wrong (gpu-lower-asserts).
 """
 

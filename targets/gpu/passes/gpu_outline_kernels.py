@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Takes what works on memory out of the functions on memrefs, into kernels that these launch.
+"""Outlining of kernels: what works on memory moves out of the functions on memrefs, which launch it.
 
 What stays is host code: sizes, allocations, views, loops and branches over those. Where host code reads an element, a
 device's memory is asked (gpu-lower-launches). A kernel is of one of these forms, by what its operations are:
 
     tiles      a planned reduction, with what is done to its results: a block for each rectangle of them
     points     an operation of linalg: a thread for each of its points
-    turned     such an operation whose inputs lie along another loop than its outputs: a block for each tile of both
+    turned     a transposition: inputs are contiguous along another loop than outputs; a block for each tile of both
     several    such operations that do not meet in memory: blocks of threads for each
     threads    a loop marked `tir.parallel`: a thread for each step
-    written    such a loop with so many threads for each step, whose code says what each of them does (`tir.threads`)
+    written    such a loop with N threads for each step, whose code says what each of them does (`tir.threads`)
     blocks     such a loop with linalg's operations or such loops inside: a block of threads for each step
     rows       a loop whose steps work on a row each, or an operation that reduces rows: a team of threads for each
     row_parts, point_parts
@@ -188,7 +188,7 @@ class _HostCode:
         return self.kernels.outline(fused.ops, self.name, "points", blocks.value, THREADS)
 
     def _teams(self, ops: Sequence[Operation], main: Operation, shape: Shape, rows: Number) -> Operation:
-        """A kernel of a team for each of so many rows; `main` says which."""
+        """A kernel with a team for each row of `main`."""
         known = constant_of(rows)
         teams = shape.teams(-1 if known is None else known)
         main.attributes[TEAM] = shape.attribute()

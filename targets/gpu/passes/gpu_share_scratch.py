@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What kernels need beside their operands comes with the graph's arena.
+"""Scratch memory of kernels comes from the graph's arena.
 
 Kernels of one stream run one after the other: all that a graph calls can have the same memory for themselves. A
 function that has such of known size gets it as one more operand, and asks for none. The arena then ends behind the last
@@ -121,7 +121,7 @@ def _byte() -> Type:
 
 
 def _extend(arena: Operation, calls: Sequence[tuple[Operation, int]]) -> None:
-    """Has calls get so many bytes behind a graph's temporaries, which end no earlier than the last of them does."""
+    """Gives calls bytes behind a graph's temporaries, which end no earlier than the last of them does."""
     frees = _frees(arena.results[0])
     with arena.location, ir.InsertionPoint(arena):
         size = memrefs.dim(arena.results[0], 0)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Says in kernels what each thread does: which points, which steps, and where a block's threads wait for each other."""
+"""Mapping of loops to threads in kernels: which points and steps each has, and barriers."""
 
 from __future__ import annotations
 

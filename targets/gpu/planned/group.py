@@ -163,7 +163,7 @@ def _check_strip(op: StructuredOp, plan: Plan) -> None:
 
 
 def _room(op: StructuredOp, tile: Tile, operand: int) -> int:
-    """Bytes of a block of an input in shared memory, whichever way it lies there."""
+    """Bytes of a block of an input in shared memory, whatever its layout there."""
     extent, depth = tile.extent(side_of(op, tile, operand)), tile.depth
     size = storage_bytes(factor_of(op, operand).type)
     gap = GAP_BYTES // size

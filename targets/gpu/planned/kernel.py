@@ -3,7 +3,7 @@
 
 All threads bring blocks of the inputs to shared memory, each keeps sums of its own in registers, and what is done to
 the results is done there, too. Sizes need not be multiples of anything: beyond the last row and column a thread
-computes what nobody stores, beyond the last step inputs are zeros or steps are left out.
+computes dead values, beyond the last step inputs are zeros or steps are left out.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from .places import Indices, Loops, clamped, index_of, is_multiple
 from .results import Points, Results
 from .staging import MadeStaged, Origin, Staged
 
-#: As many rows lie side by side in shared memory where one thread reads them.
+#: The number of adjacent rows in shared memory where one thread reads them.
 _ROWS_TOGETHER = 4
 
 
@@ -36,7 +36,7 @@ def blocks_along(tile: Tile, chains: Loops, chain: int | None) -> Size:
 class Kernel:
     """What a thread does, which adds products of its own; instructions for tiles are kinds of it."""
 
-    #: Of the operations that it writes, beside those of all kernels.
+    #: Of the operations that it writes, in addition to those of all kernels.
     dialects: ClassVar[tuple[str, ...]] = ("vector",)
     #: Of blocks of inputs in shared memory, in bytes.
     alignment: ClassVar[int] = 16
@@ -76,13 +76,13 @@ class Kernel:
         return Staged(self.op, self.tile, self.loops, operand, side, self.steps_last(operand))
 
     def steps_last(self, operand: int) -> bool | None:
-        """How an input lies in shared memory: whether its rows are of steps; None where either will do."""
+        """An input's layout in shared memory: whether its rows are of steps; None where either will do."""
         return False
 
     # ---- where a thread is ----
 
     def _origin(self, block: Number) -> Origin:
-        """Blocks beside each other take columns beside each other."""
+        """Adjacent blocks take adjacent columns."""
         tile = self.tile
         starts: dict[int, Number] = {}
         for chain in (tile.columns, tile.rows):
@@ -105,7 +105,7 @@ class Kernel:
         vector_places = [self.origin.starts[tile.columns] + place for place in self.vector_places()]
         if not inside:
             return Points(row_places, vector_places)
-        # Moved by whole vectors where these lie at multiples of their size, which one known loop of the chain tells.
+        # Moved by whole vectors where these are aligned to their size, which one known loop of the chain ensures.
         sizes = [self.op.sizes[dim] for dim in tile.plan.joined[tile.columns]]
         is_whole = is_multiple(columns, tile.lanes) or any(size and size % tile.lanes == 0 for size in sizes)
         lanes = tile.lanes if is_whole else 1
@@ -115,7 +115,7 @@ class Kernel:
         )
 
     def row_places(self) -> list[Number]:
-        """The thread's rows in its block: groups that lie side by side, so that it loads vectors of them."""
+        """The thread's rows in its block: adjacent ones in groups, so that it loads vectors of them."""
         tile, together = self.tile, self._rows_together
         across = tile.threads_along(tile.columns)
         mine = (self.thread // across) % tile.threads_along(tile.rows) * together
@@ -130,7 +130,7 @@ class Kernel:
         return together
 
     def vector_places(self) -> list[Number]:
-        """The first column of each of the thread's vectors in its block: neighbours have theirs beside each other."""
+        """The first column of each of the thread's vectors in its block: adjacent threads have adjacent ones."""
         across = self.tile.threads_along(self.tile.columns) * self.tile.lanes
         mine = self.thread % self.tile.threads_along(self.tile.columns) * self.tile.lanes
         return [mine + vector * across for vector in range(self.tile.vectors_of_thread)]
@@ -163,7 +163,7 @@ class Kernel:
         return (block + self._first_block) * self.tile.depth
 
     def summed(self, memories: Sequence[Value], count: Size, first: Sequence[Value]) -> list[Value]:
-        """The sums of all steps, of which so many blocks come to shared memory."""
+        """The sums of all steps, blocks of which come to shared memory."""
         return (self._in_turn if self.stages == 1 else self._pipelined)(memories, count, first)
 
     def read_fixed(self) -> None:

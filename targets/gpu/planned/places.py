@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Where elements are: loops' indices out of those of the chains that they run in, and operands' out of those."""
+"""Index arithmetic: delinearized loops' indices out of those of collapsed chains, and operands' out of those."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def _cast(index: Number, dtype: str) -> Number:
 
 
 def index_of(steps: Indices) -> Callable[[int], Value]:
-    """What a body is told that asks for an index: those which ask for a result's are planned by no rule."""
+    """What a body is given that asks for an index: those which ask for a result's are planned by no rule."""
     return lambda dim: steps[dim]
 
 
@@ -69,9 +69,9 @@ def _sum(index: Linear, indices: Indices) -> Number:
 
 
 def lanes_along(op: StructuredOp, access: Sequence[Linear], memref: Value, chain: Sequence[int]) -> int:
-    """How many neighbours along a chain can be read or written as one vector, wherever they begin by that many.
+    """How many adjacent elements along a chain can be one vector access, wherever they begin by that many.
 
-    MLIR's memrefs lie from multiples of a vector's bytes on, or their types say how they lie.
+    MLIR's memrefs are aligned to a vector's bytes, or their types state their layout.
     """
     dims = [dim for dim in chain if op.sizes[dim] != 1]
     bits = getattr(memref.type.element_type, "width", 64)
@@ -106,7 +106,7 @@ def _length(
 
 
 def _strides(memref: Value, access: Sequence[Linear], joined: Collection[int]) -> list[int]:
-    """By how many elements the points of other axes are apart, and where the first is; 1 where nobody knows."""
+    """By how many elements the points of other axes are apart, and where the first is; 1 where unknown."""
     strides, offset = memref.type.get_strides_and_offset()
     unknown = ir.ShapedType.get_dynamic_stride_or_offset()
     if strides[-1] != 1:

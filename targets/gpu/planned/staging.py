@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Brings blocks of an input into shared memory, by all threads of a block together: neighbours load neighbours."""
+"""Staging of inputs' blocks in shared memory, by all threads of a block, coalesced: neighbours load neighbours."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ class Staged:
         self.factor: Value = op.block.arguments[operand]
         #: The chain along which a thread loads neighbours, and how many.
         self.along, self.lanes = self._neighbours()
-        #: Whether rows in shared memory are of steps; where nobody asks for either, as they lie in memory.
+        #: Whether rows in shared memory are of steps; where neither is asked for, as in memory.
         self.steps_last = self.along == tile.steps if steps_last is None else steps_last
 
     def _neighbours(self) -> tuple[int, int]:
@@ -93,7 +93,7 @@ class Staged:
 
     @property
     def keeps_neighbours(self) -> bool:
-        """Whether what lies side by side in memory does so in shared memory, too."""
+        """Whether what is contiguous in memory is so in shared memory, too."""
         return (self.along == self.tile.steps) == self.steps_last
 
     @property

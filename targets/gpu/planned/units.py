@@ -37,7 +37,7 @@ def steps_of_code(op: StructuredOp, operand: int, chain: Sequence[int]) -> int:
 
 
 def extents_of(op: StructuredOp, chain: Sequence[int], count: int) -> dict[int, int]:
-    """How much of each loop so many steps have. Raises Decline where they are no points of the last loops."""
+    """How much of each loop `steps` steps have. Raises Decline where they are no points of the last loops."""
     extents: dict[int, int] = {}
     left = count
     for dim in reversed([dim for dim in chain if op.sizes[dim] != 1]):
@@ -64,7 +64,7 @@ class Unit:
         self.extents = extents_of(op, loops.chains[chain], count)
 
     def places(self, first: Number) -> list[Indices]:
-        """The index of each loop at each step, of which the first is a multiple of so many."""
+        """The index of each loop at each step, of which the first is a multiple of their number."""
         start = self.loops.taken_apart(self.chain, first)
         moved = [
             {dim: start[dim] + digit for dim, digit in zip(self.extents, digits, strict=True) if digit}

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""A second plan for products whose rows the run tells: a token after the other has one, a prompt has many.
+"""A second plan for products with a dynamic number of rows: a token after the other has one, a prompt has many.
 
-For few rows each of them is a strip. Weights that are made of codes take too long to be made for rows that nobody has.
+For few rows each of them is a strip. Weights that are made of codes take too long to be made for absent rows.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from ..planned.made import made_of
 from .product import check_reduction, sides_of
 from .strip import strip_of
 
-#: The plan for so few rows, beside that for any number.
+#: The most rows of the plan for few, in addition to that for any number.
 MOST_ROWS = 4
 
 

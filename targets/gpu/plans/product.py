@@ -23,7 +23,7 @@ from ..planned.group import loops_of_no_input
 
 #: What a thread loads from shared memory at once.
 _VECTOR_BITS, _MOST_LANES = 128, 4
-#: Cores where nobody tells how many there are.
+#: Cores where their number is unknown.
 _USUAL_CORES = 100
 #: Of a core: blocks that are on it together, at least, where blocks share a reduction.
 _BLOCKS_OF_CORE = 2
@@ -110,7 +110,7 @@ def check_reduction(op: StructuredOp) -> None:
 
 
 def sides_of(op: StructuredOp, least: int = 2) -> Sides:
-    """Raises Decline where no two inputs share the loops of the result between them, at `least` so many."""
+    """Raises Decline where no two inputs share the loops of the result between them, at `least` that many."""
     # A window of a pool has sizes and no numbers.
     inputs = [
         operand
@@ -132,7 +132,7 @@ def sides_of(op: StructuredOp, least: int = 2) -> Sides:
 
 
 def _output_order(op: StructuredOp) -> list[int]:
-    """The loops of the result, those last whose elements lie side by side."""
+    """The loops of the result, the contiguous one last."""
     return [index.dim for index in op.output_accesses[0] if index.dim is not None]
 
 
@@ -153,7 +153,7 @@ def best_shape(
     op: StructuredOp, sides: Sides, shapes: Sequence[Shape], lanes: int, machine: Machine, speed: int = 1
 ) -> tuple[Shape, Parts | None]:
     """The shape that takes the least time, with the parts that blocks share the steps in: rounds of blocks, as many as
-    cores at once, of what a block computes. Instructions may be so many times as fast as a product for each thread.
+    cores at once, of what a block computes. Instructions may be `speed` times as fast as a product for each thread.
     """
     batches, cores = loop_size(op, sides.batches, 1), cores_of(machine)
     rows, columns, steps = (loop_size(op, side) for side in (sides.rows, sides.columns, sides.steps))
@@ -181,8 +181,8 @@ def best_shape(
 
 
 def parts_of(op: StructuredOp, sides: Sides, fewest: int, machine: Machine) -> Parts | None:
-    """Parts of the steps where so few blocks would leave cores without work. Where sizes are not known there may be
-    more blocks, and the run tells.
+    """Parts of the steps where so few blocks would leave cores without work. Where sizes are dynamic there may be more
+    blocks, decided at run time.
     """
     blocks, chain = _BLOCKS_OF_CORE * cores_of(machine), chains_of(sides).index(sides.steps)
     wanted = min(blocks // fewest, loop_size(op, sides.steps, blocks * STEPS_OF_PART) // STEPS_OF_PART)

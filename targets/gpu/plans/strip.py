@@ -14,7 +14,7 @@ from ..planned.made import made_of
 from ..planned.units import steps_at_once, steps_of_code
 from .product import Sides, chains_of, check_reduction, cores_of, loop_size, parts_of, sides_of
 
-#: So many rows make use of blocks in shared memory.
+#: From this number on rows make use of blocks in shared memory.
 MANY_ROWS = 8
 _THREADS, _NEIGHBOURS = 256, 32
 #: Threads along the columns, neighbours in memory: fewer where there would be too few blocks.
@@ -22,9 +22,9 @@ _FEWEST_COLUMNS = 8
 _VECTOR_BITS, _MOST_LANES = 128, 8
 #: Bytes of a thread's sums, all of which are in shared memory at last.
 _MOST_BYTES = 128
-#: Steps that a thread takes at once where neighbours are columns: so many loads are on their way.
+#: Steps that a thread takes at once where neighbours are columns: that many loads are in flight.
 _STEPS = 4
-#: Columns of codes that a thread has at once, and numbers of the other input beside them, at most.
+#: Columns of codes that a thread has at once, and numbers of the other input in addition, at most.
 _MOST_COLUMNS, _MOST_NUMBERS = 2, 48
 
 

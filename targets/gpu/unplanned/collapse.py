@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Fewer loops for an operation on memory: neighbours that every operand goes through without a gap become one.
+"""Loop collapsing for operations on memory: dimensions that are contiguous in every operand become one.
 
-Loops of one step are left out, and those of results come in the order in which these lie in memory: threads beside
-each other write elements beside each other.
+Loops of one step are left out, and those of results come in their order in memory: adjacent threads
+write adjacent elements (coalescing).
 """
 
 from __future__ import annotations

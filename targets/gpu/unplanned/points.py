@@ -41,7 +41,7 @@ class Points(GenericOp):
         return max((_factor(operand, axis) for operand, axis in self.axes_along(dim)), default=1)
 
     def reduces_rows(self) -> bool:
-        """Whether elements that lie side by side, many of them, become one."""
+        """Whether many contiguous elements become one."""
         count = self.known_count(self.reductions)
         if not self.reductions or (count is not None and count < _LONG):
             return False

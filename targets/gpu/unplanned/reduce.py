@@ -44,7 +44,7 @@ def _moving(points: Points) -> list[int]:
 
 
 def reduce_row(lanes: Lanes, team: Team, row: Value, count: int = 1, *, is_part: bool = False) -> None:
-    """A team reduces to the outputs' elements at a point, its threads reading so many neighbours at once.
+    """A team reduces to the outputs' elements at a point, its threads reading `count` adjacent elements at once.
 
     `is_part`: the last parallel loop says which part of the steps is reduced, without what the outputs hold.
     """
@@ -82,7 +82,7 @@ def reduce_row(lanes: Lanes, team: Team, row: Value, count: int = 1, *, is_part:
 
 
 def _neighbours(points: Points, at: Indices, count: int) -> dict[int, Sequence[Value]]:
-    """What the body reads at so many steps of the last loop."""
+    """What the body reads at `count` steps of the last loop."""
     moving = _moving(points) if count > 1 else []
     found: dict[int, Sequence[Value]] = {}
     for place in points.read_inputs:

@@ -2,8 +2,8 @@
 """The steps of a loop that each work on a row, as softmaxes and norms do: a team of threads for each.
 
 Each operation maps the row's elements, reduces them, or computes scalars of scalars. A thread has the same elements in
-all of them, so nobody waits but where a row is reduced, whose result all threads have. What several operations use of a
-row stays in registers where it fits: it is read once, and only its last form is written.
+all of them, so there are barriers only where a row is reduced, whose result all threads have. What several operations
+use of a row stays in registers where it fits: it is read once, and only its last form is written.
 """
 
 from __future__ import annotations
@@ -115,7 +115,7 @@ class Rows:
         return shape_for(self.length, lanes, bytes_)
 
     def _is_vector(self, points: Points, lanes: int) -> bool:
-        """Whether all that it goes through may be vectors. Where the run tells lengths, it tells where they begin."""
+        """Whether all that it goes through may be vectors. Where lengths are dynamic, so is where they begin."""
         operands = points.operands
         fits = _is_without_gaps if self.length is None else partial(is_vector, lanes=lanes, dim=0)
         return all(

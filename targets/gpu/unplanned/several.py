@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Operations that follow each other in a function and do not meet in memory: one launch does all of them, each by
-blocks of its own. The copies of a concat, a stack or a split are such.
+"""Horizontal fusion: adjacent operations of a function without common memory are one launch, each by blocks
+of its own. The copies of a concat, a stack or a split are such.
 
 Parameters of a PrimFunc with several operations do not share memory: passes/lower_calls/overwriting.py.
 """
@@ -30,7 +30,7 @@ from .vectors import Lanes, lanes_of
 
 #: Operations of a kernel at most.
 _MOST = 16
-#: What is not moved across them, beside what works on memory.
+#: What is not moved across them, in addition to what works on memory.
 _ENDS = ("memref.dealloc", "func.call", "func.return")
 
 
@@ -50,7 +50,7 @@ class Several:
 
 
 def blocks_of_points(op: Operation, threads: int) -> Number:
-    """How many blocks of so many threads an operation's points take, computed at the insertion point."""
+    """How many blocks of `threads` threads an operation's points take, computed at the insertion point."""
     points_of_block = threads * op.attributes[LANES].value
     return as_index(ceil_divided(Points(op).count(), points_of_block))
 

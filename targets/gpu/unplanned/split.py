@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Reductions to few results, of which each is of much: parts of it at first, then the parts put together.
+"""Split reductions: long ones to few results are partial reductions at first, which a second kernel combines.
 
 How many parts there are depends on sizes alone: results are the same at each run.
 """
@@ -27,7 +27,7 @@ from .reduce import is_combined
 
 @dataclass(frozen=True)
 class _Kind:
-    """Which reductions are worth two launches: how many steps, for fewer results than so many."""
+    """Which reductions are worth two launches: how many steps, for fewer results than `results`."""
 
     results: int
     steps: int
@@ -71,7 +71,7 @@ def in_parts(op: Operation) -> InParts | None:
 
 
 def _parts(points: Points) -> Size | None:
-    """How many; a size computed at the insertion point where only the run tells."""
+    """How many; a size computed at the insertion point where dynamic."""
     if not is_combined(points):
         return None
     kind = _OF_BLOCKS if points.reduces_rows() else _OF_THREADS

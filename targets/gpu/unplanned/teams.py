@@ -28,13 +28,13 @@ from ..emit.threads import (
     to_keep,
 )
 
-#: Of a block whose teams are smaller, and of one whose row's length only the run tells.
+#: Of a block whose teams are smaller, and of one whose row's length is dynamic.
 _THREADS, _OF_UNKNOWN, _MOST_THREADS = 128, 256, Machine.block_threads
 #: What a thread reads at once, and what it keeps of a row at most; loops do longer rows.
 _VECTOR_BYTES, _MOST_BYTES, _BYTES_OF_UNKNOWN = Machine.thread_bytes, 128, 64
 #: Of a row of which nothing is kept.
 FOR_REDUCTIONS = 256
-#: So many blocks are enough to have each of a device's processors work.
+#: The number of blocks that is enough to have each of a device's processors work.
 _MANY_BLOCKS = 512
 
 
@@ -44,11 +44,11 @@ class Shape:
 
     threads: int
     lanes: int
-    #: How many times each thread reads so many elements; 0 where a loop tells.
+    #: How many times each thread reads `lanes` elements; 0 where a loop does.
     chunks: int
 
     def teams(self, rows: int) -> int:
-        """How many of them are a block, for so many rows, -1 if nobody knows."""
+        """How many of them are a block, for `rows` rows, -1 if dynamic."""
         teams = max(_THREADS // self.threads, 1)
         while teams > 1 and teams * self.threads > WARP and 0 <= rows < teams * _MANY_BLOCKS:
             teams //= 2

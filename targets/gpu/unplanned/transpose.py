@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Points whose inputs lie along another loop than the outputs: blocks of threads turn tiles of them in shared memory.
+"""Transposing kernels: inputs are contiguous along another loop than outputs, tiles are transposed in shared memory.
 
 A warp reads neighbours of an input, a row of the tile, and computes neighbours of the output, a column of it.
 """
@@ -26,7 +26,7 @@ from .vectors import is_vector
 
 #: Of a block.
 THREADS = 256
-#: Loops of fewer steps are no tiles; a block has so many bytes of these.
+#: Loops of fewer steps are no tiles; the most bytes of these that a block has.
 _LEAST, _MOST_BYTES = 8, 40 << 10
 #: What a thread moves at once where it can, and so what banks of shared memory are wide.
 _WORD_BYTES = 4
@@ -34,7 +34,7 @@ _WORD_BYTES = 4
 
 @dataclass(frozen=True)
 class Turned:
-    """An operation whose inputs at these places lie along the loop `inside`, and all outputs along `outside`."""
+    """An operation whose inputs at these places are contiguous along the loop `inside`, all outputs along `outside`."""
 
     points: Points
     places: tuple[int, ...]

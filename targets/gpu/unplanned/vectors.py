@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Points beside each other that one thread does: what lies side by side is read and written as one vector."""
+"""Vectorization per thread: adjacent points, whose contiguous elements are read and written as one vector."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def lanes_of(points: Points, epilogues: Sequence[Points]) -> int:
 
 
 def _contiguous(points: Points) -> list[int]:
-    """The operands whose elements at the steps of the last loop lie side by side."""
+    """The operands that are contiguous along the last loop."""
     if not points.parallels:
         return []
     last = points.parallels[-1]
@@ -73,8 +73,8 @@ def _fits(points: Points, lanes: int, code: int) -> bool:
 
 
 def is_vector(points: Points, place: int, lanes: int, dim: int | None = None) -> bool:
-    """Whether an operand's elements at so many steps of a loop, the last one of results if none is said, lie side by
-    side and begin at a multiple of a vector's bytes."""
+    """Whether an operand's elements at `lanes` steps of a loop, the last one of results if none is said, are contiguous
+    and aligned to a vector's bytes."""
     starts = _starts(points, place, points.parallels[-1] if dim is None else dim)
     return starts is not None and not any(start % lanes for start in starts)
 
@@ -121,8 +121,8 @@ def _begin(memref: Value, offset: int) -> list[int]:
 
 
 class Lanes:
-    """What a thread does of so many points beside each other, one maybe: of an operation, or of a reduction with what
-    belongs to it."""
+    """What a thread does of `count` adjacent points, one maybe: of an operation, or of a reduction with its prologue
+    and epilogues."""
 
     def __init__(self, group: Group, count: int):
         self._group = group

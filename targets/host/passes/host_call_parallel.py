@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Has threads share the ranges of calls that are marked `tir.parallel` (tir-outline-parallel makes them).
 
-What the function takes behind its range lies on the caller's stack; a function of one form for all, `….run`, reads it
+What the function takes behind its range is on the caller's stack; a function of one form for all, `….run`, reads it
 from there and calls the function for a part of the range. The pool calls that from several threads.
 """
 
@@ -64,7 +64,7 @@ def _share(support: Support, call: Operation) -> None:
 
 
 def _places(types: Sequence[Type]) -> tuple[list[int], int]:
-    """Where values lie behind each other, each aligned to its size, and the bytes of all."""
+    """The offsets of values in a struct, each aligned to its size, and the bytes of all."""
     places, end = [], 0
     for type_ in types:
         size = _kept_bytes(type_)
@@ -94,7 +94,7 @@ def _kept_type(type_: Type) -> Type:
 
 
 def _runner(call: Operation, types: Sequence[Type], places: Sequence[int]) -> Value:
-    """The address of a new function that calls the function for a part of its range, with what lies on the stack."""
+    """The address of a new function that calls the function for a part of its range, with what is on the stack."""
     pointer, i64, i32 = type_of("ptr"), type_of("i64"), type_of("i32")
     type_ = ir.FunctionType.get([pointer, i64, i64], [i32])
     name = f"{callee_of(call)}.run"

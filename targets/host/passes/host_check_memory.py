@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Memory that functions take while they run: little of it lies on the stack, the rest is looked at before it is used.
+"""Memory that functions take while they run: little of it is on the stack, the rest is checked before it is used.
 
 Whoever wrote the function, the graph's lowering, a rule or a user: where there is no memory, it fails with a
 MemoryError (host-lower-errors makes that a status), and it never takes more of the stack than a few pages.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Makes functions that can fail return a status: 0, or -1 with the error set. What fails gives its memory back first.
+"""Error lowering: functions that can fail return a status, 0, or -1 with the error set, after cleanup of memory.
 
 A PrimFunc is shared by operators at many places, so the place that errors name comes from the caller: it is an
 `!llvm.ptr` behind the other parameters.
@@ -71,7 +71,7 @@ def _knows_place(function: Operation) -> bool:
 
 
 def _failing(functions: dict[str, Operation]) -> dict[str, bool]:
-    """The functions that can fail, callees first; whether each is told the place."""
+    """The functions that can fail, callees first; whether each is given the place."""
     inside = {name: operations_in(function) for name, function in functions.items()}
     calls = {name: {callee_of(op) for op in inside[name] if op.name == "func.call"} for name in functions}
     found = {name for name, ops in inside.items() if any(op.name in (_ASSERT, _STATUS) for op in ops)}
@@ -118,7 +118,7 @@ class _FailingFunction:
             inside = operations_in(function)
             has_affine = any(op.name.startswith("affine.") for op in inside)
             has_regions = any(op.regions for op in inside)
-            # Upstream's passes erase operations: nobody may hold them.
+            # Upstream's passes erase operations: no handles may be held.
             del inside
             if has_affine:
                 run_upstream(function, ["lower-affine"], verify=False)

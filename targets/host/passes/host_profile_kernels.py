@@ -37,7 +37,7 @@ llvm.func @{EXPORT_PREFIX}{_SWITCH}(%handle: !ptr, %args: !ptr, %count: i32, %re
   llvm.return %status : i32
 }}
 """
-#: Where kernels run on a device: what has the runtime told of those that are under way.
+#: Where kernels run on a device: what notifies the runtime of those that are under way.
 _TELL = f"""
 llvm.mlir.global external @{DEVICE_TABLE}() : !llvm.ptr
 llvm.func hidden @__relax_device_tell_profile(!ptr, !ptr) -> i32

@@ -34,7 +34,7 @@ def plain_places(op: ExportedOp, name: str) -> list[int]:
 
 
 def _windows(op: ExportedOp, count: int) -> dict[str, Any]:
-    """The attributes of windows over so many dimensions."""
+    """The attributes of windows over this number of dimensions."""
     padding = list(each_dimension(op.padding, count))
     pads = padding if len(padding) == 2 * count else padding * 2
     return {
