@@ -20,8 +20,6 @@ from ..emit.memory import elements, load, store
 from ..work import FUNCTION, code_of
 from .points import WHOLE, Indices, Points
 
-#: On the main operation of a kernel: how many points a thread does.
-LANES = "gpu.lanes"
 #: What a thread reads or writes at once.
 _VECTOR_BYTES = Machine.thread_bytes
 #: Operations of all of a thread's points, at most: code that is longer is loaded slower than it saves.

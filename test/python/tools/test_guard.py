@@ -117,7 +117,7 @@ def test_a_stage_that_takes_long_is_told_again_and_again() -> None:
 
 def test_a_stage_that_hangs_is_told_from_outside() -> None:
     body = f"tell_long_stages(); announce('compiling k')\n    with limited(20): {FOREVER}"
-    code = "from relax_mlir.tools import guard\nguard._LONG_S = 0\n" + PRELUDE.replace("{body}", body)
+    code = "from relax_mlir.tools.common import guard\nguard._LONG_S = 0\n" + PRELUDE.replace("{body}", body)
     with subprocess.Popen([sys.executable, "-c", code], stderr=subprocess.PIPE, text=True) as process:
         assert process.stderr is not None
         line = process.stderr.readline()

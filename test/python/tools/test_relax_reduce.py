@@ -226,7 +226,7 @@ def test_a_crash_of_the_tool_leaves_the_smallest_so_far(tmp_path: Path) -> None:
     code = """
         import os
         from relax_mlir.tools import relax_reduce
-        from relax_mlir.tools import guard
+        from relax_mlir.tools.common import guard
         def work():
             from relax_mlir.tools.reduce import driver
             found = driver.Driver._found
