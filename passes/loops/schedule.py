@@ -16,7 +16,8 @@ from __future__ import annotations
 import inspect
 from collections.abc import Sequence
 from functools import partial
-from typing import Any
+from types import NoneType, UnionType
+from typing import TYPE_CHECKING, Any, Union, get_args, get_origin
 
 from ...bindings.ir import Operation
 from ...bindings.mlir import ir
@@ -40,15 +41,20 @@ from .trace import Name, Request, Step, is_plain, lines_of, read_requests
 from .tree import Tree
 from .writing import Writer, write_tree
 
+if TYPE_CHECKING:
+    from .steps import Steps
+else:
+    Steps = object
+
 #: What TVM calls a primitive since blocks are s-blocks.
-_ALSO = {"get_sblock": "get_block"}
+ALSO = {"get_sblock": "get_block"}
 
 
 class Trace(str):
     """Steps as a Python program over `sch`."""
 
 
-class Schedule:
+class Schedule(Steps):
     """Of a module's PrimFuncs, or of one of them. Each primitive is a method: `help(sch.split)`, `dir(sch)`."""
 
     @types_checked
@@ -207,7 +213,7 @@ class Schedule:
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):
             raise AttributeError(name)
-        name = _ALSO.get(name, name)
+        name = ALSO.get(name, name)
         if name not in primitive_names():
             hint = suggest(name, primitive_names())
             raise AttributeError(f"a schedule has no '{name}'{hint} (it has {', '.join(primitive_names())})")
@@ -279,20 +285,25 @@ class Schedule:
         except TypeError as error:
             raise RelaxError(f"{primitive.usage}: {error}") from None
         for name, value in bound.arguments.items():
-            expected = primitive.signature.parameters[name].annotation
-            bound.arguments[name] = self._argument(f"{primitive.name}: '{name}'", expected, value)
+            taken = partial(self._argument, f"{primitive.name}: '{name}'", primitive.hints[name])
+            is_several = primitive.signature.parameters[name].kind is inspect.Parameter.VAR_POSITIONAL
+            bound.arguments[name] = tuple(map(taken, value)) if is_several else taken(value)
         return bound
 
-    def _argument(self, what: str, expected: Any, value: Any) -> Any:
+    def _argument(self, what: str, hint: object, value: Any) -> Any:
         """As a primitive takes it: a block may be told by its name, an index map by a function."""
-        expected = getattr(expected, "__name__", expected)
-        if expected == "BlockRV" and isinstance(value, str):
+        kinds = get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
+        if value is None and NoneType in kinds:
+            return None
+        others = [each for each in kinds if each is not NoneType]
+        kind = others[0] if len(others) == 1 else None
+        if kind is BlockRV and isinstance(value, str):
             return BlockRV(self._function_with(value, None), value)
-        if expected == "IndexMap" and callable(value):
+        if kind is IndexMap and callable(value):
             return IndexMap.of(value)
-        if expected == "IndexMap" and not isinstance(value, IndexMap):
+        if kind is IndexMap and not isinstance(value, IndexMap):
             raise RelaxError(f"{what} is no index map, a function of indices, but {value!r}")
-        if not isinstance(value, str) and (expected == "str" or (expected == "str | None" and value is not None)):
+        if kind is str and not isinstance(value, str):
             raise RelaxError(f"{what} is a text, not {value!r}")
         if not is_plain(value):
             raise RelaxError(f"{what} cannot be {value!r}: a schedule is text")
