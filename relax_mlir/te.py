@@ -22,10 +22,10 @@ from typing import Any
 from .bindings.context import load_dialects
 from .bindings.ir import Value
 from .bindings.mlir import ir
+from .dialects import relax
 from .dialects.core.infos import is_bool, is_unsigned, signless
 from .dialects.core.symbols import sym
 from .dialects.core.symbols_expr import Size, SymExpr, extremum
-from .dialects.relax import dialect as relax
 from .dialects.tir import dialect as tir
 from .dialects.tir.prim_func import make_prim_func
 from .emit import numbers
@@ -390,7 +390,7 @@ def create_prim_func(ops: Sequence[Tensor], name: str = "") -> Module:
             attributes = {"sym_visibility": ir.StringAttr.get("private")}
             make_prim_func(symbol, types[: len(inputs)], types[len(inputs) :], body, attributes=attributes)
     with module.function("main", dict(zip(names, infos, strict=True))) as f:
-        called = relax.ops["call_tir"](symbol, list(f), results if len(results) > 1 else results[0])
+        called = relax.call_tir(symbol, list(f), out_ty=results if len(results) > 1 else results[0])
         f.returns(*(called if isinstance(called, tuple) else (called,)))
     return module
 

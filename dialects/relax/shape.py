@@ -24,6 +24,7 @@ class _Size(Str):
 
     expects = "an expression over symbols"
     label = "size"
+    hint = "BoundLike"
 
     def normalize(self, value: Any) -> Size:  # type: ignore[override]
         try:

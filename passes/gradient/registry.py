@@ -16,16 +16,14 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 from ...bindings.ir import Operation, Value
+from ...dialects import relax
 from ...dialects.core.dialect import find_op
 from ...dialects.core.opdef import OpDef
 from ...dialects.core.rules import OperatorRule, OperatorRules
 from ...dialects.core.verifier import call_of
-from ...dialects.relax import dialect
 from ...dialects.script.names import location_name
 from ...support.argument_types import types_checked
 from ...support.errors import RefusalError, RelaxError
-
-relax = dialect.ops
 
 
 def named(operation: Operation) -> str:
@@ -74,7 +72,7 @@ class GradientCall:
         """As `gradient`, for each of the results."""
         for index, result in enumerate(self.results):
             if self._gradients[index] is None:
-                self._gradients[index] = relax["zeros_like"](result)
+                self._gradients[index] = relax.zeros_like(result)
         return self._gradients
 
     @property

@@ -11,12 +11,10 @@ from ...bindings.ir import Operation, Type, Value
 from ...bindings.mlir import ir
 from ...bindings.navigation import made_by, operations_of, used_by
 from ...bindings.rewriting import is_used
+from ...dialects import relax
 from ...dialects.core.dialect import row_of
-from ...dialects.relax import dialect
 from ..core.remembered import Made, Signatures, take_down
 from .steps import Step, steps_to, unused_in
-
-relax = dialect.ops
 
 
 class Remembered:
@@ -34,7 +32,7 @@ class Remembered:
         """relax.add of both, of the type that is inferred once."""
         types = one.type, other.type
         if types not in self._sums:
-            made = relax["add"](one, other)
+            made = relax.add(one, other)
             self._sums[types] = made.type
             return made
         return ir.Operation.create("relax.add", [self._sums[types]], [one, other]).result

@@ -6,8 +6,8 @@ from __future__ import annotations
 from typing import Any
 
 from ...bindings.ir import OpView, Value
+from ...dialects import relax
 from ...dialects.core.infos import is_bool, signless
-from ...dialects.relax import dialect as relax
 from ...emit.arithmetic import convert, element
 from ...passes.legalize.builder import RuleBuilder
 from ...passes.legalize.rules import register_legalize
@@ -35,7 +35,7 @@ def bitcast(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
 
 def _by_byte(x: Any, source: str, target: str) -> Any:
     """A bool is a byte, 0 or 1; in PrimFuncs it is one bit."""
-    astype, bitcast = relax.ops["astype"], relax.ops["bitcast"]
+    astype, bitcast = relax.astype, relax.bitcast
     if is_bool(source):
         return bitcast(astype(x, dtype="ui8"), dtype=target)
     return astype(bitcast(x, dtype="ui8"), dtype="i1")

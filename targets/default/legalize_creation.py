@@ -9,8 +9,8 @@ from math import prod
 from typing import Any
 
 from ...bindings.ir import OpView, Value
+from ...dialects import relax
 from ...dialects.core.infos import is_float
-from ...dialects.relax import dialect as relax
 from ...emit import linalg
 from ...emit.indices import step_count
 from ...emit.numbers import Number, as_i64, constant, intrinsic, select
@@ -25,7 +25,7 @@ from ...passes.legalize.scalar_inputs import ScalarInputs, require_size
 def full(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
     value, dtype = op.fill_value, builder.result_dtype()
     if builder.dtype(value) != dtype:
-        value = relax.ops["astype"](value, dtype=dtype)
+        value = relax.astype(value, dtype=dtype)
     return builder.prim(lambda x, output: linalg.copy(x, output, []), [value])
 
 
@@ -128,7 +128,7 @@ def arange(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
     dtype, (count,) = builder.result_dtype(), builder.result_shape()
     through = _computed_in(dtype, wide)
     if dtype != through:
-        return relax.ops["astype"](relax.ops["arange"](*operands, dtype=through), dtype=dtype)
+        return relax.astype(relax.dialect.ops["arange"](*operands, dtype=through), dtype=dtype)
 
     def write(*parameters: Any) -> Value:
         *inputs, output = parameters
@@ -152,7 +152,7 @@ def _computed_in(dtype: str, wide: str) -> str:
 def hamming_window(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
     dtype, (count,) = builder.result_dtype(), builder.result_shape()
     if dtype not in ("f32", "f64"):
-        return relax.ops["astype"](relax.ops["hamming_window"](*operands, dtype="float32"), dtype=dtype)
+        return relax.astype(relax.dialect.ops["hamming_window"](*operands, dtype="float32"), dtype=dtype)
     scalars = ScalarInputs(builder, operands)
 
     def write(*parameters: Any) -> Any:

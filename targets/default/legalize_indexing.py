@@ -13,8 +13,8 @@ from typing import Any
 
 from ...bindings.ir import OpView, Type, Value
 from ...bindings.mlir import ir
+from ...dialects import relax
 from ...dialects.core.infos import ScalarInfo, TensorInfo, is_unsigned
-from ...dialects.relax import dialect as relax
 from ...emit import linalg, loops
 from ...emit.broadcast import broadcast_generic, broadcast_plan, broadcast_size, broadcast_sizes
 from ...emit.indices import as_position, checked_position, extremes, require_index, require_indices, slice_range
@@ -55,7 +55,7 @@ def take(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
     data, indices = operands
     rank = len(builder.shape(data))
     if op.axis is None and rank != 1:
-        return relax.ops["take"](relax.ops["flatten"](data), indices, axis=0, mode=op.mode)
+        return relax.take(relax.flatten(data), indices, axis=0, mode=op.mode)
     axis = 0 if op.axis is None else op.axis % rank
     is_scalar = isinstance(builder.info(indices), ScalarInfo)
     count = 0 if is_scalar else len(builder.shape(indices))

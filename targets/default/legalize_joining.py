@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from ...bindings.ir import OpView, Value
+from ...dialects import relax
 from ...dialects.core.infos import TensorInfo
 from ...dialects.core.symbols import equal
-from ...dialects.relax import dialect as relax
 from ...emit import linalg, loops, tensors
 from ...emit.numbers import Size
 from ...passes.legalize.builder import RuleBuilder
@@ -77,9 +77,9 @@ def _concat_in_groups(op: OpView, operands: Sequence[Value], joined: int, builde
     parts = []
     for start in range(0, len(operands), step):
         group = operands[start : start + step]
-        part = relax.ops["concat"](group, axis=op.axis) if len(group) > 1 else group[0]
+        part = relax.concat(group, axis=op.axis) if len(group) > 1 else group[0]
         parts.append(_with_new_size(part, joined, builder) if is_open else part)
-    return builder.cast(relax.ops["concat"](parts, axis=op.axis), builder.result_infos[0])
+    return builder.cast(relax.concat(parts, axis=op.axis), builder.result_infos[0])
 
 
 def _with_new_size(value: Value, axis: int, builder: RuleBuilder) -> Value:

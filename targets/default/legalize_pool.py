@@ -15,9 +15,9 @@ from typing import Any
 from ...bindings.affine import identity
 from ...bindings.ir import AffineMap, OpView, Value
 from ...bindings.mlir import ir
+from ...dialects import relax
 from ...dialects.core.facts import Window
 from ...dialects.core.infos import bit_width, is_float, is_unsigned
-from ...dialects.relax import dialect as relax
 from ...dialects.relax.infer.layouts import Layout, blocked_dimensions, is_permutation, layouts_of, positions
 from ...dialects.relax.infer.windows import each_dimension, windows_of
 from ...emit import linalg
@@ -157,8 +157,8 @@ def adaptive_avg_pool(op: OpView, operands: list[Value], builder: RuleBuilder) -
 
 def _through_f32(builder: RuleBuilder, data: Value, dtype: str) -> Value:
     """The same with elements that have an infinity, which not all small floats do."""
-    wide = relax.ops["astype"](data, dtype="f32")
-    return relax.ops["astype"](builder.op.definition(wide, **builder.call.attributes), dtype=dtype)
+    wide = relax.astype(data, dtype="f32")
+    return relax.astype(builder.op.definition(wide, **builder.call.attributes), dtype=dtype)
 
 
 def _over_windows(

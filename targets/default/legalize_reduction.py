@@ -8,8 +8,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ...bindings.ir import OpView, Value
+from ...dialects import relax
 from ...dialects.core.infos import bit_width, is_bool, is_float, is_unsigned
-from ...dialects.relax import dialect as relax
 from ...emit import linalg
 from ...emit.arithmetic import element
 from ...emit.conversions import accumulator, rounded, to_float, widened
@@ -106,8 +106,8 @@ def spread(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
 
 def _integer_spread(op: OpView, x: Value, dtype: str) -> Value:
     """Of integers: exact as far as f64 goes, then rounded towards zero once."""
-    spread = relax.ops[op.definition.name](relax.ops["astype"](x, dtype="f64"), axis=op.axis, keepdims=op.keepdims)
-    return relax.ops["astype"](spread, dtype=dtype)
+    spread = relax.dialect.ops[op.definition.name](relax.astype(x, dtype="f64"), axis=op.axis, keepdims=op.keepdims)
+    return relax.astype(spread, dtype=dtype)
 
 
 # ---- positions ----
@@ -221,8 +221,8 @@ def scan(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
     (data,) = operands
     name, source, result = op.definition.name, builder.dtype(data), builder.result_dtype()
     if op.axis is None:
-        flat = relax.ops["flatten"](data)
-        return relax.ops[name](flat, axis=0, dtype=op.dtype, exclusive=op.exclusive)
+        flat = relax.flatten(data)
+        return relax.dialect.ops[name](flat, axis=0, dtype=op.dtype, exclusive=op.exclusive)
     rank = linalg.rank_of(data)
     axis, is_exclusive, wide = op.axis % rank, op.exclusive, accumulator(result)
     step, start = STEPS[name]

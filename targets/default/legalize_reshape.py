@@ -8,8 +8,8 @@ from math import prod
 from typing import Any
 
 from ...bindings.ir import OpView, Value
+from ...dialects import relax
 from ...dialects.core.symbols import Dim, equal, product
-from ...dialects.relax import dialect as relax
 from ...emit import linalg, loops, tensors
 from ...passes.legalize.builder import RuleBuilder
 from ...passes.legalize.rules import register_legalize
@@ -55,7 +55,7 @@ def squeeze(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
 
 @register_legalize("relax.nn.batch_flatten", by_types=True)
 def batch_flatten(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
-    return relax.ops["reshape"](operands[0], relax.ops["shape_expr"](builder.result_shape()))
+    return relax.reshape(operands[0], relax.shape_expr(builder.result_shape()))
 
 
 def _copy(x: Value, output: Value, old: Sequence[Dim], new: Sequence[Dim]) -> Value:

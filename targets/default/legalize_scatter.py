@@ -12,8 +12,8 @@ from typing import Any
 
 from ...bindings.ir import OpView, Value
 from ...bindings.mlir import ir
+from ...dialects import relax
 from ...dialects.core.infos import bit_width, is_bool, is_float, is_unsigned
-from ...dialects.relax import dialect as relax
 from ...emit import linalg, loops
 from ...emit.broadcast import broadcast_sizes, load_broadcast, require_broadcast
 from ...emit.indices import as_position, checked_position, require_index, require_indices, slice_range
@@ -58,9 +58,9 @@ def in_wide(op: OpView, operands: Sequence[Value], names: Sequence[str], dtype: 
     """The operation on operands of a wider element type, and its result in its own."""
     given = by_name(op, operands)
     for name in names:
-        given[name] = relax.ops["astype"](given[name], dtype=wide)
+        given[name] = relax.astype(given[name], dtype=wide)
     attributes = {name: getattr(op, name) for name in op.definition.attrs}
-    return relax.ops["astype"](op.definition(**given, **attributes), dtype=dtype)
+    return relax.astype(op.definition(**given, **attributes), dtype=dtype)
 
 
 def in_other_type(op: OpView, operands: Sequence[Value], names: Sequence[str], builder: RuleBuilder, way: str) -> Any:

@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import Any
 
 from ...bindings.ir import OpView, Value
-from ...dialects.relax import dialect as relax
+from ...dialects import relax
 from ...emit import linalg
 from ...emit.boxes import load_wide
 from ...emit.conversions import widened
@@ -69,7 +69,7 @@ def multibox_transform_loc(op: Any, operands: list[Any], builder: RuleBuilder) -
     classes, locations, anchors = operands
     boxes_info, scores_info = builder.result_infos
     boxes = _decoded_boxes(op, builder, [classes, locations, anchors], boxes_info)
-    scores = relax.ops["nn.softmax"](classes, axis=1) if op.apply_softmax else classes
+    scores = relax.nn.softmax(classes, axis=1) if op.apply_softmax else classes
     return [boxes, _kept_scores(op, builder, scores, scores_info)]
 
 

@@ -44,9 +44,9 @@ def group_norm(op: Any, data: Tensor, gamma: Tensor, beta: Tensor) -> Tensor:
     apart = (*shape[:axis], op.num_groups, dim_floordiv(shape[axis], op.num_groups), *shape[axis + 1 :])
     given = [normal_axis(each, len(shape)) for each in op.axes]
     axes = [axis + 1, *(each + 1 if each > axis else each for each in given)]
-    groups = Tensor(relax["reshape"](data.value, relax["shape_expr"](dims=apart)))
+    groups = Tensor(relax.reshape(data.value, relax.shape_expr(dims=apart)))
     result = _by_deviation(op, _centered(groups, axes), axes)
-    whole = Tensor(relax["reshape"](result.value, shape_operand(data.value)))
+    whole = Tensor(relax.reshape(result.value, shape_operand(data.value)))
     return _affine(op, whole, *(along(each, [axis], data.value) for each in (gamma, beta)))
 
 

@@ -22,9 +22,9 @@ def matmul_nbits(op: Any, x: Value, codes: Value, scale: Value, zero_point: Valu
     weights = _weights(op, codes, scale, zero_point, (columns, blocks * op.block_size))
     rows = _reordered(op, widened(x).value, blocks * op.block_size - depth)
     letters = "abcdefgh"[: len(known_shape(x)) - 1]
-    result = relax["einsum"](rows, weights, subscripts=f"{letters}k,nk->{letters}n")
+    result = relax.einsum([rows, weights], subscripts=f"{letters}k,nk->{letters}n")
     if bias is not None:
-        result = relax["add"](result, widened(bias).value)
+        result = relax.add(result, widened(bias).value)
     return rounded(widened(result), dtype_of(x))
 
 
@@ -38,15 +38,15 @@ def _weights(op: Any, codes: Value, scale: Value, zero_point: Value | None, shap
     bits, last = op.bits, [2]
     if bits < 8:
         shifts = const((numpy.arange(8 // bits, dtype="uint8") * bits).reshape(-1, 1))
-        shifted = relax["right_shift"](relax["expand_dims"](codes, axis=last), shifts)
-        codes, last = relax["bitwise_and"](shifted, const(2**bits - 1, "ui8")), [2, 3]
-    numbers = relax["astype"](codes, dtype="f32")
+        shifted = relax.right_shift(relax.expand_dims(codes, axis=last), shifts)
+        codes, last = relax.bitwise_and(shifted, const(2**bits - 1, "ui8")), [2, 3]
+    numbers = relax.astype(codes, dtype="f32")
     if zero_point is None:
         offset = const(float(2 ** (bits - 1)))
     else:
-        offset = relax["expand_dims"](relax["astype"](zero_point, dtype="f32"), axis=last)
-    factor = relax["expand_dims"](widened(scale).value, axis=last)
-    return relax["reshape"](relax["multiply"](relax["subtract"](numbers, offset), factor), shape)
+        offset = relax.expand_dims(relax.astype(zero_point, dtype="f32"), axis=last)
+    factor = relax.expand_dims(widened(scale).value, axis=last)
+    return relax.reshape(relax.multiply(relax.subtract(numbers, offset), factor), shape)
 
 
 def _reordered(op: Any, x: Value, extra: int) -> Value:
@@ -54,12 +54,12 @@ def _reordered(op: Any, x: Value, extra: int) -> Value:
     *leading, _ = shape = known_shape(x)
     rank, count = len(shape), 8 // op.bits
     if extra:
-        x = relax["nn.pad"](x, pad_width=[0] * (2 * rank - 1) + [extra])
+        x = relax.nn.pad(x, pad_width=[0] * (2 * rank - 1) + [extra])
     if count == 1:
         return x
     depth = known_shape(x)[-1]
     assert isinstance(depth, int)
     apart = (*leading, depth // op.block_size, op.block_size // count, count)
-    split = relax["reshape"](x, relax["shape_expr"](dims=apart))
-    turned = relax["permute_dims"](split, axes=[*range(rank), rank + 1, rank])
-    return relax["reshape"](turned, relax["shape_expr"](dims=(*leading, depth)))
+    split = relax.reshape(x, relax.shape_expr(dims=apart))
+    turned = relax.permute_dims(split, axes=[*range(rank), rank + 1, rank])
+    return relax.reshape(turned, relax.shape_expr(dims=(*leading, depth)))

@@ -43,12 +43,12 @@ def softplus(call: GradientCall) -> Any:
 
 @register_gradient("relax.nn.softmax", by_types=True)
 def softmax(call: GradientCall) -> Any:
-    weighted = relax["multiply"](call.gradient, call.result)
-    total = relax["sum"](weighted, axis=[call.axis], keepdims=True)
-    return relax["subtract"](weighted, relax["multiply"](call.result, total))
+    weighted = relax.multiply(call.gradient, call.result)
+    total = relax.sum(weighted, axis=[call.axis], keepdims=True)
+    return relax.subtract(weighted, relax.multiply(call.result, total))
 
 
 @register_gradient("relax.nn.log_softmax", by_types=True)
 def log_softmax(call: GradientCall) -> Any:
-    total = relax["sum"](call.gradient, axis=[call.axis], keepdims=True)
-    return relax["subtract"](call.gradient, relax["multiply"](relax["exp"](call.result), total))
+    total = relax.sum(call.gradient, axis=[call.axis], keepdims=True)
+    return relax.subtract(call.gradient, relax.multiply(relax.exp(call.result), total))

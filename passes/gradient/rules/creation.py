@@ -32,7 +32,7 @@ def checkpoint(call: GradientCall) -> Any:
 @register_gradient(["relax.full", "relax.full_like"], by_types=True)
 def full(call: GradientCall) -> list[Any]:
     def total() -> Value:
-        return cast(relax["sum"](call.gradient), dtype_of(call.fill_value))
+        return cast(relax.sum(call.gradient), dtype_of(call.fill_value))
 
     return [None, total]
 
@@ -48,7 +48,7 @@ def arange(call: GradientCall) -> list[Any]:
 
     def by_step() -> Value:
         numbers = cast(positions_of(call.result), dtype_of(call.result))
-        return _total(relax["multiply"](call.gradient, numbers), call.step)
+        return _total(relax.multiply(call.gradient, numbers), call.step)
 
     return [lambda: _total(call.gradient, call.start), None, by_step]
 
@@ -57,8 +57,8 @@ def arange(call: GradientCall) -> list[Any]:
 def one_hot(call: GradientCall) -> list[Any]:
     def chosen(on: float) -> Value:
         values = [constant(each, call.on_value.type).value for each in (on, 1 - on)]
-        shares = relax["one_hot"](call.indices, *values, depth=call.depth, axis=call.axis)
-        return _total(relax["multiply"](call.gradient, shares), call.on_value)
+        shares = relax.dialect.ops["one_hot"](call.indices, *values, depth=call.depth, axis=call.axis)
+        return _total(relax.multiply(call.gradient, shares), call.on_value)
 
     return [None, lambda: chosen(1.0), lambda: chosen(0.0)]
 
@@ -69,18 +69,18 @@ def hamming_window(call: GradientCall) -> list[Any]:
 
     def by_beta() -> Value:
         dtype = dtype_of(call.result)
-        slope = relax["hamming_window"](call.window_size, call.periodic, 0.0, 1.0, dtype=dtype)
-        return _total(relax["multiply"](call.gradient, slope), call.beta)
+        slope = relax.hamming_window(call.window_size, call.periodic, 0.0, 1.0, dtype=dtype)
+        return _total(relax.multiply(call.gradient, slope), call.beta)
 
     return [None, None, lambda: _total(call.gradient, call.alpha), by_beta]
 
 
 def _total(gradient: Value, scalar: Value) -> Value:
     """The sum, of the element type of a scalar."""
-    return cast(relax["sum"](gradient), dtype_of(as_tensor(scalar)))
+    return cast(relax.sum(gradient), dtype_of(as_tensor(scalar)))
 
 
 @register_gradient(["relax.tril", "relax.triu"], by_types=True)
 def triangle(call: GradientCall) -> Any:
     name = call.operation.name.removeprefix("relax.")
-    return relax[name](call.gradient, call.k)
+    return relax.dialect.ops[name](call.gradient, call.k)

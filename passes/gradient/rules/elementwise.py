@@ -141,7 +141,7 @@ def clip(call: GradientCall) -> list[Any]:
 
     def by_bound(bound: Value, is_beyond: Callable[[Tensor, Tensor], Tensor]) -> Value:
         wide = cast(as_tensor(bound), dtype_of(call.x))
-        total = relax["sum"](is_beyond(x, Tensor(wide)).where(g, 0.0).value)
+        total = relax.sum(is_beyond(x, Tensor(wide)).where(g, 0.0).value)
         return cast(total, dtype_of(as_tensor(bound)))
 
     return [
@@ -154,7 +154,7 @@ def clip(call: GradientCall) -> list[Any]:
 @register_gradient("relax.ewise_fma", by_types=True)
 def fma(call: GradientCall) -> list[Any]:
     g = call.gradient
-    return [lambda: relax["multiply"](g, call.x2), lambda: relax["multiply"](g, call.x1), g]
+    return [lambda: relax.multiply(g, call.x2), lambda: relax.multiply(g, call.x1), g]
 
 
 @register_gradient("relax.dequantize", by_types=True)
@@ -166,12 +166,12 @@ def dequantize(call: GradientCall) -> list[Any]:
 
     def along(x: Value) -> Value:
         wide = cast(x, dtype)
-        return relax["expand_dims"](wide, axis=list(range(1, 1 + behind))) if shape_of(x) and behind else wide
+        return relax.expand_dims(wide, axis=list(range(1, 1 + behind))) if shape_of(x) and behind else wide
 
     def forward(*given: Value) -> Value:
         rest = iter(given)
         data, scale, zero = (next(rest) if changes else own for changes, own in zip(floats, call.operands, strict=True))
-        return relax["multiply"](relax["subtract"](cast(data, dtype), along(zero)), along(scale))
+        return relax.multiply(relax.subtract(cast(data, dtype), along(zero)), along(scale))
 
     changing = [each for each, changes in zip(call.operands, floats, strict=True) if changes]
     made = iter(gradients_at(changing, forward, call.gradient))
@@ -180,4 +180,4 @@ def dequantize(call: GradientCall) -> list[Any]:
 
 @register_gradient("relax.astype", by_types=True)
 def astype(call: GradientCall) -> Any:
-    return relax["astype"](call.gradient, dtype=str(call.x.type.element_type))
+    return relax.astype(call.gradient, dtype=str(call.x.type.element_type))

@@ -24,12 +24,14 @@ def nll_loss(call: GradientCall) -> list[Any]:
         counted = at_target
         if weights:
             behind = list(range(1, len(shape) - axis))
-            counted = relax["multiply"](counted, relax["expand_dims"](*weights, axis=behind) if behind else weights[0])
-        losses = relax["negative"](relax["sum"](relax["multiply"](predictions, counted), axis=[axis]))
+            counted = relax.multiply(
+                counted, relax.dialect.ops["expand_dims"](*weights, axis=behind) if behind else weights[0]
+            )
+        losses = relax.negative(relax.sum(relax.multiply(predictions, counted), axis=[axis]))
         if call.reduction == "none":
             return losses
-        total = relax["sum"](losses)
-        return total if call.reduction == "sum" else relax["divide"](total, relax["sum"](counted))
+        total = relax.sum(losses)
+        return total if call.reduction == "sum" else relax.divide(total, relax.sum(counted))
 
     floats = [call.predictions] if call.weights is None else [call.predictions, call.weights]
     made = gradients_at(floats, forward, call.gradient)
@@ -39,10 +41,10 @@ def nll_loss(call: GradientCall) -> list[Any]:
 def _at_targets(call: GradientCall, axis: int, shape: Any) -> Any:
     """1 where a class is the target, and not one to be ignored; 0 elsewhere."""
     dtype = dtype_of(call.targets)
-    targets = relax["expand_dims"](call.targets, axis=[axis])
+    targets = relax.expand_dims(call.targets, axis=[axis])
     behind = list(range(1, len(shape) - axis))
-    classes = relax["arange"](0, shape[axis], 1, dtype=dtype)
-    classes = relax["expand_dims"](classes, axis=behind) if behind else classes
-    is_counted = relax["not_equal"](targets, const(call.ignore_index, dtype))
-    chosen = relax["logical_and"](relax["equal"](targets, classes), is_counted)
-    return relax["astype"](chosen, dtype=dtype_of(call.predictions))
+    classes = relax.arange(0, shape[axis], 1, dtype=dtype)
+    classes = relax.expand_dims(classes, axis=behind) if behind else classes
+    is_counted = relax.not_equal(targets, const(call.ignore_index, dtype))
+    chosen = relax.logical_and(relax.equal(targets, classes), is_counted)
+    return relax.astype(chosen, dtype=dtype_of(call.predictions))
