@@ -168,7 +168,7 @@ def count_applications(name: str, count: int) -> None:
 class _Driver:
     """One run of a C++ driver over Python patterns."""
 
-    def __init__(self, op: Any, patterns: Iterable[Pattern], what: str, rounds: int):
+    def __init__(self, op: OpView, patterns: Iterable[Pattern], what: str, rounds: int):
         self.root = op.operation
         self.applied: Counter[tuple[str, str]] = Counter()
         self._what = what

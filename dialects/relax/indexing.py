@@ -265,7 +265,7 @@ class _Bounds(AttrKind):
         except AttributeProblem:
             raise self.refuse(value) from None
 
-    def encode(self, value: tuple[Size, ...], context: Context) -> Any:
+    def encode(self, value: tuple[Size, ...], context: Context) -> Attribute:
         if all(isinstance(bound, int) for bound in value):
             return Ints().encode(value, context)
         return encode_dims(value, context)

@@ -215,7 +215,7 @@ class _IndicesOrSections(AttrKind):
         except AttributeProblem:
             raise self.refuse(value) from None
 
-    def encode(self, value: int | tuple[int, ...], context: Context) -> Any:
+    def encode(self, value: int | tuple[int, ...], context: Context) -> Attribute:
         return Int().encode(value, context) if isinstance(value, int) else Ints().encode(value, context)
 
     def decode(self, attribute: Attribute) -> int | tuple[int, ...]:

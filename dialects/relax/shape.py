@@ -32,7 +32,7 @@ class _Size(Str):
         except SymbolError as error:
             raise AttributeProblem(f"expects {self.expects}: {error}") from None
 
-    def encode(self, value: Size, context: Context) -> Any:  # type: ignore[override]
+    def encode(self, value: Size, context: Context) -> Attribute:  # type: ignore[override]
         return super().encode(str(value), context)
 
 
@@ -54,7 +54,7 @@ class _Sizes(AttrKind):
             raise self.refuse(value)
         return sizes
 
-    def encode(self, value: tuple[Size, ...], context: Context) -> Any:
+    def encode(self, value: tuple[Size, ...], context: Context) -> Attribute:
         return encode_dims(value, context)
 
     def decode(self, attribute: Attribute) -> tuple[Size, ...]:

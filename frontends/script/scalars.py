@@ -124,7 +124,7 @@ class Scalars:
         """True, False or an i1."""
         return self._truth_of(node, self.value(node))
 
-    def _truth_of(self, node: ast.AST, value: Any) -> Any:
+    def _truth_of(self, node: ast.AST, value: Any) -> bool | Number:
         if isinstance(value, (bool, int)):
             return bool(value)
         if not isinstance(value, Number):
@@ -370,7 +370,7 @@ class Scalars:
             )
         return [self.value(each) for each in (*args, *named)]
 
-    def _of_type(self, node: ast.Call, name: str, dtype: str) -> Any:
+    def _of_type(self, node: ast.Call, name: str, dtype: str) -> Number:
         """T.float32(x)."""
         if len(node.args) != 1:
             raise self.source.problem(node, f"T.{name} takes one number")

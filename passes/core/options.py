@@ -182,7 +182,7 @@ def _parse_bool(text: str | None) -> bool:
     raise ValueError(f"expects true or false, got '{text}'")
 
 
-def _parse_number(text: str, hint: Any) -> Any:
+def _parse_number(text: str, hint: Any) -> int | float:
     try:
         return int(text, 0) if hint is int else float(text)
     except ValueError:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from functools import wraps
 from typing import Any
 
-from ...bindings.ir import Value
+from ...bindings.ir import OpView, Value
 from ...bindings.mlir import as_list
 from ...bindings.rewriting import Decline
 from ...dialects import relax
@@ -35,7 +35,7 @@ def computed_wide(formula: Callable[..., Any]) -> Callable[..., Any]:
     """Makes a definition of a formula on Tensors of operands of one element type, which is that of its results."""
 
     @wraps(formula)
-    def definition(op: Any, *operands: Any) -> list[Value]:
+    def definition(op: OpView, *operands: Any) -> list[Value]:
         dtype = dtype_of(operands[0])
         if not is_float(dtype):
             raise Decline("only floats are decomposed")

@@ -13,7 +13,7 @@ function without arguments makes a value that is only wanted where an operand is
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 from ...bindings.ir import Operation, Value
 from ...dialects import relax
@@ -90,7 +90,9 @@ class GradientCall:
 
 
 #: `rule(call)` returns the gradients of the operands, see above.
-Function = TypeVar("Function", bound=Callable[[Any], Any])
+Gradient: TypeAlias = Value | Callable[[], Value] | None
+Gradients: TypeAlias = Gradient | Sequence[Gradient]
+Function = TypeVar("Function", bound=Callable[[GradientCall], Gradients])
 _RULES = OperatorRules("a rule for its derivative", f"{__package__}.rules")
 
 

@@ -28,7 +28,7 @@ class Remembered:
         #: Whether there may be operations that have been made in vain.
         self.has_unused = False
 
-    def sum(self, one: Value, other: Value) -> Any:
+    def sum(self, one: Value, other: Value) -> Value:
         """relax.add of both, of the type that is inferred once."""
         types = one.type, other.type
         if types not in self._sums:

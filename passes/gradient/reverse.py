@@ -36,7 +36,7 @@ _BACKWARDS = {**CONTROL_FLOW, **SCALARS}
 
 
 def gradients(
-    y: Any,
+    y: Value,
     xs: Sequence[Any],
     seed: Any = None,
     *,
@@ -178,7 +178,7 @@ class _Reverse:
             if gradient is not None:
                 self._add(operand, gradient)
 
-    def _pass_on_named(self, operation: Any, arriving: list[Any]) -> bool:
+    def _pass_on_named(self, operation: Operation, arriving: list[Any]) -> bool:
         """The same where a rule wants names of sizes that have none; whether there were such."""
         sizes = GradientCall(find_op(operation.name), operation, arriving).segments
         pairs = with_named_sizes(operation, sizes, arriving, self._inside)
@@ -271,7 +271,7 @@ def _as_list(rule: OperatorRule, operation: Operation, returned: Any) -> list[An
     return listed
 
 
-def _fitting(rule: OperatorRule, operation: Operation, gradient: Any, operand: Value) -> Any:
+def _fitting(rule: OperatorRule, operation: Operation, gradient: Any, operand: Value) -> Value:
     """A gradient as a tensor of the type of the operand that it is for; of a scalar without axes."""
     value, wanted = as_value(gradient), decode(operand.type)
     if isinstance(wanted, ScalarInfo):

@@ -32,14 +32,14 @@ from ...emit.numbers import Number, constant, intrinsic, maximum, minimum, selec
 from ...emit.parallel import share_places
 from ...emit.sorting import Records, precedes, with_sorter
 from ...passes.legalize.builder import RuleBuilder
-from ...passes.legalize.rules import register_legalize
+from ...passes.legalize.rules import Legalized, register_legalize
 
 #: As emit.sorting's: `use(sorter)` with memory for so many records of these types.
 WithSorter = Callable[[Any, Sequence[Any], Callable[[Any], object]], None]
 
 
 @register_legalize("relax.vision.non_max_suppression")
-def non_max_suppression(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
+def non_max_suppression(op: OpView, operands: list[Value], builder: RuleBuilder) -> Legalized:
     return suppressed(op, builder, Image, with_sorter)
 
 

@@ -30,7 +30,7 @@ from ...emit.small_floats import is_small_float
 from ...emit.windows import fitted, padded
 from ...passes.legalize.builder import RuleBuilder
 from ...passes.legalize.layouts import in_plain_layout, require_blocks
-from ...passes.legalize.rules import register_legalize
+from ...passes.legalize.rules import Legalized, register_legalize
 
 #: The longest sums that are added up in f32; the error grows with the length.
 _LONGEST = 128
@@ -74,7 +74,9 @@ def _windows(builder: RuleBuilder) -> list[Window]:
     return list(windows_of(builder.call).values())
 
 
-def _pooled(op: OpView, operands: list[Value], builder: RuleBuilder, compute: Callable[..., Any]) -> Any:
+def _pooled(
+    op: OpView, operands: list[Value], builder: RuleBuilder, compute: Callable[..., Any]
+) -> Value | list[Value]:
     """`compute(data, output, places)` in a PrimFunc."""
     layout, out_layout = layouts_of(builder.call).values()
     spatial = layout.dimensions[2:]
@@ -139,7 +141,7 @@ def avg_pool(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
 
 
 @register_legalize([f"relax.nn.adaptive_avg_pool{rank}d" for rank in (1, 2, 3)], by_types=True)
-def adaptive_avg_pool(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
+def adaptive_avg_pool(op: OpView, operands: list[Value], builder: RuleBuilder) -> Legalized:
     dtype = builder.dtype(operands[0])
 
     def compute(data: Value, output: Value, places: _Places) -> Value:

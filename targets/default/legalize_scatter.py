@@ -22,7 +22,7 @@ from ...emit.numbers import Number, Size, as_index, floor_divide, maximum, minim
 from ...emit.tensors import put_slice, slice_of
 from ...passes.legalize.builder import RuleBuilder
 from ...passes.legalize.known_sizes import by_name
-from ...passes.legalize.rules import register_legalize
+from ...passes.legalize.rules import Legalized, register_legalize
 from ...passes.legalize.scalar_inputs import ScalarInputs
 
 #: What is at a place and what is written there -> what is there then.
@@ -98,7 +98,7 @@ def _change(memref: Value, at: Sequence[Number], value: Number, combine: Combine
 
 
 @register_legalize("relax.scatter_elements")
-def scatter_elements(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
+def scatter_elements(op: OpView, operands: list[Value], builder: RuleBuilder) -> Legalized:
     """The mean is of what was there and all updates of the place; of integers it is rounded down."""
     dtype, index_dtype, reduction = builder.dtype(operands[0]), builder.dtype(operands[1]), op.reduction
     other = in_other_type(op, operands, ("data", "updates"), builder, reduction)
@@ -147,7 +147,7 @@ def quotient(dtype: str) -> Combine:
 
 
 @register_legalize("relax.scatter_nd")
-def scatter_nd(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
+def scatter_nd(op: OpView, operands: list[Value], builder: RuleBuilder) -> Legalized:
     dtype, index_dtype, reduction = builder.dtype(operands[0]), builder.dtype(operands[1]), op.reduction
     depth = depth_of(operands[1], builder)
     if not isinstance(depth, int):
@@ -186,7 +186,7 @@ def _require_tuples(indices: Value, dtype: str, limits: Sequence[Number]) -> Non
 
 
 @register_legalize("relax.index_put")
-def index_put(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
+def index_put(op: OpView, operands: list[Value], builder: RuleBuilder) -> Legalized:
     dtype, dtypes = builder.dtype(operands[0]), [builder.dtype(value) for value in operands[1:-1]]
     reduction = "add" if op.accumulate else "update"
     other = in_other_type(op, operands, ("data", "values"), builder, reduction)
@@ -220,7 +220,7 @@ def index_put(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
 
 
 @register_legalize("relax.slice_scatter")
-def slice_scatter(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
+def slice_scatter(op: OpView, operands: list[Value], builder: RuleBuilder) -> Legalized:
     """The slice is as in Python, but the step is positive: ValueError. It has the size of src, or ValueError."""
     target, source, *bounds = operands
     scalars = ScalarInputs(builder, bounds)

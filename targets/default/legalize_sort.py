@@ -29,7 +29,7 @@ from ...emit.sorting import (
     with_sorter,
 )
 from ...passes.legalize.builder import RuleBuilder
-from ...passes.legalize.rules import register_legalize
+from ...passes.legalize.rules import Legalized, register_legalize
 
 #: The indices of an element of a row.
 Place = Callable[[Any], list[Any]]
@@ -84,7 +84,7 @@ def sort(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
 
 
 @register_legalize("relax.topk")
-def topk(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
+def topk(op: OpView, operands: list[Value], builder: RuleBuilder) -> Legalized:
     """Of equal elements those with the lowest positions, as ONNX has it."""
     axis = axis_of(op, builder)
     size_, wanted_ = builder.shape(operands[0])[axis], builder.result_shape()[axis]

@@ -21,7 +21,7 @@ from ...emit.numbers import Number, maximum
 from ...emit.parallel import share_places
 from ...emit.sorting import Order, Record, Records, Sorter, around_axis, equals, precedes, with_sorter
 from ...passes.legalize.builder import RuleBuilder
-from ...passes.legalize.rules import register_legalize
+from ...passes.legalize.rules import Legalized, register_legalize
 from .unique_few import group_few
 
 #: What grouping finds: where a group is first, how many are of it, of which group an item is.
@@ -47,7 +47,7 @@ class Steps(NamedTuple):
 
 
 @register_legalize("relax.unique")
-def unique(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
+def unique(op: OpView, operands: list[Value], builder: RuleBuilder) -> Legalized:
     return unique_by(Steps(_group, _by_first), operands, builder)
 
 

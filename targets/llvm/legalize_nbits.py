@@ -27,7 +27,7 @@ from ...emit.numbers import Number, as_index, constant, minimum, number
 from ...emit.vectors import multiply_add
 from ...passes.legalize.builder import RuleBuilder
 from ...passes.legalize.known_sizes import by_name
-from ...passes.legalize.rules import register_legalize
+from ...passes.legalize.rules import Legalized, register_legalize
 
 #: So many rows do not make up for unpacking a panel first.
 _FEW_ROWS = 32
@@ -42,7 +42,7 @@ _BYTES, _LEAST_WORK, _LEAST_GRAIN = 12, 20_000, 5_000
 
 
 @register_legalize("relax.matmul_nbits_panels", target="llvm")
-def matmul_nbits_panels(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
+def matmul_nbits_panels(op: OpView, operands: list[Value], builder: RuleBuilder) -> Legalized:
     held = by_name(op, operands)
     x, scale, zero_point, bias = (held[name] for name in ("x", "scale", "zero_point", "bias"))
     *leading, depth = builder.shape(x)

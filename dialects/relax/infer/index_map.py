@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from ....bindings.ir import Attribute
 from ....bindings.mlir import as_list, ir
 from ...core.attributes import AttributeProblem, Raw
 from ...core.infos import TensorInfo, is_float
@@ -35,7 +36,7 @@ class IndexMap(Raw):
             return super().normalize(value)
         raise self.refuse(value)
 
-    def encode(self, value: Any, context: Any) -> Any:
+    def encode(self, value: Any, context: Any) -> Attribute:
         try:
             attribute = super().encode(value, context)
         except ir.MLIRError:

@@ -4,9 +4,8 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
-from ....bindings.ir import Value
+from ....bindings.ir import OpView, Value
 from ....dialects.core.symbols import Dim, SymExpr, dim_floordiv, dim_sub, equal
 from ....dialects.core.verifier import call_of
 from ....dialects.relax import const
@@ -17,7 +16,7 @@ from ..wide import Decline, known_shape, relax, require_same, rounded, wide_dtyp
 
 
 @register_decomposition(["relax.nn.attention", "relax.nn.attention_bias"], by_types=True)
-def attention(op: Any, query: Value, key: Value, value: Value, bias: Value | None = None) -> Value:
+def attention(op: OpView, query: Value, key: Value, value: Value, bias: Value | None = None) -> Value:
     shape, keys, values = (known_shape(each) for each in (query, key, value))
     if not all(map(is_known, (shape, keys, values))):
         raise Decline("a size is not known")
@@ -34,7 +33,7 @@ def attention(op: Any, query: Value, key: Value, value: Value, bias: Value | Non
 
 
 @register_decomposition("relax.nn.attention_cached", by_types=True)
-def attention_cached(op: Any, query: Value, key: Value, value: Value, bias: Value | None, length: Value) -> Value:
+def attention_cached(op: OpView, query: Value, key: Value, value: Value, bias: Value | None, length: Value) -> Value:
     """Attention to the rows that count, heads behind them."""
     count = call_of(op.definition, op.operation).length.value
     if not isinstance(count, (int, SymExpr)):
@@ -69,7 +68,7 @@ def _times(left: Value, right: Value, dtype: str) -> Tensor:
 class _Scores:
     """How the products of queries and keys become what softmax is taken of."""
 
-    def __init__(self, op: Any, queries: tuple[Dim, ...], keys: tuple[Dim, ...]):
+    def __init__(self, op: OpView, queries: tuple[Dim, ...], keys: tuple[Dim, ...]):
         self.op = op
         self.queries, self.keys = queries[1], keys[1]
         self.size = queries[3]

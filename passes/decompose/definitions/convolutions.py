@@ -13,9 +13,8 @@ import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import prod
-from typing import Any
 
-from ....bindings.ir import Value
+from ....bindings.ir import OpView, Value
 from ....bindings.rewriting import Decline
 from ....dialects.core.facts import Window
 from ....dialects.core.symbols import dim_mul
@@ -29,7 +28,7 @@ _LAYOUTS = [("NCW", "IOW"), ("NCHW", "IOHW"), ("NCDHW", "IODHW")]
 
 
 @register_decomposition(list(_NAMES), by_types=True)
-def transposed_convolution(op: Any, data: Value, weight: Value) -> Value:
+def transposed_convolution(op: OpView, data: Value, weight: Value) -> Value:
     windows = list(windows_of(call_of(op.definition, op.operation)).values())
     strides = [window.stride for window in windows]
     if (op.data_layout, op.kernel_layout) not in _LAYOUTS or op.out_layout not in (None, op.data_layout):
@@ -92,7 +91,7 @@ def _taps_by_phase(weight: Value, groups: int, phases: Sequence[_Phases]) -> Val
     return relax.reshape(weight, (groups, inputs // groups, outputs, *sizes))
 
 
-def _part(op: Any, data: Value, taps: Value, runs: Sequence[_Run]) -> Value:
+def _part(op: OpView, data: Value, taps: Value, runs: Sequence[_Run]) -> Value:
     """(batch, channels, phases, positions): what one convolution gives, of some phases of each dimension."""
     kernel = _dealt_kernel(taps, runs)
     skipped = [width for run in runs for width in (min(run.before, 0), 0)]

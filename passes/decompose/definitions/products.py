@@ -3,9 +3,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from ....bindings.ir import Value
+from ....bindings.ir import OpView, Value
 from ....dialects.relax import const
 from ....dialects.relax.values import dtype_of
 from ..registry import register_decomposition
@@ -13,7 +11,9 @@ from ..wide import Decline, known_shape, relax, rounded, widened
 
 
 @register_decomposition("relax.matmul_nbits")
-def matmul_nbits(op: Any, x: Value, codes: Value, scale: Value, zero_point: Value | None, bias: Value | None) -> Value:
+def matmul_nbits(
+    op: OpView, x: Value, codes: Value, scale: Value, zero_point: Value | None, bias: Value | None
+) -> Value:
     depth = known_shape(x, "x")[-1]
     sizes = known_shape(codes, "codes")
     columns, blocks, _ = sizes
@@ -28,7 +28,7 @@ def matmul_nbits(op: Any, x: Value, codes: Value, scale: Value, zero_point: Valu
     return rounded(widened(result), dtype_of(x))
 
 
-def _weights(op: Any, codes: Value, scale: Value, zero_point: Value | None, shape: tuple[int, int]) -> Value:
+def _weights(op: OpView, codes: Value, scale: Value, zero_point: Value | None, shape: tuple[int, int]) -> Value:
     """Of blocks in which the codes from the lowest bits of all bytes come first, then those from the next.
 
     So neighbors are computed from neighbors, by the same operations.
@@ -49,7 +49,7 @@ def _weights(op: Any, codes: Value, scale: Value, zero_point: Value | None, shap
     return relax.reshape(relax.multiply(relax.subtract(numbers, offset), factor), shape)
 
 
-def _reordered(op: Any, x: Value, extra: int) -> Value:
+def _reordered(op: OpView, x: Value, extra: int) -> Value:
     """Rows in the order of such weights, with zeros where the last block has none."""
     *leading, _ = shape = known_shape(x)
     rank, count = len(shape), 8 // op.bits

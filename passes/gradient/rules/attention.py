@@ -12,12 +12,12 @@ from ....dialects.core.symbols import Dim, dim_floordiv, equal
 from ....dialects.relax import const
 from ....dialects.relax.values import dtype_of, same_known_shape
 from ...decompose.tensors import cast, relax, size_of
-from ..registry import GradientCall, register_gradient
+from ..registry import Gradient, GradientCall, register_gradient
 from ..requirements import known_shape
 
 
 @register_gradient(["relax.nn.attention", "relax.nn.attention_bias"], by_types=True)
-def attention(call: GradientCall) -> list[Any]:
+def attention(call: GradientCall) -> Sequence[Gradient]:
     queries, keys = known_shape(call, call.query)[1], known_shape(call, call.key)[1]
     rows, columns = _numbers(queries, [1]), _numbers(keys, [])
     offset = None
@@ -29,7 +29,7 @@ def attention(call: GradientCall) -> list[Any]:
 
 
 @register_gradient("relax.nn.attention_var_len", by_types=True)
-def attention_var_len(call: GradientCall) -> list[Any]:
+def attention_var_len(call: GradientCall) -> Sequence[Gradient]:
     """One attention over everything, in which a query sees the keys of its own sequence alone."""
     starts_of_queries = relax.astype(call.seqstart_q, dtype="i64")
     starts_of_keys = starts_of_queries if call.seqstart_k is None else relax.astype(call.seqstart_k, dtype="i64")

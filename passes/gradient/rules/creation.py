@@ -3,14 +3,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
 
 from ....bindings.ir import Value
 from ....dialects.relax.values import dtype_of
 from ....emit.numbers import constant
 from ...decompose.tensors import as_tensor, cast, relax
 from ..positions import positions_of
-from ..registry import GradientCall, register_gradient
+from ..registry import Gradient, GradientCall, Gradients, register_gradient
 
 
 @register_gradient(["relax.zeros_like", "relax.ones_like", "relax.eye_like"], by_types=True)
@@ -24,13 +24,13 @@ def no_grad(call: GradientCall) -> None:
 
 
 @register_gradient(["relax.grad.start_checkpoint", "relax.grad.end_checkpoint"], by_types=True)
-def checkpoint(call: GradientCall) -> Any:
+def checkpoint(call: GradientCall) -> Gradients:
     """The same value; what lies between them is gone through where an end_checkpoint is met (checkpoints.py)."""
     return call.gradient
 
 
 @register_gradient(["relax.full", "relax.full_like"], by_types=True)
-def full(call: GradientCall) -> list[Any]:
+def full(call: GradientCall) -> Sequence[Gradient]:
     def total() -> Value:
         return cast(relax.sum(call.gradient), dtype_of(call.fill_value))
 
@@ -38,12 +38,12 @@ def full(call: GradientCall) -> list[Any]:
 
 
 @register_gradient("relax.scalar_to_tensor", by_types=True)
-def scalar_to_tensor(call: GradientCall) -> Any:
+def scalar_to_tensor(call: GradientCall) -> Gradients:
     return call.gradient
 
 
 @register_gradient("relax.arange", by_types=True)
-def arange(call: GradientCall) -> list[Any]:
+def arange(call: GradientCall) -> Sequence[Gradient]:
     """Where it ends decides how many there are, which changes in steps."""
 
     def by_step() -> Value:
@@ -54,7 +54,7 @@ def arange(call: GradientCall) -> list[Any]:
 
 
 @register_gradient("relax.one_hot", by_types=True)
-def one_hot(call: GradientCall) -> list[Any]:
+def one_hot(call: GradientCall) -> Sequence[Gradient]:
     def chosen(on: float) -> Value:
         values = [constant(each, call.on_value.type).value for each in (on, 1 - on)]
         shares = relax.dialect.ops["one_hot"](call.indices, *values, depth=call.depth, axis=call.axis)
@@ -64,7 +64,7 @@ def one_hot(call: GradientCall) -> list[Any]:
 
 
 @register_gradient("relax.hamming_window", by_types=True)
-def hamming_window(call: GradientCall) -> list[Any]:
+def hamming_window(call: GradientCall) -> Sequence[Gradient]:
     """alpha - beta * cos(...)."""
 
     def by_beta() -> Value:
@@ -81,6 +81,6 @@ def _total(gradient: Value, scalar: Value) -> Value:
 
 
 @register_gradient(["relax.tril", "relax.triu"], by_types=True)
-def triangle(call: GradientCall) -> Any:
+def triangle(call: GradientCall) -> Gradients:
     name = call.operation.name.removeprefix("relax.")
     return relax.dialect.ops[name](call.gradient, call.k)

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from ....bindings.ir import Value
@@ -15,7 +15,7 @@ from ....dialects.relax.values import dtype_of, same_known_shape, shape_of
 from ...decompose.tensors import as_tensor, relax
 from ...layout.conversion import permuted
 from ..positions import moved_back, moved_by_itself, positions_of
-from ..registry import GradientCall, register_gradient
+from ..registry import Gradient, GradientCall, Gradients, register_gradient
 from ..requirements import rank_of
 
 
@@ -54,13 +54,13 @@ def _taken_or_nan(call: GradientCall) -> Value:
 
 
 @register_gradient("relax.gather_elements", by_types=True)
-def gather_elements(call: GradientCall) -> Any:
+def gather_elements(call: GradientCall) -> Gradients:
     zeros = relax.zeros_like(call.data)
     return relax.scatter_elements(zeros, call.indices, call.gradient, axis=call.axis, reduction="add")
 
 
 @register_gradient("relax.gather_nd", by_types=True)
-def gather_nd(call: GradientCall) -> Any:
+def gather_nd(call: GradientCall) -> Gradients:
     if call.batch_dims:
         return moved_by_itself(call)
     return relax.scatter_nd(relax.zeros_like(call.data), call.indices, call.gradient, reduction="add")
@@ -84,7 +84,7 @@ class _Scatter:
 
 
 @register_gradient(["relax.scatter_nd", "relax.scatter_elements"], by_types=True)
-def scatter(call: GradientCall) -> list[Any]:
+def scatter(call: GradientCall) -> Sequence[Gradient]:
     by_data, by_updates = _BY_REDUCTION[call.reduction](call, _Scatter(call))
     return [by_data, None, by_updates]
 
@@ -163,7 +163,7 @@ def _where(condition: Value, gradient: Value) -> Value:
 
 
 @register_gradient("relax.index_put", by_types=True)
-def index_put(call: GradientCall) -> list[Any]:
+def index_put(call: GradientCall) -> Sequence[Gradient]:
     indices = list(call.indices)
     read = relax.index_tensor
 
@@ -185,7 +185,7 @@ def index_put(call: GradientCall) -> list[Any]:
 
 
 @register_gradient("relax.slice_scatter", by_types=True)
-def slice_scatter(call: GradientCall) -> list[Any]:
+def slice_scatter(call: GradientCall) -> Sequence[Gradient]:
     """What was written over gets nothing; what was written gets what is read there."""
     bounds = (call.start, call.end, call.step)
     written = relax.zeros_like(call.src)
@@ -195,7 +195,7 @@ def slice_scatter(call: GradientCall) -> list[Any]:
     ]
 
 
-def _read(call: GradientCall, bounds: tuple[Any, ...]) -> Any:
+def _read(call: GradientCall, bounds: tuple[Any, ...]) -> Value:
     numbers = [_number(call, bound) for bound in bounds]
     begin, end, step = ([number] for number in numbers)
     return relax.strided_slice(call.gradient, axes=[call.axis], begin=begin, end=end, strides=step)

@@ -3,18 +3,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
+from ....bindings.ir import Value
 from ....dialects.relax import const
 from ....dialects.relax.values import dtype_of
 from ...decompose.tensors import relax
-from ..registry import GradientCall, register_gradient
+from ..registry import Gradient, GradientCall, register_gradient
 from ..requirements import known_shape
 from ..reverse import gradients_at
 
 
 @register_gradient("relax.nn.nll_loss", by_types=True)
-def nll_loss(call: GradientCall) -> list[Any]:
+def nll_loss(call: GradientCall) -> Sequence[Gradient]:
     """The sum of products with 1 at each target, 0 elsewhere, is a function of operators with rules."""
     shape = known_shape(call, call.predictions, "its predictions")
     axis = min(len(shape) - 1, 1)
@@ -38,7 +40,7 @@ def nll_loss(call: GradientCall) -> list[Any]:
     return [made[0], None, *made[1:]]
 
 
-def _at_targets(call: GradientCall, axis: int, shape: Any) -> Any:
+def _at_targets(call: GradientCall, axis: int, shape: Any) -> Value:
     """1 where a class is the target, and not one to be ignored; 0 elsewhere."""
     dtype = dtype_of(call.targets)
     targets = relax.expand_dims(call.targets, axis=[axis])

@@ -3,12 +3,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from ....bindings.ir import Value
 from ...decompose.tensors import relax
 from ..positions import moved_back, moved_by_itself
-from ..registry import GradientCall, register_gradient
+from ..registry import Gradient, GradientCall, Gradients, register_gradient
 from ..requirements import known_shape, rank_of
 
 
@@ -18,12 +19,12 @@ def moved(call: GradientCall) -> list[Any]:
 
 
 @register_gradient("relax.index_tensor", by_types=True)
-def index_tensor(call: GradientCall) -> list[Any]:
+def index_tensor(call: GradientCall) -> Sequence[Gradient]:
     return [moved_back(call.gradient, call.data, lambda places: relax.index_tensor(places, list(call.indices)))]
 
 
 @register_gradient("relax.layout_transform", by_types=True)
-def layout_transform(call: GradientCall) -> list[Any]:
+def layout_transform(call: GradientCall) -> Sequence[Gradient]:
     return [moved_by_itself(call, has_others=True, pad_value=-1)]
 
 
@@ -47,7 +48,7 @@ def sort(call: GradientCall) -> Any:
 
 
 @register_gradient("relax.topk", by_types=True)
-def topk(call: GradientCall) -> Any:
+def topk(call: GradientCall) -> Gradients:
     """The values; positions do not change, not even as floats."""
     if call.ret_type == "indices" or not call.arrives_at(0):
         return None
@@ -62,7 +63,7 @@ def _put(call: GradientCall, gradient: Value, places: Value) -> Value:
 
 
 @register_gradient("relax.unique", by_types=True)
-def unique(call: GradientCall) -> list[Any]:
+def unique(call: GradientCall) -> Sequence[Gradient]:
     """Goes to the first of equal elements (slices)."""
     axis = call.inferred.operands["axis"]
     number = getattr(axis, "value", None)

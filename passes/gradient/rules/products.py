@@ -11,13 +11,13 @@ from ....bindings.ir import Value
 from ....dialects.relax.infer.einsum import Subscripts, parse_subscripts
 from ....dialects.relax.values import dtype_of, same_known_shape, shape_of
 from ...decompose.tensors import cast, relax, shape_operand
-from ..registry import GradientCall, register_gradient
+from ..registry import Gradient, GradientCall, register_gradient
 from ..requirements import rank_of
 from ..reverse import gradients_at
 
 
 @register_gradient("relax.matmul", by_types=True)
-def matmul(call: GradientCall) -> list[Any]:
+def matmul(call: GradientCall) -> Sequence[Gradient]:
     """A vector is a matrix of one row on the left, of one column on the right."""
     left, right, gradient = call.x1, call.x2, call.gradient
     ranks = [rank_of(call, each, "an operand") for each in (left, right)]
@@ -48,7 +48,7 @@ def _like(product: Value, matrix: Value, operand: Value) -> Value:
 
 
 @register_gradient("relax.outer", by_types=True)
-def outer(call: GradientCall) -> list[Any]:
+def outer(call: GradientCall) -> Sequence[Gradient]:
     return [
         lambda: relax.matmul(call.gradient, call.x2),
         lambda: relax.matmul(call.x1, call.gradient),

@@ -12,35 +12,35 @@ from ....dialects.relax import const
 from ....dialects.relax.values import dtype_of
 from ...decompose.tensors import Tensor, cast, count_over, relax, shape_operand, spread
 from ..lengths import by_length
-from ..registry import GradientCall, register_gradient
+from ..registry import GradientCall, Gradients, register_gradient
 from ..requirements import known_shape, rank_of, reduced_axes
 from ..reverse import gradients_at
 
 
 @register_gradient("relax.sum", by_types=True)
-def sum(call: GradientCall) -> Any:
+def sum(call: GradientCall) -> Gradients:
     return spread(call.gradient, call.x, reduced_axes(call, call.x), call.keepdims)
 
 
 @register_gradient("relax.mean", by_types=True)
-def mean(call: GradientCall) -> Any:
+def mean(call: GradientCall) -> Gradients:
     axes = reduced_axes(call, call.x)
     total = spread(call.gradient, call.x, axes, call.keepdims)
     return relax.divide(total, count_over(call.x, axes))
 
 
 @register_gradient("relax.variance", by_types=True)
-def variance(call: GradientCall) -> Any:
+def variance(call: GradientCall) -> Gradients:
     return _with_distances(call, call.gradient)
 
 
 @register_gradient("relax.std", by_types=True)
-def std(call: GradientCall) -> Any:
+def std(call: GradientCall) -> Gradients:
     # The root of the variance; of equal elements it is 0, and nothing makes it smaller.
     return _with_distances(call, by_length(Tensor(call.gradient), Tensor(call.result)).value)
 
 
-def _with_distances(call: GradientCall, gradient: Any) -> Any:
+def _with_distances(call: GradientCall, gradient: Any) -> Value:
     """A gradient of the variance, for each element times twice its distance to the mean, divided by the count."""
     axes = reduced_axes(call, call.x)
     distance = relax.subtract(call.x, relax.mean(call.x, axis=axes, keepdims=True))
@@ -60,7 +60,7 @@ def chosen(call: GradientCall) -> Any:
 
 
 @register_gradient("relax.prod", by_types=True)
-def prod(call: GradientCall) -> Any:
+def prod(call: GradientCall) -> Gradients:
     """The product of the others: of those in front and those behind, so that no element is divided by."""
     axes = reduced_axes(call, call.x)
     wide = spread(call.gradient, call.x, axes, call.keepdims)

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from ....bindings.ir import Value
@@ -17,7 +18,7 @@ from ....dialects.relax.values import dtype_of
 from ....support.names import fresh_name
 from ...decompose.tensors import Tensor, apply, cast, limited, relax, scalar_of, size_of
 from ..layouts import plain_layouts, turned
-from ..registry import GradientCall, register_gradient
+from ..registry import Gradient, GradientCall, register_gradient
 from ..requirements import known_shape
 from ..reverse import gradients_at
 
@@ -64,7 +65,7 @@ class _Samples(NamedTuple):
 
 # Without sample_ratio how many samples there are has a name, each time another one.
 @register_gradient("relax.vision.roi_align")
-def roi_align(call: GradientCall) -> list[Any]:
+def roi_align(call: GradientCall) -> Sequence[Gradient]:
     regions = _Regions(call)
 
     def forward(data: Value, rois: Value) -> Value:
@@ -183,7 +184,7 @@ def _neighbours(position: Tensor, size: Dim) -> tuple[Value, Value, Tensor]:
 
 
 @register_gradient("relax.vision.roi_pool", by_types=True)
-def roi_pool(call: GradientCall) -> list[Any]:
+def roi_pool(call: GradientCall) -> Sequence[Gradient]:
     """Goes to the largest elements; where a region ends is rounded, so that nothing changes with it."""
     regions = _Regions(call)
     rows = _bins(regions, 1, regions.rows, regions.height)
@@ -222,7 +223,7 @@ def _bins(regions: _Regions, axis: int, count: int, size: Dim) -> Value:
 
 
 @register_gradient("relax.vision.multibox_transform_loc", by_types=True)
-def multibox_transform_loc(call: GradientCall) -> list[Any]:
+def multibox_transform_loc(call: GradientCall) -> Sequence[Gradient]:
     classes, locations, anchors = call.operands
     made: list[Any] = [None, None, None]
     if call.arrives_at(0):

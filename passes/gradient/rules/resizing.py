@@ -6,8 +6,7 @@ The operator itself tells the matrix: it is what becomes of a unit matrix.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
 
 from ....bindings.ir import Value
 from ....dialects.core.symbols import Dim, equal, product
@@ -15,7 +14,7 @@ from ....dialects.relax import const
 from ....dialects.relax.values import dtype_of
 from ...decompose.tensors import cast, relax
 from ..layouts import plain_layouts, times_matrix, turned
-from ..registry import GradientCall, register_gradient
+from ..registry import Gradient, GradientCall, register_gradient
 from ..requirements import known_shape
 
 #: `matrix(letter, units, size)`: what becomes of units, one for each place of a dimension, where it gets a size.
@@ -41,7 +40,7 @@ def _backwards(call: GradientCall, matrix: Matrix) -> Value:
 
 
 @register_gradient(["relax.image.resize2d", "relax.image.resize3d"], by_types=True)
-def resize(call: GradientCall) -> list[Any]:
+def resize(call: GradientCall) -> Sequence[Gradient]:
     name, attributes = call.operation.name.removeprefix("relax."), dict(call.inferred.attributes)
     letters = plain_layouts(call)["data"].dimensions[2:]
     del attributes["layout"], attributes["out_dtype"], attributes["extrapolation_value"]
@@ -55,7 +54,7 @@ def resize(call: GradientCall) -> list[Any]:
 
 
 @register_gradient([f"relax.nn.adaptive_avg_pool{rank}d" for rank in (1, 2, 3)], by_types=True)
-def adaptive_avg_pool(call: GradientCall) -> list[Any]:
+def adaptive_avg_pool(call: GradientCall) -> Sequence[Gradient]:
     if call.output_size is None:
         return [_backwards(call, lambda letter, units, size: units)]
     name = call.operation.name.removeprefix("relax.")
@@ -68,7 +67,7 @@ def adaptive_avg_pool(call: GradientCall) -> list[Any]:
 
 
 @register_gradient("relax.image.affine_grid", by_types=True)
-def affine_grid(call: GradientCall) -> list[Any]:
+def affine_grid(call: GradientCall) -> Sequence[Gradient]:
     """A grid is a matrix times positions, which the operator makes of unit matrices."""
     import numpy
 

@@ -13,7 +13,7 @@ from ....dialects.core.symbols import Dim, product
 from ....dialects.relax.values import dtype_of, shape_of
 from ...decompose.tensors import Tensor, apply, cast, limited, relax, size_of
 from ..layouts import plain_layouts, turned
-from ..registry import GradientCall, register_gradient
+from ..registry import Gradient, GradientCall, register_gradient
 from ..requirements import known_shape
 from ..reverse import gradients_at
 
@@ -84,7 +84,7 @@ def _cubic(part: Tensor) -> list[Tensor]:
 
 
 @register_gradient("relax.image.grid_sample", by_types=True)
-def grid_sample(call: GradientCall) -> list[Any]:
+def grid_sample(call: GradientCall) -> Sequence[Gradient]:
     layout = plain_layouts(call)["data"]
     order = layout.dimensions
     named = dict(zip(layout.text, known_shape(call, call.data, "its data"), strict=True))

@@ -5,13 +5,14 @@ from __future__ import annotations
 
 from typing import Any
 
+from ....bindings.ir import Value
 from ....dialects.core.symbols import Dim, dim_add
 from ....dialects.relax import const
 from ....dialects.relax.infer.sizes import at_least
 from ....dialects.relax.values import is_known, shape_of
 from ...decompose.tensors import relax, shape_operand
 from ..positions import moved_by_itself
-from ..registry import GradientCall, register_gradient
+from ..registry import GradientCall, Gradients, register_gradient
 from ..requirements import known_shape, rank_of
 
 
@@ -24,23 +25,23 @@ def reshape(call: GradientCall) -> Any:
 
 
 @register_gradient("relax.broadcast_to", by_types=True)
-def broadcast_to(call: GradientCall) -> Any:
+def broadcast_to(call: GradientCall) -> Gradients:
     return relax.collapse_sum_like(call.gradient, call.x)
 
 
 @register_gradient(["relax.collapse_sum_like", "relax.collapse_sum_to"], by_types=True)
-def collapse_sum(call: GradientCall) -> Any:
+def collapse_sum(call: GradientCall) -> Gradients:
     return relax.broadcast_to(call.gradient, shape_operand(call.data))
 
 
 @register_gradient("relax.match_cast", by_types=True)
-def match_cast(call: GradientCall) -> Any:
+def match_cast(call: GradientCall) -> Gradients:
     """The run has checked that sizes are what the type says: only the type changes back."""
     return relax.match_cast(call.gradient, ty=call.operands[0].type)
 
 
 @register_gradient("relax.permute_dims", by_types=True)
-def permute_dims(call: GradientCall) -> Any:
+def permute_dims(call: GradientCall) -> Gradients:
     if call.axes is None:
         return relax.permute_dims(call.gradient)
     rank = len(call.axes)
@@ -49,7 +50,7 @@ def permute_dims(call: GradientCall) -> Any:
 
 
 @register_gradient("relax.flip", by_types=True)
-def flip(call: GradientCall) -> Any:
+def flip(call: GradientCall) -> Gradients:
     return relax.flip(call.gradient, axis=call.axis)
 
 
@@ -82,7 +83,7 @@ def _parts_of_unknown_sizes(call: GradientCall, axis: int) -> list[Any]:
     return [lambda at=at: part(at) for at in range(len(sizes))]
 
 
-def _part(x: Any, axis: int, begin: Dim, end: Dim) -> Any:
+def _part(x: Value, axis: int, begin: Dim, end: Dim) -> Value:
     """x[begin:end] along an axis, by sizes that may be expressions."""
     if isinstance(begin, int) and isinstance(end, int):
         return relax.strided_slice(x, axes=[axis], begin=[begin], end=[end], assume_inbound=True)
@@ -107,12 +108,12 @@ def stack(call: GradientCall) -> list[Any]:
 
 
 @register_gradient("relax.split", by_types=True)
-def split(call: GradientCall) -> Any:
+def split(call: GradientCall) -> Gradients:
     return relax.concat(call.gradients, axis=call.axis)
 
 
 @register_gradient("relax.strided_slice", by_types=True)
-def strided_slice(call: GradientCall) -> Any:
+def strided_slice(call: GradientCall) -> Gradients:
     """Zeros, with the gradient where the slice was taken: axis by axis, the last one first."""
     strides = call.strides or [1] * len(call.axes)
     if any(stride < 1 for stride in strides) or not all(at_least(bound, 0) for bound in call.begin):
@@ -129,7 +130,7 @@ def strided_slice(call: GradientCall) -> Any:
 
 
 @register_gradient("relax.nn.pad", by_types=True)
-def pad(call: GradientCall) -> Any:
+def pad(call: GradientCall) -> Gradients:
     """Without what was added; what was removed gets zeros."""
     if call.pad_mode != "constant":
         return moved_by_itself(call)
@@ -150,7 +151,7 @@ def tile(call: GradientCall) -> Any:
 
 
 @register_gradient("relax.repeat", by_types=True)
-def repeat(call: GradientCall) -> Any:
+def repeat(call: GradientCall) -> Gradients:
     if call.axis is None:
         return moved_by_itself(call)
     shape = known_shape(call, call.data)

@@ -128,7 +128,7 @@ def _of_permutation(operation: Any) -> dict[str, Any]:
     return {"axes": operation.axes}
 
 
-def _nothing(operation: Any) -> dict[str, Any]:
+def _nothing(operation: Operation) -> dict[str, Any]:
     del operation
     return {}
 
