@@ -7,7 +7,7 @@ import os
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import nullcontext
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from . import __version__
 from .bindings.navigation import operations_in
@@ -47,7 +47,7 @@ def compile(
     journal: Journal | None = None,
     jobs: int | None = None,
     cache: str | os.PathLike[str] | bool | None = None,
-    functions: Mapping[str, Callable[..., Any]] | None = None,
+    functions: Mapping[str, Callable[..., object]] | None = None,
     bind: Mapping[str, int | str] | None = None,
     donate: Iterable[str] = (),
     precision: str = "f32",

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from .frontends.onnx.build import add_main
 from .frontends.onnx.inputs import InputShape
@@ -22,7 +21,7 @@ from .support.collector import uncollected
 @enters
 @uncollected()
 def from_onnx(
-    source: Any,
+    source: object,
     *,
     shapes: Mapping[str, InputShape] | None = None,
     most_nodes: int = Limits.most_nodes,

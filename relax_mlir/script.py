@@ -49,7 +49,7 @@ class _Word:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return self
 
-    def __setitem__(self, item: Any, value: Any) -> None:
+    def __setitem__(self, item: object, value: object) -> None:
         pass
 
     def __exit__(self, *exception: Any) -> None:
@@ -85,7 +85,7 @@ def _decorator(item: Any = None, **options: Any) -> Any:
     return _read(item, around, in_module=in_module)
 
 
-def _is_in_module(frame: FrameType, around: Mapping[str, Any]) -> bool:
+def _is_in_module(frame: FrameType, around: Mapping[str, object]) -> bool:
     """Whether what runs is the body of a class that is a module itself."""
     is_class = "__qualname__" in around and "__module__" in around
     return is_class and "ir_module" in linecache.getline(frame.f_code.co_filename, frame.f_code.co_firstlineno)

@@ -101,7 +101,7 @@ def reduce_axis(dom: tuple[int, Size], name: str = "rv") -> ReduceAxis:
 # ---- scalars ----
 
 
-def const(value: Any, dtype: str | None = None) -> Any:
+def const(value: object, dtype: str | None = None) -> Any:
     """A number of a type: of int32, float32 or bool where nothing says which."""
     place = place_of_caller()
     if not isinstance(value, (bool, int, float)) and not hasattr(value, "item"):
@@ -136,7 +136,7 @@ def if_then_else(cond: Any, true_value: Any, false_value: Any) -> Scalar:
     return Scalar(made.result).of(dtype)
 
 
-def _truth(value: Any, what: str) -> Scalar:
+def _truth(value: object, what: str) -> Scalar:
     known = scalar(value)
     if not is_bool(known.dtype):
         raise RelaxError(f"{what}: a condition is a comparison or a bool, not {known.dtype}")
@@ -153,7 +153,7 @@ def any(*args: Any) -> Scalar:
     return _joined("any", args, lambda x, y: x | y)
 
 
-def _joined(name: str, conditions: Sequence[Any], join: Callable[[Scalar, Scalar], Scalar]) -> Scalar:
+def _joined(name: str, conditions: Sequence[object], join: Callable[[Scalar, Scalar], Scalar]) -> Scalar:
     body(f"te.{name}")
     if not conditions:
         raise RelaxError(f"te.{name}: expected conditions, got none")
@@ -174,7 +174,7 @@ def max_value(dtype: str) -> float | int:
 
 
 def _binary(name: str, function: Callable[[Any, Any], Any], doc: str) -> Callable[..., Scalar]:
-    def of_operands(a: Any, b: Any) -> Scalar:
+    def of_operands(a: object, b: object) -> Scalar:
         body(f"te.{name}")
         result: Scalar = function(operand(a), operand(b))
         return scalar(result)
@@ -183,8 +183,8 @@ def _binary(name: str, function: Callable[[Any, Any], Any], doc: str) -> Callabl
     return of_operands
 
 
-def _rounding_to_zero(function: Callable[..., numbers.Number], sign: str) -> Callable[[Any, Any], Scalar]:
-    def divided(a: Any, b: Any) -> Scalar:
+def _rounding_to_zero(function: Callable[..., numbers.Number], sign: str) -> Callable[[object, object], Scalar]:
+    def divided(a: object, b: object) -> Scalar:
         if not isinstance(b, Scalar) and b == 0:
             raise RelaxError(f"{sign} by 0")
         x, y = together(a, b)
@@ -204,14 +204,14 @@ truncdiv = _binary("truncdiv", _rounding_to_zero(numbers.divide, "te.truncdiv"),
 truncmod = _binary("truncmod", _rounding_to_zero(numbers.remainder, "te.truncmod"), "Its remainder, of x's sign.")
 
 
-def div(a: Any, b: Any) -> Scalar:
+def div(a: object, b: object) -> Scalar:
     """x / y; of integers rounded towards zero."""
     body("te.div")
     x, y = together(a, b)
     return x / y if x.is_float else truncdiv(x, y)
 
 
-def power(x: Any, y: Any) -> Scalar:
+def power(x: object, y: object) -> Scalar:
     """x to the power of y, of floats."""
     return _intrinsic("pow", *together(x, y))
 
@@ -227,8 +227,8 @@ def abs(x: Any) -> Scalar:
 
 
 def comm_reducer(
-    fcombine: Callable[..., Any], fidentity: Callable[..., Any], name: str = "reduce"
-) -> Callable[..., Any]:
+    fcombine: Callable[..., object], fidentity: Callable[..., object], name: str = "reduce"
+) -> Callable[..., object]:
     """A reduction by an operation whose operands' order does not matter: `fcombine(x, y)`, of several values tuples;
     `fidentity(dtype, ...)` is what it starts from."""
 
@@ -262,7 +262,7 @@ def comm_reducer(
     return reduce
 
 
-def _of_each(given: Any, values: Sequence[Scalar], what: str) -> tuple[Scalar, ...]:
+def _of_each(given: object, values: Sequence[Scalar], what: str) -> tuple[Scalar, ...]:
     several = list(given) if isinstance(given, (tuple, list)) else [given]
     if len(several) != len(values):
         raise RelaxError(f"{what} has {len(several)} values of {len(values)}")
@@ -285,7 +285,9 @@ def min(a: Any, b: Any = None, *, axis: Any = None, where: Any = None, init: Any
     return _extreme_of("min", _min, a, b, axis, where, init)
 
 
-def _extreme_of(name: str, reduce: Callable[..., Any], a: Any, b: Any, axis: Any, where: Any, init: Any) -> Any:
+def _extreme_of(
+    name: str, reduce: Callable[..., object], a: object, b: object, axis: object, where: object, init: object
+) -> Any:
     body(f"te.{name}")
     if axis is None and b is None:
         raise RelaxError(f"te.{name}: expected two numbers, or a number and axis=")
@@ -294,7 +296,7 @@ def _extreme_of(name: str, reduce: Callable[..., Any], a: Any, b: Any, axis: Any
     return _extreme(name, a, b)
 
 
-def _extreme(name: str, x: Any, y: Any) -> Scalar:
+def _extreme(name: str, x: object, y: object) -> Scalar:
     x, y = operand(x), operand(y)
     made = of_two(numbers.maximum if name == "max" else numbers.minimum, f"te.{name}", x, y)
     ends: list[Any] = [each if isinstance(each, int) else getattr(each, "at", None) for each in (x, y)]
@@ -312,7 +314,7 @@ def __getattr__(name: str) -> Any:
 
     make = _call if name.startswith("call_") else _intrinsic
 
-    def intrinsic(*operands: Any, **options: Any) -> Any:
+    def intrinsic(*operands: object, **options: object) -> Any:
         return make(name, *operands, **options)
 
     intrinsic.__name__ = name
@@ -338,7 +340,7 @@ def _call(name: str, *arguments: Any, **options: Any) -> Any:
 _OF_BITS = ("popcount", "ctpop", "clz", "ctz", "bitreverse", "fshl", "fshr", "uadd_sat", "usub_sat", "square")
 
 
-def _intrinsic(name: str, *operands: Any, **options: Any) -> Any:
+def _intrinsic(name: str, *operands: object, **options: object) -> Any:
     body(f"te.{name}")
     known = [operand(each) for each in operands]
     like = next((each for each in known if isinstance(each, Scalar)), None)
@@ -395,7 +397,7 @@ def create_prim_func(ops: Sequence[Tensor], name: str = "") -> Module:
     return module
 
 
-def _parameters(ops: Any, place: Place) -> tuple[list[Placeholder], list[Tensor]]:
+def _parameters(ops: object, place: Place) -> tuple[list[Placeholder], list[Tensor]]:
     """Tensors that are given, and those that are computed. Raises RelaxError."""
     what = "te.create_prim_func"
     if not isinstance(ops, (tuple, list)):

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 class _NoEffects(ir.MemoryEffectsOpInterface):
     @staticmethod
     @callback(failed=None)
-    def get_effects(op: OpView, effects: Any) -> None:
+    def get_effects(op: OpView, effects: object) -> None:
         """None: dead code elimination and CSE may take a pure operator."""
 
 

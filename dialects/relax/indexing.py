@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from ...bindings.ir import Attribute, Context
 from ...bindings.mlir import ir, string_value
@@ -255,7 +254,7 @@ class _Bounds(AttrKind):
     label = "bounds"
     hint = "Sequence[BoundLike]"
 
-    def normalize(self, value: Any) -> tuple[Size, ...]:
+    def normalize(self, value: object) -> tuple[Size, ...]:
         if isinstance(value, (bytes, str, SymExpr)) or not hasattr(value, "__iter__"):
             value = (value,)
         try:

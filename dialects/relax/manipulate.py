@@ -209,7 +209,7 @@ class _IndicesOrSections(AttrKind):
     expects = "an integer or a list of integers"
     label = "int or ints"
 
-    def normalize(self, value: Any) -> int | tuple[int, ...]:
+    def normalize(self, value: object) -> int | tuple[int, ...]:
         try:
             return (Ints() if hasattr(value, "__iter__") else Int()).normalize(value)
         except AttributeProblem:

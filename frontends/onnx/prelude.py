@@ -40,7 +40,7 @@ def info_of(tensor: Tensor) -> TensorInfo:
     return info
 
 
-def const(value: Any, dtype: str | None = None) -> Any:
+def const(value: object, dtype: str | None = None) -> Any:
     """A constant tensor, as relax.const makes it; while nodes are folded, one that is known."""
     if folding.get() is None:
         return const_in_graph(value, dtype)

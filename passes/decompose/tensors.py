@@ -26,19 +26,19 @@ class Tensor:
     def __init__(self, value: Value):
         self.value = value
 
-    def __add__(self, other: Any) -> Tensor:
+    def __add__(self, other: object) -> Tensor:
         return self._with("add", self, other)
 
-    def __sub__(self, other: Any) -> Tensor:
+    def __sub__(self, other: object) -> Tensor:
         return self._with("subtract", self, other)
 
-    def __mul__(self, other: Any) -> Tensor:
+    def __mul__(self, other: object) -> Tensor:
         return self._with("multiply", self, other)
 
-    def __truediv__(self, other: Any) -> Tensor:
+    def __truediv__(self, other: object) -> Tensor:
         return self._with("divide", self, other)
 
-    def __pow__(self, other: Any) -> Tensor:
+    def __pow__(self, other: object) -> Tensor:
         return self._with("power", self, other)
 
     def __radd__(self, other: float) -> Tensor:
@@ -56,13 +56,13 @@ class Tensor:
     def __neg__(self) -> Tensor:
         return Tensor(relax.negative(self.value))
 
-    def __gt__(self, other: Any) -> Tensor:
+    def __gt__(self, other: object) -> Tensor:
         return self._with("greater", self, other)
 
-    def __lt__(self, other: Any) -> Tensor:
+    def __lt__(self, other: object) -> Tensor:
         return self._with("less", self, other)
 
-    def equals(self, other: Any) -> Tensor:
+    def equals(self, other: object) -> Tensor:
         return self._with("equal", self, other)
 
     def where(self, chosen: Any, other: Any) -> Tensor:
@@ -73,11 +73,11 @@ class Tensor:
     def _with(self, name: str, left: Any, right: Any) -> Tensor:
         return Tensor(relax.dialect.ops[name](self._operand(left), self._operand(right)))
 
-    def _operand(self, other: Any) -> Value:
+    def _operand(self, other: object) -> Value:
         return other.value if isinstance(other, Tensor) else const(other, dtype_of(self.value))
 
 
-def apply(name: str, x: Tensor, **attributes: Any) -> Tensor:
+def apply(name: str, x: Tensor, **attributes: object) -> Tensor:
     """An operator of relax on a tensor: `apply("exp", x)`."""
     return Tensor(relax.dialect.ops[name](x.value, **attributes))
 

@@ -31,7 +31,7 @@ def rounded(tensor: Tensor, dtype: str) -> Value:
     return tensor.value if dtype_of(tensor.value) == dtype else relax.astype(tensor.value, dtype=dtype)
 
 
-def computed_wide(formula: Callable[..., Any]) -> Callable[..., Any]:
+def computed_wide(formula: Callable[..., object]) -> Callable[..., object]:
     """Makes a definition of a formula on Tensors of operands of one element type, which is that of its results."""
 
     @wraps(formula)

@@ -40,7 +40,7 @@ def write_in_place(module: Operation, function: Operation, donations: Sequence[D
 class _Grower:
     def __init__(self, module: Operation, function: Operation, capacity: Dim):
         self._module, self._function, self._capacity = module, function, capacity
-        self._kernels: dict[tuple[Any, ...], str] = {}
+        self._kernels: dict[tuple[object, ...], str] = {}
         self._taken = {symbol_name(each) for each in (function, *functions_in(module))}
 
     def grow(self, donation: Donation) -> None:

@@ -146,7 +146,7 @@ def _while(region: Region) -> list[tuple[Value, Any]]:
 
 
 #: How an operation's regions are gone through backwards: pairs of a value and what arrives at it.
-CONTROL_FLOW: dict[str, Callable[[Region], list[tuple[Value, Any]]]] = {
+CONTROL_FLOW: dict[str, Callable[[Region], list[tuple[Value, object]]]] = {
     "scf.if": _if,
     "scf.for": _for,
     "scf.while": _while,

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from ...bindings.ir import Value
 from ...dialects.core.symbols import product
@@ -24,7 +23,7 @@ def positions_of(x: Value) -> Value:
     return relax.reshape(relax.cumsum(ones, axis=0, exclusive=True), shape_operand(x))
 
 
-def moved_by_itself(call: GradientCall, *, has_others: bool = False, **changed: Any) -> Value:
+def moved_by_itself(call: GradientCall, *, has_others: bool = False, **changed: object) -> Value:
     """The gradient of the first operand of an operator that moves its elements, which takes positions as well."""
     name = call.operation.name.removeprefix("relax.")
     attributes = {**call.inferred.attributes, **changed}

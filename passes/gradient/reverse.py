@@ -38,7 +38,7 @@ _BACKWARDS = {**CONTROL_FLOW, **SCALARS}
 def gradients(
     y: Value,
     xs: Sequence[Any],
-    seed: Any = None,
+    seed: object = None,
     *,
     options: Options = _BESIDE,
     step_of: StepMaking = step_making,
@@ -261,7 +261,7 @@ def _derived(rule: OperatorRule, operation: Operation, arriving: list[Any], vari
     return made
 
 
-def _as_list(rule: OperatorRule, operation: Operation, returned: Any) -> list[Any]:
+def _as_list(rule: OperatorRule, operation: Operation, returned: object) -> list[Any]:
     listed = as_list(returned)
     if len(listed) > len(operation.operands):
         raise RefusalError(
@@ -271,7 +271,7 @@ def _as_list(rule: OperatorRule, operation: Operation, returned: Any) -> list[An
     return listed
 
 
-def _fitting(rule: OperatorRule, operation: Operation, gradient: Any, operand: Value) -> Value:
+def _fitting(rule: OperatorRule, operation: Operation, gradient: object, operand: Value) -> Value:
     """A gradient as a tensor of the type of the operand that it is for; of a scalar without axes."""
     value, wanted = as_value(gradient), decode(operand.type)
     if isinstance(wanted, ScalarInfo):

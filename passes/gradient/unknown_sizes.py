@@ -37,7 +37,7 @@ def with_named_sizes(
     return list(zip(xs, inside(seeds, xs, ()), strict=True))
 
 
-def _of_type(value: Value, type_: Any) -> Value:
+def _of_type(value: Value, type_: object) -> Value:
     return value if value.type == type_ else relax.match_cast(value, ty=type_)
 
 

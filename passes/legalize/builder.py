@@ -53,9 +53,9 @@ class PrimFuncs:
         self._target = target
         names = {symbol_name(op) for op in operations_of(body_of(module))} if beside is None else beside._names
         self._names: set[str] = names
-        self._by_key: dict[Any, str] = {}
+        self._by_key: dict[object, str] = {}
         #: Those that were written by hand.
-        self._kernels: dict[Any, str] = {}
+        self._kernels: dict[object, str] = {}
         self.symbols: FreshSymbols = FreshSymbols(module) if beside is None else beside.symbols
 
     def attributes(self, operator: str) -> dict[str, Attribute]:
@@ -97,7 +97,7 @@ class RuleBuilder:
         #: The PrimFuncs that are called, in their order.
         self.called: list[str] = []
         #: Values that bodies may have in them, so that PrimFuncs are shared only where they are equal.
-        self._read: list[Any] = []
+        self._read: list[object] = []
 
     @property
     def call(self) -> Call:
@@ -166,7 +166,7 @@ class RuleBuilder:
 
     def call_te(
         self,
-        function: Callable[..., Any],
+        function: Callable[..., object],
         inputs: Sequence[Value] | None = None,
         *,
         pattern: OpPattern | str | None = None,

@@ -58,7 +58,7 @@ class Schedule(Steps):
     """Of a module's PrimFuncs, or of one of them. Each primitive is a method: `help(sch.split)`, `dir(sch)`."""
 
     @types_checked
-    def __init__(self, module: Any, trace: str | None = None):
+    def __init__(self, module: object, trace: str | None = None):
         """Of a module's copy, which is `mod`, or of one PrimFunc itself. Steps that are there go on; those of `trace`
         follow."""
         if not hasattr(module, "operation"):
@@ -181,7 +181,7 @@ class Schedule(Steps):
     def _repeat(self, request: Request, known: dict[str, Any], function: str | None) -> None:
         where = f"line {request.line} of the schedule, '{request.text}'"
 
-        def handle(value: Any) -> Any:
+        def handle(value: object) -> Any:
             if isinstance(value, Name):
                 if value.text not in known:
                     raise RelaxError(f"{where}: no line before it gives '{value.text}'{suggest(value.text, known)}")
@@ -227,7 +227,7 @@ class Schedule(Steps):
     def __dir__(self) -> list[str]:
         return sorted({*object.__dir__(self), *primitive_names()})
 
-    def _do(self, primitive: Primitive, arguments: Sequence[Any], options: dict[str, Any]) -> Any:
+    def _do(self, primitive: Primitive, arguments: Sequence[object], options: dict[str, object]) -> Any:
         bound = self._bound(primitive, arguments, options)
         shown = self._shown(primitive, bound)
         function = self._chosen(primitive, bound, shown)
@@ -279,7 +279,9 @@ class Schedule(Steps):
             place = self._functions[function].location
             raise located_error(f"{shown}: '{loop.name}' is what '{name}' computes: {problem}", place)
 
-    def _bound(self, primitive: Primitive, arguments: Sequence[Any], options: dict[str, Any]) -> inspect.BoundArguments:
+    def _bound(
+        self, primitive: Primitive, arguments: Sequence[object], options: dict[str, object]
+    ) -> inspect.BoundArguments:
         try:
             bound = primitive.signature.bind(*arguments, **options)
         except TypeError as error:
@@ -290,7 +292,7 @@ class Schedule(Steps):
             bound.arguments[name] = tuple(map(taken, value)) if is_several else taken(value)
         return bound
 
-    def _argument(self, what: str, hint: object, value: Any) -> Any:
+    def _argument(self, what: str, hint: object, value: object) -> Any:
         """As a primitive takes it: a block may be told by its name, an index map by a function."""
         kinds = get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
         if value is None and NoneType in kinds:
@@ -401,7 +403,7 @@ def _check_size(edit: Edit, before: Tree, most: int) -> None:
         edit.refuse(f"it comes to {size} operations of code, {most} at most: choose shorter loops, or fewer")
 
 
-def _called(schedule: Schedule, primitive: Primitive, *arguments: Any, **options: Any) -> Any:
+def _called(schedule: Schedule, primitive: Primitive, *arguments: object, **options: object) -> Any:
     return schedule._do(primitive, arguments, options)
 
 
@@ -431,7 +433,7 @@ def _alive(steps: Sequence[Step], tree: Tree) -> list[Step]:
     return found
 
 
-def _handles_in(value: Any) -> list[BlockRV | LoopRV]:
+def _handles_in(value: object) -> list[BlockRV | LoopRV]:
     if isinstance(value, (BlockRV, LoopRV)):
         return [value]
     return [each for item in value for each in _handles_in(item)] if isinstance(value, (list, tuple)) else []
@@ -444,7 +446,7 @@ def _function_of(step: Step) -> str:
 
 def _plain_options(
     primitive: Primitive, bound: inspect.BoundArguments, function: str | None
-) -> tuple[tuple[Any, ...], tuple[tuple[str, Any], ...]]:
+) -> tuple[tuple[object, ...], tuple[tuple[str, object], ...]]:
     """Arguments as the text has them: without those that are the defaults."""
     arguments = dict(bound.arguments)
     if primitive.name == "get_block":

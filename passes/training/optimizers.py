@@ -36,7 +36,7 @@ RATE = "lr"
 class Update:
     """What is the same for all parameters of one update: the rate, and which update it is."""
 
-    def __init__(self, rate: Any, count: Any):
+    def __init__(self, rate: object, count: object):
         self._rate = rate
         #: From 1 on, as a number of 64 bits.
         self.count = count

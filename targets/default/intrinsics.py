@@ -46,10 +46,10 @@ def fabs(op: OpView) -> Number:
 
 
 # ---- arithmetic ----
-def formula(name: str, dtypes: tuple[str, ...] = WIDE) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+def formula(name: str, dtypes: tuple[str, ...] = WIDE) -> Callable[[Callable[..., object]], Callable[..., object]]:
     """Registers a function of the operands as what an intrinsic is everywhere."""
 
-    def register(function: Callable[..., Any]) -> Callable[..., Any]:
+    def register(function: Callable[..., object]) -> Callable[..., object]:
         @functools.wraps(function)  # so that the rule's place is the function's
         def rule(op: OpView) -> Any:
             return function(*numbers(op))

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 from ...bindings.ir import OpView
 from ...bindings.mlir import ir
@@ -92,7 +91,7 @@ def ilogb(x: Number) -> Number:
 
 
 @register_legalize_intrinsic("tir.frexp", dtypes=WIDE)
-def frexp(op: OpView) -> Any:
+def frexp(op: OpView) -> object:
     (x,) = numbers(op)
     layout = MACHINE_FLOATS[x.dtype]
     normal, _ = _normalized(x)

@@ -82,7 +82,7 @@ def _parts(x: Value, blocks: Sequence[Sequence[_Block]]) -> list[tuple[list[Size
 # ---- what a map says ----
 
 
-def _blocks(expressions: Sequence[Any], sizes: Sequence[Dim]) -> list[list[_Block]] | None:
+def _blocks(expressions: Sequence[object], sizes: Sequence[Dim]) -> list[list[_Block]] | None:
     """For each result of the map its blocks, the outer one first; None where it says anything else.
 
     Each dimension must be there just once, whole or in two blocks without a rest: nothing is lost, nothing padded.

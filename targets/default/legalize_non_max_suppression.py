@@ -153,7 +153,7 @@ class Image:
 
     # ---- overlap lowers scores ----
 
-    def lower(self, batch: Any, looked_at: Any) -> Any:
+    def lower(self, batch: object, looked_at: object) -> Any:
         """How many boxes stay; they have been moved to the first places."""
 
         def goes_on(count: Any, goes: Any) -> Any:
@@ -173,7 +173,7 @@ class Image:
 
         return repeat_while([0, constant(True, "i1")], goes_on, step)[0]
 
-    def best(self, start: Any, end: Any) -> Any:
+    def best(self, start: object, end: object) -> Any:
         """The first place of the best score above the threshold; -1 where there is none."""
         return self.best_of(start, end)[0]
 

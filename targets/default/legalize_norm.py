@@ -64,7 +64,7 @@ def _normalized(rows: Reduction, steps: Sequence[tuple[Any, Read | None]], outpu
     return rows.everywhere(body, [rows.whole, *(read for _, read in taken)], output)
 
 
-def _affine(op: OpView, gamma: Read, beta: Read) -> list[tuple[Any, Read | None]]:
+def _affine(op: OpView, gamma: Read, beta: Read) -> list[tuple[object, Read | None]]:
     """The steps that the attributes ask for."""
     return [(operator.mul, gamma if op.scale else None), (operator.add, beta if op.center else None)]
 

@@ -167,7 +167,7 @@ class Choice(NamedTuple):
             require(are_few, "ValueError", f"axis {axis} of size {{}} has more elements than can be told apart", count)
 
 
-def choice_of(dtype: str, size: Any, descending: bool) -> Choice:
+def choice_of(dtype: str, size: object, descending: bool) -> Choice:
     """For elements of a type in rows of a size: one number, where it has room for both."""
     is_long = isinstance(size, int) and size >> MOST_BITS > 0
     return (by_element if bit_width(dtype) > MOST_BITS or is_long else _by_key)(dtype, descending)

@@ -43,7 +43,7 @@ class Steps(NamedTuple):
     #: Numbers the groups of items in their order, and writes what is asked for of them, at last how many there are.
     group: Callable[[Value, Grouping, Mapping[str, Any], Value], object]
     #: The same by where they are first, given all that is known of them and memory for a number of each.
-    by_first: Callable[[Mapping[str, Any], Value, Mapping[str, Any], Value], object]
+    by_first: Callable[[Mapping[str, object], Value, Mapping[str, object], Value], object]
 
 
 @register_legalize("relax.unique")

@@ -59,7 +59,7 @@ def scan(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
     return builder.loops(body)
 
 
-def _is_for_each(rows: Any, count: Any, *, is_across: bool) -> bool:
+def _is_for_each(rows: object, count: object, *, is_across: bool) -> bool:
     """Whether each row is a thread's: short ones, and many of which elements lie side by side."""
     if not isinstance(count, int):
         return False

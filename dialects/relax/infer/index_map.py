@@ -44,7 +44,7 @@ class IndexMap(Raw):
         return self.decode(attribute)
 
 
-def _text_of_function(function: Callable[..., Any]) -> str:
+def _text_of_function(function: Callable[..., object]) -> str:
     names = [f"d{index}" for index in range(_count_parameters(function))]
     try:
         results = function(*map(sym, names))
@@ -58,7 +58,7 @@ def _text_of_function(function: Callable[..., Any]) -> str:
     return f"affine_map<({', '.join(names)}) -> ({', '.join(texts)})>"
 
 
-def _count_parameters(function: Callable[..., Any]) -> int:
+def _count_parameters(function: Callable[..., object]) -> int:
     from inspect import Parameter, signature
 
     try:
@@ -93,7 +93,7 @@ def _check_pad_value(call: Call) -> None:
         raise call.fail(f"{call.describe('pad_value')} must be an integer, as the elements of {call.describe('x')}")
 
 
-def _extent(call: Call, expression: Any, sizes: Sequence[Dim], position: int) -> Dim:
+def _extent(call: Call, expression: object, sizes: Sequence[Dim], position: int) -> Dim:
     lowest, highest = _range(call, expression, sizes, _DEEPEST)
     if not at_least(lowest, 0):
         raise call.fail(f"{call.describe('index_map')}: result {position} ({expression}) may be negative")

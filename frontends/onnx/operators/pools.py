@@ -6,7 +6,6 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Sequence
-from typing import Any
 
 from ....dialects.core.symbols import Dim, at_most, dim_add, dim_mul, product
 from ....emit.reduction import lowest
@@ -75,7 +74,7 @@ def _maxima_and_places(node: Node, windows: Windows, counts: Sequence[Size]) -> 
     return [_of_sizes(each, counts) for each in (best, at) if each is not None]
 
 
-def _along(windows: Windows) -> tuple[Sequence[Any], ...]:
+def _along(windows: Windows) -> tuple[Sequence[object], ...]:
     return windows.strides, windows.reaches, windows.before
 
 

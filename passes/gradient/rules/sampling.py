@@ -6,7 +6,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Sequence
 from functools import reduce
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ....bindings.ir import Value
 from ....dialects.core.symbols import Dim, product
@@ -105,7 +105,7 @@ def grid_sample(call: GradientCall) -> Sequence[Gradient]:
     return gradients_at(call.operands, forward, call.gradient)
 
 
-def _shape(*sizes: Any) -> Value:
+def _shape(*sizes: object) -> Value:
     return relax.shape_expr(dims=sizes)
 
 
