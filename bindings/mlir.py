@@ -144,7 +144,7 @@ def is_several(made: object) -> TypeGuard[Sequence[Any]]:
     return isinstance(made, _LISTS) or type(made) is tuple
 
 
-def as_list(made: Any) -> list[Any]:
+def as_list(made: object) -> list[Any]:
     """One or several as a list."""
     return list(made) if is_several(made) else [made]
 
@@ -185,7 +185,7 @@ def readable(read: Callable[[], str]) -> str:
         return NOT_UTF8
 
 
-def print_asm(operation: OperationBase, **options: Any) -> str:
+def print_asm(operation: OperationBase, **options: object) -> str:
     """An operation as text; what is not UTF-8 becomes surrogates, which `encode(errors="surrogateescape")` undoes."""
     return operation.get_asm(binary=True, **options).decode("utf-8", "surrogateescape")
 

@@ -168,7 +168,7 @@ def count_applications(name: str, count: int) -> None:
 class _Driver:
     """One run of a C++ driver over Python patterns."""
 
-    def __init__(self, op: Any, patterns: Iterable[Pattern], what: str, rounds: int):
+    def __init__(self, op: OpView, patterns: Iterable[Pattern], what: str, rounds: int):
         self.root = op.operation
         self.applied: Counter[tuple[str, str]] = Counter()
         self._what = what
@@ -207,7 +207,7 @@ class _Driver:
         behind: dict[tuple[str, ...], list[_Candidate]] = {}
 
         @callback(failed=True, clean_up=self._call.discard)
-        def match(op: OpView, mlir_rewriter: Any) -> bool:
+        def match(op: OpView, mlir_rewriter: object) -> bool:
             possible: Sequence[_Candidate] = candidates
             if asks_makers:
                 makers = _makers_of(op)
@@ -252,7 +252,7 @@ class _Driver:
         self._call.place()
         mlir_rewriter.replace_op(operation, values)
 
-    def replace_other(self, mlir_rewriter: Any, operation: Operation, outcome: object) -> None:
+    def replace_other(self, mlir_rewriter: object, operation: Operation, outcome: object) -> None:
         if self._call.is_around_match(operation):
             raise pattern_error(self._call.pattern, operation, "replaces what it was called for: return the values")
         self._refuse_in_walk(operation)

@@ -6,7 +6,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ..bindings.navigation import operations_in
 from ..frontends.module import Module
@@ -41,7 +41,7 @@ def compile(
     journal: Journal | None = None,
     jobs: int | None = None,
     cache: str | os.PathLike[str] | bool | None = None,
-    functions: Mapping[str, Callable[..., Any]] | None = None,
+    functions: Mapping[str, Callable[..., object]] | None = None,
     bind: Mapping[str, int | str] | None = None,
     donate: Iterable[str] = (),
     precision: str = "f32",

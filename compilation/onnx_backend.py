@@ -28,7 +28,7 @@ class OnnxBackendRep(BackendRep):
     compiled when they are seen, once for each.
     """
 
-    def __init__(self, source: Any, shapes: Mapping[str, InputShape], target: str):
+    def __init__(self, source: object, shapes: Mapping[str, InputShape], target: str):
         model = read_model(source)
         inputs = declared_inputs(model)
         self._source, self._shapes, self._target = source, shapes, target
@@ -105,7 +105,7 @@ class OnnxBackend(Backend):
     @classmethod
     def prepare(
         cls,
-        model: Any,
+        model: object,
         device: str = "CPU",
         *,
         shapes: Mapping[str, InputShape] | None = None,
@@ -155,7 +155,7 @@ def _model_of(node: NodeProto, inputs: Sequence[object], version: int | None) ->
     return helper.make_model(graph, opset_imports=[opset])
 
 
-def _info_of(name: str, value: Any) -> ValueInfoProto:
+def _info_of(name: str, value: object) -> ValueInfoProto:
     """What a model says of an input: a list of arrays is a sequence. An empty one and None are of float32."""
     import numpy
     from onnx import TensorProto, helper

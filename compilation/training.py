@@ -151,7 +151,7 @@ class Trainer:
         kinds = [(kind, each) for kind in optimizer.STATES for each in arrays]
         counts = {COUNT: numpy.zeros((), "int64")} if optimizer.COUNTS else {}
         self._parameters = list(arrays)
-        self._held: dict[str, Any] = {**arrays, **counts}
+        self._held: dict[str, object] = {**arrays, **counts}
         self._held.update({f"{each}_{kind}": numpy.zeros_like(arrays[each]) for kind, each in kinds})
         names = [each["name"] for each in self.executable.signature(name)["inputs"]]
         self._inputs = [each for each in names if each not in self._held and each != RATE]

@@ -90,7 +90,7 @@ def _binary(op: str) -> tuple[Callable[..., Any], Callable[..., Any]]:
     return compute, compute_reflected
 
 
-def _unary(op: str) -> Callable[..., Any]:
+def _unary(op: str) -> Callable[..., object]:
     return lambda self: _built(op, self)
 
 
@@ -104,8 +104,8 @@ def _built(op: str, *operands: Value) -> Value:
     return made
 
 
-def _refused(name: str) -> Callable[..., Any]:
-    def refuse(self: Value, *others: object) -> Any:
+def _refused(name: str) -> Callable[..., object]:
+    def refuse(self: Value, *others: object) -> object:
         if name in _QUESTIONS:
             problem = f"{_QUESTIONS[name]} {self!r} is not known while the graph is built"
         else:
@@ -136,7 +136,7 @@ def _ndim(self: Value) -> int | None:
     return _info(self, "ndim").rank
 
 
-def _missing(self: Value, name: str) -> Any:
+def _missing(self: Value, name: str) -> object:
     """`x.sum()`: the operator is a function."""
     found = next((op for op in relax.ops if op.rpartition(".")[2] == name), "")
     if found:
@@ -150,8 +150,8 @@ def _shown(self: Value) -> str:
     return f"<{what}: {short_type(self.type)}>"
 
 
-def _methods() -> dict[str, Any]:
-    methods: dict[str, Any] = {f"__{name}__": _unary(op) for name, op in _UNARY.items()}
+def _methods() -> dict[str, object]:
+    methods: dict[str, object] = {f"__{name}__": _unary(op) for name, op in _UNARY.items()}
     for name, op in _BINARY.items():
         methods[f"__{name}__"], methods[f"__r{name}__"] = _binary(op)
     for name in _INSTEAD:

@@ -52,7 +52,7 @@ def call_kernel(kernel: Kernel, arguments: Sequence[Value], results: Any, known:
 
 
 def kernel_symbol(
-    kernel: Kernel, inputs: Sequence[Type], outputs: Sequence[Type], known: dict[Any, str], module: Operation
+    kernel: Kernel, inputs: Sequence[Type], outputs: Sequence[Type], known: dict[object, str], module: Operation
 ) -> str:
     """The name of a kernel for arguments and results of these types, added to the module and to `known`."""
     # Text says itself which types it takes; equal ones are one.

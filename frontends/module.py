@@ -77,7 +77,7 @@ class Module:
     @types_checked
     def from_script(
         cls,
-        source: str | Path | type | Callable[..., Any],
+        source: str | Path | type | Callable[..., object],
         name: str = "<script>",
         *,
         allow_unregistered: bool = False,

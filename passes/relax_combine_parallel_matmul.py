@@ -14,9 +14,9 @@ from typing import ClassVar
 from ..bindings.ir import Block, Operation, OpView, Value
 from ..bindings.mlir import ir
 from ..bindings.navigation import blocks_of, operations_in, users_of
+from ..dialects import relax
 from ..dialects.core.dialect import row_of
 from ..dialects.core.symbols import Dim, dim_add
-from ..dialects.relax import dialect
 from ..dialects.relax.known_constants import is_constant
 from ..dialects.relax.values import shape_of, stated
 from ..support.errors import OptionError
@@ -26,7 +26,6 @@ from .core.options import PYTHON_ONLY
 from .core.registry import register_pass
 from .layout.registry import is_elementwise
 
-relax = dialect.ops
 #: Given the products of one operand, says whether they are to become one.
 Check = Callable[[Sequence[OpView]], bool]
 
@@ -123,7 +122,7 @@ def _product(members: Sequence[Branch], first: Operation) -> Value:
     weights = [each.weight for each in members]
     for weight in weights:
         bring_before(weight, first)
-    joined = relax["concat"](weights, axis=members[0].weight_axis)
+    joined = relax.concat(weights, axis=members[0].weight_axis)
     return _again(members[0].op, [first.operands[0], joined])
 
 
@@ -152,7 +151,7 @@ def _step_of_all(whole: Value, steps: Sequence[Step], axis: int, first: Operatio
         return _again(steps[0].op, [whole])
     for bias in biases:
         bring_before(bias, first)
-    joined = relax["concat"](biases, axis=axis)
+    joined = relax.concat(biases, axis=axis)
     return _again(steps[0].op, [whole, joined] if steps[0].bias_index == 1 else [joined, whole])
 
 
@@ -162,5 +161,5 @@ def _slices(whole: Value, axis: int, sizes: Sequence[Dim]) -> Iterator[Value]:
     begin: Dim = 0
     for size in sizes:
         end = dim_add(begin, size)
-        yield relax["strided_slice"](whole, axes=[len(shape) + axis], begin=[begin], end=[end])
+        yield relax.dialect.ops["strided_slice"](whole, axes=[len(shape) + axis], begin=[begin], end=[end])
         begin = end

@@ -16,7 +16,6 @@ from ..bindings.ir import Operation, OpView, Value
 from ..bindings.navigation import defining_op, use_count
 from ..bindings.patterns import Outcome, Pattern, Rewriter, apply_greedy
 from ..dialects.core.infos import is_float
-from ..dialects.relax import dialect
 from ..dialects.relax.known_constants import is_constant
 from ..dialects.relax.values import dtype_of, keeps_shape, make, shape_of
 from .core.base import Pass
@@ -35,7 +34,6 @@ from .scales.weights import (
 if TYPE_CHECKING:
     from numpy import ndarray
 
-relax = dialect.ops
 _SHIFTS = ("relax.add", "relax.subtract")
 _SCALES = ("relax.multiply", "relax.divide")
 _COMMUTATIVE = ("relax.add", "relax.multiply")

@@ -17,9 +17,9 @@ from typing import Any, ClassVar, NamedTuple
 from ..bindings.ir import Operation, Value
 from ..bindings.navigation import defining_op, is_used_once, made_by, use_count
 from ..bindings.patterns import apply_greedy
+from ..dialects import relax
 from ..dialects.core.infos import is_float
 from ..dialects.core.symbols import Dim, equal
-from ..dialects.relax import dialect
 from ..dialects.relax.known_constants import splat
 from ..dialects.relax.values import as_result, dtype_of, shape_of
 from ..support.errors import OptionError
@@ -30,8 +30,6 @@ from .patterns.matched import Match
 from .patterns.operators import is_op
 from .patterns.rewrite import rewrite
 from .patterns.tree import wildcard
-
-relax = dialect.ops
 
 #: [batch, heads, length, size] as [batch, length, heads, size], and back.
 _SWAPPED = [0, 2, 1, 3]
@@ -92,17 +90,17 @@ def _attention(found: Match, least: int) -> Value | None:
         options["bias"] = scores.bias
     query, kept = _swapped(scores.query), [_kept(each, is_few) for each in (scores.key, value)]
     if all(each is not None for each in kept):
-        length = relax["prim_value"](shape[3])
-        result = relax["nn.attention_cached"](query, *kept, length=length, **options)
+        length = relax.dialect.ops["prim_value"](shape[3])
+        result = relax.dialect.ops["nn.attention_cached"](query, *kept, length=length, **options)
     elif is_few:
         return None
     else:
-        result = relax["nn.attention"](query, _swapped(scores.key), _swapped(value), **options)
+        result = relax.nn.attention(query, _swapped(scores.key), _swapped(value), **options)
     return as_result(found.root.opview, _swapped(result))
 
 
 def _swapped(value: Value) -> Value:
-    return relax["permute_dims"](value, axes=_SWAPPED)
+    return relax.permute_dims(value, axes=_SWAPPED)
 
 
 def _kept(value: Value, is_few: bool) -> Value | None:
@@ -195,7 +193,7 @@ def _bias(value: Value, shape: Sequence[Dim]) -> Value | None:
     if equal(own[3], shape[3]) is not True:
         return None
     missing = len(shape) - len(shape_of(value) or ())
-    return relax["expand_dims"](value, axis=list(range(missing))) if missing else value
+    return relax.expand_dims(value, axis=list(range(missing))) if missing else value
 
 
 # ---- keys and values ----
@@ -217,7 +215,7 @@ def _key(turned: Value) -> Value:
             found = _unflattened(before, (batch, heads, keys, size))
             if found is not None:
                 return found
-    return relax["permute_dims"](turned, axes=[0, 1, 3, 2])
+    return relax.permute_dims(turned, axes=[0, 1, 3, 2])
 
 
 def _unflattened(value: Value, shape: Sequence[Dim]) -> Value | None:

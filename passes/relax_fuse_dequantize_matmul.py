@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, ClassVar
 
 from ..bindings.ir import Operation, OpView, Value
 from ..bindings.patterns import apply_greedy
+from ..dialects import relax
 from ..dialects.core.infos import bit_width, is_int, is_unsigned
-from ..dialects.relax import const, dialect
+from ..dialects.relax import const
 from ..dialects.relax.constants import array_of_attribute
 from ..dialects.relax.nbits import REALS, WIDTHS, WORD
 from ..dialects.relax.values import dtype_of, result_type, shape_of, stated
@@ -28,8 +29,6 @@ from .quantization.kept import multiplies_quantized
 
 if TYPE_CHECKING:
     from numpy import ndarray
-
-relax = dialect.ops
 
 
 @register_pass
@@ -96,7 +95,7 @@ def _fuse(found: Match) -> Value | None:
     codes, scale = (_columns(found[name], axis) for name in ("codes", "scale"))
     packed = _packed(_without_sign(codes, found["codes"]), bits, block)
     operands = found["x"], const(packed), const(scale), _zero_points(found, axis, scale.shape)
-    made = relax["matmul_nbits"](*operands, None, bits=bits, block_size=block)
+    made = relax.matmul_nbits(*operands, None, bits=bits, block_size=block)
     return stated(made, result_type(found.op()))
 
 
@@ -111,7 +110,7 @@ def _fuse_columns(found: Match) -> Value | None:
     packed = _packed(_without_sign(codes, found["codes"]), bits, block)
     scale, zeros = (_of_columns(found[name], len(codes)) for name in _OF_BLOCK)
     operands = found["x"], const(packed), const(scale), const(_without_sign(zeros, found["zero_point"]))
-    made = relax["matmul_nbits"](*operands, None, bits=bits, block_size=block)
+    made = relax.matmul_nbits(*operands, None, bits=bits, block_size=block)
     return stated(made, result_type(found.op()))
 
 

@@ -11,8 +11,8 @@ from typing import ClassVar
 
 from ..bindings.ir import Operation, Value
 from ..bindings.patterns import apply_greedy
+from ..dialects import relax
 from ..dialects.core.symbols import equal
-from ..dialects.relax import dialect
 from ..dialects.relax.values import as_result, dtype_of, normal_axis, shape_of
 from .core.base import Pass
 from .core.registry import register_pass
@@ -21,7 +21,6 @@ from .patterns.operators import is_filled, is_op
 from .patterns.rewrite import rewrite
 from .patterns.tree import wildcard
 
-relax = dialect.ops
 #: Narrow floats are rounded after each step as it is written, and by the operator at its end.
 _WIDE = ("f32", "f64")
 
@@ -58,4 +57,4 @@ def _rms_norm(found: Match) -> Value | None:
         return None
     if len(sizes) != 1 or equal(sizes[0], shape[-1]) is not True or dtype_of(weight) != dtype_of(x):
         return None
-    return as_result(found.root.opview, relax["nn.rms_norm"](x, weight, axes=[-1], epsilon=float(epsilon)))
+    return as_result(found.root.opview, relax.nn.rms_norm(x, weight, axes=[-1], epsilon=float(epsilon)))

@@ -14,17 +14,17 @@ from typing import Any, ClassVar, NamedTuple
 
 from ..bindings.ir import Operation, OpView, Value
 from ..bindings.patterns import Pattern, Rewriter, apply_greedy, defining_op
+from ..dialects import relax
 from ..dialects.core.aliases import viewed
 from ..dialects.core.infos import is_float
 from ..dialects.core.symbols import Dim, at_most, dim_mul, equal
-from ..dialects.relax import const, dialect
+from ..dialects.relax import const
 from ..dialects.relax.known_constants import splat
 from ..dialects.relax.values import as_result, dtype_of, is_known, shape_of
 from .canonicalize.reshaping import permutation
 from .core.base import Pass
 from .core.registry import register_pass
 
-relax = dialect.ops
 _WIDE = ("f32", "f64")
 
 
@@ -69,7 +69,7 @@ def regroup(op: OpView, rewriter: Rewriter) -> Value | None:
     rest, query = shape_of(found.source), op.x1
     assert rest is not None
     if found.factor != 1.0:
-        query = relax["multiply"](query, const(found.factor, dtype_of(query)))
+        query = relax.multiply(query, const(found.factor, dtype_of(query)))
     if found.repeats > 1:
         query = _as(query, batch, rest[1], dim_mul(rows, found.repeats), depth)
     product = _product(query, found)
@@ -174,11 +174,11 @@ def _is_worth_it(found: _Right, rows: Dim, columns: Dim) -> bool:
 
 def _product(query: Value, found: _Right) -> Value:
     if not found.is_turned:
-        return relax["matmul"](query, found.source)
+        return relax.matmul(query, found.source)
     if found.is_kept:
-        return relax["einsum"]([query, found.source], subscripts="abik,abjk->abij")
-    return relax["matmul"](query, relax["permute_dims"](found.source, axes=[0, 1, 3, 2]))
+        return relax.einsum([query, found.source], subscripts="abik,abjk->abij")
+    return relax.matmul(query, relax.permute_dims(found.source, axes=[0, 1, 3, 2]))
 
 
 def _as(value: Value, *shape: Dim) -> Value:
-    return relax["reshape"](value, relax["shape_expr"](dims=shape))
+    return relax.reshape(value, relax.shape_expr(dims=shape))

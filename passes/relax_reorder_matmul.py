@@ -14,9 +14,9 @@ from typing import ClassVar
 from ..bindings.ir import Operation, Value
 from ..bindings.navigation import use_count
 from ..bindings.patterns import apply_greedy
+from ..dialects import relax
 from ..dialects.core.symbols import Dim, SymbolError, dim_add, equal
 from ..dialects.core.work import work_of
-from ..dialects.relax import dialect
 from ..dialects.relax.infer.sizes import at_least
 from ..dialects.relax.values import make, shape_of
 from .core.base import Pass
@@ -25,8 +25,6 @@ from .patterns.matched import Match
 from .patterns.operators import is_op
 from .patterns.rewrite import rewrite
 from .patterns.tree import wildcard
-
-relax = dialect.ops
 
 
 @register_pass
@@ -52,7 +50,7 @@ def _reordered(found: Match, first: int) -> Operation | None:
     factors = [found[name] for name in "abc"]
     if not _are_associative(*factors):
         return None
-    inner = relax["matmul"](*factors[first : first + 2])
+    inner = relax.matmul(*factors[first : first + 2])
     factors[first : first + 2] = [inner]
     made = make(found.root.opview, "relax.matmul", factors)
     if made is None:

@@ -12,7 +12,7 @@ from typing import ClassVar
 
 from ..bindings.ir import Operation
 from ..bindings.patterns import apply_greedy
-from ..dialects.relax import dialect
+from ..dialects import relax
 from ..dialects.relax.values import ints, make, normal_axis
 from .canonicalize.reshaping import permutation
 from .canonicalize.rules import rule
@@ -21,8 +21,6 @@ from .core.registry import register_pass
 from .patterns.matched import Match
 from .patterns.operators import every, is_op
 from .patterns.tree import GraphPattern, wildcard
-
-relax = dialect.ops
 
 
 @register_pass
@@ -42,7 +40,7 @@ def permute_behind(found: Match) -> Operation | None:
     order, *others = (permutation(each.owner) for each in found.all("permuted"))
     if order is None or any(each != order for each in others):
         return None
-    joined = relax["concat"](found.all("x"), axis=order[normal_axis(found.op().axis, len(order))])
+    joined = relax.concat(found.all("x"), axis=order[normal_axis(found.op().axis, len(order))])
     return make(found.op(), "relax.permute_dims", [joined], {"axes": ints(order)})
 
 

@@ -15,19 +15,18 @@ from ..bindings.ir import Block, Operation, OpView, Value
 from ..bindings.mlir import ir
 from ..bindings.navigation import blocks_of, operations_in, operations_of
 from ..bindings.rewriting import replace_op
+from ..dialects import relax
 from ..dialects.core.aliases import viewed
 from ..dialects.core.codec import decode, encode
 from ..dialects.core.dialect import row_of
 from ..dialects.core.facts import OpPattern
 from ..dialects.core.infos import TensorInfo
 from ..dialects.core.symbols import Dim, equal
-from ..dialects.relax import dialect
 from ..dialects.relax.values import is_known, is_valid, same_known_shape, shape_of, tensor_info
 from .core.base import Pass
 from .core.registry import register_pass
 from .layout.registry import is_elementwise
 
-relax = dialect.ops
 _PRODUCT = OpPattern.OUT_EWISE_FUSABLE.attribute_text
 
 
@@ -98,7 +97,7 @@ def _done_to(source: Value, op: OpView) -> Value | None:
         if not is_valid(made):
             made.erase()
             return None
-        behind = relax["reshape"](made.results[0], relax["shape_expr"](dims=shape_of(result)))
+        behind = relax.reshape(made.results[0], relax.shape_expr(dims=shape_of(result)))
     if behind.type != result.type:
         behind.owner.erase()
         made.erase()
@@ -115,7 +114,7 @@ def _of_shape(operand: Value, source: Value, shape: Sequence[Dim], result: Value
         before = viewed(operand)
         if before is not None and same_known_shape(before, source):
             return before
-        return relax["reshape"](operand, relax["shape_expr"](dims=shape))
+        return relax.reshape(operand, relax.shape_expr(dims=shape))
     return operand if _is_alike_behind(operand, shape, result) else None
 
 

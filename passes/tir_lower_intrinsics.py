@@ -116,7 +116,7 @@ def _count_made() -> int:
     return len(ir.InsertionPoint.current.block.operations)
 
 
-def _unwrapped(outcome: Any) -> Any:
+def _unwrapped(outcome: object) -> Any:
     if is_several(outcome):
         return [_unwrapped(item) for item in outcome]
     return outcome.value if isinstance(outcome, Number) else outcome

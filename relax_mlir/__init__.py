@@ -15,7 +15,7 @@ from typing import Any
 def _refuse_subinterpreters() -> None:
     """tvm-ffi and MLIR have one state for a process: in a second interpreter they wait for the first one forever."""
     try:
-        interpreters: Any = importlib.import_module(
+        interpreters: object = importlib.import_module(
             "_interpreters" if sys.version_info >= (3, 13) else "_xxsubinterpreters"
         )
     except ImportError:  # a Python that makes none

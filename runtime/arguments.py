@@ -17,7 +17,7 @@ from .manifest import Signature, Value
 _KINDS = ("bool", "int", "float")  # of numbers, each of which can stand for those before it
 
 
-def are_passed_as_they_are(signature: Signature, arguments: Sequence[Any]) -> bool:
+def are_passed_as_they_are(signature: Signature, arguments: Sequence[object]) -> bool:
     """Whether the types of arguments say that the entry can be asked about them: tvm-ffi knows their structures."""
     return all(
         described.kind not in ("tensor", "list") or _is_known(argument)
@@ -33,7 +33,7 @@ def prepared(signature: Signature, arguments: Sequence[Any]) -> list[Any]:
     return [_prepared(f"{signature.name}: argument #{place} '{pair[0].name}'", *pair) for place, pair in pairs]
 
 
-def _prepared(where: str, described: Value, value: Any) -> Any:
+def _prepared(where: str, described: Value, value: object) -> Any:
     if described.kind == "tensor":
         return _tensor(where, described, value)
     if described.kind != "list" or not isinstance(value, Sequence) or isinstance(value, (str, bytes)):
@@ -46,7 +46,7 @@ def _prepared(where: str, described: Value, value: Any) -> Any:
     return value if all(one is other for one, other in zip(found, value, strict=True)) else found
 
 
-def _is_known(value: Any) -> bool:
+def _is_known(value: object) -> bool:
     import tvm_ffi
 
     cls = type(value)
@@ -54,7 +54,7 @@ def _is_known(value: Any) -> bool:
     return is_numpys or isinstance(value, tvm_ffi.Tensor) or hasattr(cls, "__dlpack_c_exchange_api__")
 
 
-def _tensor(where: str, described: Value, value: Any) -> Any:
+def _tensor(where: str, described: Value, value: object) -> Any:
     import tvm_ffi
 
     try:
@@ -73,12 +73,12 @@ def _tensor(where: str, described: Value, value: Any) -> Any:
     return value
 
 
-def _is_numpys(value: Any, name: str) -> bool:
+def _is_numpys(value: object, name: str) -> bool:
     """Whether a value is of this class of numpy, which may not be there."""
     return any(cls.__module__ == "numpy" and cls.__name__ == name for cls in type(value).__mro__)
 
 
-def _of_numbers(where: str, described: Value, value: Any) -> Any:
+def _of_numbers(where: str, described: Value, value: object) -> Any:
     """A new tensor. numpy's numbers keep their type; Python's take the input's, where that loses nothing."""
     numpy = numpy_or_refusal(where)
     if described.written:
@@ -109,7 +109,7 @@ def _kind(dtype: str) -> str | None:
     return next((kind for kind in _KINDS if name.startswith(kind)), None)
 
 
-def _short(value: Any) -> str:
+def _short(value: object) -> str:
     text = repr(value)
     return text if len(text) <= 60 else f"{text[:57]}..."
 
@@ -145,7 +145,7 @@ def _check_element_type(where: str, described: Value, dtype: Any) -> None:
     raise UnsupportedArray(f"{where} expected dtype {expected}, got {name}")
 
 
-def _contiguous(where: str, value: Any, shared: Any, is_written: bool) -> Any:
+def _contiguous(where: str, value: object, shared: object, is_written: bool) -> Any:
     """The tensor of an array, or one of a copy of its elements."""
     if not is_copied(shared):
         return value if _is_known(value) else shared

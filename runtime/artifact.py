@@ -123,7 +123,7 @@ class Artifact:
     """A compiled program: signatures of its functions, object code, constants, and what the code needs to run."""
 
     #: What the manifest says of each function; a target may add fields of its own. Raises ArtifactError.
-    entries: tuple[dict[str, Any], ...]
+    entries: tuple[dict[str, object], ...]
     #: Object files, which refer to each other.
     objects: tuple[memoryview, ...]
     constants: tuple[Constant, ...] = ()
@@ -356,7 +356,7 @@ def _external_fields(external: External, place: Place | None) -> dict[str, Any]:
     return fields if place is None else {**fields, **vars(place)}
 
 
-def _device_fields(code: DeviceCode, place: Place) -> dict[str, Any]:
+def _device_fields(code: DeviceCode, place: Place) -> dict[str, object]:
     told = {"kind": code.kind, "arch": code.arch, "format": code.format, "kernels": list(code.kernels)}
     return {**told, **vars(place)}
 

@@ -34,7 +34,7 @@ class Cache:
         self._room = max(room, _LEAST_ROOM)
         self._length = 0
         self._arrays: list[Any] = []
-        self._passed: list[Any] = []
+        self._passed: list[object] = []
 
     @property
     def length(self) -> int:
@@ -79,7 +79,7 @@ class Cache:
     def __repr__(self) -> str:
         return f"<cache of {self._signature.name}: {self._length} rows of {self.capacity}>"
 
-    def reserve(self, rows: int, told: Mapping[str, int]) -> list[Any]:
+    def reserve(self, rows: int, told: Mapping[str, int]) -> list[object]:
         """The buffers with a place for so many rows, as they are passed; `told` are sizes that other arguments have."""
         if not self._arrays or rows > self.capacity:
             capacity = max(rows, self._room if not self._arrays else 2 * self.capacity)
@@ -136,7 +136,7 @@ class Cache:
             )
         return sizes[size]
 
-    def _with_rows(self, shape: Sequence[int], source: Any, buffer: Buffer) -> Any:
+    def _with_rows(self, shape: Sequence[int], source: object, buffer: Buffer) -> Any:
         made = self._rows.empty(shape, self._signature.inputs[buffer.input])
         self._rows.keep(made, source, buffer.axis, self._length)
         return made
@@ -178,7 +178,9 @@ class GrowingFunction(Function):
             return prepared(self._below, others)
         return self._passed(cache, prepared(self._beside, others))[0]
 
-    def _parted(self, arguments: tuple[Any, ...], named: Mapping[str, Any]) -> tuple[Cache | None, tuple[Any, ...]]:
+    def _parted(
+        self, arguments: tuple[object, ...], named: Mapping[str, object]
+    ) -> tuple[Cache | None, tuple[object, ...]]:
         """The cache and the arguments beside it; all arguments, without a cache."""
         caches = [each for each in (*arguments, *named.values()) if isinstance(each, Cache)]
         if not caches:
@@ -192,7 +194,7 @@ class GrowingFunction(Function):
             others = self._beside_cache(others, beside)
         return caches[0], others
 
-    def _beside_cache(self, others: tuple[Any, ...], named: Mapping[str, Any]) -> tuple[Any, ...]:
+    def _beside_cache(self, others: tuple[object, ...], named: Mapping[str, object]) -> tuple[object, ...]:
         given = dict(zip(self._names, others, strict=False))
         if len(others) > len(self._names) or given.keys() & named.keys() or {*given, *named} != {*self._names}:
             raise TypeError(
@@ -201,7 +203,7 @@ class GrowingFunction(Function):
             )
         return tuple({**given, **named}[name] for name in self._names)
 
-    def _with_cache(self, cache: Cache, others: tuple[Any, ...]) -> Any:
+    def _with_cache(self, cache: Cache, others: tuple[object, ...]) -> Any:
         give = self._known._givers.get(tuple(map(type, others)))
         if give is None:
             give, others = self._known._first_call(others)
@@ -216,12 +218,12 @@ class GrowingFunction(Function):
         cache.added(new)
         return give(result)
 
-    def _passed(self, cache: Cache, others: Sequence[Any]) -> tuple[list[Any], int]:
+    def _passed(self, cache: Cache, others: Sequence[object]) -> tuple[list[object], int]:
         """What the function below takes, and how many rows will be new."""
         sizes = _sizes_told(self._beside.inputs, others)
         new = self._new_rows(sizes)
         buffers = cache.reserve(cache.length + new, sizes)
-        below: list[Any] = [None] * len(self._below.inputs)
+        below: list[object] = [None] * len(self._below.inputs)
         for place, value in zip(self._others, others, strict=True):
             below[place] = value
         for grown, value in zip(self._below.grown, buffers, strict=True):
@@ -237,7 +239,7 @@ class GrowingFunction(Function):
             raise TypeError(f"{self.__name__}: no argument tells how many rows are new ({added})")
         return sizes[added]
 
-    def _with_arrays(self, arguments: tuple[Any, ...]) -> Any:
+    def _with_arrays(self, arguments: tuple[object, ...]) -> Any:
         """By the model's own arguments and results: what grows is copied."""
         import numpy
 
@@ -288,7 +290,7 @@ def _public(signature: Signature) -> Signature:
     return signature._replace(inputs=tuple(inputs), outputs=tuple(outputs))
 
 
-def _sizes_told(inputs: Sequence[Value], arguments: Sequence[Any]) -> dict[str, int]:
+def _sizes_told(inputs: Sequence[Value], arguments: Sequence[object]) -> dict[str, int]:
     """The symbols that arguments' shapes tell."""
     sizes: dict[str, int] = {}
     for described, argument in zip(inputs, arguments, strict=False):

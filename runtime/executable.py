@@ -109,7 +109,7 @@ class Executable:
     def _repr_html_(self) -> str:
         return display.html(self._artifact)
 
-    def __reduce__(self) -> tuple[Callable[..., Executable], tuple[Any, ...]]:
+    def __reduce__(self) -> tuple[Callable[..., Executable], tuple[object, ...]]:
         """The bytes of the file that `save` writes; code that is not loaded here is not loaded there."""
         return _unpickled, self._program.pickled(self._module is None)
 
@@ -260,12 +260,12 @@ class _Program(NamedTuple):
     device: str
     graphs: bool | None
 
-    def pickled(self, load_later: bool) -> tuple[Any, ...]:
+    def pickled(self, load_later: bool) -> tuple[object, ...]:
         """The arguments of _unpickled."""
         told = dict(self.artifact.functions), self.device, self.graphs, self.artifact.folder
         return artifact_bytes(self.artifact), load_later, *told
 
-    def __reduce__(self) -> tuple[Callable[..., Executable], tuple[Any, ...]]:
+    def __reduce__(self) -> tuple[Callable[..., Executable], tuple[object, ...]]:
         return _unpickled, self.pickled(False)
 
 
@@ -276,7 +276,7 @@ def _function_again(program: Executable, name: str) -> Function:
 def _unpickled(
     data: bytes,
     load_later: bool,
-    functions: Mapping[str, Callable[..., Any]],
+    functions: Mapping[str, Callable[..., object]],
     device: str | None = None,
     graphs: bool | None = None,
     folder: str = "",
@@ -357,7 +357,7 @@ def _load(
     return module, on_device
 
 
-def _linked(module: tvm_ffi.Module, artifact: Artifact) -> dict[str, Any]:
+def _linked(module: tvm_ffi.Module, artifact: Artifact) -> dict[str, object]:
     """The functions of parts whose code is among the program's objects."""
     parts = [each for each in artifact.externals if each.data is None]
     return {f"{each.name}.{name}": _find_of(each, module, name) for each in parts for name in each.functions}
@@ -426,7 +426,7 @@ def _set_threads(module: tvm_ffi.Module, artifact: Artifact, code: memoryview, l
     _set_table(module, _SET_THREADS, table, "its threads", len(table), limit)
 
 
-def _set_functions(module: tvm_ffi.Module, calls: Sequence[str], functions: Mapping[str, Any]) -> None:
+def _set_functions(module: tvm_ffi.Module, calls: Sequence[str], functions: Mapping[str, object]) -> None:
     """Gives the code the functions that came with it, which it owns from here on."""
     import tvm_ffi
 

@@ -57,8 +57,8 @@ def _runtime_of(external: External) -> ExternalRuntime:
 
 
 def loaded_functions(
-    parts: Iterable[tuple[External, ExternalRuntime]], native_function: Callable[..., Any] | None
-) -> dict[str, Callable[..., Any]]:
+    parts: Iterable[tuple[External, ExternalRuntime]], native_function: Callable[..., object] | None
+) -> dict[str, Callable[..., object]]:
     """What the runtimes make of the parts, as the program calls them: lists of C calls by its own function for them, if
     it has one. Raises ArtifactError.
     """
@@ -69,7 +69,7 @@ def loaded_functions(
     }
 
 
-def _loaded(external: External, runtime: ExternalRuntime) -> dict[str, Callable[..., Any]]:
+def _loaded(external: External, runtime: ExternalRuntime) -> dict[str, Callable[..., object]]:
     found = _asked(external, "load()", runtime.load, external.data)
     if not isinstance(found, Mapping):
         raise ArtifactError(
@@ -94,7 +94,7 @@ def _loaded(external: External, runtime: ExternalRuntime) -> dict[str, Callable[
     return dict(given)
 
 
-def _asked(external: External, what: str, method: Callable[..., Any], *arguments: Any) -> Any:
+def _asked(external: External, what: str, method: Callable[..., Any], *arguments: object) -> Any:
     """A stranger's method, which may raise anything, or mean to end the program."""
     try:
         return method(*arguments)
@@ -105,8 +105,8 @@ def _asked(external: External, what: str, method: Callable[..., Any], *arguments
 
 
 def _as_called(
-    external: External, name: str, function: Callable[..., Any], native_function: Callable[..., Any] | None
-) -> Callable[..., Any]:
+    external: External, name: str, function: Callable[..., object], native_function: Callable[..., object] | None
+) -> Callable[..., object]:
     """Code that is no Python stays what it is."""
     import tvm_ffi
 
@@ -124,7 +124,7 @@ def _as_called(
     return function.bound(native_function, where, functools.partial(_named, where, blamed=function.make))
 
 
-def _named(where: str, function: Callable[..., Any], blamed: Callable[..., Any]) -> Callable[..., Any]:
+def _named(where: str, function: Callable[..., object], blamed: Callable[..., object]) -> Callable[..., object]:
     """The function, whose errors say whose they are: those of `blamed`, where that is another one."""
 
     def named(*arguments: Any) -> Any:

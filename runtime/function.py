@@ -35,7 +35,7 @@ class Function:
         self.__name__ = self.__qualname__ = signature.name
         self.__doc__ = documentation(signature)
         self._described = signature
-        self._givers: dict[tuple[type, ...], Callable[[Any], Any]] = {}
+        self._givers: dict[tuple[type, ...], Callable[[object], object]] = {}
         #: What pickle calls to have it again, with arguments; its program says so.
         self.again: tuple[Callable[..., Function], tuple[Any, ...]] | None = None
 
@@ -63,7 +63,7 @@ class Function:
         """What `packed` takes in place of these arguments: themselves, or copies where those are needed."""
         return prepared(self._described, self._in_order(arguments, named) if named else arguments)
 
-    def _first_call(self, arguments: tuple[Any, ...]) -> tuple[Callable[[Any], Any], tuple[Any, ...]]:
+    def _first_call(self, arguments: tuple[object, ...]) -> tuple[Callable[[object], object], tuple[object, ...]]:
         """How results are given for arguments of such types, and the arguments as they can be passed."""
         if not are_passed_as_they_are(self._described, arguments):
             others = tuple(prepared(self._described, arguments))
@@ -74,7 +74,7 @@ class Function:
         self._givers[tuple(map(type, arguments))] = give
         return give, arguments
 
-    def _call_again(self, arguments: Sequence[Any], refusal: Exception) -> Any:
+    def _call_again(self, arguments: Sequence[object], refusal: Exception) -> Any:
         """With copies. Only of what the entry refuses before anything runs: nothing is computed twice."""
         others = prepared(self._described, arguments)
         if all(one is other for one, other in zip(arguments, others, strict=True)):
@@ -84,7 +84,7 @@ class Function:
                 del refusal
         return self.packed(*others)
 
-    def _in_order(self, arguments: Sequence[Any], named: Mapping[str, Any]) -> tuple[Any, ...]:
+    def _in_order(self, arguments: Sequence[object], named: Mapping[str, object]) -> tuple[object, ...]:
         """All arguments by their places."""
         names = [each.name for each in self._described.inputs]
         for name in named:
@@ -105,7 +105,7 @@ class Function:
             raise AttributeError(f"'{type(self).__name__}' object has no attribute {name!r}")
         return python_signature(self._described)
 
-    def __reduce__(self) -> tuple[Callable[..., Function], tuple[Any, ...]]:
+    def __reduce__(self) -> tuple[Callable[..., Function], tuple[object, ...]]:
         """With its whole program, which is loaded where it is unpickled."""
         if self.again is None:
             raise TypeError(f"{self!r} is of no program that could be pickled with it: pickle the executable")

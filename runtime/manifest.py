@@ -111,13 +111,13 @@ _FIELDS = {"name": str, "dtype": str, "shape": list, "holds": str, "items": list
 _OF_KERNELS = ("name", "operators", "main")
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> Any:
     if isinstance(value, Value):
         return value.content()
     return list(map(_plain, value)) if isinstance(value, tuple) else value
 
 
-def profile_content(sites: Iterable[Site]) -> dict[str, Any]:
+def profile_content(sites: Iterable[Site]) -> dict[str, object]:
     """Sites as the manifest has them: what several have in common, their kernel, is said once."""
     kernels: list[dict[str, Any]] = []
     places: list[dict[str, Any]] = []
@@ -169,7 +169,7 @@ def parse_signature(entry: dict[str, Any]) -> Signature:
     return Signature(name, inputs, outputs, sites, grown, graph)
 
 
-def _recorded(content: dict[str, Any]) -> Recorded:
+def _recorded(content: dict[str, object]) -> Recorded:
     fields = Fields(content, "graphs")
     found = Recorded(*[fields.get(name, int) for name in Recorded._fields])
     if min(found) < 0:
@@ -177,7 +177,7 @@ def _recorded(content: dict[str, Any]) -> Recorded:
     return found
 
 
-def _buffer(content: dict[str, Any], inputs: Sequence[Value]) -> Buffer:
+def _buffer(content: dict[str, object], inputs: Sequence[Value]) -> Buffer:
     fields, numbers = Fields(content, "grown inputs"), ("input", "length", "axis", "result")
     places = {name: fields.get(name, int) for name in numbers}
     found = Buffer(**places, **{name: fields.get(name, str) for name in ("added", "name")})

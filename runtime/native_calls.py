@@ -69,7 +69,7 @@ class CallList:
     #: Addresses of memory that is written before the calls are made: arrays of pointers, for instance.
     pointers: Mapping[int, Passed] = field(default_factory=dict)
     #: What lives as long as the list.
-    keeps: Any = None
+    keeps: object = None
 
     def check(self, arguments: int) -> None:
         """Raises RelaxError where it reads what is not there: an argument beyond so many, what no call has given."""
@@ -120,7 +120,9 @@ class NativeFunction:
                 self._idle.append(frame)
                 del self._idle[: -self.most_idle]
 
-    def bound(self, native_function: Callable[..., Any], where: str, named: Callable[..., Any]) -> tvm_ffi.Function:
+    def bound(
+        self, native_function: Callable[..., object], where: str, named: Callable[..., object]
+    ) -> tvm_ffi.Function:
         """The function as a program calls it, which keeps this one; `native_function` is the program's, `named` says
         in errors whose they are.
         """

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
 
 from ..support.suggest import counted
 
@@ -88,7 +87,7 @@ class Profile:
         ]
         return sorted(times, key=lambda each: -each.seconds)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """Plain data, for JSON."""
         return {**asdict(self), "operators": [asdict(each) for each in self.by_operator()]}
 

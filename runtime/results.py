@@ -14,7 +14,7 @@ from .manifest import Signature, Value
 Give = Callable[[Any], Any]
 
 
-def giver(signature: Signature, arguments: Sequence[Any]) -> Give:
+def giver(signature: Signature, arguments: Sequence[object]) -> Give:
     """What makes a call's result what the caller gets: the first array tells the framework, tvm-ffi's where none is.
 
     Numbers and lists that stand for arrays are numpy's.
@@ -29,7 +29,7 @@ def giver(signature: Signature, arguments: Sequence[Any]) -> Give:
     return lambda results: tuple(give(each) for give, each in zip(givers, results, strict=True))
 
 
-def _frameworks(signature: Signature, arguments: Sequence[Any]) -> Iterator[Give]:
+def _frameworks(signature: Signature, arguments: Sequence[object]) -> Iterator[Give]:
     """What makes arrays of tensors for each argument that is an array."""
     for described, argument in zip(signature.inputs, arguments, strict=False):
         if described.kind == "list" and isinstance(argument, Sequence):
@@ -38,7 +38,7 @@ def _frameworks(signature: Signature, arguments: Sequence[Any]) -> Iterator[Give
             yield maker_of(argument)
 
 
-def maker_of(array: Any) -> Give:
+def maker_of(array: object) -> Give:
     import tvm_ffi
 
     if isinstance(array, tvm_ffi.Tensor):
@@ -60,7 +60,7 @@ def _of_namespace(namespace: Any) -> Give:
     return give
 
 
-def _as_it_is(tensor: Any) -> Any:
+def _as_it_is(tensor: object) -> Any:
     return tensor
 
 
@@ -74,7 +74,7 @@ def _giver_of(function: str, position: int, described: Value, make: Give | None)
         return sys.modules["numpy"].from_dlpack  # as fast as can be
     held = described.holds or None if make is to_numpy else None
 
-    def give(value: Any) -> Any:
+    def give(value: object) -> Any:
         if isinstance(value, tvm_ffi.Array):
             return [give(each) for each in value]
         if not isinstance(value, tvm_ffi.Tensor):
@@ -88,7 +88,7 @@ def _giver_of(function: str, position: int, described: Value, make: Give | None)
     return give
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> Any:
     """tvm-ffi's own; an array of them as a list."""
     import tvm_ffi
 

@@ -18,7 +18,7 @@ class Rows:
         """A buffer for an argument."""
         return numpy_or_refusal("a cache").empty(shape, numpy_type(described.holds or described.dtype))
 
-    def keep(self, buffer: Any, source: Any, axis: int, count: int) -> None:
+    def keep(self, buffer: object, source: object, axis: int, count: int) -> None:
         """Copies the first rows of another buffer, or of what `taken` has given, into one."""
         _first(buffer, axis, count)[...] = _first(source, axis, count)
 

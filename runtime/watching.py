@@ -30,7 +30,7 @@ def is_each_call_watched() -> bool:
     return os.environ.get(VARIABLE, "") not in ("", "0")
 
 
-def watched(function: Callable[..., Any], inputs: int) -> Callable[..., Any]:
+def watched(function: Callable[..., object], inputs: int) -> Callable[..., object]:
     """The function, which is refused where it has written into what it was to read, or has not written what it was to.
 
     `inputs` is how many of its arguments it only reads.
@@ -49,7 +49,9 @@ def watched(function: Callable[..., Any], inputs: int) -> Callable[..., Any]:
     return call
 
 
-def _watch(function: Callable[..., Any], inputs: Sequence[Any], outputs: Sequence[Any], *, is_thorough: bool) -> None:
+def _watch(
+    function: Callable[..., object], inputs: Sequence[object], outputs: Sequence[object], *, is_thorough: bool
+) -> None:
     spans = list(map(_span, outputs))
     read = [each for each in inputs if not any(_meet(_span(each), other) for other in spans)]
     before = list(map(_sum, read))
@@ -102,18 +104,18 @@ def _element(output: Any, pattern: bytes) -> bytes:
     return pattern[:1] if size == 1 else pattern * (size // 2)
 
 
-def _has(output: Any, pattern: bytes) -> bool:
+def _has(output: object, pattern: bytes) -> bool:
     return next(_places(memoryview(_memory(output)).cast("B"), _element(output, pattern)), None) is not None
 
 
-def _is_ordinary(output: Any) -> bool:
+def _is_ordinary(output: object) -> bool:
     """Whether an output of bytes has others than it was filled with: results give any byte, and a second call for each
     would be too much where nobody has asked for it."""
     element = _element(output, _BEFORE)
     return len(element) == 1 and any(byte != element[0] for byte in _bytes_of(output)[:_LOOKED_AT])
 
 
-def _unwritten(first: bytes, output: Any) -> Iterator[int]:
+def _unwritten(first: bytes, output: object) -> Iterator[int]:
     """The elements that were what they had been filled with, each of two times."""
     second, element = _bytes_of(output), _element(output, _BEFORE)
     again, size = _element(output, _BEFORE_AGAIN), len(element)
@@ -128,16 +130,16 @@ def _places(data: Any, element: bytes) -> Iterator[int]:
     return (place for place in found if place % len(element) == 0)
 
 
-def _memory(argument: Any) -> Any:
+def _memory(argument: object) -> Any:
     begin, end = _span(argument)
     return (ctypes.c_char * (end - begin)).from_address(begin) if begin < end else b""
 
 
-def _bytes_of(argument: Any) -> bytes:
+def _bytes_of(argument: object) -> bytes:
     return bytes(memoryview(_memory(argument)).cast("B"))
 
 
-def _span(argument: Any) -> tuple[int, int]:
+def _span(argument: object) -> tuple[int, int]:
     """Where a tensor of this machine's memory begins and ends; nowhere for anything else."""
     import tvm_ffi
 
@@ -151,11 +153,11 @@ def _meet(one: tuple[int, int], other: tuple[int, int]) -> bool:
     return one[0] < other[1] and other[0] < one[1]
 
 
-def _is_in(array: Any, spans: list[tuple[int, int]]) -> bool:
+def _is_in(array: object, spans: list[tuple[int, int]]) -> bool:
     """Whether it is one of these, as numpy gives what it was told to write to."""
     told = getattr(array, "__array_interface__", {}).get("data", (0,))[0]
     return any(begin <= told < end for begin, end in spans)
 
 
-def _sum(argument: Any) -> int:
+def _sum(argument: object) -> int:
     return zlib.crc32(_memory(argument))

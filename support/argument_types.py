@@ -49,7 +49,7 @@ def _said(error: Exception) -> list[str]:
     return list(error.notes) if isinstance(error, WrongType) else [told(error)]
 
 
-def _problem(function: Callable[..., Any], arguments: tuple[Any, ...], options: dict[str, Any]) -> str | None:
+def _problem(function: Callable[..., object], arguments: tuple[object, ...], options: dict[str, object]) -> str | None:
     """Which argument is not what its annotation says; None where all are."""
     signature = inspect.signature(function)
     try:
@@ -71,7 +71,7 @@ def _problem(function: Callable[..., Any], arguments: tuple[Any, ...], options: 
     return None
 
 
-def _hint(annotation: Any, function: Callable[..., Any]) -> Any:
+def _hint(annotation: object, function: Callable[..., object]) -> Any:
     """What an annotation's text means; anything where a name in it is known to type checkers alone."""
     if not isinstance(annotation, str):
         return annotation
@@ -81,7 +81,7 @@ def _hint(annotation: Any, function: Callable[..., Any]) -> Any:
         return Any
 
 
-def _fits(value: Any, hint: Any) -> bool:
+def _fits(value: object, hint: object) -> bool:
     """Whether a value may be of a type; true where that cannot be told."""
     origin, parts = typing.get_origin(hint), typing.get_args(hint)
     if hint is Any:

@@ -15,7 +15,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator
 from types import CodeType, TracebackType
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from .errors import RelaxError, told
 
@@ -35,7 +35,7 @@ def _module_of(function: object) -> str:
     return str(getattr(function, "__module__", None) or type(function).__module__)
 
 
-def place_of(function: Any) -> str:
+def place_of(function: object) -> str:
     """`folder/file.py:line` of a function, without its decorators; what has no code of its own by module and name.
 
     So is what stands in a notebook's cell: a cell that is run again is elsewhere, and declares the same things.

@@ -100,7 +100,7 @@ class Registry(Generic[Entry]):
             self._is_loaded = False
             raise
 
-    def find(self, name: Any) -> Entry | None:
+    def find(self, name: object) -> Entry | None:
         """The entry of a name, where each name has one."""
         self.load()
         return next(iter(self.tried(name)), None)

@@ -18,7 +18,7 @@ from .codec import TypeProblem, element_type
 from .infos import dtype_name
 from .symbols import Size, SymExpr, parse
 
-REQUIRED: Any = object()
+REQUIRED: object = object()
 
 
 class AttributeProblem(ValueError):
@@ -160,7 +160,7 @@ class Number(AttrKind):
 class Str(AttrKind):
     label = "str"
 
-    def __init__(self, default: Any = REQUIRED, choices: Sequence[str] = (), doc: str = ""):
+    def __init__(self, default: object = REQUIRED, choices: Sequence[str] = (), doc: str = ""):
         super().__init__(default, doc)
         self.choices = tuple(choices)
 
@@ -197,7 +197,7 @@ class _ArrayKind(AttrKind):
     item: AttrKind
     array_attribute: Any
 
-    def __init__(self, default: Any = REQUIRED, broadcast: int = 1, doc: str = ""):
+    def __init__(self, default: object = REQUIRED, broadcast: int = 1, doc: str = ""):
         super().__init__(default, doc)
         self.broadcast = broadcast
 
@@ -307,7 +307,7 @@ class Raw(AttrKind):
     """An MLIR attribute of one of the given classes, kept as it is (affine maps, dictionaries, ...)."""
 
     def __init__(
-        self, classes: Sequence[str], default: Any = REQUIRED, expects: str = "an MLIR attribute", doc: str = ""
+        self, classes: Sequence[str], default: object = REQUIRED, expects: str = "an MLIR attribute", doc: str = ""
     ):
         super().__init__(default, doc)
         self.classes = tuple(classes)

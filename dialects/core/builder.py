@@ -239,7 +239,7 @@ class _Build:
         self._make_known()
         return infer_types(self.definition, values, self.sizes, attributes, self.context)
 
-    def _stated_types(self, given: Any) -> list[Type]:
+    def _stated_types(self, given: object) -> list[Type]:
         if given is None:
             raise OpProblem(f"misses '{self.definition.explicit}': the type of each result")
         return [self._stated_type(item) for item in as_list(given)]

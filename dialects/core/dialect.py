@@ -36,14 +36,14 @@ if TYPE_CHECKING:
 class _NoEffects(ir.MemoryEffectsOpInterface):
     @staticmethod
     @callback(failed=None)
-    def get_effects(op: OpView, effects: Any) -> None:
+    def get_effects(op: OpView, effects: object) -> None:
         """None: dead code elimination and CSE may take a pure operator."""
 
 
 class _Speculatable(ir.ConditionallySpeculatable):
     @staticmethod
     @callback(failed=ir.Speculatability.NotSpeculatable)
-    def get_speculatability(op: Any) -> Any:
+    def get_speculatability(op: OpView) -> Any:
         return ir.Speculatability.Speculatable
 
 
@@ -165,7 +165,7 @@ class Dialect:
             self._classes[place] = op_class(self.ops[replaced.name])
             register_dialect_classes(self.name, self._dialect_class, [self._classes[place]])
 
-    def irdl_module(self, context: Any) -> Any:
+    def irdl_module(self, context: Any) -> Module:
         """The dialect in IRDL, with what IRDL cannot say in a way that other tools accept."""
         ops = [_op_shape(definition) for definition in self.ops.values()]
         runs = [op._replace(operands=as_runs(op.operands), results=as_runs(op.results)) for op in ops]

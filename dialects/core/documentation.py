@@ -12,7 +12,7 @@ from .opdef import OpDef, OperandDef
 
 # What the builder takes in an operand's place, as type hints in a stub name it.
 _OPERAND_HINTS = {"shape": "ShapeLike", "scalar": "ScalarLike", "tensor_or_scalar": "ScalarLike"}
-_EMPTY: Any = inspect.Parameter.empty
+_EMPTY: object = inspect.Parameter.empty
 
 
 class Argument(NamedTuple):

@@ -62,7 +62,7 @@ def _grows_with(index: Size, name: str) -> bool:
     return all(len(monomial) == 1 and monomial[0] == name and factor > 0 for monomial, factor in found)
 
 
-def evaluated(size: Size, values: Mapping[str, Any]) -> Any:
+def evaluated(size: Size, values: Mapping[str, object]) -> Any:
     """An index at many points at once: values are arrays."""
 
     def of_atom(atom: Atom) -> Any:

@@ -75,7 +75,7 @@ class Call:
                 return values[name]
         raise AttributeError(f"{self.definition.full_name} has no operand or attribute '{name}'")
 
-    def require(self, condition: Any, problem: str) -> None:
+    def require(self, condition: object, problem: str) -> None:
         """Refuses the operation with `problem` unless the condition holds."""
         if not condition:
             raise OpProblem(problem)
@@ -93,7 +93,7 @@ class Call:
         return f"attribute '{name}' ({_shown(self.attributes[name])})"
 
 
-def _shown(value: Any) -> str:
+def _shown(value: object) -> str:
     """An attribute's value, expressions as they are written."""
     if not isinstance(value, tuple):
         return str(value)
@@ -101,7 +101,7 @@ def _shown(value: Any) -> str:
     return f"({items[0]},)" if len(items) == 1 else f"({', '.join(items)})"
 
 
-def _is_variadic(value: Any) -> bool:
+def _is_variadic(value: object) -> bool:
     # Infos are named tuples; a variadic operand is a plain one.
     return type(value) is tuple
 
@@ -130,7 +130,7 @@ class OpRow(TypedDict, total=False):
     explicit: str
     signature: str
     #: What the builder takes for operands that the caller leaves out; in the IR they are there.
-    defaults: Mapping[str, Any] | None
+    defaults: Mapping[str, object] | None
     #: What the builder does with its arguments first: Python values that mean something only together with the others.
     prepare: Prepare | None
     #: Which operator the builder's arguments ask for, where one name in Relax's API makes several.
@@ -199,7 +199,7 @@ class OpDef:
         self.operands = tuple(OperandDef.parse(text) for text in operands.split())
         self.attrs: dict[str, AttrKind] = dict(row.get("attrs") or {})
         self.results = tuple(OperandDef.parse(f"{text}:any") for text in row.get("results", "result").split())
-        self.defaults: dict[str, Any] = dict(row.get("defaults") or {})
+        self.defaults: dict[str, object] = dict(row.get("defaults") or {})
         self.layouts = {name: LayoutFact(*fact) for name, fact in row.get("layouts", {}).items()}
         if "windows" in row:
             self.windows = WindowsFact(*row["windows"])

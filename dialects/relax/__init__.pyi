@@ -959,7 +959,7 @@ def permute_dims(x: Value, axes: SupportsIndex | Sequence[SupportsIndex] | None 
 def power(x1: Value, x2: Value, **at: Unpack[At]) -> Value:
     """x1 to the power of x2."""
 
-def prim_value(value: str, **at: Unpack[At]) -> Value:
+def prim_value(value: BoundLike, **at: Unpack[At]) -> Value:
     """The value of a symbolic expression as a 64-bit integer."""
 
 def print(values: Value | Sequence[Value] = ..., format: str = ..., **at: Unpack[At]) -> None:

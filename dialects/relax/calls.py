@@ -71,7 +71,7 @@ def _verify_call_tir_inplace(operation: Operation, call: Call) -> None:
     _check_prim_func(operation, call, results, own)
 
 
-def _check_prim_func(operation: Any, call: Call, results: Sequence[Info], outputs: Sequence[int]) -> None:
+def _check_prim_func(operation: Operation, call: Call, results: Sequence[Info], outputs: Sequence[int]) -> None:
     """`outputs` are the results that are passed as parameters."""
     _check_allocated(results, outputs)
     function = _lookup(operation, call.func)

@@ -88,7 +88,7 @@ def _context(loc: Any, ip: Any) -> Context:
     return owner
 
 
-def as_array(value: Any, dtype: Any) -> tuple[Any, str]:
+def as_array(value: object, dtype: object) -> tuple[Any, str]:
     """The value as an array that holds the element type's bytes, and that type's MLIR name."""
     import numpy
 

@@ -108,14 +108,14 @@ def _ceil_quotient(call: Call, end: float, start: float, step: float) -> int:
         raise call.fail(f"cannot count from {start} to {end} by {step}") from None
 
 
-def _from_zero(arguments: dict[str, Any]) -> dict[str, Any]:
+def _from_zero(arguments: dict[str, object]) -> dict[str, object]:
     """`arange(end)` is `arange(0, end)`."""
     if arguments["end"] is None and "start" in arguments:
         return {**arguments, "start": 0, "end": arguments["start"]}
     return arguments
 
 
-def _square(arguments: dict[str, Any]) -> dict[str, Any]:
+def _square(arguments: dict[str, object]) -> dict[str, object]:
     return {**arguments, "m": arguments.get("n")} if arguments["m"] is None else arguments
 
 

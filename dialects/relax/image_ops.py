@@ -38,10 +38,10 @@ def _target_size(call: Call, *ranks: int) -> Shape | None:
     return dims
 
 
-def spread_size(spatial: int) -> Callable[[dict[str, Any]], dict[str, Any]]:
+def spread_size(spatial: int) -> Callable[[dict[str, object]], dict[str, object]]:
     """For the builder: a single size stands for each of the spatial ones."""
 
-    def prepare(arguments: dict[str, Any]) -> dict[str, Any]:
+    def prepare(arguments: dict[str, object]) -> dict[str, object]:
         size = arguments.get("size")
         if isinstance(size, (int, str, SymExpr)):
             size = [size]

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from ...bindings.ir import Attribute, Context
 from ...bindings.mlir import ir, string_value
@@ -255,7 +254,7 @@ class _Bounds(AttrKind):
     label = "bounds"
     hint = "Sequence[BoundLike]"
 
-    def normalize(self, value: Any) -> tuple[Size, ...]:
+    def normalize(self, value: object) -> tuple[Size, ...]:
         if isinstance(value, (bytes, str, SymExpr)) or not hasattr(value, "__iter__"):
             value = (value,)
         try:
@@ -265,7 +264,7 @@ class _Bounds(AttrKind):
         except AttributeProblem:
             raise self.refuse(value) from None
 
-    def encode(self, value: tuple[Size, ...], context: Context) -> Any:
+    def encode(self, value: tuple[Size, ...], context: Context) -> Attribute:
         if all(isinstance(bound, int) for bound in value):
             return Ints().encode(value, context)
         return encode_dims(value, context)

@@ -209,13 +209,13 @@ class _IndicesOrSections(AttrKind):
     expects = "an integer or a list of integers"
     label = "int or ints"
 
-    def normalize(self, value: Any) -> int | tuple[int, ...]:
+    def normalize(self, value: object) -> int | tuple[int, ...]:
         try:
             return (Ints() if hasattr(value, "__iter__") else Int()).normalize(value)
         except AttributeProblem:
             raise self.refuse(value) from None
 
-    def encode(self, value: int | tuple[int, ...], context: Context) -> Any:
+    def encode(self, value: int | tuple[int, ...], context: Context) -> Attribute:
         return Int().encode(value, context) if isinstance(value, int) else Ints().encode(value, context)
 
     def decode(self, attribute: Attribute) -> int | tuple[int, ...]:

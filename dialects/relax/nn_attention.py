@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from ..core.attributes import Float, Int, Str
 from ..core.infos import TensorInfo
 from ..core.opdef import Call
@@ -134,7 +132,7 @@ _ATTRS = {
 }
 
 
-def with_or_without_bias(arguments: dict[str, Any]) -> Operator:
+def with_or_without_bias(arguments: dict[str, object]) -> Operator:
     """Relax's `attention(query, key, value, bias)` is another operator with a bias than without."""
     return relax.ops["nn.attention" if arguments.get("bias") is None else "nn.attention_bias"]
 

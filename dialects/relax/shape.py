@@ -24,14 +24,15 @@ class _Size(Str):
 
     expects = "an expression over symbols"
     label = "size"
+    hint = "BoundLike"
 
-    def normalize(self, value: Any) -> Size:  # type: ignore[override]
+    def normalize(self, value: object) -> Size:  # type: ignore[override]
         try:
             return size_of(value)
         except SymbolError as error:
             raise AttributeProblem(f"expects {self.expects}: {error}") from None
 
-    def encode(self, value: Size, context: Context) -> Any:  # type: ignore[override]
+    def encode(self, value: Size, context: Context) -> Attribute:  # type: ignore[override]
         return super().encode(str(value), context)
 
 
@@ -53,7 +54,7 @@ class _Sizes(AttrKind):
             raise self.refuse(value)
         return sizes
 
-    def encode(self, value: tuple[Size, ...], context: Context) -> Any:
+    def encode(self, value: tuple[Size, ...], context: Context) -> Attribute:
         return encode_dims(value, context)
 
     def decode(self, attribute: Attribute) -> tuple[Size, ...]:

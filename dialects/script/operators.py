@@ -99,7 +99,7 @@ def _value_of(kind: AttrKind, attribute: Attribute) -> str | None:
     return quoted(dtype_name(value)) if isinstance(kind, DType) else _literal(value)
 
 
-def _literal(value: Any) -> str | None:
+def _literal(value: object) -> str | None:
     if isinstance(value, Attribute):
         return attribute_text(value)
     if isinstance(value, (str, SymExpr)):

@@ -124,7 +124,7 @@ class Printer:
             return f"I.resource({quoted(self.resources.name(attribute))})"
         return attribute_text(attribute, self.attribute_text)
 
-    def remembered(self, attribute: Attribute, work: Callable[[Attribute], Any]) -> Any:
+    def remembered(self, attribute: Attribute, work: Callable[[Attribute], object]) -> Any:
         """What is made of an attribute, once."""
         if attribute not in self._remembered:
             self._remembered[attribute] = work(attribute)

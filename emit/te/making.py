@@ -18,7 +18,7 @@ from .tensors import Computation, Computed, External, Placeholder, Recurrence, S
 from .tracing import traced
 
 
-def checked_shape(shape: Any, what: str, place: Place) -> tuple[Size, ...]:
+def checked_shape(shape: object, what: str, place: Place) -> tuple[Size, ...]:
     sizes = tuple(_size(size, what, place) for size in (shape if isinstance(shape, (tuple, list)) else (shape,)))
     if math.prod(size for size in sizes if isinstance(size, int)) >= 1 << 63:
         raise place.problem(f"{what}: {sizes} are more elements than 2**63 - 1")
@@ -35,27 +35,27 @@ def _size(size: Any, what: str, place: Place) -> Size:
     return whole
 
 
-def whole_number(value: Any) -> int | None:
+def whole_number(value: object) -> int | None:
     """Of Python's and numpy's integers."""
     if isinstance(value, bool) or not hasattr(value, "__index__") or getattr(value, "shape", ()) != ():
         return None
     return int(value.__index__())
 
 
-def checked_dtype(dtype: Any, what: str, place: Place) -> str:
+def checked_dtype(dtype: object, what: str, place: Place) -> str:
     known = dtype_name(dtype)
     if known is None or not any(belongs(known) for belongs in (is_float, is_int, is_bool)):
         raise place.problem(f"{what}: unknown dtype {dtype!r}{suggest(str(dtype), DTYPE_BY_NAME)}")
     return known
 
 
-def checked_name(name: Any, what: str, place: Place) -> str:
+def checked_name(name: object, what: str, place: Place) -> str:
     if not isinstance(name, str) or not name:
         raise place.problem(f"{what}: a name is a text, not {name!r}")
     return name
 
 
-def placeholder(shape: Any, dtype: str | None = None, name: str = "placeholder") -> Placeholder:
+def placeholder(shape: object, dtype: str | None = None, name: str = "placeholder") -> Placeholder:
     """A tensor that is given; its sizes are numbers or symbols (te.var)."""
     place = place_of_caller()
     what = f"te.placeholder '{checked_name(name, 'te.placeholder', place)}'"
@@ -63,11 +63,11 @@ def placeholder(shape: Any, dtype: str | None = None, name: str = "placeholder")
 
 
 def compute(
-    shape: Any,
+    shape: object,
     fcompute: Callable[..., Any],
     name: str = "compute",
     tag: str = "",
-    attrs: Any = None,
+    attrs: object = None,
     varargs_names: Sequence[str] | None = None,
 ) -> Any:
     """The tensor whose element at (i, j, ...) is `fcompute(i, j, ...)`; several tensors where that gives several."""
@@ -88,7 +88,7 @@ def compute(
     return results[0] if len(results) == 1 else tuple(results)
 
 
-def _parameters(function: Any, rank: int, what: str, place: Place) -> tuple[str, ...]:
+def _parameters(function: object, rank: int, what: str, place: Place) -> tuple[str, ...]:
     """The names of a function's variables, one for each dimension."""
     if not callable(function):
         raise place.problem(f"{what}: expected a function of {rank} indices, got {function!r}")
@@ -147,7 +147,7 @@ def _tensors(given: Any, what: str, place: Place) -> tuple[Tensor, ...]:
     return several
 
 
-def scan(init: Any, update: Any, state_placeholder: Any, inputs: Any = None, name: str = "scan") -> Any:
+def scan(init: object, update: object, state_placeholder: object, inputs: object = None, name: str = "scan") -> Any:
     """The states of a recurrence, step by step along their first dimension: `init` gives the first ones, `update` each
     of the others by the placeholder's elements of steps before."""
     del inputs  # what the update reads tells them

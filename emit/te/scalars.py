@@ -85,16 +85,16 @@ class Scalar(Number):
     def __neg__(self) -> Any:
         return Scalar.of_number(-self.plain) if self.is_float else 0 - self
 
-    def __floordiv__(self, other: Any) -> Any:
+    def __floordiv__(self, other: object) -> Any:
         return _divided(floor_divide, "//", self, other)
 
-    def __rfloordiv__(self, other: Any) -> Any:
+    def __rfloordiv__(self, other: object) -> Any:
         return _divided(floor_divide, "//", other, self)
 
-    def __mod__(self, other: Any) -> Any:
+    def __mod__(self, other: object) -> Any:
         return _divided(floor_remainder, "%", self, other)
 
-    def __rmod__(self, other: Any) -> Any:
+    def __rmod__(self, other: object) -> Any:
         return _divided(floor_remainder, "%", other, self)
 
 
@@ -132,7 +132,7 @@ def _require_meaning(sign: str, x: Scalar) -> None:
         raise RelaxError(f"`{sign}` is of integers and bools, not of {x.dtype}")
 
 
-def _divided(function: Callable[..., Number], sign: str, x: Any, y: Any) -> Scalar:
+def _divided(function: Callable[..., Number], sign: str, x: object, y: object) -> Scalar:
     """A quotient or remainder, which no machine traps on."""
     x, y = operand(x), operand(y)
     if isinstance(y, int) and y == 0 and not (isinstance(x, Scalar) and x.is_float):
@@ -140,7 +140,7 @@ def _divided(function: Callable[..., Number], sign: str, x: Any, y: Any) -> Scal
     return of_two(function, sign, x, y)
 
 
-def of_two(function: Callable[..., Number], sign: str, x: Any, y: Any) -> Scalar:
+def of_two(function: Callable[..., Number], sign: str, x: object, y: object) -> Scalar:
     """A function of two numbers of one type."""
     x, y = together(x, y)
     _require_meaning(sign, x)
@@ -150,7 +150,7 @@ def of_two(function: Callable[..., Number], sign: str, x: Any, y: Any) -> Scalar
 # ---- types ----
 
 
-def together(x: Any, y: Any) -> tuple[Scalar, Scalar]:
+def together(x: object, y: object) -> tuple[Scalar, Scalar]:
     """Both in one type: Python's numbers in the other's, integers in floats, narrower ones in wider ones."""
     pair = operand(x), operand(y)
     dtype = common_dtype(*pair)

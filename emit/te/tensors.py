@@ -42,13 +42,13 @@ class Tensor:
     def __call__(self, *indices: Any) -> Any:
         return self[indices]
 
-    def __setitem__(self, indices: Any, value: Any) -> None:
+    def __setitem__(self, indices: object, value: object) -> None:
         self._refuse(f"'{self.name}': what an element is, the function that is given to te.compute returns")
 
     def __iter__(self) -> Any:
         self._refuse(f"'{self.name}' has no elements yet that one could go through: use a te.reduce_axis")
 
-    def _refuse_arithmetic(self, *others: Any) -> Any:
+    def _refuse_arithmetic(self, *others: object) -> Any:
         at = ", ".join("ijklmnop"[: self.ndim])
         self._refuse(f"'{self.name}' is a tensor; what is computed with is its elements, '{self.name}[{at}]'")
 

@@ -158,7 +158,7 @@ class Tracing:
         self.asked[hole] = asked
         return self.recording.hole(tensor.dtype, hole, *map(as_index, indices))
 
-    def _place(self, tensor: Shaped, index: Any) -> Index | int:
+    def _place(self, tensor: Shaped, index: object) -> Index | int:
         if isinstance(index, (slice, type(None), type(...), str)):
             raise RelaxError(f"'{tensor.name}' is asked for one element: an index is a number, not {index!r}")
         known = operand(index)
@@ -285,7 +285,7 @@ def calling(body: Any, function: Callable[..., Any]) -> Iterator[None]:
         _body.reset(token)
 
 
-def given_by(made: Any) -> Reduction | list[Scalar]:
+def given_by(made: object) -> Reduction | list[Scalar]:
     """Numbers, or a reduction."""
     if isinstance(made, Reduction):
         return made

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from ...passes.core.journal import timed
 from ...support.argument_types import types_checked
@@ -22,7 +21,7 @@ from .problems import Problems
 @enters
 @uncollected()
 def from_onnx(
-    source: Any,
+    source: object,
     *,
     shapes: Mapping[str, InputShape] | None = None,
     most_nodes: int = Limits.most_nodes,

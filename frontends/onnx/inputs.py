@@ -84,7 +84,7 @@ _NO_NAME = re.compile(r"\W*|-\d+|none|null", re.IGNORECASE)
 class _Symbols:
     """The symbols of sizes: one for each name of the model's, and others for sizes without one."""
 
-    def __init__(self, types: Sequence[TypeProto], asked_for: Iterable[Any]):
+    def __init__(self, types: Sequence[TypeProto], asked_for: Iterable[object]):
         names = [dim.dim_param for each in types for dim in _tensor_of(each).shape.dim if dim.dim_param]
         # Names that are symbols as they are stay these; others come as near as they can.
         own = [name for name in dict.fromkeys(names) if not _NO_NAME.fullmatch(name)]
@@ -141,7 +141,7 @@ def _passed(value: ValueInfoProto, shapes: Mapping[str, Any], symbols: _Symbols)
     return Passed(name, VALUE, (info,), info.dtype)
 
 
-def _passed_list(name: str, item: TypeProto, shapes: Mapping[str, Any], symbols: _Symbols) -> Passed:
+def _passed_list(name: str, item: TypeProto, shapes: Mapping[str, object], symbols: _Symbols) -> Passed:
     if name not in shapes:
         raise OptionError(
             f"input '{name}' is a sequence: tell how many tensors it has, by their shapes "

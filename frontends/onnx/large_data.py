@@ -79,7 +79,9 @@ def _taken_apart(data: memoryview) -> tuple[bytes, dict[bytes, tuple[int, int]]]
         return bytes(data), {}
 
 
-def _stripped(data: memoryview, begin: int, descriptor: Any, places: dict[bytes, tuple[int, int]], depth: int) -> bytes:
+def _stripped(
+    data: memoryview, begin: int, descriptor: object, places: dict[bytes, tuple[int, int]], depth: int
+) -> bytes:
     """A message without its large tensors. `begin` is where it stands in the model."""
     if depth > _DEEPEST:
         raise _Malformed

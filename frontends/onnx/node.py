@@ -143,7 +143,7 @@ class Node:
         numbers = self.numbers(index)
         return None if numbers is None else self._only(index, numbers)
 
-    def _only(self, index: int, numbers: Sequence[Any]) -> Any:
+    def _only(self, index: int, numbers: Sequence[object]) -> Any:
         if len(numbers) != 1:
             raise self.fail(f"input #{index} must be one number, not {len(numbers)}")
         return numbers[0]
@@ -157,7 +157,7 @@ class Node:
 
     # ---- calls ----
 
-    def call_tir(self, kernel: Kernel, arguments: Sequence[Tensor], results: Any) -> Any:
+    def call_tir(self, kernel: Kernel, arguments: Sequence[Tensor], results: object) -> Any:
         """Calls a hand-written PrimFunc: a module of one (@T.prim_func, te.create_prim_func), MLIR text of one, or a
         Python function that writes its loops (rx.loops).
 
@@ -236,7 +236,7 @@ class Node:
         return self._get(name, _GRAPH, "a graph", None, lambda held: held.g)
 
     def _get(
-        self, name: str, kind: builtins.int, expected: str, default: Any, read: Callable[[AttributeProto], Any]
+        self, name: str, kind: builtins.int, expected: str, default: object, read: Callable[[AttributeProto], object]
     ) -> Any:
         held = self._attributes.get(name)
         if held is None:

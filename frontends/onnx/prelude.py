@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ...dialects import relax
 from ...dialects.core.codec import decode
 from ...dialects.core.infos import TensorInfo
 from ...dialects.core.known import folding
 from ...dialects.relax import const as const_in_graph
-from ...dialects.relax import dialect
 from ...dialects.relax.constants import as_array
 from ...dialects.relax.known_constants import NUMPY_NAME
 from .node import Node
@@ -25,10 +25,8 @@ __all__ = [
     "like", "part", "register_onnx", "register_rows", "relax", "wide_float", "with_first_at",
 ]  # fmt: skip
 
-#: relax's operators by name: `relax["nn.relu"](x)`.
-relax = dialect.ops
 
-
+#: relax's operators by name: `relax.nn.relu(x)`.
 def register_rows(domain: str, rows: Mapping[str, Convert]) -> None:
     """Teaches the operators of a domain that take a line each: names with what converts them."""
     for name, convert in rows.items():
@@ -42,7 +40,7 @@ def info_of(tensor: Tensor) -> TensorInfo:
     return info
 
 
-def const(value: Any, dtype: str | None = None) -> Any:
+def const(value: object, dtype: str | None = None) -> Any:
     """A constant tensor, as relax.const makes it; while nodes are folded, one that is known."""
     if folding.get() is None:
         return const_in_graph(value, dtype)
@@ -57,7 +55,7 @@ def like(tensor: Tensor, number: float) -> Tensor:
 
 def cast(tensor: Tensor, dtype: str) -> Tensor:
     """The tensor with elements of a type; the same where it has these."""
-    return tensor if info_of(tensor).dtype == dtype else relax["astype"](tensor, dtype=dtype)
+    return tensor if info_of(tensor).dtype == dtype else relax.astype(tensor, dtype=dtype)
 
 
 def wide_float(dtype: str) -> str:
@@ -67,23 +65,23 @@ def wide_float(dtype: str) -> str:
 
 def from_front(places: Tensor, length: Tensor) -> Tensor:
     """Positions counted from the front, of which negative ones count from behind."""
-    return relax["where"](relax["less"](places, like(places, 0)), relax["add"](places, length), places)
+    return relax.where(relax.less(places, like(places, 0)), relax.add(places, length), places)
 
 
 def part(tensor: Tensor, axis: int, begin: int, end: int, drop: bool = False) -> Tensor:
     """Some of a tensor along an axis; an axis of one element can be dropped."""
-    taken = relax["strided_slice"](tensor, axes=[axis], begin=[begin], end=[end], assume_inbound=True)
-    return relax["squeeze"](taken, axis=[axis]) if drop else taken
+    taken = relax.strided_slice(tensor, axes=[axis], begin=[begin], end=[end], assume_inbound=True)
+    return relax.squeeze(taken, axis=[axis]) if drop else taken
 
 
 def joined(tensors: Sequence[Tensor], axis: int = 0) -> Tensor:
-    return tensors[0] if len(tensors) == 1 else relax["concat"](*tensors, axis=axis)
+    return tensors[0] if len(tensors) == 1 else relax.concat([*tensors], axis=axis)
 
 
 def along_axis(tensor: Tensor, axis: int, rank: int) -> Tensor:
     """A tensor whose last dimension is an axis of `rank`, with the axes behind it."""
     behind = list(range(tensor.type.rank, tensor.type.rank + rank - 1 - axis))
-    return relax["expand_dims"](tensor, axis=behind) if behind else tensor
+    return relax.expand_dims(tensor, axis=behind) if behind else tensor
 
 
 def with_first_at(tensor: Tensor, axis: int) -> Tensor:
@@ -91,4 +89,4 @@ def with_first_at(tensor: Tensor, axis: int) -> Tensor:
     rank = tensor.type.rank
     order = list(range(1, rank))
     order.insert(axis % rank, 0)
-    return tensor if axis % rank == 0 else relax["permute_dims"](tensor, axes=order)
+    return tensor if axis % rank == 0 else relax.permute_dims(tensor, axes=order)

@@ -51,7 +51,7 @@ def looked_up(texts: Texts, table: Any) -> Value:
     """For each string what an array has for it, in the order of the words."""
     if texts.places.array is not None:
         return Value(array=table[texts.places.array])
-    return Value(ssa=relax["take"](const(table), texts.places.ssa, axis=0))
+    return Value(ssa=relax.take(const(table), texts.places.ssa, axis=0))
 
 
 def numbered(texts: Texts, known: Sequence[str]) -> Value:

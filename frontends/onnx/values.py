@@ -14,15 +14,14 @@ from typing import Any, TypeAlias, cast, get_args
 from ...bindings.ir import Location, Operation, Type
 from ...bindings.ir import Value as IRValue
 from ...bindings.mlir import ir
+from ...dialects import relax
 from ...dialects.core.codec import decode, encode
 from ...dialects.core.infos import TensorInfo, bit_width, is_bool, is_float, is_unsigned, tensor
 from ...dialects.core.known import KnownTensor, folding, folding_by
 from ...dialects.core.symbols import SymExpr
-from ...dialects.relax import const, dialect
+from ...dialects.relax import const
 from ...support.errors import ModelError
 from .tensors import Array
-
-relax = dialect.ops
 
 #: A tensor of the graph.
 Tensor: TypeAlias = IRValue
@@ -126,19 +125,19 @@ class Value(KnownTensor):
         flat = [size if isinstance(size, SymExpr) else int(size) for size in self._elements.ravel()]
         # A shape's literal sizes are not negative.
         literal = [size if isinstance(size, SymExpr) or size >= 0 else 0 for size in flat]
-        made = relax["shape_to_tensor"](tuple(literal))
+        made = relax.shape_to_tensor(tuple(literal))
         if literal != flat:
-            made = relax["add"](made, const([min(size, 0) if isinstance(size, int) else 0 for size in flat], "i64"))
+            made = relax.add(made, const([min(size, 0) if isinstance(size, int) else 0 for size in flat], "i64"))
         if self._elements.ndim != 1:
-            made = relax["reshape"](made, tuple(self._elements.shape))
-        return made if self._dtype == "i64" else relax["astype"](made, dtype=self._dtype)
+            made = relax.reshape(made, tuple(self._elements.shape))
+        return made if self._dtype == "i64" else relax.astype(made, dtype=self._dtype)
 
     def _ratios_as_tensor(self) -> Tensor:
         import numpy
 
         numbers, divisors = (numpy.frompyfunc(attrgetter(name), 1, 1)(self._elements) for name in ("number", "divisor"))
-        floats = relax["astype"](known(numbers).in_graph(), dtype=self._dtype)
-        return relax["divide"](floats, const(numpy.asarray(divisors, "float64"), self._dtype))
+        floats = relax.astype(known(numbers).in_graph(), dtype=self._dtype)
+        return relax.divide(floats, const(numpy.asarray(divisors, "float64"), self._dtype))
 
 
 class SequenceValue:

@@ -62,13 +62,13 @@ class _At(NamedTuple):
     times: tuple[Any, ...]
     is_sure: bool
 
-    def then(self, *times: Any) -> _At:
+    def then(self, *times: object) -> _At:
         return self._replace(times=(*self.times, *times))
 
     def unsure(self) -> _At:
         return self._replace(is_sure=False)
 
-    def knowing(self, name: str, value: Any) -> _At:
+    def knowing(self, name: str, value: object) -> _At:
         """With another name; None is a dynamic value."""
         values = {key: held for key, held in self.values.items() if key != name}
         return self._replace(values=values if value is None else {**values, name: value})

@@ -306,7 +306,7 @@ class Annotations:
         return None if value == -1 else value
 
 
-def leaves(tree: Any) -> list[Any]:
+def leaves(tree: object) -> list[Any]:
     """What a tuple of tuples holds, from left to right; NamedTuples are no tuples here."""
     if type(tree) is not tuple:
         return [tree]

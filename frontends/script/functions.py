@@ -10,7 +10,7 @@ from itertools import takewhile
 from typing import Any
 
 from ...bindings.ir import Block as IrBlock
-from ...bindings.ir import Operation, Value
+from ...bindings.ir import Operation, Type, Value
 from ...bindings.mlir import ir, string_array
 from ...dialects.core.infos import TensorInfo
 from ...dialects.core.ir_attributes import LOOPS, SCHEDULE
@@ -213,7 +213,7 @@ class PrimFunc:
         except Unstructured:
             return [reader.nest(each) for each in distributed(statement, self.program, self.annotations)]
 
-    def _type(self, parameter: Buffer | Scalar, on_tensors: bool) -> Any:
+    def _type(self, parameter: Buffer | Scalar, on_tensors: bool) -> Type:
         if isinstance(parameter, Scalar):
             return element(parameter.dtype)
         info = TensorInfo(parameter.dims, parameter.dtype)

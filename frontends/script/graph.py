@@ -103,7 +103,7 @@ class GraphReader(GraphValues):
             yield self._last
             self._last = statement
 
-    def call_nested(self, node: ast.Call, callee: Nested, arguments: tuple[Any, ...]) -> Any:
+    def call_nested(self, node: ast.Call, callee: Nested, arguments: tuple[object, ...]) -> Any:
         name = callee.function.name
         if callee in self._within:
             raise self.source.problem(node, f"'{name}' calls itself")
@@ -171,7 +171,7 @@ class GraphReader(GraphValues):
         stated = self.annotations.type(statement.annotation)
         self._assign(statement.target, self.stated(statement.annotation, value, stated))
 
-    def _assign(self, target: ast.expr, value: Any) -> None:
+    def _assign(self, target: ast.expr, value: object) -> None:
         if isinstance(target, ast.Name):
             if self.names.is_around(target.id):  # of a function that is read in pieces
                 raise self.source.problem(target, f"'{target.id}' was something else before")
@@ -269,7 +269,7 @@ class GraphReader(GraphValues):
             for name in side.keys() - set(shared) - before.keys():
                 self.values[name] = Missing("only one side of the `if` before says what it is")
 
-    def _difference(self, names: Sequence[str], trees: Sequence[Sequence[Any]]) -> tuple[str, str, str]:
+    def _difference(self, names: Sequence[str], trees: Sequence[Sequence[object]]) -> tuple[str, str, str]:
         for name, one, other in zip(names, *trees, strict=True):
             texts = [self._types_text(tree) for tree in (one, other)]
             if texts[0] != texts[1]:

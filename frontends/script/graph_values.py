@@ -210,7 +210,7 @@ class GraphValues(ABC):
         like = next(value for value in values if isinstance(value, ir.Value))
         return self.built(node, relax[name], tuple(self._beside(node, value, like) for value in values), {})
 
-    def _beside(self, node: ast.AST, value: Any, like: Value) -> Any:
+    def _beside(self, node: ast.AST, value: object, like: Value) -> Any:
         """A Python number in an operation with a tensor is one of its elements."""
         info = decode(like.type)
         if isinstance(value, (bool, int, float)) and isinstance(info, TensorInfo):
@@ -286,7 +286,7 @@ class GraphValues(ABC):
         return self.module.call(self, node, callee.name, arguments)
 
     @abstractmethod
-    def call_nested(self, node: ast.Call, callee: Nested, arguments: tuple[Any, ...]) -> Any:
+    def call_nested(self, node: ast.Call, callee: Nested, arguments: tuple[object, ...]) -> object:
         """A call of a function in this one."""
 
     def held(self, node: ast.expr) -> Any:
@@ -383,7 +383,7 @@ def _signature(definition: Operator, arguments: tuple[Any, ...], named: Mapping[
     return definition, tuple(types), repr(named) if named else ""
 
 
-def _is_plain(value: Any) -> bool:
+def _is_plain(value: object) -> bool:
     """Whether a constant's text tells all of it."""
     return all(map(_is_plain, value)) if type(value) is tuple else type(value) in (bool, int, float, str)
 

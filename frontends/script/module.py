@@ -62,7 +62,7 @@ def read_script(source: Source, around: Mapping[str, Any] | None = None, context
 
 
 def _read_in_pieces(
-    source: Source, shortened: Shortened | None, around: Mapping[str, Any] | None, pieces: Pieces
+    source: Source, shortened: Shortened | None, around: Mapping[str, object] | None, pieces: Pieces
 ) -> MlirModule | None:
     """None where there are no pieces, or anything is wrong: the whole tells what, as it does of short scripts."""
     if not pieces:
@@ -106,7 +106,7 @@ class ModuleReader:
         self.prim_funcs: dict[str, PrimFunc] = {}
         self._cleared: dict[str, PrimFunc] = {}
         self._kinds: dict[str, str] = {}
-        self._graphs: dict[str, tuple[Operation, Any]] = {}
+        self._graphs: dict[str, tuple[Operation, object]] = {}
         self.made: dict[Signature, tuple[list[Type], dict[str, Attribute]]] = {}
         self._building: list[str] = []
 

@@ -172,7 +172,7 @@ class Names:
             return False
         return node.func.id in self.helpers or isinstance(self._around.get(node.func.id), FunctionType)
 
-    def running(self, node: ast.expr) -> Callable[..., Any]:
+    def running(self, node: ast.expr) -> Callable[..., object]:
         """The function of the running program that an expression names, maybe in a module. Raises NotConstant."""
         found = self._object(node)
         if not isinstance(found, FunctionType):
@@ -250,7 +250,7 @@ class Names:
             raise NotConstant
         return self.worked_out(node, APPLIED[sign], *values)
 
-    def worked_out(self, node: ast.AST, apply: Callable[[Any, Any], Any], left: Any, right: Any) -> Any:
+    def worked_out(self, node: ast.AST, apply: Callable[[Any, Any], Any], left: object, right: object) -> Any:
         """What a function makes of two constants. Raises ScriptError."""
         try:
             made = apply(left, right)
@@ -292,7 +292,7 @@ def _word_of_tvm(path: str) -> tuple[str, str]:
     return _NO_WORD if root != "script" or not rest or kind is None else (kind, last or first)
 
 
-def _is_huge(left: Any, right: Any) -> bool:
+def _is_huge(left: object, right: object) -> bool:
     """Whether a power or a shift of integers would have more digits than anybody could use."""
     if not isinstance(left, int) or not isinstance(right, int):
         return False

@@ -202,7 +202,7 @@ class NestReader:
         if len(visited) != prod(size for _, size in axes) or (len(visited) and (numpy.diff(visited) != 1).any()):
             raise Unstructured("bindings do not visit each point once")
 
-    def _at_points(self, node: ast.expr, at: Mapping[str, Any]) -> Any:
+    def _at_points(self, node: ast.expr, at: Mapping[str, object]) -> Any:
         try:
             return worked_out(self.names, node, at)
         except Unknown:

@@ -32,7 +32,7 @@ def worked_out(names: Names, node: ast.expr, at: Mapping[str, Any]) -> Any:
         raise Unknown from None
 
 
-def _leaf(names: Names, node: ast.expr, at: Mapping[str, Any]) -> Any:
+def _leaf(names: Names, node: ast.expr, at: Mapping[str, object]) -> Any:
     if isinstance(node, ast.Name) and node.id in at:
         return at[node.id]
     if isinstance(node, ast.Call) and not node.keywords:

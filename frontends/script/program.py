@@ -224,7 +224,7 @@ def place_of(indices: Sequence[ast.expr]) -> list[str]:
 _NO_ELEMENTS = frozenset({ast.Slice, ast.Starred})
 
 
-def element_of(source: Source, node: ast.Subscript, scope: Mapping[str, Any]) -> tuple[Buffer, tuple[ast.expr, ...]]:
+def element_of(source: Source, node: ast.Subscript, scope: Mapping[str, object]) -> tuple[Buffer, tuple[ast.expr, ...]]:
     """The buffer and the indices of `A[i, j]`. Raises ScriptError."""
     base = node.value
     buffer = scope.get(base.id) if isinstance(base, ast.Name) else None

@@ -115,7 +115,7 @@ _LARGEST = {"f16": 65504.0, "bf16": 3.3895313892515355e38, "f32": 3.402823466385
 
 
 @_function("max_value", "min_value", "infinity", "nan")
-def _limit(scalars: Scalars, node: ast.Call) -> Any:
+def _limit(scalars: Scalars, node: ast.Call) -> Number:
     """What integers have of these is their highest number, or the lowest."""
     _, word = scalars.names.word(node)
     dtype = scalars.annotations.dtype(_taken(scalars, node, 1)[0])

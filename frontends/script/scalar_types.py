@@ -20,7 +20,7 @@ INDEX = "index"
 SHORTEST = "i32"
 
 
-def common_of(values: Sequence[Any]) -> str:
+def common_of(values: Sequence[object]) -> str:
     typed = [value.dtype for value in values if isinstance(value, Number)]
     if not typed:
         return natural(next((value for value in values if isinstance(value, float)), values[0]))
@@ -30,7 +30,7 @@ def common_of(values: Sequence[Any]) -> str:
     return "f32" if any(isinstance(value, float) for value in values) and not is_float(dtype) else dtype
 
 
-def natural(value: Any) -> str:
+def natural(value: object) -> str:
     """The type of a Python number by itself."""
     return "i1" if isinstance(value, bool) else "i32" if isinstance(value, int) else "f32"
 
@@ -58,7 +58,7 @@ def common(one: str, other: str) -> str:
     return max((one, other), key=bit_width)
 
 
-def kind_of(value: Any) -> str:
+def kind_of(value: object) -> str:
     if isinstance(value, Number):
         return shown(value.dtype)
     return repr(value)[:60] if not isinstance(value, Buffer) else f"buffer '{value.name}'"

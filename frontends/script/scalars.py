@@ -80,11 +80,13 @@ FUNCTIONS: dict[str, Function] = {}
 class Scalars:
     """Evaluates expressions at the current insertion point."""
 
-    def __init__(self, annotations: Annotations, known: Mapping[str, Any], inside: Collection[ast.AST], memory: Memory):
+    def __init__(
+        self, annotations: Annotations, known: Mapping[str, object], inside: Collection[ast.AST], memory: Memory
+    ):
         self.annotations, self.names, self.memory = annotations, annotations.names, memory
         self.source: Source = annotations.names.source
         #: Name -> Number, Python number or Buffer; a function makes what it stands for where it is used.
-        self.env: dict[str, Any] = dict(known)
+        self.env: dict[str, object] = dict(known)
         #: The elements that are known to be in their buffers.
         self.inside = inside
         self._depth = 0
@@ -98,7 +100,7 @@ class Scalars:
             return value if isinstance(value, Number) else self.constant(node, value, natural(value))
         return self.as_element(node, value, dtype)
 
-    def as_element(self, node: ast.AST, value: Any, dtype: str) -> Number:
+    def as_element(self, node: ast.AST, value: object, dtype: str) -> Number:
         """A value that a buffer of such elements takes: indices fit all integers, others say what they become."""
         if not isinstance(value, Number):
             return self.constant(node, value, dtype)
@@ -124,7 +126,7 @@ class Scalars:
         """True, False or an i1."""
         return self._truth_of(node, self.value(node))
 
-    def _truth_of(self, node: ast.AST, value: Any) -> Any:
+    def _truth_of(self, node: ast.AST, value: object) -> bool | Number:
         if isinstance(value, (bool, int)):
             return bool(value)
         if not isinstance(value, Number):
@@ -206,7 +208,7 @@ class Scalars:
             found.append(self.compare(node, sign_of(sign), *operands[position : position + 2]))
         return found[0] if len(found) == 1 else self.logical(True, found)
 
-    def compare(self, node: ast.AST, sign: str, x: Any, y: Any) -> Any:
+    def compare(self, node: ast.AST, sign: str, x: object, y: object) -> Any:
         x, y = self._matched(node, x, y)
         return APPLIED[sign](x, y)
 
@@ -240,7 +242,7 @@ class Scalars:
             return self._item(node, self.value(base))
         return self.memory.load(self, node, *element_of(self.source, node, self.env))
 
-    def _item(self, node: ast.Subscript, held: Any) -> Any:
+    def _item(self, node: ast.Subscript, held: object) -> Any:
         """Of what a function gives several of: `T.frexp(x)[0]`."""
         place = node.slice.value if isinstance(node.slice, ast.Constant) else None
         if not isinstance(held, tuple) or not isinstance(place, int) or not 0 <= place < len(held):
@@ -281,7 +283,7 @@ class Scalars:
             raise self.source.problem(node, "this number is too large")
         return self.names.worked_out(node, make, x, y)
 
-    def _matched(self, node: ast.AST, x: Any, y: Any) -> tuple[Any, Any]:
+    def _matched(self, node: ast.AST, x: object, y: object) -> tuple[object, object]:
         """Two operands in one type: that of the wider one; integers with floats become these."""
         for each in (x, y):
             if not isinstance(each, (Number, bool, int, float)):
@@ -370,7 +372,7 @@ class Scalars:
             )
         return [self.value(each) for each in (*args, *named)]
 
-    def _of_type(self, node: ast.Call, name: str, dtype: str) -> Any:
+    def _of_type(self, node: ast.Call, name: str, dtype: str) -> Number:
         """T.float32(x)."""
         if len(node.args) != 1:
             raise self.source.problem(node, f"T.{name} takes one number")
@@ -413,7 +415,7 @@ class Scalars:
         return results[0] if len(results) == 1 else tuple(results)
 
     @staticmethod
-    def _type_alone(value: Any) -> str:
+    def _type_alone(value: object) -> str:
         dtype = value.dtype if isinstance(value, Number) else natural(value)
         return SHORTEST if dtype == INDEX else dtype
 

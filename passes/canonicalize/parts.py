@@ -9,9 +9,9 @@ from itertools import pairwise
 
 from ...bindings.ir import Attribute, Operation, OpView, Value
 from ...bindings.patterns import Pattern, Rewriter, defining_op
+from ...dialects import relax
 from ...dialects.core.dialect import find_op
 from ...dialects.core.symbols import Dim, dim_add, dim_sub, equal
-from ...dialects.relax import dialect
 from ...dialects.relax.infer.sizes import at_least
 from ...dialects.relax.infer.slices import OPEN
 from ...dialects.relax.known_constants import array_of
@@ -21,7 +21,6 @@ from ..patterns.operators import is_op
 from ..patterns.tree import is_const
 from .rules import X, rule
 
-relax = dialect.ops
 #: Where a slice begins and ends, counted from the front, with nothing left to clamp.
 Range = tuple[Dim, Dim]
 Ranges = Mapping[int, Range]
@@ -99,7 +98,7 @@ def slice_of_joined(found: Match) -> Operation | None:
     start = offsets[touched[0]]
     kept = joined.tensors[touched[0] : touched[-1] + 1]
     moved = {**ranges, axis: (dim_sub(begin, start), dim_sub(end, start))}
-    source = kept[0] if len(kept) == 1 else relax["concat"](kept, axis=axis)
+    source = kept[0] if len(kept) == 1 else relax.concat(kept, axis=axis)
     return make(op, "relax.strided_slice", [source], _slice_attributes(moved, op))
 
 
@@ -144,7 +143,7 @@ def join_slices(op: OpView, rewriter: Rewriter) -> Operation | None:
         left, right = _slice_along(one, axis), _slice_along(other, axis)
         if left is None or right is None or left[0] != right[0] or equal(left[1][1], right[1][0]) is not True:
             continue
-        whole = relax["strided_slice"](left[0], axes=[axis], begin=[left[1][0]], end=[right[1][1]])
+        whole = relax.dialect.ops["strided_slice"](left[0], axes=[axis], begin=[left[1][0]], end=[right[1][1]])
         return make(op, "relax.concat", [*tensors[:index], whole, *tensors[index + 2 :]], {"axis": _axis(axis, op)})
     return None
 
@@ -193,8 +192,8 @@ def split_before_slice(found: Match) -> Value | None:
     if any(bound % inner for bound in (begin, end, size)):
         return None
     shape = [*whole[:axis], size // inner, *sizes[1:], *whole[axis + 1 :]]
-    split = relax["reshape"](found[X], relax["shape_expr"](dims=shape))
-    return as_result(op, relax["strided_slice"](split, axes=[axis], begin=[begin // inner], end=[end // inner]))
+    split = relax.reshape(found[X], relax.shape_expr(dims=shape))
+    return as_result(op, relax.strided_slice(split, axes=[axis], begin=[begin // inner], end=[end // inner]))
 
 
 def _split_of(whole: Sequence[Dim], wanted: Sequence[Dim], axis: int) -> list[int] | None:

@@ -8,16 +8,14 @@ from collections.abc import Sequence
 from ...bindings.ir import Attribute, Operation, OpView, Value
 from ...bindings.navigation import is_used_once
 from ...bindings.patterns import Pattern, Rewriter, defining_op
+from ...dialects import relax
 from ...dialects.core.aliases import viewed
 from ...dialects.core.dialect import row_of
 from ...dialects.core.symbols import Dim, equal
-from ...dialects.relax import dialect
 from ...dialects.relax.values import ints, is_known, make, normal_axis, removal, same_known_shape, shape_of
 from ..patterns.matched import Match
 from ..patterns.operators import is_op
 from .rules import X, Y, rule
-
-relax = dialect.ops
 
 
 def _result(op: OpView) -> Value:
@@ -77,7 +75,7 @@ def permute_ones(op: OpView, rewriter: Rewriter) -> Operation | None:
     moving = [axis for axis in order if equal(shape[axis], 1) is not True]
     if moving != sorted(moving):
         return None
-    return make(op, "relax.reshape", [op.x, relax["shape_expr"](dims=wanted)])
+    return make(op, "relax.reshape", [op.x, relax.shape_expr(dims=wanted)])
 
 
 def permute_through(op: OpView, rewriter: Rewriter) -> Operation | None:
@@ -93,7 +91,7 @@ def permute_through(op: OpView, rewriter: Rewriter) -> Operation | None:
     axes = None if inner is None else _permutation_of_both(op, inner)
     if inner is None or axes is None:
         return None
-    moved = relax["permute_dims"](inner.x, axes=axes)
+    moved = relax.permute_dims(inner.x, axes=axes)
     return make(op, between.operation.name, [moved], dict(between.operation.attributes))
 
 

@@ -88,7 +88,7 @@ class Journal:
         fields = {field.name: getattr(fact, field.name) for field in dataclasses.fields(fact)}
         self.note(fact.kind, **fields)
 
-    def note(self, kind: str, /, **fields: Any) -> None:
+    def note(self, kind: str, /, **fields: object) -> None:
         """Keeps a fact of any kind. Raises RelaxError for what JSON cannot hold."""
         if not kind:
             raise RelaxError("a fact needs a kind: a word that says what it is about")
@@ -132,7 +132,7 @@ def timed(name: str) -> Iterator[None]:
     journal.add(StageFact(name, time.perf_counter() - start))
 
 
-def _plain(value: Any, kind: str, name: str) -> Any:
+def _plain(value: object, kind: str, name: str) -> Any:
     """The value as JSON holds it: a copy, so that it stays what it was when it was noted."""
     if value is None or isinstance(value, (bool, int, str)):
         return value
@@ -149,6 +149,6 @@ def _plain(value: Any, kind: str, name: str) -> Any:
     )
 
 
-def _line(fact: dict[str, Any]) -> str:
+def _line(fact: dict[str, object]) -> str:
     fields = (f"{name}={value!r}" for name, value in fact.items() if name != "kind")
     return f"{fact['kind']}: {' '.join(fields)}"

@@ -132,7 +132,7 @@ def take_text(pass_class: type) -> None:
     pass_class.__init__ = __init__  # type: ignore[misc]
 
 
-def _as_option(value: Any, hint: Any) -> Any:
+def _as_option(value: object, hint: object) -> Any:
     """A value for a field: lists are tuples, and text is what it says where the field is no text."""
     kind = hint
     if typing.get_origin(hint) in (typing.Union, types.UnionType):
@@ -145,7 +145,7 @@ def _as_option(value: Any, hint: Any) -> Any:
 
 
 @functools.cache
-def _type_hints(pass_class: type) -> dict[str, Any]:
+def _type_hints(pass_class: type) -> dict[str, object]:
     return typing.get_type_hints(pass_class)
 
 
@@ -153,7 +153,7 @@ def _is_required(field: dataclasses.Field[Any]) -> bool:
     return field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING
 
 
-def parse_value(text: str | None, hint: Any) -> Any:
+def parse_value(text: str | None, hint: object) -> Any:
     """An option's text as the type of its field. Raises ValueError with what is expected."""
     origin, args = typing.get_origin(hint), typing.get_args(hint)
     if origin in (typing.Union, types.UnionType):
@@ -182,14 +182,14 @@ def _parse_bool(text: str | None) -> bool:
     raise ValueError(f"expects true or false, got '{text}'")
 
 
-def _parse_number(text: str, hint: Any) -> Any:
+def _parse_number(text: str, hint: object) -> int | float:
     try:
         return int(text, 0) if hint is int else float(text)
     except ValueError:
         raise ValueError(f"expects {describe_type(hint)}, got '{text}'") from None
 
 
-def _parse_mapping(text: str, hint: Any) -> dict[str, str]:
+def _parse_mapping(text: str, hint: object) -> dict[str, str]:
     found: dict[str, str] = {}
     for item in text.split(","):
         key, colon, value = (part.strip() for part in item.partition(":"))
@@ -220,11 +220,11 @@ def describe_type(hint: Any) -> str:
     return {int: "an integer", float: "a number", bool: "true or false", str: "text"}.get(hint, str(hint))
 
 
-def format_value(value: Any) -> str:
+def format_value(value: object) -> str:
     return quoted(_plain_text(value))
 
 
-def _plain_text(value: Any) -> str:
+def _plain_text(value: object) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, tuple):
@@ -242,7 +242,7 @@ def quoted(text: str) -> str:
     return quote + text + quote
 
 
-def format_options(instance: Any) -> str:
+def format_options(instance: object) -> str:
     """`{opt=1}` for the options that differ from their defaults; nothing when none does."""
     shown = []
     for key, field in option_fields(type(instance)).items():

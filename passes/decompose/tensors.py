@@ -9,14 +9,13 @@ from typing import Any
 from ...bindings.context import load_dialects
 from ...bindings.ir import Type, Value
 from ...bindings.mlir import ir
+from ...dialects import relax
 from ...dialects.core.codec import decode
 from ...dialects.core.infos import ScalarInfo, TensorInfo
 from ...dialects.core.symbols import Dim, product
-from ...dialects.relax import const, dialect
+from ...dialects.relax import const
 from ...dialects.relax.values import dtype_of, is_known, keeps_shape, shape_of
 from ...emit.numbers import as_i64
-
-relax = dialect.ops
 
 
 class Tensor:
@@ -27,19 +26,19 @@ class Tensor:
     def __init__(self, value: Value):
         self.value = value
 
-    def __add__(self, other: Any) -> Tensor:
+    def __add__(self, other: object) -> Tensor:
         return self._with("add", self, other)
 
-    def __sub__(self, other: Any) -> Tensor:
+    def __sub__(self, other: object) -> Tensor:
         return self._with("subtract", self, other)
 
-    def __mul__(self, other: Any) -> Tensor:
+    def __mul__(self, other: object) -> Tensor:
         return self._with("multiply", self, other)
 
-    def __truediv__(self, other: Any) -> Tensor:
+    def __truediv__(self, other: object) -> Tensor:
         return self._with("divide", self, other)
 
-    def __pow__(self, other: Any) -> Tensor:
+    def __pow__(self, other: object) -> Tensor:
         return self._with("power", self, other)
 
     def __radd__(self, other: float) -> Tensor:
@@ -55,41 +54,41 @@ class Tensor:
         return self._with("divide", other, self)
 
     def __neg__(self) -> Tensor:
-        return Tensor(relax["negative"](self.value))
+        return Tensor(relax.negative(self.value))
 
-    def __gt__(self, other: Any) -> Tensor:
+    def __gt__(self, other: object) -> Tensor:
         return self._with("greater", self, other)
 
-    def __lt__(self, other: Any) -> Tensor:
+    def __lt__(self, other: object) -> Tensor:
         return self._with("less", self, other)
 
-    def equals(self, other: Any) -> Tensor:
+    def equals(self, other: object) -> Tensor:
         return self._with("equal", self, other)
 
     def where(self, chosen: Any, other: Any) -> Tensor:
         """One of two where this is true, the other elsewhere; one of them may be a number."""
         number_of = chosen if isinstance(chosen, Tensor) else other
-        return Tensor(relax["where"](self.value, number_of._operand(chosen), number_of._operand(other)))
+        return Tensor(relax.where(self.value, number_of._operand(chosen), number_of._operand(other)))
 
     def _with(self, name: str, left: Any, right: Any) -> Tensor:
-        return Tensor(relax[name](self._operand(left), self._operand(right)))
+        return Tensor(relax.dialect.ops[name](self._operand(left), self._operand(right)))
 
-    def _operand(self, other: Any) -> Value:
+    def _operand(self, other: object) -> Value:
         return other.value if isinstance(other, Tensor) else const(other, dtype_of(self.value))
 
 
-def apply(name: str, x: Tensor, **attributes: Any) -> Tensor:
+def apply(name: str, x: Tensor, **attributes: object) -> Tensor:
     """An operator of relax on a tensor: `apply("exp", x)`."""
-    return Tensor(relax[name](x.value, **attributes))
+    return Tensor(relax.dialect.ops[name](x.value, **attributes))
 
 
 def cast(x: Value, dtype: str) -> Value:
-    return x if dtype_of(x) == dtype else relax["astype"](x, dtype=dtype)
+    return x if dtype_of(x) == dtype else relax.astype(x, dtype=dtype)
 
 
 def summed_to(gradient: Value, operand: Value, others: Sequence[Value]) -> Value:
     """The gradient of a result to which an operand was broadcast together with others, as that of the operand."""
-    return gradient if keeps_shape(operand, *others) else relax["collapse_sum_like"](gradient, operand)
+    return gradient if keeps_shape(operand, *others) else relax.collapse_sum_like(gradient, operand)
 
 
 def as_tensor(state: Value) -> Value:
@@ -104,26 +103,26 @@ def as_tensor(state: Value) -> Value:
 def zeros_for(value: Value) -> Value:
     """The gradient of what nothing depends on; a scalar's is a tensor without axes."""
     info = decode(value.type)
-    return const(0.0, info.dtype) if isinstance(info, ScalarInfo) else relax["zeros_like"](value)
+    return const(0.0, info.dtype) if isinstance(info, ScalarInfo) else relax.zeros_like(value)
 
 
 def shape_operand(value: Value) -> Value:
     """A tensor's shape, as operators take it."""
     shape = shape_of(value)
-    return relax["shape_expr"](dims=shape) if is_known(shape) else relax["shape_of"](value)
+    return relax.shape_expr(dims=shape) if is_known(shape) else relax.shape_of(value)
 
 
 def spread(value: Value, like: Value, axes: Sequence[int], keepdims: bool) -> Value:
     """What a reduction of `like` over axes has made, again in the shape of `like`."""
-    wide = value if keepdims or not axes else relax["expand_dims"](value, axis=list(axes))
-    return relax["broadcast_to"](wide, shape_operand(like))
+    wide = value if keepdims or not axes else relax.expand_dims(value, axis=list(axes))
+    return relax.broadcast_to(wide, shape_operand(like))
 
 
 def size_of(size: Dim, dtype: str = "i64") -> Value:
     """A size as a tensor without axes."""
     if isinstance(size, int):
         return const(size, dtype)
-    return cast(relax["reshape"](relax["shape_to_tensor"](relax["shape_expr"](dims=(size,))), ()), dtype)
+    return cast(relax.reshape(relax.shape_to_tensor(relax.shape_expr(dims=(size,))), ()), dtype)
 
 
 def scalar_of(x: Value) -> Value:
@@ -140,7 +139,7 @@ def _between(name: str, operand: Value, type_: Type) -> Value:
 def limited(x: Tensor, low: float | Tensor, high: float | Tensor) -> Tensor:
     """Between two bounds, numbers or tensors without axes."""
     bounds = [scalar_of(each.value) if isinstance(each, Tensor) else each for each in (low, high)]
-    return Tensor(relax["clip"](x.value, *bounds))
+    return Tensor(relax.clip(x.value, *bounds))
 
 
 def count_over(x: Value, axes: Sequence[int]) -> Value:
@@ -150,5 +149,5 @@ def count_over(x: Value, axes: Sequence[int]) -> Value:
     sizes: list[Dim] = [shape[axis] for axis in axes]
     count = product(sizes)
     if count is None:
-        return relax["sum"](relax["ones_like"](x), axis=list(axes), keepdims=True)
+        return relax.sum(relax.ones_like(x), axis=list(axes), keepdims=True)
     return size_of(count, dtype)

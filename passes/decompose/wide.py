@@ -7,16 +7,14 @@ from collections.abc import Callable, Sequence
 from functools import wraps
 from typing import Any
 
-from ...bindings.ir import Value
+from ...bindings.ir import OpView, Value
 from ...bindings.mlir import as_list
 from ...bindings.rewriting import Decline
+from ...dialects import relax
 from ...dialects.core.infos import bit_width, is_float
 from ...dialects.core.symbols import Dim, equal
-from ...dialects.relax import dialect
 from ...dialects.relax.values import dtype_of, normal_axis, shape_of
 from .tensors import Tensor
-
-relax = dialect.ops
 
 
 def wide_dtype(dtype: str) -> str:
@@ -26,18 +24,18 @@ def wide_dtype(dtype: str) -> str:
 def widened(value: Value) -> Tensor:
     dtype = dtype_of(value)
     wide = wide_dtype(dtype)
-    return Tensor(value if wide == dtype else relax["astype"](value, dtype=wide))
+    return Tensor(value if wide == dtype else relax.astype(value, dtype=wide))
 
 
 def rounded(tensor: Tensor, dtype: str) -> Value:
-    return tensor.value if dtype_of(tensor.value) == dtype else relax["astype"](tensor.value, dtype=dtype)
+    return tensor.value if dtype_of(tensor.value) == dtype else relax.astype(tensor.value, dtype=dtype)
 
 
-def computed_wide(formula: Callable[..., Any]) -> Callable[..., Any]:
+def computed_wide(formula: Callable[..., object]) -> Callable[..., object]:
     """Makes a definition of a formula on Tensors of operands of one element type, which is that of its results."""
 
     @wraps(formula)
-    def definition(op: Any, *operands: Any) -> list[Value]:
+    def definition(op: OpView, *operands: Any) -> list[Value]:
         dtype = dtype_of(operands[0])
         if not is_float(dtype):
             raise Decline("only floats are decomposed")
@@ -72,6 +70,6 @@ def along(tensor: Tensor, axes: Sequence[int], data: Value) -> Tensor:
         require_same(size, shape[place], what=f"a parameter and the data along axis {place}")
     value, order = tensor.value, sorted(range(len(places)), key=places.__getitem__)
     if order != list(range(len(places))):
-        value = relax["permute_dims"](value, axes=order)
+        value = relax.permute_dims(value, axes=order)
     missing = [axis - min(places) for axis in range(min(places), len(shape)) if axis not in places]
-    return Tensor(relax["expand_dims"](value, axis=missing) if missing else value)
+    return Tensor(relax.expand_dims(value, axis=missing) if missing else value)

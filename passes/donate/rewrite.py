@@ -9,12 +9,12 @@ from typing import Any
 from ...bindings.ir import Operation, Type, Value
 from ...bindings.mlir import ir, string_array, string_value
 from ...bindings.navigation import body_of, functions_in, last_of, symbol_name
+from ...dialects import relax
 from ...dialects.core.codec import decode, encode
 from ...dialects.core.infos import TensorInfo
 from ...dialects.core.ir_attributes import GROWN, OPERATOR, RESULT_NAMES
 from ...dialects.core.substitute import symbols_in
 from ...dialects.core.symbols import Dim, SymExpr, dim_add, equal, sym
-from ...dialects.relax import dialect as relax
 from ...dialects.relax.function_attributes import VISIBILITY, Grown, argument_names, encode_grown
 from ...dialects.relax.values import shape_of
 from ...dialects.tir.prim_func import make_prim_func
@@ -40,7 +40,7 @@ def write_in_place(module: Operation, function: Operation, donations: Sequence[D
 class _Grower:
     def __init__(self, module: Operation, function: Operation, capacity: Dim):
         self._module, self._function, self._capacity = module, function, capacity
-        self._kernels: dict[tuple[Any, ...], str] = {}
+        self._kernels: dict[tuple[object, ...], str] = {}
         self._taken = {symbol_name(each) for each in (function, *functions_in(module))}
 
     def grow(self, donation: Donation) -> None:
@@ -53,8 +53,8 @@ class _Grower:
         self._read_rows(argument, donation)
         with concat.location, ir.InsertionPoint(concat):
             kernel = self._kernel(donation, [argument, new])
-            length = relax.ops["prim_value"](donation.length)
-            written = relax.ops["call_tir_inplace"](kernel, [argument, new, length], [0], type_)
+            length = relax.prim_value(donation.length)
+            written = relax.call_tir_inplace(kernel, [argument, new, length], inplace_indices=[0], out_ty=type_)
             present = _rows(written, donation, donation.total)
         concat.results[0].replace_all_uses_with(present)
 
@@ -113,7 +113,7 @@ def _append(buffer: Value, new: Value, length: Value, axis: int) -> None:
 
 def _rows(value: Value, donation: Donation, count: SymExpr) -> Value:
     """The first rows of a buffer."""
-    return relax.ops["strided_slice"](value, axes=[donation.axis], begin=[0], end=[count])
+    return relax.strided_slice(value, axes=[donation.axis], begin=[0], end=[count])
 
 
 def _state(function: Operation, donations: Sequence[Donation]) -> None:

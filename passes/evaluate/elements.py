@@ -53,7 +53,7 @@ def alike(arrays: Sequence[ndarray]) -> Sequence[ndarray]:
     return list(map(exact, arrays)) if any(map(is_symbolic, arrays)) else arrays
 
 
-def applied(function: Callable[..., Any], *arrays: ndarray) -> Any:
+def applied(function: Callable[..., object], *arrays: ndarray) -> Any:
     """A function on objects, element by element."""
     import numpy
 
@@ -67,7 +67,7 @@ def numbers(array: ndarray | None) -> ndarray:
     return array
 
 
-def typed(found: Any, info: Info, rule: object) -> ndarray:
+def typed(found: object, info: Info, rule: object) -> ndarray:
     """What a rule gave, as elements of a type: numbers, where no symbol is among them. Raises NotKnown."""
     import numpy
 
@@ -84,7 +84,7 @@ def typed(found: Any, info: Info, rule: object) -> ndarray:
     return array
 
 
-def _fits(shape: Sequence[int], stated: Sequence[Any]) -> bool:
+def _fits(shape: Sequence[int], stated: Sequence[object]) -> bool:
     sizes = [size if isinstance(size, int) else own for own, size in zip(shape, stated, strict=False)]
     return len(shape) == len(stated) and list(shape) == sizes
 

@@ -97,11 +97,11 @@ def size(element: Any) -> Size:
     return element
 
 
-def smaller(left: Any, right: Any) -> Any:
+def smaller(left: object, right: object) -> Any:
     return dim_min(size(left), size(right))
 
 
-def larger(left: Any, right: Any) -> Any:
+def larger(left: object, right: object) -> Any:
     return dim_max(size(left), size(right))
 
 
@@ -115,23 +115,23 @@ def divided(left: Any, right: Any) -> Any:
     return quotient if (left < 0) == (right < 0) else -quotient
 
 
-def floor_divided(left: Any, right: Any) -> Any:
+def floor_divided(left: object, right: object) -> Any:
     if isinstance(right, int) and right < 0:
         raise NotKnown
     return size(left) // nonzero(right)
 
 
-def remainder(left: Any, right: Any) -> Any:
+def remainder(left: object, right: object) -> Any:
     """With the divisor's sign."""
     return size(left) % nonzero(right)
 
 
-def cut_remainder(left: Any, right: Any) -> Any:
+def cut_remainder(left: object, right: object) -> Any:
     """What is left of a division towards zero."""
     return left - divided(size(left), right) * right
 
 
-def nonzero(divisor: Any) -> Any:
+def nonzero(divisor: object) -> Any:
     if isinstance(size(divisor), int) and divisor == 0:
         raise NotKnown
     return divisor
@@ -145,7 +145,7 @@ def absolute(element: Any) -> Any:
     raise NotKnown
 
 
-def truncated(element: Any) -> Any:
+def truncated(element: object) -> Any:
     return element.truncated() if isinstance(element, Ratio) else element
 
 
@@ -153,7 +153,7 @@ def as_ratio(element: Any) -> Ratio:
     return element if isinstance(element, Ratio) else Ratio(element)
 
 
-def is_same(left: Any, right: Any) -> bool:
+def is_same(left: object, right: object) -> bool:
     answer = equal(size(left), size(right))
     if answer is None:
         raise NotKnown

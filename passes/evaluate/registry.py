@@ -95,7 +95,7 @@ class EvaluationCall(Call):
 _ANSWERS = (NotKnown, SymbolError)
 
 
-def evaluate(call: EvaluationCall, operands: Sequence[Any]) -> list[ndarray] | None:
+def evaluate(call: EvaluationCall, operands: Sequence[object]) -> list[ndarray] | None:
     """What an operator makes of its operands, one for each in its row; None where unknown."""
     rule = find_evaluation(call.definition.full_name)
     if rule is None or not rule.symbols and any(map(is_symbolic, _flat(operands))):
@@ -113,6 +113,6 @@ def evaluate(call: EvaluationCall, operands: Sequence[Any]) -> list[ndarray] | N
         return None
 
 
-def _flat(operands: Sequence[Any]) -> list[ndarray]:
+def _flat(operands: Sequence[object]) -> list[ndarray]:
     several = (each if isinstance(each, tuple) else (each,) for each in operands)
     return [array for arrays in several for array in arrays if array is not None]

@@ -302,7 +302,7 @@ def is_slowed_down(group: Group) -> bool:
 
 
 def _functions_in_a_row(group: Group) -> int:
-    depth: dict[Any, int] = {}
+    depth: dict[object, int] = {}
     for member in group.members:
         before = max((depth.get(operand, 0) for operand in member.call.operands), default=0)
         depth.update((result, before + member.info.is_heavy) for result in member.call.results)

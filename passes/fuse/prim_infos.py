@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 from ...bindings.ir import Operation
 from ...bindings.navigation import body_of, functions_in, innermost, last_of, operations_of, symbol_name
@@ -25,7 +24,7 @@ class PrimInfos:
         module = innermost(op, "builtin.module")
         self._functions = {symbol_name(function): function for function in functions_in(module)}
         self._infos: dict[str, PrimInfo | None] = {}
-        self._called: dict[Any, PrimInfo | None] = {}
+        self._called: dict[object, PrimInfo | None] = {}
 
     def __getitem__(self, name: str) -> PrimInfo | None:
         if name not in self._infos:

@@ -14,7 +14,7 @@ START, END = "relax.grad.start_checkpoint", "relax.grad.end_checkpoint"
 
 
 def computed_again(
-    end: Operation, arriving: Any, varying: AbstractSet[Value], inside: Inside
+    end: Operation, arriving: object, varying: AbstractSet[Value], inside: Inside
 ) -> list[tuple[Value, Any]]:
     """What arrives at the values that an end_checkpoint's is made of; nothing where it is one of them itself.
 

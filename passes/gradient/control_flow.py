@@ -15,16 +15,14 @@ from ...bindings.ir import Attribute, Block, Operation, Type, Value
 from ...bindings.mlir import ir
 from ...bindings.navigation import body_of, constant_of, operations_in, operations_of, used_inside
 from ...bindings.rewriting import located_error, replace_op
+from ...dialects import relax
 from ...dialects.core.codec import decode
 from ...dialects.core.dialect import row_of
 from ...dialects.core.infos import ScalarInfo, TensorInfo, is_float
 from ...dialects.core.ir_attributes import PART_OF_LOOP, RELAX_TARGET
-from ...dialects.relax import dialect
 from ...emit.numbers import Number, constant, minimum, number, operation
 from ..decompose.tensors import zeros_for
 from .states import Column, States, erase_unused, is_repeatable, stand_in
-
-relax = dialect.ops
 
 
 class Options(NamedTuple):
@@ -93,7 +91,7 @@ def _for(region: Region) -> list[tuple[Value, Any]]:
         by_state, by_captured = _split(
             region.inside(seeds, [*(values[place] for place in floats), *region.captured], known), len(floats)
         )
-        more = [relax["add"](*pair) for pair in zip(sums, by_captured, strict=True)]
+        more = [relax.add(*pair) for pair in zip(sums, by_captured, strict=True)]
         ir.Operation.create("scf.yield", operands=[*by_state, *more])
     erase_unused(operations_of(block))
     columns = states.columns()
@@ -132,7 +130,7 @@ def _while(region: Region) -> list[tuple[Value, Any]]:
         arriving, sums = _split(list(block.arguments)[1:], len(floats))
         seeds = [(after[place], gradient) for place, gradient in zip(floats, arriving, strict=True)]
         by_state, by_captured = _split(region.inside(seeds, xs, known), len(floats))
-        more = [relax["add"](*pair) for pair in zip(sums, by_captured, strict=True)]
+        more = [relax.add(*pair) for pair in zip(sums, by_captured, strict=True)]
         ir.Operation.create("scf.yield", operands=[*by_state, *more])
     erase_unused(operations_of(block))
     erase_unused(_from_to(tests.owner.operation, back))
@@ -148,7 +146,7 @@ def _while(region: Region) -> list[tuple[Value, Any]]:
 
 
 #: How an operation's regions are gone through backwards: pairs of a value and what arrives at it.
-CONTROL_FLOW: dict[str, Callable[[Region], list[tuple[Value, Any]]]] = {
+CONTROL_FLOW: dict[str, Callable[[Region], list[tuple[Value, object]]]] = {
     "scf.if": _if,
     "scf.for": _for,
     "scf.while": _while,

@@ -43,7 +43,7 @@ def in_own_order(rule: Callable[[GradientCall], list[Any]]) -> Callable[[Gradien
         def forward(*operands: Value) -> Value:
             pairs = [(operand, layouts[name]) for operand, name in zip(operands, names, strict=True)]
             given = [turned(operand, layout.text, layout.dimensions) for operand, layout in pairs]
-            made = relax[call.operation.name.removeprefix("relax.")](*given, **attributes)
+            made = relax.dialect.ops[call.operation.name.removeprefix("relax.")](*given, **attributes)
             return turned(made, layouts["result"].dimensions, layouts["result"].text)
 
         return gradients_at(call.operands, forward, call.gradient)
@@ -54,5 +54,5 @@ def in_own_order(rule: Callable[[GradientCall], list[Any]]) -> Callable[[Gradien
 def times_matrix(gradient: Value, axis: int, rank: int, matrix: Value) -> Value:
     """A product along one dimension: each of its rows, times a matrix."""
     order = [*(each for each in range(rank) if each != axis), axis]
-    product = relax["matmul"](relax["permute_dims"](gradient, axes=order), matrix)
-    return relax["permute_dims"](product, axes=[order.index(each) for each in range(rank)])
+    product = relax.matmul(relax.permute_dims(gradient, axes=order), matrix)
+    return relax.permute_dims(product, axes=[order.index(each) for each in range(rank)])

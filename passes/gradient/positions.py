@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from ...bindings.ir import Value
 from ...dialects.core.symbols import product
@@ -19,18 +18,18 @@ def positions_of(x: Value) -> Value:
     shape = shape_of(x)
     if is_known(shape):
         count = product(shape or ())
-        return relax["reshape"](relax["arange"](0, count, 1, dtype="i64"), shape_operand(x))
-    ones = relax["flatten"](relax["ones_like"](x, dtype="i64"))
-    return relax["reshape"](relax["cumsum"](ones, axis=0, exclusive=True), shape_operand(x))
+        return relax.reshape(relax.arange(0, count, 1, dtype="i64"), shape_operand(x))
+    ones = relax.flatten(relax.ones_like(x, dtype="i64"))
+    return relax.reshape(relax.cumsum(ones, axis=0, exclusive=True), shape_operand(x))
 
 
-def moved_by_itself(call: GradientCall, *, has_others: bool = False, **changed: Any) -> Value:
+def moved_by_itself(call: GradientCall, *, has_others: bool = False, **changed: object) -> Value:
     """The gradient of the first operand of an operator that moves its elements, which takes positions as well."""
     name = call.operation.name.removeprefix("relax.")
     attributes = {**call.inferred.attributes, **changed}
 
     def move(positions: Value) -> Value:
-        return relax[name](positions, *call.operands[1:], **attributes)
+        return relax.dialect.ops[name](positions, *call.operands[1:], **attributes)
 
     return moved_back(call.gradient, call.operands[0], move, has_others=has_others)
 
@@ -40,11 +39,11 @@ def moved_back(gradient: Value, x: Value, move: Callable[[Value], Value], *, has
 
     `has_others` where there are others between them: `move` gives a position below 0 for these.
     """
-    places = relax["flatten"](move(positions_of(x)))
-    arriving = relax["flatten"](gradient)
+    places = relax.flatten(move(positions_of(x)))
+    arriving = relax.flatten(gradient)
     if has_others:
-        is_own = relax["greater_equal"](places, const(0, "i64"))
-        arriving = relax["where"](is_own, arriving, relax["zeros_like"](arriving))
-        places = relax["maximum"](places, const(0, "i64"))
-    zeros = relax["zeros_like"](relax["flatten"](x))
-    return relax["reshape"](relax["scatter_elements"](zeros, places, arriving, reduction="add"), shape_operand(x))
+        is_own = relax.greater_equal(places, const(0, "i64"))
+        arriving = relax.where(is_own, arriving, relax.zeros_like(arriving))
+        places = relax.maximum(places, const(0, "i64"))
+    zeros = relax.zeros_like(relax.flatten(x))
+    return relax.reshape(relax.scatter_elements(zeros, places, arriving, reduction="add"), shape_operand(x))

@@ -13,19 +13,17 @@ function without arguments makes a value that is only wanted where an operand is
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 from ...bindings.ir import Operation, Value
+from ...dialects import relax
 from ...dialects.core.dialect import find_op
 from ...dialects.core.opdef import OpDef
 from ...dialects.core.rules import OperatorRule, OperatorRules
 from ...dialects.core.verifier import call_of
-from ...dialects.relax import dialect
 from ...dialects.script.names import location_name
 from ...support.argument_types import types_checked
 from ...support.errors import RefusalError, RelaxError
-
-relax = dialect.ops
 
 
 def named(operation: Operation) -> str:
@@ -74,7 +72,7 @@ class GradientCall:
         """As `gradient`, for each of the results."""
         for index, result in enumerate(self.results):
             if self._gradients[index] is None:
-                self._gradients[index] = relax["zeros_like"](result)
+                self._gradients[index] = relax.zeros_like(result)
         return self._gradients
 
     @property
@@ -92,7 +90,9 @@ class GradientCall:
 
 
 #: `rule(call)` returns the gradients of the operands, see above.
-Function = TypeVar("Function", bound=Callable[[Any], Any])
+Gradient: TypeAlias = Value | Callable[[], Value] | None
+Gradients: TypeAlias = Gradient | Sequence[Gradient]
+Function = TypeVar("Function", bound=Callable[[GradientCall], Gradients])
 _RULES = OperatorRules("a rule for its derivative", f"{__package__}.rules")
 
 

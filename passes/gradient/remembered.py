@@ -11,12 +11,10 @@ from ...bindings.ir import Operation, Type, Value
 from ...bindings.mlir import ir
 from ...bindings.navigation import made_by, operations_of, used_by
 from ...bindings.rewriting import is_used
+from ...dialects import relax
 from ...dialects.core.dialect import row_of
-from ...dialects.relax import dialect
 from ..core.remembered import Made, Signatures, take_down
 from .steps import Step, steps_to, unused_in
-
-relax = dialect.ops
 
 
 class Remembered:
@@ -30,11 +28,11 @@ class Remembered:
         #: Whether there may be operations that have been made in vain.
         self.has_unused = False
 
-    def sum(self, one: Value, other: Value) -> Any:
+    def sum(self, one: Value, other: Value) -> Value:
         """relax.add of both, of the type that is inferred once."""
         types = one.type, other.type
         if types not in self._sums:
-            made = relax["add"](one, other)
+            made = relax.add(one, other)
             self._sums[types] = made.type
             return made
         return ir.Operation.create("relax.add", [self._sums[types]], [one, other]).result

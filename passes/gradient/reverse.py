@@ -11,13 +11,13 @@ from ...bindings.handles import building
 from ...bindings.ir import Operation, Type, Value
 from ...bindings.mlir import as_list, ir
 from ...bindings.rewriting import Decline, blaming_at, located_error
+from ...dialects import relax
 from ...dialects.core.codec import decode
 from ...dialects.core.dialect import find_op, row_of
 from ...dialects.core.infos import ScalarInfo, ShapeInfo, TensorInfo, VectorInfo, describe, is_float
 from ...dialects.core.operands import as_value
 from ...dialects.core.rules import OperatorRule
 from ...dialects.core.symbols import equal
-from ...dialects.relax import dialect
 from ...dialects.relax.values import stated
 from ...support.errors import RefusalError, RelaxError
 from ..decompose.registry import decomposed, find_decomposition
@@ -30,16 +30,15 @@ from .scalars import SCALARS
 from .steps import Step, StepMaking, step_making, steps_to
 from .unknown_sizes import with_named_sizes
 
-relax = dialect.ops
 _BESIDE = Options()
 #: What is no operator of a table.
 _BACKWARDS = {**CONTROL_FLOW, **SCALARS}
 
 
 def gradients(
-    y: Any,
+    y: Value,
     xs: Sequence[Any],
-    seed: Any = None,
+    seed: object = None,
     *,
     options: Options = _BESIDE,
     step_of: StepMaking = step_making,
@@ -109,7 +108,7 @@ class _Reverse:
         path = self._between([value for value, _ in seeds], known)
         for value, seed in seeds:
             if value in self._varying:
-                self._add(value, relax["ones_like"](value) if seed is None else seed)
+                self._add(value, relax.ones_like(value) if seed is None else seed)
         for step, varies in reversed(path):
             operation, _, _, results = step
             arriving = [None if each in self._xs else self._totals.pop(each, None) for each in results]
@@ -179,7 +178,7 @@ class _Reverse:
             if gradient is not None:
                 self._add(operand, gradient)
 
-    def _pass_on_named(self, operation: Any, arriving: list[Any]) -> bool:
+    def _pass_on_named(self, operation: Operation, arriving: list[Any]) -> bool:
         """The same where a rule wants names of sizes that have none; whether there were such."""
         sizes = GradientCall(find_op(operation.name), operation, arriving).segments
         pairs = with_named_sizes(operation, sizes, arriving, self._inside)
@@ -193,7 +192,7 @@ class _Reverse:
         if known is not None:
             # What is built by hand is followed, operation by operation.
             again = self._remembered if building.get() is None else None
-            gradient = relax["add"](known, gradient) if again is None else again.sum(known, gradient)
+            gradient = relax.add(known, gradient) if again is None else again.sum(known, gradient)
         self._totals[value] = gradient
 
     def _inside(self, seeds: Sequence[tuple[Value, Any]], xs: Sequence[Value], known: Iterable[Value]) -> list[Any]:
@@ -262,7 +261,7 @@ def _derived(rule: OperatorRule, operation: Operation, arriving: list[Any], vari
     return made
 
 
-def _as_list(rule: OperatorRule, operation: Operation, returned: Any) -> list[Any]:
+def _as_list(rule: OperatorRule, operation: Operation, returned: object) -> list[Any]:
     listed = as_list(returned)
     if len(listed) > len(operation.operands):
         raise RefusalError(
@@ -272,7 +271,7 @@ def _as_list(rule: OperatorRule, operation: Operation, returned: Any) -> list[An
     return listed
 
 
-def _fitting(rule: OperatorRule, operation: Operation, gradient: Any, operand: Value) -> Any:
+def _fitting(rule: OperatorRule, operation: Operation, gradient: object, operand: Value) -> Value:
     """A gradient as a tensor of the type of the operand that it is for; of a scalar without axes."""
     value, wanted = as_value(gradient), decode(operand.type)
     if isinstance(wanted, ScalarInfo):
@@ -287,7 +286,7 @@ def _fitting(rule: OperatorRule, operation: Operation, gradient: Any, operand: V
             f"that is {describe(wanted)}"
         )
     # A size that the one knows and the other does not; the run checks it.
-    return relax["match_cast"](value, ty=wanted)
+    return relax.match_cast(value, ty=wanted)
 
 
 def _may_be(given: TensorInfo, wanted: TensorInfo) -> bool:

@@ -9,15 +9,14 @@ from typing import Any
 
 from ...bindings.ir import Value
 from ...bindings.mlir import ir
+from ...dialects import relax
 from ...dialects.core.codec import decode
 from ...dialects.core.infos import ScalarInfo, is_float
-from ...dialects.relax import const, dialect
+from ...dialects.relax import const
 from ...dialects.relax.values import shape_of
 from ...emit.numbers import as_i64
 from ..decompose.tensors import Tensor, apply, as_tensor
 from .control_flow import Region
-
-relax = dialect.ops
 
 #: Operators on tensors that compute the same.
 _OF_TIR = (
@@ -48,7 +47,9 @@ def _computed(region: Region) -> Pairs:
     operation = region.operation
     tensors = [as_tensor(operand) for operand in operation.operands]
     formula = _FORMULAS.get(operation.name)
-    result = relax[_SAME[operation.name]](*tensors) if formula is None else formula(Tensor(tensors[0])).value
+    result = (
+        relax.dialect.ops[_SAME[operation.name]](*tensors) if formula is None else formula(Tensor(tensors[0])).value
+    )
     floats = [place for place, operand in enumerate(operation.operands) if _is_float(operand)]
     made = region.inside([(result, region.arriving[0])], [tensors[place] for place in floats], ())
     return [(operation.operands[place], gradient) for place, gradient in zip(floats, made, strict=True)]
@@ -58,7 +59,7 @@ def _converted(region: Region) -> Pairs:
     (operand,) = region.operation.operands
     info = decode(operand.type)
     assert isinstance(info, ScalarInfo), operand
-    return [(operand, relax["astype"](region.arriving[0], dtype=info.dtype))]
+    return [(operand, relax.astype(region.arriving[0], dtype=info.dtype))]
 
 
 def _extracted(region: Region) -> Pairs:
@@ -70,8 +71,8 @@ def _extracted(region: Region) -> Pairs:
     numbers = [as_i64(index).value for index in indices]
     type_ = ir.RankedTensorType.get([1, len(numbers)], i64)
     place = ir.Operation.create("tensor.from_elements", results=[type_], operands=numbers).result
-    arriving = relax["expand_dims"](region.arriving[0], axis=[0])
-    return [(tensor, relax["scatter_nd"](relax["zeros_like"](tensor), place, arriving, reduction="add"))]
+    arriving = relax.expand_dims(region.arriving[0], axis=[0])
+    return [(tensor, relax.scatter_nd(relax.zeros_like(tensor), place, arriving, reduction="add"))]
 
 
 def _elements(region: Region) -> Pairs:
@@ -79,8 +80,8 @@ def _elements(region: Region) -> Pairs:
     operands, arriving = list(region.operation.operands), region.arriving[0]
     if not shape_of(arriving):
         return [(operands[0], arriving)]
-    flat = relax["flatten"](arriving)
-    return [(operand, relax["take"](flat, const(place, "i64"), axis=0)) for place, operand in enumerate(operands)]
+    flat = relax.flatten(arriving)
+    return [(operand, relax.take(flat, const(place, "i64"), axis=0)) for place, operand in enumerate(operands)]
 
 
 def _is_float(value: Value) -> bool:

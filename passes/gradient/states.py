@@ -15,16 +15,15 @@ from ...bindings.ir import Operation, Type, Value
 from ...bindings.mlir import ir
 from ...bindings.navigation import operations_in
 from ...bindings.rewriting import is_used, located_error, replace_op
+from ...dialects import relax
 from ...dialects.core.codec import decode, encode
 from ...dialects.core.dialect import row_of
 from ...dialects.core.infos import ScalarInfo, TensorInfo, describe
 from ...dialects.core.substitute import symbols_of
-from ...dialects.relax import const, dialect
+from ...dialects.relax import const
 from ...dialects.relax.values import is_known
 from ...emit.numbers import Number, as_i64, number
 from ..decompose.tensors import as_tensor
-
-relax = dialect.ops
 
 #: Dialects whose operations do the same when they are done again.
 _REPEATABLE = ("arith.", "math.", "tensor.", "scf.")
@@ -68,20 +67,20 @@ class Column(NamedTuple):
 
     def empty(self) -> Value:
         _, *sizes = self.info.shape or ()
-        return self._fitting(relax["zeros"]((0, *sizes), dtype=self.info.dtype))
+        return self._fitting(relax.dialect.ops["zeros"]((0, *sizes), dtype=self.info.dtype))
 
     def grown(self, held: Value, states: Sequence[Value]) -> Value:
-        return self._fitting(relax["concat"]([held, self._taken(states[self.place])], axis=0))
+        return self._fitting(relax.concat([held, self._taken(states[self.place])], axis=0))
 
     def _taken(self, state: Value) -> Value:
         if self.takes == "elements":
-            return relax["flatten"](state)
-        row = as_tensor(state) if self.takes == "rows" else relax["shape_to_tensor"](relax["shape_of"](state))
-        return relax["expand_dims"](row, axis=[0])
+            return relax.flatten(state)
+        row = as_tensor(state) if self.takes == "rows" else relax.shape_to_tensor(relax.shape_of(state))
+        return relax.expand_dims(row, axis=[0])
 
     def _fitting(self, value: Value) -> Value:
         type_ = encode(self.info, value.context)
-        return value if value.type == type_ else relax["match_cast"](value, ty=type_)
+        return value if value.type == type_ else relax.match_cast(value, ty=type_)
 
 
 class States:
@@ -141,9 +140,9 @@ class States:
 def _bounds(sizes: Value) -> tuple[Value, Value]:
     """Where each turn's elements begin and end, computed once."""
     with ir.InsertionPoint.after(sizes.owner):
-        lengths = relax["prod"](sizes, axis=[1])
-        ends = relax["cumsum"](lengths, axis=0)
-        return relax["subtract"](ends, lengths), ends
+        lengths = relax.prod(sizes, axis=[1])
+        ends = relax.cumsum(lengths, axis=0)
+        return relax.subtract(ends, lengths), ends
 
 
 class _State(NamedTuple):
@@ -161,17 +160,19 @@ class _State(NamedTuple):
             return self._of_row(self._at(rows))
         info = decode(self.type)
         assert isinstance(info, TensorInfo), info
-        shape = info.shape if sizes is None else relax["tensor_to_shape"](self._at(sizes))
+        shape = info.shape if sizes is None else relax.tensor_to_shape(self._at(sizes))
         if self.place in self.bounds:
-            bounds = [relax["reshape"](self._at(each), (1,)) for each in self.bounds[self.place]]
+            bounds = [relax.reshape(self._at(each), (1,)) for each in self.bounds[self.place]]
             elements = self.held[self.place, "elements"]
             return self._fitting(
-                relax["reshape"](relax["dynamic_strided_slice"](elements, *bounds, const([1], "i64")), shape)
+                relax.dialect.ops["reshape"](
+                    relax.dialect.ops["dynamic_strided_slice"](elements, *bounds, const([1], "i64")), shape
+                )
             )
-        return self._fitting(relax["zeros"](shape, dtype=info.dtype))
+        return self._fitting(relax.dialect.ops["zeros"](shape, dtype=info.dtype))
 
     def _at(self, column: Value) -> Value:
-        return relax["take"](column, as_i64(self.turn).value, axis=0)
+        return relax.take(column, as_i64(self.turn).value, axis=0)
 
     def _of_row(self, row: Value) -> Value:
         if isinstance(decode(self.type), TensorInfo):
@@ -182,4 +183,4 @@ class _State(NamedTuple):
         return ir.Operation.create("arith.index_cast", results=[self.type], operands=[element]).result
 
     def _fitting(self, value: Value) -> Value:
-        return value if value.type == self.type else relax["match_cast"](value, ty=self.type)
+        return value if value.type == self.type else relax.match_cast(value, ty=self.type)

@@ -9,17 +9,15 @@ from typing import Any
 from ...bindings.ir import Operation, Value
 from ...bindings.mlir import ir
 from ...bindings.navigation import outermost
+from ...dialects import relax
 from ...dialects.core.builder import infer_types
 from ...dialects.core.codec import decode, encode
 from ...dialects.core.dialect import find_op
 from ...dialects.core.infos import Info, ShapeInfo, TensorInfo
 from ...dialects.core.substitute import symbols_in
 from ...dialects.core.symbols import Dim, sym
-from ...dialects.relax import dialect
 from ...support.names import fresh_name
 from .control_flow import Inside
-
-relax = dialect.ops
 
 
 def with_named_sizes(
@@ -39,8 +37,8 @@ def with_named_sizes(
     return list(zip(xs, inside(seeds, xs, ()), strict=True))
 
 
-def _of_type(value: Value, type_: Any) -> Value:
-    return value if value.type == type_ else relax["match_cast"](value, ty=type_)
+def _of_type(value: Value, type_: object) -> Value:
+    return value if value.type == type_ else relax.match_cast(value, ty=type_)
 
 
 class _Names:
@@ -58,7 +56,7 @@ class _Names:
         return value
 
     def _cast(self, value: Value, info: Info) -> Value:
-        return relax["match_cast"](value, ty=encode(info, value.context))
+        return relax.match_cast(value, ty=encode(info, value.context))
 
     def _name(self, size: Dim) -> Dim:
         if size is not None:

@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from ...bindings.ir import Block, Operation, Value
 from ...bindings.mlir import ir
 from ...bindings.navigation import body_of, operations_of, used_by, users_of
+from ...dialects import relax
 from ...dialects.core.codec import decode, encode
 from ...dialects.core.dialect import row_of
 from ...dialects.core.infos import ShapeInfo, TensorInfo, bit_width
 from ...dialects.core.symbols import Dim, SymExpr
 from ...dialects.core.work import work_of
-from ...dialects.relax import dialect as relax
 from ...emit.numbers import as_index, constant, number
 from ...emit.parallel import FLOPS, LEAST_WORK
 from ...targets.core.backend import Machine
@@ -133,9 +133,7 @@ def write(part: Part) -> None:
     before = after[: after.index(last)]
     with ir.InsertionPoint.after(last), last.location:
         loop = _loop(part)
-        rows = [
-            relax.ops["match_cast"](made, old.type) for made, old in zip(loop.results[1:], part.wanted, strict=True)
-        ]
+        rows = [relax.match_cast(made, old.type) for made, old in zip(loop.results[1:], part.wanted, strict=True)]
     inside, moved, end = set(part.operations), set(part.wanted), rows[-1].owner.operation
     for op in before:
         if op not in inside and any(value in moved for value in used_by(op)):
@@ -164,10 +162,8 @@ def _loop(part: Part) -> Operation:
         values = {each: _image_of(each, index) for each in part.inputs}
         for op in part.operations:
             values.update(_for_one(op, values))
-        joined = [
-            relax.ops["concat"]([row, values[value]], axis=0) for row, value in zip(rows, part.wanted, strict=True)
-        ]
-        joined = [relax.ops["match_cast"](each, row.type) for each, row in zip(joined, rows, strict=True)]
+        joined = [relax.concat([row, values[value]], axis=0) for row, value in zip(rows, part.wanted, strict=True)]
+        joined = [relax.match_cast(each, row.type) for each, row in zip(joined, rows, strict=True)]
         ir.Operation.create("scf.yield", operands=[(number(turns) + number(one)).value, *joined])
     return loop
 
@@ -179,7 +175,7 @@ def _integer(value: int) -> Value:
 def _count(images: Dim) -> Value:
     if isinstance(images, int):
         return _integer(images)
-    sizes = relax.ops["shape_to_tensor"](relax.ops["shape_expr"](dims=(images,)))
+    sizes = relax.shape_to_tensor(relax.shape_expr(dims=(images,)))
     return ir.Operation.create(
         "tensor.extract", results=[sizes.type.element_type], operands=[sizes, as_index(0)]
     ).result
@@ -188,12 +184,12 @@ def _count(images: Dim) -> Value:
 def _no_rows(value: Value) -> Value:
     info = decode(value.type)
     assert isinstance(info, TensorInfo) and info.shape is not None
-    nothing = relax.ops["zeros"](relax.ops["shape_expr"](dims=(0, *info.shape[1:])), dtype=info.dtype)
-    return relax.ops["match_cast"](nothing, encode(info.with_shape((None, *info.shape[1:])), value.context))
+    nothing = relax.zeros(relax.shape_expr(dims=(0, *info.shape[1:])), dtype=info.dtype)
+    return relax.match_cast(nothing, encode(info.with_shape((None, *info.shape[1:])), value.context))
 
 
 def _image_of(batch: Value, index: Value) -> Value:
-    return relax.ops["expand_dims"](relax.ops["take"](batch, index, axis=0), axis=(0,))
+    return relax.expand_dims(relax.take(batch, index, axis=0), axis=(0,))
 
 
 def _for_one(op: Operation, values: dict[Value, Value]) -> dict[Value, Value]:
@@ -212,7 +208,7 @@ def _for_one(op: Operation, values: dict[Value, Value]) -> dict[Value, Value]:
 def _shape_of_one(shape: Value) -> Value:
     info = decode(shape.type)
     assert isinstance(info, ShapeInfo) and info.dims is not None
-    return relax.ops["shape_expr"](dims=(1, *info.dims[1:]))
+    return relax.shape_expr(dims=(1, *info.dims[1:]))
 
 
 def _is_shape(value: Value) -> bool:

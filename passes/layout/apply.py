@@ -9,9 +9,9 @@ from ...bindings.ir import Attribute, Location, Operation, Type, Value
 from ...bindings.mlir import ir
 from ...bindings.navigation import ancestors, is_used_once, made_by
 from ...bindings.rewriting import is_used
+from ...dialects import relax
 from ...dialects.core.codec import decode, encode
 from ...dialects.core.infos import TensorInfo
-from ...dialects.relax import dialect as relax
 from ...dialects.relax.constants import elements_attribute
 from ...dialects.relax.infer.layouts import Layout
 from ...dialects.relax.known_constants import CONSTANTS, elements_in, elements_of
@@ -176,9 +176,9 @@ def _conversion(type_: Type, given: Value, own: Layout | None, wanted: Layout | 
         return constant_like(given, _moved(array, rank, own, goal))
     shape = shape_in(goal, info.shape)
     if keeps_order(layout, goal, info.shape) and is_known(shape):
-        result = relax.ops["reshape"](given, relax.ops["shape_expr"](dims=shape))
+        result = relax.reshape(given, relax.shape_expr(dims=shape))
     else:
-        wide = relax.ops["expand_dims"](given, axis=list(range(more))) if more else given
+        wide = relax.expand_dims(given, axis=list(range(more))) if more else given
         result = converted(wide, layout, goal, are_full=True)
     stated = _type_in(type_, wanted)
     if result.type != stated:

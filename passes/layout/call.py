@@ -54,7 +54,7 @@ class LayoutCall:
         """What is known of the (first) result."""
         return self.results[0]
 
-    def follow(self, layout: Layout, **attributes: Any) -> Placement:
+    def follow(self, layout: Layout, **attributes: object) -> Placement:
         """The tensors of the layout's rank get it, other operands and results stay as they are."""
         operands, results = (
             [layout if _has_rank(info, layout) else None for info in infos]
@@ -74,7 +74,7 @@ class LayoutCall:
         self,
         operands: Mapping[str, Layout | Replace | None],
         results: Layout | Sequence[Layout | None] | None,
-        **attributes: Any,
+        **attributes: object,
     ) -> Placement:
         """Layouts of operands by name (of all of a variadic one), of results, and the attributes that differ."""
         flat: list[Layout | Replace | None] = []

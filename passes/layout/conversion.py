@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 from ...bindings.affine import linear_form
 from ...bindings.ir import Value
 from ...bindings.mlir import ir
+from ...dialects import relax
 from ...dialects.core.infos import is_int
-from ...dialects.relax import dialect as relax
 from ...dialects.relax.constants import elements_attribute
 from ...dialects.relax.infer.layouts import Axis, Layout, is_permutation, positions
 from ...dialects.relax.known_constants import constant_op, elements_of
@@ -33,7 +33,7 @@ def converted(value: Value, layout: Layout, wanted: Layout, *, are_full: bool = 
     if moved is not None:
         return constant_like(value, moved)
     padding = {} if are_full else {"pad_value": 0 if is_int(dtype_of(value)) else 0.0}
-    return relax.ops["layout_transform"](value, index_map=map_between(layout, wanted), **padding)
+    return relax.dialect.ops["layout_transform"](value, index_map=map_between(layout, wanted), **padding)
 
 
 def permuted(value: Value, axes: Sequence[int]) -> Value:
@@ -42,7 +42,7 @@ def permuted(value: Value, axes: Sequence[int]) -> Value:
         return value
     array = elements_of(value)
     if array is None:
-        return relax.ops["permute_dims"](value, axes=list(axes))
+        return relax.permute_dims(value, axes=list(axes))
     return constant_like(value, array.transpose(axes))
 
 

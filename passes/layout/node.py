@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from ...bindings.ir import Attribute, Operation, Type, Value
 from ...bindings.navigation import made_by
@@ -84,7 +84,7 @@ class Kind:
         except (AttributeProblem, KeyError) as problem:
             raise located_error(f"{what} answers wrong attributes: {problem}", operation.location) from None
 
-    def _normal(self, attributes: Mapping[str, Any]) -> dict[str, Any]:
+    def _normal(self, attributes: Mapping[str, object]) -> dict[str, object]:
         assert self.row is not None
         kinds = self.row.attrs
         return {name: value if value is None else kinds[name].normalize(value) for name, value in attributes.items()}

@@ -20,6 +20,7 @@ from ...bindings.ir import Attribute, Operation, OpView, Type, Value
 from ...bindings.mlir import DYNAMIC, as_list, ir
 from ...bindings.navigation import body_of, operations_in, operations_of, symbol_name
 from ...bindings.rewriting import Decline
+from ...dialects import relax
 from ...dialects.core.codec import decode, encode
 from ...dialects.core.facts import OpPattern
 from ...dialects.core.infos import Info, ScalarInfo, ShapeInfo, TensorInfo, describe
@@ -29,7 +30,6 @@ from ...dialects.core.operands import operand_info
 from ...dialects.core.symbols import Dim, Size, SymExpr, sym
 from ...dialects.core.verifier import call_of
 from ...dialects.relax import calls as _calls  # noqa: F401  # declares relax.call_tir
-from ...dialects.relax import dialect as relax
 from ...dialects.relax.function_attributes import VISIBILITY
 from ...dialects.tir.prim_func import make_prim_func, set_op_pattern
 from ...emit import linalg, tensors
@@ -53,9 +53,9 @@ class PrimFuncs:
         self._target = target
         names = {symbol_name(op) for op in operations_of(body_of(module))} if beside is None else beside._names
         self._names: set[str] = names
-        self._by_key: dict[Any, str] = {}
+        self._by_key: dict[object, str] = {}
         #: Those that were written by hand.
-        self._kernels: dict[Any, str] = {}
+        self._kernels: dict[object, str] = {}
         self.symbols: FreshSymbols = FreshSymbols(module) if beside is None else beside.symbols
 
     def attributes(self, operator: str) -> dict[str, Attribute]:
@@ -97,7 +97,7 @@ class RuleBuilder:
         #: The PrimFuncs that are called, in their order.
         self.called: list[str] = []
         #: Values that bodies may have in them, so that PrimFuncs are shared only where they are equal.
-        self._read: list[Any] = []
+        self._read: list[object] = []
 
     @property
     def call(self) -> Call:
@@ -140,7 +140,7 @@ class RuleBuilder:
 
     def symbol(self, size: Size | str) -> Value:
         """The value of an expression over the function's symbols, an i64 to pass to a PrimFunc."""
-        return relax.ops["prim_value"](size)
+        return relax.prim_value(size)
 
     def prim(
         self,
@@ -166,7 +166,7 @@ class RuleBuilder:
 
     def call_te(
         self,
-        function: Callable[..., Any],
+        function: Callable[..., object],
         inputs: Sequence[Value] | None = None,
         *,
         pattern: OpPattern | str | None = None,
@@ -218,7 +218,7 @@ class RuleBuilder:
         types = [encode(info, self.op.context) for info in infos]
         symbol = self._prim_funcs.kernel(kernel, [value.type for value in values], types, self.op.operation.name)
         self.called.append(symbol)
-        return list(relax.ops["call_tir"](symbol, values, types))
+        return list(relax.call_tir(symbol, values, out_ty=types))
 
     def _call(
         self,
@@ -257,12 +257,12 @@ class RuleBuilder:
 
         symbol = self._prim_funcs.get(key, symbol, make)
         self.called.append(symbol)
-        called = relax.ops["call_tir"](symbol, values, [encode(info, self.op.context) for info in infos])
+        called = relax.call_tir(symbol, values, out_ty=[encode(info, self.op.context) for info in infos])
         return list(map(self.cast, called, wanted))
 
     def cast(self, value: Value, info: Info) -> Value:
         """The value with another type, checked at run time where it says more than its own."""
-        return value if self.info(value) == info else relax.ops["match_cast"](value, encode(info, self.op.context))
+        return value if self.info(value) == info else relax.match_cast(value, encode(info, self.op.context))
 
     def new_symbols(self, count: int) -> list[SymExpr]:
         """Unused symbols, for sizes that a match_cast defines."""
@@ -288,8 +288,8 @@ class RuleBuilder:
     def define_sizes(self, sizes: Value, count: int) -> list[SymExpr]:
         """New symbols for the elements of a 1-D i64 tensor of `count` elements."""
         symbols = self.new_symbols(count)
-        shape = relax.ops["tensor_to_shape"](sizes)
-        relax.ops["match_cast"](shape, encode(ShapeInfo(tuple(symbols)), self.op.context))
+        shape = relax.tensor_to_shape(sizes)
+        relax.match_cast(shape, encode(ShapeInfo(tuple(symbols)), self.op.context))
         return symbols
 
     def elementwise(self, body: Body, operands: Sequence[Value] | None = None, *, name: str = "") -> list[Value]:

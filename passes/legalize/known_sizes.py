@@ -38,7 +38,7 @@ def by_name(op: OpView, values: Sequence[Any]) -> dict[str, Any]:
     return definition.segment(values, sizes)
 
 
-def _inferred(op: OpView, values: Sequence[Value], attributes: Mapping[str, Any]) -> list[Info]:
+def _inferred(op: OpView, values: Sequence[Value], attributes: Mapping[str, object]) -> list[Info]:
     operands = by_name(op, [operand_info(value) for value in values])
     return op.definition.infer_results(Call(op.definition, operands, attributes))
 

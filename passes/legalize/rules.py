@@ -4,14 +4,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
-from typing import Any, NamedTuple, TypeVar
+from typing import NamedTuple, TypeAlias, TypeVar
 
+from ...bindings.ir import Value
+from ...bindings.rewriting import Decline
 from ...dialects.core.dialect import find_op
 from ...support.argument_types import types_checked
 from ...support.registry import Registry, names_of
 from ...targets.core.registry import all_targets, find_target, load_rules, load_rules_for, rules_chain
 
-RuleFunction = Callable[..., Any]
+#: What a rule gives: the values of the operator's results, or why it does not apply.
+Legalized: TypeAlias = Value | Sequence[Value] | Decline
+RuleFunction = Callable[..., Legalized]
 Function = TypeVar("Function", bound=RuleFunction)
 
 

@@ -15,13 +15,15 @@ A primitive changes `edit.tree`, and returns the loops and blocks that it speaks
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable, Sequence
-from typing import Any, NamedTuple, NoReturn, TypeVar
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache
+from types import SimpleNamespace
+from typing import Any, NamedTuple, NoReturn, TypeVar, get_type_hints
 
 from ...support.errors import RelaxError
 from ...support.registry import NamedRegistry
 from ...support.suggest import suggest
-from .handles import BlockRV, LoopRV
+from .handles import BlockRV, IndexMap, LoopRV
 from .show import show_loops
 from .tree import Block, Loop, Node, Tree
 
@@ -33,6 +35,8 @@ class Primitive(NamedTuple):
     function: Callable[..., Any]
     #: Without the edit.
     signature: inspect.Signature
+    #: What its parameters' annotations mean.
+    hints: Mapping[str, object]
 
     @property
     def usage(self) -> str:
@@ -136,8 +140,27 @@ def register_primitive(function: Function) -> Function:
 def find_primitive(name: str) -> Primitive:
     """Raises RelaxError that names the nearest."""
     function = _PRIMITIVES.get(name)
+    signature, hints = _read(function)
+    return Primitive(name, function, signature, hints)
+
+
+@cache
+def _read(function: Callable[..., object]) -> tuple[inspect.Signature, Mapping[str, object]]:
     signature = inspect.signature(function)
-    return Primitive(name, function, signature.replace(parameters=list(signature.parameters.values())[1:]))
+    parameters = list(signature.parameters.values())[1:]
+    # The handles' classes are often imported for type checkers alone.
+    names: dict[str, object] = {"BlockRV": BlockRV, "LoopRV": LoopRV, "IndexMap": IndexMap}
+    names |= getattr(inspect.unwrap(function), "__globals__", {})
+    hints = {each.name: _meaning(each.annotation, names) for each in parameters}
+    return signature.replace(parameters=parameters), hints
+
+
+def _meaning(annotation: object, names: dict[str, object]) -> object:
+    """Of an annotation; of one with a name that only type checkers know, none."""
+    try:
+        return get_type_hints(SimpleNamespace(__annotations__={"it": annotation}), names)["it"]
+    except NameError:
+        return None
 
 
 def primitive_names() -> list[str]:

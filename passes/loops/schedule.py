@@ -16,7 +16,8 @@ from __future__ import annotations
 import inspect
 from collections.abc import Sequence
 from functools import partial
-from typing import Any
+from types import NoneType, UnionType
+from typing import TYPE_CHECKING, Any, Union, get_args, get_origin
 
 from ...bindings.ir import Operation
 from ...bindings.mlir import ir
@@ -40,19 +41,24 @@ from .trace import Name, Request, Step, is_plain, lines_of, read_requests
 from .tree import Tree
 from .writing import Writer, write_tree
 
+if TYPE_CHECKING:
+    from .steps import Steps
+else:
+    Steps = object
+
 #: What TVM calls a primitive since blocks are s-blocks.
-_ALSO = {"get_sblock": "get_block"}
+ALSO = {"get_sblock": "get_block"}
 
 
 class Trace(str):
     """Steps as a Python program over `sch`."""
 
 
-class Schedule:
+class Schedule(Steps):
     """Of a module's PrimFuncs, or of one of them. Each primitive is a method: `help(sch.split)`, `dir(sch)`."""
 
     @types_checked
-    def __init__(self, module: Any, trace: str | None = None):
+    def __init__(self, module: object, trace: str | None = None):
         """Of a module's copy, which is `mod`, or of one PrimFunc itself. Steps that are there go on; those of `trace`
         follow."""
         if not hasattr(module, "operation"):
@@ -175,7 +181,7 @@ class Schedule:
     def _repeat(self, request: Request, known: dict[str, Any], function: str | None) -> None:
         where = f"line {request.line} of the schedule, '{request.text}'"
 
-        def handle(value: Any) -> Any:
+        def handle(value: object) -> Any:
             if isinstance(value, Name):
                 if value.text not in known:
                     raise RelaxError(f"{where}: no line before it gives '{value.text}'{suggest(value.text, known)}")
@@ -207,7 +213,7 @@ class Schedule:
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):
             raise AttributeError(name)
-        name = _ALSO.get(name, name)
+        name = ALSO.get(name, name)
         if name not in primitive_names():
             hint = suggest(name, primitive_names())
             raise AttributeError(f"a schedule has no '{name}'{hint} (it has {', '.join(primitive_names())})")
@@ -221,7 +227,7 @@ class Schedule:
     def __dir__(self) -> list[str]:
         return sorted({*object.__dir__(self), *primitive_names()})
 
-    def _do(self, primitive: Primitive, arguments: Sequence[Any], options: dict[str, Any]) -> Any:
+    def _do(self, primitive: Primitive, arguments: Sequence[object], options: dict[str, object]) -> Any:
         bound = self._bound(primitive, arguments, options)
         shown = self._shown(primitive, bound)
         function = self._chosen(primitive, bound, shown)
@@ -273,26 +279,33 @@ class Schedule:
             place = self._functions[function].location
             raise located_error(f"{shown}: '{loop.name}' is what '{name}' computes: {problem}", place)
 
-    def _bound(self, primitive: Primitive, arguments: Sequence[Any], options: dict[str, Any]) -> inspect.BoundArguments:
+    def _bound(
+        self, primitive: Primitive, arguments: Sequence[object], options: dict[str, object]
+    ) -> inspect.BoundArguments:
         try:
             bound = primitive.signature.bind(*arguments, **options)
         except TypeError as error:
             raise RelaxError(f"{primitive.usage}: {error}") from None
         for name, value in bound.arguments.items():
-            expected = primitive.signature.parameters[name].annotation
-            bound.arguments[name] = self._argument(f"{primitive.name}: '{name}'", expected, value)
+            taken = partial(self._argument, f"{primitive.name}: '{name}'", primitive.hints[name])
+            is_several = primitive.signature.parameters[name].kind is inspect.Parameter.VAR_POSITIONAL
+            bound.arguments[name] = tuple(map(taken, value)) if is_several else taken(value)
         return bound
 
-    def _argument(self, what: str, expected: Any, value: Any) -> Any:
+    def _argument(self, what: str, hint: object, value: object) -> Any:
         """As a primitive takes it: a block may be given by its name, an index map by a function."""
-        expected = getattr(expected, "__name__", expected)
-        if expected == "BlockRV" and isinstance(value, str):
+        kinds = get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
+        if value is None and NoneType in kinds:
+            return None
+        others = [each for each in kinds if each is not NoneType]
+        kind = others[0] if len(others) == 1 else None
+        if kind is BlockRV and isinstance(value, str):
             return BlockRV(self._function_with(value, None), value)
-        if expected == "IndexMap" and callable(value):
+        if kind is IndexMap and callable(value):
             return IndexMap.of(value)
-        if expected == "IndexMap" and not isinstance(value, IndexMap):
+        if kind is IndexMap and not isinstance(value, IndexMap):
             raise RelaxError(f"{what} is no index map, a function of indices, but {value!r}")
-        if not isinstance(value, str) and (expected == "str" or (expected == "str | None" and value is not None)):
+        if kind is str and not isinstance(value, str):
             raise RelaxError(f"{what} is a text, not {value!r}")
         if not is_plain(value):
             raise RelaxError(f"{what} cannot be {value!r}: a schedule is text")
@@ -390,7 +403,7 @@ def _check_size(edit: Edit, before: Tree, most: int) -> None:
         edit.refuse(f"it comes to {size} operations of code, {most} at most: choose shorter loops, or fewer")
 
 
-def _called(schedule: Schedule, primitive: Primitive, *arguments: Any, **options: Any) -> Any:
+def _called(schedule: Schedule, primitive: Primitive, *arguments: object, **options: object) -> Any:
     return schedule._do(primitive, arguments, options)
 
 
@@ -420,7 +433,7 @@ def _alive(steps: Sequence[Step], tree: Tree) -> list[Step]:
     return found
 
 
-def _handles_in(value: Any) -> list[BlockRV | LoopRV]:
+def _handles_in(value: object) -> list[BlockRV | LoopRV]:
     if isinstance(value, (BlockRV, LoopRV)):
         return [value]
     return [each for item in value for each in _handles_in(item)] if isinstance(value, (list, tuple)) else []
@@ -433,7 +446,7 @@ def _function_of(step: Step) -> str:
 
 def _plain_options(
     primitive: Primitive, bound: inspect.BoundArguments, function: str | None
-) -> tuple[tuple[Any, ...], tuple[tuple[str, Any], ...]]:
+) -> tuple[tuple[object, ...], tuple[tuple[str, object], ...]]:
     """Arguments as the text has them: without those that are the defaults."""
     arguments = dict(bound.arguments)
     if primitive.name == "get_block":

@@ -26,8 +26,8 @@ _ON_ANY_LAYOUT = frozenset(
 
 
 def register_tensor_intrin(
-    name: str, description: Any, implementation: Any = None
-) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    name: str, description: object, implementation: object = None
+) -> Callable[[Callable[..., object]], Callable[..., object]]:
     """Registers an intrinsic, `sch.tensorize(loop, name)`, with the function that emits it; use it as a decorator.
 
     It is described by a module of one PrimFunc (@T.prim_func, te.create_prim_func, rx.Module.parse), which has one
@@ -37,7 +37,7 @@ def register_tensor_intrin(
     """
     tree = described(description)
 
-    def register(emit: Callable[..., Any]) -> Callable[..., Any]:
+    def register(emit: Callable[..., object]) -> Callable[..., object]:
         add_intrin(name, TensorIntrin(emit, tree))
         return emit
 

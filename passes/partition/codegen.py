@@ -124,7 +124,7 @@ class Codegen(ExternalRuntime):
     #: What can be stated in addition to its name, `mynpu{cores=4}`: each option, or for text what it means.
     options: ClassVar[Mapping[str, CodegenOption | str]] = {}
 
-    def compile(self, module: Any, options: Mapping[str, Any]) -> Code | Callable[[], Code]:
+    def compile(self, module: object, options: Mapping[str, object]) -> Code | Callable[[], Code]:
         """Code of a part, an rx.Module, for each of its public functions; what `load` gets.
 
         Raise RelaxError, with the reason, for what cannot be done: then it stays with the target. `options` has a value
@@ -135,7 +135,7 @@ class Codegen(ExternalRuntime):
         """
         raise RelaxError(f"codegen '{self.name}' has no compile()")
 
-    def fingerprint(self, options: Mapping[str, Any]) -> str:
+    def fingerprint(self, options: Mapping[str, object]) -> str:
         """What else the code depends on than the part and the options: versions of the codegen and of compilers that it
         calls, the machine, where it asks that. The same text, part and options give the same code, which is then found
         in the cache. Empty: nothing is kept.

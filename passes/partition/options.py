@@ -55,7 +55,7 @@ class CodegenOption(NamedTuple):
         return (self.least is None or value >= self.least) and (self.most is None or value <= self.most)
 
 
-def _is_hint(type_: Any) -> bool:
+def _is_hint(type_: object) -> bool:
     """Whether it is a type that options' text is read as, and no function."""
     return type_ in _PLAIN or typing.get_origin(type_) is not None
 
@@ -87,7 +87,7 @@ def _declared(what: str, name: object, stated: object) -> CodegenOption:
 
 def option_values(
     codegen: str, options: Mapping[str, CodegenOption], given: Iterable[tuple[str, str | None]]
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """Every option's value, of those that are given and of the others. Raises RelaxError for what means nothing."""
     values: dict[str, Any] = {}
     for name, text in given:

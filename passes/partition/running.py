@@ -111,7 +111,7 @@ def _timed(make: Callable[[], object]) -> tuple[object, float]:
 
 
 @contextmanager
-def _declining(function: Callable[..., Any]) -> Iterator[None]:
+def _declining(function: Callable[..., object]) -> Iterator[None]:
     """Whatever a codegen's function raises becomes Declined: a RelaxError of its own is its reason, all else has the
     line that it comes from.
     """
@@ -175,7 +175,7 @@ def _constants_of(made: ObjectCode, module: Operation) -> Mapping[str, Sequence[
     return made.constants
 
 
-def _compiled(module: Operation, codegen: type[Codegen], options: Mapping[str, Any]) -> Any:
+def _compiled(module: Operation, codegen: type[Codegen], options: Mapping[str, object]) -> Any:
     copied = _module_of(module)
     if codegen.pipeline:
         Pipeline(codegen.pipeline).run(copied._owner)

@@ -33,7 +33,7 @@ def partition_table(facts: Sequence[Mapping[str, Any]]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _has_others(fact: Mapping[str, Any], given: Sequence[Mapping[str, Any]]) -> bool:
+def _has_others(fact: Mapping[str, object], given: Sequence[Mapping[str, object]]) -> bool:
     """Whether the same codegen has a row with something in it: it may be asked more than once."""
     return any(other["parts"] for other in given if other["codegen"] == fact["codegen"])
 
@@ -70,7 +70,7 @@ def _nodes(nodes: Sequence[str]) -> str:
     return ", ".join(nodes[:_MOST_NODES]) + (", ..." if len(nodes) > _MOST_NODES else "")
 
 
-def explanation(facts: Sequence[Mapping[str, Any]]) -> str:
+def explanation(facts: Sequence[Mapping[str, object]]) -> str:
     """Why each operator that stayed did, as the pattern that came nearest says; what a plan by cost has counted."""
     kept = [fact for fact in facts if fact["kind"] == "kept"]
     prices = [fact for fact in facts if fact["kind"] == "price"]

@@ -77,7 +77,7 @@ class Op(GraphPattern):
         """The same, with operands of commutative operators in the order in which they are stated only."""
         return self.but(is_ordered=True)
 
-    def has_attr(self, **attributes: Any) -> Op:
+    def has_attr(self, **attributes: object) -> Op:
         """The same with these attributes, as builders take them; a function is asked about an attribute's value."""
         for row_name in self.names:
             row = _row(row_name)
@@ -217,7 +217,7 @@ def _row(name: str) -> Operator | None:
     return None if name.partition(".")[0] in UPSTREAM_DIALECTS else find_op(name)
 
 
-def _normalized(pattern: Op, row: Operator, name: str, value: Any) -> Any:
+def _normalized(pattern: Op, row: Operator, name: str, value: object) -> Any:
     if name not in row.attrs:
         raise RelaxError(f"pattern {pattern}: {row.full_name} has no attribute '{name}'{suggest(name, row.attrs)}")
     if callable(value) or (value is None and row.attrs[name].default is None):

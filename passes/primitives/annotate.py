@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 from ..loops.handles import BlockRV, LoopRV
 from ..loops.intrins import INTRIN
@@ -15,7 +14,7 @@ _MOST_STEPS = 1 << 31
 
 
 @register_primitive
-def annotate(edit: Edit, block_or_loop: BlockRV | LoopRV, ann_key: str, ann_val: Any) -> None:
+def annotate(edit: Edit, block_or_loop: BlockRV | LoopRV, ann_key: str, ann_val: object) -> None:
     """Puts a note on a loop or block. "grain" on a parallel loop: how many of its steps a thread takes at a time."""
     node = noted(edit, block_or_loop, ann_key)
     if ann_key == GRAIN and (type(ann_val) is not int or not 0 < ann_val < _MOST_STEPS):

@@ -92,7 +92,7 @@ def dequantize_behind_relu(op: OpView, rewriter: Rewriter) -> Outcome:
     lowest, highest = (-128, 127) if found.dtype == "i8" else (0, 255)
     if not lowest <= zero <= highest:
         return None
-    larger = relax["maximum"](found.numbers, number(zero, found.dtype))
+    larger = relax.maximum(found.numbers, number(zero, found.dtype))
     return found.others(larger, op.operation.results[0].type)
 
 
@@ -102,7 +102,7 @@ def dequantize_behind_pad(op: OpView, rewriter: Rewriter) -> Outcome:
     zero = None if found is None or not found.is_single else single(found.zero_point)
     if found is None or zero is None or op.pad_mode != "constant" or op.pad_value != 0 or not is_byte(found.dtype):
         return None
-    padded = relax["nn.pad"](found.numbers, pad_width=op.pad_width, pad_value=float(zero))
+    padded = relax.nn.pad(found.numbers, pad_width=op.pad_width, pad_value=float(zero))
     result = op.operation.results[0]
     return found.others(padded, result.type) if padded.type == with_dtype(result, found.dtype) else None
 
@@ -120,7 +120,7 @@ def quantize_before(op: OpView, rewriter: Rewriter) -> Outcome:
 
 def _quantized(op: OpView, real: Value) -> Value:
     _, scale, zero_point = op.operation.operands
-    return relax["quantize"](real, scale, zero_point, axis=0, out_dtype=dtype_of(op.operation.results[0]))
+    return relax.quantize(real, scale, zero_point, axis=0, out_dtype=dtype_of(op.operation.results[0]))
 
 
 def quantize_before_concat(op: OpView, rewriter: Rewriter) -> Outcome:

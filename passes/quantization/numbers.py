@@ -12,16 +12,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from ...bindings.ir import Attribute, Operation, OpView, Type, Value
 from ...bindings.mlir import i64_attribute, ir
 from ...bindings.navigation import defining_op
+from ...dialects import relax
 from ...dialects.core.codec import element_type
 from ...dialects.core.infos import bit_width, is_int
-from ...dialects.relax import const, dialect
+from ...dialects.relax import const
 from ...dialects.relax.known_constants import elements_of
 from ...dialects.relax.values import dtype_of, is_valid, normal_axis, shape_of
 
 if TYPE_CHECKING:
     from numpy import ndarray
 
-relax = dialect.ops
 #: What turns signed bytes into unsigned ones.
 TO_UNSIGNED = 128
 
@@ -121,14 +121,14 @@ def as_i32(value: Value) -> Value:
     if dtype_of(value) == "i32":
         return value
     elements = elements_of(value)
-    return relax["astype"](value, dtype="i32") if elements is None else const(elements.astype("int32"))
+    return relax.astype(value, dtype="i32") if elements is None else const(elements.astype("int32"))
 
 
 def plus(left: Value, right: Value) -> Value:
     """The sum of two tensors of i32; of constants a constant."""
     one, other = elements_of(left), elements_of(right)
     if one is None or other is None:
-        return relax["add"](left, right)
+        return relax.add(left, right)
     return const((one.astype("int64") + other).astype("int32"))
 
 
@@ -136,7 +136,7 @@ def times(left: Value, right: Value) -> Value:
     """The product of two scales: of constants a constant, in f32 as the program would compute it."""
     one, other = elements_of(left), elements_of(right)
     if one is None or other is None or one.dtype != "float32" or other.dtype != "float32":
-        return relax["multiply"](left, right)
+        return relax.multiply(left, right)
     import numpy
 
     with numpy.errstate(all="ignore"):
@@ -160,4 +160,4 @@ def spread(values: Value, place: int, rank: int) -> Value:
     elements = elements_of(values)
     if elements is not None:
         return const(elements.reshape(-1, *[1] * (rank - 1 - place)))
-    return relax["expand_dims"](values, axis=list(range(1, rank - place)))
+    return relax.expand_dims(values, axis=list(range(1, rank - place)))

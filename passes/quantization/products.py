@@ -85,11 +85,11 @@ def rescale_behind(op: OpView, rewriter: Rewriter) -> Outcome:
         return None
     rank = len(shape_of(result) or ())
     scale = times(*(spread(side.scale, own.result, rank) for side, own in zip(sides, axes, strict=True)))
-    real = relax["astype"](sums, dtype="f32")
+    real = relax.astype(sums, dtype="f32")
     if dtype_of(result) == "f32":
         return checked("relax.multiply", [real, scale], result.type)
-    scaled = checked("relax.multiply", [real, relax["astype"](scale, dtype="f32")], with_dtype(result, "f32"))
-    return None if scaled is None else relax["astype"](scaled, dtype=dtype_of(result))
+    scaled = checked("relax.multiply", [real, relax.astype(scale, dtype="f32")], with_dtype(result, "f32"))
+    return None if scaled is None else relax.astype(scaled, dtype=dtype_of(result))
 
 
 def correct_behind(op: OpView, rewriter: Rewriter) -> Outcome:
@@ -114,8 +114,8 @@ def as_matmul(op: OpView, rewriter: Rewriter) -> Outcome:
     if len(right) != 2 or len(left) < 2 or right[1] != left[-1] or subscripts.result != (*left[:-1], right[0]):
         return None
     data, weight = op.operation.operands
-    transposed = relax["permute_dims"](weight, axes=[1, 0])
-    product = relax["matmul"](data, transposed)
+    transposed = relax.permute_dims(weight, axes=[1, 0])
+    product = relax.matmul(data, transposed)
     return product if product.type == op.operation.results[0].type and len(set(left + right)) == len(left) + 1 else None
 
 
@@ -225,15 +225,15 @@ def _again(op: OpView, left: Value, right: Value, changes: dict[str, ir.Attribut
 
 def _bytes(numbers: Value) -> Value:
     """Numbers of fewer bits as bytes."""
-    return numbers if dtype_of(numbers) in ("i8", "ui8", "i16") else relax["astype"](numbers, dtype="i8")
+    return numbers if dtype_of(numbers) in ("i8", "ui8", "i16") else relax.astype(numbers, dtype="i8")
 
 
 def _negative_product(sums: Value, zero_point: Value) -> Value:
     one, other = elements_of(sums), elements_of(zero_point)
     if other is None:
-        return relax["negative"](relax["multiply"](sums, zero_point))
+        return relax.negative(relax.multiply(sums, zero_point))
     if one is None:
-        return relax["multiply"](sums, _constant(-other, "int32"))
+        return relax.multiply(sums, _constant(-other, "int32"))
     return _constant(-(one.astype("int64") * other), "int32")
 
 
@@ -245,8 +245,8 @@ def _summed(side: Shifted, axes: Axes, *, keepdims: bool) -> Value:
         return _constant(whole.sum(axes.summed, "int32", keepdims=keepdims), "int32")
     numbers = as_i32(side.numbers)
     if side.zero_point is not None:
-        numbers = relax["subtract"](numbers, side.zero_point)
-    return relax["sum"](numbers, axis=list(axes.summed), keepdims=keepdims)
+        numbers = relax.subtract(numbers, side.zero_point)
+    return relax.sum(numbers, axis=list(axes.summed), keepdims=keepdims)
 
 
 def _signed(side: Shifted) -> Shifted:
@@ -316,7 +316,7 @@ def _in_fours(op: OpView, data: Shifted, weights: Shifted) -> tuple[Shifted, Shi
 
     behind = [(0, missing if axis == inputs else 0) for axis in range(elements.ndim)]
     pads = [each for axis in range(len(shape)) for each in (0, missing if axis == channels else 0)]
-    wider = relax["nn.pad"](data.numbers, pad_width=pads)
+    wider = relax.nn.pad(data.numbers, pad_width=pads)
     return data._replace(numbers=wider), weights._replace(numbers=const(numpy.pad(elements, behind)))
 
 
@@ -331,7 +331,7 @@ def _padded(op: OpView, data: Shifted) -> Value | None:
     windows = windows_of(call)
     letters = op.data_layout
     pads = [side for letter in letters for side in _sides(windows.get(letter))]
-    return relax["nn.pad"](data.numbers, pad_width=pads, pad_value=float(zero))
+    return relax.nn.pad(data.numbers, pad_width=pads, pad_value=float(zero))
 
 
 def _sides(window: object) -> tuple[int, int]:
@@ -376,7 +376,7 @@ def _under_windows(op: OpView, data: Value, weights: Value, padding: dict[str, i
     channels, place, (outputs, inputs, *_) = found
     import numpy
 
-    added = relax["sum"](as_i32(data), axis=[channels], keepdims=True)
+    added = relax.sum(as_i32(data), axis=[channels], keepdims=True)
     windows = [1 if axis in (outputs, inputs) else size for axis, size in enumerate(elements.shape)]
     ones = numpy.ones(windows, "int32")
     operation, result = op.operation, op.operation.results[0]

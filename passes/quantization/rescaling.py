@@ -33,7 +33,7 @@ def add_whole_bias(op: OpView, rewriter: Rewriter) -> Outcome:
         whole = _whole(bias, scale)
         added = None if whole is None else _added(sums, whole)
         if added is not None:
-            return checked("relax.multiply", [relax["astype"](added, dtype="f32"), scale], result.type)
+            return checked("relax.multiply", [relax.astype(added, dtype="f32"), scale], result.type)
     return None
 
 
@@ -110,7 +110,7 @@ def _over(value: Value, scale: Value) -> Value | None:
     if name != "relax.clip":
         return checked(name, [smaller, *quotients], value.type)  # type: ignore[list-item]
     low, high = quotients
-    return relax["minimum"](relax["maximum"](smaller, low), high)
+    return relax.dialect.ops["minimum"](relax.dialect.ops["maximum"](smaller, low), high)
 
 
 def _quotient(number: Value, scale: Value) -> Value | None:
@@ -119,7 +119,7 @@ def _quotient(number: Value, scale: Value) -> Value | None:
 
     elements, divisor = elements_of(number), elements_of(scale)
     if divisor is not None and elements is None and _is_made_of_constants(number):
-        return relax["divide"](number, const(float(divisor.reshape(())), "f32"))
+        return relax.divide(number, const(float(divisor.reshape(())), "f32"))
     if elements is None or divisor is None or elements.dtype != "float32":
         return None
     with numpy.errstate(all="ignore"):

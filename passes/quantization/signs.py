@@ -60,7 +60,7 @@ def subtract_unsigned(op: OpView, rewriter: Rewriter) -> Outcome:
     if numbers is None or zero is None:
         return None
     more = made("relax.astype", [numbers], left.type, dict(wide.operation.attributes.items()))  # type: ignore[union-attr]
-    return relax["subtract"](more.results[0], number(zero + TO_UNSIGNED, "i32"))
+    return relax.subtract(more.results[0], number(zero + TO_UNSIGNED, "i32"))
 
 
 PATTERNS = (

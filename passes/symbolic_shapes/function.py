@@ -47,9 +47,9 @@ class FunctionShapes:
             self.equations = Equations(self._scopes.places, kept, self._scopes.may_tell)
             #: Values whose types leave sizes open that are known.
             self.refined: dict[Value, Info] = {}
-            self._said: dict[Any, _Said] = {}
+            self._said: dict[object, _Said] = {}
             #: Operations that have nothing to say, by what they are and see, as long as nothing more is known.
-            self._silent: set[Any] = set()
+            self._silent: set[object] = set()
             conflicts = self._learn()
             if not conflicts - kept:
                 break
@@ -158,7 +158,7 @@ class FunctionShapes:
             if merged != stated:
                 self.refined[result] = merged
 
-    def _resolved(self, value: Any) -> Any:
+    def _resolved(self, value: object) -> Any:
         if isinstance(value, tuple):
             return tuple(map(self._resolved, value))
         return self.equations.resolve(value) if isinstance(value, SymExpr) else value

@@ -19,15 +19,15 @@ from typing import Any, ClassVar
 from ...bindings.ir import Operation, Value
 from ...bindings.mlir import ir
 from ...bindings.navigation import body_of, functions_in, symbol_name
+from ...dialects import relax
 from ...dialects.core.codec import encode
 from ...dialects.core.infos import TensorInfo, describe, is_float
-from ...dialects.relax import const, dialect
+from ...dialects.relax import const
 from ...dialects.relax.function_attributes import function_attributes
 from ...dialects.relax.values import dtype_of
 from ...support.errors import OptionError, RelaxError
 from ..decompose.tensors import Tensor, apply, cast
 
-relax = dialect.ops
 #: The states that are not a parameter's: how many updates there have been.
 COUNT = "updates"
 RATE = "lr"
@@ -36,7 +36,7 @@ RATE = "lr"
 class Update:
     """What is the same for all parameters of one update: the rate, and which update it is."""
 
-    def __init__(self, rate: Any, count: Any):
+    def __init__(self, rate: object, count: object):
         self._rate = rate
         #: From 1 on, as a number of 64 bits.
         self.count = count
@@ -128,8 +128,8 @@ class Optimizer(ABC):
             ir.Operation.create("func.return", operands=self._updated(values, list(parameters)))
 
     def _updated(self, values: Mapping[str, Value], parameters: Sequence[str]) -> list[Value]:
-        counted = [relax["add"](values[COUNT], const(1, "i64"))] if self.COUNTS else []
-        count = Tensor(relax["astype"](counted[0], dtype="f64")) if counted else None
+        counted = [relax.add(values[COUNT], const(1, "i64"))] if self.COUNTS else []
+        count = Tensor(relax.astype(counted[0], dtype="f64")) if counted else None
         step = Update(values.get(RATE, self.lr), count)
         made = []
         for name in parameters:

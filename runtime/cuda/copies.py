@@ -38,7 +38,7 @@ class Copies:
         about = len(shape), element, _bytes_of(dtype), ctypes.addressof(sizes)
         return self._empty(ctypes.addressof(self._label), *about)
 
-    def download(self, host: Any, device: Any) -> None:
+    def download(self, host: object, device: object) -> None:
         self._copy("cuMemcpyDtoHAsync", host, device)
 
     def copy_2d(self, described: Any, *, waits: bool) -> None:

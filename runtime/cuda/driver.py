@@ -78,7 +78,7 @@ class DriverError(DeviceError):
 class Driver:
     """The driver's functions, with errors for what they refuse. `library` has them as attributes, as a CDLL has."""
 
-    def __init__(self, library: Any) -> None:
+    def __init__(self, library: object) -> None:
         self._library = library
         self._functions: dict[str, Any] = {}
         self._lock = threading.Lock()
@@ -217,7 +217,7 @@ def _of_system() -> Driver:
 
 
 @contextmanager
-def use_library(library: Any) -> Iterator[Driver]:
+def use_library(library: object) -> Iterator[Driver]:
     """Programs that are loaded inside find this library in the driver's place: for tests."""
     _in_place.append(Driver(library))
     try:

@@ -274,7 +274,7 @@ def _reason_against(code: DeviceCode, device: Device) -> str:
 
 # ---- what gives results back: code that stays ----
 
-_resident: list[tuple[Any, int]] = []
+_resident: list[tuple[object, int]] = []
 _lock = Lock()
 
 

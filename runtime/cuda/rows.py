@@ -45,7 +45,7 @@ class DeviceRows(Rows):
 
         return self._copies.empty(shape, tvm_ffi.dtype(described.dtype))
 
-    def keep(self, buffer: Any, source: Any, axis: int, count: int) -> None:
+    def keep(self, buffer: object, source: object, axis: int, count: int) -> None:
         self._copy(buffer, source, axis, count)
 
     def passed(self, buffer: Any) -> Any:
@@ -100,5 +100,5 @@ class DeviceRows(Rows):
         self._copies.copy_2d(_Copy2D(*sides, row * count, height), waits=_is_on_host(source) or _is_on_host(to))
 
 
-def _is_on_host(value: Any) -> bool:
+def _is_on_host(value: object) -> bool:
     return not hasattr(value, "__dlpack_device__") or value.__dlpack_device__()[0] == _CPU

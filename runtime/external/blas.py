@@ -180,7 +180,7 @@ class _Runner:
         return self._constants[-1 - number] if number < 0 else values[number]
 
 
-def _held(array: Any) -> _Value:
+def _held(array: object) -> _Value:
     return _Value(array, _address(array))
 
 

@@ -190,7 +190,7 @@ class _Described:
     def _made(self, noun: str) -> int:
         return self._descriptors.make(f"cudnnCreate{noun}Descriptor", f"cudnnDestroy{noun}Descriptor")
 
-    def _set(self, noun: str, *arguments: Any) -> None:
+    def _set(self, noun: str, *arguments: object) -> None:
         self._library.call(f"cudnnSet{noun}Descriptor", *arguments)
 
     def _tensor(self, dims: Sequence[int], strides: Sequence[int]) -> int:
@@ -273,7 +273,7 @@ class _Described:
         raise NvidiaError(f"cuDNN has no algorithm for a convolution of {sizes[0]} with {sizes[1]} in {step.element}")
 
 
-def _two(items: Sequence[Any], one: Any, behind: int = 0) -> list[Any]:
+def _two(items: Sequence[Any], one: object, behind: int = 0) -> list[Any]:
     """As many as there are for two dimensions that windows slide over: of one, the other is that of size 1."""
     missing = behind + 2 - len(items)
     return [*items[:behind], *[one] * missing, *items[behind:]]

@@ -59,12 +59,12 @@ class Product:
 class Library:
     """The functions of a loaded library: a CDLL, or what has such attributes."""
 
-    def __init__(self, product: Product, functions: Any, path: str = "") -> None:
+    def __init__(self, product: Product, functions: object, path: str = "") -> None:
         """Raises NvidiaError where it is too old, or lacks a function."""
         self.product, self._functions = product, functions
         self._handles: dict[int, int] = {}
         self._lock = threading.Lock()
-        self._mutexes: dict[int, Any] = {}
+        self._mutexes: dict[int, object] = {}
         try:
             self._typed = {name: self._function(name, kinds) for name, kinds in product.functions.items()}
         except AttributeError as error:
@@ -228,7 +228,7 @@ def _paths(product: Product) -> Iterator[str]:
 
 
 @contextmanager
-def use_library(product: Product, functions: Any) -> Iterator[Library]:
+def use_library(product: Product, functions: object) -> Iterator[Library]:
     """What runs inside finds these functions in the library's place: for tests."""
     before = dict(_in_place)
     _in_place[product] = Library(product, functions)

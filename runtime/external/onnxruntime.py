@@ -108,7 +108,7 @@ class _Border:
             raise RelaxError(f"'{about.name}' is of type {about.type}, which is not passed")
         self._dtype, self._number = found[1], _TYPES[found[1]]
 
-    def bound(self, bind: Callable[..., None], argument: Any) -> Any:
+    def bound(self, bind: Callable[..., None], argument: object) -> Any:
         """Says where the elements are; what is given has to stay for as long."""
         import tvm_ffi
 

@@ -126,7 +126,7 @@ class _Function:
                 self._cuda.to_host(_pointer(tensor), self._buffers[name].address, size * prod(tensor.shape))
         self._cuda.wait()
 
-    def _address(self, name: str, tensor: Any, size: int) -> int:
+    def _address(self, name: str, tensor: object, size: int) -> int:
         """Where a tensor is on the GPU: itself, or memory that is kept for it."""
         if _is_on_gpu(tensor):
             return _pointer(tensor)

@@ -62,7 +62,7 @@ def _answer(call: dict[str, Any], data: bytes) -> tuple[dict[str, Any], bytes]:
         return {"error": "out of memory", "notes": []}, b""
 
 
-def send(stream: BinaryIO, content: dict[str, Any], data: bytes = b"") -> None:
+def send(stream: BinaryIO, content: dict[str, object], data: bytes = b"") -> None:
     """Raises OSError where nobody reads any more."""
     text = json.dumps(content).encode()
     stream.write(_SIZES.pack(len(text), len(data)) + text + data)

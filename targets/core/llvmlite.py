@@ -22,7 +22,7 @@ def load_llvmlite(what: str, version: str, install: str) -> ModuleType:
     return llvm
 
 
-def parse_llvm_ir(llvm: ModuleType, text: str, context: Any) -> Any:
+def parse_llvm_ir(llvm: ModuleType, text: str, context: object) -> Any:
     """A module of LLVM IR. Raises RelaxError where this LLVM does not know what another one printed."""
     try:
         return llvm.parse_assembly(text, context)
@@ -32,7 +32,7 @@ def parse_llvm_ir(llvm: ModuleType, text: str, context: Any) -> Any:
         raise RelaxError(f"LLVM {version} of llvmlite does not understand the code: {reason}") from None
 
 
-def optimize(llvm: ModuleType, code: Any, machine: Any, opt_level: int) -> None:
+def optimize(llvm: ModuleType, code: object, machine: object, opt_level: int) -> None:
     """Runs LLVM's passes of a level, those of the machine among them."""
     options = llvm.create_pipeline_tuning_options(speed_level=opt_level)
     # As MLIR's engine does.

@@ -4,12 +4,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from ...bindings.ir import OpView, Value
 from ...passes.legalize.builder import RuleBuilder
 from ...passes.legalize.known_sizes import by_name
-from ...passes.legalize.rules import register_legalize
+from ...passes.legalize.rules import Legalized, register_legalize
 from ..gpu import legalize_attention as by_threads
 from .attention.warp_groups import GroupTile
 from .attention.warps import MatrixTile
@@ -24,7 +22,7 @@ _RULES = {
 
 
 @register_legalize(list(_RULES), target="cuda", by_types=True)
-def attention(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
+def attention(op: OpView, operands: list[Value], builder: RuleBuilder) -> Legalized:
     tensors = by_name(op, operands)
     query, value = (builder.info(tensors[name]) for name in ("query", "value"))
     tile = GroupTile if arch_of(builder.target).has_wgmma else MatrixTile

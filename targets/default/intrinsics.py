@@ -46,12 +46,12 @@ def fabs(op: OpView) -> Number:
 
 
 # ---- arithmetic ----
-def formula(name: str, dtypes: tuple[str, ...] = WIDE) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+def formula(name: str, dtypes: tuple[str, ...] = WIDE) -> Callable[[Callable[..., object]], Callable[..., object]]:
     """Registers a function of the operands as what an intrinsic is everywhere."""
 
-    def register(function: Callable[..., Any]) -> Callable[..., Any]:
+    def register(function: Callable[..., object]) -> Callable[..., object]:
         @functools.wraps(function)  # so that the rule's place is the function's
-        def rule(op: Any) -> Any:
+        def rule(op: OpView) -> Any:
             return function(*numbers(op))
 
         register_legalize_intrinsic(name, dtypes=dtypes)(rule)
@@ -118,7 +118,7 @@ def hypot(x: Number, y: Number) -> Number:
 
 
 @register_legalize_intrinsic("tir.modf", dtypes=WIDE)
-def modf(op: Any) -> Any:
+def modf(op: OpView) -> Any:
     (x,) = numbers(op)
     whole = unary("math.trunc", x)
     fraction = select(unary("math.absf", x) == math.inf, 0.0, x - whole)
@@ -126,7 +126,7 @@ def modf(op: Any) -> Any:
 
 
 @register_legalize_intrinsic(["tir.lround", "tir.lrint"], dtypes=WIDE)
-def rounded_to_integer(op: Any) -> Any:
+def rounded_to_integer(op: OpView) -> Any:
     (x,) = numbers(op)
     name = "math.round" if op.operation.name == "tir.lround" else "math.roundeven"
     return to_integer(unary(name, x), op.operation.results[0].type)

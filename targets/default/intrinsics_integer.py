@@ -251,14 +251,14 @@ def _rounded_product(x: Number, y: Number, left: Number, right: Number) -> Numbe
 
 
 @register_legalize_intrinsic("tir.q_multiply_shift")
-def q_multiply_shift(op: Any) -> Any:
+def q_multiply_shift(op: OpView) -> Number:
     x, y, s = (item.to("i64") for item in numbers(op))
     left = select(s > 0, s, 0)
     return _rounded_product(x, y, left, left - s + op.operation.attributes["q"].value)
 
 
 @register_legalize_intrinsic("tir.q_multiply_shift_per_axis")
-def q_multiply_shift_per_axis(op: Any) -> Any:
+def q_multiply_shift_per_axis(op: OpView) -> Number:
     """What the flags say cannot be is 0 in the operands, or must not count."""
     x, y, left, right = (item.to("i64") for item in numbers(op))
     attributes = op.operation.attributes
@@ -271,7 +271,7 @@ def q_multiply_shift_per_axis(op: Any) -> Any:
 
 # ---- memory ----
 @register_lower_intrinsic("tir.prefetch")
-def prefetch(op: Any) -> Any:
+def prefetch(op: OpView) -> Any:
     operands = list(op.operation.operands)
     if not isinstance(operands[0].type, ir.MemRefType):
         return Decline(f"a {operands[0].type} is no memref")

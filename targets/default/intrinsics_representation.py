@@ -4,8 +4,8 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
+from ...bindings.ir import OpView
 from ...bindings.mlir import ir
 from ...emit.arithmetic import bits_of, convert, from_bits
 from ...emit.conversions import to_float
@@ -91,7 +91,7 @@ def ilogb(x: Number) -> Number:
 
 
 @register_legalize_intrinsic("tir.frexp", dtypes=WIDE)
-def frexp(op: Any) -> Any:
+def frexp(op: OpView) -> object:
     (x,) = numbers(op)
     layout = MACHINE_FLOATS[x.dtype]
     normal, _ = _normalized(x)
@@ -104,14 +104,14 @@ def frexp(op: Any) -> Any:
 
 
 @register_legalize_intrinsic(["tir.ldexp", "tir.scalbn"], dtypes=("f32",))
-def ldexp_f32(op: Any) -> Any:
+def ldexp_f32(op: OpView) -> Number:
     """In f64, where nothing overflows or is lost, rounded once."""
     x, n = Number(op.operation.operands[0]), _exponent_i64(op, 400)
     return to_float(to_float(x, "f64") * _power_of_two(n), "f32")
 
 
 @register_legalize_intrinsic(["tir.ldexp", "tir.scalbn"], dtypes=("f64",))
-def ldexp_f64(op: Any) -> Any:
+def ldexp_f64(op: OpView) -> Number:
     """In three steps, of which only the last may round."""
     x, n = Number(op.operation.operands[0]), _exponent_i64(op, 3000)
     for _step in range(2):
@@ -129,7 +129,7 @@ def _power_of_two(n: Number) -> Number:
     return from_bits((n + layout.bias) << layout.mantissa, layout.element)
 
 
-def _exponent_i64(op: Any, bound: int) -> Number:
+def _exponent_i64(op: OpView, bound: int) -> Number:
     """The integer operand as i64 within bounds beyond which nothing changes."""
     n, is_unsigned = signless(Number(op.operation.operands[1]))
     i64 = ir.IntegerType.get_signless(64)

@@ -14,7 +14,7 @@ from ...emit.broadcast import along_axis, broadcast_generic, require_broadcast
 from ...emit.conversions import rounded, widened
 from ...emit.numbers import Number, fma, intrinsic, maximum, select
 from ...passes.legalize.builder import RuleBuilder
-from ...passes.legalize.rules import register_legalize
+from ...passes.legalize.rules import Legalized, register_legalize
 
 # sqrt(1/2) as the nearest number of a type, and the rest.
 _ROOT_HALF = {
@@ -59,7 +59,7 @@ _FUNCTIONS: dict[str, Callable[[Any, Number], Number]] = {
 
 
 @register_legalize([f"relax.nn.{name}" for name in _FUNCTIONS], by_types=True)
-def activation(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
+def activation(op: OpView, operands: list[Value], builder: RuleBuilder) -> Legalized:
     """Those narrower than f32 go through it."""
     dtype, function = builder.dtype(operands[0]), _FUNCTIONS[op.definition.name.removeprefix("nn.")]
     if not is_float(dtype):
@@ -68,13 +68,13 @@ def activation(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
 
 
 @register_legalize("relax.nn.relu", by_types=True)
-def relu(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
+def relu(op: OpView, operands: list[Value], builder: RuleBuilder) -> Legalized:
     """max(x, 0); NaN stays NaN."""
     return builder.elementwise(lambda x: maximum(x, 0))
 
 
 @register_legalize("relax.nn.prelu", by_types=True)
-def prelu(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
+def prelu(op: OpView, operands: list[Value], builder: RuleBuilder) -> Legalized:
     data, slopes = operands
     shape = builder.shape(data)
     rank = len(shape)
@@ -90,7 +90,7 @@ def prelu(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
 
 
 @register_legalize("relax.nn.dropout", by_types=True)
-def dropout(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
+def dropout(op: OpView, operands: list[Value], builder: RuleBuilder) -> Legalized:
     """Where nothing is trained, nothing is dropped: the mask is 1 everywhere."""
     mask: Any = builder.result_infos[1]
     ones = builder.prim(lambda output: linalg.fill(1, output), [], [mask])

@@ -3,18 +3,16 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from ...bindings.ir import OpView, Value
+from ...dialects import relax
 from ...dialects.core.infos import is_bool, signless
-from ...dialects.relax import dialect as relax
 from ...emit.arithmetic import convert, element
 from ...passes.legalize.builder import RuleBuilder
-from ...passes.legalize.rules import register_legalize
+from ...passes.legalize.rules import Legalized, register_legalize
 
 
 @register_legalize("relax.astype", by_types=True)
-def astype(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
+def astype(op: OpView, operands: list[Value], builder: RuleBuilder) -> Legalized:
     source, target = builder.dtype(operands[0]), builder.result_dtype()
     if source == target:
         return operands[0]
@@ -22,7 +20,7 @@ def astype(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
 
 
 @register_legalize("relax.bitcast", by_types=True)
-def bitcast(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
+def bitcast(op: OpView, operands: list[Value], builder: RuleBuilder) -> Legalized:
     source, target = builder.dtype(operands[0]), builder.result_dtype()
     if source == target:
         return operands[0]
@@ -33,9 +31,9 @@ def bitcast(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
     return builder.elementwise(lambda x: convert("arith.bitcast", x, element(target)))
 
 
-def _by_byte(x: Any, source: str, target: str) -> Any:
+def _by_byte(x: Value, source: str, target: str) -> Value:
     """A bool is a byte, 0 or 1; in PrimFuncs it is one bit."""
-    astype, bitcast = relax.ops["astype"], relax.ops["bitcast"]
+    astype, bitcast = relax.astype, relax.bitcast
     if is_bool(source):
         return bitcast(astype(x, dtype="ui8"), dtype=target)
     return astype(bitcast(x, dtype="ui8"), dtype="i1")

@@ -22,7 +22,7 @@ from ...emit.numbers import Number, Size, as_index, intrinsic, maximum, select
 from ...emit.reduction import Reduction
 from ...passes.legalize.builder import RuleBuilder
 from ...passes.legalize.known_sizes import by_name
-from ...passes.legalize.rules import register_legalize
+from ...passes.legalize.rules import Legalized, register_legalize
 from .attention import (
     Attention,
     Cached,
@@ -46,7 +46,7 @@ _FEW_QUERIES = 8
 
 
 @register_legalize(["relax.nn.attention", "relax.nn.attention_bias"], by_types=True)
-def attention(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
+def attention(op: OpView, operands: list[Value], builder: RuleBuilder) -> Legalized:
     what = attention_of(op, by_name(op, operands), builder)
 
     def body(query: Value, key: Value, value: Value, *rest: Value) -> Value:
@@ -62,7 +62,7 @@ def attention(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
 
 
 @register_legalize("relax.nn.attention_cached", by_types=True)
-def attention_cached(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
+def attention_cached(op: OpView, operands: list[Value], builder: RuleBuilder) -> Legalized:
     """Keys and values are read where they lie."""
     cached = Cached.of(op, operands, builder)
 
@@ -75,7 +75,7 @@ def attention_cached(op: OpView, operands: list[Value], builder: RuleBuilder) ->
 
 
 @register_legalize("relax.nn.attention_var_len", by_types=True)
-def attention_var_len(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
+def attention_var_len(op: OpView, operands: list[Value], builder: RuleBuilder) -> Legalized:
     """One sequence after the other. Queries that are in none give zeros."""
     given = by_name(op, operands)
     what = attention_of(op, given, builder)

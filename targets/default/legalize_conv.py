@@ -6,7 +6,6 @@ from __future__ import annotations
 import operator
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import Any
 
 from ...bindings.affine import identity
 from ...bindings.ir import OpView, Value
@@ -18,11 +17,11 @@ from ...emit.linalg import copy
 from ...emit.numbers import Size
 from ...passes.legalize.builder import RuleBuilder
 from ...passes.legalize.convolution import Convolution, Lettered, check_channels, convolve, in_plain_layouts
-from ...passes.legalize.rules import register_legalize
+from ...passes.legalize.rules import Legalized, register_legalize
 
 
 @register_legalize(["relax.nn.conv1d", "relax.nn.conv2d", "relax.nn.conv3d"], by_types=True)
-def convolution(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
+def convolution(op: OpView, operands: list[Value], builder: RuleBuilder) -> Legalized:
     conv = Convolution(op, operands, builder)
     if not conv.has_fitting_blocks:
         return in_plain_layouts(op, operands, conv, builder)
@@ -42,7 +41,7 @@ def convolution(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
 @register_legalize(
     ["relax.nn.conv1d_transpose", "relax.nn.conv2d_transpose", "relax.nn.conv3d_transpose"], by_types=True
 )
-def transposed_convolution(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
+def transposed_convolution(op: OpView, operands: list[Value], builder: RuleBuilder) -> Legalized:
     conv = Convolution(op, operands, builder)
     if not conv.has_fitting_blocks:
         return in_plain_layouts(op, operands, conv, builder)

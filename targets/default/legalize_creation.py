@@ -9,35 +9,35 @@ from math import prod
 from typing import Any
 
 from ...bindings.ir import OpView, Value
+from ...dialects import relax
 from ...dialects.core.infos import is_float
-from ...dialects.relax import dialect as relax
 from ...emit import linalg
 from ...emit.indices import step_count
 from ...emit.numbers import Number, as_i64, constant, intrinsic, select
 from ...passes.legalize.builder import RuleBuilder
-from ...passes.legalize.rules import register_legalize
+from ...passes.legalize.rules import Legalized, register_legalize
 from ...passes.legalize.scalar_inputs import ScalarInputs, require_size
 
 # ---- one value ----
 
 
 @register_legalize(["relax.full", "relax.full_like"])
-def full(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
+def full(op: OpView, operands: list[Value], builder: RuleBuilder) -> Legalized:
     value, dtype = op.fill_value, builder.result_dtype()
     if builder.dtype(value) != dtype:
-        value = relax.ops["astype"](value, dtype=dtype)
+        value = relax.astype(value, dtype=dtype)
     return builder.prim(lambda x, output: linalg.copy(x, output, []), [value])
 
 
 @register_legalize(["relax.ones", "relax.ones_like", "relax.zeros", "relax.zeros_like"])
-def filled(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
+def filled(op: OpView, operands: list[Value], builder: RuleBuilder) -> Legalized:
     number = int(op.definition.name.startswith("ones"))
     write = lambda output: linalg.fill(number, output)  # noqa: E731
     return builder.prim(write, [])
 
 
 @register_legalize("relax.scalar_to_tensor")
-def scalar_to_tensor(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
+def scalar_to_tensor(op: OpView, operands: list[Value], builder: RuleBuilder) -> Legalized:
     scalars, dtype = ScalarInputs(builder, operands), builder.result_dtype()
 
     def write(*parameters: Any) -> Any:
@@ -57,12 +57,12 @@ def _diagonal_distance(rank: int) -> Number:
 
 
 @register_legalize("relax.eye_like")
-def eye_like(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
+def eye_like(op: OpView, operands: list[Value], builder: RuleBuilder) -> Legalized:
     return _eye(builder, ScalarInputs(builder, [op.k]))
 
 
 @register_legalize("relax.eye")
-def eye(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
+def eye(op: OpView, operands: list[Value], builder: RuleBuilder) -> Legalized:
     scalars = ScalarInputs(builder, [op.k, op.n, op.m])
     unknown = [name for name, size in zip(("n", "m"), builder.result_shape(), strict=True) if size is None]
 
@@ -84,7 +84,7 @@ def _eye(builder: RuleBuilder, scalars: ScalarInputs, sizes: Any = None) -> list
 
 
 @register_legalize(["relax.tril", "relax.triu"])
-def triangle(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
+def triangle(op: OpView, operands: list[Value], builder: RuleBuilder) -> Legalized:
     scalars = ScalarInputs(builder, [op.k])
     holds = operator.le if op.definition.name == "tril" else operator.ge
     rank = len(builder.result_shape())
@@ -98,7 +98,7 @@ def triangle(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
 
 
 @register_legalize("relax.one_hot")
-def one_hot(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
+def one_hot(op: OpView, operands: list[Value], builder: RuleBuilder) -> Legalized:
     scalars = ScalarInputs(builder, [op.on_value, op.off_value])
     rank = len(builder.result_shape())
     new = op.axis % rank
@@ -122,13 +122,13 @@ def one_hot(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
 
 
 @register_legalize("relax.arange")
-def arange(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
+def arange(op: OpView, operands: list[Value], builder: RuleBuilder) -> Legalized:
     scalars = ScalarInputs(builder, [op.start, op.end, op.step])
     wide = "i64" if scalars.are_integers else "f64"
     dtype, (count,) = builder.result_dtype(), builder.result_shape()
     through = _computed_in(dtype, wide)
     if dtype != through:
-        return relax.ops["astype"](relax.ops["arange"](*operands, dtype=through), dtype=dtype)
+        return relax.astype(relax.dialect.ops["arange"](*operands, dtype=through), dtype=dtype)
 
     def write(*parameters: Any) -> Value:
         *inputs, output = parameters
@@ -149,10 +149,10 @@ def _computed_in(dtype: str, wide: str) -> str:
 
 
 @register_legalize("relax.hamming_window")
-def hamming_window(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
+def hamming_window(op: OpView, operands: list[Value], builder: RuleBuilder) -> Legalized:
     dtype, (count,) = builder.result_dtype(), builder.result_shape()
     if dtype not in ("f32", "f64"):
-        return relax.ops["astype"](relax.ops["hamming_window"](*operands, dtype="float32"), dtype=dtype)
+        return relax.astype(relax.dialect.ops["hamming_window"](*operands, dtype="float32"), dtype=dtype)
     scalars = ScalarInputs(builder, operands)
 
     def write(*parameters: Any) -> Any:

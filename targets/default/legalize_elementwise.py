@@ -6,7 +6,6 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable
 from functools import partial
-from typing import Any
 
 from ...bindings.ir import OpView, Value
 from ...dialects.core.infos import is_float, is_unsigned
@@ -25,7 +24,7 @@ from ...emit.numbers import (
     select,
 )
 from ...passes.legalize.builder import RuleBuilder
-from ...passes.legalize.rules import register_legalize
+from ...passes.legalize.rules import Legalized, register_legalize
 
 
 def _power(x: Number, n: Number) -> Number:
@@ -84,30 +83,30 @@ _OPERATORS: dict[str, Callable[..., Number]] = {
 
 
 @register_legalize([f"relax.{name}" for name in _OPERATORS], by_types=True)
-def arithmetic(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
+def arithmetic(op: OpView, operands: list[Value], builder: RuleBuilder) -> Legalized:
     return builder.elementwise(_OPERATORS[op.definition.name])
 
 
 @register_legalize([f"relax.{name}" for name in _INTRINSICS], by_types=True)
-def intrinsics(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
+def intrinsics(op: OpView, operands: list[Value], builder: RuleBuilder) -> Legalized:
     return builder.elementwise(partial(intrinsic, op.definition.name))
 
 
 @register_legalize([f"relax.{name}" for name in _ROUNDINGS], by_types=True)
-def rounding(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
+def rounding(op: OpView, operands: list[Value], builder: RuleBuilder) -> Legalized:
     name = _ROUNDINGS[op.definition.name]
     return builder.elementwise(partial(intrinsic, name)) if is_float(builder.dtype(operands[0])) else operands[0]
 
 
 @register_legalize([f"relax.{name}" for name in _PREDICATES], by_types=True)
-def predicate(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
+def predicate(op: OpView, operands: list[Value], builder: RuleBuilder) -> Legalized:
     if is_float(builder.dtype(operands[0])):
         return builder.elementwise(partial(intrinsic, op.definition.name))
     return builder.elementwise(lambda x: constant(op.definition.name == "isfinite", builder.result_dtype()))
 
 
 @register_legalize("relax.abs", by_types=True)
-def absolute(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
+def absolute(op: OpView, operands: list[Value], builder: RuleBuilder) -> Legalized:
     dtype = builder.dtype(operands[0])
     if is_unsigned(dtype):
         return operands[0]
@@ -115,13 +114,13 @@ def absolute(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
 
 
 @register_legalize("relax.sign", by_types=True)
-def sign(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
+def sign(op: OpView, operands: list[Value], builder: RuleBuilder) -> Legalized:
     is_natural = is_unsigned(builder.dtype(operands[0]))
     return builder.elementwise(lambda x: minimum(x, 1) if is_natural else intrinsic("sign", x))
 
 
 @register_legalize(["relax.left_shift", "relax.right_shift"], by_types=True)
-def shift(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
+def shift(op: OpView, operands: list[Value], builder: RuleBuilder) -> Legalized:
     """As numpy: by an amount that is negative or the width and more, every bit is shifted out."""
     is_leftward = op.definition.name == "left_shift"
 
@@ -140,7 +139,7 @@ _FLOAT_FUNCTIONS = {"atan2": "atan2", "log_add_exp": "logaddexp"}
 
 
 @register_legalize([f"relax.{name}" for name in _FLOAT_FUNCTIONS], by_types=True)
-def float_function(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
+def float_function(op: OpView, operands: list[Value], builder: RuleBuilder) -> Legalized:
     """Of integers the result in f64, towards zero."""
     dtype, function = builder.dtype(operands[0]), partial(intrinsic, _FLOAT_FUNCTIONS[op.definition.name])
     if is_float(dtype):

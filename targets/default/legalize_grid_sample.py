@@ -6,7 +6,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Sequence
 from functools import reduce
-from typing import Any, NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar
 
 from ...bindings.affine import identity
 from ...bindings.ir import OpView, Value
@@ -27,7 +27,7 @@ from ...emit.numbers import Number, Size, as_index, intrinsic, maximum, select
 from ...emit.tensors import merge, slice_of, split
 from ...passes.legalize.builder import RuleBuilder
 from ...passes.legalize.layouts import in_plain_layout, require_blocks
-from ...passes.legalize.rules import register_legalize
+from ...passes.legalize.rules import Legalized, register_legalize
 
 _Item = TypeVar("_Item")
 #: How many elements along a dimension a method looks at.
@@ -96,7 +96,7 @@ def _magnitude(x: Number) -> Number:
 
 
 @register_legalize("relax.image.grid_sample")
-def grid_sample(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
+def grid_sample(op: OpView, operands: list[Value], builder: RuleBuilder) -> Legalized:
     layout = layouts_of(builder.call)["data"]
     spatial = [_axis(layout, letter) for letter in layout.dimensions[2:]]
     # Places in the image are numbered through.
@@ -201,7 +201,7 @@ def _places(
 
 
 @register_legalize("relax.image.affine_grid")
-def affine_grid(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
+def affine_grid(op: OpView, operands: list[Value], builder: RuleBuilder) -> Legalized:
     dtype, align_corners = builder.dtype(operands[0]), op.align_corners
     wide = "f64" if bit_width(dtype) > 32 else "f32"
 

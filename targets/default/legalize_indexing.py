@@ -13,8 +13,8 @@ from typing import Any
 
 from ...bindings.ir import OpView, Type, Value
 from ...bindings.mlir import ir
+from ...dialects import relax
 from ...dialects.core.infos import ScalarInfo, TensorInfo, is_unsigned
-from ...dialects.relax import dialect as relax
 from ...emit import linalg, loops
 from ...emit.broadcast import broadcast_generic, broadcast_plan, broadcast_size, broadcast_sizes
 from ...emit.indices import as_position, checked_position, extremes, require_index, require_indices, slice_range
@@ -23,7 +23,7 @@ from ...emit.numbers import Number, Size, as_index, constant, floor_remainder, m
 from ...emit.parallel import are_steps_apart
 from ...emit.tensors import slice_of
 from ...passes.legalize.builder import RuleBuilder
-from ...passes.legalize.rules import register_legalize
+from ...passes.legalize.rules import Legalized, register_legalize
 
 
 def _read(inputs: Sequence[Value], dims: Sequence[Any], output: Value, element: Callable[..., Number]) -> Value:
@@ -55,7 +55,7 @@ def take(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
     data, indices = operands
     rank = len(builder.shape(data))
     if op.axis is None and rank != 1:
-        return relax.ops["take"](relax.ops["flatten"](data), indices, axis=0, mode=op.mode)
+        return relax.take(relax.flatten(data), indices, axis=0, mode=op.mode)
     axis = 0 if op.axis is None else op.axis % rank
     is_scalar = isinstance(builder.info(indices), ScalarInfo)
     count = 0 if is_scalar else len(builder.shape(indices))
@@ -112,7 +112,7 @@ def _or_nan(read: Callable[[Number], Number], place: Number, size: Number, eleme
 
 
 @register_legalize("relax.strided_slice", by_types=True)
-def strided_slice(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
+def strided_slice(op: OpView, operands: list[Value], builder: RuleBuilder) -> Legalized:
     rank = len(builder.shape(operands[0]))
     strides = op.strides or (1,) * len(op.axes)
     bounds = {axis % rank: three for axis, *three in zip(op.axes, op.begin, op.end, strides, strict=True)}
@@ -161,7 +161,7 @@ def _strided(x: Value, starts: Sequence[Number], strides: Sequence[Size], output
 
 
 @register_legalize("relax.dynamic_strided_slice", by_types=True)
-def dynamic_strided_slice(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
+def dynamic_strided_slice(op: OpView, operands: list[Value], builder: RuleBuilder) -> Legalized:
     """A stride of 0 is a ValueError, as in Python."""
     rank = len(builder.shape(operands[0]))
     dtypes = [builder.dtype(value) for value in operands[1:]]
@@ -202,7 +202,7 @@ def dynamic_strided_slice(op: OpView, operands: list[Value], builder: RuleBuilde
 
 
 @register_legalize("relax.gather_elements", by_types=True)
-def gather_elements(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
+def gather_elements(op: OpView, operands: list[Value], builder: RuleBuilder) -> Legalized:
     rank = len(builder.shape(operands[0]))
     axis, dtype = op.axis % rank, builder.dtype(operands[1])
 
@@ -221,7 +221,7 @@ def gather_elements(op: OpView, operands: list[Value], builder: RuleBuilder) -> 
 
 
 @register_legalize("relax.gather_nd", by_types=True)
-def gather_nd(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
+def gather_nd(op: OpView, operands: list[Value], builder: RuleBuilder) -> Legalized:
     batch, dtype = op.batch_dims, builder.dtype(operands[1])
     depth = builder.shape(operands[1])[-1]
     if not isinstance(depth, int):
@@ -256,7 +256,7 @@ def _column(indices: Value, position: int) -> Value:
 
 
 @register_legalize("relax.index_tensor", by_types=True)
-def index_tensor(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
+def index_tensor(op: OpView, operands: list[Value], builder: RuleBuilder) -> Legalized:
     shape, count = builder.result_shape(), len(operands) - 1
     common = len(shape) - (len(builder.shape(operands[0])) - count)
     dtypes = [builder.dtype(value) for value in operands[1:]]
@@ -283,7 +283,7 @@ def index_tensor(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any
 
 
 @register_legalize("relax.reverse_sequence", by_types=True)
-def reverse_sequence(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
+def reverse_sequence(op: OpView, operands: list[Value], builder: RuleBuilder) -> Legalized:
     """A length below 2 reverses nothing; one beyond the sequence is a ValueError."""
     rank = len(builder.shape(operands[0]))
     sequence, batch = op.seq_axis % rank, op.batch_axis % rank

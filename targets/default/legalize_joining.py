@@ -4,16 +4,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from ...bindings.ir import OpView, Value
+from ...dialects import relax
 from ...dialects.core.infos import TensorInfo
 from ...dialects.core.symbols import equal
-from ...dialects.relax import dialect as relax
 from ...emit import linalg, loops, tensors
 from ...emit.numbers import Size
 from ...passes.legalize.builder import RuleBuilder
-from ...passes.legalize.rules import register_legalize
+from ...passes.legalize.rules import Legalized, register_legalize
 
 
 def _check_sizes(builder: RuleBuilder, parts: Sequence[Value], output: Value, axes: Sequence[int | None]) -> None:
@@ -31,7 +30,7 @@ def _check_sizes(builder: RuleBuilder, parts: Sequence[Value], output: Value, ax
 
 
 @register_legalize("relax.concat", by_types=True)
-def concat(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
+def concat(op: OpView, operands: list[Value], builder: RuleBuilder) -> Legalized:
     if len(operands) == 1:
         return operands[0]
     rank = len(builder.result_shape())
@@ -77,9 +76,9 @@ def _concat_in_groups(op: OpView, operands: Sequence[Value], joined: int, builde
     parts = []
     for start in range(0, len(operands), step):
         group = operands[start : start + step]
-        part = relax.ops["concat"](group, axis=op.axis) if len(group) > 1 else group[0]
+        part = relax.concat(group, axis=op.axis) if len(group) > 1 else group[0]
         parts.append(_with_new_size(part, joined, builder) if is_open else part)
-    return builder.cast(relax.ops["concat"](parts, axis=op.axis), builder.result_infos[0])
+    return builder.cast(relax.concat(parts, axis=op.axis), builder.result_infos[0])
 
 
 def _with_new_size(value: Value, axis: int, builder: RuleBuilder) -> Value:
@@ -89,7 +88,7 @@ def _with_new_size(value: Value, axis: int, builder: RuleBuilder) -> Value:
 
 
 @register_legalize("relax.stack", by_types=True)
-def stack(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
+def stack(op: OpView, operands: list[Value], builder: RuleBuilder) -> Legalized:
     rank = len(builder.result_shape())
     new = op.axis % rank
     old = [axis for axis in range(rank) if axis != new]
@@ -111,7 +110,7 @@ def stack(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
 
 
 @register_legalize("relax.split", by_types=True)
-def split(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
+def split(op: OpView, operands: list[Value], builder: RuleBuilder) -> Legalized:
     if len(builder.result_infos) == 1:
         return operands[0]
     rank = len(builder.result_shape())
@@ -135,7 +134,7 @@ def split(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
 
 
 @register_legalize("relax.meshgrid", by_types=True)
-def meshgrid(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
+def meshgrid(op: OpView, operands: list[Value], builder: RuleBuilder) -> Legalized:
     axes = list(range(len(operands)))
     if op.indexing == "xy":
         axes[:2] = reversed(axes[:2])

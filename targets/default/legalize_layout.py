@@ -13,7 +13,7 @@ from ...emit import linalg, loops, tensors
 from ...emit.numbers import Number, Size, constant
 from ...emit.parallel import share_places
 from ...passes.legalize.builder import RuleBuilder
-from ...passes.legalize.rules import register_legalize
+from ...passes.legalize.rules import Legalized, register_legalize
 
 
 class _Block(NamedTuple):
@@ -25,7 +25,7 @@ class _Block(NamedTuple):
 
 
 @register_legalize("relax.layout_transform", by_types=True)
-def layout_transform(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
+def layout_transform(op: OpView, operands: list[Value], builder: RuleBuilder) -> Legalized:
     blocks = blocks_moved(op, operands, builder)
     if blocks is not None:
         return builder.prim(lambda x, output: _move_blocks(x, output, blocks))
@@ -38,18 +38,18 @@ def layout_transform(op: OpView, operands: list[Value], builder: RuleBuilder) ->
     return builder.loops(write)
 
 
-def blocks_moved(op: Any, operands: Sequence[Value], builder: RuleBuilder) -> Any:
+def blocks_moved(op: OpView, operands: Sequence[Value], builder: RuleBuilder) -> Any:
     """For each dimension of the result the blocks that it is made of; None where elements do not move by blocks."""
     return _blocks(list(op.index_map.value.results), builder.shape(operands[0]))
 
 
-def fill_around(op: Any, output: Value) -> None:
+def fill_around(op: OpView, output: Value) -> None:
     """The number that is where no element goes, everywhere."""
     pad = constant(op.pad_value or 0, output.type.element_type)
     share_places(loops.sizes(output), lambda *place: loops.store(pad, output, *place))
 
 
-def place_of(op: Any, place: Sequence[Number]) -> list[Number]:
+def place_of(op: OpView, place: Sequence[Number]) -> list[Number]:
     """Where an element goes."""
     return [linalg.affine_value(each, place.__getitem__) for each in op.index_map.value.results]
 
@@ -82,7 +82,7 @@ def _parts(x: Value, blocks: Sequence[Sequence[_Block]]) -> list[tuple[list[Size
 # ---- what a map says ----
 
 
-def _blocks(expressions: Sequence[Any], sizes: Sequence[Dim]) -> list[list[_Block]] | None:
+def _blocks(expressions: Sequence[object], sizes: Sequence[Dim]) -> list[list[_Block]] | None:
     """For each result of the map its blocks, the outer one first; None where it says anything else.
 
     Each dimension must be there just once, whole or in two blocks without a rest: nothing is lost, nothing padded.
@@ -117,7 +117,7 @@ def _blocks_of(expression: Any, sizes: Sequence[Dim]) -> list[_Block] | None:
     return [_Block(dim.position, kind, divisor.value)]
 
 
-def _joined(left: Any, right: Any, sizes: Sequence[Dim]) -> list[_Block] | None:
+def _joined(left: Value, right: Value, sizes: Sequence[Dim]) -> list[_Block] | None:
     """`outer * c + inner`, where c values of inner are possible; the sum may stand either way around."""
     for scaled, inner in ((left, right), (right, left)):
         if not isinstance(scaled, ir.AffineMulExpr):
@@ -139,7 +139,7 @@ def _extent(block: _Block, sizes: Sequence[Dim]) -> Dim:
 
 
 @register_legalize("relax.nn.pixel_shuffle", by_types=True)
-def pixel_shuffle(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
+def pixel_shuffle(op: OpView, operands: list[Value], builder: RuleBuilder) -> Legalized:
     """(..., C * r * r, H, W) is (..., C, r, r, H, W), which becomes (..., C, H, r, W, r)."""
     factor = op.upscale_factor
 

@@ -12,7 +12,7 @@ from ...dialects.relax.infer.einsum import parse_subscripts
 from ...emit.contraction import Term, contraction, label_size, runtime_size
 from ...emit.conversions import accumulator
 from ...passes.legalize.builder import RuleBuilder
-from ...passes.legalize.rules import register_legalize
+from ...passes.legalize.rules import Legalized, register_legalize
 
 _ELLIPSIS = "..."
 Labels = tuple[str, ...]
@@ -48,7 +48,7 @@ def _contract(
 
 
 @register_legalize("relax.matmul", by_types=True)
-def matmul(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
+def matmul(op: OpView, operands: list[Value], builder: RuleBuilder) -> Legalized:
     left, right = (len(builder.shape(operand)) for operand in operands)
     if 0 in (left, right):
         return builder.decline("a scalar is no matrix; use relax.multiply")
@@ -66,12 +66,12 @@ def matmul_labels(left: int, right: int) -> tuple[list[Labels], Labels]:
 
 
 @register_legalize("relax.outer", by_types=True)
-def outer(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
+def outer(op: OpView, operands: list[Value], builder: RuleBuilder) -> Legalized:
     return _contract(builder, operands, [("m",), ("n",)], ("m", "n"), builder.result_infos[0])  # type: ignore[arg-type]
 
 
 @register_legalize("relax.einsum", by_types=True)
-def einsum(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
+def einsum(op: OpView, operands: list[Value], builder: RuleBuilder) -> Legalized:
     """Two operands at a time, from left to right: labels that nobody needs any more are summed on the way."""
     result: Any = builder.result_infos[0]
     labels, result_labels = _einsum_labels(op.subscripts, [len(builder.shape(value)) for value in operands])

@@ -17,14 +17,14 @@ from ...emit.indices import as_position
 from ...emit.numbers import Number, as_index, select
 from ...emit.parallel import share_places
 from ...passes.legalize.builder import RuleBuilder
-from ...passes.legalize.rules import register_legalize
+from ...passes.legalize.rules import Legalized, register_legalize
 
 #: Sums over a whole batch are long: in f32 their error would grow with the length.
 _SUM = "f64"
 
 
 @register_legalize("relax.nn.cross_entropy_with_logits")
-def cross_entropy_with_logits(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
+def cross_entropy_with_logits(op: OpView, operands: list[Value], builder: RuleBuilder) -> Legalized:
     dtype = builder.dtype(operands[0])
 
     def loss(predictions: Value, labels: Value, output: Value) -> Value:
@@ -40,7 +40,7 @@ def cross_entropy_with_logits(op: OpView, operands: list[Value], builder: RuleBu
 
 
 @register_legalize("relax.nn.nll_loss")
-def nll_loss(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
+def nll_loss(op: OpView, operands: list[Value], builder: RuleBuilder) -> Legalized:
     dtype, target_dtype = builder.dtype(operands[0]), builder.dtype(operands[1])
     reduction, has_weights = op.reduction, len(operands) > 2
     ignored = None if is_unsigned(target_dtype) and op.ignore_index < 0 else op.ignore_index

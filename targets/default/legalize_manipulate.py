@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from ...bindings.ir import OpView, Value
+from ...dialects import relax
 from ...dialects.core.infos import TensorInfo, is_float
 from ...dialects.core.symbols import equal
-from ...dialects.relax import dialect as relax
 from ...emit import contraction, linalg, loops, tensors
 from ...emit.broadcast import broadcast_generic, broadcast_plan, is_proven, require_broadcast
 from ...emit.numbers import Number, Size, constant, select
@@ -46,8 +46,8 @@ def collapse_sum(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any
     if all(equal(targets[axis], 1) is True for axis in summed):
         inner = [axis for axis in summed if axis >= offset]
         # The sums first, so that new dimensions cost nothing.
-        total = relax.ops["sum"](operands[0], axis=[*range(offset), *inner]) if offset or inner else operands[0]
-        wide = relax.ops["expand_dims"](total, axis=[axis - offset for axis in inner]) if inner else total
+        total = relax.sum(operands[0], axis=[*range(offset), *inner]) if offset or inner else operands[0]
+        wide = relax.expand_dims(total, axis=[axis - offset for axis in inner]) if inner else total
         # Equal sizes may be written in two ways.
         return builder.cast(wide, builder.result_infos[0])
     dtype = builder.dtype(operands[0])
@@ -89,7 +89,7 @@ def permute_dims(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any
         return operands[0]
     moved = [axis for axis in axes if equal(old[axis], 1) is not True]
     if moved == sorted(moved):
-        return relax.ops["reshape"](operands[0], relax.ops["shape_expr"](new))
+        return relax.reshape(operands[0], relax.shape_expr(new))
     places = [axes.index(axis) for axis in range(rank)]
     return builder.prim(lambda x, output: linalg.copy(x, output, places))
 
@@ -119,7 +119,7 @@ class _Part(NamedTuple):
 @register_legalize("relax.repeat", by_types=True)
 def repeat(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
     if op.axis is None:
-        return relax.ops["repeat"](relax.ops["flatten"](operands[0]), repeats=op.repeats, axis=0)
+        return relax.repeat(relax.flatten(operands[0]), repeats=op.repeats, axis=0)
     rank = len(builder.shape(operands[0]))
     parts = [[_Part(axis)] for axis in range(rank)]
     parts[op.axis % rank].append(_Part(None, op.repeats))

@@ -3,16 +3,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from ...bindings.ir import OpView, Value
 from ...passes.decompose.registry import decomposed, find_decomposition
 from ...passes.legalize.builder import RuleBuilder
-from ...passes.legalize.rules import register_legalize
+from ...passes.legalize.rules import Legalized, register_legalize
 
 
 @register_legalize("relax.matmul_nbits")
-def matmul_nbits(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
+def matmul_nbits(op: OpView, operands: list[Value], builder: RuleBuilder) -> Legalized:
     found = find_decomposition("relax.matmul_nbits")
     assert found is not None
     return decomposed(found, op, operands)

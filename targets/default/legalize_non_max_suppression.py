@@ -32,14 +32,14 @@ from ...emit.numbers import Number, constant, intrinsic, maximum, minimum, selec
 from ...emit.parallel import share_places
 from ...emit.sorting import Records, precedes, with_sorter
 from ...passes.legalize.builder import RuleBuilder
-from ...passes.legalize.rules import register_legalize
+from ...passes.legalize.rules import Legalized, register_legalize
 
 #: As emit.sorting's: `use(sorter)` with memory for so many records of these types.
 WithSorter = Callable[[Any, Sequence[Any], Callable[[Any], object]], None]
 
 
 @register_legalize("relax.vision.non_max_suppression")
-def non_max_suppression(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
+def non_max_suppression(op: OpView, operands: list[Value], builder: RuleBuilder) -> Legalized:
     return suppressed(op, builder, Image, with_sorter)
 
 
@@ -153,7 +153,7 @@ class Image:
 
     # ---- overlap lowers scores ----
 
-    def lower(self, batch: Any, looked_at: Any) -> Any:
+    def lower(self, batch: object, looked_at: object) -> Any:
         """How many boxes stay; they have been moved to the first places."""
 
         def goes_on(count: Any, goes: Any) -> Any:
@@ -173,7 +173,7 @@ class Image:
 
         return repeat_while([0, constant(True, "i1")], goes_on, step)[0]
 
-    def best(self, start: Any, end: Any) -> Any:
+    def best(self, start: object, end: object) -> Any:
         """The first place of the best score above the threshold; -1 where there is none."""
         return self.best_of(start, end)[0]
 

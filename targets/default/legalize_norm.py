@@ -17,7 +17,7 @@ from ...emit.conversions import rounded, widened
 from ...emit.numbers import Number, intrinsic
 from ...emit.reduction import Read, Reduction
 from ...passes.legalize.builder import Body, RuleBuilder
-from ...passes.legalize.rules import register_legalize
+from ...passes.legalize.rules import Legalized, register_legalize
 
 
 def _norm(
@@ -64,7 +64,7 @@ def _normalized(rows: Reduction, steps: Sequence[tuple[Any, Read | None]], outpu
     return rows.everywhere(body, [rows.whole, *(read for _, read in taken)], output)
 
 
-def _affine(op: OpView, gamma: Read, beta: Read) -> list[tuple[Any, Read | None]]:
+def _affine(op: OpView, gamma: Read, beta: Read) -> list[tuple[object, Read | None]]:
     """The steps that the attributes ask for."""
     return [(operator.mul, gamma if op.scale else None), (operator.add, beta if op.center else None)]
 
@@ -83,7 +83,7 @@ def _axes(axes: Sequence[int], data: Value) -> list[int]:
 
 
 @register_legalize("relax.nn.layer_norm", by_types=True)
-def layer_norm(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
+def layer_norm(op: OpView, operands: list[Value], builder: RuleBuilder) -> Legalized:
     axes = _axes(op.axes, operands[0])
 
     def body(data: Value, gamma: Value, beta: Value, output: Value) -> Value:
@@ -93,7 +93,7 @@ def layer_norm(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
 
 
 @register_legalize("relax.nn.instance_norm", by_types=True)
-def instance_norm(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
+def instance_norm(op: OpView, operands: list[Value], builder: RuleBuilder) -> Legalized:
     axes, channels = _axes(op.axes, operands[0]), _axes([op.channel_axis], operands[0])
 
     def body(data: Value, gamma: Value, beta: Value, output: Value) -> Value:
@@ -103,7 +103,7 @@ def instance_norm(op: OpView, operands: list[Value], builder: RuleBuilder) -> An
 
 
 @register_legalize("relax.nn.group_norm", by_types=True)
-def group_norm(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
+def group_norm(op: OpView, operands: list[Value], builder: RuleBuilder) -> Legalized:
     """The channels become two dimensions, the groups and what is in them."""
     (channel,), groups = _axes([op.channel_axis], operands[0]), op.num_groups
     inner = channel + 1
@@ -126,7 +126,7 @@ def _in_groups(tensor: Value, axis: int, groups: int) -> Value:
 
 
 @register_legalize("relax.nn.rms_norm", by_types=True)
-def rms_norm(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
+def rms_norm(op: OpView, operands: list[Value], builder: RuleBuilder) -> Legalized:
     axes, epsilon = _axes(op.axes, operands[0]), op.epsilon
 
     def body(data: Value, weight: Value, output: Value) -> Value:
@@ -139,7 +139,7 @@ def rms_norm(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
 
 
 @register_legalize("relax.nn.batch_norm", by_types=True)
-def batch_norm(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
+def batch_norm(op: OpView, operands: list[Value], builder: RuleBuilder) -> Legalized:
     channels = _axes([op.axis], operands[0])
     others = [axis for axis in range(linalg.rank_of(operands[0])) if axis not in channels]
     momentum, epsilon = op.momentum, op.epsilon

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
 
 from ...bindings.ir import OpView, Value
 from ...bindings.mlir import ir
@@ -20,11 +19,11 @@ from ...emit.parallel import are_steps_apart
 from ...emit.tensors import put_slice, slice_of
 from ...emit.windows import Border, borders, surrounded
 from ...passes.legalize.builder import RuleBuilder
-from ...passes.legalize.rules import register_legalize
+from ...passes.legalize.rules import Legalized, register_legalize
 
 
 @register_legalize("relax.nn.pad", by_types=True)
-def pad(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
+def pad(op: OpView, operands: list[Value], builder: RuleBuilder) -> Legalized:
     before, after, mode = op.pad_width[::2], op.pad_width[1::2], op.pad_mode
     if mode != "constant":
         body = lambda data, output: _repeated(data, output, before, after, _PLACES[mode])  # noqa: E731

@@ -15,9 +15,9 @@ from typing import Any
 from ...bindings.affine import identity
 from ...bindings.ir import AffineMap, OpView, Value
 from ...bindings.mlir import ir
+from ...dialects import relax
 from ...dialects.core.facts import Window
 from ...dialects.core.infos import bit_width, is_float, is_unsigned
-from ...dialects.relax import dialect as relax
 from ...dialects.relax.infer.layouts import Layout, blocked_dimensions, is_permutation, layouts_of, positions
 from ...dialects.relax.infer.windows import each_dimension, windows_of
 from ...emit import linalg
@@ -30,7 +30,7 @@ from ...emit.small_floats import is_small_float
 from ...emit.windows import fitted, padded
 from ...passes.legalize.builder import RuleBuilder
 from ...passes.legalize.layouts import in_plain_layout, require_blocks
-from ...passes.legalize.rules import register_legalize
+from ...passes.legalize.rules import Legalized, register_legalize
 
 #: The longest sums that are added up in f32; the error grows with the length.
 _LONGEST = 128
@@ -74,7 +74,9 @@ def _windows(builder: RuleBuilder) -> list[Window]:
     return list(windows_of(builder.call).values())
 
 
-def _pooled(op: OpView, operands: list[Value], builder: RuleBuilder, compute: Callable[..., Any]) -> Any:
+def _pooled(
+    op: OpView, operands: list[Value], builder: RuleBuilder, compute: Callable[..., Any]
+) -> Value | list[Value]:
     """`compute(data, output, places)` in a PrimFunc."""
     layout, out_layout = layouts_of(builder.call).values()
     spatial = layout.dimensions[2:]
@@ -139,7 +141,7 @@ def avg_pool(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
 
 
 @register_legalize([f"relax.nn.adaptive_avg_pool{rank}d" for rank in (1, 2, 3)], by_types=True)
-def adaptive_avg_pool(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
+def adaptive_avg_pool(op: OpView, operands: list[Value], builder: RuleBuilder) -> Legalized:
     dtype = builder.dtype(operands[0])
 
     def compute(data: Value, output: Value, places: _Places) -> Value:
@@ -157,8 +159,8 @@ def adaptive_avg_pool(op: OpView, operands: list[Value], builder: RuleBuilder) -
 
 def _through_f32(builder: RuleBuilder, data: Value, dtype: str) -> Value:
     """The same with elements that have an infinity, which not all small floats do."""
-    wide = relax.ops["astype"](data, dtype="f32")
-    return relax.ops["astype"](builder.op.definition(wide, **builder.call.attributes), dtype=dtype)
+    wide = relax.astype(data, dtype="f32")
+    return relax.astype(builder.op.definition(wide, **builder.call.attributes), dtype=dtype)
 
 
 def _over_windows(

@@ -17,11 +17,11 @@ from ...emit import loops
 from ...emit.broadcast import along_axis, broadcast_generic, require_broadcast
 from ...emit.numbers import Number, intrinsic
 from ...passes.legalize.builder import RuleBuilder
-from ...passes.legalize.rules import register_legalize
+from ...passes.legalize.rules import Legalized, register_legalize
 
 
 @register_legalize("relax.quantize", by_types=True)
-def quantize(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
+def quantize(op: OpView, operands: list[Value], builder: RuleBuilder) -> Legalized:
     data, scale, zero_point = map(builder.dtype, operands)
     target = builder.result_dtype()
 
@@ -37,7 +37,7 @@ def quantize(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
 
 
 @register_legalize("relax.dequantize", by_types=True)
-def dequantize(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
+def dequantize(op: OpView, operands: list[Value], builder: RuleBuilder) -> Legalized:
     data, scale, zero_point = map(builder.dtype, operands)
     target = builder.result_dtype()
 

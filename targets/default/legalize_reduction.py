@@ -8,8 +8,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ...bindings.ir import OpView, Value
+from ...dialects import relax
 from ...dialects.core.infos import bit_width, is_bool, is_float, is_unsigned
-from ...dialects.relax import dialect as relax
 from ...emit import linalg
 from ...emit.arithmetic import element
 from ...emit.conversions import accumulator, rounded, to_float, widened
@@ -19,7 +19,7 @@ from ...emit.parallel import share_ranges
 from ...emit.reduction import Reduction, highest, lowest
 from ...emit.sorting import around_axis, from_lower_key, lower_key
 from ...passes.legalize.builder import Body, RuleBuilder
-from ...passes.legalize.rules import register_legalize
+from ...passes.legalize.rules import Legalized, register_legalize
 
 # The index that no element has, and the largest number without sign: the smallest index of none.
 NOWHERE = -1
@@ -50,7 +50,7 @@ _OF_BOOLEANS = {"sum": "max", "prod": "min"}
 
 
 @register_legalize([f"relax.{name}" for name in _COMBINATIONS], by_types=True)
-def combination(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
+def combination(op: OpView, operands: list[Value], builder: RuleBuilder) -> Legalized:
     name, dtype = op.definition.name, builder.dtype(operands[0])
     combine, start = _COMBINATIONS[_OF_BOOLEANS.get(name, name) if is_bool(dtype) else name]
 
@@ -72,7 +72,7 @@ def combination(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
 
 # ---- means ----
 @register_legalize("relax.mean", by_types=True)
-def mean(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
+def mean(op: OpView, operands: list[Value], builder: RuleBuilder) -> Legalized:
     dtype = builder.dtype(operands[0])
     if not is_float(dtype):
         return _reduce(op, builder, lambda rows, output: _integer_mean(dtype, rows, output))
@@ -89,7 +89,7 @@ def _integer_mean(dtype: str, reduction: Reduction, output: Value) -> Value:
 
 
 @register_legalize(["relax.variance", "relax.std"], by_types=True)
-def spread(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
+def spread(op: OpView, operands: list[Value], builder: RuleBuilder) -> Legalized:
     dtype, is_root = builder.dtype(operands[0]), op.definition.name == "std"
     if not is_float(dtype):
         return _integer_spread(op, operands[0], dtype)
@@ -106,8 +106,8 @@ def spread(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
 
 def _integer_spread(op: OpView, x: Value, dtype: str) -> Value:
     """Of integers: exact as far as f64 goes, then rounded towards zero once."""
-    spread = relax.ops[op.definition.name](relax.ops["astype"](x, dtype="f64"), axis=op.axis, keepdims=op.keepdims)
-    return relax.ops["astype"](spread, dtype=dtype)
+    spread = relax.dialect.ops[op.definition.name](relax.astype(x, dtype="f64"), axis=op.axis, keepdims=op.keepdims)
+    return relax.astype(spread, dtype=dtype)
 
 
 # ---- positions ----
@@ -147,7 +147,7 @@ def _first_place(
 
 # ---- median ----
 @register_legalize("relax.median", by_types=True)
-def median(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
+def median(op: OpView, operands: list[Value], builder: RuleBuilder) -> Legalized:
     """The lower one of two, and where it stands first; NaN where there is one. Of no elements it is NaN, or the
     lowest integer, at -1.
 
@@ -221,8 +221,8 @@ def scan(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
     (data,) = operands
     name, source, result = op.definition.name, builder.dtype(data), builder.result_dtype()
     if op.axis is None:
-        flat = relax.ops["flatten"](data)
-        return relax.ops[name](flat, axis=0, dtype=op.dtype, exclusive=op.exclusive)
+        flat = relax.flatten(data)
+        return relax.dialect.ops[name](flat, axis=0, dtype=op.dtype, exclusive=op.exclusive)
     rank = linalg.rank_of(data)
     axis, is_exclusive, wide = op.axis % rank, op.exclusive, accumulator(result)
     step, start = STEPS[name]

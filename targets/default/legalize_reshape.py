@@ -8,11 +8,11 @@ from math import prod
 from typing import Any
 
 from ...bindings.ir import OpView, Value
+from ...dialects import relax
 from ...dialects.core.symbols import Dim, equal, product
-from ...dialects.relax import dialect as relax
 from ...emit import linalg, loops, tensors
 from ...passes.legalize.builder import RuleBuilder
-from ...passes.legalize.rules import register_legalize
+from ...passes.legalize.rules import Legalized, register_legalize
 
 _Groups = list[tuple[list[int], list[int]]]
 
@@ -31,13 +31,13 @@ def reshape(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
 
 
 @register_legalize(["relax.grad.no_grad", "relax.grad.start_checkpoint", "relax.grad.end_checkpoint"])
-def mark(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
+def mark(op: OpView, operands: list[Value], builder: RuleBuilder) -> Legalized:
     """Of derivatives, which have been built."""
     return operands
 
 
 @register_legalize("relax.squeeze", by_types=True)
-def squeeze(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
+def squeeze(op: OpView, operands: list[Value], builder: RuleBuilder) -> Legalized:
     sizes = builder.shape(operands[0])
     if builder.result_infos[0].shape is None:  # type: ignore[union-attr]
         return builder.decline("sizes that may be 1 leave the rank open: name the axes")
@@ -54,8 +54,8 @@ def squeeze(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
 
 
 @register_legalize("relax.nn.batch_flatten", by_types=True)
-def batch_flatten(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
-    return relax.ops["reshape"](operands[0], relax.ops["shape_expr"](builder.result_shape()))
+def batch_flatten(op: OpView, operands: list[Any], builder: RuleBuilder) -> Legalized:
+    return relax.reshape(operands[0], relax.shape_expr(builder.result_shape()))
 
 
 def _copy(x: Value, output: Value, old: Sequence[Dim], new: Sequence[Dim]) -> Value:

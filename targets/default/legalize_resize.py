@@ -33,7 +33,7 @@ from ...emit.interpolation import (
 from ...emit.numbers import Number, as_index, constant, intrinsic, select
 from ...passes.legalize.builder import RuleBuilder
 from ...passes.legalize.layouts import in_plain_layout, require_blocks
-from ...passes.legalize.rules import register_legalize
+from ...passes.legalize.rules import Legalized, register_legalize
 
 #: As TVM's: a coordinate computed a little beside a whole number counts as that.
 _EPSILON = 1e-5
@@ -59,7 +59,7 @@ class _Table(NamedTuple):
 
 
 @register_legalize(["relax.image.resize2d", "relax.image.resize3d"], by_types=True)
-def resize(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
+def resize(op: OpView, operands: list[Value], builder: RuleBuilder) -> Legalized:
     layout = layouts_of(builder.call)["data"]
     spatial = layout.dimensions[2:]
     if blocked_dimensions(layout) & set(spatial):

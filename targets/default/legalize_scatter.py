@@ -12,8 +12,8 @@ from typing import Any
 
 from ...bindings.ir import OpView, Value
 from ...bindings.mlir import ir
+from ...dialects import relax
 from ...dialects.core.infos import bit_width, is_bool, is_float, is_unsigned
-from ...dialects.relax import dialect as relax
 from ...emit import linalg, loops
 from ...emit.broadcast import broadcast_sizes, load_broadcast, require_broadcast
 from ...emit.indices import as_position, checked_position, require_index, require_indices, slice_range
@@ -22,7 +22,7 @@ from ...emit.numbers import Number, Size, as_index, floor_divide, maximum, minim
 from ...emit.tensors import put_slice, slice_of
 from ...passes.legalize.builder import RuleBuilder
 from ...passes.legalize.known_sizes import by_name
-from ...passes.legalize.rules import register_legalize
+from ...passes.legalize.rules import Legalized, register_legalize
 from ...passes.legalize.scalar_inputs import ScalarInputs
 
 #: What is at a place and what is written there -> what is there then.
@@ -58,9 +58,9 @@ def in_wide(op: OpView, operands: Sequence[Value], names: Sequence[str], dtype: 
     """The operation on operands of a wider element type, and its result in its own."""
     given = by_name(op, operands)
     for name in names:
-        given[name] = relax.ops["astype"](given[name], dtype=wide)
+        given[name] = relax.astype(given[name], dtype=wide)
     attributes = {name: getattr(op, name) for name in op.definition.attrs}
-    return relax.ops["astype"](op.definition(**given, **attributes), dtype=dtype)
+    return relax.astype(op.definition(**given, **attributes), dtype=dtype)
 
 
 def in_other_type(op: OpView, operands: Sequence[Value], names: Sequence[str], builder: RuleBuilder, way: str) -> Any:
@@ -98,7 +98,7 @@ def _change(memref: Value, at: Sequence[Number], value: Number, combine: Combine
 
 
 @register_legalize("relax.scatter_elements")
-def scatter_elements(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
+def scatter_elements(op: OpView, operands: list[Value], builder: RuleBuilder) -> Legalized:
     """The mean is of what was there and all updates of the place; of integers it is rounded down."""
     dtype, index_dtype, reduction = builder.dtype(operands[0]), builder.dtype(operands[1]), op.reduction
     other = in_other_type(op, operands, ("data", "updates"), builder, reduction)
@@ -147,7 +147,7 @@ def quotient(dtype: str) -> Combine:
 
 
 @register_legalize("relax.scatter_nd")
-def scatter_nd(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
+def scatter_nd(op: OpView, operands: list[Value], builder: RuleBuilder) -> Legalized:
     dtype, index_dtype, reduction = builder.dtype(operands[0]), builder.dtype(operands[1]), op.reduction
     depth = depth_of(operands[1], builder)
     if not isinstance(depth, int):
@@ -186,7 +186,7 @@ def _require_tuples(indices: Value, dtype: str, limits: Sequence[Number]) -> Non
 
 
 @register_legalize("relax.index_put")
-def index_put(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
+def index_put(op: OpView, operands: list[Value], builder: RuleBuilder) -> Legalized:
     dtype, dtypes = builder.dtype(operands[0]), [builder.dtype(value) for value in operands[1:-1]]
     reduction = "add" if op.accumulate else "update"
     other = in_other_type(op, operands, ("data", "values"), builder, reduction)
@@ -220,7 +220,7 @@ def index_put(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
 
 
 @register_legalize("relax.slice_scatter")
-def slice_scatter(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
+def slice_scatter(op: OpView, operands: list[Value], builder: RuleBuilder) -> Legalized:
     """The slice is as in Python, but the step is positive: ValueError. It has the size of src, or ValueError."""
     target, source, *bounds = operands
     scalars = ScalarInputs(builder, bounds)

@@ -18,11 +18,11 @@ from ...emit.parallel import share_places
 from ...emit.reduction import Reduction
 from ...emit.sorting import first_not, precedes
 from ...passes.legalize.builder import RuleBuilder
-from ...passes.legalize.rules import register_legalize
+from ...passes.legalize.rules import Legalized, register_legalize
 
 
 @register_legalize("relax.bucketize")
-def bucketize(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
+def bucketize(op: OpView, operands: list[Value], builder: RuleBuilder) -> Legalized:
     """numpy's searchsorted: NaN comes after every number. Boundaries that are not sorted give some place."""
     dtypes = [builder.dtype(value) for value in operands]
     common, result = _common(*dtypes), builder.dtype(op.results[0])
@@ -67,7 +67,7 @@ def _common(one: str, other: str) -> str:
 
 
 @register_legalize("relax.nonzero")
-def nonzero(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
+def nonzero(op: OpView, operands: list[Value], builder: RuleBuilder) -> Legalized:
     info = builder.info(operands[0])
     if not isinstance(info, TensorInfo) or info.shape is None:
         return builder.decline(f"the rank of the operand ({describe(info)}) is not known")

@@ -13,7 +13,7 @@ from ...emit import linalg
 from ...emit.conversions import limits
 from ...emit.numbers import Number, constant, maximum, minimum, select
 from ...passes.legalize.builder import RuleBuilder
-from ...passes.legalize.rules import register_legalize
+from ...passes.legalize.rules import Legalized, register_legalize
 from ...passes.legalize.scalar_inputs import ScalarInputs
 
 
@@ -23,7 +23,7 @@ def where(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
 
 
 @register_legalize("relax.clip", by_types=True)
-def clip(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
+def clip(op: OpView, operands: list[Value], builder: RuleBuilder) -> Legalized:
     """min(max(x, low), high), so `high` where the bounds are exchanged, and NaN where any of them is.
 
     Bounds are converted to x's type first: of integers towards zero, and to the limits of the type.

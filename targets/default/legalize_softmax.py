@@ -12,7 +12,7 @@ from ...emit.conversions import rounded, widened
 from ...emit.numbers import Number, intrinsic, larger
 from ...emit.reduction import Read, Reduction, lowest
 from ...passes.legalize.builder import RuleBuilder
-from ...passes.legalize.rules import register_legalize
+from ...passes.legalize.rules import Legalized, register_legalize
 
 
 def _along_axis(op: OpView, builder: RuleBuilder, body: Callable[[Reduction, Any, Any], Any]) -> list[Value]:
@@ -32,7 +32,7 @@ def _exp(x: Number, largest: Number) -> Number:
 
 
 @register_legalize("relax.nn.softmax", by_types=True)
-def softmax(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
+def softmax(op: OpView, operands: list[Value], builder: RuleBuilder) -> Legalized:
     return _along_axis(op, builder, _softmax_of_narrow if bit_width(builder.dtype(operands[0])) < 32 else _softmax)
 
 
@@ -47,7 +47,7 @@ def _inverse(rows: Reduction, body: Callable[..., Number], reads: Sequence[Read]
     return rows.over_kept(lambda x: rounded(1.0 / x, rows.dtype), [rows.sum(body, reads)], rows.empty(rows.dtype))
 
 
-def _softmax_of_narrow(rows: Reduction, largest: Any, output: Any) -> Any:
+def _softmax_of_narrow(rows: Reduction, largest: Any, output: Value) -> Value:
     """In the result exponentials would lose digits, and there is no other room: they are computed twice."""
     reads, dtype = [rows.whole, rows.part(largest)], str(output.type.element_type)
     shares = rows.part(_inverse(rows, _exp, reads))
@@ -55,7 +55,7 @@ def _softmax_of_narrow(rows: Reduction, largest: Any, output: Any) -> Any:
 
 
 @register_legalize("relax.nn.log_softmax", by_types=True)
-def log_softmax(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
+def log_softmax(op: OpView, operands: list[Value], builder: RuleBuilder) -> Legalized:
     return _along_axis(op, builder, _log_softmax)
 
 

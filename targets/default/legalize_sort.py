@@ -29,7 +29,7 @@ from ...emit.sorting import (
     with_sorter,
 )
 from ...passes.legalize.builder import RuleBuilder
-from ...passes.legalize.rules import register_legalize
+from ...passes.legalize.rules import Legalized, register_legalize
 
 #: The indices of an element of a row.
 Place = Callable[[Any], list[Any]]
@@ -84,7 +84,7 @@ def sort(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
 
 
 @register_legalize("relax.topk")
-def topk(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
+def topk(op: OpView, operands: list[Value], builder: RuleBuilder) -> Legalized:
     """Of equal elements those with the lowest positions, as ONNX has it."""
     axis = axis_of(op, builder)
     size_, wanted_ = builder.shape(operands[0])[axis], builder.result_shape()[axis]
@@ -167,7 +167,7 @@ class Choice(NamedTuple):
             require(are_few, "ValueError", f"axis {axis} of size {{}} has more elements than can be told apart", count)
 
 
-def choice_of(dtype: str, size: Any, descending: bool) -> Choice:
+def choice_of(dtype: str, size: object, descending: bool) -> Choice:
     """For elements of a type in rows of a size: one number, where it has room for both."""
     is_long = isinstance(size, int) and size >> MOST_BITS > 0
     return (by_element if bit_width(dtype) > MOST_BITS or is_long else _by_key)(dtype, descending)

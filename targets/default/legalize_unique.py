@@ -21,7 +21,7 @@ from ...emit.numbers import Number, maximum
 from ...emit.parallel import share_places
 from ...emit.sorting import Order, Record, Records, Sorter, around_axis, equals, precedes, with_sorter
 from ...passes.legalize.builder import RuleBuilder
-from ...passes.legalize.rules import register_legalize
+from ...passes.legalize.rules import Legalized, register_legalize
 from .unique_few import group_few
 
 #: What grouping finds: where a group is first, how many are of it, of which group an item is.
@@ -43,11 +43,11 @@ class Steps(NamedTuple):
     #: Numbers the groups of items in their order, and writes what is asked for of them, at last how many there are.
     group: Callable[[Value, Grouping, Mapping[str, Any], Value], object]
     #: The same by where they are first, given all that is known of them and memory for a number of each.
-    by_first: Callable[[Mapping[str, Any], Value, Mapping[str, Any], Value], object]
+    by_first: Callable[[Mapping[str, object], Value, Mapping[str, object], Value], object]
 
 
 @register_legalize("relax.unique")
-def unique(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
+def unique(op: OpView, operands: list[Value], builder: RuleBuilder) -> Legalized:
     return unique_by(Steps(_group, _by_first), operands, builder)
 
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import Any
 
 from ...bindings.ir import OpView, Value
-from ...dialects.relax import dialect as relax
+from ...dialects import relax
 from ...emit import linalg
 from ...emit.boxes import load_wide
 from ...emit.conversions import widened
@@ -14,7 +14,7 @@ from ...emit.loops import for_range, load, require_at_most, require_same, size, 
 from ...emit.numbers import Number, constant, intrinsic, maximum, minimum, select
 from ...emit.parallel import share_places
 from ...passes.legalize.builder import RuleBuilder
-from ...passes.legalize.rules import register_legalize
+from ...passes.legalize.rules import Legalized, register_legalize
 
 
 @register_legalize("relax.vision.get_valid_counts")
@@ -42,7 +42,7 @@ def get_valid_counts(op: OpView, operands: list[Value], builder: RuleBuilder) ->
 class ValidBoxes:
     """Which boxes count, and what is written of them."""
 
-    def __init__(self, op: Any, data: Value, out: Value, places: Value):
+    def __init__(self, op: OpView, data: Value, out: Value, places: Value):
         self._op, self._data, self._out, self._places = op, data, out, places
         self._values = size(data, 2)
         require_at_most(max(op.score_index, op.id_index) + 1, sizes(data)[2], "values of a box that attributes name")
@@ -65,15 +65,15 @@ class ValidBoxes:
 
 
 @register_legalize("relax.vision.multibox_transform_loc")
-def multibox_transform_loc(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
+def multibox_transform_loc(op: OpView, operands: list[Any], builder: RuleBuilder) -> Legalized:
     classes, locations, anchors = operands
     boxes_info, scores_info = builder.result_infos
     boxes = _decoded_boxes(op, builder, [classes, locations, anchors], boxes_info)
-    scores = relax.ops["nn.softmax"](classes, axis=1) if op.apply_softmax else classes
+    scores = relax.nn.softmax(classes, axis=1) if op.apply_softmax else classes
     return [boxes, _kept_scores(op, builder, scores, scores_info)]
 
 
-def _decoded_boxes(op: Any, builder: RuleBuilder, inputs: list[Any], info: Any) -> Any:
+def _decoded_boxes(op: OpView, builder: RuleBuilder, inputs: list[Any], info: Any) -> Value:
     """Corners (top, left, bottom, right) from anchors' corners and what is predicted relative to them."""
 
     def body(classes: Value, locations: Value, anchors: Value, out: Value) -> None:
@@ -110,7 +110,7 @@ def _extent(low: Number, high: Number, shift: Number, scale: Number) -> tuple[Nu
     return center - half, center + half
 
 
-def _kept_scores(op: Any, builder: RuleBuilder, scores: Any, info: Any) -> Any:
+def _kept_scores(op: OpView, builder: RuleBuilder, scores: Any, info: Any) -> Value:
     """Scores below the threshold become 0, and those of the background where it is not kept."""
 
     def kept(x: Number) -> Number:

@@ -21,14 +21,14 @@ from ...emit.numbers import Number, constant, select
 from ...emit.parallel import share_places
 from ...emit.sorting import precedes
 from ...passes.legalize.builder import RuleBuilder
-from ...passes.legalize.rules import register_legalize
+from ...passes.legalize.rules import Legalized, register_legalize
 from ..default.legalize_all_class_non_max_suppression import check_boxes, clear_pairs, only, rows_of_boxes
 from .emit.scanning import Scan, scan_row, scan_rows
 from .emit.sorting import MergeSorter, with_merge_sorter
 
 
 @register_legalize("relax.vision.all_class_non_max_suppression", target="gpu")
-def all_class_non_max_suppression(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
+def all_class_non_max_suppression(op: OpView, operands: list[Value], builder: RuleBuilder) -> Legalized:
     limit_dtype = builder.dtype(operands[2])
     return _as_onnx(builder, limit_dtype) if op.output_format == "onnx" else _as_tensorflow(builder, limit_dtype)
 

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 from ...bindings.affine import identity
 from ...bindings.ir import OpView, Value
@@ -12,7 +11,7 @@ from ...emit import linalg, loops
 from ...emit.numbers import Number, Size, as_index, constant, maximum, minimum
 from ...passes.legalize.builder import RuleBuilder
 from ...passes.legalize.known_sizes import by_name
-from ...passes.legalize.rules import register_legalize
+from ...passes.legalize.rules import Legalized, register_legalize
 from ..default.attention import (
     Cached,
     attention_of,
@@ -35,7 +34,7 @@ _FEW_QUERIES = 16
 
 
 @register_legalize(["relax.nn.attention", "relax.nn.attention_bias"], target="gpu", by_types=True)
-def attention(op: OpView, operands: list[Value], builder: RuleBuilder, tile_of: TileOf = Tile.of) -> Any:
+def attention(op: OpView, operands: list[Value], builder: RuleBuilder, tile_of: TileOf = Tile.of) -> Legalized:
     what = attention_of(op, by_name(op, operands), builder)
 
     def body(*parameters: Value) -> None:
@@ -49,7 +48,7 @@ def attention(op: OpView, operands: list[Value], builder: RuleBuilder, tile_of: 
 
 
 @register_legalize("relax.nn.attention_cached", target="gpu", by_types=True)
-def attention_cached(op: OpView, operands: list[Value], builder: RuleBuilder, tile_of: TileOf = Tile.of) -> Any:
+def attention_cached(op: OpView, operands: list[Value], builder: RuleBuilder, tile_of: TileOf = Tile.of) -> Legalized:
     """Keys and values are read in place."""
     cached = Cached.of(op, operands, builder)
 
@@ -62,7 +61,7 @@ def attention_cached(op: OpView, operands: list[Value], builder: RuleBuilder, ti
 
 
 @register_legalize("relax.nn.attention_var_len", target="gpu", by_types=True)
-def attention_var_len(op: OpView, operands: list[Value], builder: RuleBuilder, tile_of: TileOf = Tile.of) -> Any:
+def attention_var_len(op: OpView, operands: list[Value], builder: RuleBuilder, tile_of: TileOf = Tile.of) -> Legalized:
     """All sequences at once. Queries that are in none give zeros."""
     given = by_name(op, operands)
     what = attention_of(op, given, builder)

@@ -10,13 +10,13 @@ from ...emit.linalg import indices_at, place_at, product
 from ...emit.loops import load, sizes, store
 from ...emit.numbers import Number
 from ...passes.legalize.builder import RuleBuilder
-from ...passes.legalize.rules import register_legalize
+from ...passes.legalize.rules import Legalized, register_legalize
 from ..default.legalize_layout import blocks_moved, fill_around, place_of
 from .emit.placing import Writes
 
 
 @register_legalize("relax.layout_transform", target="gpu", by_types=True)
-def layout_transform(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
+def layout_transform(op: OpView, operands: list[Value], builder: RuleBuilder) -> Legalized:
     if blocks_moved(op, operands, builder) is not None:
         return builder.decline("blocks of dimensions are moved, by a copy")
 

@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from ...bindings.ir import OpView, Value
 from ...bindings.mlir import ir
 from ...dialects.core.infos import TensorInfo
@@ -16,7 +14,7 @@ from ...emit.contraction import summed
 from ...emit.numbers import Number, constant, operation
 from ...passes.legalize.builder import RuleBuilder
 from ...passes.legalize.known_sizes import by_name
-from ...passes.legalize.rules import register_legalize
+from ...passes.legalize.rules import Legalized, register_legalize
 from .plans.strip import MANY_ROWS
 
 #: 2 ** 23 as a float, whose last bits are ones: what is put there is added, without a conversion.
@@ -27,7 +25,7 @@ _ROWS, _COLUMNS, _BLOCKS, _BYTES, _CODES = range(_LOOPS)
 
 
 @register_legalize("relax.matmul_nbits", target="gpu")
-def matmul_nbits(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
+def matmul_nbits(op: OpView, operands: list[Value], builder: RuleBuilder) -> Legalized:
     held = by_name(op, operands)
     x, scale, zero_point, bias = (held[name] for name in ("x", "scale", "zero_point", "bias"))
     *leading, depth = builder.shape(x)

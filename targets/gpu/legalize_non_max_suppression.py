@@ -10,7 +10,7 @@ from ...bindings.mlir import ir
 from ...emit.loops import for_range, load, repeat_while, scratch, store, when
 from ...emit.numbers import Number, constant, select
 from ...passes.legalize.builder import RuleBuilder
-from ...passes.legalize.rules import register_legalize
+from ...passes.legalize.rules import Legalized, register_legalize
 from ..default.legalize_non_max_suppression import Image, suppressed
 from .emit.sorting import with_merge_sorter
 
@@ -19,7 +19,7 @@ _THREADS = 256
 
 
 @register_legalize("relax.vision.non_max_suppression", target="gpu")
-def non_max_suppression(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
+def non_max_suppression(op: OpView, operands: list[Value], builder: RuleBuilder) -> Legalized:
     return suppressed(op, builder, _Image, with_merge_sorter)
 
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import Any
 
 from ...bindings.ir import OpView, Value
-from ...dialects.relax import dialect as relax
+from ...dialects import relax
 from ...emit import linalg
 from ...emit.conversions import accumulator
 from ...emit.loops import for_range, load, store
@@ -26,7 +26,7 @@ def scan(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
     (data,) = operands
     name, source, result = op.definition.name, builder.dtype(data), builder.result_dtype()
     if op.axis is None:
-        return relax.ops[name](relax.ops["flatten"](data), axis=0, dtype=op.dtype, exclusive=op.exclusive)
+        return relax.dialect.ops[name](relax.flatten(data), axis=0, dtype=op.dtype, exclusive=op.exclusive)
     axis, is_exclusive, wide = op.axis % linalg.rank_of(data), op.exclusive, accumulator(result)
     combine, start = STEPS[name]
 
@@ -59,7 +59,7 @@ def scan(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
     return builder.loops(body)
 
 
-def _is_for_each(rows: Any, count: Any, *, is_across: bool) -> bool:
+def _is_for_each(rows: object, count: object, *, is_across: bool) -> bool:
     """Whether each row is a thread's: short ones, and many with contiguous elements."""
     if not isinstance(count, int):
         return False

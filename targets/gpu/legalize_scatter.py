@@ -11,7 +11,6 @@ from __future__ import annotations
 import functools
 import operator
 from collections.abc import Callable, Sequence
-from typing import Any
 
 from ...bindings.ir import OpView, Value
 from ...emit import loops
@@ -21,7 +20,7 @@ from ...emit.linalg import indices_at, place_at, product
 from ...emit.loops import load, sizes, store
 from ...emit.numbers import Number, Size, as_index, constant, select
 from ...passes.legalize.builder import RuleBuilder
-from ...passes.legalize.rules import register_legalize
+from ...passes.legalize.rules import Legalized, register_legalize
 from ..default.legalize_scatter import check_elements, check_tuples, combine_of, depth_of, in_other_type, quotient
 from .emit.placing import NOWHERE, Writes, atomic_kind, change_at_once
 
@@ -97,7 +96,7 @@ class _Update:
 
 
 @register_legalize("relax.scatter_elements", target="gpu")
-def scatter_elements(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
+def scatter_elements(op: OpView, operands: list[Value], builder: RuleBuilder) -> Legalized:
     """The mean is of what was there and all updates of the place; of integers it is rounded down."""
     dtype, index_dtype, reduction = builder.dtype(operands[0]), builder.dtype(operands[1]), op.reduction
     other = in_other_type(op, operands, ("data", "updates"), builder, reduction)
@@ -118,7 +117,7 @@ def scatter_elements(op: OpView, operands: list[Value], builder: RuleBuilder) ->
 
 
 @register_legalize("relax.scatter_nd", target="gpu")
-def scatter_nd(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
+def scatter_nd(op: OpView, operands: list[Value], builder: RuleBuilder) -> Legalized:
     dtype, index_dtype, reduction = builder.dtype(operands[0]), builder.dtype(operands[1]), op.reduction
     depth = depth_of(operands[1], builder)
     if not isinstance(depth, int):
@@ -138,7 +137,7 @@ def scatter_nd(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
 
 
 @register_legalize("relax.index_put", target="gpu")
-def index_put(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
+def index_put(op: OpView, operands: list[Value], builder: RuleBuilder) -> Legalized:
     dtype, dtypes = builder.dtype(operands[0]), [builder.dtype(value) for value in operands[1:-1]]
     reduction = "add" if op.accumulate else "update"
     other = in_other_type(op, operands, ("data", "values"), builder, reduction)

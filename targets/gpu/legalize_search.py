@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import operator
 from functools import partial
-from typing import Any
 
 from ...bindings.ir import OpView, Value
 from ...dialects.core.infos import TensorInfo
@@ -22,14 +21,14 @@ from ...emit.numbers import Number, as_index
 from ...emit.parallel import share_places
 from ...emit.sorting import first_not
 from ...passes.legalize.builder import RuleBuilder
-from ...passes.legalize.rules import register_legalize
+from ...passes.legalize.rules import Legalized, register_legalize
 from ..default.legalize_search import draw_samples, wide_probability
 from .emit.numbering import numbering
 from .emit.scanning import Scan, scan_rows
 
 
 @register_legalize("relax.nonzero", target="gpu")
-def nonzero(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
+def nonzero(op: OpView, operands: list[Value], builder: RuleBuilder) -> Legalized:
     shape = builder.shape(operands[0])
     if None in shape:
         return builder.decline("a size of the operand is not known")
@@ -75,7 +74,7 @@ def nonzero(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
 
 
 @register_legalize("relax.multinomial_from_uniform", target="gpu")
-def multinomial_from_uniform(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
+def multinomial_from_uniform(op: OpView, operands: list[Value], builder: RuleBuilder) -> Legalized:
     wide = wide_probability(operands, builder)
 
     def body(prob: Value, *others: Value) -> None:

@@ -11,7 +11,7 @@ from ...emit.loops import load, require, store
 from ...emit.numbers import Number, as_index
 from ...emit.sorting import Record, around_axis
 from ...passes.legalize.builder import RuleBuilder
-from ...passes.legalize.rules import register_legalize
+from ...passes.legalize.rules import Legalized, register_legalize
 from ..default.legalize_sort import axis_of, choice_of, write_chosen
 from .emit.sorting import first_of_rows, sort_rows
 
@@ -61,7 +61,7 @@ def sort(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
 
 
 @register_legalize("relax.topk", target="gpu")
-def topk(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
+def topk(op: OpView, operands: list[Value], builder: RuleBuilder) -> Legalized:
     """Of equal elements those with the lowest positions, as ONNX has it."""
     axis = axis_of(op, builder)
     dtype = "" if op.ret_type == "values" else builder.result_dtype(-1)

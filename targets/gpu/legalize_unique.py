@@ -12,7 +12,7 @@ from ...emit.loops import for_range, load, scratch, size, store, when
 from ...emit.numbers import Number, maximum
 from ...emit.sorting import Order, Record, equals
 from ...passes.legalize.builder import RuleBuilder
-from ...passes.legalize.rules import register_legalize
+from ...passes.legalize.rules import Legalized, register_legalize
 from ..default.legalize_sort import by_element
 from ..default.legalize_unique import COUNTS, FIRSTS, INVERSE, Grouping, Steps, slice_order, unique_by
 from .emit.numbering import numbering
@@ -21,7 +21,7 @@ from .emit.sorting import sort_rows
 
 
 @register_legalize("relax.unique", target="gpu")
-def unique(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
+def unique(op: OpView, operands: list[Value], builder: RuleBuilder) -> Legalized:
     return unique_by(Steps(_group, _by_first), operands, builder)
 
 

@@ -4,20 +4,19 @@
 from __future__ import annotations
 
 import operator
-from typing import Any
 
 from ...bindings.ir import OpView, Value
 from ...emit.loops import size, store, when
 from ...emit.numbers import Number
 from ...emit.parallel import share_places
 from ...passes.legalize.builder import RuleBuilder
-from ...passes.legalize.rules import register_legalize
+from ...passes.legalize.rules import Legalized, register_legalize
 from ..default.legalize_vision import ValidBoxes
 from .emit.scanning import Scan, scan_rows
 
 
 @register_legalize("relax.vision.get_valid_counts", target="gpu")
-def get_valid_counts(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
+def get_valid_counts(op: OpView, operands: list[Value], builder: RuleBuilder) -> Legalized:
     def body(data: Value, counts: Value, out: Value, places: Value) -> None:
         batches, anchors, valid = size(data, 0), size(data, 1), ValidBoxes(op, data, out, places)
 

@@ -13,13 +13,13 @@ from ...emit import linalg
 from ...emit.contraction import Term, contraction
 from ...emit.tensors import merge, split
 from ...passes.legalize.builder import RuleBuilder
-from ...passes.legalize.rules import register_legalize
+from ...passes.legalize.rules import Legalized, register_legalize
 from ..default.legalize_linear_algebra import matmul as matmul_of_matrices
 from ..default.legalize_linear_algebra import matmul_labels
 
 
 @register_legalize("relax.matmul", target="llvm", by_types=True)
-def matmul(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
+def matmul(op: OpView, operands: list[Value], builder: RuleBuilder) -> Legalized:
     infos: list[Any] = [builder.info(value) for value in operands]
     left, right = (info.shape for info in infos)
     result: Any = builder.result_infos[0]

@@ -16,10 +16,10 @@ from typing import Any, NamedTuple
 
 from ...bindings.ir import OpView, Value
 from ...bindings.mlir import ir
+from ...dialects import relax
 from ...dialects.core.infos import TensorInfo
 from ...dialects.core.symbols import Dim, product
 from ...dialects.relax import const
-from ...dialects.relax import dialect as relax
 from ...dialects.relax.nbits import WORD
 from ...emit import linalg, loops, vectors
 from ...emit.arithmetic import result_of
@@ -27,7 +27,7 @@ from ...emit.numbers import Number, as_index, constant, minimum, number
 from ...emit.vectors import multiply_add
 from ...passes.legalize.builder import RuleBuilder
 from ...passes.legalize.known_sizes import by_name
-from ...passes.legalize.rules import register_legalize
+from ...passes.legalize.rules import Legalized, register_legalize
 
 #: So many rows do not make up for unpacking a panel first.
 _FEW_ROWS = 32
@@ -42,7 +42,7 @@ _BYTES, _LEAST_WORK, _LEAST_GRAIN = 12, 20_000, 5_000
 
 
 @register_legalize("relax.matmul_nbits_panels", target="llvm")
-def matmul_nbits_panels(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
+def matmul_nbits_panels(op: OpView, operands: list[Value], builder: RuleBuilder) -> Legalized:
     held = by_name(op, operands)
     x, scale, zero_point, bias = (held[name] for name in ("x", "scale", "zero_point", "bias"))
     *leading, depth = builder.shape(x)
@@ -60,9 +60,9 @@ def matmul_nbits_panels(op: OpView, operands: list[Value], builder: RuleBuilder)
         _Kernel(matrix, given, out, zero_point is not None, bias is not None).write()
 
     (result,) = builder.loops(body, inputs, [TensorInfo((count, op.columns), "f32")])
-    shaped = relax.ops["reshape"](result, relax.ops["shape_expr"](dims=(*leading, op.columns)))
+    shaped = relax.reshape(result, relax.shape_expr(dims=(*leading, op.columns)))
     wanted = builder.result_dtype()
-    return shaped if wanted == "f32" else relax.ops["astype"](shaped, dtype=wanted)
+    return shaped if wanted == "f32" else relax.astype(shaped, dtype=wanted)
 
 
 class _Matrix(NamedTuple):
@@ -102,7 +102,7 @@ def _prepared(builder: RuleBuilder, x: Value, matrix: _Matrix, count: Dim, depth
     """Rows of f32, divided by what their codes are multiplied with in a word, and the sum of each block."""
     import numpy
 
-    ops = relax.ops
+    ops = relax.dialect.ops
     if builder.dtype(x) != "f32":
         x = ops["astype"](x, dtype="f32")
     x = ops["reshape"](x, ops["shape_expr"](dims=(count, depth)))

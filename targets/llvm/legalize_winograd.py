@@ -22,7 +22,7 @@ from ...emit.parallel import FLOPS, share_steps
 from ...emit.vectors import multiply_add
 from ...passes.legalize.builder import RuleBuilder
 from ...passes.legalize.known_sizes import by_name
-from ...passes.legalize.rules import register_legalize
+from ...passes.legalize.rules import Legalized, register_legalize
 from .winograd import transform_back, transform_data
 
 #: So many blocks of tiles are shared by threads; of fewer, the steps of each.
@@ -32,7 +32,7 @@ _STEPS = 4
 
 
 @register_legalize("relax.nn.conv2d_winograd", target="llvm", by_types=True)
-def conv2d_winograd(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
+def conv2d_winograd(op: OpView, operands: list[Value], builder: RuleBuilder) -> Legalized:
     held = {name: value for name, value in by_name(op, operands).items() if value is not None}
     panels, points, channels, columns = builder.shape(held["weight"])
     batch, _, height, width, lanes = builder.result_shape()

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Writes dialects/<dialect>/__init__.pyi from the operator tables and relax_mlir/__init__.pyi from the list of its
-names: what editors and type checkers know of operators and of the front door."""
+"""Writes dialects/<dialect>/__init__.pyi from the operator tables, passes/loops/steps.pyi from the primitives of
+schedules and relax_mlir/__init__.pyi from the list of its names: what editors and type checkers know of these."""
 
 from __future__ import annotations
 
 import inspect
 import keyword
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from relax_mlir.dialects.core.operator import Operator
 
 DIALECTS = Path(__file__).resolve().parents[2] / "dialects"
+STEPS = DIALECTS.parent / "passes" / "loops" / "steps.pyi"
 FRONT_DOOR = DIALECTS.parent / "relax_mlir" / "__init__.pyi"
 FRONT_DOOR_HEAD = """\
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -34,6 +35,18 @@ from typing_extensions import Unpack
 from ..core.dialect import Dialect
 from ..core.operands import At, BoundLike, DTypeLike, ScalarLike, ShapeLike, TypesLike, Value
 """
+STEPS_HEAD = """\
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# Written by tools/dev/gen_stubs.py from passes/primitives (`make generate`): do not edit.
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from .handles import BlockRV, IndexMap, LoopRV
+
+class Steps:
+"""
+# What a step takes for an argument besides.
+TAKEN = {"BlockRV": "BlockRV | str", "IndexMap": "IndexMap | Callable[..., object]"}
 # What the package has beside its operators, as its __init__.py hands it out.
 OWN = {
     "relax": "from .constants import const as const\n",
@@ -66,7 +79,12 @@ def function(op: Operator, name: str, indent: str) -> Iterator[str]:
     if indent:
         yield f"{indent}@staticmethod"
     signature = inspect.signature(op)
-    shown = list(parameters(signature))
+    *own, loc, ip = signature.parameters.values()
+    assert [loc.name, ip.name] == ["loc", "ip"]
+    yield from definition(name, [*parameters(own), "**at: Unpack[At]"], signature, op.doc, indent)
+
+
+def definition(name: str, shown: Sequence[str], signature: inspect.Signature, doc: str, indent: str) -> Iterator[str]:
     line = f"{indent}def {name}({', '.join(shown)}) -> {signature.return_annotation}:"
     if len(line) <= 120:
         yield line
@@ -74,20 +92,34 @@ def function(op: Operator, name: str, indent: str) -> Iterator[str]:
         yield f"{indent}def {name}("
         yield from (f"{indent}    {parameter}," for parameter in shown)
         yield f"{indent}) -> {signature.return_annotation}:"
-    yield f'{indent}    """{op.doc}"""\n'
+    yield f'{indent}    """{doc}"""\n'
 
 
-def parameters(signature: inspect.Signature) -> Iterator[str]:
-    *own, loc, ip = signature.parameters.values()
+def parameters(own: Sequence[inspect.Parameter]) -> Iterator[str]:
     keyword_only = False
     for parameter in own:
+        stars = "*" if parameter.kind is parameter.VAR_POSITIONAL else ""
         if parameter.kind is parameter.KEYWORD_ONLY and not keyword_only:
-            keyword_only = True
             yield "*"
+        keyword_only = keyword_only or bool(stars) or parameter.kind is parameter.KEYWORD_ONLY
         hint = "Any" if parameter.annotation is parameter.empty else parameter.annotation
-        yield f"{parameter.name}: {hint}{'' if parameter.default is parameter.empty else ' = ...'}"
-    assert [loc.name, ip.name] == ["loc", "ip"]
-    yield "**at: Unpack[At]"
+        yield f"{stars}{parameter.name}: {hint}{'' if parameter.default is parameter.empty else ' = ...'}"
+
+
+def steps() -> str:
+    """The primitives of schedules as methods."""
+    from relax_mlir.passes.loops.primitives import find_primitive, primitive_names
+    from relax_mlir.passes.loops.schedule import ALSO
+
+    lines: list[str] = []
+    for name in sorted([*primitive_names(), *ALSO]):
+        step = find_primitive(ALSO.get(name, name))
+        own = [
+            each.replace(annotation=TAKEN.get(each.annotation, each.annotation))
+            for each in step.signature.parameters.values()
+        ]
+        lines += definition(name, ["self", *parameters(own)], step.signature, step.summary, "    ")
+    return STEPS_HEAD + "\n".join(lines)
 
 
 def front_door() -> str:
@@ -112,7 +144,7 @@ def stubs() -> dict[Path, str]:
     from relax_mlir.dialects.core.dialect import registered_dialects
 
     written = {DIALECTS / name / "__init__.pyi": stub(registered_dialects()[name]) for name in OWN}
-    return {FRONT_DOOR: front_door(), **written}
+    return {FRONT_DOOR: front_door(), STEPS: steps(), **written}
 
 
 if __name__ == "__main__":

@@ -226,7 +226,7 @@ def _at(server: RelaxServer, params: Any) -> tuple[Document, int]:
     return server.document(uri), server.workspace.get_text_document(uri).offset_at_position(params.position)
 
 
-def _definition_at(server: RelaxServer, params: Any) -> Definition | None:
+def _definition_at(server: RelaxServer, params: object) -> Definition | None:
     document, offset = _at(server, params)
     token = document.token_at(offset)
     return None if token is None else document.definition(token)

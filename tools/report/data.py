@@ -53,7 +53,11 @@ class Subject:
 
 
 def report_data(
-    journal: Journal, subject: Subject, artifact: Artifact, measured: Measured, before: Mapping[str, Any] | None = None
+    journal: Journal,
+    subject: Subject,
+    artifact: Artifact,
+    measured: Measured,
+    before: Mapping[str, object] | None = None,
 ) -> dict[str, Any]:
     """All that the page shows, compared with that of another page where there is one."""
     links = link(journal)

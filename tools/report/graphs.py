@@ -39,7 +39,9 @@ class Graph:
         return {"name": self.name, "what": self.what, "boxes": self.boxes, "edges": self.edges}
 
 
-def graphs(links: Links, model: Mapping[str, Any] | None, memory: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+def graphs(
+    links: Links, model: Mapping[str, object] | None, memory: Sequence[Mapping[str, object]]
+) -> list[dict[str, Any]]:
     """Those that there is something to show of, the nearest to the model first."""
     made = [_model_graph(links, model), _operator_graph(links), _call_graph(links, memory)]
     return [graph.described() for graph in made if graph.boxes]

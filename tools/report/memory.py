@@ -13,7 +13,9 @@ from ..run.sizes import evaluated, symbols_in
 _ALIGNMENT = 64  # of buffers in the arena
 
 
-def memory_of(journal: Journal, calls: Sequence[Mapping[str, Any]], sizes: Mapping[str, int]) -> list[dict[str, Any]]:
+def memory_of(
+    journal: Journal, calls: Sequence[Mapping[str, object]], sizes: Mapping[str, int]
+) -> list[dict[str, Any]]:
     """For each function its calls and buffers; sizes over symbols are computed with `sizes`, 1 for those not in it."""
     return [_plan(fact, calls, sizes) for fact in journal.of("memory")]
 

@@ -75,7 +75,7 @@ def _shapes(arguments: Arguments) -> dict[str, Any]:
         raise OptionError(error.message.replace("--shape", "--report-shape")) from None
 
 
-def page(data: Mapping[str, Any]) -> str:
+def page(data: Mapping[str, object]) -> str:
     """The text of the file."""
     script = "\n".join(_part(name) for name in _SCRIPTS)
     style = "\n".join([_part("page.css"), *(f"pre .{kind} {{ color: {colour}; }}" for kind, colour in COLOURS.items())])
@@ -83,7 +83,7 @@ def page(data: Mapping[str, Any]) -> str:
     return _PLACES.sub(lambda place: parts[place.group()], _part("page.html"))
 
 
-def embedded(data: Mapping[str, Any]) -> str:
+def embedded(data: Mapping[str, object]) -> str:
     """JSON that may stand in a script element: whatever a name holds, it cannot end that or begin a comment."""
     text = json.dumps(data, separators=(",", ":"), allow_nan=False)
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")

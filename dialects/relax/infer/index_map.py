@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from ....bindings.ir import Attribute
 from ....bindings.mlir import as_list, ir
 from ...core.attributes import AttributeProblem, Raw
 from ...core.infos import TensorInfo, is_float
@@ -35,7 +36,7 @@ class IndexMap(Raw):
             return super().normalize(value)
         raise self.refuse(value)
 
-    def encode(self, value: Any, context: Any) -> Any:
+    def encode(self, value: Any, context: Any) -> Attribute:
         try:
             attribute = super().encode(value, context)
         except ir.MLIRError:
@@ -43,7 +44,7 @@ class IndexMap(Raw):
         return self.decode(attribute)
 
 
-def _text_of_function(function: Callable[..., Any]) -> str:
+def _text_of_function(function: Callable[..., object]) -> str:
     names = [f"d{index}" for index in range(_count_parameters(function))]
     try:
         results = function(*map(sym, names))
@@ -57,7 +58,7 @@ def _text_of_function(function: Callable[..., Any]) -> str:
     return f"affine_map<({', '.join(names)}) -> ({', '.join(texts)})>"
 
 
-def _count_parameters(function: Callable[..., Any]) -> int:
+def _count_parameters(function: Callable[..., object]) -> int:
     from inspect import Parameter, signature
 
     try:
@@ -92,7 +93,7 @@ def _check_pad_value(call: Call) -> None:
         raise call.fail(f"{call.describe('pad_value')} must be an integer, as the elements of {call.describe('x')}")
 
 
-def _extent(call: Call, expression: Any, sizes: Sequence[Dim], position: int) -> Dim:
+def _extent(call: Call, expression: object, sizes: Sequence[Dim], position: int) -> Dim:
     lowest, highest = _range(call, expression, sizes, _DEEPEST)
     if not at_least(lowest, 0):
         raise call.fail(f"{call.describe('index_map')}: result {position} ({expression}) may be negative")

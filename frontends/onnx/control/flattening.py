@@ -154,7 +154,7 @@ def tensors_of(held: Any, form: Form) -> list[Value]:
 
 def _placeholders(form: Form) -> list[Value]:
     """Tensors for something that is absent."""
-    single = [Value(ssa=relax["zeros"]((0,) * (rank or 0), dtype=form.dtype)) for rank in form.ranks]
+    single = [Value(ssa=relax.zeros((0,) * (rank or 0), dtype=form.dtype)) for rank in form.ranks]
     if form.rest is None:
         return single
     joined = as_run_time(SequenceValue([]), 0, form.rest, form.dtype)

@@ -22,7 +22,7 @@ def item_at(node: Node, items: Sequence[Value], place: Tensor) -> Value:
     """The item at a place from the front, a 0-D tensor that is one of theirs."""
     found = items[-1]
     for index in reversed(range(len(items) - 1)):
-        found = pick(node, relax["equal"](place, const(index, "i64")), items[index], found)
+        found = pick(node, relax.equal(place, const(index, "i64")), items[index], found)
     return found
 
 
@@ -32,11 +32,11 @@ def place_of(node: Node, index: int, length: int | Tensor, end: int | Tensor) ->
     Length and end are numbers or 0-D tensors.
     """
     given = node.tensor(index)
-    given = given if node.rank(index) == 0 else relax["reshape"](given, ())
+    given = given if node.rank(index) == 0 else relax.reshape(given, ())
     given = cast(given, "i64")
     zero = const(0, "i64")
-    place = relax["where"](relax["less"](given, zero), relax["add"](given, _integer(length)), given)
-    is_there = relax["logical_and"](relax["greater_equal"](place, zero), relax["less"](place, _integer(end)))
+    place = relax.where(relax.less(given, zero), relax.add(given, _integer(length)), given)
+    is_there = relax.logical_and(relax.greater_equal(place, zero), relax.less(place, _integer(end)))
     items = f" of {length} items" if isinstance(length, int) else ""
     require(node, is_there, f"the position is out of range for a sequence{items}")
     return place
@@ -48,7 +48,7 @@ def _integer(number: int | Tensor) -> Tensor:
 
 def require(node: Node, condition: Tensor, message: str) -> None:
     """The program stops where a 0-D tensor is false."""
-    relax["assert_op"](condition, format=f"{node.op}: {message}")
+    relax.assert_op(condition, format=f"{node.op}: {message}")
 
 
 def inserted(node: Node, items: Sequence[Value], new: Value, place: Tensor) -> list[Value]:
@@ -57,9 +57,9 @@ def inserted(node: Node, items: Sequence[Value], new: Value, place: Tensor) -> l
     for index in range(len(items) + 1):
         found = new
         if index < len(items):
-            found = pick(node, relax["greater"](place, const(index, "i64")), items[index], found)
+            found = pick(node, relax.greater(place, const(index, "i64")), items[index], found)
         if index > 0:
-            found = pick(node, relax["less"](place, const(index, "i64")), items[index - 1], found)
+            found = pick(node, relax.less(place, const(index, "i64")), items[index - 1], found)
         result.append(found)
     return result
 
@@ -67,6 +67,6 @@ def inserted(node: Node, items: Sequence[Value], new: Value, place: Tensor) -> l
 def erased(node: Node, items: Sequence[Value], place: Tensor) -> list[Value]:
     """The items without the one at that place."""
     return [
-        pick(node, relax["greater"](place, const(index, "i64")), items[index], items[index + 1])
+        pick(node, relax.greater(place, const(index, "i64")), items[index], items[index + 1])
         for index in range(len(items) - 1)
     ]

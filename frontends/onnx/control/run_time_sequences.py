@@ -21,7 +21,7 @@ def as_run_time(sequence: SequenceValue | RunTimeSequence, items: int, rank: int
     if isinstance(sequence, RunTimeSequence):
         parts.append((sequence.data.ssa, sequence.rows.ssa))
     elif not parts:
-        parts.append((relax["zeros"]((0,), dtype=dtype), relax["zeros"]((0, 1 + rank), dtype="i64")))
+        parts.append((relax.zeros((0,), dtype=dtype), relax.zeros((0, 1 + rank), dtype="i64")))
     return _joined(sequence.items[:items], parts)
 
 
@@ -36,13 +36,13 @@ def appended(node: Node, sequence: SequenceValue | RunTimeSequence, new: Value) 
 def inserted_at_run_time(node: Node, sequence: RunTimeSequence, new: Value, place: Tensor) -> RunTimeSequence:
     """All joined, with another tensor at a place, a 0-D tensor that is right."""
     _check_fits(node, sequence, new)
-    whole, place = all_joined(node, sequence), relax["reshape"](place, (1,))
+    whole, place = all_joined(node, sequence), relax.reshape(place, (1,))
     return _joined([], [_range(whole, 0, place), _part(new), _range(whole, place, OPEN)])
 
 
 def erased_at_run_time(node: Node, sequence: RunTimeSequence, place: Tensor) -> RunTimeSequence:
     """All joined, without the tensor at a place, a 0-D tensor that is right."""
-    whole, place = all_joined(node, sequence), relax["reshape"](place, (1,))
+    whole, place = all_joined(node, sequence), relax.reshape(place, (1,))
     return _joined([], [_range(whole, 0, place), _range(whole, plus(place, 1), OPEN)])
 
 
@@ -64,14 +64,14 @@ def _elements_before(sequence: RunTimeSequence, place: Size) -> Size:
     """How many elements the joined tensors before a place have."""
     if isinstance(place, int):
         return place  # the beginning or the end
-    return relax["sum"](sliced(sequence.rows, {0: (0, place, 1), 1: (0, 1, 1)}), axis=[0])
+    return relax.sum(sliced(sequence.rows, {0: (0, place, 1), 1: (0, 1, 1)}), axis=[0])
 
 
 def _part(value: Value) -> tuple[Tensor, Tensor]:
     """A tensor's elements, and the row that tells its shape."""
-    elements = relax["flatten"](value.ssa) if value.rank else relax["reshape"](value.ssa, (1,))
+    elements = relax.flatten(value.ssa) if value.rank else relax.reshape(value.ssa, (1,))
     numbers = [shape_tensor(elements), *([shape_tensor(value.ssa)] if value.rank else [])]
-    return elements, relax["expand_dims"](joined(numbers), axis=[0])
+    return elements, relax.expand_dims(joined(numbers), axis=[0])
 
 
 def _joined(items: Sequence[Value], parts: Sequence[tuple[Tensor, Tensor]]) -> RunTimeSequence:
@@ -96,22 +96,22 @@ def all_joined(node: Node, sequence: SequenceValue | RunTimeSequence) -> RunTime
 
 def joined_length(sequence: RunTimeSequence) -> Tensor:
     """How many tensors are joined, a 0-D tensor."""
-    return relax["reshape"](element(shape_tensor(sequence.rows.ssa), 0), ())
+    return relax.reshape(element(shape_tensor(sequence.rows.ssa), 0), ())
 
 
 def length_of(sequence: RunTimeSequence) -> Tensor:
     """A 0-D tensor."""
     joined = joined_length(sequence)
-    return relax["add"](joined, const(len(sequence.items), "i64")) if sequence.items else joined
+    return relax.add(joined, const(len(sequence.items), "i64")) if sequence.items else joined
 
 
 def joined_item(sequence: RunTimeSequence, place: Tensor) -> Value:
     """One of the joined tensors, at a place among them that is a 0-D tensor and right."""
-    row = relax["take"](sequence.rows.ssa, place, axis=0)
-    begin = _elements_before(sequence, relax["reshape"](place, (1,)))
+    row = relax.take(sequence.rows.ssa, place, axis=0)
+    begin = _elements_before(sequence, relax.reshape(place, (1,)))
     own = sliced(sequence.data, {0: (begin, plus(begin, element(row, 0)), 1)})
     if sequence.rank == 0:
-        return Value(ssa=relax["reshape"](own, ()))
+        return Value(ssa=relax.reshape(own, ()))
     shape = part(row, 0, 1, 1 + sequence.rank)
     info = TensorInfo((None,) * sequence.rank, sequence.dtype)
-    return Value(ssa=as_info(relax["reshape"](own, relax["tensor_to_shape"](shape)), info))
+    return Value(ssa=as_info(relax.reshape(own, relax.tensor_to_shape(shape)), info))

@@ -50,8 +50,8 @@ def build_branches(node: Node, condition: Value, makers: Sequence[Make], place: 
     made = of_all(forms, [Value(ssa=result) for result in results])
     for held, is_new in zip(made, are_new, strict=True):
         if is_new and place is None:
-            holds = condition.ssa if condition.rank == 0 else relax["reshape"](condition.ssa, ())
-            place = Value(ssa=relax["where"](holds, const(0, "i64"), const(1, "i64")))
+            holds = condition.ssa if condition.rank == 0 else relax.reshape(condition.ssa, ())
+            place = Value(ssa=relax.where(holds, const(0, "i64"), const(1, "i64")))
         if is_new:
             held.place = place
     return made
@@ -101,11 +101,11 @@ def _tensors(held: Value | OneOf) -> list[Value]:
 def _as_one_of(pair: Sequence[Value | OneOf], side: int) -> OneOf:
     """One of a pair, of which the first has the first places."""
     own, others = pair[side], _tensors(pair[1 - side])
-    empty = [Value(ssa=relax["zeros"]((0,) * (tensor.rank or 0), dtype=tensor.dtype)) for tensor in others]
+    empty = [Value(ssa=relax.zeros((0,) * (tensor.rank or 0), dtype=tensor.dtype)) for tensor in others]
     place = own.place if isinstance(own, OneOf) else known(0)
     if side == 0:
         return OneOf(place, [*_tensors(own), *empty])
-    return OneOf(Value(ssa=relax["add"](place.ssa, const(len(others), "i64"))), [*empty, *_tensors(own)])
+    return OneOf(Value(ssa=relax.add(place.ssa, const(len(others), "i64"))), [*empty, *_tensors(own)])
 
 
 def convert_each(
@@ -122,7 +122,7 @@ def convert_each(
         checked(held, fitting[0], f"{node.op} takes {{}} dimensions, its input has others")
         return list(convert(inputs, None))
     is_last = len(held.tensors) == 2
-    later = None if is_last else Value(ssa=relax["subtract"](held.place.ssa, const(1, "i64")))
+    later = None if is_last else Value(ssa=relax.subtract(held.place.ssa, const(1, "i64")))
 
     def chosen(each: Held | None, is_first: bool) -> Held | None:
         if not isinstance(each, OneOf) or each.place.ssa != held.place.ssa:
@@ -135,7 +135,7 @@ def convert_each(
         inputs = [chosen(each, is_first) for each in node.inputs]
         return lambda operation: convert(inputs, operation)
 
-    condition = Value(ssa=relax["equal"](held.place.ssa, const(0, "i64")))
+    condition = Value(ssa=relax.equal(held.place.ssa, const(0, "i64")))
     return build_branches(node, condition, [maker(True), maker(False)], held.place if is_last else None)
 
 
@@ -152,7 +152,7 @@ def _fits(
     node: Node, held: OneOf, index: int, convert: Callable[[Sequence[Held | None], Operation | None], Sequence[Held]]
 ) -> bool:
     """Whether a node can be imported with that tensor: it is built where it is thrown away."""
-    condition = relax["equal"](held.place.ssa, const(index, "i64"))
+    condition = relax.equal(held.place.ssa, const(index, "i64"))
     sketch = ir.Operation.create("scf.if", operands=[scalar_of(node, Value(ssa=condition))], regions=2)
     noted = node.graph.problems.found
     before = len(noted)
@@ -172,6 +172,6 @@ def _fits(
 def checked(held: OneOf, index: int, message: str) -> Value:
     """One of several tensors; the run stops where it is another. `{}` in the message is how many dimensions it has."""
     tensor = held.tensors[index]
-    is_it = relax["equal"](held.place.ssa, const(index, "i64"))
-    relax["assert_op"](is_it, format=message.format(tensor.rank))
+    is_it = relax.equal(held.place.ssa, const(index, "i64"))
+    relax.assert_op(is_it, format=message.format(tensor.rank))
     return tensor

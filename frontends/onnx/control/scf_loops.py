@@ -126,23 +126,23 @@ class _Rows(NamedTuple):
 
     def initial(self) -> list[Tensor]:
         if not self.is_flat:
-            return [as_info(relax["zeros"]((0, *self.sizes), dtype=self.info.dtype), self.types()[0])]
-        empty = relax["zeros"]((0,), dtype=self.info.dtype)
+            return [as_info(relax.dialect.ops["zeros"]((0, *self.sizes), dtype=self.info.dtype), self.types()[0])]
+        empty = relax.zeros((0,), dtype=self.info.dtype)
         return [as_info(empty, self.types()[0]), as_tensor([size or 0 for size in self.sizes])]
 
     def appended(self, held: Sequence[Tensor], row: Tensor) -> list[Tensor]:
         if not self.is_flat:
-            rows = relax["expand_dims"](row, axis=[0])
-            return [as_info(relax["concat"](held[0], rows, axis=0), self.types()[0])]
-        flat = relax["concat"](held[0], relax["flatten"](row), axis=0)
-        return [as_info(flat, self.types()[0]), relax["shape_to_tensor"](relax["shape_of"](row))]
+            rows = relax.expand_dims(row, axis=[0])
+            return [as_info(relax.concat([held[0], rows], axis=0), self.types()[0])]
+        flat = relax.concat([held[0], relax.flatten(row)], axis=0)
+        return [as_info(flat, self.types()[0]), relax.shape_to_tensor(relax.shape_of(row))]
 
     def result(self, held: Sequence[Tensor], turns: Tensor) -> Value:
         if not self.is_flat:
             return Value(ssa=held[0])
-        count = relax["reshape"](tensor_of(turns).ssa, (1,))
-        shape = relax["tensor_to_shape"](relax["concat"](count, held[1], axis=0))
-        return Value(ssa=relax["reshape"](held[0], shape))
+        count = relax.reshape(tensor_of(turns).ssa, (1,))
+        shape = relax.tensor_to_shape(relax.concat([count, held[1]], axis=0))
+        return Value(ssa=relax.reshape(held[0], shape))
 
 
 def _by_row(rows: Sequence[_Rows], held: Sequence[Tensor]) -> list[list[Tensor]]:

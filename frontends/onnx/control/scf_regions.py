@@ -51,7 +51,7 @@ def common_info(node: Node, left: TensorInfo, right: TensorInfo, what: str) -> T
 
 def as_info(ssa: Tensor, info: TensorInfo) -> Tensor:
     """A tensor under a type that knows more or less of its sizes."""
-    return ssa if decode(ssa.type) == info else relax["match_cast"](ssa, ty=info)
+    return ssa if decode(ssa.type) == info else relax.match_cast(ssa, ty=info)
 
 
 def type_of(info: TensorInfo) -> Type:
@@ -66,7 +66,7 @@ def scalar_of(node: Node, held: Held, what: str = "a condition or a count") -> T
     if held.shape is not None and any(isinstance(size, int) and size != 1 for size in held.shape):
         raise node.fail(f"{what} must be a scalar, it is {described(held)}")
     if held.rank != 0:
-        tensor = relax["reshape"](tensor, ())
+        tensor = relax.reshape(tensor, ())
     element = tensor.type.element_type
     return ir.Operation.create("tensor.extract", results=[element], operands=[tensor]).result
 

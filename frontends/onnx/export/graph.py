@@ -50,7 +50,7 @@ class Graph:
         return self.nodes_of(operator, inputs, 1, result, **attributes)[0]
 
     def nodes_of(
-        self, operator: str, inputs: Sequence[Ref | None], count: int, result: str = "", **attributes: Any
+        self, operator: str, inputs: Sequence[Ref | None], count: int, result: str = "", **attributes: object
     ) -> list[Ref]:
         """Adds a node of several outputs.
 
@@ -90,7 +90,7 @@ class Graph:
 
     # ---- constants ----
 
-    def const(self, array: Any, dtype: str, hint: str = "") -> Ref:
+    def const(self, array: object, dtype: str, hint: str = "") -> Ref:
         """A tensor of an array's elements, which are converted to the type."""
         import numpy
 

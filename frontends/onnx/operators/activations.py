@@ -19,12 +19,12 @@ _SOFTPLUS_THRESHOLD = 40.0
 
 
 def _is_positive(x: Tensor) -> Tensor:
-    return relax["greater"](x, like(x, 0))
+    return relax.greater(x, like(x, 0))
 
 
 def _exp_minus_one(x: Tensor, factor: float) -> Tensor:
     """factor * (exp(x) - 1) for x <= 0: selu keeps the digits that the subtraction loses near 0."""
-    return relax["multiply"](relax["nn.selu"](x), like(x, factor / (_SELU_SCALE * _SELU_ALPHA)))
+    return relax.multiply(relax.nn.selu(x), like(x, factor / (_SELU_SCALE * _SELU_ALPHA)))
 
 
 # ---- of one element, which recurrent and fused operators name too ----
@@ -42,35 +42,35 @@ class Activation(NamedTuple):
 
 
 def _scaled(x: Tensor, alpha: float, beta: float) -> Tensor:
-    return relax["add"](relax["multiply"](x, like(x, alpha)), like(x, beta))
+    return relax.add(relax.multiply(x, like(x, alpha)), like(x, beta))
 
 
 def _scaled_tanh(x: Tensor, alpha: float, beta: float) -> Tensor:
-    return relax["multiply"](relax["tanh"](relax["multiply"](x, like(x, beta))), like(x, alpha))
+    return relax.multiply(relax.tanh(relax.multiply(x, like(x, beta))), like(x, alpha))
 
 
 def _hard_sigmoid(x: Tensor, alpha: float, beta: float) -> Tensor:
-    return relax["clip"](_scaled(x, alpha, beta), 0.0, 1.0)
+    return relax.clip(_scaled(x, alpha, beta), 0.0, 1.0)
 
 
 def _softplus(x: Tensor, *_: object) -> Tensor:
-    return relax["nn.softplus"](x, threshold=_SOFTPLUS_THRESHOLD)
+    return relax.nn.softplus(x, threshold=_SOFTPLUS_THRESHOLD)
 
 
 _KINDS: dict[str, Activation] = {
-    "relu": Activation(lambda x, *_: relax["nn.relu"](x)),
-    "tanh": Activation(lambda x, *_: relax["tanh"](x)),
-    "sigmoid": Activation(lambda x, *_: relax["sigmoid"](x)),
-    "softsign": Activation(lambda x, *_: relax["divide"](x, relax["add"](relax["abs"](x), like(x, 1)))),
+    "relu": Activation(lambda x, *_: relax.nn.relu(x)),
+    "tanh": Activation(lambda x, *_: relax.tanh(x)),
+    "sigmoid": Activation(lambda x, *_: relax.sigmoid(x)),
+    "softsign": Activation(lambda x, *_: relax.divide(x, relax.add(relax.abs(x), like(x, 1)))),
     "softplus": Activation(_softplus),
     "affine": Activation(_scaled, 1.0, 0.0),
-    "leakyrelu": Activation(lambda x, alpha, _: relax["nn.leakyrelu"](x, alpha=alpha), 0.01),
+    "leakyrelu": Activation(lambda x, alpha, _: relax.nn.leakyrelu(x, alpha=alpha), 0.01),
     "thresholdedrelu": Activation(
-        lambda x, alpha, _: relax["where"](relax["greater"](x, like(x, alpha)), x, like(x, 0)), 1.0
+        lambda x, alpha, _: relax.where(relax.greater(x, like(x, alpha)), x, like(x, 0)), 1.0
     ),
     "scaledtanh": Activation(_scaled_tanh, 1.0, 1.0),
     "hardsigmoid": Activation(_hard_sigmoid, 0.2, 0.5),
-    "elu": Activation(lambda x, alpha, _: relax["where"](_is_positive(x), x, _exp_minus_one(x, alpha)), 1.0),
+    "elu": Activation(lambda x, alpha, _: relax.where(_is_positive(x), x, _exp_minus_one(x, alpha)), 1.0),
 }
 
 
@@ -103,7 +103,7 @@ def activated(node: Node, tensor: Tensor, parameters: Sequence[float]) -> Tensor
     if not name:
         return tensor
     if name == "Clip" and len(parameters) == 2:
-        return relax["clip"](tensor, *parameters)
+        return relax.clip(tensor, *parameters)
     if name not in ("Relu", "Sigmoid", "Tanh", "LeakyRelu", "HardSigmoid"):
         raise node.fail(f"the activation '{name}' with {len(parameters)} parameters is not known", "activation")
     kind = _KINDS[name.lower()]
@@ -126,14 +126,14 @@ def prelu_of_channels(node: Node) -> Outputs:
     """At first slopes were one number, or one for each channel."""
     if node.rank(0) < 2 or node.rank(1) != 1:
         return prelu(node)
-    return relax["nn.prelu"](*node.tensors(2), axis=1)
+    return relax.dialect.ops["nn.prelu"](*node.tensors(2), axis=1)
 
 
 @register_onnx("", "PRelu", since=7)
 def prelu(node: Node) -> Outputs:
     """Slopes are broadcast as operands are."""
     x, slopes = node.tensors(2)
-    return relax["where"](_is_positive(x), x, relax["multiply"](x, slopes))
+    return relax.where(_is_positive(x), x, relax.multiply(x, slopes))
 
 
 @register_onnx("", "Selu")
@@ -145,13 +145,13 @@ def selu_rounded(node: Node) -> Outputs:
 @register_onnx("", "Selu", since=6)
 def selu(node: Node) -> Outputs:
     if not node.has_attribute("alpha") and not node.has_attribute("gamma"):
-        return relax["nn.selu"](node.tensor(0))
+        return relax.nn.selu(node.tensor(0))
     return _selu(node, _SELU_ALPHA, _SELU_SCALE)
 
 
 def _selu(node: Node, default_alpha: float, default_gamma: float) -> Tensor:
     x, alpha, gamma = node.tensor(0), node.float("alpha", default_alpha), node.float("gamma", default_gamma)
-    return relax["where"](_is_positive(x), relax["multiply"](x, like(x, gamma)), _exp_minus_one(x, alpha * gamma))
+    return relax.where(_is_positive(x), relax.multiply(x, like(x, gamma)), _exp_minus_one(x, alpha * gamma))
 
 
 @register_onnx("", "Celu")
@@ -159,16 +159,16 @@ def celu(node: Node) -> Outputs:
     x, alpha = node.tensor(0), node.float("alpha", 1.0)
     if alpha <= 0:
         raise node.fail(f"attribute 'alpha' must be above 0, got {alpha}", "alpha")
-    below = _exp_minus_one(relax["divide"](x, like(x, alpha)), alpha)
-    return relax["where"](_is_positive(x), x, below)
+    below = _exp_minus_one(relax.divide(x, like(x, alpha)), alpha)
+    return relax.where(_is_positive(x), x, below)
 
 
 register_rows(
     "",
     {
-        "HardSwish": lambda node: relax["multiply"](node.tensor(0), _hard_sigmoid(node.tensor(0), 1 / 6, 0.5)),
-        "Mish": lambda node: relax["multiply"](node.tensor(0), relax["tanh"](_softplus(node.tensor(0)))),
-        "SwiGLU": lambda node: relax["multiply"](scaled_silu(node, node.float("alpha", 1.0)), node.tensor(1)),
+        "HardSwish": lambda node: relax.multiply(node.tensor(0), _hard_sigmoid(node.tensor(0), 1 / 6, 0.5)),
+        "Mish": lambda node: relax.multiply(node.tensor(0), relax.tanh(_softplus(node.tensor(0)))),
+        "SwiGLU": lambda node: relax.multiply(scaled_silu(node, node.float("alpha", 1.0)), node.tensor(1)),
         "Swish": lambda node: scaled_silu(node, node.float("alpha", 1.0)),
     },
 )
@@ -177,15 +177,15 @@ register_rows(
 @register_onnx("", "Gelu")
 def gelu(node: Node) -> Outputs:
     name = {"none": "nn.gelu", "tanh": "nn.gelu_tanh"}[node.choice("approximate", "none", ("none", "tanh"))]
-    return relax[name](node.tensor(0))
+    return relax.dialect.ops[name](node.tensor(0))
 
 
 def scaled_silu(node: Node, alpha: float) -> Tensor:
     """x * sigmoid(alpha * x)."""
     x = node.tensor(0)
     if alpha == 1:
-        return relax["nn.silu"](x)
-    return relax["multiply"](x, relax["sigmoid"](relax["multiply"](x, like(x, alpha))))
+        return relax.nn.silu(x)
+    return relax.multiply(x, relax.sigmoid(relax.multiply(x, like(x, alpha))))
 
 
 @register_onnx("", "Shrink")
@@ -195,11 +195,11 @@ def shrink(node: Node) -> Outputs:
     bias, limit = node.float("bias", 0.0), node.float("lambd", 0.5)
     if not is_float(dtype):
         bias, limit = int(bias), int(limit)
-    above = relax["subtract"](x, like(x, bias))
-    result = relax["where"](relax["greater"](x, like(x, limit)), above, like(x, 0))
+    above = relax.subtract(x, like(x, bias))
+    result = relax.where(relax.greater(x, like(x, limit)), above, like(x, 0))
     if is_unsigned(dtype):
         return result  # nothing is below -limit
-    return relax["where"](relax["less"](x, like(x, -limit)), relax["add"](x, like(x, bias)), result)
+    return relax.where(relax.less(x, like(x, -limit)), relax.add(x, like(x, bias)), result)
 
 
 # ---- clip ----
@@ -216,8 +216,8 @@ def clip(node: Node) -> Outputs:
     x = node.tensor(0)
     for index, name in ((1, "maximum"), (2, "minimum")):
         if node.has(index):
-            bound = node.tensor(index) if node.rank(index) == 0 else relax["reshape"](node.tensor(index), ())
-            x = relax[name](x, bound)
+            bound = node.tensor(index) if node.rank(index) == 0 else relax.reshape(node.tensor(index), ())
+            x = relax.dialect.ops[name](x, bound)
     return x
 
 
@@ -225,19 +225,19 @@ def _clipped(node: Node, low: float | None, high: float | None) -> Tensor:
     x = node.tensor(0)
     # An integer operand is a signed number of 64 bits at most.
     if low is not None and high is not None and (high < 2**63 or isinstance(high, float)):
-        return relax["clip"](x, low, high)
+        return relax.clip(x, low, high)
     if low is not None:
-        x = relax["maximum"](x, like(x, low))
-    return x if high is None else relax["minimum"](x, like(x, high))
+        x = relax.maximum(x, like(x, low))
+    return x if high is None else relax.minimum(x, like(x, high))
 
 
 # ---- along an axis ----
 def softmax_along(x: Tensor, axis: int) -> Tensor:
     """Of a narrow type each step is rounded to it, as ONNX defines the operator: the result is the reference's."""
     if bit_width(info_of(x).dtype) >= 32:
-        return relax["nn.softmax"](x, axis=axis)
-    powers = relax["exp"](relax["subtract"](x, relax["max"](x, axis=[axis], keepdims=True)))
-    return relax["divide"](powers, relax["sum"](powers, axis=[axis], keepdims=True))
+        return relax.nn.softmax(x, axis=axis)
+    powers = relax.exp(relax.subtract(x, relax.max(x, axis=[axis], keepdims=True)))
+    return relax.divide(powers, relax.sum(powers, axis=[axis], keepdims=True))
 
 
 @register_onnx("", ["Softmax", "LogSoftmax", "Hardmax"], since=13)
@@ -261,10 +261,10 @@ def _along(node: Node, x: Tensor, axis: int) -> Tensor:
     if node.op == "Softmax":
         return softmax_along(x, axis)
     if node.op == "LogSoftmax":
-        return relax["nn.log_softmax"](x, axis=axis)
-    places = relax["cumsum"](relax["ones_like"](x, dtype="i64"), axis=axis, exclusive=True)
-    is_first = relax["equal"](places, relax["argmax"](_with_one_more(x, axis), axis=axis, keepdims=True))
-    return relax["astype"](is_first, dtype=node.value(0).dtype)
+        return relax.nn.log_softmax(x, axis=axis)
+    places = relax.cumsum(relax.ones_like(x, dtype="i64"), axis=axis, exclusive=True)
+    is_first = relax.equal(places, relax.argmax(_with_one_more(x, axis), axis=axis, keepdims=True))
+    return relax.astype(is_first, dtype=node.value(0).dtype)
 
 
 def _with_one_more(x: Tensor, axis: int) -> Tensor:
@@ -275,7 +275,7 @@ def _with_one_more(x: Tensor, axis: int) -> Tensor:
         return x
     widths = [0] * (2 * rank)
     widths[2 * (axis % rank) + 1] = 1
-    return relax["nn.pad"](x, pad_width=widths, pad_value=-math.inf)
+    return relax.nn.pad(x, pad_width=widths, pad_value=-math.inf)
 
 
 # ---- dropout ----
@@ -298,16 +298,16 @@ def _kept(node: Node, mask_dtype: str) -> list[Tensor | Value]:
     """Nothing is dropped."""
     outputs: list[Tensor | Value] = [node.value(0)]
     if node.output_count > 1:
-        outputs.append(relax["ones_like"](node.tensor(0), dtype=mask_dtype))
+        outputs.append(relax.ones_like(node.tensor(0), dtype=mask_dtype))
     return outputs
 
 
-def _dropped(node: Node) -> list[Tensor | Value]:
+def _dropped(node: Node) -> list[Tensor]:
     """Whether it trains may be known at run time only."""
     is_training, one = node.tensor(2), const(1, "f64")
-    ratio = relax["astype"](node.tensor(1), dtype="f64") if node.has(1) else const(0.5, "f64")
-    is_kept = relax["greater_equal"](uniform(node, sizes.sizes_of(node.value(0)), "f64"), ratio)
-    is_kept = relax["logical_or"](is_kept, relax["logical_not"](is_training))
-    scale = relax["where"](is_training, relax["divide"](one, relax["subtract"](one, ratio)), one)
-    scaled = relax["multiply"](node.tensor(0), relax["astype"](scale, dtype=node.value(0).dtype))
-    return [relax["where"](is_kept, scaled, like(node.tensor(0), 0)), is_kept][: node.output_count]
+    ratio = relax.astype(node.tensor(1), dtype="f64") if node.has(1) else const(0.5, "f64")
+    is_kept = relax.greater_equal(uniform(node, sizes.sizes_of(node.value(0)), "f64"), ratio)
+    is_kept = relax.logical_or(is_kept, relax.logical_not(is_training))
+    scale = relax.where(is_training, relax.divide(one, relax.subtract(one, ratio)), one)
+    scaled = relax.multiply(node.tensor(0), relax.astype(scale, dtype=node.value(0).dtype))
+    return [relax.where(is_kept, scaled, like(node.tensor(0), 0)), is_kept][: node.output_count]

@@ -36,19 +36,19 @@ class Visible(NamedTuple):
         return self.allowed is not None or self.bias is not None
 
     def only(self, condition: Tensor) -> Visible:
-        allowed = condition if self.allowed is None else relax["logical_and"](self.allowed, condition)
+        allowed = condition if self.allowed is None else relax.logical_and(self.allowed, condition)
         return Visible(allowed, self.bias)
 
     def plus(self, bias: Tensor) -> Visible:
-        return Visible(self.allowed, bias if self.bias is None else relax["add"](self.bias, bias))
+        return Visible(self.allowed, bias if self.bias is None else relax.add(self.bias, bias))
 
     def blind(self, dtype: str) -> Tensor:
         """Which queries see no key at all."""
         limit = const(-math.inf, dtype)
         bias = self.bias
         if self.allowed is not None:
-            bias = relax["where"](self.allowed, const(0, dtype) if bias is None else bias, limit)
-        return relax["equal"](relax["max"](bias, axis=[-1], keepdims=True), limit)
+            bias = relax.where(self.allowed, const(0, dtype) if bias is None else bias, limit)
+        return relax.equal(relax.dialect.ops["max"](bias, axis=[-1], keepdims=True), limit)
 
 
 def attend(
@@ -69,18 +69,18 @@ def attend(
     dtype, heads = Value(ssa=query).dtype, sizes(query)[1]
     # Each factor gets its half, so that narrow types do not overflow.
     half = math.sqrt(abs(scale))
-    transposed = relax["permute_dims"](relax["multiply"](key, const(half, dtype)), axes=[0, 1, 3, 2])
-    products = _per_head(relax["multiply"](query, const(math.copysign(half, scale), dtype)), transposed, heads)
+    transposed = relax.permute_dims(relax.multiply(key, const(half, dtype)), axes=[0, 1, 3, 2])
+    products = _per_head(relax.multiply(query, const(math.copysign(half, scale), dtype)), transposed, heads)
     capped = products
     if softcap:
         cap = const(softcap, dtype)
-        capped = relax["multiply"](relax["tanh"](relax["divide"](products, cap)), cap)
-    masked = capped if visible.bias is None else relax["add"](capped, visible.bias)
+        capped = relax.multiply(relax.tanh(relax.divide(products, cap)), cap)
+    masked = capped if visible.bias is None else relax.add(capped, visible.bias)
     if visible.allowed is not None:
-        masked = relax["where"](visible.allowed, masked, const(-math.inf, dtype))
+        masked = relax.where(visible.allowed, masked, const(-math.inf, dtype))
     probabilities = cast(softmax_along(cast(masked, precision or dtype), -1), dtype)
     if may_be_blind and visible.hides:
-        probabilities = relax["where"](visible.blind(dtype), const(0, dtype), probabilities)
+        probabilities = relax.where(visible.blind(dtype), const(0, dtype), probabilities)
     return Attended(_per_head(probabilities, value, heads), products, capped, masked, probabilities)
 
 
@@ -88,10 +88,10 @@ def _per_head(left: Tensor, right: Tensor, heads: int) -> Tensor:
     """Products of matrices; those of heads that share a right one are put together."""
     shared = sizes(right)[1]
     if equal(heads, shared) is True:
-        return relax["matmul"](left, right)
+        return relax.matmul(left, right)
     batch, queries = size_of(left, 0), size_of(left, 2)
     together = reshaped(left, [batch, shared, times(queries, heads // shared), size_of(left, 3)])
-    return reshaped(relax["matmul"](together, right), [batch, heads, queries, size_of(right, 3)])
+    return reshaped(relax.matmul(together, right), [batch, heads, queries, size_of(right, 3)])
 
 
 def sizes(tensor: Tensor) -> tuple[Any, ...]:
@@ -102,7 +102,7 @@ def positions(node: Node, tensor: Tensor, axis: int) -> Tensor:
     """0, 1, ... for the places along an axis."""
     size = size_of(tensor, axis)
     end = size if is_known(size) else scalar_of(node, Value(ssa=size))
-    return relax["arange"](0, end, 1, dtype="i64")
+    return relax.arange(0, end, 1, dtype="i64")
 
 
 def split_heads(node: Node, tensor: Tensor, heads: int) -> Tensor:
@@ -113,12 +113,12 @@ def split_heads(node: Node, tensor: Tensor, heads: int) -> Tensor:
     if heads < 1 or not isinstance(width, int) or width % heads:
         raise node.fail(f"a hidden size of {width} cannot be split into {counted(heads, 'head')}")
     apart = reshaped(tensor, [size_of(tensor, 0), size_of(tensor, 1), heads, width // heads])
-    return relax["permute_dims"](apart, axes=[0, 2, 1, 3])
+    return relax.permute_dims(apart, axes=[0, 2, 1, 3])
 
 
 def join_heads(tensor: Tensor) -> Tensor:
     _, heads, _, width = sizes(tensor)
-    flat = relax["permute_dims"](tensor, axes=[0, 2, 1, 3])
+    flat = relax.permute_dims(tensor, axes=[0, 2, 1, 3])
     return reshaped(flat, [size_of(tensor, 0), size_of(tensor, 2), heads * width])
 
 
@@ -153,8 +153,8 @@ def attention(node: Node) -> Outputs:
             split_heads(node, each, count) for each, count in ((query, heads), (key, shared), (value, shared))
         )
     if node.has(4):
-        key = relax["concat"](node.tensor(4), key, axis=2)
-        value = relax["concat"](node.tensor(5), value, axis=2)
+        key = relax.concat([node.tensor(4), key], axis=2)
+        value = relax.concat([node.tensor(5), value], axis=2)
     check_heads(node, query, key, value)
     precision = node.dtype("softmax_precision", "")
     visible = _visible(node, query, key)
@@ -178,21 +178,21 @@ def _visible(node: Node, query: Tensor, key: Tensor) -> Visible:
     lengths = node.tensor(6) if node.has(6) else None
     if causal or left >= 0 or right >= 0:
         places = positions(node, key, 2)
-        own = relax["add"](relax["expand_dims"](positions(node, query, 2), axis=[1]), _offset(node, query, lengths))
+        own = relax.add(relax.expand_dims(positions(node, query, 2), axis=[1]), _offset(node, query, lengths))
         visible = within(visible, own, places, left, 0 if causal else right)
     if lengths is not None:
-        visible = visible.only(relax["less"](positions(node, key, 2), relax["expand_dims"](lengths, axis=[1, 2, 3])))
+        visible = visible.only(relax.less(positions(node, key, 2), relax.expand_dims(lengths, axis=[1, 2, 3])))
     return visible
 
 
 def within(visible: Visible, own: Tensor, places: Tensor, left: int, right: int) -> Visible:
     """Keys at places from `left` before to `right` behind a query's own; -1: any."""
     if right >= 0:
-        last = own if right == 0 else relax["add"](own, const(right, "i64"))
-        visible = visible.only(relax["less_equal"](places, last))
+        last = own if right == 0 else relax.add(own, const(right, "i64"))
+        visible = visible.only(relax.less_equal(places, last))
     if left >= 0:
-        first = relax["subtract"](own, const(left, "i64"))
-        visible = visible.only(relax["greater_equal"](places, first))
+        first = relax.subtract(own, const(left, "i64"))
+        visible = visible.only(relax.greater_equal(places, first))
     return visible
 
 
@@ -202,7 +202,7 @@ def _offset(node: Node, query: Tensor, lengths: Tensor | None) -> Tensor:
         return as_tensor([size_of(node.tensor(4), 2)])
     if lengths is None:
         return const(0, "i64")
-    return relax["expand_dims"](relax["subtract"](lengths, as_tensor([size_of(query, 2)])), axis=[1, 2, 3])
+    return relax.expand_dims(relax.subtract(lengths, as_tensor([size_of(query, 2)])), axis=[1, 2, 3])
 
 
 def _whole_mask(node: Node, mask: Tensor, key: Tensor) -> Tensor:
@@ -215,7 +215,7 @@ def _whole_mask(node: Node, mask: Tensor, key: Tensor) -> Tensor:
         raise node.fail("a mask that is shorter than the keys must have known sizes")
     dtype = Value(ssa=mask).dtype
     nothing = const(False, "i1") if is_bool(dtype) else const(-math.inf, dtype)
-    return relax["concat"](mask, relax["full"]((*shape, dim_sub(want, have)), nothing, dtype=dtype), axis=-1)
+    return relax.concat([mask, relax.dialect.ops["full"]((*shape, dim_sub(want, have)), nothing, dtype=dtype)], axis=-1)
 
 
 # ---- RotaryEmbedding ----
@@ -225,14 +225,14 @@ def _whole_mask(node: Node, mask: Tensor, key: Tensor) -> Tensor:
 def rotary_embedding(node: Node) -> Outputs:
     data, cos, sin = (node.tensor(index) for index in range(3))
     if node.has(3):
-        cos, sin = (relax["take"](each, node.tensor(3), axis=0) for each in (cos, sin))
+        cos, sin = (relax.take(each, node.tensor(3), axis=0) for each in (cos, sin))
     rank = node.rank(0)
     if rank not in (3, 4) or any(len(sizes(each)) != 3 for each in (cos, sin)):
         raise node.fail(f"takes data of 3 or 4 dimensions, not {rank}, and caches that give 3 for its positions")
     if rank == 3:
         data = split_heads(node, data, node.int("num_heads", 0))
     # One rotation for all heads.
-    cos, sin = (relax["expand_dims"](each, axis=[1]) for each in (cos, sin))
+    cos, sin = (relax.expand_dims(each, axis=[1]) for each in (cos, sin))
     turned = rotated(node, data, cos, sin, node.int("rotary_embedding_dim", 0), bool(node.int("interleaved", 0)))
     return join_heads(turned) if rank == 3 else turned
 
@@ -247,15 +247,15 @@ def rotated(node: Node, data: Tensor, cos: Tensor, sin: Tensor, width: int, inte
         raise node.fail(f"{width} of {counted(whole, 'element')} cannot be rotated in pairs", "rotary_embedding_dim")
     if interleaved:
         first, second = (
-            relax["strided_slice"](data, axes=[3], begin=[begin], end=[width], strides=[2], assume_inbound=True)
+            relax.strided_slice(data, axes=[3], begin=[begin], end=[width], strides=[2], assume_inbound=True)
             for begin in (0, 1)
         )
     else:
         first, second = part(data, 3, 0, width // 2), part(data, 3, width // 2, width)
-    real = relax["subtract"](relax["multiply"](cos, first), relax["multiply"](sin, second))
-    imaginary = relax["add"](relax["multiply"](sin, first), relax["multiply"](cos, second))
+    real = relax.subtract(relax.multiply(cos, first), relax.multiply(sin, second))
+    imaginary = relax.add(relax.multiply(sin, first), relax.multiply(cos, second))
     if interleaved:
-        pairs = relax["stack"](real, imaginary, axis=-1)
+        pairs = relax.stack([real, imaginary], axis=-1)
         pieces = [reshaped(pairs, [*(size_of(data, axis) for axis in range(3)), width])]
     else:
         pieces = [real, imaginary]

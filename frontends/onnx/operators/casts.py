@@ -26,10 +26,10 @@ def _converted(node: Node, dtype: str) -> Outputs:
         return as_power_of_two(node)
     x = node.tensor(0)
     if dtype in _LARGEST and node.int("saturate", 1):
-        x = relax["clip"](cast(x, wide_float(own)), -_LARGEST[dtype], _LARGEST[dtype])
+        x = relax.clip(cast(x, wide_float(own)), -_LARGEST[dtype], _LARGEST[dtype])
     elif dtype in _BELOW_A_BYTE and is_float(own):
-        x = relax["astype"](x, dtype="i32")
-    return relax["astype"](x, dtype=dtype)
+        x = relax.astype(x, dtype="i32")
+    return relax.astype(x, dtype=dtype)
 
 
 def _of_texts(node: Node) -> Outputs:
@@ -64,27 +64,25 @@ def as_power_of_two(node: Node) -> Tensor:
     Numbers out of range become the nearest limit, or without `saturate` NaN, as NaN and negative numbers always do.
     """
     mode = node.choice("round_mode", "up", _ROUNDINGS)
-    x = relax["astype"](node.tensor(0), dtype="f64")
-    code = _code(relax["abs"](x), _ROUNDINGS[mode])
+    x = relax.astype(node.tensor(0), dtype="f64")
+    code = _code(relax.abs(x), _ROUNDINGS[mode])
     low, high = (0.0, math.inf) if node.int("saturate", 1) else (2.0**-_OWN_BIAS, 2.0**_OWN_BIAS)
-    has_one = relax["logical_and"](
-        relax["greater_equal"](x, const(low, "f64")), relax["less_equal"](x, const(high, "f64"))
-    )
-    code = relax["where"](has_one, code, const(_NAN_CODE, "i64"))
-    return relax["bitcast"](relax["astype"](code, dtype="ui8"), dtype="f8E8M0FNU")
+    has_one = relax.logical_and(relax.greater_equal(x, const(low, "f64")), relax.less_equal(x, const(high, "f64")))
+    code = relax.where(has_one, code, const(_NAN_CODE, "i64"))
+    return relax.bitcast(relax.astype(code, dtype="ui8"), dtype="f8E8M0FNU")
 
 
 def _code(magnitude: Value, rounding: int) -> Tensor:
     """The exponent after rounding, within the limits."""
-    bits = relax["add"](relax["bitcast"](magnitude, dtype="i64"), const(rounding, "i64"))
-    exponent = relax["right_shift"](bits, const(_MANTISSA, "i64"))
-    return relax["clip"](relax["subtract"](exponent, const(_BIAS - _OWN_BIAS, "i64")), 0, _LARGEST_CODE)
+    bits = relax.add(relax.bitcast(magnitude, dtype="i64"), const(rounding, "i64"))
+    exponent = relax.right_shift(bits, const(_MANTISSA, "i64"))
+    return relax.clip(relax.subtract(exponent, const(_BIAS - _OWN_BIAS, "i64")), 0, _LARGEST_CODE)
 
 
 register_rows(
     "",
     {
-        "BitCast": lambda node: relax["bitcast"](node.tensor(0), dtype=node.dtype("to")),
+        "BitCast": lambda node: relax.bitcast(node.tensor(0), dtype=node.dtype("to")),
         "Cast": lambda node: _converted(node, node.dtype("to")) if node.texts(0) is None else _of_texts(node),
         "CastLike": lambda node: _converted(node, node.value(1).dtype),
     },

@@ -89,7 +89,7 @@ def _can_unroll(body: GraphProto, count: int, states: Sequence[Held], always: bo
 def _stacked(node: Node, rows: Sequence[Any], axis: int = 0) -> Tensor:
     for row in rows:
         info_of(node, row)
-    return relax["stack"](*(row.ssa for row in rows), axis=axis)
+    return relax.stack([*(row.ssa for row in rows)], axis=axis)
 
 
 def _no_rows(node: Node, output: ValueInfoProto) -> Tensor:
@@ -99,7 +99,7 @@ def _no_rows(node: Node, output: ValueInfoProto) -> Tensor:
         dtype = dtype_of(tensor.elem_type)
     except RelaxError as error:
         raise node.fail(error.message) from None
-    return relax["zeros"]((0, *(max(dim.dim_value, 0) for dim in tensor.shape.dim)), dtype=dtype)
+    return relax.zeros((0, *(max(dim.dim_value, 0) for dim in tensor.shape.dim)), dtype=dtype)
 
 
 def _always_goes_on(node: Node, body: GraphProto) -> bool:
@@ -147,7 +147,7 @@ def scan_of_batches(node: Node) -> Outputs:
         raise node.fail("the number of batches must be known")
     results = []
     for batch in range(batches):
-        own = [Value(ssa=relax["take"](value.ssa, known(batch).ssa, axis=0)) for value in inputs]
+        own = [Value(ssa=relax.take(value.ssa, known(batch).ssa, axis=0)) for value in inputs]
         states = len(inputs) - number
         results.append(_scan(node, body, own[:states], own[states:]))
     return [_stacked(node, each) for each in zip(*results, strict=True)]
@@ -180,7 +180,7 @@ def _scan(node: Node, body: GraphProto, states: Sequence[Value], inputs: Sequenc
     count = shape[axes[0]]
     is_short = isinstance(count, int) and count > 0 and count * len(body.node) <= _MOST_NODES
     sources = [
-        relax["flip"](value.ssa, axis=axis) if backwards and not is_short else value.ssa
+        relax.flip(value.ssa, axis=axis) if backwards and not is_short else value.ssa
         for value, axis, backwards in zip(inputs, axes, directions, strict=True)
     ]
 
@@ -188,7 +188,7 @@ def _scan(node: Node, body: GraphProto, states: Sequence[Value], inputs: Sequenc
         # What is long is flipped as a whole.
         from_behind = index if index.array is None else known(count - 1 - int(index.array))
         elements = [
-            Value(ssa=relax["take"](source, (from_behind if backwards else index).ssa, axis=axis))
+            Value(ssa=relax.take(source, (from_behind if backwards else index).ssa, axis=axis))
             for source, axis, backwards in zip(sources, axes, directions, strict=True)
         ]
         outputs = add_graph(node, body, [*held, *elements], operation)
@@ -208,7 +208,7 @@ def _scan(node: Node, body: GraphProto, states: Sequence[Value], inputs: Sequenc
         size = element(shape_tensor(sources[0]), axes[0] % sources[0].type.rank)
         after, gathered = build_loop(turns._replace(count=scalar_of(node, Value(ssa=size))), states)
         stacked = [
-            with_first_at(relax["flip"](row.ssa, axis=0) if backwards else row.ssa, axis)
+            with_first_at(relax.flip(row.ssa, axis=0) if backwards else row.ssa, axis)
             for row, axis, backwards in zip(of_length(gathered, count), output_axes, output_directions, strict=True)
         ]
     return [*after, *(Value(ssa=each) for each in stacked)]
@@ -241,7 +241,7 @@ def mapped_at_run_time(node: Node, body: GraphProto, given: Sequence[Held]) -> l
     inputs = [all_joined(node, held) if isinstance(held, lists) else held for held in given]
     lengths = [joined_length(held) for held in inputs if isinstance(held, RunTimeSequence)]
     for length in lengths[1:]:
-        require(node, relax["equal"](lengths[0], length), "the sequences have different lengths")
+        require(node, relax.equal(lengths[0], length), "the sequences have different lengths")
 
     def step(operation: Operation, index: Value, states: list[Any]) -> Turn:
         items = [

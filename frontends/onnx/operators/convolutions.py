@@ -32,9 +32,9 @@ def qlinear_conv(node: Node) -> Outputs:
     sums = _convolved(node, data, weight, 0, 3, out_dtype="i32")
     if node.has(8):
         sums = _with_bias(node, sums, 8)
-    scale = relax["multiply"](as_f32(node, 1), as_f32(node, 4))
-    real = relax["astype"](sums, dtype="f32")
-    scaled = relax["multiply"](real, scale if node.rank(4) == 0 else _per_channel(node, scale))
+    scale = relax.multiply(as_f32(node, 1), as_f32(node, 4))
+    real = relax.astype(sums, dtype="f32")
+    scaled = relax.multiply(real, scale if node.rank(4) == 0 else _per_channel(node, scale))
     return requantized(node, scaled, 6, 7)
 
 
@@ -51,7 +51,7 @@ def _convolved(
     # The data may have been shifted, which made it another type.
     dtype = node.value(data_index).dtype if out_dtype is None else info_of(data).dtype
     data, pads = padded(data, windows, 0, dtype)
-    result = relax[f"nn.conv{_dimensions(node, len(windows.kernel))}d"](
+    result = relax.dialect.ops[f"nn.conv{_dimensions(node, len(windows.kernel))}d"](
         data,
         weight,
         strides=windows.strides,
@@ -75,7 +75,7 @@ def _with_bias(node: Node, result: Tensor, bias: int) -> Tensor:
 
 def _per_channel(node: Node, values: Tensor) -> Tensor:
     """A value for each channel, where channels are the second dimension of as many as the data has."""
-    return relax["expand_dims"](values, axis=list(range(1, node.rank(0) - 1)))
+    return relax.expand_dims(values, axis=list(range(1, node.rank(0) - 1)))
 
 
 @register_onnx("", "ConvTranspose")
@@ -90,7 +90,7 @@ def conv_transpose(node: Node) -> Outputs:
     before, after, extra = _transposed_pads(node, sizes, kernel, strides, dilations)
     # The operator takes less output padding than a step; the rest is zeros behind, or before where none is removed.
     inner = [min(each, max(steps) - 1) for each, steps in zip(extra, zip(strides, dilations, strict=True), strict=True)]
-    result = relax[f"nn.conv{count}d_transpose"](
+    result = relax.dialect.ops[f"nn.conv{count}d_transpose"](
         node.tensor(0),
         node.tensor(1),
         strides=strides,
@@ -105,7 +105,7 @@ def conv_transpose(node: Node) -> Outputs:
         for side in (max(-low, 0), max(-high, 0) + more - used)
     ]
     if any(sides):
-        result = relax["nn.pad"](result, pad_width=[0, 0, 0, 0, *sides])
+        result = relax.nn.pad(result, pad_width=[0, 0, 0, 0, *sides])
     return _with_bias(node, result, 2) if node.has(2) else result
 
 

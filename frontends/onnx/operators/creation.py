@@ -58,17 +58,17 @@ def range_(node: Node) -> Outputs:
     wide = "f32" if is_narrow and node.int("stash_type", 1) else dtype
     numbers = [_number(node, index) for index in range(3)]
     if not any(number is None for number in numbers) and not is_narrow:
-        return relax["arange"](*numbers, dtype=dtype)
+        return relax.dialect.ops["arange"](*numbers, dtype=dtype)
     # As 1-D tensors, so that results have a dimension.
-    start, limit, delta = (cast(relax["reshape"](node.tensor(index), (1,)), wide) for index in range(3))
-    span = relax["subtract"](limit, start)
+    start, limit, delta = (cast(relax.reshape(node.tensor(index), (1,)), wide) for index in range(3))
+    span = relax.subtract(limit, start)
     if is_float(wide):
-        quotient = relax["ceil"](relax["divide"](span, delta))
+        quotient = relax.ceil(relax.divide(span, delta))
     else:
-        quotient = relax["negative"](relax["floor_divide"](relax["negative"](span), delta))  # rounded up, too
-    count = relax["maximum"](relax["astype"](quotient, dtype="i64"), const([0], "i64"))
-    steps = relax["astype"](sizes.count_up(count), dtype=wide)
-    counted = relax["add"](relax["multiply"](steps, delta), start)
+        quotient = relax.negative(relax.floor_divide(relax.negative(span), delta))  # rounded up, too
+    count = relax.maximum(relax.astype(quotient, dtype="i64"), const([0], "i64"))
+    steps = relax.astype(sizes.count_up(count), dtype=wide)
+    counted = relax.add(relax.multiply(steps, delta), start)
     return cast(counted, dtype)
 
 
@@ -82,7 +82,7 @@ def _number(node: Node, index: int) -> Any:
 
 @register_onnx("", "EyeLike")
 def eye_like(node: Node) -> Outputs:
-    return relax["eye_like"](node.tensor(0), node.int("k", 0), dtype=node.dtype("dtype", node.value(0).dtype))
+    return relax.eye_like(node.tensor(0), node.int("k", 0), dtype=node.dtype("dtype", node.value(0).dtype))
 
 
 @register_onnx("", "Trilu")
@@ -90,14 +90,14 @@ def trilu(node: Node) -> Outputs:
     is_upper = bool(node.int("upper", 1))
     diagonal = 0 if not node.has(1) else None if node.sizes(1) is None else sizes.input_size(node, 1)
     if diagonal is not None:
-        return relax["triu" if is_upper else "tril"](node.tensor(0), diagonal)
+        return relax.dialect.ops["triu" if is_upper else "tril"](node.tensor(0), diagonal)
     if node.rank(0) < 2:
         raise node.fail(f"a matrix has 2 dimensions at least, not {node.rank(0)}")
     own = sizes.sizes_of(node.value(0))
-    rows = relax["add"](sizes.positions(own, len(own) - 2), sizes.integers(node, 1))
+    rows = relax.add(sizes.positions(own, len(own) - 2), sizes.integers(node, 1))
     columns = sizes.positions(own, len(own) - 1)
-    kept = relax["greater_equal" if is_upper else "less_equal"](columns, rows)
-    return relax["where"](kept, node.tensor(0), const(0, node.value(0).dtype))
+    kept = relax.dialect.ops["greater_equal" if is_upper else "less_equal"](columns, rows)
+    return relax.where(kept, node.tensor(0), const(0, node.value(0).dtype))
 
 
 @register_onnx("", "OneHot")
@@ -106,12 +106,12 @@ def one_hot(node: Node) -> Outputs:
     indices, rank = cast(node.tensor(0), "i64"), node.rank(0) + 1
     axis = node.axis(rank, -1)
     depth = _depth(node)
-    at = relax["expand_dims"](indices, axis=axis)
-    from_end = relax["add"](at, sizes.as_tensor([depth]))
-    at = relax["where"](relax["less"](at, const(0, "i64")), from_end, at)
+    at = relax.expand_dims(indices, axis=axis)
+    from_end = relax.add(at, sizes.as_tensor([depth]))
+    at = relax.where(relax.less(at, const(0, "i64")), from_end, at)
     classes = sizes.positions([*[1] * axis, depth, *[1] * (rank - axis - 1)], axis)
-    off, on = (relax["take"](node.tensor(2), const(place, "i64"), axis=0) for place in (0, 1))
-    return relax["where"](relax["equal"](at, classes), on, off)
+    off, on = (relax.take(node.tensor(2), const(place, "i64"), axis=0) for place in (0, 1))
+    return relax.where(relax.equal(at, classes), on, off)
 
 
 def _depth(node: Node) -> Size:

@@ -28,12 +28,12 @@ _BROADCASTING = {"Add", "And", "Div", "Equal", "Greater", "Less", "Mul", "Or", "
 
 @register_onnx("", list(_UNARY))
 def unary(node: Node) -> Outputs:
-    return relax[_UNARY[node.op]](node.tensor(0))
+    return relax.dialect.ops[_UNARY[node.op]](node.tensor(0))
 
 
 @register_onnx("", list(_BINARY))
 def binary(node: Node) -> Outputs:
-    return relax[_BINARY[node.op]](node.tensor(0), second_operand(node))
+    return relax.dialect.ops[_BINARY[node.op]](node.tensor(0), second_operand(node))
 
 
 def second_operand(node: Node) -> Tensor:
@@ -51,10 +51,10 @@ def power(node: Node) -> Outputs:
     base, exponent = node.tensor(0), second_operand(node)
     dtype, other = node.value(0).dtype, node.value(1).dtype
     if dtype == other:
-        return relax["power"](base, exponent)
+        return relax.power(base, exponent)
     if is_float(other) and not is_float(dtype):
-        return relax["astype"](relax["power"](relax["astype"](base, dtype=other), exponent), dtype=dtype)
-    return relax["power"](base, relax["astype"](exponent, dtype=dtype))
+        return relax.astype(relax.power(relax.astype(base, dtype=other), exponent), dtype=dtype)
+    return relax.power(base, relax.astype(exponent, dtype=dtype))
 
 
 register_rows(
@@ -62,9 +62,9 @@ register_rows(
     {
         "Identity": lambda node: node.held(0),
         # With fmod the result has the sign of the first operand, as C's; else that of the second, as Python's.
-        "Mod": lambda node: relax["mod" if node.int("fmod", 0) else "floor_mod"](*node.tensors(2)),
-        "Reciprocal": lambda node: relax["divide"](like(node.tensor(0), 1), node.tensor(0)),
-        "Where": lambda node: relax["where"](*node.tensors(3)),
+        "Mod": lambda node: relax.dialect.ops["mod" if node.int("fmod", 0) else "floor_mod"](*node.tensors(2)),
+        "Reciprocal": lambda node: relax.divide(like(node.tensor(0), 1), node.tensor(0)),
+        "Where": lambda node: relax.where(*node.tensors(3)),
     },
 )
 
@@ -72,26 +72,26 @@ register_rows(
 @register_onnx("", "BitShift")
 def bit_shift(node: Node) -> Outputs:
     direction = node.choice("direction", "", ("LEFT", "RIGHT"))
-    return relax[f"{direction.lower()}_shift"](*node.tensors(2))
+    return relax.dialect.ops[f"{direction.lower()}_shift"](*node.tensors(2))
 
 
 @register_onnx("", ["Max", "Min", "Sum", "Mean"])
 def several(node: Node) -> Outputs:
     """Of any number of tensors, which are broadcast."""
     name = {"Max": "maximum", "Min": "minimum"}.get(node.op, "add")
-    result = reduce(relax[name], node.tensors())
+    result = reduce(relax.dialect.ops[name], node.tensors())
     if node.op != "Mean" or len(node.inputs) == 1:
         return result
-    return relax["divide"](result, const(len(node.inputs), node.value(0).dtype))
+    return relax.divide(result, const(len(node.inputs), node.value(0).dtype))
 
 
 @register_onnx("", "IsInf")
 def is_infinite(node: Node) -> Outputs:
     x, dtype = node.tensor(0), node.value(0).dtype
     zero = const(0, dtype)
-    found = relax["isinf"](x)
+    found = relax.isinf(x)
     if not node.int("detect_negative", 1):
-        found = relax["logical_and"](found, relax["greater"](x, zero))
+        found = relax.logical_and(found, relax.greater(x, zero))
     if not node.int("detect_positive", 1):
-        found = relax["logical_and"](found, relax["less"](x, zero))
+        found = relax.logical_and(found, relax.less(x, zero))
     return found

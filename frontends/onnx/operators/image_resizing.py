@@ -52,7 +52,7 @@ class Real:
     def _with(self, name: str, other: Real | float, flipped: bool = False) -> Real:
         right = other.tensor if isinstance(other, Real) else const(float(other), "f32")
         pair = (right, self.tensor) if flipped else (self.tensor, right)
-        return Real(relax[name](*pair))
+        return Real(relax.dialect.ops[name](*pair))
 
     def __add__(self, other: Real | float) -> Real:
         return self._with("add", other)
@@ -77,13 +77,13 @@ class Real:
         return self._with("divide", other, flipped=True)
 
     def floor(self) -> Real:
-        return Real(relax["floor"](self.tensor))
+        return Real(relax.floor(self.tensor))
 
     def ceil(self) -> Real:
-        return Real(relax["ceil"](self.tensor))
+        return Real(relax.ceil(self.tensor))
 
     def as_size(self) -> Tensor:
-        return relax["astype"](self.tensor, dtype="i64")
+        return relax.astype(self.tensor, dtype="i64")
 
 
 #: Places, of which some are known.
@@ -96,7 +96,7 @@ def real(value: Size | Real | float) -> Any:
         return float(value)
     if isinstance(value, Real):
         return value
-    return Real(relax["astype"](as_tensor([value]), dtype="f32"))
+    return Real(relax.astype(as_tensor([value]), dtype="f32"))
 
 
 def _tensor(value: Real | float) -> Tensor:
@@ -129,15 +129,15 @@ def coordinates(x: Places, along: Along, mode: str) -> Places:
 
 def _coordinates(along: Along, settings: Settings) -> Real:
     """Of all places, as f32."""
-    return coordinates(Real(relax["astype"](count_up(along.count), dtype="f32")), along, settings.coordinates)
+    return coordinates(Real(relax.astype(count_up(along.count), dtype="f32")), along, settings.coordinates)
 
 
 def _unless_single(count: Real | float, value: Callable[[], Any], otherwise: Any) -> Any:
     """`value()` where the result has several places along the axis."""
     if not isinstance(count, Real):
         return otherwise if count == 1.0 else value()
-    is_single = relax["equal"](count.tensor, const(1.0, "f32"))
-    return Real(relax["where"](is_single, otherwise.tensor, value().tensor))
+    is_single = relax.equal(count.tensor, const(1.0, "f32"))
+    return Real(relax.where(is_single, otherwise.tensor, value().tensor))
 
 
 def resized(data: Tensor, alongs: Sequence[Along], settings: Settings) -> Tensor:
@@ -158,7 +158,7 @@ def resized(data: Tensor, alongs: Sequence[Along], settings: Settings) -> Tensor
             masks.append(_is_inside(x, along, rank))
     fill = settings.extrapolated if is_float(wide) else int(settings.extrapolated)
     for mask in masks:
-        result = relax["where"](mask, result, const(fill, wide))
+        result = relax.where(mask, result, const(fill, wide))
     sizes = list(info.shape)
     for along in alongs:
         sizes[along.axis] = along.count
@@ -167,9 +167,7 @@ def resized(data: Tensor, alongs: Sequence[Along], settings: Settings) -> Tensor
 
 def _is_inside(x: Real, along: Along, rank: int) -> Tensor:
     last = _tensor(real(along.size) - 1.0)
-    inside = relax["logical_and"](
-        relax["greater_equal"](x.tensor, const(0.0, "f32")), relax["less_equal"](x.tensor, last)
-    )
+    inside = relax.logical_and(relax.greater_equal(x.tensor, const(0.0, "f32")), relax.less_equal(x.tensor, last))
     return along_axis(inside, along.axis, rank)
 
 
@@ -186,9 +184,9 @@ def _resampled(data: Tensor, x: Real, along: Along, settings: Settings, rank: in
 
     def weighted(place: Real, weight: Real) -> Tensor:
         factor = cast(weight.tensor, dtype)
-        return relax["multiply"](_taken(data, place, along), along_axis(factor, along.axis, rank))
+        return relax.multiply(_taken(data, place, along), along_axis(factor, along.axis, rank))
 
-    return reduce(relax["add"], (weighted(*each) for each in zip(places, weights, strict=True)))
+    return reduce(relax.add, (weighted(*each) for each in zip(places, weights, strict=True)))
 
 
 def cubic_weights(fraction: Real, a: float) -> list[Real]:
@@ -209,7 +207,7 @@ def far_weight(t: Places, a: float) -> Places:
 
 def _without_outside(weights: Sequence[Real], places: Sequence[Real], along: Along) -> list[Real]:
     kept = [
-        Real(relax["where"](_is_inside(place, along, along.axis + 1), weight.tensor, const(0.0, "f32")))
+        Real(relax.where(_is_inside(place, along, along.axis + 1), weight.tensor, const(0.0, "f32")))
         for weight, place in zip(weights, places, strict=True)
     ]
     total = reduce(operator.add, kept)
@@ -229,15 +227,15 @@ def _rounded(x: Real, along: Along, rounding: str) -> Real:
     scale = real(along.scale)
     if not isinstance(scale, Real):
         return x.ceil() if scale < 1.0 else x.floor()
-    shrinks = relax["less"](scale.tensor, const(1.0, "f32"))
-    return Real(relax["where"](shrinks, x.ceil().tensor, x.floor().tensor))
+    shrinks = relax.less(scale.tensor, const(1.0, "f32"))
+    return Real(relax.where(shrinks, x.ceil().tensor, x.floor().tensor))
 
 
 def _taken(data: Tensor, place: Real, along: Along) -> Tensor:
     """The elements at a coordinate; what is outside is the last one there is."""
     last = _tensor(real(along.size) - 1.0)
-    limited = relax["minimum"](relax["maximum"](place.tensor, const(0.0, "f32")), last)
-    return relax["take"](data, relax["astype"](limited, dtype="i64"), axis=along.axis)
+    limited = relax.minimum(relax.maximum(place.tensor, const(0.0, "f32")), last)
+    return relax.take(data, relax.astype(limited, dtype="i64"), axis=along.axis)
 
 
 # ---- with antialiasing: weights of all elements that a place of a smaller result covers, as a product ----
@@ -257,9 +255,9 @@ def smoothed(data: Tensor, alongs: Sequence[Along], settings: Settings) -> Tenso
             if _is_open(along, settings)
             else const(_table(along, settings), wide)
         )
-        product = relax["matmul"](relax["permute_dims"](result, axes=order), table)
-        result = relax["permute_dims"](product, axes=[order.index(axis) for axis in axes])
-    return cast(result if is_float(info.dtype) else relax["round"](result), info.dtype)
+        product = relax.matmul(relax.permute_dims(result, axes=order), table)
+        result = relax.permute_dims(product, axes=[order.index(axis) for axis in axes])
+    return cast(result if is_float(info.dtype) else relax.round(result), info.dtype)
 
 
 def _is_open(along: Along, settings: Settings) -> bool:
@@ -312,35 +310,35 @@ def _kernel(distance: Array, settings: Settings) -> Array:
 def _run_time_table(along: Along, settings: Settings, dtype: str) -> Tensor:
     """As `_table`: weights of elements that go on beyond both ends, each added to that of the one it stands for."""
     scale = real(along.count) / real(along.size) if along.scale is None else real(along.scale)
-    narrow = relax["minimum"](scale.tensor if isinstance(scale, Real) else const([scale], "f32"), const(1.0, "f32"))
+    narrow = relax.minimum(scale.tensor if isinstance(scale, Real) else const([scale], "f32"), const(1.0, "f32"))
     support = const(1.0 if settings.mode == "linear" else 2.0, "f32")
-    reach = relax["ceil"](relax["divide"](support, narrow))
-    beyond = times(relax["reshape"](relax["astype"](reach, dtype="i64"), (1,)), 2)
-    taps = relax["subtract"](count_up(plus(along.size, times(beyond, 2))), beyond)
-    x = relax["expand_dims"](_limited(_coordinates(along, settings).tensor, along, reach), axis=[1])
+    reach = relax.ceil(relax.divide(support, narrow))
+    beyond = times(relax.reshape(relax.astype(reach, dtype="i64"), (1,)), 2)
+    taps = relax.subtract(count_up(plus(along.size, times(beyond, 2))), beyond)
+    x = relax.expand_dims(_limited(_coordinates(along, settings).tensor, along, reach), axis=[1])
     last = as_tensor([minus(along.size, 1)])
-    own = relax["maximum"](relax["minimum"](taps, last), const(0, "i64"))
-    distance = relax["subtract"](relax["astype"](taps, dtype="f32"), x)
-    weights = _run_time_kernel(Real(relax["multiply"](relax["abs"](distance), narrow)), settings)
+    own = relax.maximum(relax.minimum(taps, last), const(0, "i64"))
+    distance = relax.subtract(relax.astype(taps, dtype="f32"), x)
+    weights = _run_time_kernel(Real(relax.multiply(relax.abs(distance), narrow)), settings)
     if settings.excludes_outside:
-        weights = relax["where"](relax["equal"](own, taps), weights, const(0.0, "f32"))
-    weights = relax["divide"](weights, relax["sum"](weights, axis=[1], keepdims=True))
+        weights = relax.where(relax.equal(own, taps), weights, const(0.0, "f32"))
+    weights = relax.divide(weights, relax.sum(weights, axis=[1], keepdims=True))
     start = full([along.count, along.size], const(0.0, "f32"))
-    places = relax["broadcast_to"](relax["expand_dims"](own, axis=[0]), relax["shape_of"](weights))
-    table = relax["scatter_elements"](start, places, weights, axis=1, reduction="add")
-    return relax["permute_dims"](cast(table, dtype), axes=[1, 0])
+    places = relax.broadcast_to(relax.expand_dims(own, axis=[0]), relax.shape_of(weights))
+    table = relax.scatter_elements(start, places, weights, axis=1, reduction="add")
+    return relax.permute_dims(cast(table, dtype), axes=[1, 0])
 
 
 def _limited(x: Tensor, along: Along, reach: Value) -> Tensor:
     """Further outside all elements that count are the last one there is."""
-    last = relax["astype"](as_tensor([minus(along.size, 1)]), dtype="f32")
-    return relax["maximum"](relax["minimum"](x, relax["add"](last, reach)), relax["negative"](reach))
+    last = relax.astype(as_tensor([minus(along.size, 1)]), dtype="f32")
+    return relax.maximum(relax.minimum(x, relax.add(last, reach)), relax.negative(reach))
 
 
 def _run_time_kernel(distance: Real, settings: Settings) -> Tensor:
     zero = const(0.0, "f32")
     if settings.mode == "linear":
-        return relax["maximum"]((1.0 - distance).tensor, zero)
+        return relax.maximum((1.0 - distance).tensor, zero)
     near, far = (weight(distance, settings.cubic) for weight in (near_weight, far_weight))
-    is_near, is_far = (relax["less_equal"](distance.tensor, const(limit, "f32")) for limit in (1.0, 2.0))
-    return relax["where"](is_near, near.tensor, relax["where"](is_far, far.tensor, zero))
+    is_near, is_far = (relax.less_equal(distance.tensor, const(limit, "f32")) for limit in (1.0, 2.0))
+    return relax.where(is_near, near.tensor, relax.where(is_far, far.tensor, zero))

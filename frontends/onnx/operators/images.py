@@ -147,7 +147,7 @@ def _with_aspect_ratio(axes: Sequence[int], sizes: Sequence[Size], wanted: Seque
         each.tensor if isinstance(each, Real) else const([each], "f32")
         for each in (count / size for count, size in pairs)
     ]
-    chosen = Real(reduce(relax[name], ratios))
+    chosen = Real(reduce(relax.dialect.ops[name], ratios))
     return [
         Along(axis, size, (chosen * real(size) + 0.5).floor().as_size(), chosen)
         for axis, size in zip(axes, sizes, strict=True)
@@ -195,7 +195,7 @@ def _as_image(node: Node, alongs: Sequence[Along], settings: Settings) -> Tensor
         rounding = "ceil" if any(shrinks) else "floor"
     axes = [last.get(axis, Along(axis, shape[axis], shape[axis])) for axis in range(2, rank)]
     coordinates = settings.coordinates
-    return relax[f"image.resize{rank - 2}d"](
+    return relax.dialect.ops[f"image.resize{rank - 2}d"](
         node.tensor(0),
         as_shape([along.count for along in axes]),
         roi=[float(along.start) for along in axes] + [float(along.end) for along in axes],
@@ -232,9 +232,9 @@ def grid_sample(node: Node) -> Outputs:
     rank = node.rank(0)
     if rank not in (4, 5):
         raise node.fail(f"there is sampling of images and volumes, not of {rank - 2} dimensions")
-    return relax["image.grid_sample"](
+    return relax.dialect.ops["image.grid_sample"](
         node.tensor(0),
-        relax["permute_dims"](node.tensor(1), axes=[0, rank - 1, *range(1, rank - 1)]),
+        relax.permute_dims(node.tensor(1), axes=[0, rank - 1, *range(1, rank - 1)]),
         method=_SAMPLING[node.choice("mode", "linear", _SAMPLING)],
         layout="NCHW" if rank == 4 else "NCDHW",
         padding_mode=node.choice("padding_mode", "zeros", ("zeros", "border", "reflection")),
@@ -246,8 +246,8 @@ def grid_sample(node: Node) -> Outputs:
 def affine_grid(node: Node) -> Outputs:
     """ONNX's grid has coordinates last."""
     sizes = input_sizes(node, 1)[2:]
-    grid = relax["image.affine_grid"](node.tensor(0), as_shape(sizes), align_corners=bool(node.int("align_corners", 0)))
-    return relax["permute_dims"](grid, axes=[0, *range(2, 2 + len(sizes)), 1])
+    grid = relax.image.affine_grid(node.tensor(0), as_shape(sizes), align_corners=bool(node.int("align_corners", 0)))
+    return relax.permute_dims(grid, axes=[0, *range(2, 2 + len(sizes)), 1])
 
 
 @register_onnx("", "ImageDecoder")

@@ -16,22 +16,22 @@ def _reduction(node: Node) -> str:
 
 
 def _scatter_elements(node: Node) -> Outputs:
-    return relax["scatter_elements"](*node.tensors(3), axis=node.int("axis", 0), reduction=_reduction(node))
+    return relax.dialect.ops["scatter_elements"](*node.tensors(3), axis=node.int("axis", 0), reduction=_reduction(node))
 
 
 register_rows(
     "",
     {
-        "Gather": lambda node: relax["take"](*node.tensors(2), axis=node.int("axis", 0)),
-        "GatherElements": lambda node: relax["gather_elements"](*node.tensors(2), axis=node.int("axis", 0)),
-        "GatherND": lambda node: relax["gather_nd"](*node.tensors(2), batch_dims=node.int("batch_dims", 0)),
-        "NonZero": lambda node: relax["nonzero"](node.tensor(0)),
-        "ReverseSequence": lambda node: relax["reverse_sequence"](
+        "Gather": lambda node: relax.dialect.ops["take"](*node.tensors(2), axis=node.int("axis", 0)),
+        "GatherElements": lambda node: relax.dialect.ops["gather_elements"](*node.tensors(2), axis=node.int("axis", 0)),
+        "GatherND": lambda node: relax.dialect.ops["gather_nd"](*node.tensors(2), batch_dims=node.int("batch_dims", 0)),
+        "NonZero": lambda node: relax.nonzero(node.tensor(0)),
+        "ReverseSequence": lambda node: relax.dialect.ops["reverse_sequence"](
             *node.tensors(2), seq_axis=node.int("time_axis", 0), batch_axis=node.int("batch_axis", 1)
         ),
         "Scatter": _scatter_elements,
         "ScatterElements": _scatter_elements,
-        "ScatterND": lambda node: relax["scatter_nd"](*node.tensors(3), reduction=_reduction(node)),
+        "ScatterND": lambda node: relax.dialect.ops["scatter_nd"](*node.tensors(3), reduction=_reduction(node)),
     },
 )
 
@@ -49,11 +49,11 @@ def tensor_scatter(node: Node) -> Outputs:
     updates = sizes.sizes_of(node.value(1))
     places = sizes.positions(updates, axis)
     if node.has(2):
-        places = relax["add"](places, along_axis(sizes.integers(node, 2), 0, rank))
+        places = relax.add(places, along_axis(sizes.integers(node, 2), 0, rank))
     if mode == "circular":
         limit: Size = sizes.sizes_of(node.value(0))[axis]
-        places = relax["floor_mod"](places, sizes.as_tensor([limit]))
-    return relax["scatter_elements"](node.tensor(0), sizes.broadcast(places, updates), node.tensor(1), axis=axis)
+        places = relax.floor_mod(places, sizes.as_tensor([limit]))
+    return relax.scatter_elements(node.tensor(0), sizes.broadcast(places, updates), node.tensor(1), axis=axis)
 
 
 # ---- which elements there are ----
@@ -62,10 +62,10 @@ def tensor_scatter(node: Node) -> Outputs:
 @register_onnx("", "Compress")
 def compress(node: Node) -> Outputs:
     """The slices along an axis, or the elements, for which a condition is true; it may be too short."""
-    chosen = relax["squeeze"](relax["nonzero"](node.tensor(1)), axis=0)
+    chosen = relax.squeeze(relax.nonzero(node.tensor(1)), axis=0)
     if node.has_attribute("axis"):
-        return relax["take"](node.tensor(0), chosen, axis=node.int("axis"))
-    return relax["take"](relax["flatten"](node.tensor(0)), chosen, axis=0)
+        return relax.take(node.tensor(0), chosen, axis=node.int("axis"))
+    return relax.take(relax.flatten(node.tensor(0)), chosen, axis=0)
 
 
 @register_onnx("", "Unique")
@@ -73,7 +73,7 @@ def unique(node: Node) -> Outputs:
     names = [*node.proto.output, "", "", ""]
     asked = [bool(name) for name in names[1:4]]
     axis = {"axis": node.int("axis")} if node.has_attribute("axis") else {}
-    found = relax["unique"](node.tensor(0), bool(node.int("sorted", 1)), *asked, **axis)
+    found = relax.unique(node.tensor(0), bool(node.int("sorted", 1)), *asked, **axis)
     values, *others = found if isinstance(found, tuple) else (found,)
     rest = iter(others)
     return [values, *(next(rest) if each else None for each in asked)][: node.output_count]
@@ -97,6 +97,9 @@ def _top_k(node: Node, k: Size) -> Outputs:
     axis = node.axis(node.rank(0), -1)
     order = {"axis": axis, "largest": bool(node.int("largest", 1)), "dtype": "i64"}
     if isinstance(k, int) and k > 0:
-        return list(relax["topk"](node.tensor(0), k=k, **order))
+        return list(relax.dialect.ops["topk"](node.tensor(0), k=k, **order))
     # All of them in order, then the first ones.
-    return [sizes.sliced(Value(ssa=each), {axis: (0, k, 1)}) for each in relax["topk"](node.tensor(0), k=0, **order)]
+    return [
+        sizes.sliced(Value(ssa=each), {axis: (0, k, 1)})
+        for each in relax.dialect.ops["topk"](node.tensor(0), k=0, **order)
+    ]

@@ -47,12 +47,12 @@ def looked_up(x: Tensor, keys: Array, values: Array, default: Array | int) -> Te
     slots_of_keys, slots_of_values = (numpy.full(1 << found.slot_bits, each[0]) for each in (keys, values))
     slots_of_keys[found.slots], slots_of_values[found.slots] = keys, values
 
-    bits = relax["bitcast"](x, dtype=f"i{8 * keys.dtype.itemsize}") if keys.dtype.kind == "f" else x
+    bits = relax.bitcast(x, dtype=f"i{8 * keys.dtype.itemsize}") if keys.dtype.kind == "f" else x
     bits = cast(bits, "i64")
-    group = _leading(relax["multiply"](bits, _i64(found.group_factor)), found.group_bits)
-    slot = _leading(relax["multiply"](bits, _taken(_i64(found.factors), group)), found.slot_bits)
-    is_key = relax["equal"](_taken(const(slots_of_keys), slot), x)
-    return relax["where"](is_key, _taken(const(slots_of_values), slot), const(numpy.array(default, values.dtype)))
+    group = _leading(relax.multiply(bits, _i64(found.group_factor)), found.group_bits)
+    slot = _leading(relax.multiply(bits, _taken(_i64(found.factors), group)), found.slot_bits)
+    is_key = relax.equal(_taken(const(slots_of_keys), slot), x)
+    return relax.where(is_key, _taken(const(slots_of_values), slot), const(numpy.array(default, values.dtype)))
 
 
 def _i64(numbers: int | Sequence[int]) -> Tensor:
@@ -63,12 +63,12 @@ def _i64(numbers: int | Sequence[int]) -> Tensor:
 
 def _taken(table: Tensor, place: Tensor) -> Tensor:
     """Places are within the table: nothing needs to be checked before."""
-    return relax["take"](table, place, axis=0, mode="clip")
+    return relax.take(table, place, axis=0, mode="clip")
 
 
 def _leading(product: Tensor, bits: int) -> Tensor:
-    moved = relax["right_shift"](product, const(64 - bits, "i64"))
-    return relax["bitwise_and"](moved, const((1 << bits) - 1, "i64"))
+    moved = relax.right_shift(product, const(64 - bits, "i64"))
+    return relax.bitwise_and(moved, const((1 << bits) - 1, "i64"))
 
 
 def _hash(keys: Sequence[int]) -> _Hash:

@@ -29,11 +29,11 @@ def as_onnx(node: Node, name: str, *inputs: Output, version: int = _VERSION) -> 
 def channels_first(node: Node, tensor: Tensor) -> Tensor:
     """A tensor with channels behind its other dimensions as ONNX has it; the node's first input has its rank."""
     rank = node.rank(0)
-    return relax["permute_dims"](tensor, axes=[0, rank - 1, *range(1, rank - 1)])
+    return relax.permute_dims(tensor, axes=[0, rank - 1, *range(1, rank - 1)])
 
 
 def channels_last(node: Node, tensor: Tensor) -> Tensor:
-    return relax["permute_dims"](tensor, axes=[0, *range(2, node.rank(0)), 1])
+    return relax.permute_dims(tensor, axes=[0, *range(2, node.rank(0)), 1])
 
 
 def as_onnx_of_images(node: Node, name: str, data: Any, *others: Output, are_last: bool) -> Tensor:
@@ -58,16 +58,16 @@ def expand_dims(node: Node) -> Outputs:
     axis = node.number(1)
     if axis is None:
         raise node.fail("the axis must be one number that is known before the model runs")
-    return relax["expand_dims"](node.tensor(0), axis=[axis])
+    return relax.expand_dims(node.tensor(0), axis=[axis])
 
 
 @register_onnx(_DOMAIN, "MatMulInteger16")
 def matmul_integer(node: Node) -> Outputs:
-    return relax["matmul"](node.tensor(0), node.tensor(1), out_dtype="i32" if node.value(0).dtype == "i16" else "ui32")
+    return relax.matmul(node.tensor(0), node.tensor(1), out_dtype="i32" if node.value(0).dtype == "i16" else "ui32")
 
 
 @register_onnx(_DOMAIN, "ReduceSumInteger")
 def sum_of_integers(node: Node) -> Outputs:
     dtype = "i32" if node.value(0).dtype == "i8" else "ui32"
-    wide = relax["astype"](node.tensor(0), dtype=dtype)
-    return relax["sum"](wide, axis=node.ints("axes", []), keepdims=bool(node.int("keepdims", 1)))
+    wide = relax.astype(node.tensor(0), dtype=dtype)
+    return relax.sum(wide, axis=node.ints("axes", []), keepdims=bool(node.int("keepdims", 1)))

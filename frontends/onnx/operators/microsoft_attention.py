@@ -66,14 +66,14 @@ def rotary_embedding(node: Node) -> Outputs:
     places = node.tensor(1)
     if node.rank(1) == 1:
         # One number: where the first of a sequence stands.
-        places = relax["expand_dims"](relax["add"](positions(node, data, 2), places), axis=[0])
+        places = relax.expand_dims(relax.add(positions(node, data, 2), places), axis=[0])
     turned = _turned(node, data, places, width)
     return join_heads(turned) if is_flat else turned
 
 
 def _turned(node: Node, data: Tensor, places: Tensor, width: int, caches: tuple[int, int] = (2, 3)) -> Tensor:
     """Heads, turned by angles from the caches at their places [batch, length]."""
-    cos, sin = (relax["expand_dims"](relax["take"](node.tensor(each), places, axis=0), axis=[1]) for each in caches)
+    cos, sin = (relax.expand_dims(relax.take(node.tensor(each), places, axis=0), axis=[1]) for each in caches)
     interleaved = bool(node.int("interleaved", 0) or node.int("rotary_interleaved", 0))
     return rotated(node, data, cos, sin, width, interleaved)
 
@@ -106,7 +106,7 @@ def _inputs_of_heads(node: Node) -> list[Tensor]:
             continue
         width = sizes(tensor)[2]
         if node.has(3) and isinstance(width, int):
-            tensor = relax["add"](tensor, part(node.tensor(3), 0, begin, begin + width))
+            tensor = relax.add(tensor, part(node.tensor(3), 0, begin, begin + width))
             begin += width
         made.append(split_heads(node, tensor, heads))
     return made
@@ -118,21 +118,21 @@ def _attention(
     """The result, and keys and values with those of the past."""
     query, key, value = heads
     if past is not None:
-        key, value = relax["concat"](past[0], key, axis=2), relax["concat"](past[1], value, axis=2)
+        key, value = relax.concat([past[0], key], axis=2), relax.concat([past[1], value], axis=2)
     check_heads(node, query, key, value)
     dtype = Value(ssa=query).dtype
     visible = Visible()
     if mask is not None:
         shown = _shown(node, mask, query, key)
         filtered = const(node.float("mask_filter_value", -10000.0), dtype)
-        visible = visible.plus(relax["where"](shown, const(0, dtype), filtered))
+        visible = visible.plus(relax.where(shown, const(0, dtype), filtered))
     if bias is not None:
         visible = visible.plus(bias)
     if node.int("unidirectional", 0):
         # The last query stands where the last key does.
         keys, queries = as_tensor([size_of(key, 2)]), as_tensor([size_of(query, 2)])
-        first = relax["subtract"](keys, queries)
-        own = relax["expand_dims"](relax["add"](positions(node, query, 2), first), axis=[1])
+        first = relax.subtract(keys, queries)
+        own = relax.expand_dims(relax.add(positions(node, query, 2), first), axis=[1])
         visible = within(visible, own, positions(node, key, 2), -1, 0)
     made = attend(query, key, value, scale_of(node, query), visible, 0.0, _PRECISION.get(dtype, ""), may_be_blind=False)
     return [join_heads(made.result), key, value]
@@ -142,12 +142,12 @@ def _shown(node: Node, mask: Value, query: Tensor, key: Tensor) -> Tensor:
     """Which keys a mask of integers shows: a row for each batch, one for each query, or a number of keys."""
     zero = const(0, mask.dtype)
     if mask.rank == 2:
-        return relax["expand_dims"](relax["not_equal"](mask.ssa, zero), axis=[1, 2])
+        return relax.expand_dims(relax.not_equal(mask.ssa, zero), axis=[1, 2])
     if mask.rank == 3:
-        return relax["expand_dims"](relax["not_equal"](mask.ssa, zero), axis=[1])
+        return relax.expand_dims(relax.not_equal(mask.ssa, zero), axis=[1])
     if mask.rank == 1 and equal((mask.shape or (None,))[0], sizes(query)[0]) is True:
-        lengths = relax["astype"](mask.ssa, dtype="i64")
-        return relax["less"](positions(node, key, 2), relax["expand_dims"](lengths, axis=[1, 2, 3]))
+        lengths = relax.astype(mask.ssa, dtype="i64")
+        return relax.less(positions(node, key, 2), relax.expand_dims(lengths, axis=[1, 2, 3]))
     raise node.fail(f"a mask of shape {mask.shape} is not supported: give [batch, keys] or [batch, queries, keys]")
 
 
@@ -159,9 +159,9 @@ def attention(node: Node) -> Outputs:
     """Queries, keys and values are products of one input."""
     _refuse_attributes(node, "do_rotary", "past_present_share_buffer")
     _refuse_inputs(node, past_sequence_length=6)
-    projected = relax["matmul"](node.tensor(0), node.tensor(1))
+    projected = relax.matmul(node.tensor(0), node.tensor(1))
     if node.has(2):
-        projected = relax["add"](projected, node.tensor(2))
+        projected = relax.add(projected, node.tensor(2))
     return _attention_of(node, projected, mask=3, past=4, bias=5)
 
 
@@ -169,10 +169,10 @@ def attention(node: Node) -> Outputs:
 def quantized_attention(node: Node) -> Outputs:
     """As Attention, of quantized input and weights."""
     _refuse_attributes(node, "do_rotary", "past_present_share_buffer")
-    sums = relax["matmul"](shifted(node, 0, 6), shifted(node, 1, 7), out_dtype="i32")
-    scale = relax["multiply"](node.tensor(3), node.tensor(4))
-    projected = relax["multiply"](relax["astype"](sums, dtype=node.value(3).dtype), scale)
-    return _attention_of(node, relax["add"](projected, node.tensor(2)), mask=5, past=8, bias=9)
+    sums = relax.matmul(shifted(node, 0, 6), shifted(node, 1, 7), out_dtype="i32")
+    scale = relax.multiply(node.tensor(3), node.tensor(4))
+    projected = relax.multiply(relax.astype(sums, dtype=node.value(3).dtype), scale)
+    return _attention_of(node, relax.add(projected, node.tensor(2)), mask=5, past=8, bias=9)
 
 
 def _attention_of(node: Node, projected: Tensor, mask: int, past: int, bias: int) -> Outputs:
@@ -183,12 +183,12 @@ def _attention_of(node: Node, projected: Tensor, mask: int, past: int, bias: int
     widths = node.ints("qkv_hidden_sizes", None) or [width // 3] * 3
     if len(widths) != 3 or sum(widths) != width:
         raise node.fail(f"must be three sizes whose sum is {width}", "qkv_hidden_sizes")
-    parts = relax["split"](projected, indices_or_sections=[widths[0], widths[0] + widths[1]], axis=2)
+    parts = relax.split(projected, indices_or_sections=[widths[0], widths[0] + widths[1]], axis=2)
     heads = [split_heads(node, each, _heads(node)) for each in parts]
     before = [part(node.tensor(past), 0, each, each + 1, drop=True) for each in range(2)] if node.has(past) else None
     shown = node.value(mask) if node.has(mask) else None
     result, key, value = _attention(node, heads, shown, node.optional(bias), before)
-    return [result, relax["stack"](key, value, axis=0)] if node.output_count > 1 else result
+    return [result, relax.stack([key, value], axis=0)] if node.output_count > 1 else result
 
 
 # ---- GroupQueryAttention ----
@@ -202,11 +202,11 @@ def group_query_attention(node: Node) -> Outputs:
     if node.output_count > 3:
         raise node.fail("the output of scores is not supported")
     query, key, value = _grouped_heads(node)
-    lengths = relax["astype"](relax["reshape"](node.tensor(5), (-1,)), dtype="i64")
+    lengths = relax.astype(relax.reshape(node.tensor(5), (-1,)), dtype="i64")
     # The last length minus one is given; before the first new key stand those of the past.
-    first = relax["subtract"](relax["add"](lengths, const(1, "i64")), as_tensor([size_of(query, 2)]))
-    first = relax["maximum"](first, const(0, "i64"))
-    own = relax["add"](relax["expand_dims"](first, axis=[1]), positions(node, query, 2))
+    first = relax.subtract(relax.add(lengths, const(1, "i64")), as_tensor([size_of(query, 2)]))
+    first = relax.maximum(first, const(0, "i64"))
+    own = relax.add(relax.expand_dims(first, axis=[1]), positions(node, query, 2))
     if node.int("do_rotary", 0):
         places, half = node.tensor(9) if node.has(9) else own, sizes(node.tensor(7))[1]
         if not isinstance(half, int):
@@ -214,14 +214,14 @@ def group_query_attention(node: Node) -> Outputs:
         query, key = (_turned(node, each, places, 2 * half, (7, 8)) for each in (query, key))
     if node.has(3):
         # The cache grows where it is too short for all keys.
-        total = relax["astype"](relax["reshape"](node.tensor(6), (1,)), dtype="i64")
-        length = relax["maximum"](as_tensor([size_of(node.tensor(3), 2)]), total)
-        places = relax["arange"](0, scalar_of(node, Value(ssa=length)), 1, dtype="i64")
+        total = relax.astype(relax.reshape(node.tensor(6), (1,)), dtype="i64")
+        length = relax.maximum(as_tensor([size_of(node.tensor(3), 2)]), total)
+        places = relax.arange(0, scalar_of(node, Value(ssa=length)), 1, dtype="i64")
         key, value = (_cached(node.tensor(3 + at), new, first, places) for at, new in enumerate((key, value)))
     check_heads(node, query, key, value)
     visible = Visible(bias=node.optional(10))
     window = node.int("local_window_size", -1)
-    rows = relax["expand_dims"](own, axis=[1, 3])
+    rows = relax.expand_dims(own, axis=[1, 3])
     visible = within(visible, rows, positions(node, key, 2), window - 1 if window > 0 else -1, 0)
     scale, softcap = scale_of(node, query), node.float("softcap", 0.0)
     precision = _PRECISION.get(node.value(0).dtype, "")
@@ -239,19 +239,19 @@ def _grouped_heads(node: Node) -> list[Tensor]:
             raise node.fail(f"a hidden size of {width} cannot be split into {heads} + 2 * {shared} heads")
         size = width // (heads + 2 * shared)
         borders = [heads * size, (heads + shared) * size]
-        tensors = list(relax["split"](node.tensor(0), indices_or_sections=borders, axis=2))
+        tensors = list(relax.split(node.tensor(0), indices_or_sections=borders, axis=2))
     return [split_heads(node, each, count) for each, count in zip(tensors, (heads, shared, shared), strict=True)]
 
 
 def _cached(past: Tensor, new: Tensor, first: Tensor, places: Tensor) -> Tensor:
     """New keys or values where each sequence's past ends."""
     have, added = (as_tensor([size_of(each, 2)]) for each in (past, new))
-    places = relax["expand_dims"](places, axis=[0])
+    places = relax.expand_dims(places, axis=[0])
     # Both are joined first, and every place takes its own from one of them.
-    behind = relax["subtract"](places, relax["expand_dims"](first, axis=[1]))
-    is_new = relax["logical_and"](relax["greater_equal"](behind, const(0, "i64")), relax["less"](behind, added))
-    kept = relax["minimum"](places, relax["subtract"](relax["add"](have, added), const(1, "i64")))
-    source = relax["where"](is_new, relax["add"](behind, have), kept)
-    both = relax["permute_dims"](relax["concat"](past, new, axis=2), axes=[0, 2, 1, 3])
-    taken = relax["gather_nd"](both, relax["expand_dims"](source, axis=[2]), batch_dims=1)
-    return relax["permute_dims"](taken, axes=[0, 2, 1, 3])
+    behind = relax.subtract(places, relax.expand_dims(first, axis=[1]))
+    is_new = relax.logical_and(relax.greater_equal(behind, const(0, "i64")), relax.less(behind, added))
+    kept = relax.minimum(places, relax.subtract(relax.add(have, added), const(1, "i64")))
+    source = relax.where(is_new, relax.add(behind, have), kept)
+    both = relax.permute_dims(relax.concat([past, new], axis=2), axes=[0, 2, 1, 3])
+    taken = relax.gather_nd(both, relax.expand_dims(source, axis=[2]), batch_dims=1)
+    return relax.permute_dims(taken, axes=[0, 2, 1, 3])

@@ -44,8 +44,8 @@ def fused_gemm(node: Node) -> Outputs:
 @register_onnx(_DOMAIN, ["FusedMatMul", "TransposeMatMul"])
 def fused_matmul(node: Node) -> Outputs:
     left, right = (_transposed(node, index, letter) for index, letter in enumerate("AB"))
-    result, alpha = relax["matmul"](left, right), node.float("alpha", 1.0)
-    return result if alpha == 1.0 else relax["multiply"](result, const(alpha, node.value(0).dtype))
+    result, alpha = relax.matmul(left, right), node.float("alpha", 1.0)
+    return result if alpha == 1.0 else relax.multiply(result, const(alpha, node.value(0).dtype))
 
 
 def _transposed(node: Node, index: int, letter: str) -> Tensor:
@@ -57,7 +57,7 @@ def _transposed(node: Node, index: int, letter: str) -> Tensor:
     if node.int(f"trans{letter}", 0) and rank > 1:
         axes[-2:] = reversed(axes[-2:])
     tensor = node.tensor(index)
-    return tensor if axes == list(range(rank)) else relax["permute_dims"](tensor, axes=axes)
+    return tensor if axes == list(range(rank)) else relax.permute_dims(tensor, axes=axes)
 
 
 # ---- sums and activations ----
@@ -65,7 +65,7 @@ def _transposed(node: Node, index: int, letter: str) -> Tensor:
 
 def _plus(node: Node, left: Tensor, index: int) -> Tensor:
     """With what may be added."""
-    return relax["add"](left, node.tensor(index)) if node.has(index) else left
+    return relax.add(left, node.tensor(index)) if node.has(index) else left
 
 
 def _with_bias(node: Node) -> Tensor:
@@ -75,11 +75,11 @@ def _with_bias(node: Node) -> Tensor:
 register_rows(
     _DOMAIN,
     {
-        "BiasAdd": lambda node: relax["add"](relax["add"](*node.tensors(2)), node.tensor(2)),
-        "BiasGelu": lambda node: relax["nn.gelu"](_with_bias(node)),
-        "FastGelu": lambda node: relax["nn.gelu_tanh"](_with_bias(node)),
-        "Gelu": lambda node: relax["nn.gelu"](_with_bias(node)),
-        "GemmFastGelu": lambda node: relax["nn.gelu_tanh"](_plus(node, relax["matmul"](*node.tensors(2)), 2)),
+        "BiasAdd": lambda node: relax.add(relax.add(*node.tensors(2)), node.tensor(2)),
+        "BiasGelu": lambda node: relax.nn.gelu(_with_bias(node)),
+        "FastGelu": lambda node: relax.nn.gelu_tanh(_with_bias(node)),
+        "Gelu": lambda node: relax.nn.gelu(_with_bias(node)),
+        "GemmFastGelu": lambda node: relax.nn.gelu_tanh(_plus(node, relax.matmul(*node.tensors(2)), 2)),
         "QuickGelu": lambda node: scaled_silu(node, node.float("alpha", 1.702)),
     },
 )
@@ -88,9 +88,9 @@ register_rows(
 @register_onnx(_DOMAIN, "BiasSplitGelu")
 def bias_split_gelu(node: Node) -> Outputs:
     """The first half of the last dimension by the other one's gelu."""
-    total = relax["add"](node.tensor(0), node.tensor(1))
-    left, right = relax["split"](total, indices_or_sections=2, axis=node.rank(0) - 1)
-    return relax["multiply"](left, relax["nn.gelu"](right))
+    total = relax.add(node.tensor(0), node.tensor(1))
+    left, right = relax.split(total, indices_or_sections=2, axis=node.rank(0) - 1)
+    return relax.multiply(left, relax.nn.gelu(right))
 
 
 @register_onnx(_DOMAIN, ["GroupNorm", "SkipGroupNorm"])
@@ -101,13 +101,13 @@ def group_norm(node: Node) -> Outputs:
         if node.has(index):
             # What is added may be one number for each channel of a sample, which are last.
             behind = list(range(1, node.rank(0) - 1)) if index == 3 and node.rank(3) == 2 else []
-            skipped = relax["expand_dims"](node.tensor(index), axis=behind) if behind else node.tensor(index)
-            total = relax["add"](total, skipped)
+            skipped = relax.expand_dims(node.tensor(index), axis=behind) if behind else node.tensor(index)
+            total = relax.add(total, skipped)
     data = channels_first(node, total) if node.int("channels_last", 1) else total
     scale, bias = (cast(node.tensor(index), info_of(data).dtype) for index in (1, 2))
-    result = relax["nn.group_norm"](data, scale, bias, num_groups=node.int("groups", 0), **per_channel(node))
+    result = relax.nn.group_norm(data, scale, bias, num_groups=node.int("groups", 0), **per_channel(node))
     if node.int("activation", 0):
-        result = relax["nn.silu"](result)
+        result = relax.nn.silu(result)
     return [channels_last(node, result) if node.int("channels_last", 1) else result, total][: node.output_count]
 
 
@@ -119,9 +119,9 @@ def embed_layer_norm(node: Node) -> Outputs:
     """The sum of a word's, a place's and a segment's embedding, normalized; and how many words the mask shows."""
     words = node.tensor(0)
     places = node.tensor(8) if node.has(8) else positions(node, words, 1)
-    total = relax["add"](relax["take"](node.tensor(2), words, axis=0), relax["take"](node.tensor(3), places, axis=0))
+    total = relax.add(relax.take(node.tensor(2), words, axis=0), relax.take(node.tensor(3), places, axis=0))
     if node.has(1) and node.has(4):
-        total = relax["add"](total, relax["take"](node.tensor(4), node.tensor(1), axis=0))
+        total = relax.add(total, relax.take(node.tensor(4), node.tensor(1), axis=0))
     result = normalized_layers(node, total, 5, 6, -1, node.float("epsilon", 1e-12))[0]
     counts = _shown_words(node) if wanted(node, 1) else None
     return [result, counts, total][: node.output_count]
@@ -129,8 +129,8 @@ def embed_layer_norm(node: Node) -> Outputs:
 
 def _shown_words(node: Node) -> Tensor:
     if node.has(7):
-        shown = relax["equal"](node.tensor(7), const(1, node.value(7).dtype))
-        return relax["sum"](relax["astype"](shown, dtype="i32"), axis=[1])
+        shown = relax.equal(node.tensor(7), const(1, node.value(7).dtype))
+        return relax.sum(relax.astype(shown, dtype="i32"), axis=[1])
     return zeros([size_of(node.tensor(0), 0)], "i32")
 
 
@@ -139,7 +139,7 @@ def _shown_words(node: Node) -> Tensor:
 def skip_norm(node: Node) -> Outputs:
     """Of the input, what skipped layers and a bias; the fourth output is their sum."""
     epsilon, is_simplified = node.float("epsilon", 1e-12), "Simplified" in node.op
-    total = _plus(node, relax["add"](*node.tensors(2)), 3 if is_simplified else 4)
+    total = _plus(node, relax.add(*node.tensors(2)), 3 if is_simplified else 4)
     if is_simplified:
         normalized, *inverse = normalized_by_squares(node, total, 2, -1, epsilon, inverse=2)
         outputs: Sequence[Tensor | None] = [normalized, None, *inverse]

@@ -38,8 +38,8 @@ def _codes(packed: Tensor, bits: int, axis: int) -> Tensor:
 
     behind = packed.type.rank - axis
     shifts = const((numpy.arange(8 // bits, dtype="uint8") * bits).reshape(-1, *[1] * behind))
-    spread = relax["right_shift"](relax["expand_dims"](packed, axis=[axis]), shifts)
-    return relax["bitwise_and"](spread, const(2**bits - 1, "ui8"))
+    spread = relax.right_shift(relax.expand_dims(packed, axis=[axis]), shifts)
+    return relax.bitwise_and(spread, const(2**bits - 1, "ui8"))
 
 
 def _unpacked(packed: Tensor, bits: int) -> Tensor:
@@ -47,13 +47,13 @@ def _unpacked(packed: Tensor, bits: int) -> Tensor:
     if bits == 8:
         return packed
     shape = Value(ssa=packed).shape or ()
-    return relax["reshape"](_codes(packed, bits, len(shape)), (*shape[:-1], shape[-1] * 8 // bits))
+    return relax.reshape(_codes(packed, bits, len(shape)), (*shape[:-1], shape[-1] * 8 // bits))
 
 
 def _first(tensor: Tensor, size: int, axis: int) -> Tensor:
     """The part of an axis before a size; all of it where it is as long."""
     shape = Value(ssa=tensor).shape or ()
-    return tensor if shape[axis] == size else relax["strided_slice"](tensor, axes=[axis], begin=[0], end=[size])
+    return tensor if shape[axis] == size else relax.strided_slice(tensor, axes=[axis], begin=[0], end=[size])
 
 
 # ---- MatMulNBits ----
@@ -73,24 +73,24 @@ def matmul_of_blocks(node: Node) -> Outputs:
     data = stated(node.tensor(0), [*sizes_of(node.value(0))[:-1], depth])
     bias = _shaped(node, 5, (columns,)) if node.has(5) else None
     if not node.has(4):
-        return relax["matmul_nbits"](data, packed, scale, zero_point, bias, bits=bits, block_size=block)
+        return relax.matmul_nbits(data, packed, scale, zero_point, bias, bits=bits, block_size=block)
     offset = const(2 ** (bits - 1), Value(ssa=scale).dtype) if zero_point is None else zero_point
     weights = _of_groups(node, packed, scale, offset, bits, depth)
     letters = "abcdefgh"[: node.rank(0) - 1]
-    result = relax["einsum"](data, weights, subscripts=f"{letters}k,nk->{letters}n")
-    return result if bias is None else relax["add"](result, bias)
+    result = relax.einsum([data, weights], subscripts=f"{letters}k,nk->{letters}n")
+    return result if bias is None else relax.add(result, bias)
 
 
 def _of_groups(node: Node, packed: Tensor, scale: Tensor, zero_point: Tensor, bits: int, depth: int) -> Tensor:
     """Weights whose columns have the scale and the zero point of any block, as 'g_idx' says."""
     rows, blocks, width = Value(ssa=packed).shape or ()
-    codes = relax["reshape"](_unpacked(packed, bits), (rows, blocks * width * 8 // bits))
-    numbers = relax["astype"](_first(codes, depth, 1), dtype=Value(ssa=scale).dtype)
+    codes = relax.reshape(_unpacked(packed, bits), (rows, blocks * width * 8 // bits))
+    numbers = relax.astype(_first(codes, depth, 1), dtype=Value(ssa=scale).dtype)
     offset, factor = (
-        relax["take"](cast(each, Value(ssa=scale).dtype), node.tensor(4), axis=1) if Value(ssa=each).rank else each
+        relax.take(cast(each, Value(ssa=scale).dtype), node.tensor(4), axis=1) if Value(ssa=each).rank else each
         for each in (zero_point, scale)
     )
-    return relax["multiply"](relax["subtract"](numbers, offset), factor)
+    return relax.multiply(relax.subtract(numbers, offset), factor)
 
 
 def _positive(node: Node, name: str) -> int:
@@ -108,7 +108,7 @@ def _shaped(node: Node, index: int, shape: tuple[int, ...]) -> Tensor:
     sizes = [size for size in own if isinstance(size, int)]
     if len(sizes) != len(own) or math.prod(sizes) != math.prod(shape):
         raise node.fail(f"input #{index} has the shape ({', '.join(map(str, own))}), not {shape}")
-    return relax["reshape"](node.tensor(index), shape)
+    return relax.reshape(node.tensor(index), shape)
 
 
 def _zero_points(node: Node, bits: int, shape: tuple[int, int]) -> Tensor | None:
@@ -138,21 +138,21 @@ def gather_blocks(node: Node) -> Outputs:
     is_packed = node.value(0).dtype == "ui8"
     bits = _bits(node) if is_packed else 8
     after = blocked if blocked < along else blocked + node.rank(1) - 1
-    taken = [relax["take"](node.tensor(index), node.tensor(1), axis=along) for index in (0, 2)]
-    codes = relax["astype"](_unpacked(taken[0], bits), dtype=dtype)
+    taken = [relax.take(node.tensor(index), node.tensor(1), axis=along) for index in (0, 2)]
+    codes = relax.astype(_unpacked(taken[0], bits), dtype=dtype)
     size = (Value(ssa=codes).shape or ())[after]
     if not isinstance(size, int):
         raise node.fail("the size along 'quantize_axis' must be known", "quantize_axis")
     if node.has(3):
-        zeros = _unpacked(relax["take"](node.tensor(3), node.tensor(1), axis=along), bits)
+        zeros = _unpacked(relax.take(node.tensor(3), node.tensor(1), axis=along), bits)
         count = (node.value(2).shape or ())[-1]
         zeros = _first(zeros, count, zeros.type.rank - 1)  # packed numbers fill the last byte
-        codes = relax["subtract"](codes, _spread(relax["astype"](zeros, dtype=dtype), block, after, size))
+        codes = relax.subtract(codes, _spread(relax.astype(zeros, dtype=dtype), block, after, size))
     elif is_packed:
-        codes = relax["subtract"](codes, const(2 ** (bits - 1), dtype))
-    return relax["multiply"](codes, _spread(taken[1], block, after, size))
+        codes = relax.subtract(codes, const(2 ** (bits - 1), dtype))
+    return relax.multiply(codes, _spread(taken[1], block, after, size))
 
 
 def _spread(tensor: Tensor, block: int, axis: int, size: int) -> Tensor:
     """A number for each element of its block."""
-    return _first(relax["repeat"](tensor, repeats=block, axis=axis), size, axis)
+    return _first(relax.repeat(tensor, repeats=block, axis=axis), size, axis)

@@ -17,14 +17,14 @@ _DOMAIN = "com.microsoft"
 
 def _real(node: Node, at: int) -> Tensor:
     """The real numbers of a quantized tensor whose elements are input #at."""
-    return relax["dequantize"](
+    return relax.dequantize(
         node.tensor(at), node.tensor(at + 1), _zero_point(node, at + 2, node.value(at).dtype), axis=0, out_dtype="f32"
     )
 
 
 def _quantized(node: Node, real: Tensor, scale: int, dtype: str) -> Tensor:
     """Real numbers with a scale and the zero point behind it, both inputs."""
-    return relax["quantize"](real, node.tensor(scale), _zero_point(node, scale + 1, dtype), axis=0, out_dtype=dtype)
+    return relax.quantize(real, node.tensor(scale), _zero_point(node, scale + 1, dtype), axis=0, out_dtype=dtype)
 
 
 def _zero_point(node: Node, index: int, dtype: str) -> Value:
@@ -41,7 +41,7 @@ def _zero_point(node: Node, index: int, dtype: str) -> Value:
 @register_onnx(_DOMAIN, ["QLinearAdd", "QLinearMul"])
 def arithmetic(node: Node) -> Outputs:
     name = "add" if node.op == "QLinearAdd" else "multiply"
-    return _quantized(node, relax[name](_real(node, 0), _real(node, 3)), 6, node.value(0).dtype)
+    return _quantized(node, relax.dialect.ops[name](_real(node, 0), _real(node, 3)), 6, node.value(0).dtype)
 
 
 # Of the operators whose versions differ those that are meant.
@@ -67,7 +67,7 @@ def concat(node: Node) -> Outputs:
 
 @register_onnx(_DOMAIN, "QLinearWhere")
 def where(node: Node) -> Outputs:
-    chosen = relax["where"](node.tensor(0), _real(node, 1), _real(node, 4))
+    chosen = relax.where(node.tensor(0), _real(node, 1), _real(node, 4))
     return _quantized(node, chosen, 7, node.value(1).dtype)
 
 
@@ -92,9 +92,9 @@ def gemm(node: Node) -> Outputs:
     sums = _integer_product(node, 0, 3, 2, 5, bool(node.int("transA", 0)), bool(node.int("transB", 0)))
     if node.has(6):
         sums = with_bias(node, sums, 6, node.tensor(6))
-    scale = relax["multiply"](as_f32(node, 1), as_f32(node, 4))
-    scale = relax["multiply"](scale, const(node.float("alpha", 1.0), "f32"))
-    real = relax["multiply"](relax["astype"](sums, dtype="f32"), scale)
+    scale = relax.multiply(as_f32(node, 1), as_f32(node, 4))
+    scale = relax.multiply(scale, const(node.float("alpha", 1.0), "f32"))
+    real = relax.multiply(relax.astype(sums, dtype="f32"), scale)
     if not node.has(7):
         return real
     return _quantized(node, real, 7, node.value(8).dtype if node.has(8) else "ui8")
@@ -112,15 +112,15 @@ def matmul_integer_to_float(node: Node) -> Outputs:
 def dynamic_quantize_matmul(node: Node) -> Outputs:
     """The first input is quantized as DynamicQuantizeLinear does."""
     data, scale, zero_point = dynamic_quantize(node)
-    left = relax["subtract"](relax["astype"](data, dtype="i32"), relax["astype"](zero_point, dtype="i32"))
-    sums = relax["matmul"](left, shifted(node, 1, 3), out_dtype="i32")
+    left = relax.subtract(relax.astype(data, dtype="i32"), relax.astype(zero_point, dtype="i32"))
+    sums = relax.matmul(left, shifted(node, 1, 3), out_dtype="i32")
     return _scaled(node, sums, scale, 2, 4)
 
 
 def _scaled(node: Node, sums: Tensor, left_scale: int | Tensor, right_scale: int, bias: int) -> Tensor:
     """Sums in 32 bits as real numbers of the right scale's type."""
-    scale = relax["multiply"](left_scale, node.tensor(right_scale))
-    real = relax["multiply"](relax["astype"](sums, dtype=node.value(right_scale).dtype), scale)
+    scale = relax.dialect.ops["multiply"](left_scale, node.tensor(right_scale))
+    real = relax.multiply(relax.astype(sums, dtype=node.value(right_scale).dtype), scale)
     return with_bias(node, real, bias, node.tensor(bias)) if node.has(bias) else real
 
 
@@ -130,8 +130,8 @@ def _integer_product(
     """Of two matrices less their zero points, in 32 bits; a zero point of the right one may be one for each column."""
     first, second = shifted(node, left, left_zero), _without_zero_points(node, right, right_zero, trans_b)
     if trans_a:
-        first = relax["permute_dims"](first)
-    return relax["matmul"](first, relax["permute_dims"](second) if trans_b else second, out_dtype="i32")
+        first = relax.permute_dims(first)
+    return relax.matmul(first, relax.permute_dims(second) if trans_b else second, out_dtype="i32")
 
 
 def _without_zero_points(node: Node, index: int, zero_point: int, in_rows: bool) -> Tensor:

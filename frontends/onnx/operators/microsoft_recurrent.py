@@ -22,8 +22,8 @@ class _Matrix(NamedTuple):
     def product(self, data: Tensor) -> Tensor:
         """Of data that are quantized as DynamicQuantizeLinear does."""
         bytes_, scale, zero_point = dynamic_quantized(data)
-        sums = relax["matmul"](_difference(bytes_, zero_point), self.integers, out_dtype="i32")
-        return relax["multiply"](relax["astype"](sums, dtype="f32"), relax["multiply"](scale, self.scale))
+        sums = relax.matmul(_difference(bytes_, zero_point), self.integers, out_dtype="i32")
+        return relax.multiply(relax.astype(sums, dtype="f32"), relax.multiply(scale, self.scale))
 
 
 class _QuantizedCell(LstmCell):
@@ -67,7 +67,7 @@ class _QuantizedLstm(Recurrent):
 
 
 def _difference(bytes_: Tensor, zero_point: Tensor) -> Tensor:
-    return relax["subtract"](relax["astype"](bytes_, dtype="i32"), relax["astype"](zero_point, dtype="i32"))
+    return relax.subtract(relax.astype(bytes_, dtype="i32"), relax.astype(zero_point, dtype="i32"))
 
 
 @register_onnx("com.microsoft", "DynamicQuantizeLSTM")

@@ -26,22 +26,22 @@ Listed: TypeAlias = "Array | list[str]"
 def array_feature_extractor(node: Node) -> Outputs:
     """Elements along the last axis; a vector is a matrix with one row."""
     chosen = sizes.integers(node, 1)
-    taken = relax["take"](node.tensor(0), chosen, axis=node.rank(0) - 1)
-    return taken if node.rank(0) > 1 else relax["expand_dims"](taken, axis=[0])
+    taken = relax.take(node.tensor(0), chosen, axis=node.rank(0) - 1)
+    return taken if node.rank(0) > 1 else relax.expand_dims(taken, axis=[0])
 
 
 @register_onnx(_ML, "Binarizer")
 def binarizer(node: Node) -> Outputs:
     dtype, threshold = node.value(0).dtype, node.float("threshold", 0.0)
     limit = threshold if is_float(dtype) else math.floor(threshold)
-    is_above = relax["greater"](node.tensor(0), const(limit, dtype))
-    return relax["astype"](is_above, dtype=dtype)
+    is_above = relax.greater(node.tensor(0), const(limit, dtype))
+    return relax.astype(is_above, dtype=dtype)
 
 
 @register_onnx(_ML, "Scaler")
 def scaler(node: Node) -> Outputs:
-    moved = relax["subtract"](as_f32(node), _of_features(node, "offset"))
-    return relax["multiply"](moved, _of_features(node, "scale"))
+    moved = relax.subtract(as_f32(node), _of_features(node, "offset"))
+    return relax.multiply(moved, _of_features(node, "scale"))
 
 
 def _of_features(node: Node, name: str) -> Tensor:
@@ -65,13 +65,13 @@ def normalizer(node: Node) -> Outputs:
     if node.rank(0) not in (1, 2):
         raise node.fail(f"takes [rows, features] or [features], not {node.rank(0)} dimensions")
     if norm == "MAX":
-        divisor = relax["max"](x, axis=[-1], keepdims=True)
+        divisor = relax.max(x, axis=[-1], keepdims=True)
     elif norm == "L1":
-        divisor = relax["sum"](relax["abs"](x), axis=[-1], keepdims=True)
+        divisor = relax.sum(relax.abs(x), axis=[-1], keepdims=True)
     else:
-        divisor = relax["sqrt"](relax["sum"](relax["square"](x), axis=[-1], keepdims=True))
-    is_zero = relax["equal"](divisor, const(0.0, "f32"))
-    return relax["divide"](x, relax["where"](is_zero, const(1.0, "f32"), divisor))
+        divisor = relax.sqrt(relax.sum(relax.square(x), axis=[-1], keepdims=True))
+    is_zero = relax.equal(divisor, const(0.0, "f32"))
+    return relax.divide(x, relax.where(is_zero, const(1.0, "f32"), divisor))
 
 
 @register_onnx(_ML, "Imputer")
@@ -82,8 +82,8 @@ def imputer(node: Node) -> Outputs:
     values = (node.floats if is_float(dtype) else node.ints)(name) or []
     _check_features(node, name, len(values))
     missing = (node.float if is_float(dtype) else node.int)(f"replaced_value_{kind}", 0)
-    is_missing = relax["isnan"](x) if math.isnan(missing) else relax["equal"](x, const(missing, dtype))
-    return relax["where"](is_missing, const(values, dtype), x)
+    is_missing = relax.isnan(x) if math.isnan(missing) else relax.equal(x, const(missing, dtype))
+    return relax.where(is_missing, const(values, dtype), x)
 
 
 @register_onnx(_ML, "FeatureVectorizer")
@@ -97,7 +97,7 @@ def feature_vectorizer(node: Node) -> Outputs:
     parts = []
     for index, count in enumerate(counts):
         part = as_f32(node, index)
-        part = part if node.rank(index) == 2 else relax["expand_dims"](part, axis=[0])
+        part = part if node.rank(index) == 2 else relax.expand_dims(part, axis=[0])
         own = (node.value(index).shape or (None,))[-1]
         if own != count:
             raise node.fail(f"input #{index} has {own} features, the attribute says {count}", "inputdimensions")
@@ -118,11 +118,11 @@ def one_hot_encoder(node: Node) -> Outputs:
         kind = "int64s" if texts is None else "strings"
         raise node.fail(f"has no categories for {'numbers' if texts is None else 'strings'}", f"cats_{kind}")
     x = node.tensor(0) if texts is None else numbered(texts, strings).ssa
-    x = relax["expand_dims"](relax["astype"](x, dtype="i64"), axis=[info_of(x).rank])
-    found = relax["astype"](relax["equal"](x, const(categories, "i64")), dtype="f32")
+    x = relax.dialect.ops["expand_dims"](relax.dialect.ops["astype"](x, dtype="i64"), axis=[info_of(x).rank])
+    found = relax.astype(relax.equal(x, const(categories, "i64")), dtype="f32")
     if not node.int("zeros", 1):
-        fewest = relax["min"](relax["max"](found, axis=[-1]))
-        require(node, relax["greater"](fewest, const(0.0, "f32")), "an element is none of the categories")
+        fewest = relax.min(relax.max(found, axis=[-1]))
+        require(node, relax.greater(fewest, const(0.0, "f32")), "an element is none of the categories")
     return found
 
 
@@ -200,7 +200,7 @@ def _by_numbers(node: Node, keys: Array, values: Array, default: Array) -> Tenso
         found = numpy.array([held[key] for key in ordered], values.dtype)
         result = key_tables.looked_up(x, numpy.array(ordered, keys.dtype), found, default)
     if unordered:
-        result = relax["where"](relax["isnan"](x), const(numpy.array(held[unordered[-1]], values.dtype)), result)
+        result = relax.where(relax.isnan(x), const(numpy.array(held[unordered[-1]], values.dtype)), result)
     return result
 
 

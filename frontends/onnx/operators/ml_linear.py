@@ -50,9 +50,9 @@ def _products(node: Node, rows: int) -> Tensor:
     if isinstance(features, int) and features != len(table):
         raise node.fail(f"there are {len(table)} coefficients for {features} features", "coefficients")
     x = as_f32(node)
-    x = x if node.rank(0) == 2 else relax["expand_dims"](x, axis=[0])
-    product = relax["matmul"](x, const(numpy.ascontiguousarray(table)))
-    return relax["add"](product, const(intercepts, "f32")) if intercepts else product
+    x = x if node.rank(0) == 2 else relax.expand_dims(x, axis=[0])
+    product = relax.matmul(x, const(numpy.ascontiguousarray(table)))
+    return relax.add(product, const(intercepts, "f32")) if intercepts else product
 
 
 # ---- support vector machines ----
@@ -71,10 +71,10 @@ def svm_regressor(node: Node) -> Outputs:
         if len(coefficients) != count or len(vectors) % count:
             raise node.fail(f"there are {len(coefficients)} coefficients and {len(vectors)} numbers of vectors")
         x = _kernel(node, x, vectors.reshape(count, -1))
-    score = relax["add"](relax["matmul"](x, const(coefficients.reshape(-1, 1))), const(rho[0], "f32"))
+    score = relax.add(relax.matmul(x, const(coefficients.reshape(-1, 1))), const(rho[0], "f32"))
     if node.int("one_class", 0):
-        is_within = relax["greater"](score, const(0.0, "f32"))
-        score = relax["where"](is_within, const(1.0, "f32"), const(-1.0, "f32"))
+        is_within = relax.greater(score, const(0.0, "f32"))
+        score = relax.where(is_within, const(1.0, "f32"), const(-1.0, "f32"))
     return transformed(score, post_transform(node))
 
 
@@ -87,18 +87,18 @@ def _kernel(node: Node, x: Tensor, vectors: Array) -> Tensor:
     if len(parameters) < 3:
         raise node.fail(f"must be gamma, coef0 and degree, got {parameters}", "kernel_params")
     gamma, shift, degree = parameters[:3]
-    product = relax["matmul"](x, const(numpy.ascontiguousarray(vectors.T)))
+    product = relax.matmul(x, const(numpy.ascontiguousarray(vectors.T)))
     if kind == "LINEAR":
         return product
     if kind == "RBF":
         # By differences: squares taken apart would cost digits.
-        rows = relax["expand_dims"](x, axis=[1])
-        distance = relax["sum"](relax["square"](relax["subtract"](rows, const(vectors))), axis=[2])
-        return relax["exp"](relax["multiply"](distance, const(-gamma, "f32")))
-    scaled = relax["add"](relax["multiply"](product, const(gamma, "f32")), const(shift, "f32"))
+        rows = relax.expand_dims(x, axis=[1])
+        distance = relax.sum(relax.square(relax.subtract(rows, const(vectors))), axis=[2])
+        return relax.exp(relax.multiply(distance, const(-gamma, "f32")))
+    scaled = relax.add(relax.multiply(product, const(gamma, "f32")), const(shift, "f32"))
     if kind == "POLY":
-        return relax["power"](scaled, const(degree, "f32"))
-    return relax["tanh"](scaled)
+        return relax.power(scaled, const(degree, "f32"))
+    return relax.tanh(scaled)
 
 
 @register_onnx(_ML, "SVMClassifier")
@@ -113,8 +113,8 @@ def svm_classifier(node: Node) -> Outputs:
         if not rho or not coefficients.size or coefficients.size % len(labels):
             raise node.fail(f"there are {coefficients.size} coefficients and {len(rho)} values of 'rho'")
         table = coefficients.reshape(len(labels), -1).T
-        product = relax["matmul"](as_f32(node), const(numpy.ascontiguousarray(table)))
-        scores = relax["add"](product, const(rho[0], "f32"))
+        product = relax.matmul(as_f32(node), const(numpy.ascontiguousarray(table)))
+        scores = relax.add(product, const(rho[0], "f32"))
         return [largest(scores, labels), transformed(scores, name)]
     if len(labels) < 2 or len(counts) != len(labels) or len(rho) != math.comb(len(labels), 2):
         raise node.fail(f"there are vectors for {len(counts)} of {len(labels)} classes and {len(rho)} values of 'rho'")
@@ -125,12 +125,12 @@ def svm_classifier(node: Node) -> Outputs:
     node.take_table("the weights and votes of its pairs of classes", len(pairs), count + 2 * len(labels))
     vectors = vectors.reshape(count, -1)
     weights = _weights_of_pairs(coefficients.reshape(-1, count), counts, pairs)
-    scores = relax["add"](relax["matmul"](_kernel(node, as_f32(node), vectors), const(weights)), const(rho, "f32"))
+    scores = relax.add(relax.matmul(_kernel(node, as_f32(node), vectors), const(weights)), const(rho, "f32"))
     label = largest(_votes(scores, pairs, len(labels)), labels)
     if node.floats("prob_a") or node.floats("prob_b"):
         scores = class_shares(node, scores, pairs, len(labels))
     elif len(pairs) == 1 and name != "PROBIT":
-        scores = relax["concat"](relax["negative"](scores), scores, axis=1)
+        scores = relax.concat([relax.negative(scores), scores], axis=1)
     return [label, transformed(scores, name)]
 
 
@@ -157,9 +157,9 @@ def _sides(pairs: Sequence[tuple[int, int]], classes: int) -> list[Tensor]:
 def _votes(scores: Tensor, pairs: Sequence[tuple[int, int]], classes: int) -> Tensor:
     """How many pairs each class wins."""
     first, second = _sides(pairs, classes)
-    wins = relax["greater"](scores, const(0.0, "f32"))
-    losses = relax["astype"](relax["logical_not"](wins), dtype="f32")
-    return relax["add"](relax["matmul"](relax["astype"](wins, dtype="f32"), first), relax["matmul"](losses, second))
+    wins = relax.greater(scores, const(0.0, "f32"))
+    losses = relax.astype(relax.logical_not(wins), dtype="f32")
+    return relax.add(relax.matmul(relax.astype(wins, dtype="f32"), first), relax.matmul(losses, second))
 
 
 # ---- probabilities of classes from those between each two of them: pairwise coupling by LIBSVM's iteration ----
@@ -177,8 +177,8 @@ def class_shares(node: Node, scores: Tensor, pairs: Sequence[tuple[int, int]], c
     if len(slopes) != len(pairs) or len(offsets) != len(pairs):
         counts = f"'prob_a' has {len(slopes)} numbers and 'prob_b' {len(offsets)}"
         raise node.fail(f"{counts}: {classes} classes need {len(pairs)} each, one for each pair", "prob_a")
-    moved = relax["add"](relax["multiply"](scores, const(slopes, "f32")), const(offsets, "f32"))
-    first = relax["clip"](relax["sigmoid"](relax["negative"](moved)), min=_LEAST_SHARE, max=1 - _LEAST_SHARE)
+    moved = relax.add(relax.multiply(scores, const(slopes, "f32")), const(offsets, "f32"))
+    first = relax.clip(relax.sigmoid(relax.negative(moved)), min=_LEAST_SHARE, max=1 - _LEAST_SHARE)
     info = info_of(scores)
     assert info.shape is not None
     result = TensorInfo((info.shape[0], classes), "f32")
@@ -191,15 +191,13 @@ def _quadratic(first: Tensor, pairs: Sequence[tuple[int, int]], classes: int) ->
     import numpy
 
     sides = _sides(pairs, classes)
-    second = relax["subtract"](const(1.0, "f32"), first)
-    diagonal = relax["add"](
-        relax["matmul"](relax["square"](second), sides[0]), relax["matmul"](relax["square"](first), sides[1])
-    )
-    others = relax["negative"](relax["multiply"](first, second))
+    second = relax.subtract(const(1.0, "f32"), first)
+    diagonal = relax.add(relax.matmul(relax.square(second), sides[0]), relax.matmul(relax.square(first), sides[1]))
+    others = relax.negative(relax.multiply(first, second))
     table = numpy.diag(numpy.arange(classes))
     for index, (one, other) in enumerate(pairs):
         table[one, other] = table[other, one] = classes + index
-    return relax["take"](relax["concat"](diagonal, others, axis=1), const(table, "i64"), axis=1)
+    return relax.take(relax.concat([diagonal, others], axis=1), const(table, "i64"), axis=1)
 
 
 def _coupled(form: Tensor, shares: Tensor, slopes: Tensor) -> None:

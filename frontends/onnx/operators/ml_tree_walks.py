@@ -38,13 +38,13 @@ class Layout:
     mode: str
     has_missing: bool
     #: [nodes], [nodes, 2], [nodes]: those of a tree side by side.
-    splits: Any
-    links: Any
-    leaves: Any
+    splits: object
+    links: object
+    leaves: object
     #: [trees, 3].
-    trees: Any
+    trees: object
     #: [leaves, width]: votes for the tree's first target and those behind it.
-    votes: Any
+    votes: object
 
 
 def layout_of(forest: Forest, modes: Sequence[str], most_votes: int) -> Layout | None:

@@ -23,7 +23,7 @@ def _data(node: Node) -> tuple[Tensor, str]:
     x, wide = node.tensor(0), wide_float(node.value(0).dtype)
     if node.rank(0) not in (1, 2):
         raise node.fail(f"the data has {counted(node.rank(0), 'dimension')}, not 1 or 2")
-    return cast(x if node.rank(0) == 2 else relax["expand_dims"](x, axis=[0]), wide), wide
+    return cast(x if node.rank(0) == 2 else relax.expand_dims(x, axis=[0]), wide), wide
 
 
 def _checked(node: Node, forest: Forest) -> Forest:
@@ -98,7 +98,7 @@ def _forest(node: Node, kind: str, targets: int) -> Forest:
 
 def _with_base(node: Node, scores: Tensor, dtype: str) -> Tensor:
     base = _reals(node, "base_values")
-    return relax["add"](scores, const(base, dtype)) if base else scores
+    return relax.add(scores, const(base, dtype)) if base else scores
 
 
 @register_onnx(_ML, "TreeEnsembleRegressor")
@@ -133,8 +133,8 @@ def _of_one_class(
     As onnxruntime has it: votes for the first class are such votes too, but not where a second score is there.
     """
     base = _reals(node, "base_values")
-    score = relax["strided_slice"](scores, axes=[1], begin=[voted], end=[voted + 1])
-    score = relax["add"](score, const([base[-1]], dtype)) if base else score
+    score = relax.strided_slice(scores, axes=[1], begin=[voted], end=[voted + 1])
+    score = relax.add(score, const([base[-1]], dtype)) if base else score
     is_share = all(weight >= 0 for _, _, weight in forest.votes)
     label, name = above(score, 0.5 if is_share else 0.0, labels), post_transform(node)
     if voted == 1 and not base:
@@ -274,13 +274,13 @@ def leaves_reached(forest: Forest, x: Tensor) -> Tensor:
     import numpy
 
     dtype, table = info_of(x).dtype, _Table(forest)
-    start = relax["zeros_like"](part(x, 1, 0, 1), dtype="i64")
-    place = relax["add"](start, const(numpy.array([forest.roots], "int64")))
+    start = relax.zeros_like(part(x, 1, 0, 1), dtype="i64")
+    place = relax.add(start, const(numpy.array([forest.roots], "int64")))
     for _ in range(forest.depth() or 0):
-        value = relax["gather_elements"](x, table.of("feature", place), axis=1)
-        is_yes = relax["astype"](_decided(forest, table, place, value, dtype), dtype="i64")
-        child = relax["add"](relax["multiply"](place, const(2, "i64")), is_yes)
-        place = relax["take"](table.children(), child, axis=0)
+        value = relax.gather_elements(x, table.of("feature", place), axis=1)
+        is_yes = relax.astype(_decided(forest, table, place, value, dtype), dtype="i64")
+        child = relax.add(relax.multiply(place, const(2, "i64")), is_yes)
+        place = relax.take(table.children(), child, axis=0)
     return place
 
 
@@ -295,14 +295,14 @@ class _Table:
         """A field of the nodes at these places."""
         rest = [0] * self._forest.leaves
         values = [getattr(node, field) for node in self._forest.nodes]
-        return relax["take"](self._once(field, lambda: const([*values, *rest], dtype)), place, axis=0)
+        return relax.take(self._once(field, lambda: const([*values, *rest], dtype)), place, axis=0)
 
     def members(self, place: Tensor, dtype: str) -> Tensor:
         """The sets of the nodes at these places, filled up with what is equal to nothing."""
         most = max(len(node.members) for node in self._forest.nodes)
         rows = [[*node.members, *[float("nan")] * (most - len(node.members))] for node in self._forest.nodes]
         rest = [[float("nan")] * most] * self._forest.leaves
-        return relax["take"](self._once("members", lambda: const([*rows, *rest], dtype)), place, axis=0)
+        return relax.take(self._once("members", lambda: const([*rows, *rest], dtype)), place, axis=0)
 
     def children(self) -> Tensor:
         """For each node the child where it says no, then the other."""
@@ -322,18 +322,16 @@ def _decided(forest: Forest, table: _Table, place: Tensor, value: Tensor, dtype:
     decided: Any = None
     for mode in modes:
         if mode == _MEMBER:
-            own = relax["expand_dims"](value, axis=[2])
-            held = relax["max"](
-                relax["astype"](relax["equal"](own, table.members(place, dtype)), dtype="i32"), axis=[2]
-            )
-            answer = relax["astype"](held, dtype="bool")
+            own = relax.expand_dims(value, axis=[2])
+            held = relax.max(relax.astype(relax.equal(own, table.members(place, dtype)), dtype="i32"), axis=[2])
+            answer = relax.astype(held, dtype="bool")
         else:
-            answer = relax[_COMPARISONS[mode]](value, table.of("split", place, dtype))
-        is_mode = None if decided is None else relax["equal"](table.of("mode", place), const(mode, "i64"))
-        decided = answer if is_mode is None else relax["where"](is_mode, answer, decided)
+            answer = relax.dialect.ops[_COMPARISONS[mode]](value, table.of("split", place, dtype))
+        is_mode = None if decided is None else relax.equal(table.of("mode", place), const(mode, "i64"))
+        decided = answer if is_mode is None else relax.where(is_mode, answer, decided)
     if any(node.missing_is_yes for node in forest.nodes):
-        is_yes = relax["astype"](table.of("missing_is_yes", place), dtype="bool")
-        decided = relax["logical_or"](decided, relax["logical_and"](is_yes, relax["isnan"](value)))
+        is_yes = relax.astype(table.of("missing_is_yes", place), dtype="bool")
+        decided = relax.logical_or(decided, relax.logical_and(is_yes, relax.isnan(value)))
     return decided
 
 
@@ -355,13 +353,13 @@ def votes(node: Node, forest: Forest, x: Tensor, aggregate: str, dtype: str) -> 
         before = weights[place, target]
         combined = {"MIN": min, "MAX": max}.get(aggregate, lambda one, other: one + other)
         weights[place, target] = combined(before, weight)
-    given = relax["take"](const(weights, dtype), leaves, axis=0)
+    given = relax.take(const(weights, dtype), leaves, axis=0)
     if not is_extreme:
-        total = relax["sum"](given, axis=[1])
+        total = relax.sum(given, axis=[1])
         return total if aggregate == "SUM" else _mean(forest, total, dtype)
-    extreme = relax["min" if aggregate == "MIN" else "max"](given, axis=[1])
-    return relax["where"](relax["equal"](extreme, const(absent, dtype)), const(0.0, dtype), extreme)
+    extreme = relax.dialect.ops["min" if aggregate == "MIN" else "max"](given, axis=[1])
+    return relax.where(relax.equal(extreme, const(absent, dtype)), const(0.0, dtype), extreme)
 
 
 def _mean(forest: Forest, total: Tensor, dtype: str) -> Tensor:
-    return relax["divide"](total, const(float(len(forest.roots)), dtype))
+    return relax.divide(total, const(float(len(forest.roots)), dtype))

@@ -58,10 +58,10 @@ def tf_idf_vectorizer(node: Node) -> Outputs:
     width = max(indexes, default=-1) + 1
     if width == 0:
         raise node.fail("has no n-grams", "ngram_indexes")
-    x = relax["astype"](tokens.ssa, dtype="i64")
-    x = x if rank == 2 else relax["expand_dims"](x, axis=[0])
+    x = relax.astype(tokens.ssa, dtype="i64")
+    x = x if rank == 2 else relax.expand_dims(x, axis=[0])
     counts = _counts(node, x, sizes.sizes_of(tokens), width)
-    counts = counts if rank == 2 else relax["squeeze"](counts, axis=[0])
+    counts = counts if rank == 2 else relax.squeeze(counts, axis=[0])
     return _weighted(node, counts, mode, width)
 
 
@@ -89,7 +89,7 @@ def _weighted(node: Node, counts: Tensor, mode: str, width: int) -> Tensor:
     """Weights are listed as the n-grams are, each for the column of its n-gram."""
     weights, indexes = node.floats("weights"), node.ints("ngram_indexes")
     if mode == "IDF":
-        counts = relax["minimum"](counts, const(1.0, "f32"))
+        counts = relax.minimum(counts, const(1.0, "f32"))
     if mode == "TF" or not weights:
         return counts
     if len(weights) != len(indexes):
@@ -97,7 +97,7 @@ def _weighted(node: Node, counts: Tensor, mode: str, width: int) -> Tensor:
     by_column = dict(zip(indexes, weights, strict=True))
     if any(by_column[index] != weight for index, weight in zip(indexes, weights, strict=True)):
         raise node.fail("n-grams that are counted together have different weights", "weights")
-    return relax["multiply"](counts, const([by_column.get(column, 0.0) for column in range(width)], "f32"))
+    return relax.multiply(counts, const([by_column.get(column, 0.0) for column in range(width)], "f32"))
 
 
 def _counts(node: Node, x: Tensor, shape: Sequence[Dim], width: int) -> Tensor:
@@ -108,9 +108,9 @@ def _counts(node: Node, x: Tensor, shape: Sequence[Dim], width: int) -> Tensor:
         return sizes.full([rows, width], const(0.0, "f32"))
     columns = joined(found, axis=1)
     start = sizes.full([rows, width + 1], const(0.0, "f32"))
-    ones = relax["ones_like"](columns, dtype="f32")
-    counted = relax["scatter_elements"](start, columns, ones, axis=1, reduction="add")
-    return relax["strided_slice"](counted, axes=[1], begin=[0], end=[width])
+    ones = relax.ones_like(columns, dtype="f32")
+    counted = relax.scatter_elements(start, columns, ones, axis=1, reduction="add")
+    return relax.strided_slice(counted, axes=[1], begin=[0], end=[width])
 
 
 def _columns(node: Node, x: Tensor, length: Dim, width: int) -> Iterator[Tensor]:
@@ -166,8 +166,8 @@ def _moved(tokens: Tensor, distance: int, length: Dim) -> Tensor:
     """At each place the token a distance further on, -1 behind the end."""
     if distance == 0:
         return tokens
-    wide = relax["nn.pad"](tokens, pad_width=[0, 0, 0, distance], pad_value=-1)
-    later = relax["strided_slice"](wide, axes=[1], begin=[distance], end=[2**63 - 1])
+    wide = relax.nn.pad(tokens, pad_width=[0, 0, 0, distance], pad_value=-1)
+    later = relax.strided_slice(wide, axes=[1], begin=[distance], end=[2**63 - 1])
     return sizes.stated(later, [None, length])
 
 
@@ -175,13 +175,11 @@ def _grown(place: Tensor | None, token: Tensor, tokens: int, level: _Level) -> T
     """The number of the beginning that has one token more, -1 where there is none."""
     if place is None:
         return _looked_up(token, level.keys)
-    key = relax["add"](relax["multiply"](place, const(tokens, "i64")), token)
-    is_open = relax["greater_equal"](relax["minimum"](place, token), const(0, "i64"))
-    return _looked_up(relax["where"](is_open, key, const(-1, "i64")), level.keys)
+    key = relax.add(relax.multiply(place, const(tokens, "i64")), token)
+    is_open = relax.greater_equal(relax.minimum(place, token), const(0, "i64"))
+    return _looked_up(relax.where(is_open, key, const(-1, "i64")), level.keys)
 
 
 def _column(place: Tensor, level: _Level) -> Tensor:
     none = const(len(level.keys), "i64")
-    return relax["take"](
-        const(level.columns, "i64"), relax["where"](relax["less"](place, const(0, "i64")), none, place), axis=0
-    )
+    return relax.take(const(level.columns, "i64"), relax.where(relax.less(place, const(0, "i64")), none, place), axis=0)

@@ -35,7 +35,7 @@ def old_batch_norm(node: Node) -> Outputs:
     if node.output_count <= 3:
         return outputs[: node.output_count]
     x, others = node.tensor(0), [axis for axis in range(node.rank(0)) if axis != 1]
-    return [*outputs, relax["mean"](x, axis=others), relax["variance"](x, axis=others)][: node.output_count]
+    return [*outputs, relax.mean(x, axis=others), relax.variance(x, axis=others)][: node.output_count]
 
 
 def _norm_of_places(node: Node, is_training: bool) -> Tensor:
@@ -44,8 +44,8 @@ def _norm_of_places(node: Node, is_training: bool) -> Tensor:
         raise node.fail("training with spatial=0 is not supported: export the model for inference", "spatial")
     x, scale, bias, mean, variance = node.tensors(5)
     epsilon = const(node.float("epsilon", 1e-5), node.value(0).dtype)
-    factor = relax["multiply"](scale, relax["rsqrt"](relax["add"](variance, epsilon)))
-    return relax["add"](relax["multiply"](relax["subtract"](x, mean), factor), bias)
+    factor = relax.multiply(scale, relax.rsqrt(relax.add(variance, epsilon)))
+    return relax.add(relax.multiply(relax.subtract(x, mean), factor), bias)
 
 
 @register_onnx("", "BatchNormalization", since=14)
@@ -58,15 +58,15 @@ def _batch_norm(node: Node, is_training: bool) -> list[Tensor]:
     wide = common_dtype(node, 0, 1, 2, 3, 4)
     data, *parameters = (cast(node.tensor(index), wide) for index in range(5))
     is_vector = node.rank(0) == 1
-    outputs = relax["nn.batch_norm"](
-        relax["expand_dims"](data, axis=[1]) if is_vector else data,
+    outputs = relax.dialect.ops["nn.batch_norm"](
+        relax.expand_dims(data, axis=[1]) if is_vector else data,
         *parameters,
         axis=1,
         epsilon=node.float("epsilon", 1e-5),
         momentum=1 - node.float("momentum", 0.9),
         training=is_training,
     )
-    result = relax["squeeze"](outputs[0], axis=[1]) if is_vector else outputs[0]
+    result = relax.squeeze(outputs[0], axis=[1]) if is_vector else outputs[0]
     moved = [cast(each, node.value(3 + index).dtype) for index, each in enumerate(outputs[1:3])]
     return [cast(result, node.value(0).dtype), *moved]
 
@@ -79,7 +79,7 @@ def per_channel(node: Node) -> dict[str, Any]:
 
 @register_onnx("", "InstanceNormalization")
 def instance_norm(node: Node) -> Outputs:
-    return relax["nn.instance_norm"](*node.tensors(3), **per_channel(node))
+    return relax.dialect.ops["nn.instance_norm"](*node.tensors(3), **per_channel(node))
 
 
 @register_onnx("", "GroupNormalization", since=18)
@@ -89,7 +89,7 @@ def group_norm_by_group(node: Node) -> Outputs:
     channels = sizes.sizes_of(node.value(0))[1] if node.rank(0) > 1 else groups
     each = sizes.divided(channels, groups)
     scale, bias = (
-        sizes.reshaped(sizes.broadcast(relax["expand_dims"](node.tensor(index), axis=[1]), [groups, each]), [channels])
+        sizes.reshaped(sizes.broadcast(relax.expand_dims(node.tensor(index), axis=[1]), [groups, each]), [channels])
         for index in (1, 2)
     )
     return _group_norm(node, scale, bias)
@@ -108,7 +108,7 @@ def _groups(node: Node) -> int:
 
 
 def _group_norm(node: Node, scale: Tensor, bias: Tensor) -> Tensor:
-    return relax["nn.group_norm"](node.tensor(0), scale, bias, num_groups=_groups(node), **per_channel(node))
+    return relax.nn.group_norm(node.tensor(0), scale, bias, num_groups=_groups(node), **per_channel(node))
 
 
 @register_onnx("", "LayerNormalization")
@@ -125,15 +125,15 @@ def normalized_layers(node: Node, x: Tensor, scale: int, bias: int, axis: int, e
     axes, wide = _axes_from(node, x, axis), common_dtype(node, 0, scale, bias)
     data = cast(x, wide)
     gamma = _along(cast(node.tensor(scale), wide), data, axes)
-    beta = _along(cast(node.tensor(bias), wide), data, axes) if node.has(bias) else relax["zeros_like"](gamma)
-    result = relax["nn.layer_norm"](data, gamma, beta, axes=axes, epsilon=epsilon, center=node.has(bias))
+    beta = _along(cast(node.tensor(bias), wide), data, axes) if node.has(bias) else relax.zeros_like(gamma)
+    result = relax.nn.layer_norm(data, gamma, beta, axes=axes, epsilon=epsilon, center=node.has(bias))
     outputs = [cast(result, node.value(scale).dtype)]
     if wanted(node, 1) or wanted(node, 2):
         stash = node.dtype("stash_type", "f32")
         statistics = cast(x, stash if _WIDTH.get(stash, 0) > 1 else "f32")
-        variance = relax["variance"](statistics, axis=axes, keepdims=True)
-        inverse = relax["rsqrt"](relax["add"](variance, const(epsilon, Value(ssa=variance).dtype)))
-        outputs += [cast(relax["mean"](statistics, axis=axes, keepdims=True), stash), cast(inverse, stash)]
+        variance = relax.variance(statistics, axis=axes, keepdims=True)
+        inverse = relax.rsqrt(relax.add(variance, const(epsilon, Value(ssa=variance).dtype)))
+        outputs += [cast(relax.mean(statistics, axis=axes, keepdims=True), stash), cast(inverse, stash)]
     return outputs
 
 
@@ -178,11 +178,11 @@ def normalized_by_squares(node: Node, x: Tensor, scale: int, axis: int, epsilon:
     axes, wide = _axes_from(node, x, axis), common_dtype(node, 0, scale)
     data = cast(x, wide)
     weight = _along(cast(node.tensor(scale), wide), data, axes)
-    outputs = [cast(relax["nn.rms_norm"](data, weight, axes=axes, epsilon=epsilon), node.value(scale).dtype)]
+    outputs = [cast(relax.nn.rms_norm(data, weight, axes=axes, epsilon=epsilon), node.value(scale).dtype)]
     if wanted(node, inverse):
         statistics = cast(x, "f32" if wide != "f64" else "f64")
-        mean = relax["mean"](relax["square"](statistics), axis=axes, keepdims=True)
-        root = relax["rsqrt"](relax["add"](mean, const(epsilon, Value(ssa=mean).dtype)))
+        mean = relax.mean(relax.square(statistics), axis=axes, keepdims=True)
+        root = relax.rsqrt(relax.add(mean, const(epsilon, Value(ssa=mean).dtype)))
         outputs.append(cast(root, node.dtype("stash_type", "f32")))
     return outputs
 
@@ -194,18 +194,18 @@ def lp_norm(node: Node) -> Outputs:
     x, axis, p, dtype = node.tensor(0), node.int("axis", -1), node.int("p", 2), node.value(0).dtype
     if p not in (1, 2):
         raise node.fail(f"attribute 'p' must be 1 or 2, got {p}", "p")
-    total = relax["sum"](relax["abs" if p == 1 else "square"](x), axis=[axis], keepdims=True)
-    norm = total if p == 1 else relax["sqrt"](total)
-    is_zero = relax["equal"](norm, const(0, dtype))
-    return relax["divide"](x, relax["where"](is_zero, const(1, dtype), norm))
+    total = relax.sum(relax.dialect.ops["abs" if p == 1 else "square"](x), axis=[axis], keepdims=True)
+    norm = total if p == 1 else relax.sqrt(total)
+    is_zero = relax.equal(norm, const(0, dtype))
+    return relax.divide(x, relax.where(is_zero, const(1, dtype), norm))
 
 
 @register_onnx("", "MeanVarianceNormalization")
 def mean_variance_norm(node: Node) -> Outputs:
     x, axes = node.tensor(0), node.ints("axes", [0, 2, 3])
-    centered = relax["subtract"](x, relax["mean"](x, axis=axes, keepdims=True))
-    deviation = relax["std"](x, axis=axes, keepdims=True)
-    return relax["divide"](centered, relax["add"](deviation, const(1e-9, node.value(0).dtype)))
+    centered = relax.subtract(x, relax.mean(x, axis=axes, keepdims=True))
+    deviation = relax.std(x, axis=axes, keepdims=True)
+    return relax.divide(centered, relax.add(deviation, const(1e-9, node.value(0).dtype)))
 
 
 @register_onnx("", "LRN")
@@ -213,18 +213,18 @@ def local_response_norm(node: Node) -> Outputs:
     """Divided by what the squares of neighbors in other channels give; their mean is a pooling over channels."""
     size, dtype, rank = node.int("size", 1), node.value(0).dtype, node.rank(0)
     x = node.tensor(0)
-    squares = relax["square"](x)
+    squares = relax.square(x)
     if rank != 3:
-        squares = relax["expand_dims"](squares, axis=[2]) if rank == 2 else relax["reshape"](squares, (0, 0, -1))
-    means = relax["nn.avg_pool2d"](
-        relax["expand_dims"](squares, axis=[1]),
+        squares = relax.expand_dims(squares, axis=[2]) if rank == 2 else relax.reshape(squares, (0, 0, -1))
+    means = relax.nn.avg_pool2d(
+        relax.expand_dims(squares, axis=[1]),
         pool_size=(size, 1),
         padding=((size - 1) // 2, 0, size // 2, 0),
         count_include_pad=True,
     )
-    means = relax["squeeze"](means, axis=[1])
+    means = relax.squeeze(means, axis=[1])
     if rank != 3:
-        means = relax["squeeze"](means, axis=[2]) if rank == 2 else sizes.reshaped(means, sizes.sizes_of(node.value(0)))
-    scaled = relax["multiply"](means, const(node.float("alpha", 1e-4), dtype))
-    base = relax["add"](scaled, const(node.float("bias", 1.0), dtype))
-    return relax["divide"](x, relax["power"](base, const(node.float("beta", 0.75), dtype)))
+        means = relax.squeeze(means, axis=[2]) if rank == 2 else sizes.reshaped(means, sizes.sizes_of(node.value(0)))
+    scaled = relax.multiply(means, const(node.float("alpha", 1e-4), dtype))
+    base = relax.add(scaled, const(node.float("bias", 1.0), dtype))
+    return relax.divide(x, relax.power(base, const(node.float("beta", 0.75), dtype)))

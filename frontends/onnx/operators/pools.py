@@ -6,7 +6,6 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Sequence
-from typing import Any
 
 from ....dialects.core.symbols import Dim, at_most, dim_add, dim_mul, product
 from ....emit.reduction import lowest
@@ -28,7 +27,7 @@ def _pool_windows(node: Node) -> Windows:
 
 def _pooled(node: Node, name: str, data: Tensor, windows: Windows, pads: Sequence[int], **settings: bool) -> Tensor:
     settings.setdefault("ceil_mode", bool(node.int("ceil_mode", 0)))
-    result = relax[f"nn.{name}_pool{len(windows.kernel)}d"](
+    result = relax.dialect.ops[f"nn.{name}_pool{len(windows.kernel)}d"](
         data,
         pool_size=windows.kernel,
         strides=windows.strides,
@@ -63,16 +62,19 @@ def _maxima_and_places(node: Node, windows: Windows, counts: Sequence[Size]) -> 
             best, at = values, indices
             continue
         # Padding is never the maximum, not even of values as low.
-        is_better = relax["greater"](values, best)
-        was_padding = relax["logical_and"](
-            relax["less"](at, const(0, "i64")), relax["greater_equal"](indices, const(0, "i64"))
+        is_better = relax.greater(values, best)
+        was_padding = relax.logical_and(
+            relax.dialect.ops["less"](at, const(0, "i64")), relax.greater_equal(indices, const(0, "i64"))
         )
-        is_better = relax["logical_or"](is_better, was_padding)
-        best, at = relax["where"](is_better, values, best), relax["where"](is_better, indices, at)
+        is_better = relax.logical_or(is_better, was_padding)
+        best, at = (
+            relax.dialect.ops["where"](is_better, values, best),
+            relax.dialect.ops["where"](is_better, indices, at),
+        )
     return [_of_sizes(each, counts) for each in (best, at) if each is not None]
 
 
-def _along(windows: Windows) -> tuple[Sequence[Any], ...]:
+def _along(windows: Windows) -> tuple[Sequence[object], ...]:
     return windows.strides, windows.reaches, windows.before
 
 
@@ -89,7 +91,7 @@ def _places(node: Node, shape: Sequence[Size]) -> Tensor:
     if not node.int("storage_order", 0):
         return sizes.reshaped(places, shape)
     transposed = sizes.reshaped(places, [*shape[:2], *reversed(shape[2:])])
-    return relax["permute_dims"](transposed, axes=[0, 1, *range(len(shape) - 1, 1, -1)])
+    return relax.permute_dims(transposed, axes=[0, 1, *range(len(shape) - 1, 1, -1)])
 
 
 def _as_far(tensor: Tensor, windows: Windows, counts: Sequence[Size]) -> Tensor:
@@ -108,7 +110,7 @@ def _strided(tensor: Tensor, windows: Windows, tap: Sequence[int]) -> Tensor:
     begin = [place * gap for place, gap in zip(tap, windows.dilations, strict=True)]
     end = [first + 1 - reach or sizes.OPEN for first, reach in zip(begin, windows.reaches, strict=True)]
     axes = range(2, 2 + len(begin))
-    return relax["strided_slice"](tensor, axes=axes, begin=begin, end=end, strides=windows.strides)
+    return relax.strided_slice(tensor, axes=axes, begin=begin, end=end, strides=windows.strides)
 
 
 def _of_sizes(result: Tensor, counts: Sequence[Size]) -> Tensor:
@@ -116,7 +118,7 @@ def _of_sizes(result: Tensor, counts: Sequence[Size]) -> Tensor:
     info = Value(ssa=result).info
     if info.shape is None or not sizes.is_known(*counts) or [*info.shape[2:]] == [*counts]:
         return result
-    return relax["match_cast"](result, ty=info.with_shape((*info.shape[:2], *counts)))
+    return relax.match_cast(result, ty=info.with_shape((*info.shape[:2], *counts)))
 
 
 @register_onnx("", "AveragePool")
@@ -127,9 +129,9 @@ def average_pool(node: Node) -> Outputs:
     if windows.is_fixed or counts_padding:
         return _pooled(node, "avg", data, windows, pads, count_include_pad=counts_padding)
     # What was padded to the data counts, so that it has to be taken out again.
-    ones, _ = padded(relax["ones_like"](node.tensor(0)), windows, 0, dtype)
+    ones, _ = padded(relax.ones_like(node.tensor(0)), windows, 0, dtype)
     share = _pooled(node, "avg", ones, windows, pads)
-    return relax["divide"](_pooled(node, "avg", data, windows, pads), share)
+    return relax.divide(_pooled(node, "avg", data, windows, pads), share)
 
 
 @register_onnx("", "LpPool")
@@ -140,7 +142,7 @@ def lp_pool(node: Node) -> Outputs:
         windows = _covering(windows)
     data, pads = padded(_raised(node.tensor(0), power, dtype), windows, 0, dtype)
     means = _pooled(node, "avg", data, windows, pads, count_include_pad=True, ceil_mode=False)
-    return _root(relax["multiply"](means, const(math.prod(windows.kernel), dtype)), power, dtype)
+    return _root(relax.multiply(means, const(math.prod(windows.kernel), dtype)), power, dtype)
 
 
 def _covering(windows: Windows) -> Windows:
@@ -163,24 +165,26 @@ def _power(node: Node) -> float:
 
 def _raised(data: Tensor, power: float, dtype: str) -> Tensor:
     if power == 2:
-        return relax["square"](data)
-    positive = relax["abs"](data)
-    return positive if power == 1 else relax["power"](positive, const(power, dtype))
+        return relax.square(data)
+    positive = relax.abs(data)
+    return positive if power == 1 else relax.power(positive, const(power, dtype))
 
 
 def _root(sums: Tensor, power: float, dtype: str) -> Tensor:
     if power == 2:
-        return relax["sqrt"](sums)
-    return sums if power == 1 else relax["power"](sums, const(1 / power, dtype))
+        return relax.sqrt(sums)
+    return sums if power == 1 else relax.power(sums, const(1 / power, dtype))
 
 
 @register_onnx("", ["GlobalAveragePool", "GlobalMaxPool", "GlobalLpPool"])
 def global_pool(node: Node) -> Outputs:
     axes, dtype = list(range(2, node.rank(0))), node.value(0).dtype
     if node.op != "GlobalLpPool":
-        return relax["max" if node.op == "GlobalMaxPool" else "mean"](node.tensor(0), axis=axes, keepdims=True)
+        return relax.dialect.ops["max" if node.op == "GlobalMaxPool" else "mean"](
+            node.tensor(0), axis=axes, keepdims=True
+        )
     power = _power(node)
-    return _root(relax["sum"](_raised(node.tensor(0), power, dtype), axis=axes, keepdims=True), power, dtype)
+    return _root(relax.sum(_raised(node.tensor(0), power, dtype), axis=axes, keepdims=True), power, dtype)
 
 
 @register_onnx("", "MaxUnpool")
@@ -199,14 +203,14 @@ def max_unpool(node: Node) -> Outputs:
         for axis, size in enumerate(own)
     ]
     whole = (*shape[:2], *inner)
-    places, values = (relax["reshape"](node.tensor(index), (-1,)) for index in (1, 0))
+    places, values = (relax.reshape(node.tensor(index), (-1,)) for index in (1, 0))
     if not node.has(2):
-        flat = relax["zeros"]((product(whole),), dtype=node.value(0).dtype)
-        return relax["reshape"](relax["scatter_elements"](flat, places, values), whole)
-    wanted = relax["astype"](node.tensor(2), dtype="i64")
-    flat = relax["zeros"](relax["tensor_to_shape"](relax["prod"](wanted, keepdims=True)), dtype=node.value(0).dtype)
-    scattered = relax["scatter_elements"](flat, _replaced(places, whole, wanted), values)
-    return relax["reshape"](scattered, node.sizes(2) or relax["tensor_to_shape"](wanted))
+        flat = relax.dialect.ops["zeros"]((product(whole),), dtype=node.value(0).dtype)
+        return relax.reshape(relax.scatter_elements(flat, places, values), whole)
+    wanted = relax.astype(node.tensor(2), dtype="i64")
+    flat = relax.zeros(relax.tensor_to_shape(relax.prod(wanted, keepdims=True)), dtype=node.value(0).dtype)
+    scattered = relax.scatter_elements(flat, _replaced(places, whole, wanted), values)
+    return relax.reshape(scattered, node.sizes(2) or relax.tensor_to_shape(wanted))
 
 
 def _replaced(places: Tensor, whole: Sequence[Dim], wanted: Tensor) -> Tensor:
@@ -214,8 +218,8 @@ def _replaced(places: Tensor, whole: Sequence[Dim], wanted: Tensor) -> Tensor:
     result = const(0, "i64")
     for axis, size in reversed(list(enumerate(whole))):
         length = sizes.as_tensor([size])
-        coordinate = relax["floor_mod"](places, length)
-        places = relax["floor_divide"](places, length)
-        step = relax["prod"](relax["strided_slice"](wanted, axes=[0], begin=[axis + 1], end=[len(whole)]))
-        result = relax["add"](result, relax["multiply"](coordinate, step))
+        coordinate = relax.floor_mod(places, length)
+        places = relax.floor_divide(places, length)
+        step = relax.prod(relax.strided_slice(wanted, axes=[0], begin=[axis + 1], end=[len(whole)]))
+        result = relax.add(result, relax.multiply(coordinate, step))
     return result

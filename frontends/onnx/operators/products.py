@@ -17,7 +17,7 @@ def matmul(node: Node) -> Outputs:
     left, right = node.tensor(0), node.tensor(1)
     source = _matrix_before_transposition(right)
     if source is None or not 1 <= (node.value(0).rank or 0) <= len(_LETTERS):
-        return relax["matmul"](left, right)
+        return relax.matmul(left, right)
     return _product(left, source, is_transposed=True)
 
 
@@ -39,7 +39,7 @@ def gemm(node: Node) -> Outputs:
     for index in (0, 1):
         if node.rank(index) != 2:
             raise node.fail(f"input #{index} must be a matrix, not of {counted(node.rank(index), 'dimension')}")
-    left = relax["permute_dims"](node.tensor(0)) if node.int("transA", 0) else node.tensor(0)
+    left = relax.permute_dims(node.tensor(0)) if node.int("transA", 0) else node.tensor(0)
     result = _scaled(node, _product(left, node.tensor(1), bool(node.int("transB", 0))), "alpha", dtype)
     if not node.has(2):
         return result
@@ -49,7 +49,7 @@ def gemm(node: Node) -> Outputs:
 def with_bias(node: Node, result: Tensor, index: int, bias: Tensor) -> Tensor:
     """The sum with a bias, which an input is."""
     try:
-        return relax["add"](result, bias)
+        return relax.add(result, bias)
     except RelaxError:
         made = described(info_of(result))
         raise node.fail(f"the bias {node.described(index)} cannot be added to the product, {made}") from None
@@ -58,9 +58,9 @@ def with_bias(node: Node, result: Tensor, index: int, bias: Tensor) -> Tensor:
 def _product(left: Tensor, right: Tensor, is_transposed: bool) -> Tensor:
     """Weights that come transposed, as torch has them, are read in place: no call has to transpose them."""
     if not is_transposed:
-        return relax["matmul"](left, right)
+        return relax.matmul(left, right)
     rows = _LETTERS[: left.type.rank - 1]
-    return relax["einsum"](left, right, subscripts=f"{rows}y,xy->{rows}x")
+    return relax.einsum([left, right], subscripts=f"{rows}y,xy->{rows}x")
 
 
 def _scaled(node: Node, tensor: Tensor, name: str, dtype: str) -> Value:
@@ -69,32 +69,32 @@ def _scaled(node: Node, tensor: Tensor, name: str, dtype: str) -> Value:
         return tensor
     if not is_float(dtype) and factor != int(factor):
         raise node.fail(f"attribute '{name}' must be whole for integers, got {factor}", name)
-    return relax["multiply"](tensor, const(factor if is_float(dtype) else int(factor), dtype))
+    return relax.multiply(tensor, const(factor if is_float(dtype) else int(factor), dtype))
 
 
 @register_onnx("", "Einsum")
 def einsum(node: Node) -> Outputs:
     subscripts = node.string("equation", "").replace(" ", "")
-    return relax["einsum"](*[node.tensor(index) for index in range(len(node.inputs))], subscripts=subscripts)
+    return relax.einsum(*[node.tensor(index) for index in range(len(node.inputs))], subscripts=subscripts)
 
 
 @register_onnx("", "MatMulInteger")
 def matmul_integer(node: Node) -> Outputs:
     left, right = (shifted(node, index, index + 2, _beside_matrix(node, index + 2, index)) for index in (0, 1))
-    return relax["matmul"](left, right, out_dtype="i32")
+    return relax.matmul(left, right, out_dtype="i32")
 
 
 @register_onnx("", "QLinearMatMul")
 def qlinear_matmul(node: Node) -> Outputs:
     left = shifted(node, 0, 2, _beside_matrix(node, 2, 0))
     right = shifted(node, 3, 5, _beside_matrix(node, 5, 1))
-    product = relax["astype"](relax["matmul"](left, right, out_dtype="i32"), dtype="f32")
+    product = relax.astype(relax.matmul(left, right, out_dtype="i32"), dtype="f32")
     scale, columns = as_f32(node, 1), as_f32(node, 4)
     if _is_rows(node, 1, 0):
-        product, scale = relax["multiply"](product, relax["expand_dims"](scale, axis=[1])), columns
+        product, scale = relax.multiply(product, relax.expand_dims(scale, axis=[1])), columns
     else:
-        scale = relax["multiply"](scale, columns)
-    product = relax["multiply"](product, scale)
+        scale = relax.multiply(scale, columns)
+    product = relax.multiply(product, scale)
     return requantized(node, product, 6, 7)
 
 
@@ -118,10 +118,10 @@ def shifted(node: Node, index: int, zero_point: int, behind: int = 0) -> Value:
     known = node.constant(zero_point)
     if known is not None and not known.any():
         return data
-    offset = relax["astype"](node.tensor(zero_point), dtype="i32")
+    offset = relax.astype(node.tensor(zero_point), dtype="i32")
     if behind:
-        offset = relax["expand_dims"](offset, axis=list(range(1, 1 + behind)))
-    return relax["subtract"](relax["astype"](data, dtype="i32"), offset)
+        offset = relax.expand_dims(offset, axis=list(range(1, 1 + behind)))
+    return relax.subtract(relax.astype(data, dtype="i32"), offset)
 
 
 def as_f32(node: Node, index: int = 0) -> Tensor:
@@ -132,13 +132,13 @@ def requantized(node: Node, real: Tensor, scale: int, zero_point: int) -> Tensor
     """A tensor of f32 as the type that the zero point has."""
     dtype = node.value(zero_point).dtype
     if node.rank(scale) == 0 or node.value(scale).shape == (1,):
-        return relax["quantize"](real, node.tensor(scale), node.tensor(zero_point), axis=0, out_dtype=dtype)
+        return relax.quantize(real, node.tensor(scale), node.tensor(zero_point), axis=0, out_dtype=dtype)
     scales, zeros = (
-        relax["expand_dims"](node.tensor(index), axis=[1]) if node.rank(index) == 1 else node.tensor(index)
+        relax.expand_dims(node.tensor(index), axis=[1]) if node.rank(index) == 1 else node.tensor(index)
         for index in (scale, zero_point)
     )
-    shifted_back = relax["add"](relax["round"](relax["divide"](real, scales)), relax["astype"](zeros, dtype="f32"))
-    return relax["quantize"](shifted_back, const(1.0, "f32"), const(0, dtype), axis=0, out_dtype=dtype)
+    shifted_back = relax.add(relax.round(relax.divide(real, scales)), relax.astype(zeros, dtype="f32"))
+    return relax.quantize(shifted_back, const(1.0, "f32"), const(0, dtype), axis=0, out_dtype=dtype)
 
 
 # ---- determinants, by elimination ----
@@ -160,9 +160,9 @@ def determinant(node: Node) -> Outputs:
     for left in range(rows, 1, -1):
         factor, matrix = _eliminated(matrix, left, dtype)
         factors.append(factor)
-    result = relax["squeeze"](matrix, axis=[-2, -1])
+    result = relax.squeeze(matrix, axis=[-2, -1])
     for factor in factors:
-        result = relax["multiply"](result, factor)
+        result = relax.multiply(result, factor)
     return result
 
 
@@ -171,21 +171,21 @@ def _eliminated(matrix: Tensor, rows: int, dtype: str) -> tuple[Tensor, Tensor]:
 
     The first row takes that row's place.
     """
-    place = relax["argmax"](relax["abs"](_column(matrix, 0)), axis=-1, keepdims=True)
-    is_pivot = relax["equal"](const(list(range(rows)), "i64"), place)
-    is_pivot_row = relax["expand_dims"](is_pivot, axis=[-1])
+    place = relax.argmax(relax.abs(_column(matrix, 0)), axis=-1, keepdims=True)
+    is_pivot = relax.equal(const(list(range(rows)), "i64"), place)
+    is_pivot_row = relax.expand_dims(is_pivot, axis=[-1])
     zero, one = const(0, dtype), const(1, dtype)
-    pivot_row = relax["sum"](relax["where"](is_pivot_row, matrix, zero), axis=[-2], keepdims=True)
-    pivot = _column(relax["squeeze"](pivot_row, axis=[-2]), 0, axis=-1)
-    first = relax["strided_slice"](matrix, axes=[-2], begin=[0], end=[1])
-    others = relax["strided_slice"](relax["where"](is_pivot_row, first, matrix), axes=[-2], begin=[1], end=[rows])
+    pivot_row = relax.sum(relax.where(is_pivot_row, matrix, zero), axis=[-2], keepdims=True)
+    pivot = _column(relax.squeeze(pivot_row, axis=[-2]), 0, axis=-1)
+    first = relax.strided_slice(matrix, axes=[-2], begin=[0], end=[1])
+    others = relax.strided_slice(relax.where(is_pivot_row, first, matrix), axes=[-2], begin=[1], end=[rows])
     # A column of zeros makes the determinant 0, whatever is subtracted.
-    divisor = relax["where"](relax["equal"](pivot, zero), one, pivot)
-    shares = relax["divide"](_column(others, 0), relax["expand_dims"](divisor, axis=[-1]))
-    left = relax["subtract"](others, relax["multiply"](relax["expand_dims"](shares, axis=[-1]), pivot_row))
-    sign = relax["where"](relax["equal"](relax["squeeze"](place, axis=[-1]), const(0, "i64")), one, const(-1, dtype))
-    return relax["multiply"](sign, pivot), relax["strided_slice"](left, axes=[-1], begin=[1], end=[rows])
+    divisor = relax.where(relax.equal(pivot, zero), one, pivot)
+    shares = relax.divide(_column(others, 0), relax.expand_dims(divisor, axis=[-1]))
+    left = relax.subtract(others, relax.multiply(relax.expand_dims(shares, axis=[-1]), pivot_row))
+    sign = relax.where(relax.equal(relax.squeeze(place, axis=[-1]), const(0, "i64")), one, const(-1, dtype))
+    return relax.multiply(sign, pivot), relax.strided_slice(left, axes=[-1], begin=[1], end=[rows])
 
 
 def _column(x: Tensor, index: int, axis: int = -1) -> Tensor:
-    return relax["squeeze"](relax["strided_slice"](x, axes=[axis], begin=[index], end=[index + 1]), axis=[axis])
+    return relax.squeeze(relax.strided_slice(x, axes=[axis], begin=[index], end=[index + 1]), axis=[axis])

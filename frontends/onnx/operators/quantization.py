@@ -19,17 +19,17 @@ def quantize(node: Node) -> Outputs:
     keeps_infinities = target.startswith("f8") and not node.int("saturate", 1)
     precision = _precision(node)
     if not (_is_blocked(node) or keeps_infinities or precision != "f32"):
-        return relax["quantize"](cast(data, "f32"), _real(node, 1), zero_point, axis=_axis(node), out_dtype=target)
+        return relax.quantize(cast(data, "f32"), _real(node, 1), zero_point, axis=_axis(node), out_dtype=target)
     scale = _spread(node, 1, scale)
-    quotient = relax["divide"](cast(data, precision), cast(scale, precision))
+    quotient = relax.divide(cast(data, precision), cast(scale, precision))
     total = cast(quotient, "f32")
     if node.has(2):
-        offset = relax["astype"](_spread(node, 2, zero_point), dtype="f32")
-        total = relax["add"](total if is_float(target) else relax["round"](total), offset)
+        offset = relax.astype(_spread(node, 2, zero_point), dtype="f32")
+        total = relax.add(total if is_float(target) else relax.round(total), offset)
     if keeps_infinities:
-        return relax["astype"](total, dtype=target)
+        return relax.astype(total, dtype=target)
     # What is left is to round and to limit.
-    return relax["quantize"](total, const(1.0, "f32"), const(0, target), axis=0, out_dtype=target)
+    return relax.quantize(total, const(1.0, "f32"), const(0, target), axis=0, out_dtype=target)
 
 
 def _attribute_dtype(node: Node, name: str) -> str | None:
@@ -66,14 +66,14 @@ def _spread(node: Node, index: int, tensor: Tensor) -> Tensor:
     if not _is_blocked(node):
         if node.rank(index) == 0 or node.value(index).shape == (1,):
             return tensor
-        return relax["expand_dims"](tensor, axis=[each for each in range(rank) if each != axis])
+        return relax.expand_dims(tensor, axis=[each for each in range(rank) if each != axis])
     if node.rank(index) != rank:
         raise node.fail(f"input #{index} has {counted(node.rank(index), 'dimension')}, the data {rank}")
     block = node.int("block_size")
-    spread = relax["repeat"](tensor, repeats=block, axis=axis)
+    spread = relax.repeat(tensor, repeats=block, axis=axis)
     size, count = ((node.value(which).shape or ())[axis] for which in (0, index))
     if isinstance(size, int) and isinstance(count, int) and size < count * block:
-        return relax["strided_slice"](spread, axes=[axis], begin=[0], end=[size])
+        return relax.strided_slice(spread, axes=[axis], begin=[0], end=[size])
     return spread
 
 
@@ -85,13 +85,13 @@ def dequantize(node: Node) -> Outputs:
         raise node.fail(f"the result must be float32, float16 or bfloat16, not {target}", "output_dtype")
     if not _is_blocked(node):
         zero_point = node.tensor(2) if node.has(2) else const(0, dtype)
-        return relax["dequantize"](node.tensor(0), _real(node, 1), zero_point, axis=_axis(node), out_dtype=target)
-    difference = relax["astype"](node.tensor(0), dtype="f32")
+        return relax.dequantize(node.tensor(0), _real(node, 1), zero_point, axis=_axis(node), out_dtype=target)
+    difference = relax.astype(node.tensor(0), dtype="f32")
     if node.has(2):
-        offset = relax["astype"](_spread(node, 2, node.tensor(2)), dtype="f32")
-        difference = relax["subtract"](difference, offset)
+        offset = relax.astype(_spread(node, 2, node.tensor(2)), dtype="f32")
+        difference = relax.subtract(difference, offset)
     scale = cast(_spread(node, 1, node.tensor(1)), "f32")
-    return cast(relax["multiply"](difference, scale), target)
+    return cast(relax.multiply(difference, scale), target)
 
 
 @register_onnx("", "DynamicQuantizeLinear")
@@ -102,12 +102,12 @@ def dynamic_quantize(node: Node) -> list[Tensor]:
 def dynamic_quantized(data: Tensor) -> list[Tensor]:
     """Bytes, their scale and zero point. The scale makes bytes of the range of the data and 0."""
     zero = const(0.0, "f32")
-    low = relax["minimum"](relax["min"](data), zero)
-    high = relax["maximum"](relax["max"](data), zero)
-    range_ = relax["divide"](relax["subtract"](high, low), const(255.0, "f32"))
+    low = relax.minimum(relax.min(data), zero)
+    high = relax.maximum(relax.max(data), zero)
+    range_ = relax.divide(relax.subtract(high, low), const(255.0, "f32"))
     # Where all elements are 0 any scale will do.
-    scale = relax["where"](relax["equal"](range_, zero), const(1.0, "f32"), range_)
+    scale = relax.where(relax.equal(range_, zero), const(1.0, "f32"), range_)
     one, no_offset = const(1.0, "f32"), const(0, "ui8")
-    start = relax["negative"](relax["divide"](low, scale))
-    zero_point = relax["quantize"](start, one, no_offset, axis=0, out_dtype="ui8")
-    return [relax["quantize"](data, scale, zero_point, axis=0, out_dtype="ui8"), scale, zero_point]
+    start = relax.negative(relax.divide(low, scale))
+    zero_point = relax.quantize(start, one, no_offset, axis=0, out_dtype="ui8")
+    return [relax.quantize(data, scale, zero_point, axis=0, out_dtype="ui8"), scale, zero_point]

@@ -28,7 +28,7 @@ def uniform(node: Node, sizes: Sequence[Size], dtype: str) -> Tensor:
     key = _key()
     drawn = _fractions(_hashes(node, key, sizes), dtype)
     first = _of_reference(node, sizes)
-    return drawn if first is None else relax["where"](relax["equal"](key, _word(0)), const(first, dtype), drawn)
+    return drawn if first is None else relax.where(relax.equal(key, _word(0)), const(first, dtype), drawn)
 
 
 def _of_reference(node: Node, sizes: Sequence[Size]) -> Array | None:
@@ -48,35 +48,35 @@ def normal(node: Node, sizes: Sequence[Size], dtype: str) -> Tensor:
     """Floats (f32 or f64) around 0 with a deviation of 1, by Box and Muller."""
     hashes = _hashes(node, _key(), sizes)
     radius = _fractions(hashes, dtype)
-    angle = _fractions(_mixed(relax["add"](hashes, _word(_STEP))), dtype)
+    angle = _fractions(_mixed(relax.add(hashes, _word(_STEP))), dtype)
     # 1 - radius is never 0.
-    squared = relax["multiply"](relax["log"](relax["subtract"](const(1, dtype), radius)), const(-2, dtype))
-    turned = relax["cos"](relax["multiply"](angle, const(2 * math.pi, dtype)))
-    return relax["multiply"](relax["sqrt"](squared), turned)
+    squared = relax.multiply(relax.log(relax.subtract(const(1, dtype), radius)), const(-2, dtype))
+    turned = relax.cos(relax.multiply(angle, const(2 * math.pi, dtype)))
+    return relax.multiply(relax.sqrt(squared), turned)
 
 
 def _key() -> Tensor:
-    return cast(relax["scalar_to_tensor"](relax["random_key"]()), "ui64")
+    return cast(relax.scalar_to_tensor(relax.random_key()), "ui64")
 
 
 def _hashes(node: Node, key: Tensor, sizes: Sequence[Size]) -> Tensor:
     """64 random bits for each element."""
-    start = _mixed(relax["add"](relax["multiply"](key, _word(_STEP)), _word(_mixed_number(_seed(node)))))
-    places = relax["multiply"](cast(reshaped(count_up(product(sizes)), sizes), "ui64"), _word(_STEP))
-    return _mixed(relax["add"](places, start))
+    start = _mixed(relax.add(relax.multiply(key, _word(_STEP)), _word(_mixed_number(_seed(node)))))
+    places = relax.multiply(cast(reshaped(count_up(product(sizes)), sizes), "ui64"), _word(_STEP))
+    return _mixed(relax.add(places, start))
 
 
 def _fractions(hashes: Tensor, dtype: str) -> Tensor:
     bits = _BITS[dtype]
     # The bits fit into a signed number, which targets convert fastest.
-    taken = relax["astype"](relax["right_shift"](hashes, _word(64 - bits)), dtype="i64" if bits > 31 else "i32")
-    return relax["multiply"](relax["astype"](taken, dtype=dtype), const(2.0**-bits, dtype))
+    taken = relax.astype(relax.right_shift(hashes, _word(64 - bits)), dtype="i64" if bits > 31 else "i32")
+    return relax.multiply(relax.astype(taken, dtype=dtype), const(2.0**-bits, dtype))
 
 
 def _mixed(bits: Tensor) -> Tensor:
     for shift, factor in _MIXING:
-        bits = relax["bitwise_xor"](bits, relax["right_shift"](bits, _word(shift)))
-        bits = bits if factor == 1 else relax["multiply"](bits, _word(factor))
+        bits = relax.bitwise_xor(bits, relax.right_shift(bits, _word(shift)))
+        bits = bits if factor == 1 else relax.multiply(bits, _word(factor))
     return bits
 
 
@@ -119,7 +119,7 @@ def random(node: Node) -> Outputs:
     numbers, factor = (
         (normal(node, sizes, wide), second) if "Normal" in node.op else (uniform(node, sizes, wide), second - first)
     )
-    return cast(relax["add"](relax["multiply"](numbers, const(factor, wide)), const(first, wide)), dtype)
+    return cast(relax.add(relax.multiply(numbers, const(factor, wide)), const(first, wide)), dtype)
 
 
 @register_onnx("", "Bernoulli")
@@ -127,7 +127,7 @@ def bernoulli(node: Node) -> Outputs:
     """1 with the probability that the input gives, else 0."""
     dtype = node.value(0).dtype
     wide = wide_float(dtype)
-    is_one = relax["less"](uniform(node, sizes_of(node.value(0)), wide), cast(node.tensor(0), wide))
+    is_one = relax.less(uniform(node, sizes_of(node.value(0)), wide), cast(node.tensor(0), wide))
     return cast(is_one, node.dtype("dtype", dtype))
 
 
@@ -139,9 +139,9 @@ def multinomial(node: Node) -> Outputs:
         raise node.fail(f"must draw 0 or more samples (not {count}) for each row of a matrix", "sample_size")
     batch = sizes_of(node.value(0))[0]
     total = product([batch, count])
-    rows = relax["floor_divide"](count_up(total), const(max(count, 1), "i64"))
-    probabilities = relax["nn.softmax"](relax["astype"](node.tensor(0), dtype="f32"), axis=1)
-    drawn = relax["multinomial_from_uniform"](
+    rows = relax.floor_divide(count_up(total), const(max(count, 1), "i64"))
+    probabilities = relax.nn.softmax(relax.astype(node.tensor(0), dtype="f32"), axis=1)
+    drawn = relax.multinomial_from_uniform(
         probabilities,
         uniform(node, [total, 1], "f32"),
         reshaped(rows, [total, 1]),

@@ -42,18 +42,18 @@ class Cell:
         self.clip = node.float("clip", None)
 
     def step(self, from_input: Tensor, states: list[Tensor]) -> list[Tensor]:
-        total = relax["add"](from_input, self.recurrent_part(states[0]))
+        total = relax.add(from_input, self.recurrent_part(states[0]))
         return [self.activate(0, total)]
 
     def recurrent_part(self, hidden: Tensor) -> Tensor:
         return _plus(self.product(hidden), self.weights.recurrent_bias)
 
     def product(self, hidden: Tensor) -> Tensor:
-        return relax["matmul"](hidden, self.weights.recurrent)
+        return relax.matmul(hidden, self.weights.recurrent)
 
     def activate(self, index: int, value: Tensor) -> Tensor:
         if self.clip:
-            value = relax["clip"](value, -self.clip, self.clip)
+            value = relax.clip(value, -self.clip, self.clip)
         return self.functions[index](value)
 
     def gate(self, gates: Tensor, first: int, count: int = 1) -> Tensor:
@@ -70,18 +70,18 @@ class GruCell(Cell):
         if self.node.int("linear_before_reset", 0):
             recurrent = self.recurrent_part(hidden)
             update, reset = self._update_and_reset(from_input, self.gate(recurrent, 0, 2))
-            candidate = relax["multiply"](reset, self.gate(recurrent, 2))
+            candidate = relax.multiply(reset, self.gate(recurrent, 2))
         else:
-            both = relax["matmul"](hidden, self.gate(self.weights.recurrent, 0, 2))
+            both = relax.matmul(hidden, self.gate(self.weights.recurrent, 0, 2))
             update, reset = self._update_and_reset(from_input, _plus(both, self._bias(0, 2)))
-            kept = relax["multiply"](reset, hidden)
-            candidate = _plus(relax["matmul"](kept, self.gate(self.weights.recurrent, 2)), self._bias(2, 1))
-        new = self.activate(1, relax["add"](self.gate(from_input, 2), candidate))
-        left = relax["subtract"](like(new, 1), update)
-        return [relax["add"](relax["multiply"](left, new), relax["multiply"](update, hidden))]
+            kept = relax.multiply(reset, hidden)
+            candidate = _plus(relax.matmul(kept, self.gate(self.weights.recurrent, 2)), self._bias(2, 1))
+        new = self.activate(1, relax.add(self.gate(from_input, 2), candidate))
+        left = relax.subtract(like(new, 1), update)
+        return [relax.add(relax.multiply(left, new), relax.multiply(update, hidden))]
 
     def _update_and_reset(self, from_input: Tensor, recurrent: Tensor) -> tuple[Tensor, Tensor]:
-        both = self.activate(0, relax["add"](self.gate(from_input, 0, 2), recurrent))
+        both = self.activate(0, relax.add(self.gate(from_input, 0, 2), recurrent))
         return self.gate(both, 0), self.gate(both, 1)
 
     def _bias(self, first: int, count: int) -> Tensor | None:
@@ -98,22 +98,22 @@ class LstmCell(Cell):
 
     def step(self, from_input: Tensor, states: list[Tensor]) -> list[Tensor]:
         hidden, cell = states
-        gates = relax["add"](from_input, self.recurrent_part(hidden))
+        gates = relax.add(from_input, self.recurrent_part(hidden))
         entering = self.activate(0, self._peeping(self.gate(gates, 0), 0, cell))
         if self.node.int("input_forget", 0):
-            forgetting = relax["subtract"](like(entering, 1), entering)
+            forgetting = relax.subtract(like(entering, 1), entering)
         else:
             forgetting = self.activate(0, self._peeping(self.gate(gates, 2), 2, cell))
         new = self.activate(1, self.gate(gates, 3))
-        cell = relax["add"](relax["multiply"](forgetting, cell), relax["multiply"](entering, new))
+        cell = relax.add(relax.multiply(forgetting, cell), relax.multiply(entering, new))
         leaving = self.activate(0, self._peeping(self.gate(gates, 1), 1, cell))
         # What leaves is not clipped: it is no sum of a gate.
-        return [relax["multiply"](leaving, self.functions[2](cell)), cell]
+        return [relax.multiply(leaving, self.functions[2](cell)), cell]
 
     def _peeping(self, gate: Tensor, index: int, cell: Tensor) -> Tensor:
         if self.weights.peepholes is None:
             return gate
-        return relax["add"](gate, relax["multiply"](self.gate(self.weights.peepholes, index), cell))
+        return relax.add(gate, relax.multiply(self.gate(self.weights.peepholes, index), cell))
 
 
 class Recurrent:
@@ -136,7 +136,7 @@ class Recurrent:
         self.size = size
         self.lengths = node.optional(4)
         data = node.tensor(0)
-        self.data = relax["permute_dims"](data, axes=[1, 0, 2]) if self.batch_first else data
+        self.data = relax.permute_dims(data, axes=[1, 0, 2]) if self.batch_first else data
         self.shape = Value(ssa=self.data).shape or ()
         self._check_sizes()
 
@@ -179,11 +179,11 @@ class Recurrent:
             self._run(index, backwards, functions[index * count : (index + 1) * count])
             for index, backwards in enumerate(self.directions)
         ]
-        rows = relax["stack"](*(rows for rows, _ in runs), axis=1)
-        lasts = [relax["stack"](*each, axis=0) for each in zip(*(states for _, states in runs), strict=True)]
+        rows = relax.stack([*(rows for rows, _ in runs)], axis=1)
+        lasts = [relax.stack([*each], axis=0) for each in zip(*(states for _, states in runs), strict=True)]
         if self.batch_first:
-            rows = relax["permute_dims"](rows, axes=[2, 0, 1, 3])
-            lasts = [relax["permute_dims"](each, axes=[1, 0, 2]) for each in lasts]
+            rows = relax.permute_dims(rows, axes=[2, 0, 1, 3])
+            lasts = [relax.permute_dims(each, axes=[1, 0, 2]) for each in lasts]
         return [rows, *lasts][: max(self.node.output_count, 1)]
 
     def _run(self, index: int, backwards: bool, functions: Sequence[Activation]) -> tuple[Tensor, list[Tensor]]:
@@ -200,12 +200,12 @@ class Recurrent:
 
     def product(self, data: Tensor, index: int) -> Tensor:
         """What a direction's inputs give to its gates, for all steps."""
-        return relax["matmul"](data, self._matrix(1, index))
+        return relax.matmul(data, self._matrix(1, index))
 
     def _reversed(self, data: Tensor) -> Tensor:
         if self.lengths is None:
-            return relax["flip"](data, axis=0)
-        return relax["reverse_sequence"](data, self.lengths, seq_axis=0, batch_axis=1)
+            return relax.flip(data, axis=0)
+        return relax.reverse_sequence(data, self.lengths, seq_axis=0, batch_axis=1)
 
     def weights_of(self, index: int, recurrent: Tensor) -> Weights:
         node, gates = self.node, self.cell.gates * self.size
@@ -219,7 +219,7 @@ class Recurrent:
         array = self.node.constant(input_)
         if array is not None:
             return _const(array[index].T)
-        return relax["permute_dims"](part(self.node.tensor(input_), 0, index, index + 1, drop=True), axes=[1, 0])
+        return relax.permute_dims(part(self.node.tensor(input_), 0, index, index + 1, drop=True), axes=[1, 0])
 
     def _vector(self, input_: int, index: int, begin: int, end: int) -> Tensor:
         array = self.node.constant(input_)
@@ -244,16 +244,16 @@ class Recurrent:
         if self.lengths is None:
             return new, new[0]
         # Shorter sequences keep their last states; their rows are zero from there on.
-        running = relax["expand_dims"](relax["greater"](self.lengths, cast(turn.ssa, "i32")), axis=[1])
-        kept = [relax["where"](running, after, before) for after, before in zip(new, states, strict=True)]
-        return kept, relax["where"](running, new[0], like(new[0], 0))
+        running = relax.expand_dims(relax.greater(self.lengths, cast(turn.ssa, "i32")), axis=[1])
+        kept = [relax.where(running, after, before) for after, before in zip(new, states, strict=True)]
+        return kept, relax.where(running, new[0], like(new[0], 0))
 
     def _looped(self, cell: Cell, from_input: Tensor, states: list[Tensor]) -> tuple[Tensor, list[Tensor]]:
         steps = self.shape[0]
 
         def step(_: object, index: Value, held: list[Value]) -> Turn:
             if index.array is None:
-                taken = relax["take"](from_input, index.ssa, axis=0)
+                taken = relax.take(from_input, index.ssa, axis=0)
             else:
                 taken = part(from_input, 0, int(index.array), int(index.array) + 1, drop=True)
             after, row = self._step(cell, taken, [state.ssa for state in held], index)
@@ -263,7 +263,7 @@ class Recurrent:
         made = unrolled(loop, steps, given) if isinstance(steps, int) and 0 < steps <= _MOST_UNROLLED else None
         if made is not None:
             after, (rows,) = made
-            return relax["stack"](*(row.ssa for row in rows), axis=0), [state.ssa for state in after]
+            return relax.stack([*(row.ssa for row in rows)], axis=0), [state.ssa for state in after]
         count = scalar_of(self.node, Value(ssa=as_tensor([size_of(self.data, 0)])))
         after, gathered = build_loop(loop._replace(count=count), given)
         return of_length(gathered, steps)[0].ssa, [state.ssa for state in after]
@@ -286,4 +286,4 @@ def _const(array: Array) -> Tensor:
 
 
 def _plus(tensor: Tensor, bias: Tensor | None) -> Tensor:
-    return tensor if bias is None else relax["add"](tensor, bias)
+    return tensor if bias is None else relax.add(tensor, bias)

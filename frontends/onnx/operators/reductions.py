@@ -22,12 +22,12 @@ class StaticAxes:
         self._keepdims = bool(node.int("keepdims", 1))
 
     def fold(self, name: str, x: Tensor) -> Tensor:
-        return relax[name](x, axis=self._axes, keepdims=self._keepdims)
+        return relax.dialect.ops[name](x, axis=self._axes, keepdims=self._keepdims)
 
     def spread_fold(self, name: str, x: Tensor) -> tuple[Tensor, Tensor]:
         """The result as it is, and with a size of 1 in the place of what is reduced."""
-        kept = relax[name](x, axis=self._axes, keepdims=True)
-        return kept if self._keepdims else relax["squeeze"](kept, axis=self._axes), kept
+        kept = relax.dialect.ops[name](x, axis=self._axes, keepdims=True)
+        return kept if self._keepdims else relax.squeeze(kept, axis=self._axes), kept
 
 
 def _axes(node: Node) -> StaticAxes | RunTimeAxes:
@@ -48,19 +48,19 @@ _SIMPLE = {"ReduceMax": "max", "ReduceMean": "mean", "ReduceMin": "min", "Reduce
 def _log_sum_exp(axes: StaticAxes | RunTimeAxes, x: Tensor) -> Tensor:
     """Of the distances to the largest element, so that nothing overflows; an infinite one is left where it is."""
     largest, spread = axes.spread_fold("max", x)
-    zeros = relax["zeros_like"]
-    shift = relax["where"](relax["isfinite"](largest), largest, zeros(largest))
-    shifts = relax["where"](relax["isfinite"](spread), spread, zeros(spread))
-    total = axes.fold("sum", relax["exp"](relax["subtract"](x, shifts)))
-    return relax["add"](relax["log"](total), shift)
+    zeros = relax.zeros_like
+    shift = relax.where(relax.isfinite(largest), largest, zeros(largest))
+    shifts = relax.where(relax.isfinite(spread), spread, zeros(spread))
+    total = axes.fold("sum", relax.exp(relax.subtract(x, shifts)))
+    return relax.add(relax.log(total), shift)
 
 
 _COMPOSED: dict[str, Callable[[StaticAxes | RunTimeAxes, Tensor], Tensor]] = {
-    "ReduceL1": lambda axes, x: axes.fold("sum", relax["abs"](x)),
-    "ReduceL2": lambda axes, x: relax["sqrt"](axes.fold("sum", relax["square"](x))),
-    "ReduceLogSum": lambda axes, x: relax["log"](axes.fold("sum", x)),
+    "ReduceL1": lambda axes, x: axes.fold("sum", relax.abs(x)),
+    "ReduceL2": lambda axes, x: relax.sqrt(axes.fold("sum", relax.square(x))),
+    "ReduceLogSum": lambda axes, x: relax.log(axes.fold("sum", x)),
     "ReduceLogSumExp": _log_sum_exp,
-    "ReduceSumSquare": lambda axes, x: axes.fold("sum", relax["square"](x)),
+    "ReduceSumSquare": lambda axes, x: axes.fold("sum", relax.square(x)),
 }
 
 
@@ -78,7 +78,7 @@ def reduce(node: Node) -> Outputs:
     if node.version >= _FLOATS_ONLY_SINCE.get(node.op, node.version + 1):
         raise node.fail(f"takes floats only, not {dtype}: put a Cast in front, as exp and log are those of floats")
     # The real number, cut towards zero as a Cast does.
-    return relax["astype"](_COMPOSED[node.op](axes, relax["astype"](x, dtype="f64")), dtype=dtype)
+    return relax.astype(_COMPOSED[node.op](axes, relax.astype(x, dtype="f64")), dtype=dtype)
 
 
 # ---- positions ----
@@ -87,11 +87,11 @@ def position(node: Node) -> Outputs:
     axis, keepdims = node.int("axis", 0), bool(node.int("keepdims", 1))
     x, name = node.tensor(0), node.op.lower()
     if not node.int("select_last_index", 0):
-        return relax[name](x, axis=axis, keepdims=keepdims)
+        return relax.dialect.ops[name](x, axis=axis, keepdims=keepdims)
     axis = node.axis(node.rank(0), 0)
-    size = relax["reshape"](as_tensor([size_of(x, axis)]), ())
-    from_end = relax[name](relax["flip"](x, axis=axis), axis=axis, keepdims=keepdims)
-    return relax["subtract"](relax["subtract"](size, const(1, "i64")), from_end)
+    size = relax.reshape(as_tensor([size_of(x, axis)]), ())
+    from_end = relax.dialect.ops[name](relax.flip(x, axis=axis), axis=axis, keepdims=keepdims)
+    return relax.subtract(relax.subtract(size, const(1, "i64")), from_end)
 
 
 # ---- scans ----
@@ -102,19 +102,19 @@ def scan(node: Node) -> Outputs:
         return _scanned(node, given)
     # The axis is dynamic: one of the scans along each.
     dtype, rank = node.value(1).dtype, node.rank(0)
-    axis = from_front(relax["reshape"](node.tensor(1), ()), const(rank, dtype))
+    axis = from_front(relax.reshape(node.tensor(1), ()), const(rank, dtype))
     result = _scanned(node, 0)
     for other in range(1, rank):
-        result = relax["where"](relax["equal"](axis, const(other, dtype)), _scanned(node, other), result)
+        result = relax.where(relax.equal(axis, const(other, dtype)), _scanned(node, other), result)
     return result
 
 
 def _scanned(node: Node, axis: int) -> Tensor:
     x, is_reversed = node.tensor(0), node.int("reverse", 0)
     if is_reversed:
-        x = relax["flip"](x, axis=axis)
-    result = relax[node.op.lower()](x, axis=axis, exclusive=bool(node.int("exclusive", 0)))
-    return relax["flip"](result, axis=axis) if is_reversed else result
+        x = relax.flip(x, axis=axis)
+    result = relax.dialect.ops[node.op.lower()](x, axis=axis, exclusive=bool(node.int("exclusive", 0)))
+    return relax.flip(result, axis=axis) if is_reversed else result
 
 
 # ---- over dynamic axes ----
@@ -136,20 +136,20 @@ class RunTimeAxes:
         x = node.tensor(0)
         self._is_reduced = self._mask()
         sizes = shape_tensor(x)
-        kept = relax["where"](self._is_reduced, const(1, "i64"), sizes)
-        self._count = relax["prod"](kept, axis=[0], keepdims=True)
+        kept = relax.where(self._is_reduced, const(1, "i64"), sizes)
+        self._count = relax.prod(kept, axis=[0], keepdims=True)
         self._shape = self._result_shape(kept)
         self._places = self._flat_places(x, kept)
 
     def _mask(self) -> Tensor:
         """Which axes are reduced."""
         node = self._node
-        axes = from_front(relax["astype"](node.tensor(1), dtype="i64"), const(self._rank, "i64"))
+        axes = from_front(relax.astype(node.tensor(1), dtype="i64"), const(self._rank, "i64"))
         own = const([[axis] for axis in range(self._rank)], "i64")
-        mask = relax["sum"](relax["equal"](own, relax["expand_dims"](axes, axis=[0])), axis=[1])
+        mask = relax.sum(relax.equal(own, relax.expand_dims(axes, axis=[0])), axis=[1])
         if self._listed or node.int("noop_with_empty_axes", 0):
             return mask
-        return relax["logical_or"](mask, relax["logical_not"](relax["sum"](mask)))
+        return relax.logical_or(mask, relax.logical_not(relax.sum(mask)))
 
     @property
     def _listed(self) -> int | None:
@@ -160,34 +160,34 @@ class RunTimeAxes:
     def _result_shape(self, kept: Tensor) -> Tensor:
         """The result's shape as a value. Without reduced dimensions, their number must be known."""
         if self._node.int("keepdims", 1):
-            return relax["tensor_to_shape"](kept)
+            return relax.tensor_to_shape(kept)
         if self._listed is None:
             raise self._node.fail("the rank of the result is unknown: the axes must be constants", "keepdims")
         # Kept axes come first in the order of (is it reduced, axis).
-        order = relax["multiply"](relax["astype"](self._is_reduced, dtype="i64"), const(self._rank, "i64"))
-        order = relax["argsort"](relax["add"](order, const(list(range(self._rank)), "i64")), axis=0, dtype="i64")
-        first = relax["strided_slice"](order, axes=[0], begin=[0], end=[self._rank - self._listed])
-        return relax["tensor_to_shape"](relax["take"](kept, first, axis=0))
+        order = relax.multiply(relax.astype(self._is_reduced, dtype="i64"), const(self._rank, "i64"))
+        order = relax.argsort(relax.add(order, const(list(range(self._rank)), "i64")), axis=0, dtype="i64")
+        first = relax.strided_slice(order, axes=[0], begin=[0], end=[self._rank - self._listed])
+        return relax.tensor_to_shape(relax.take(kept, first, axis=0))
 
     def _flat_places(self, x: Tensor, kept: Tensor) -> Tensor:
         """For each element of the flattened operand its place in the flattened result."""
-        strides = relax["flip"](relax["cumprod"](relax["flip"](kept, axis=0), axis=0, exclusive=True), axis=0)
-        strides = relax["where"](self._is_reduced, const(0, "i64"), strides)
-        ones, total = relax["ones_like"](x, dtype="i64"), relax["zeros_like"](x, dtype="i64")
+        strides = relax.flip(relax.cumprod(relax.flip(kept, axis=0), axis=0, exclusive=True), axis=0)
+        strides = relax.where(self._is_reduced, const(0, "i64"), strides)
+        ones, total = relax.ones_like(x, dtype="i64"), relax.zeros_like(x, dtype="i64")
         for axis in range(self._rank):
-            stride = relax["strided_slice"](strides, axes=[0], begin=[axis], end=[axis + 1])
-            along = relax["cumsum"](ones, axis=axis, exclusive=True)
-            total = relax["add"](total, relax["multiply"](along, relax["reshape"](stride, ())))
-        return relax["flatten"](total)
+            stride = relax.strided_slice(strides, axes=[0], begin=[axis], end=[axis + 1])
+            along = relax.cumsum(ones, axis=axis, exclusive=True)
+            total = relax.add(total, relax.multiply(along, relax.reshape(stride, ())))
+        return relax.flatten(total)
 
     def fold(self, name: str, x: Tensor) -> Tensor:
-        return relax["reshape"](self._folded(name, x), self._shape)
+        return relax.reshape(self._folded(name, x), self._shape)
 
     def spread_fold(self, name: str, x: Tensor) -> tuple[Tensor, Tensor]:
         """The result, and for each element the one that it went into."""
         flat = self._folded(name, x)
-        spread = relax["reshape"](relax["take"](flat, self._places, axis=0), relax["shape_of"](x))
-        return relax["reshape"](flat, self._shape), spread
+        spread = relax.reshape(relax.take(flat, self._places, axis=0), relax.shape_of(x))
+        return relax.reshape(flat, self._shape), spread
 
     def _folded(self, name: str, x: Tensor) -> Tensor:
         dtype = info_of(x).dtype
@@ -195,14 +195,14 @@ class RunTimeAxes:
             return self._mean(x, dtype)
         wide = "f32" if dtype in ("f16", "bf16") else "ui8" if is_bool(dtype) else dtype
         name = {"sum": "max", "prod": "min"}.get(name, name) if is_bool(dtype) else name
-        flat = relax["flatten"](cast(x, wide))
+        flat = relax.flatten(cast(x, wide))
         neutral = {"sum": 0, "prod": 1, "max": lowest(wide), "min": highest(wide)}[name]
-        start = relax["full"](relax["tensor_to_shape"](self._count), const(neutral, wide))
-        folded = relax["scatter_elements"](start, self._places, flat, axis=0, reduction=_SCATTER[name])
+        start = relax.full(relax.tensor_to_shape(self._count), const(neutral, wide))
+        folded = relax.dialect.ops["scatter_elements"](start, self._places, flat, axis=0, reduction=_SCATTER[name])
         return cast(folded, dtype)
 
     def _mean(self, x: Tensor, dtype: str) -> Tensor:
-        count = relax["divide"](relax["size"](x), relax["reshape"](self._count, ()))
+        count = relax.divide(relax.size(x), relax.reshape(self._count, ()))
         wide = "f32" if dtype in ("f16", "bf16") else dtype
         total = self._folded("sum", cast(x, wide))
-        return cast(relax["divide"](total, relax["astype"](count, dtype=wide)), dtype)
+        return cast(relax.divide(total, relax.astype(count, dtype=wide)), dtype)

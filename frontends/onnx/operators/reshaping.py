@@ -37,7 +37,7 @@ def _reshaped(node: Node, wanted: Sequence[Dim]) -> Tensor:
     shape = node.value(0).shape
     assert shape is not None
     if None not in shape and (copies or 0 not in wanted):
-        return relax["reshape"](node.tensor(0), tuple(wanted))
+        return relax.dialect.ops["reshape"](node.tensor(0), tuple(wanted))
     own = sizes.sizes_of(node.value(0))
     result = [own[axis] if size == 0 and copies else size for axis, size in enumerate(wanted)]
     if -1 in result:
@@ -53,12 +53,12 @@ def _reshape_at_run_time(node: Node) -> Tensor:
     own = sizes.sizes_of(node.value(0))
     if not node.int("allowzero", 0):
         copied = sizes.as_tensor([*own, *[0] * length][:length])
-        wanted = relax["where"](relax["equal"](wanted, const(0, "i64")), copied, wanted)
+        wanted = relax.where(relax.equal(wanted, const(0, "i64")), copied, wanted)
     # The one -1 makes the product negative; without it the quotient is not used.
-    rest = relax["maximum"](relax["negative"](relax["prod"](wanted)), const(1, "i64"))
-    left = relax["floor_divide"](sizes.as_tensor([sizes.product(own)]), rest)
-    wanted = relax["where"](relax["less"](wanted, const(0, "i64")), left, wanted)
-    return relax["reshape"](node.tensor(0), relax["tensor_to_shape"](wanted))
+    rest = relax.maximum(relax.negative(relax.prod(wanted)), const(1, "i64"))
+    left = relax.floor_divide(sizes.as_tensor([sizes.product(own)]), rest)
+    wanted = relax.where(relax.less(wanted, const(0, "i64")), left, wanted)
+    return relax.reshape(node.tensor(0), relax.tensor_to_shape(wanted))
 
 
 @register_onnx("", "Flatten")
@@ -87,7 +87,7 @@ def squeeze(node: Node) -> Outputs:
     axes = axes_of(node)
     if axes is None and node.has(1):
         return _squeeze_at_run_time(node)
-    return relax["squeeze"](node.tensor(0), axis=_single_dimensions(node) if axes is None else axes)
+    return relax.squeeze(node.tensor(0), axis=_single_dimensions(node) if axes is None else axes)
 
 
 def _single_dimensions(node: Node) -> list[int]:
@@ -97,28 +97,28 @@ def _single_dimensions(node: Node) -> list[int]:
     is_single = [equal(size, 1) for size in shape]
     unsure = [axis for axis in range(rank) if is_single[axis] is None]
     if unsure:
-        own = relax["take"](sizes.as_tensor(sizes.sizes_of(node.value(0))), const(unsure, "i64"), axis=0)
-        fewest = relax["min"](relax["abs"](relax["subtract"](own, const(1, "i64"))))
+        own = relax.take(sizes.as_tensor(sizes.sizes_of(node.value(0))), const(unsure, "i64"), axis=0)
+        fewest = relax.min(relax.abs(relax.subtract(own, const(1, "i64"))))
         places = ", ".join(map(str, unsure))
         text = f"without axes it keeps dimensions of unknown size (here {places}), but one of these is 1: give it axes"
-        require(node, relax["greater"](fewest, const(0, "i64")), text)
+        require(node, relax.greater(fewest, const(0, "i64")), text)
     return [axis for axis in range(rank) if is_single[axis]]
 
 
 def _squeeze_at_run_time(node: Node) -> Tensor:
     """The result has the sizes of the axes that are not named: how many these are is known."""
     rank, count = node.rank(0), sizes.input_length(node, 1)
-    others = relax["nonzero"](relax["equal"](_marked(node, rank, count), const(0, "i64")))
-    others = relax["squeeze"](sizes.stated(others, [1, rank - count]), axis=[0])
-    left = relax["take"](sizes.as_tensor(sizes.sizes_of(node.value(0))), others, axis=0)
-    return relax["reshape"](node.tensor(0), relax["tensor_to_shape"](left))
+    others = relax.nonzero(relax.equal(_marked(node, rank, count), const(0, "i64")))
+    others = relax.squeeze(sizes.stated(others, [1, rank - count]), axis=[0])
+    left = relax.take(sizes.as_tensor(sizes.sizes_of(node.value(0))), others, axis=0)
+    return relax.reshape(node.tensor(0), relax.tensor_to_shape(left))
 
 
 @register_onnx("", "Unsqueeze")
 def unsqueeze(node: Node) -> Outputs:
     axes = axes_of(node)
     if axes is not None:
-        return relax["expand_dims"](node.tensor(0), axis=axes)
+        return relax.expand_dims(node.tensor(0), axis=axes)
     if not node.has(1):
         raise node.fail("has no axes", "axes")
     return _unsqueeze_at_run_time(node)
@@ -129,23 +129,23 @@ def _unsqueeze_at_run_time(node: Node) -> Tensor:
     count = sizes.input_length(node, 1)
     rank = node.rank(0) + count
     new = _marked(node, rank, count)
-    old = relax["subtract"](const(list(range(rank)), "i64"), relax["cumsum"](new, axis=0))
+    old = relax.subtract(const(list(range(rank)), "i64"), relax.cumsum(new, axis=0))
     # A 1 before them: the place below 0 that leading new dimensions have is a place too.
     own = sizes.as_tensor([1, *sizes.sizes_of(node.value(0))])
-    kept = relax["take"](own, relax["add"](old, const(1, "i64")), axis=0)
-    result = relax["where"](relax["equal"](new, const(1, "i64")), const(1, "i64"), kept)
-    return relax["reshape"](node.tensor(0), relax["tensor_to_shape"](result))
+    kept = relax.take(own, relax.add(old, const(1, "i64")), axis=0)
+    result = relax.where(relax.equal(new, const(1, "i64")), const(1, "i64"), kept)
+    return relax.reshape(node.tensor(0), relax.tensor_to_shape(result))
 
 
 def _marked(node: Node, rank: int, count: int) -> Tensor:
     """1 at each of the axes that input #1 names, else 0."""
     zeros, ones = const([0] * rank, "i64"), const([1] * count, "i64")
-    return relax["scatter_elements"](zeros, sizes.integers(node, 1), ones, axis=0)
+    return relax.scatter_elements(zeros, sizes.integers(node, 1), ones, axis=0)
 
 
 def _size(node: Node) -> Outputs:
     shape = node.value(0).shape
-    return relax["size"](node.tensor(0)) if shape is None or None in shape else known(math.prod(shape))
+    return relax.size(node.tensor(0)) if shape is None or None in shape else known(math.prod(shape))
 
 
 # ---- order ----
@@ -155,7 +155,7 @@ register_rows(
     "",
     {
         "Size": _size,
-        "Transpose": lambda node: relax["permute_dims"](node.tensor(0), axes=node.ints("perm")),
+        "Transpose": lambda node: relax.permute_dims(node.tensor(0), axes=node.ints("perm")),
     },
 )
 
@@ -169,7 +169,7 @@ def depth_to_space(node: Node) -> Outputs:
     split = [channels, block, block] if is_crd else [block, block, channels]
     order = [0, 1, 4, 2, 5, 3] if is_crd else [0, 3, 4, 1, 5, 2]
     taken_apart = sizes.reshaped(node.tensor(0), [batch, *split, height, width])
-    moved = relax["permute_dims"](taken_apart, axes=order)
+    moved = relax.permute_dims(taken_apart, axes=order)
     return sizes.reshaped(moved, [batch, channels, sizes.times(height, block), sizes.times(width, block)])
 
 
@@ -179,7 +179,7 @@ def space_to_depth(node: Node) -> Outputs:
     rows, columns = sizes.divided(height, block), sizes.divided(width, block)
     order = [0, 1, 3, 5, 2, 4] if _mode(node) == "CRD" else [0, 3, 5, 1, 2, 4]
     taken_apart = sizes.reshaped(node.tensor(0), [batch, channels, rows, block, columns, block])
-    moved = relax["permute_dims"](taken_apart, axes=order)
+    moved = relax.permute_dims(taken_apart, axes=order)
     return sizes.reshaped(moved, [batch, sizes.times(channels, block * block), rows, columns])
 
 
@@ -223,7 +223,7 @@ def _common(node: Node, one: Size, other: Size) -> Size:
         return sizes.larger(one, other)
     # Unlike the larger one this is right for 0, too.
     first, second = sizes.as_tensor([one]), sizes.as_tensor([other])
-    return relax["where"](relax["equal"](first, const(1, "i64")), second, first)
+    return relax.where(relax.equal(first, const(1, "i64")), second, first)
 
 
 @register_onnx("", "Tile")
@@ -246,7 +246,7 @@ def _tiled(node: Node, repeats: Sequence[Size]) -> Tensor:
     if len(repeats) != node.rank(0):
         raise node.fail(f"there are {len(repeats)} repeats for {node.rank(0)} dimensions")
     if all(isinstance(count, int) for count in repeats):
-        return relax["tile"](node.tensor(0), repeats=repeats)
+        return relax.tile(node.tensor(0), repeats=repeats)
     own = sizes.sizes_of(node.value(0))
     # Copies along a dimension of its own before each, then both are one.
     apart = [size for one in own for size in (1, one)]
@@ -267,4 +267,4 @@ def shape(node: Node) -> Outputs:
     whole = sizes.shape_tensor(node.tensor(0))
     if (start, end) == (0, rank):
         return whole
-    return relax["strided_slice"](whole, axes=[0], begin=[start], end=[end])
+    return relax.strided_slice(whole, axes=[0], begin=[start], end=[end])

@@ -57,7 +57,7 @@ def sequence_at(node: Node) -> Outputs:
     found = place_of(node, 1, len(items), len(items))
     shapes = {item.shape for item in items}
     if len(shapes) == 1 and not any(shape is None or None in shape for shape in shapes):
-        return relax["take"](relax["stack"](*(item.ssa for item in items), axis=0), found, axis=0)
+        return relax.take(relax.stack([*(item.ssa for item in items)], axis=0), found, axis=0)
     return item_at(node, items, found)
 
 
@@ -68,7 +68,7 @@ def sequence_insert(node: Node) -> Outputs:
         if not node.has(2):
             return appended(node, held, new)
         length = length_of(held)
-        return inserted_at_run_time(node, held, new, place_of(node, 2, length, relax["add"](length, const(1, "i64"))))
+        return inserted_at_run_time(node, held, new, place_of(node, 2, length, relax.add(length, const(1, "i64"))))
     items = list(node.sequence(0).items)
     if items and items[0].dtype != new.dtype:
         raise node.fail(f"a tensor of {new.dtype} cannot be inserted into a sequence of {items[0].dtype}")
@@ -86,8 +86,8 @@ def sequence_erase(node: Node) -> Outputs:
         length = length_of(held)
         if node.has(1):
             return erased_at_run_time(node, held, place_of(node, 1, length, length))
-        require(node, relax["greater"](length, const(0, "i64")), "the sequence has no item to erase")
-        return erased_at_run_time(node, held, relax["subtract"](length, const(1, "i64")))
+        require(node, relax.greater(length, const(0, "i64")), "the sequence has no item to erase")
+        return erased_at_run_time(node, held, relax.subtract(length, const(1, "i64")))
     sequence = node.sequence(0)
     items = list(sequence.items)
     if not items:
@@ -115,7 +115,7 @@ def concat_from_sequence(node: Node) -> Outputs:
 
         # A shape that was put together from sizes is one still.
         return known(getattr(numpy, joined)([item.elements for item in items], axis), items[0].dtype)
-    return relax["stack" if joined == "stack" else "concat"](*(item.ssa for item in items), axis=axis)
+    return relax.dialect.ops["stack" if joined == "stack" else "concat"](*(item.ssa for item in items), axis=axis)
 
 
 @register_onnx("", "SplitToSequence")
@@ -126,7 +126,7 @@ def split_to_sequence(node: Node) -> Outputs:
     if parts is None:
         return split_at_run_time(node, axis, sizes.input_size(node, 1) if node.has(1) else 1, squeezed)
     if squeezed:
-        parts = [relax["squeeze"](part, axis=[axis]) for part in parts]
+        parts = [relax.squeeze(part, axis=[axis]) for part in parts]
     return SequenceValue([Value(ssa=part) for part in parts], node.value(0).dtype)
 
 
@@ -146,7 +146,7 @@ def _split(node: Node, axis: int) -> list[Tensor] | None:
         raise node.fail(f"parts of {lengths[0]} along axis {axis}")
     if not starts:
         return [node.tensor(0)] if node.has(1) or size else []
-    return list(relax["split"](node.tensor(0), indices_or_sections=starts, axis=axis))
+    return list(relax.split(node.tensor(0), indices_or_sections=starts, axis=axis))
 
 
 def _split_at_run_time(node: Node, axis: int) -> list[Tensor]:
@@ -156,15 +156,13 @@ def _split_at_run_time(node: Node, axis: int) -> list[Tensor]:
         raise node.fail("how many lengths there are must be known while the model is imported")
     lengths, whole = sizes.integers(node, 1), sizes.sizes_of(node.value(0))[axis]
     zero = const([0], "i64")
-    is_whole = relax["equal"](relax["sum"](lengths, axis=[0], keepdims=True), sizes.as_tensor([whole]))
-    are_lengths = relax["logical_and"](
+    is_whole = relax.equal(relax.sum(lengths, axis=[0], keepdims=True), sizes.as_tensor([whole]))
+    are_lengths = relax.logical_and(
         is_whole,
-        relax["greater_equal"](relax["min"](relax["concat"](lengths, zero, axis=0), axis=[0], keepdims=True), zero),
+        relax.greater_equal(relax.min(relax.concat([lengths, zero], axis=0), axis=[0], keepdims=True), zero),
     )
-    require(
-        node, relax["reshape"](are_lengths, ()), f"the lengths of the parts do not add up to the size of axis {axis}"
-    )
-    ends = relax["cumsum"](lengths, axis=0)
+    require(node, relax.reshape(are_lengths, ()), f"the lengths of the parts do not add up to the size of axis {axis}")
+    ends = relax.cumsum(lengths, axis=0)
     bounds = [0, *(sizes.element(ends, index) for index in range(count))]
     return [sizes.sliced(node.value(0), {axis: (begin, end, 1)}) for begin, end in pairwise(bounds)]
 
@@ -196,7 +194,7 @@ def optional_get_element(node: Node) -> Outputs:
     if not isinstance(held, RunTimeOptional):
         return held
     present = held.present.ssa
-    require(node, present if held.present.rank == 0 else relax["reshape"](present, ()), "the optional holds nothing")
+    require(node, present if held.present.rank == 0 else relax.reshape(present, ()), "the optional holds nothing")
     return held.held
 
 
@@ -206,19 +204,19 @@ def optional_get_element(node: Node) -> Outputs:
 def concatenated_at_run_time(node: Node, sequence: RunTimeSequence, axis: int, new_axis: bool) -> Tensor | Value:
     whole = all_joined(node, sequence)
     length, one = joined_length(whole), const(1, "i64")
-    require(node, relax["greater"](length, const(0, "i64")), "the sequence is empty")
+    require(node, relax.greater(length, const(0, "i64")), "the sequence is empty")
 
     def stack(_: object, index: Value, __: object) -> Turn:
         return Turn([], [joined_item(whole, index.ssa)])
 
     def concatenate(_: object, index: Value, states: list[Any]) -> Turn:
-        item = joined_item(whole, relax["add"](index.ssa, one))
-        return Turn([Value(ssa=relax["concat"](states[0].ssa, item.ssa, axis=axis))], [])
+        item = joined_item(whole, relax.add(index.ssa, one))
+        return Turn([Value(ssa=relax.concat([states[0].ssa, item.ssa], axis=axis))], [])
 
     if new_axis:
         _, (rows,) = build_loop(Loop(node, stack, scalar_of(node, Value(ssa=length))), [])
         return with_first_at(rows.ssa, axis)
-    others = scalar_of(node, Value(ssa=relax["subtract"](length, one)))
+    others = scalar_of(node, Value(ssa=relax.subtract(length, one)))
     (joined,), _ = build_loop(Loop(node, concatenate, others), [joined_item(whole, const(0, "i64"))])
     return joined
 
@@ -228,17 +226,17 @@ def split_at_run_time(node: Node, axis: int, length: Size, squeezed: bool) -> Ru
     value = Value(ssa=node.tensor(0))  # a tensor before it is used in the loop
     size = sizes.sizes_of(value)[axis]
     if not sizes.is_known(length):
-        is_positive = relax["reshape"](relax["greater"](length, const([0], "i64")), ())
+        is_positive = relax.reshape(relax.greater(length, const([0], "i64")), ())
         require(node, is_positive, "the length of the parts must be positive")
     count = sizes.divided(sizes.plus(size, sizes.minus(length, 1)), sizes.larger(length, 1))
 
     def step(_: Operation, index: Value, states: list[Any]) -> Turn:
-        begin = sizes.times(relax["reshape"](index.ssa, (1,)), length)
+        begin = sizes.times(relax.reshape(index.ssa, (1,)), length)
         part = sizes.sliced(value, {axis: (begin, sizes.smaller(sizes.plus(begin, length), size), 1)})
         if squeezed:
             info = info_of(part)
             of_one = [1 if place == axis else each for place, each in enumerate(info.shape or ())]
-            part = relax["squeeze"](as_info(part, info.with_shape(of_one)), axis=[axis])
+            part = relax.squeeze(as_info(part, info.with_shape(of_one)), axis=[axis])
         return Turn([appended(node, states[0], Value(ssa=part))], [])
 
     turns = scalar_of(node, Value(ssa=sizes.as_tensor([count])))

@@ -58,7 +58,7 @@ def transformed(node: Node, data: Tensor, size: Size, transform: Transform) -> T
     else:
         table = _table(used, transform, dtype)
     flat = sizes.reshaped(data, [*lead, sizes.times(used, parts)])
-    return sizes.reshaped(relax["matmul"](flat, table), [*lead, transform.made, transform.outputs])
+    return sizes.reshaped(relax.matmul(flat, table), [*lead, transform.made, transform.outputs])
 
 
 def _transformed_in_stages(data: Tensor, used: int, transform: Transform) -> Tensor:
@@ -67,12 +67,12 @@ def _transformed_in_stages(data: Tensor, used: int, transform: Transform) -> Ten
     flat = sizes.reshaped(data, [sizes.product(lead), used, transform.parts])
     flat = cast(flat, wide_float(dtype))
     if used < length:
-        flat = relax["nn.pad"](flat, pad_width=[0, 0, 0, length - used, 0, 0])
-    real, *imaginary = (relax["take"](flat, const(part, "i64"), axis=2) for part in range(transform.parts))
-    made = in_stages((real, imaginary[0] if imaginary else relax["zeros_like"](real)), length, transform.inverse)
-    result = relax["stack"](*made, axis=2)
+        flat = relax.nn.pad(flat, pad_width=[0, 0, 0, length - used, 0, 0])
+    real, *imaginary = (relax.take(flat, const(part, "i64"), axis=2) for part in range(transform.parts))
+    made = in_stages((real, imaginary[0] if imaginary else relax.zeros_like(real)), length, transform.inverse)
+    result = relax.stack([*made], axis=2)
     if transform.made != length:
-        result = relax["strided_slice"](result, axes=[1], begin=[0], end=[transform.made])
+        result = relax.strided_slice(result, axes=[1], begin=[0], end=[transform.made])
     return sizes.reshaped(cast(result, dtype), [*lead, transform.made, 2])
 
 
@@ -104,28 +104,28 @@ def _known_table(used: int, transform: Transform) -> Array:
 def _table(used: Size, transform: Transform, dtype: str) -> Tensor:
     """As `_known_table`, from dynamic lengths; made in f64."""
     length = _scalar(transform.length)
-    rows = relax["expand_dims"](sizes.count_up(used), axis=[1])
-    columns = relax["expand_dims"](sizes.count_up(transform.made), axis=[0])
-    whole = relax["astype"](length, dtype="f64")
+    rows = relax.expand_dims(sizes.count_up(used), axis=[1])
+    columns = relax.expand_dims(sizes.count_up(transform.made), axis=[0])
+    whole = relax.astype(length, dtype="f64")
     # Whole turns are left out while these are integers, or large products would cost digits.
-    places = relax["floor_mod"](relax["multiply"](rows, columns), length)
-    turn = relax["divide"](const(2 * math.pi if transform.inverse else -2 * math.pi, "f64"), whole)
-    angle = relax["multiply"](relax["astype"](places, dtype="f64"), turn)
-    real, imaginary = relax["cos"](angle), relax["sin"](angle)
+    places = relax.floor_mod(relax.multiply(rows, columns), length)
+    turn = relax.divide(const(2 * math.pi if transform.inverse else -2 * math.pi, "f64"), whole)
+    angle = relax.multiply(relax.astype(places, dtype="f64"), turn)
+    real, imaginary = relax.cos(angle), relax.sin(angle)
     if transform.inverse:
-        weight = relax["divide"](_repeats(rows, length) if transform.onesided else const(1.0, "f64"), whole)
-        real, imaginary = relax["multiply"](real, weight), relax["multiply"](imaginary, weight)
-    pairs = [(real, imaginary), (relax["negative"](imaginary), real)][: transform.parts]
+        weight = relax.divide(_repeats(rows, length) if transform.onesided else const(1.0, "f64"), whole)
+        real, imaginary = relax.multiply(real, weight), relax.multiply(imaginary, weight)
+    pairs = [(real, imaginary), (relax.negative(imaginary), real)][: transform.parts]
     # A pair each for the data's real and imaginary part.
-    rows_of_parts = [relax["stack"](*pair[: transform.outputs], axis=2) for pair in pairs]
-    table = relax["astype"](relax["stack"](*rows_of_parts, axis=1), dtype=dtype)
+    rows_of_parts = [relax.stack([*pair[: transform.outputs]], axis=2) for pair in pairs]
+    table = relax.astype(relax.stack([*rows_of_parts], axis=1), dtype=dtype)
     return sizes.reshaped(table, [sizes.times(used, transform.parts), sizes.times(transform.made, transform.outputs)])
 
 
 def _repeats(rows: Tensor, length: Size) -> Tensor:
     """How many elements each stands for: its mirror image, too, where that is another."""
-    is_own = relax["equal"](relax["floor_mod"](relax["multiply"](rows, const(2, "i64")), length), const(0, "i64"))
-    return relax["where"](is_own, const(1.0, "f64"), const(2.0, "f64"))
+    is_own = relax.equal(relax.floor_mod(relax.multiply(rows, const(2, "i64")), length), const(0, "i64"))
+    return relax.where(is_own, const(1.0, "f64"), const(2.0, "f64"))
 
 
 def _scalar(size: Size) -> Tensor:
@@ -141,23 +141,23 @@ def along_run_time_axis(node: Node, data: Value, axis: Tensor, transform_of: Cal
     rank = data.rank
     assert rank is not None
     own, places = sizes.as_tensor(sizes.sizes_of(data)), const(list(range(rank)), "i64")
-    axis = relax["where"](relax["less"](axis, const(0, "i64")), relax["add"](axis, const(rank, "i64")), axis)
-    is_behind = relax["logical_and"](relax["greater"](places, axis), relax["less"](places, const(rank - 1, "i64")))
-    size = relax["take"](own, axis, axis=0)
-    before = _product_where(relax["less"](places, axis), own)
+    axis = relax.where(relax.less(axis, const(0, "i64")), relax.add(axis, const(rank, "i64")), axis)
+    is_behind = relax.logical_and(relax.greater(places, axis), relax.less(places, const(rank - 1, "i64")))
+    size = relax.take(own, axis, axis=0)
+    before = _product_where(relax.less(places, axis), own)
     behind = _product_where(is_behind, own)
     transform = transform_of(size)
     apart = sizes.reshaped(data.ssa, [before, size, behind, transform.parts])
-    moved = relax["permute_dims"](apart, axes=[0, 2, 1, 3])
-    made = relax["permute_dims"](transformed(node, moved, size, transform), axes=[0, 2, 1, 3])
-    shape = relax["where"](relax["equal"](places, axis), _scalar(transform.made), own)
-    last = relax["equal"](places, const(rank - 1, "i64"))
-    shape = relax["where"](last, const(transform.outputs, "i64"), shape)
-    return relax["reshape"](made, relax["tensor_to_shape"](shape))
+    moved = relax.permute_dims(apart, axes=[0, 2, 1, 3])
+    made = relax.permute_dims(transformed(node, moved, size, transform), axes=[0, 2, 1, 3])
+    shape = relax.where(relax.equal(places, axis), _scalar(transform.made), own)
+    last = relax.equal(places, const(rank - 1, "i64"))
+    shape = relax.where(last, const(transform.outputs, "i64"), shape)
+    return relax.reshape(made, relax.tensor_to_shape(shape))
 
 
 def _product_where(condition: Tensor, own: Tensor) -> Tensor:
-    return relax["prod"](relax["where"](condition, own, const(1, "i64")), axis=[0], keepdims=True)
+    return relax.prod(relax.where(condition, own, const(1, "i64")), axis=[0], keepdims=True)
 
 
 # ---- in stages, one for each factor of the length; sums in numpy's order, so zeros keep its signs ----
@@ -201,7 +201,7 @@ def in_stages(parts: Pair, length: int, inverse: bool) -> Pair:
     dtype, sign, before = info_of(parts[0]).dtype, 1 if inverse else -1, 1
     for factor in _factors(length):
         behind = length // (before * factor)
-        split = [relax["reshape"](half, (-1, before, factor, behind)) for half in parts]
+        split = [relax.reshape(half, (-1, before, factor, behind)) for half in parts]
         taken = [tuple(part(half, 2, place, place + 1, drop=True) for half in split) for place in range(factor)]
         made = _turned(_butterfly(taken, sign, dtype), before, behind, length, sign, dtype)
         before *= factor
@@ -210,7 +210,7 @@ def in_stages(parts: Pair, length: int, inverse: bool) -> Pair:
 
 
 def _joined(pairs: Sequence[Pair], side: int, length: int) -> Tensor:
-    return relax["reshape"](relax["stack"](*(pair[side] for pair in pairs), axis=1), (-1, length))
+    return relax.reshape(relax.stack([*(pair[side] for pair in pairs)], axis=1), (-1, length))
 
 
 def _turned(pairs: Sequence[Pair], before: int, behind: int, length: int, sign: int, dtype: str) -> list[Pair]:
@@ -224,8 +224,8 @@ def _turned(pairs: Sequence[Pair], before: int, behind: int, length: int, sign: 
         angles = 2 * math.pi * number * before * numpy.arange(behind) / length
         cos, sin = const(numpy.cos(angles), dtype), const(sign * numpy.sin(angles), dtype)
         turned = (
-            relax["subtract"](relax["multiply"](real, cos), relax["multiply"](imaginary, sin)),
-            relax["add"](relax["multiply"](real, sin), relax["multiply"](imaginary, cos)),
+            relax.subtract(relax.multiply(real, cos), relax.multiply(imaginary, sin)),
+            relax.add(relax.multiply(real, sin), relax.multiply(imaginary, cos)),
         )
         result.append(turned)
     return result
@@ -238,7 +238,7 @@ def _butterfly(x: Sequence[Pair], sign: int, dtype: str) -> list[Pair]:
     if len(x) == 4:
         even, odd = _butterfly(x[::2], sign, dtype), _butterfly(x[1::2], sign, dtype)
         real, imaginary = odd[1]
-        quarter = (relax["negative"](imaginary), real) if sign > 0 else (imaginary, relax["negative"](real))
+        quarter = (relax.negative(imaginary), real) if sign > 0 else (imaginary, relax.negative(real))
         return [
             _both(operation, even[side], (odd[0], quarter)[side])
             for operation in ("add", "subtract")
@@ -253,7 +253,7 @@ def _butterfly(x: Sequence[Pair], sign: int, dtype: str) -> list[Pair]:
         along = _sum([x[0], *weighted])
         across = [_scaled(each, sign * math.sin(angle), dtype) for angle, each in zip(angles, differences, strict=True)]
         total = _sum(across)
-        side = relax["negative"](total[1]), total[0]
+        side = relax.negative(total[1]), total[0]
         result[number], result[-number] = _both("add", along, side), _both("subtract", along, side)
     return result
 
@@ -263,9 +263,9 @@ def _sum(pairs: Sequence[Pair]) -> Pair:
 
 
 def _both(name: str, one: Pair, other: Pair) -> Pair:
-    return relax[name](one[0], other[0]), relax[name](one[1], other[1])
+    return relax.dialect.ops[name](one[0], other[0]), relax.dialect.ops[name](one[1], other[1])
 
 
 def _scaled(pair: Pair, factor: float, dtype: str) -> Pair:
     number = const(factor, dtype)
-    return relax["multiply"](pair[0], number), relax["multiply"](pair[1], number)
+    return relax.multiply(pair[0], number), relax.multiply(pair[1], number)

@@ -41,9 +41,9 @@ def _along_one_of(node: Node, axes: Sequence[int], transform_of: Callable[[Size]
     """Along a dynamic axis, one of these: with tables that are constants, as sizes are known."""
     if len(axes) == 1:
         return _along(node, axes[0], transform_of)
-    given = relax["reshape"](sizes.integers(node, 2), ())
-    is_first = relax["logical_or"](
-        *(relax["equal"](given, const(place, "i64")) for place in (axes[0], axes[0] - node.rank(0)))
+    given = relax.reshape(sizes.integers(node, 2), ())
+    is_first = relax.logical_or(
+        *(relax.equal(given, const(place, "i64")) for place in (axes[0], axes[0] - node.rank(0)))
     )
     ways: list[Make] = [
         lambda _: [Value(ssa=_along(node, axes[0], transform_of))],
@@ -56,10 +56,10 @@ def _along(node: Node, axis: int, transform_of: Callable[[Size], Transform]) -> 
     rank = node.rank(0)
     order = [*(each for each in range(rank - 1) if each != axis), axis, rank - 1]
     is_last = axis == rank - 2
-    moved = node.tensor(0) if is_last else relax["permute_dims"](node.tensor(0), axes=order)
+    moved = node.tensor(0) if is_last else relax.permute_dims(node.tensor(0), axes=order)
     size = sizes.sizes_of(node.value(0))[axis]
     result = transformed(node, moved, size, transform_of(size))
-    return result if is_last else relax["permute_dims"](result, axes=[order.index(each) for each in range(rank)])
+    return result if is_last else relax.permute_dims(result, axes=[order.index(each) for each in range(rank)])
 
 
 def _size(node: Node, index: int, default: Size) -> Size:
@@ -84,9 +84,9 @@ def stft(node: Node) -> Outputs:
         raise node.fail("step and length of frames must be positive and within the signal")
     frames = sizes.plus(sizes.divided(rest, step), 1)
     signal = sizes.reshaped(node.tensor(0), [batch, whole, parts])
-    data = relax["take"](signal, _places(node, frames, step, length), axis=1)
+    data = relax.take(signal, _places(node, frames, step, length), axis=1)
     if node.has(2):
-        data = relax["multiply"](data, relax["expand_dims"](node.tensor(2), axis=[1]))
+        data = relax.multiply(data, relax.expand_dims(node.tensor(2), axis=[1]))
     onesided = bool(node.int("onesided", 1)) and parts == 1
     data = sizes.stated(data, [batch, frames, length, parts])
     return transformed(node, data, length, Transform(length, parts, False, onesided))
@@ -99,8 +99,8 @@ def _places(node: Node, frames: Size, step: Size, length: Size) -> Tensor:
 
         node.take_table("the places of its frames", 2, frames, length)
         return const((numpy.arange(frames)[:, None] * step + numpy.arange(length)).astype("int64"))
-    first = relax["multiply"](sizes.count_up(frames), sizes.as_tensor([step]))
-    return relax["add"](relax["expand_dims"](first, axis=[1]), sizes.count_up(length))
+    first = relax.multiply(sizes.count_up(frames), sizes.as_tensor([step]))
+    return relax.add(relax.expand_dims(first, axis=[1]), sizes.count_up(length))
 
 
 @register_onnx("", "MelWeightMatrix")
@@ -113,7 +113,7 @@ def mel_weight_matrix(node: Node) -> Outputs:
     if not is_float(dtype):
         raise node.fail("the weights must be floats", "output_datatype")
     if any(each is None for each in held):
-        return relax["astype"](_run_time_triangles(node), dtype=dtype)
+        return relax.astype(_run_time_triangles(node), dtype=dtype)
     bands, length, rate, low, high = held
     if not (math.isfinite(low + high) and min(low, high) > -700 and min(bands, length) >= 0 and rate > 0):
         raise node.fail(f"there are no such bands: {bands} of {length} places, rate {rate}, from {low} to {high} Hz")
@@ -139,31 +139,31 @@ def _add_triangle(column: Array, low: int, center: int, high: int) -> None:
 def _run_time_triangles(node: Node) -> Tensor:
     """As the constant ones, where some of the numbers are dynamic: from each bin's distance to the corners."""
     bands, length = (sizes.input_size(node, index) for index in (0, 1))
-    rate, low, high = (relax["reshape"](relax["astype"](node.tensor(index), dtype="f64"), (1,)) for index in (2, 3, 4))
+    rate, low, high = (relax.reshape(relax.astype(node.tensor(index), dtype="f64"), (1,)) for index in (2, 3, 4))
     low, high = _mel(low), _mel(high)
     places = sizes.plus(bands, 2)
-    step = relax["divide"](relax["subtract"](high, low), cast(sizes.as_tensor([places]), "f64"))
-    corners = relax["add"](relax["multiply"](sizes.count_up(places, "f64"), step), low)
-    powers = relax["exp"](relax["multiply"](corners, const(math.log(10) / 2595, "f64")))
-    hertz = relax["multiply"](relax["subtract"](powers, const(1.0, "f64")), const(700.0, "f64"))
+    step = relax.divide(relax.subtract(high, low), cast(sizes.as_tensor([places]), "f64"))
+    corners = relax.add(relax.multiply(sizes.count_up(places, "f64"), step), low)
+    powers = relax.exp(relax.multiply(corners, const(math.log(10) / 2595, "f64")))
+    hertz = relax.multiply(relax.subtract(powers, const(1.0, "f64")), const(700.0, "f64"))
     whole = cast(sizes.as_tensor([sizes.plus(length, 1)]), "f64")
-    bins = Value(ssa=relax["floor"](relax["divide"](relax["multiply"](whole, hertz), rate)))
+    bins = Value(ssa=relax.floor(relax.divide(relax.multiply(whole, hertz), rate)))
     starts, centers, ends = (sizes.sliced(bins, {0: (first, sizes.plus(bands, first), 1)}) for first in range(3))
-    place = relax["expand_dims"](sizes.count_up(sizes.plus(sizes.divided(length, 2), 1), "f64"), axis=[1])
-    rising = _ratio(relax["subtract"](place, starts), relax["subtract"](centers, starts))
-    falling = _ratio(relax["subtract"](ends, place), relax["subtract"](ends, centers))
-    is_rising = relax["logical_and"](relax["greater_equal"](place, starts), relax["less_equal"](place, centers))
-    is_falling = relax["logical_and"](relax["greater_equal"](place, centers), relax["less"](place, ends))
-    weights = relax["where"](is_rising, rising, const(0.0, "f64"))
-    return relax["where"](is_falling, falling, weights)
+    place = relax.expand_dims(sizes.count_up(sizes.plus(sizes.divided(length, 2), 1), "f64"), axis=[1])
+    rising = _ratio(relax.subtract(place, starts), relax.subtract(centers, starts))
+    falling = _ratio(relax.subtract(ends, place), relax.subtract(ends, centers))
+    is_rising = relax.logical_and(relax.greater_equal(place, starts), relax.less_equal(place, centers))
+    is_falling = relax.logical_and(relax.greater_equal(place, centers), relax.less(place, ends))
+    weights = relax.where(is_rising, rising, const(0.0, "f64"))
+    return relax.where(is_falling, falling, weights)
 
 
 def _mel(hertz: Tensor) -> Tensor:
-    ratio = relax["add"](relax["divide"](hertz, const(700.0, "f64")), const(1.0, "f64"))
-    return relax["multiply"](relax["log"](ratio), const(2595 / math.log(10), "f64"))
+    ratio = relax.add(relax.divide(hertz, const(700.0, "f64")), const(1.0, "f64"))
+    return relax.multiply(relax.log(ratio), const(2595 / math.log(10), "f64"))
 
 
 def _ratio(part: Tensor, whole: Tensor) -> Tensor:
     """1 where the whole is nothing."""
-    is_nothing = relax["equal"](whole, const(0.0, "f64"))
-    return relax["where"](is_nothing, const(1.0, "f64"), relax["divide"](part, whole))
+    is_nothing = relax.equal(whole, const(0.0, "f64"))
+    return relax.where(is_nothing, const(1.0, "f64"), relax.divide(part, whole))

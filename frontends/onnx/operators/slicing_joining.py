@@ -51,7 +51,7 @@ def _equal_parts(node: Node, axis: int) -> list[Tensor]:
 
 
 def _split(node: Node, where: int | Sequence[int], axis: int) -> list[Tensor]:
-    found = relax["split"](node.tensor(0), indices_or_sections=where, axis=axis)
+    found = relax.split(node.tensor(0), indices_or_sections=where, axis=axis)
     return list(found) if isinstance(found, tuple) else [found]
 
 
@@ -130,14 +130,14 @@ def _slice_at_run_time(node: Node, count: int) -> Tensor:
     axes = sizes.integers(node, 3) if node.has(3) else const(list(range(count)), "i64")
     bounds = [(0, 1), (OPEN, 2), (1, 4)]
     begins, ends, steps = (
-        relax["scatter_elements"](every(default), axes, sizes.integers(node, index), axis=0)
+        relax.scatter_elements(every(default), axes, sizes.integers(node, index), axis=0)
         if node.has(index)
         else every(default)
         for default, index in bounds
     )
-    lowest = relax["negative"](sizes.shape_tensor(node.tensor(0)))
-    begins = relax["where"](relax["less"](steps, const(0, "i64")), relax["maximum"](begins, lowest), begins)
-    return relax["dynamic_strided_slice"](node.tensor(0), begins, ends, steps)
+    lowest = relax.negative(sizes.shape_tensor(node.tensor(0)))
+    begins = relax.where(relax.less(steps, const(0, "i64")), relax.maximum(begins, lowest), begins)
+    return relax.dynamic_strided_slice(node.tensor(0), begins, ends, steps)
 
 
 # ---- padding ----
@@ -164,7 +164,7 @@ def _fill(node: Node, index: int) -> int | float | Tensor:
     """A number where it is known and an attribute holds it, else a 0-D tensor."""
     number = node.scalar(index)
     if number is None or (isinstance(number, int) and number >= 2**63):
-        return relax["reshape"](node.tensor(index), ())
+        return relax.reshape(node.tensor(index), ())
     return int(number) if isinstance(number, bool) else number
 
 
@@ -172,8 +172,8 @@ def _widths_at_run_time(node: Node, rank: int) -> list[Size]:
     """The widths of every axis, where the axes are dynamic."""
     axes, count = sizes.integers(node, 3), sizes.input_length(node, 3)
     given, zeros = sizes.integers(node, 1), const([0] * rank, "i64")
-    halves = [relax["strided_slice"](given, axes=[0], begin=[at], end=[at + count]) for at in (0, count)]
-    spread = [relax["scatter_elements"](zeros, axes, half, axis=0) for half in halves]
+    halves = [relax.strided_slice(given, axes=[0], begin=[at], end=[at + count]) for at in (0, count)]
+    spread = [relax.scatter_elements(zeros, axes, half, axis=0) for half in halves]
     return [sizes.element(half, axis) for half in spread for axis in range(rank)]
 
 
@@ -188,7 +188,7 @@ def _padded(node: Node, widths: Sequence[Size], axes: Sequence[int], value: int 
     pairs = {axis % rank: (widths[index], widths[index + len(axes)]) for index, axis in enumerate(axes)}
     if all(isinstance(width, int) for width in widths) and (mode != "constant" or isinstance(value, (int, float))):
         flat = [width for axis in range(rank) for width in pairs.get(axis, (0, 0))]
-        return relax["nn.pad"](
+        return relax.dialect.ops["nn.pad"](
             node.tensor(0), pad_width=flat, pad_mode=mode, pad_value=value if mode == "constant" else 0
         )
     fill = const(value, node.value(0).dtype) if isinstance(value, (int, float)) else value
@@ -203,23 +203,23 @@ def _padded_along(value: Value, axis: int, before: Size, after: Size, mode: str,
     """By reading each element of the result where it comes from; widths are sizes."""
     own = sizes.sizes_of(value)
     count = sizes.larger(sizes.plus(sizes.plus(own[axis], before), after), 0)
-    places = relax["subtract"](sizes.count_up(count), sizes.as_tensor([before]))
+    places = relax.subtract(sizes.count_up(count), sizes.as_tensor([before]))
     size = sizes.as_tensor([own[axis]])
-    taken = relax["take"](value.ssa, _source(places, size, mode), axis=axis)
+    taken = relax.take(value.ssa, _source(places, size, mode), axis=axis)
     if mode == "constant":
-        is_inside = relax["logical_and"](relax["greater_equal"](places, const(0, "i64")), relax["less"](places, size))
-        taken = relax["where"](along_axis(is_inside, axis, len(own)), taken, fill)
+        is_inside = relax.logical_and(relax.greater_equal(places, const(0, "i64")), relax.less(places, size))
+        taken = relax.where(along_axis(is_inside, axis, len(own)), taken, fill)
     return sizes.stated(taken, [*own[:axis], count, *own[axis + 1 :]])
 
 
 def _source(places: Tensor, size: Size, mode: str) -> Tensor:
     """Where the elements at places, which may be outside of a dimension, come from."""
     zero, one = const(0, "i64"), const(1, "i64")
-    last = relax["subtract"](size, one)
+    last = relax.subtract(size, one)
     if mode == "circular":
-        return relax["floor_mod"](places, size)
+        return relax.floor_mod(places, size)
     if mode == "reflect":
-        period = relax["maximum"](relax["multiply"](last, const(2, "i64")), one)
-        place = relax["floor_mod"](places, period)
-        return relax["minimum"](place, relax["subtract"](period, place))
-    return relax["minimum"](relax["maximum"](places, zero), last)
+        period = relax.maximum(relax.multiply(last, const(2, "i64")), one)
+        place = relax.floor_mod(places, period)
+        return relax.minimum(place, relax.subtract(period, place))
+    return relax.minimum(relax.maximum(places, zero), last)

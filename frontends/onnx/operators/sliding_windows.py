@@ -103,7 +103,7 @@ def with_borders(data: Tensor, windows: Windows, value: float, dtype: str) -> Te
     """The data between borders filled with a value; their widths may depend on sizes."""
     if windows.is_fixed:
         sides = [side for pair in zip(windows.before, windows.after, strict=True) for side in pair]
-        return data if not any(sides) else relax["nn.pad"](data, pad_width=[0, 0, 0, 0, *sides], pad_value=value)
+        return data if not any(sides) else relax.nn.pad(data, pad_width=[0, 0, 0, 0, *sides], pad_value=value)
     shape = sizes_of(Value(ssa=data))
     for axis, (before, after) in enumerate(zip(windows.before, windows.after, strict=True), 2):
         pieces = [
@@ -112,7 +112,7 @@ def with_borders(data: Tensor, windows: Windows, value: float, dtype: str) -> Te
         ]
         pieces.insert(1, data)
         around = [each for each in pieces if each is not None]
-        data = relax["concat"](*around, axis=axis) if len(around) > 1 else data
+        data = relax.concat([*around], axis=axis) if len(around) > 1 else data
         shape[axis] = plus(plus(shape[axis], before), after)
     return data
 
@@ -124,4 +124,4 @@ def with_same_sizes(node: Node, result: Tensor, windows: Windows) -> Tensor:
     info = info_of(result)
     assert info.shape is not None
     sizes = [ceildiv(size, stride) for size, stride in zip(spatial_sizes(node), windows.strides, strict=True)]
-    return relax["match_cast"](result, ty=info.with_shape((*info.shape[:2], *sizes)))
+    return relax.match_cast(result, ty=info.with_shape((*info.shape[:2], *sizes)))

@@ -16,7 +16,7 @@ _DOMAIN = "ai.onnx.preview.training"
 @register_onnx("", "SoftmaxCrossEntropyLoss")
 def softmax_cross_entropy_loss(node: Node) -> Outputs:
     """The loss, and the logarithms of the probabilities."""
-    log_probabilities = relax["nn.log_softmax"](node.tensor(0), axis=1)
+    log_probabilities = relax.nn.log_softmax(node.tensor(0), axis=1)
     return [_nll_loss(node, log_probabilities), log_probabilities][: node.output_count]
 
 
@@ -24,7 +24,7 @@ def _nll_loss(node: Node, log_probabilities: Tensor) -> Tensor:
     reduction = node.choice("reduction", "mean", ("none", "sum", "mean"))
     operands = [log_probabilities, node.tensor(1), *([node.tensor(2)] if node.has(2) else [])]
     # Relax's default for the target that is left out is no class either.
-    return relax["nn.nll_loss"](*operands, reduction=reduction, ignore_index=node.int("ignore_index", -100))
+    return relax.dialect.ops["nn.nll_loss"](*operands, reduction=reduction, ignore_index=node.int("ignore_index", -100))
 
 
 register_onnx("", "NegativeLogLikelihoodLoss")(lambda node: _nll_loss(node, node.tensor(0)))
@@ -52,19 +52,19 @@ class _Step:
         return const(value, self.rate_dtype)
 
     def count_as_number(self) -> Tensor:
-        return relax["astype"](self.count, dtype=self.rate_dtype)
+        return relax.astype(self.count, dtype=self.rate_dtype)
 
     def is_later(self) -> Tensor:
         """Whether this is not the first step."""
-        return relax["greater"](self.count, const(0, self.node.value(1).dtype))
+        return relax.greater(self.count, const(0, self.node.value(1).dtype))
 
 
 def _times(x: Tensor, factor: float) -> Tensor:
-    return relax["multiply"](x, like(x, factor))
+    return relax.multiply(x, like(x, factor))
 
 
 def _regularized(x: Tensor, gradient: Tensor, coefficient: float) -> Tensor:
-    return gradient if coefficient == 0.0 else relax["add"](_times(x, coefficient), gradient)
+    return gradient if coefficient == 0.0 else relax.add(_times(x, coefficient), gradient)
 
 
 def _cast_like(number: Tensor, x: Tensor) -> Tensor:
@@ -86,16 +86,16 @@ def _for_each(node: Node, kinds: int, update: Callable[..., list[Tensor]]) -> li
 @register_onnx(_DOMAIN, "Adagrad")
 def adagrad(node: Node) -> Outputs:
     step = _Step(node)
-    slowed = relax["add"](relax["multiply"](step.count_as_number(), step.scalar(step.number("decay_factor", 0.0))),
+    slowed = relax.add(relax.multiply(step.count_as_number(), step.scalar(step.number("decay_factor", 0.0))),
                           step.scalar(1.0))  # fmt: skip
-    rate = relax["divide"](step.rate, slowed)
+    rate = relax.divide(step.rate, slowed)
 
     def update(x: Tensor, gradient: Tensor, squares: Tensor) -> list[Tensor]:
         gradient = _regularized(x, gradient, step.number("norm_coefficient", 0.0))
-        squares = relax["add"](squares, relax["square"](gradient))
-        scale = relax["add"](relax["sqrt"](squares), like(x, step.number("epsilon", 1e-6)))
-        change = relax["divide"](relax["multiply"](_cast_like(rate, x), gradient), scale)
-        return [relax["subtract"](x, change), squares]
+        squares = relax.add(squares, relax.square(gradient))
+        scale = relax.add(relax.sqrt(squares), like(x, step.number("epsilon", 1e-6)))
+        change = relax.divide(relax.multiply(_cast_like(rate, x), gradient), scale)
+        return [relax.subtract(x, change), squares]
 
     return _for_each(node, 3, update)
 
@@ -108,12 +108,12 @@ def adam(node: Node) -> Outputs:
 
     def update(x: Tensor, gradient: Tensor, mean: Tensor, squares: Tensor) -> list[Tensor]:
         gradient = _regularized(x, gradient, step.number("norm_coefficient", 0.0))
-        mean = relax["add"](_times(mean, alpha), _times(gradient, 1 - alpha))
-        squares = relax["add"](_times(squares, beta), _times(relax["square"](gradient), 1 - beta))
-        scale = relax["add"](relax["sqrt"](squares), like(x, step.number("epsilon", 1e-6)))
-        change = relax["divide"](relax["multiply"](_cast_like(rate, x), mean), scale)
+        mean = relax.add(_times(mean, alpha), _times(gradient, 1 - alpha))
+        squares = relax.add(_times(squares, beta), _times(relax.square(gradient), 1 - beta))
+        scale = relax.add(relax.sqrt(squares), like(x, step.number("epsilon", 1e-6)))
+        change = relax.divide(relax.multiply(_cast_like(rate, x), mean), scale)
         after = step.number("norm_coefficient_post", 0.0)
-        x = relax["subtract"](x, change)
+        x = relax.subtract(x, change)
         return [x if after == 0.0 else _times(x, 1 - after), mean, squares]
 
     return _for_each(node, 4, update)
@@ -122,22 +122,22 @@ def adam(node: Node) -> Outputs:
 def _adam_rate(step: _Step, alpha: float, beta: float) -> Tensor:
     """The rate, corrected for histories that began with zeros; not in step 0."""
     count, one = step.count_as_number(), step.scalar(1.0)
-    of_mean, of_squares = (relax["subtract"](one, relax["power"](step.scalar(base), count)) for base in (alpha, beta))
-    corrected = relax["divide"](relax["multiply"](step.rate, relax["sqrt"](of_squares)), of_mean)
-    return relax["where"](step.is_later(), corrected, step.rate)
+    of_mean, of_squares = (relax.subtract(one, relax.power(step.scalar(base), count)) for base in (alpha, beta))
+    corrected = relax.divide(relax.multiply(step.rate, relax.sqrt(of_squares)), of_mean)
+    return relax.where(step.is_later(), corrected, step.rate)
 
 
 @register_onnx(_DOMAIN, "Momentum")
 def momentum(node: Node) -> Outputs:
     step, mode = _Step(node), node.choice("mode", "", ("standard", "nesterov"))
     alpha = step.number("alpha")
-    beta = relax["where"](step.is_later(), step.scalar(step.number("beta")), step.scalar(1.0))
+    beta = relax.where(step.is_later(), step.scalar(step.number("beta")), step.scalar(1.0))
 
     def update(x: Tensor, gradient: Tensor, momentum: Tensor) -> list[Tensor]:
         gradient = _regularized(x, gradient, step.number("norm_coefficient"))
-        scaled = relax["multiply"](_cast_like(beta, x), gradient)
-        momentum = relax["add"](_times(momentum, alpha), scaled)
-        direction = relax["add"](gradient, _times(momentum, alpha)) if mode == "nesterov" else momentum
-        return [relax["subtract"](x, relax["multiply"](_cast_like(step.rate, x), direction)), momentum]
+        scaled = relax.multiply(_cast_like(beta, x), gradient)
+        momentum = relax.add(_times(momentum, alpha), scaled)
+        direction = relax.add(gradient, _times(momentum, alpha)) if mode == "nesterov" else momentum
+        return [relax.subtract(x, relax.multiply(_cast_like(step.rate, x), direction)), momentum]
 
     return _for_each(node, 3, update)

@@ -22,13 +22,13 @@ def non_max_suppression(node: Node) -> Outputs:
 
     ONNX's boxes go that overlap by more than the threshold, the operator's by as much: it gets the next number.
     """
-    most = relax["astype"](node.tensor(2), dtype="i64") if node.has(2) else const([0], "i64")
+    most = relax.astype(node.tensor(2), dtype="i64") if node.has(2) else const([0], "i64")
     overlap = node.tensor(3) if node.has(3) else const([0.0], "f32")
     score = node.tensor(4) if node.has(4) else const([-math.inf], "f32")
     boxes = _corners(node.tensor(0), node.value(0).dtype) if node.int("center_point_box", 0) else node.tensor(0)
-    overlap = relax["add"](overlap, relax["multiply"](overlap, const(0.75 * 2**-23, "f32")))
-    overlap = relax["maximum"](overlap, const(2.0**-126, "f32"))
-    indices, _ = relax["vision.all_class_non_max_suppression"](
+    overlap = relax.add(overlap, relax.multiply(overlap, const(0.75 * 2**-23, "f32")))
+    overlap = relax.maximum(overlap, const(2.0**-126, "f32"))
+    indices, _ = relax.vision.all_class_non_max_suppression(
         boxes, node.tensor(1), most, overlap, score, output_format="onnx"
     )
     return indices
@@ -36,15 +36,15 @@ def non_max_suppression(node: Node) -> Outputs:
 
 def _corners(boxes: Tensor, dtype: str) -> Tensor:
     """Boxes of center x, center y, width, height as y1, x1, y2, x2."""
-    x, y, width, height = relax["split"](boxes, indices_or_sections=4, axis=2)
+    x, y, width, height = relax.split(boxes, indices_or_sections=4, axis=2)
     half = const(0.5, dtype)
-    half_width, half_height = relax["multiply"](width, half), relax["multiply"](height, half)
+    half_width, half_height = relax.multiply(width, half), relax.multiply(height, half)
     sides = [
-        relax[name](center, reach)
+        relax.dialect.ops[name](center, reach)
         for name in ("subtract", "add")
         for center, reach in ((y, half_height), (x, half_width))
     ]
-    return relax["concat"](*sides, axis=2)
+    return relax.concat([*sides], axis=2)
 
 
 @register_onnx("", "RoiAlign")
@@ -55,11 +55,11 @@ def roi_align(node: Node) -> Outputs:
     is_shifted, scale, dtype = coordinates == "half_pixel", node.float("spatial_scale", 1.0), node.value(1).dtype
     if not scale > 0:
         raise node.fail(f"attribute 'spatial_scale' must be positive, got {scale:g}", "spatial_scale")
-    images = relax["astype"](relax["expand_dims"](node.tensor(2), axis=[1]), dtype=dtype)
-    corners = relax["subtract"](node.tensor(1), const(0.5 / scale, dtype)) if is_shifted else node.tensor(1)
-    return relax["vision.roi_align"](
+    images = relax.astype(relax.expand_dims(node.tensor(2), axis=[1]), dtype=dtype)
+    corners = relax.subtract(node.tensor(1), const(0.5 / scale, dtype)) if is_shifted else node.tensor(1)
+    return relax.dialect.ops["vision.roi_align"](
         node.tensor(0),
-        relax["concat"](images, corners, axis=1),
+        relax.concat([images, corners], axis=1),
         pooled_size=[node.int("output_height", 1), node.int("output_width", 1)],
         spatial_scale=scale,
         sample_ratio=node.int("sampling_ratio", 0),
@@ -72,7 +72,7 @@ def roi_align(node: Node) -> Outputs:
 @register_onnx("", "MaxRoiPool")
 def max_roi_pool(node: Node) -> Outputs:
     size, scale = node.ints("pooled_shape"), node.float("spatial_scale", 1.0)
-    return relax["vision.roi_pool"](*node.tensors(2), pooled_size=size, spatial_scale=scale)
+    return relax.dialect.ops["vision.roi_pool"](*node.tensors(2), pooled_size=size, spatial_scale=scale)
 
 
 @register_onnx("", "Col2Im")
@@ -97,8 +97,8 @@ def col2im(node: Node) -> Outputs:
         size - (each - 1) * step - reach
         for size, each, step, reach in zip(padded, counts, strides, reaches, strict=True)
     ]
-    result = relax[f"nn.conv{count}d_transpose"](
-        relax["reshape"](node.tensor(0), (shape[0], shape[1], *counts)),
+    result = relax.dialect.ops[f"nn.conv{count}d_transpose"](
+        relax.reshape(node.tensor(0), (shape[0], shape[1], *counts)),
         const(placing, dtype),
         strides=strides,
         dilation=dilations,
@@ -106,7 +106,7 @@ def col2im(node: Node) -> Outputs:
     )
     # Rows that no block reaches are 0; then the padding goes.
     sides = [side for axis in range(count) for side in (-pads[axis], rest[axis] - pads[axis + count])]
-    return relax["nn.pad"](result, pad_width=[0, 0, 0, 0, *sides]) if any(sides) else result
+    return relax.nn.pad(result, pad_width=[0, 0, 0, 0, *sides]) if any(sides) else result
 
 
 @register_onnx("", "DeformConv")
@@ -129,12 +129,12 @@ def deform_conv(node: Node) -> Outputs:
     sampled = [_sampled(node, group, (taps, height, width)) for group in range(node.int("offset_group", 1))]
     data = joined(sampled, axis=1)
     groups, filters = node.int("group", 1), weight[0]
-    columns = relax["reshape"](data, (batch, groups, channels // groups * taps, height * width))
-    rows = relax["reshape"](node.tensor(1), (groups, filters // groups, weight[1] * taps))
-    result = relax["reshape"](relax["matmul"](rows, columns), (batch, filters, height, width))
+    columns = relax.reshape(data, (batch, groups, channels // groups * taps, height * width))
+    rows = relax.reshape(node.tensor(1), (groups, filters // groups, weight[1] * taps))
+    result = relax.reshape(relax.matmul(rows, columns), (batch, filters, height, width))
     if not node.has(3):
         return result
-    return relax["add"](result, relax["expand_dims"](cast(node.tensor(3), dtype), axis=[1, 2]))
+    return relax.add(result, relax.expand_dims(cast(node.tensor(3), dtype), axis=[1, 2]))
 
 
 def _sampled(node: Node, group: int, places: tuple[int, int, int]) -> Tensor:
@@ -146,28 +146,28 @@ def _sampled(node: Node, group: int, places: tuple[int, int, int]) -> Tensor:
     own = channels // groups
     data = _part(node.tensor(0), 1, group * own, own, channels)
     moves = _part(node.tensor(2), 1, group * 2 * taps, 2 * taps, groups * 2 * taps)
-    moves = relax["reshape"](moves, (batch, taps, 2, height, width))
-    moves = relax["permute_dims"](moves, axes=[0, 2, 1, 3, 4])
-    positions = relax["add"](moves, const(_undisturbed(node, height, width), dtype))
+    moves = relax.reshape(moves, (batch, taps, 2, height, width))
+    moves = relax.permute_dims(moves, axes=[0, 2, 1, 3, 4])
+    positions = relax.add(moves, const(_undisturbed(node, height, width), dtype))
     # Where grid_sample finds position p without aligned corners: (2 * p + 1) / size - 1.
     import numpy
 
     scale = numpy.array([2.0 / size for size in sizes]).reshape(1, 2, 1, 1, 1)
     shift = numpy.array([1.0 / size - 1.0 for size in sizes]).reshape(1, 2, 1, 1, 1)
-    grid = relax["add"](relax["multiply"](positions, const(scale, dtype)), const(shift, dtype))
-    grid = relax["flip"](relax["reshape"](grid, (batch, 2, taps * height, width)), axis=1)
-    sampled = relax["image.grid_sample"](data, grid, method="bilinear", padding_mode="zeros", align_corners=False)
-    sampled = relax["reshape"](sampled, (batch, own, taps, height, width))
+    grid = relax.add(relax.multiply(positions, const(scale, dtype)), const(shift, dtype))
+    grid = relax.flip(relax.reshape(grid, (batch, 2, taps * height, width)), axis=1)
+    sampled = relax.image.grid_sample(data, grid, method="bilinear", padding_mode="zeros", align_corners=False)
+    sampled = relax.reshape(sampled, (batch, own, taps, height, width))
     if not node.has(4):
         return sampled
     mask = _part(node.tensor(4), 1, group * taps, taps, groups * taps)
-    return relax["multiply"](sampled, relax["expand_dims"](mask, axis=[1]))
+    return relax.multiply(sampled, relax.expand_dims(mask, axis=[1]))
 
 
 def _part(tensor: Tensor, axis: int, first: int, length: int, whole: int) -> Tensor:
     if length == whole:
         return tensor
-    return relax["strided_slice"](tensor, axes=[axis], begin=[first], end=[first + length])
+    return relax.strided_slice(tensor, axes=[axis], begin=[first], end=[first + length])
 
 
 def _undisturbed(node: Node, height: int, width: int) -> Array:
@@ -210,7 +210,7 @@ def added_blocks(node: Node) -> Tensor:
     places = sizes.broadcast(sizes.reshaped(places, [1, whole]), [images, whole])
     # What is outside of the image goes to a place behind it.
     start = sizes.full([images, sizes.plus(count, 1)], const(0, node.value(0).dtype))
-    added = relax["scatter_elements"](start, places, updates, axis=1, reduction="add")
+    added = relax.scatter_elements(start, places, updates, axis=1, reduction="add")
     kept = sizes.sliced(Value(ssa=added), {1: (0, count, 1)})
     return sizes.reshaped(kept, [batch, channels, *(along.image for along in alongs)])
 
@@ -241,15 +241,15 @@ def _places(alongs: Sequence[_Along], taps: Size, columns: Size) -> tuple[Tensor
     of_block = _split(sizes.count_up(columns), [along.blocks for along in alongs])
     flat, is_inside = None, None
     for along, tap, block in zip(alongs, in_block, of_block, strict=True):
-        moved = relax["multiply"](relax["expand_dims"](tap, axis=[1]), const(along.dilation, "i64"))
-        start = relax["subtract"](relax["multiply"](block, const(along.stride, "i64")), const(along.before, "i64"))
-        place = relax["add"](moved, start)
+        moved = relax.multiply(relax.expand_dims(tap, axis=[1]), const(along.dilation, "i64"))
+        start = relax.subtract(relax.multiply(block, const(along.stride, "i64")), const(along.before, "i64"))
+        place = relax.add(moved, start)
         size = sizes.as_tensor([along.image])
-        within = relax["logical_and"](relax["greater_equal"](place, const(0, "i64")), relax["less"](place, size))
-        flat = place if flat is None else relax["add"](relax["multiply"](flat, size), place)
-        is_inside = within if is_inside is None else relax["logical_and"](is_inside, within)
+        within = relax.logical_and(relax.greater_equal(place, const(0, "i64")), relax.less(place, size))
+        flat = place if flat is None else relax.add(relax.multiply(flat, size), place)
+        is_inside = within if is_inside is None else relax.logical_and(is_inside, within)
     count = sizes.product([along.image for along in alongs])
-    return relax["where"](is_inside, flat, sizes.as_tensor([count])), count
+    return relax.dialect.ops["where"](is_inside, flat, sizes.as_tensor([count])), count
 
 
 def _split(flat: Tensor, extents: Sequence[Size]) -> list[Tensor]:
@@ -257,6 +257,6 @@ def _split(flat: Tensor, extents: Sequence[Size]) -> list[Tensor]:
     indices = []
     for extent in reversed(extents):
         size = sizes.as_tensor([extent])
-        indices.append(relax["floor_mod"](flat, size))
-        flat = relax["floor_divide"](flat, size)
+        indices.append(relax.floor_mod(flat, size))
+        flat = relax.floor_divide(flat, size)
     return indices[::-1]

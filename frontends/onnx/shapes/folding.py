@@ -65,7 +65,7 @@ def _elements(value: Any) -> ndarray | None:
     return found if found is not None and found.size <= _MOST_ELEMENTS else None
 
 
-def _folded(row: OpDef, arguments: dict[str, Any]) -> Any:
+def _folded(row: OpDef, arguments: dict[str, object]) -> Any:
     """What an operator makes of its arguments; None where unknown."""
     if find_evaluation(row.full_name) is None:
         return None
@@ -93,7 +93,7 @@ def _call(row: OpDef, infos: Sequence[Any], attributes: Sequence[Any]) -> Call:
 
 
 @lru_cache(maxsize=1024)
-def _results(row: OpDef, infos: Sequence[Any], attributes: Sequence[Any]) -> list[Info]:
+def _results(row: OpDef, infos: Sequence[object], attributes: Sequence[object]) -> list[Info]:
     """The types of what an operator gives, none where that is large. Models do the same with many shapes."""
     call = _call(row, infos, attributes)
     check_operand_kinds(call)
@@ -123,14 +123,14 @@ def _operand(kind: str, given: Any) -> tuple[Any, Any] | None:
     return _scalar(given) if "scalar" in kind else None
 
 
-def _shape(given: Any) -> tuple[Any, Any] | None:
+def _shape(given: object) -> tuple[object, object] | None:
     if not isinstance(given, (list, tuple)):
         return None
     dims = tuple(as_dim(item, "shape") for item in given)
     return ShapeInfo(dims), objects(dims)
 
 
-def _scalar(given: Any) -> tuple[Any, Any] | None:
+def _scalar(given: object) -> tuple[object, object] | None:
     import numpy
 
     if isinstance(given, SymExpr):

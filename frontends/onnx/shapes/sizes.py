@@ -34,12 +34,12 @@ def is_known(*sizes: Size) -> bool:
 
 
 def shape_tensor(x: Tensor) -> Tensor:
-    return relax["shape_to_tensor"](relax["shape_of"](x))
+    return relax.shape_to_tensor(relax.shape_of(x))
 
 
 def element(numbers: Tensor, index: int) -> Tensor:
     """One element of a 1-D tensor, as a 1-D tensor."""
-    return relax["strided_slice"](numbers, axes=[0], begin=[index], end=[index + 1], assume_inbound=True)
+    return relax.strided_slice(numbers, axes=[0], begin=[index], end=[index + 1], assume_inbound=True)
 
 
 def size_of(tensor: Tensor, axis: int) -> Size:
@@ -83,7 +83,7 @@ def input_length(node: Node, index: int) -> int:
 def integers(node: Node, index: int) -> Tensor:
     """An input as a 1-D tensor of 64-bit integers."""
     tensor = node.tensor(index)
-    return cast(tensor if node.value(index).rank == 1 else relax["reshape"](tensor, (-1,)), "i64")
+    return cast(tensor if node.value(index).rank == 1 else relax.reshape(tensor, (-1,)), "i64")
 
 
 def as_tensor(sizes: Sequence[Size]) -> Tensor:
@@ -101,7 +101,7 @@ def _operation(name: str, known: Callable[[Any, Any], Any]) -> Callable[[Size, S
     def apply(left: Size, right: Size) -> Size:
         if is_known(left, right):
             return known(left, right)
-        return relax[name](as_tensor([left]), as_tensor([right]))
+        return relax.dialect.ops[name](as_tensor([left]), as_tensor([right]))
 
     return apply
 
@@ -124,9 +124,9 @@ def product(sizes: Sequence[Size]) -> Size:
 def as_shape(sizes: Sequence[Size]) -> Tensor:
     """An operand that is a shape."""
     if not is_known(*sizes):
-        return relax["tensor_to_shape"](as_tensor(sizes))
+        return relax.tensor_to_shape(as_tensor(sizes))
     # Not as a tuple, in which -1 and 0 have a meaning.
-    return relax["shape_expr"](dims=tuple(sizes))
+    return relax.shape_expr(dims=tuple(sizes))
 
 
 def _listed(sizes: Sequence[Size]) -> Any:
@@ -142,7 +142,7 @@ def stated(result: Tensor, sizes: Sequence[Size]) -> Tensor:
     merged = [mine if mine is not None else other for mine, other in zip(own, known, strict=True)]
     if info.shape is not None and list(info.shape) == merged:
         return result
-    return relax["match_cast"](result, ty=TensorInfo(tuple(merged), info.dtype))
+    return relax.match_cast(result, ty=TensorInfo(tuple(merged), info.dtype))
 
 
 def named(value: Held | None, symbols: FreshSymbols) -> Held | None:
@@ -158,27 +158,27 @@ def named(value: Held | None, symbols: FreshSymbols) -> Held | None:
 
 
 def reshaped(x: Tensor, sizes: Sequence[Size]) -> Tensor:
-    return stated(relax["reshape"](x, as_shape(sizes)), sizes)
+    return stated(relax.reshape(x, as_shape(sizes)), sizes)
 
 
 def broadcast(x: Tensor, sizes: Sequence[Size]) -> Tensor:
-    return stated(relax["broadcast_to"](x, _listed(sizes)), sizes)
+    return stated(relax.broadcast_to(x, _listed(sizes)), sizes)
 
 
 def full(sizes: Sequence[Size], value: Tensor) -> Tensor:
     """Tensor of the 0-D tensor's value everywhere."""
-    return stated(relax["full"](_listed(sizes), value), sizes)
+    return stated(relax.full(_listed(sizes), value), sizes)
 
 
 def zeros(sizes: Sequence[Size], dtype: str) -> Tensor:
-    return stated(relax["zeros"](_listed(sizes), dtype=dtype), sizes)
+    return stated(relax.zeros(_listed(sizes), dtype=dtype), sizes)
 
 
 def count_up(size: Size, dtype: str = "i64") -> Tensor:
     """The numbers from 0 up to before a size."""
     if is_known(size):
-        return relax["arange"](0, size, 1, dtype=dtype)
-    return relax["cumsum"](full([size], const(1, dtype)), axis=0, exclusive=True)
+        return relax.arange(0, size, 1, dtype=dtype)
+    return relax.cumsum(full([size], const(1, dtype)), axis=0, exclusive=True)
 
 
 def positions(sizes: Sequence[Size], axis: int, dtype: str = "i64") -> Tensor:
@@ -197,7 +197,7 @@ def sliced(
     """
     begins, ends, steps = zip(*bounds.values(), strict=True) if bounds else ((), (), ())
     if all(isinstance(bound, int) for bound in (*begins, *ends)):
-        return relax["strided_slice"](value.ssa, axes=list(bounds), begin=begins, end=ends, strides=steps)
+        return relax.strided_slice(value.ssa, axes=list(bounds), begin=begins, end=ends, strides=steps)
     return _sliced_at_run_time(value, bounds, lengths or {})
 
 
@@ -211,4 +211,4 @@ def _sliced_at_run_time(value: Value, bounds: dict[int, tuple[Size, Size, int]],
         for (begin, end, step), size in zip(every, shape, strict=True)
     ]
     kept = [shape[axis] if axis not in bounds else known.get(axis, length) for axis, length in enumerate(lengths)]
-    return stated(relax["dynamic_strided_slice"](value.ssa, *lists), kept)
+    return stated(relax.dynamic_strided_slice(value.ssa, *lists), kept)

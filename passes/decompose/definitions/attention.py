@@ -4,9 +4,8 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
-from ....bindings.ir import Value
+from ....bindings.ir import OpView, Value
 from ....dialects.core.symbols import Dim, SymExpr, dim_floordiv, dim_sub, equal
 from ....dialects.core.verifier import call_of
 from ....dialects.relax import const
@@ -17,7 +16,7 @@ from ..wide import Decline, known_shape, relax, require_same, rounded, wide_dtyp
 
 
 @register_decomposition(["relax.nn.attention", "relax.nn.attention_bias"], by_types=True)
-def attention(op: Any, query: Value, key: Value, value: Value, bias: Value | None = None) -> Value:
+def attention(op: OpView, query: Value, key: Value, value: Value, bias: Value | None = None) -> Value:
     shape, keys, values = (known_shape(each) for each in (query, key, value))
     if not all(map(is_known, (shape, keys, values))):
         raise Decline("a size is not known")
@@ -26,50 +25,50 @@ def attention(op: Any, query: Value, key: Value, value: Value, bias: Value | Non
     require_same(shape[3], keys[3], what="a query and a key")
     heads, scores = shape[2], _Scores(op, shape, keys)
     rows, columns, content = (_by_head(each, heads) for each in (query, key, value))
-    product = _times(rows, relax["permute_dims"](columns, axes=[0, 1, 3, 2]), dtype_of(query))
+    product = _times(rows, relax.permute_dims(columns, axes=[0, 1, 3, 2]), dtype_of(query))
     seen = scores.adjusted(product, bias)
     return rounded(
-        Tensor(relax["permute_dims"](_weighted(scores, seen, content).value, axes=[0, 2, 1, 3])), dtype_of(query)
+        Tensor(relax.permute_dims(_weighted(scores, seen, content).value, axes=[0, 2, 1, 3])), dtype_of(query)
     )
 
 
 @register_decomposition("relax.nn.attention_cached", by_types=True)
-def attention_cached(op: Any, query: Value, key: Value, value: Value, bias: Value | None, length: Value) -> Value:
+def attention_cached(op: OpView, query: Value, key: Value, value: Value, bias: Value | None, length: Value) -> Value:
     """Attention to the rows that count, heads behind them."""
     count = call_of(op.definition, op.operation).length.value
     if not isinstance(count, (int, SymExpr)):
         raise Decline("the length is not known")
     cut = {"axes": [2], "begin": [0], "end": [count]}
-    first = (relax["strided_slice"](each, **cut) for each in (key, value))
-    keys, values = (relax["permute_dims"](each, axes=[0, 2, 1, 3]) for each in first)
+    first = (relax.dialect.ops["strided_slice"](each, **cut) for each in (key, value))
+    keys, values = (relax.permute_dims(each, axes=[0, 2, 1, 3]) for each in first)
     return attention(op, query, keys, values, bias)
 
 
 def _by_head(value: Value, heads: Dim) -> Value:
     """[batch, heads, length, size], each head as often as it serves heads of the query."""
     batch, length, own, size = known_shape(value)
-    turned = relax["permute_dims"](value, axes=[0, 2, 1, 3])
+    turned = relax.permute_dims(value, axes=[0, 2, 1, 3])
     if equal(own, heads) is True:
         return turned
     if isinstance(own, int) and isinstance(heads, int):
-        return relax["repeat"](turned, repeats=heads // own, axis=1)
+        return relax.repeat(turned, repeats=heads // own, axis=1)
     served = dim_floordiv(heads, own)
-    spread = relax["broadcast_to"](
-        relax["expand_dims"](turned, axis=[2]), relax["shape_expr"](dims=(batch, own, served, length, size))
+    spread = relax.broadcast_to(
+        relax.expand_dims(turned, axis=[2]), relax.shape_expr(dims=(batch, own, served, length, size))
     )
-    return relax["reshape"](spread, relax["shape_expr"](dims=(batch, heads, length, size)))
+    return relax.reshape(spread, relax.shape_expr(dims=(batch, heads, length, size)))
 
 
 def _times(left: Value, right: Value, dtype: str) -> Tensor:
     """A product, summed wide."""
     wide = wide_dtype(dtype)
-    return Tensor(relax["matmul"](left, right, **({} if wide == dtype else {"out_dtype": wide})))
+    return Tensor(relax.dialect.ops["matmul"](left, right, **({} if wide == dtype else {"out_dtype": wide})))
 
 
 class _Scores:
     """How the products of queries and keys become what softmax is taken of."""
 
-    def __init__(self, op: Any, queries: tuple[Dim, ...], keys: tuple[Dim, ...]):
+    def __init__(self, op: OpView, queries: tuple[Dim, ...], keys: tuple[Dim, ...]):
         self.op = op
         self.queries, self.keys = queries[1], keys[1]
         self.size = queries[3]
@@ -103,7 +102,7 @@ class _Scores:
         causal, window = self.op.causal_mask, self.op.window_size
         if causal is None and window is None:
             return None
-        rows = Tensor(relax["expand_dims"](_counted(self.queries), axis=[1]))
+        rows = Tensor(relax.expand_dims(_counted(self.queries), axis=[1]))
         distance = Tensor(_counted(self.keys)) - rows
         if causal == "BottomRight":
             distance = distance - Tensor(_number(dim_sub(self.keys, self.queries)))
@@ -111,19 +110,19 @@ class _Scores:
         if window is not None:
             conditions.append(distance > -window)
         return (
-            conditions[0]
-            if len(conditions) == 1
-            else Tensor(relax["logical_and"](*(each.value for each in conditions)))
+            conditions[0] if len(conditions) == 1 else Tensor(relax.logical_and(*(each.value for each in conditions)))
         )
 
 
 def _number(size: Dim) -> Value:
-    return const(size, "i64") if isinstance(size, int) else relax["scalar_to_tensor"](relax["prim_value"](size))
+    return (
+        const(size, "i64") if isinstance(size, int) else relax.scalar_to_tensor(relax.dialect.ops["prim_value"](size))
+    )
 
 
 def _counted(size: Dim) -> Value:
     """0, 1, ... as i64."""
-    return relax["arange"](0, size if isinstance(size, int) else relax["prim_value"](size), 1, dtype="i64")
+    return relax.arange(0, size if isinstance(size, int) else relax.dialect.ops["prim_value"](size), 1, dtype="i64")
 
 
 def _weighted(scores: _Scores, seen: Tensor, content: Value) -> Tensor:
@@ -133,5 +132,5 @@ def _weighted(scores: _Scores, seen: Tensor, content: Value) -> Tensor:
         most = most.equals(-math.inf).where(0.0, most)
     powers = apply("exp", seen - most)
     totals = apply("sum", powers, axis=[-1], keepdims=True)
-    product = Tensor(relax["matmul"](powers.value, widened(content).value))
+    product = Tensor(relax.matmul(powers.value, widened(content).value))
     return totals.equals(0.0).where(0.0, product / totals) if scores.may_hide else product / totals

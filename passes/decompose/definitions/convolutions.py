@@ -13,9 +13,8 @@ import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import prod
-from typing import Any
 
-from ....bindings.ir import Value
+from ....bindings.ir import OpView, Value
 from ....bindings.rewriting import Decline
 from ....dialects.core.facts import Window
 from ....dialects.core.symbols import dim_mul
@@ -29,7 +28,7 @@ _LAYOUTS = [("NCW", "IOW"), ("NCHW", "IOHW"), ("NCDHW", "IODHW")]
 
 
 @register_decomposition(list(_NAMES), by_types=True)
-def transposed_convolution(op: Any, data: Value, weight: Value) -> Value:
+def transposed_convolution(op: OpView, data: Value, weight: Value) -> Value:
     windows = list(windows_of(call_of(op.definition, op.operation)).values())
     strides = [window.stride for window in windows]
     if (op.data_layout, op.kernel_layout) not in _LAYOUTS or op.out_layout not in (None, op.data_layout):
@@ -87,23 +86,25 @@ def _taps_by_phase(weight: Value, groups: int, phases: Sequence[_Phases]) -> Val
         raise Decline("the number of channels is not known")
     missing = [width for phase in phases for width in (0, phase.missing)]
     if any(missing):
-        weight = relax["nn.pad"](weight, pad_width=[0, 0, 0, 0, *missing])
+        weight = relax.nn.pad(weight, pad_width=[0, 0, 0, 0, *missing])
     sizes = [size for phase in phases for size in (phase.taps, phase.stride)]
-    return relax["reshape"](weight, (groups, inputs // groups, outputs, *sizes))
+    return relax.reshape(weight, (groups, inputs // groups, outputs, *sizes))
 
 
-def _part(op: Any, data: Value, taps: Value, runs: Sequence[_Run]) -> Value:
+def _part(op: OpView, data: Value, taps: Value, runs: Sequence[_Run]) -> Value:
     """(batch, channels, phases, positions): what one convolution gives, of some phases of each dimension."""
     kernel = _dealt_kernel(taps, runs)
     skipped = [width for run in runs for width in (min(run.before, 0), 0)]
     if any(skipped):
-        data = relax["nn.pad"](data, pad_width=[0, 0, 0, 0, *skipped])
+        data = relax.nn.pad(data, pad_width=[0, 0, 0, 0, *skipped])
     padding = [max(run.before, 0) for run in runs] + [run.after for run in runs]
-    product = relax[_NAMES[op.OPERATION_NAME]](data, kernel, padding=padding, groups=op.groups, out_dtype=op.out_dtype)
+    product = relax.dialect.ops[_NAMES[op.OPERATION_NAME]](
+        data, kernel, padding=padding, groups=op.groups, out_dtype=op.out_dtype
+    )
     batch, channels, *positions = known_shape(product, "product")
     assert isinstance(channels, int)
     counts = [run.count for run in runs]
-    return relax["reshape"](product, (batch, channels // prod(counts), *counts, *positions))
+    return relax.dialect.ops["reshape"](product, (batch, channels // prod(counts), *counts, *positions))
 
 
 def _dealt_kernel(taps: Value, runs: Sequence[_Run]) -> Value:
@@ -113,13 +114,13 @@ def _dealt_kernel(taps: Value, runs: Sequence[_Run]) -> Value:
     axes = [at for at, (bound, size) in enumerate(zip(bounds, sizes, strict=True)) if bound != (0, size)]
     if axes:
         begin, end = ([bounds[at][side] for at in axes] for side in (0, 1))
-        taps = relax["strided_slice"](taps, axes=[3 + at for at in axes], begin=begin, end=end)
+        taps = relax.strided_slice(taps, axes=[3 + at for at in axes], begin=begin, end=end)
     steps = [3 + 2 * place for place in range(len(runs))]
     for axis, run in zip(steps, runs, strict=True):
-        taps = relax["flip"](taps, axis=axis) if run.taps > 1 else taps
-    taps = relax["permute_dims"](taps, axes=[0, 2, *(axis + 1 for axis in steps), 1, *steps])
+        taps = relax.flip(taps, axis=axis) if run.taps > 1 else taps
+    taps = relax.permute_dims(taps, axes=[0, 2, *(axis + 1 for axis in steps), 1, *steps])
     assert isinstance(groups, int) and isinstance(outputs, int)
-    return relax["reshape"](
+    return relax.dialect.ops["reshape"](
         taps, (groups * outputs * prod(run.count for run in runs), inputs, *(run.taps for run in runs))
     )
 
@@ -130,10 +131,10 @@ def _joined(parts: Iterator[Value], phases: Sequence[_Phases], place: int) -> Va
         return next(parts)
     phase, axis = phases[place], 2 + place
     found = [_joined(parts, phases, place + 1) for _ in phase.runs]
-    whole = found[0] if len(found) == 1 else relax["concat"](found, axis=axis)
+    whole = found[0] if len(found) == 1 else relax.concat(found, axis=axis)
     empty = phase.stride - sum(run.count for run in phase.runs)
     widths = [width for at in range(2 + 2 * len(phases)) for width in (0, empty if at == axis else 0)]
-    return relax["nn.pad"](whole, pad_width=widths) if empty else whole
+    return relax.nn.pad(whole, pad_width=widths) if empty else whole
 
 
 def _dealt_out(parts: Value, phases: Sequence[_Phases]) -> Value:
@@ -141,11 +142,11 @@ def _dealt_out(parts: Value, phases: Sequence[_Phases]) -> Value:
     rank = len(phases)
     batch, channels, *sizes = known_shape(parts)
     pairs = [axis for place in range(rank) for axis in (2 + rank + place, 2 + place)]
-    parts = relax["permute_dims"](parts, axes=[0, 1, *pairs])
+    parts = relax.permute_dims(parts, axes=[0, 1, *pairs])
     whole = [dim_mul(size, phase.stride) for size, phase in zip(sizes[rank:], phases, strict=True)]
-    return relax["reshape"](parts, (batch, channels, *whole))
+    return relax.dialect.ops["reshape"](parts, (batch, channels, *whole))
 
 
 def _cut(whole: Value, phases: Sequence[_Phases]) -> Value:
     widths = [-width for phase in phases for width in phase.cut]
-    return relax["nn.pad"](whole, pad_width=[0, 0, 0, 0, *widths]) if any(widths) else whole
+    return relax.nn.pad(whole, pad_width=[0, 0, 0, 0, *widths]) if any(widths) else whole

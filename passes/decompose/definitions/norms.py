@@ -4,8 +4,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
+from ....bindings.ir import OpView
 from ....dialects.core.symbols import dim_floordiv
 from ....dialects.relax.values import is_known, normal_axis
 from ..registry import register_decomposition
@@ -15,27 +15,27 @@ from ..wide import Decline, along, computed_wide, known_shape, rank_of, relax
 
 @register_decomposition("relax.nn.layer_norm", by_types=True)
 @computed_wide
-def layer_norm(op: Any, data: Tensor, gamma: Tensor, beta: Tensor) -> Tensor:
+def layer_norm(op: OpView, data: Tensor, gamma: Tensor, beta: Tensor) -> Tensor:
     result = _by_deviation(op, _centered(data, op.axes), op.axes)
     return _affine(op, result, along(gamma, op.axes, data.value), along(beta, op.axes, data.value))
 
 
 @register_decomposition("relax.nn.rms_norm", by_types=True)
 @computed_wide
-def rms_norm(op: Any, data: Tensor, weight: Tensor) -> Tensor:
+def rms_norm(op: OpView, data: Tensor, weight: Tensor) -> Tensor:
     return _by_deviation(op, data, op.axes) * along(weight, op.axes, data.value)
 
 
 @register_decomposition("relax.nn.instance_norm", by_types=True)
 @computed_wide
-def instance_norm(op: Any, data: Tensor, gamma: Tensor, beta: Tensor) -> Tensor:
+def instance_norm(op: OpView, data: Tensor, gamma: Tensor, beta: Tensor) -> Tensor:
     result = _by_deviation(op, _centered(data, op.axes), op.axes)
     return _affine(op, result, *(along(each, [op.channel_axis], data.value) for each in (gamma, beta)))
 
 
 @register_decomposition("relax.nn.group_norm", by_types=True)
 @computed_wide
-def group_norm(op: Any, data: Tensor, gamma: Tensor, beta: Tensor) -> Tensor:
+def group_norm(op: OpView, data: Tensor, gamma: Tensor, beta: Tensor) -> Tensor:
     """The channels become two dimensions, the groups and what is in them."""
     shape = known_shape(data.value)
     if not is_known(shape):
@@ -44,15 +44,15 @@ def group_norm(op: Any, data: Tensor, gamma: Tensor, beta: Tensor) -> Tensor:
     apart = (*shape[:axis], op.num_groups, dim_floordiv(shape[axis], op.num_groups), *shape[axis + 1 :])
     given = [normal_axis(each, len(shape)) for each in op.axes]
     axes = [axis + 1, *(each + 1 if each > axis else each for each in given)]
-    groups = Tensor(relax["reshape"](data.value, relax["shape_expr"](dims=apart)))
+    groups = Tensor(relax.reshape(data.value, relax.shape_expr(dims=apart)))
     result = _by_deviation(op, _centered(groups, axes), axes)
-    whole = Tensor(relax["reshape"](result.value, shape_operand(data.value)))
+    whole = Tensor(relax.reshape(result.value, shape_operand(data.value)))
     return _affine(op, whole, *(along(each, [axis], data.value) for each in (gamma, beta)))
 
 
 @register_decomposition("relax.nn.batch_norm", by_types=True)
 @computed_wide
-def batch_norm(op: Any, data: Tensor, gamma: Tensor, beta: Tensor, mean: Tensor, variance: Tensor) -> list[Tensor]:
+def batch_norm(op: OpView, data: Tensor, gamma: Tensor, beta: Tensor, mean: Tensor, variance: Tensor) -> list[Tensor]:
     channel = [op.axis]
     scale, shift = (along(each, channel, data.value) for each in (gamma, beta))
     if not op.training:
@@ -74,11 +74,11 @@ def _centered(data: Tensor, axes: Sequence[int]) -> Tensor:
     return data - apply("mean", data, axis=list(axes), keepdims=True)
 
 
-def _by_deviation(op: Any, data: Tensor, axes: Sequence[int]) -> Tensor:
+def _by_deviation(op: OpView, data: Tensor, axes: Sequence[int]) -> Tensor:
     """Divided by the root of the mean of its squares."""
     return data * apply("rsqrt", apply("mean", data * data, axis=list(axes), keepdims=True) + op.epsilon)
 
 
-def _affine(op: Any, result: Tensor, scale: Tensor, shift: Tensor) -> Tensor:
+def _affine(op: OpView, result: Tensor, scale: Tensor, shift: Tensor) -> Tensor:
     result = result * scale if op.scale else result
     return result + shift if op.center else result

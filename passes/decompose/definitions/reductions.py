@@ -3,8 +3,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
+from ....bindings.ir import OpView
 from ..registry import register_decomposition
 from ..tensors import Tensor, apply, count_over
 from ..wide import computed_wide, known_shape, rank_of, require_same
@@ -12,7 +11,7 @@ from ..wide import computed_wide, known_shape, rank_of, require_same
 
 @register_decomposition("relax.mean", by_types=True)
 @computed_wide
-def mean(op: Any, x: Tensor) -> Tensor:
+def mean(op: OpView, x: Tensor) -> Tensor:
     axes = [axis % rank_of(x.value) for axis in (range(rank_of(x.value)) if op.axis is None else op.axis)]
     total = apply("sum", x, axis=axes, keepdims=op.keepdims)
     return total / Tensor(count_over(x.value, axes))
@@ -20,17 +19,17 @@ def mean(op: Any, x: Tensor) -> Tensor:
 
 @register_decomposition("relax.variance", by_types=True)
 @computed_wide
-def variance(op: Any, x: Tensor) -> Tensor:
+def variance(op: OpView, x: Tensor) -> Tensor:
     return _variance(op, x)
 
 
 @register_decomposition("relax.std", by_types=True)
 @computed_wide
-def std(op: Any, x: Tensor) -> Tensor:
+def std(op: OpView, x: Tensor) -> Tensor:
     return apply("sqrt", _variance(op, x))
 
 
-def _variance(op: Any, x: Tensor) -> Tensor:
+def _variance(op: OpView, x: Tensor) -> Tensor:
     """The mean of the squares of the distances to the mean."""
     axes = None if op.axis is None else list(op.axis)
     distances = x - apply("mean", x, axis=axes, keepdims=True)
@@ -39,7 +38,7 @@ def _variance(op: Any, x: Tensor) -> Tensor:
 
 @register_decomposition("relax.nn.cross_entropy_with_logits", by_types=True)
 @computed_wide
-def cross_entropy_with_logits(op: Any, predictions: Tensor, labels: Tensor) -> Tensor:
+def cross_entropy_with_logits(op: OpView, predictions: Tensor, labels: Tensor) -> Tensor:
     shape = known_shape(predictions.value)
     for axis, (one, other) in enumerate(zip(shape, known_shape(labels.value), strict=True)):
         require_same(one, other, what=f"predictions and labels along axis {axis}")

@@ -25,8 +25,8 @@ def full(call: EvaluationCall, shape: Any, number: ndarray) -> Any:
     return numpy.broadcast_to(number, known_shape(call))
 
 
-def _filled(number: int) -> Callable[..., Any]:
-    def rule(call: EvaluationCall, shape: Any) -> Any:
+def _filled(number: int) -> Callable[..., object]:
+    def rule(call: EvaluationCall, shape: object) -> Any:
         import numpy
 
         name = NUMPY_NAME.get(call.result.dtype)

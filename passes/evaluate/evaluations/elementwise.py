@@ -28,7 +28,7 @@ def _anything(*arrays: ndarray) -> None:
     """numpy's function is right for all elements."""
 
 
-def _require(condition: Any) -> None:
+def _require(condition: object) -> None:
     if not condition:
         raise NotKnown
 

@@ -36,7 +36,7 @@ def permute_dims(call: EvaluationCall, x: ndarray) -> Any:
 
 
 @register_evaluation("relax.broadcast_to", symbols=True)
-def broadcast_to(call: EvaluationCall, x: ndarray, shape: Any) -> Any:
+def broadcast_to(call: EvaluationCall, x: ndarray, shape: object) -> Any:
     import numpy
 
     return numpy.broadcast_to(x, known_shape(call))
@@ -59,7 +59,7 @@ def tile(call: EvaluationCall, data: ndarray) -> Any:
 # ---- joining and taking apart ----
 
 
-def _joined(name: str) -> Callable[..., Any]:
+def _joined(name: str) -> Callable[..., object]:
     def rule(call: EvaluationCall, tensors: Sequence[ndarray]) -> Any:
         import numpy
 

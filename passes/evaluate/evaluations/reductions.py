@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from numpy import ndarray
 
 
-def _reduction(ufunc: str, of_booleans: str, of_objects: Callable[[Any, Any], Any]) -> Callable[..., Any]:
+def _reduction(ufunc: str, of_booleans: str, of_objects: Callable[[object, object], object]) -> Callable[..., object]:
     def rule(call: EvaluationCall, x: ndarray) -> Any:
         import numpy
 

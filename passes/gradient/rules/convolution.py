@@ -38,7 +38,7 @@ class _Windows:
 
     def convolved(self, data: Value, weight: Value, strides: Sequence[int], dilation: Sequence[int]) -> Value:
         attributes = {"strides": strides, "dilation": dilation, "padding": self._all_padding}
-        return relax[f"nn.conv{self.rank}d"](data, weight, **attributes, groups=self.call.groups)
+        return relax.dialect.ops[f"nn.conv{self.rank}d"](data, weight, **attributes, groups=self.call.groups)
 
     def spread(self, data: Value, weight: Value, like: Value) -> Any:
         """The transposed convolution that has the size of what was convolved."""
@@ -51,14 +51,14 @@ class _Windows:
         before, zeros = list(self.padding[0]), [0] * self.rank
         wide = self._transposed(data, weight, [*before, *zeros], zeros)
         more = [width for stride in self.strides for width in (0, stride - 1)]
-        wide = relax["nn.pad"](wide, pad_width=[0, 0, 0, 0, *more])
+        wide = relax.nn.pad(wide, pad_width=[0, 0, 0, 0, *more])
         rank = 2 + self.rank
         bounds = [[0] * rank, shape_operand(like), [1] * rank]
-        return relax["dynamic_strided_slice"](wide, *(_as_tensor(each) for each in bounds))
+        return relax.dynamic_strided_slice(wide, *(_as_tensor(each) for each in bounds))
 
     def _transposed(self, data: Value, weight: Value, padding: Sequence[int], output_padding: Sequence[int]) -> Value:
         attributes = {"strides": self.strides, "dilation": self.dilation, "padding": padding}
-        convolve = relax[f"nn.conv{self.rank}d_transpose"]
+        convolve = relax.dialect.ops[f"nn.conv{self.rank}d_transpose"]
         return convolve(data, weight, **attributes, output_padding=output_padding, groups=self.call.groups)
 
     def _rest(self, axis: int, size: Dim, taps: Dim) -> Dim:
@@ -73,38 +73,38 @@ class _Windows:
         shape = self.shape(data)
         product = self.convolved(
             _by_channels(data, groups, shape),
-            relax["permute_dims"](result, axes=[1, 0, *spatial]),
+            relax.permute_dims(result, axes=[1, 0, *spatial]),
             strides=self.dilation,
             dilation=self.strides,
         )
-        turned = relax["permute_dims"](product, axes=[1, 0, *spatial])
+        turned = relax.permute_dims(product, axes=[1, 0, *spatial])
         # What the last window leaves over would be further taps.
         taps = self.shape(weight)[2:]
         if shape_of(turned) == self.shape(weight):
             return turned
-        first = relax["strided_slice"](turned, axes=spatial, begin=[0] * self.rank, end=list(taps))
+        first = relax.dialect.ops["strided_slice"](turned, axes=spatial, begin=[0] * self.rank, end=list(taps))
         # There are as many, which cannot be proven for symbols.
         return stated(first, weight.type)
 
 
 def _as_tensor(sizes: Any) -> Value:
-    return const(sizes, "i64") if isinstance(sizes, list) else relax["shape_to_tensor"](sizes)
+    return const(sizes, "i64") if isinstance(sizes, list) else relax.shape_to_tensor(sizes)
 
 
 def _by_channels(data: Value, groups: int, shape: tuple[Dim, ...]) -> Value:
     """Data with channels in the place of batches; each group's batches are adjacent."""
     spatial = list(range(2, len(shape)))
     if groups == 1:
-        return relax["permute_dims"](data, axes=[1, 0, *spatial])
+        return relax.permute_dims(data, axes=[1, 0, *spatial])
     batch, channels = shape[:2]
     in_group = dim_floordiv(channels, groups)
     apart = _reshaped(data, (batch, groups, in_group, *shape[2:]))
-    moved = relax["permute_dims"](apart, axes=[2, 1, 0, *(axis + 1 for axis in spatial)])
+    moved = relax.permute_dims(apart, axes=[2, 1, 0, *(axis + 1 for axis in spatial)])
     return _reshaped(moved, (in_group, dim_mul(batch, groups), *shape[2:]))
 
 
 def _reshaped(x: Value, shape: tuple[Dim, ...]) -> Value:
-    return relax["reshape"](x, relax["shape_expr"](dims=shape))
+    return relax.reshape(x, relax.shape_expr(dims=shape))
 
 
 @register_gradient(_CONVOLUTIONS, by_types=True)

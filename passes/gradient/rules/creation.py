@@ -3,14 +3,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
 
 from ....bindings.ir import Value
 from ....dialects.relax.values import dtype_of
 from ....emit.numbers import constant
 from ...decompose.tensors import as_tensor, cast, relax
 from ..positions import positions_of
-from ..registry import GradientCall, register_gradient
+from ..registry import Gradient, GradientCall, Gradients, register_gradient
 
 
 @register_gradient(["relax.zeros_like", "relax.ones_like", "relax.eye_like"], by_types=True)
@@ -24,63 +24,63 @@ def no_grad(call: GradientCall) -> None:
 
 
 @register_gradient(["relax.grad.start_checkpoint", "relax.grad.end_checkpoint"], by_types=True)
-def checkpoint(call: GradientCall) -> Any:
+def checkpoint(call: GradientCall) -> Gradients:
     """The same value; what is between them is gone through where an end_checkpoint is met (checkpoints.py)."""
     return call.gradient
 
 
 @register_gradient(["relax.full", "relax.full_like"], by_types=True)
-def full(call: GradientCall) -> list[Any]:
+def full(call: GradientCall) -> Sequence[Gradient]:
     def total() -> Value:
-        return cast(relax["sum"](call.gradient), dtype_of(call.fill_value))
+        return cast(relax.sum(call.gradient), dtype_of(call.fill_value))
 
     return [None, total]
 
 
 @register_gradient("relax.scalar_to_tensor", by_types=True)
-def scalar_to_tensor(call: GradientCall) -> Any:
+def scalar_to_tensor(call: GradientCall) -> Gradients:
     return call.gradient
 
 
 @register_gradient("relax.arange", by_types=True)
-def arange(call: GradientCall) -> list[Any]:
+def arange(call: GradientCall) -> Sequence[Gradient]:
     """Where it ends decides how many there are, which changes in steps."""
 
     def by_step() -> Value:
         numbers = cast(positions_of(call.result), dtype_of(call.result))
-        return _total(relax["multiply"](call.gradient, numbers), call.step)
+        return _total(relax.multiply(call.gradient, numbers), call.step)
 
     return [lambda: _total(call.gradient, call.start), None, by_step]
 
 
 @register_gradient("relax.one_hot", by_types=True)
-def one_hot(call: GradientCall) -> list[Any]:
+def one_hot(call: GradientCall) -> Sequence[Gradient]:
     def chosen(on: float) -> Value:
         values = [constant(each, call.on_value.type).value for each in (on, 1 - on)]
-        shares = relax["one_hot"](call.indices, *values, depth=call.depth, axis=call.axis)
-        return _total(relax["multiply"](call.gradient, shares), call.on_value)
+        shares = relax.dialect.ops["one_hot"](call.indices, *values, depth=call.depth, axis=call.axis)
+        return _total(relax.multiply(call.gradient, shares), call.on_value)
 
     return [None, lambda: chosen(1.0), lambda: chosen(0.0)]
 
 
 @register_gradient("relax.hamming_window", by_types=True)
-def hamming_window(call: GradientCall) -> list[Any]:
+def hamming_window(call: GradientCall) -> Sequence[Gradient]:
     """alpha - beta * cos(...)."""
 
     def by_beta() -> Value:
         dtype = dtype_of(call.result)
-        slope = relax["hamming_window"](call.window_size, call.periodic, 0.0, 1.0, dtype=dtype)
-        return _total(relax["multiply"](call.gradient, slope), call.beta)
+        slope = relax.hamming_window(call.window_size, call.periodic, 0.0, 1.0, dtype=dtype)
+        return _total(relax.multiply(call.gradient, slope), call.beta)
 
     return [None, None, lambda: _total(call.gradient, call.alpha), by_beta]
 
 
 def _total(gradient: Value, scalar: Value) -> Value:
     """The sum, of the element type of a scalar."""
-    return cast(relax["sum"](gradient), dtype_of(as_tensor(scalar)))
+    return cast(relax.sum(gradient), dtype_of(as_tensor(scalar)))
 
 
 @register_gradient(["relax.tril", "relax.triu"], by_types=True)
-def triangle(call: GradientCall) -> Any:
+def triangle(call: GradientCall) -> Gradients:
     name = call.operation.name.removeprefix("relax.")
-    return relax[name](call.gradient, call.k)
+    return relax.dialect.ops[name](call.gradient, call.k)

@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from ....bindings.ir import Value
@@ -15,7 +15,7 @@ from ....dialects.core.infos import is_float
 from ....dialects.relax.values import dtype_of, shape_of
 from ...decompose.tensors import Tensor, apply, as_tensor, cast, relax, summed_to
 from ..lengths import by_length, is_sum_of_squares
-from ..registry import GradientCall, register_gradient
+from ..registry import Gradient, GradientCall, Gradients, register_gradient
 from ..requirements import rank_of
 from ..reverse import gradients_at
 
@@ -113,7 +113,7 @@ for _name, _formulas in OF_TWO.items():
 
 
 @register_gradient("relax.sqrt")
-def sqrt(call: GradientCall) -> Any:
+def sqrt(call: GradientCall) -> Gradients:
     """Infinite at 0, as the root's derivative is; a length's is 0 there, as that of `relax.std`."""
     g, y = Tensor(call.gradient), Tensor(call.result)
     return (by_length(g, y) if is_sum_of_squares(call.x) else g * (0.5 / y)).value
@@ -135,13 +135,13 @@ def where(call: GradientCall) -> list[Any]:
 
 
 @register_gradient("relax.clip", by_types=True)
-def clip(call: GradientCall) -> list[Any]:
+def clip(call: GradientCall) -> Sequence[Gradient]:
     """Where the operand is inside of the bounds, or on one, the result is the operand; else it is a bound."""
     x, g = Tensor(call.x), Tensor(call.gradient)
 
     def by_bound(bound: Value, is_beyond: Callable[[Tensor, Tensor], Tensor]) -> Value:
         wide = cast(as_tensor(bound), dtype_of(call.x))
-        total = relax["sum"](is_beyond(x, Tensor(wide)).where(g, 0.0).value)
+        total = relax.sum(is_beyond(x, Tensor(wide)).where(g, 0.0).value)
         return cast(total, dtype_of(as_tensor(bound)))
 
     return [
@@ -152,13 +152,13 @@ def clip(call: GradientCall) -> list[Any]:
 
 
 @register_gradient("relax.ewise_fma", by_types=True)
-def fma(call: GradientCall) -> list[Any]:
+def fma(call: GradientCall) -> Sequence[Gradient]:
     g = call.gradient
-    return [lambda: relax["multiply"](g, call.x2), lambda: relax["multiply"](g, call.x1), g]
+    return [lambda: relax.multiply(g, call.x2), lambda: relax.multiply(g, call.x1), g]
 
 
 @register_gradient("relax.dequantize", by_types=True)
-def dequantize(call: GradientCall) -> list[Any]:
+def dequantize(call: GradientCall) -> Sequence[Gradient]:
     """(data - zero_point) * scale; the operands that are floats change."""
     dtype, rank = call.out_dtype, rank_of(call, call.data)
     behind = rank - 1 - call.axis % max(rank, 1)
@@ -166,12 +166,12 @@ def dequantize(call: GradientCall) -> list[Any]:
 
     def along(x: Value) -> Value:
         wide = cast(x, dtype)
-        return relax["expand_dims"](wide, axis=list(range(1, 1 + behind))) if shape_of(x) and behind else wide
+        return relax.expand_dims(wide, axis=list(range(1, 1 + behind))) if shape_of(x) and behind else wide
 
     def forward(*given: Value) -> Value:
         rest = iter(given)
         data, scale, zero = (next(rest) if changes else own for changes, own in zip(floats, call.operands, strict=True))
-        return relax["multiply"](relax["subtract"](cast(data, dtype), along(zero)), along(scale))
+        return relax.multiply(relax.subtract(cast(data, dtype), along(zero)), along(scale))
 
     changing = [each for each, changes in zip(call.operands, floats, strict=True) if changes]
     made = iter(gradients_at(changing, forward, call.gradient))
@@ -179,5 +179,5 @@ def dequantize(call: GradientCall) -> list[Any]:
 
 
 @register_gradient("relax.astype", by_types=True)
-def astype(call: GradientCall) -> Any:
-    return relax["astype"](call.gradient, dtype=str(call.x.type.element_type))
+def astype(call: GradientCall) -> Gradients:
+    return relax.astype(call.gradient, dtype=str(call.x.type.element_type))

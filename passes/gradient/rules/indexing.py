@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from ....bindings.ir import Value
@@ -15,7 +15,7 @@ from ....dialects.relax.values import dtype_of, same_known_shape, shape_of
 from ...decompose.tensors import as_tensor, relax
 from ...layout.conversion import permuted
 from ..positions import moved_back, moved_by_itself, positions_of
-from ..registry import GradientCall, register_gradient
+from ..registry import Gradient, GradientCall, Gradients, register_gradient
 from ..requirements import rank_of
 
 
@@ -32,38 +32,38 @@ def take(call: GradientCall) -> list[Any]:
     front = [axis, *(each for each in range(rank) if each != axis)]
     back = [front.index(each) for each in range(rank)]
     read = [*range(axis, axis + count), *range(axis), *range(axis + count, rank + count - 1)]
-    zeros = relax["zeros_like"](permuted(call.x, front))
-    places = relax["expand_dims"](call.indices, axis=[count])
-    return [permuted(relax["scatter_nd"](zeros, places, permuted(call.gradient, read), reduction="add"), back)]
+    zeros = relax.zeros_like(permuted(call.x, front))
+    places = relax.expand_dims(call.indices, axis=[count])
+    return [permuted(relax.scatter_nd(zeros, places, permuted(call.gradient, read), reduction="add"), back)]
 
 
 def _taken_or_nan(call: GradientCall) -> Value:
     """What is NaN comes from nowhere: from before the first element, or from behind the last one."""
-    index = relax["add"](relax["astype"](as_tensor(call.indices), dtype="i64"), const(1, "i64"))
+    index = relax.add(relax.astype(as_tensor(call.indices), dtype="i64"), const(1, "i64"))
 
     def move(positions: Value) -> Value:
         if call.axis is None:
-            padded = relax["nn.pad"](relax["flatten"](positions), pad_width=[1, 1], pad_value=-1)
-            return relax["take"](padded, index, axis=0, mode="clip")
+            padded = relax.nn.pad(relax.flatten(positions), pad_width=[1, 1], pad_value=-1)
+            return relax.take(padded, index, axis=0, mode="clip")
         rank = rank_of(call, positions)
         axis = call.axis % rank
         widths = [int(each == axis) for each in range(rank) for _ in range(2)]
-        return relax["take"](relax["nn.pad"](positions, pad_width=widths, pad_value=-1), index, axis=axis, mode="clip")
+        return relax.take(relax.nn.pad(positions, pad_width=widths, pad_value=-1), index, axis=axis, mode="clip")
 
     return moved_back(call.gradient, call.x, move, has_others=True)
 
 
 @register_gradient("relax.gather_elements", by_types=True)
-def gather_elements(call: GradientCall) -> Any:
-    zeros = relax["zeros_like"](call.data)
-    return relax["scatter_elements"](zeros, call.indices, call.gradient, axis=call.axis, reduction="add")
+def gather_elements(call: GradientCall) -> Gradients:
+    zeros = relax.zeros_like(call.data)
+    return relax.scatter_elements(zeros, call.indices, call.gradient, axis=call.axis, reduction="add")
 
 
 @register_gradient("relax.gather_nd", by_types=True)
-def gather_nd(call: GradientCall) -> Any:
+def gather_nd(call: GradientCall) -> Gradients:
     if call.batch_dims:
         return moved_by_itself(call)
-    return relax["scatter_nd"](relax["zeros_like"](call.data), call.indices, call.gradient, reduction="add")
+    return relax.scatter_nd(relax.zeros_like(call.data), call.indices, call.gradient, reduction="add")
 
 
 class _Scatter:
@@ -76,15 +76,15 @@ class _Scatter:
 
     def write(self, data: Value, updates: Value, reduction: str) -> Value:
         name = "scatter_nd" if self._is_nd else "scatter_elements"
-        return relax[name](data, self._call.indices, updates, **self._axis, reduction=reduction)
+        return relax.dialect.ops[name](data, self._call.indices, updates, **self._axis, reduction=reduction)
 
     def read(self, data: Value) -> Value:
         name = "gather_nd" if self._is_nd else "gather_elements"
-        return relax[name](data, self._call.indices, **self._axis)
+        return relax.dialect.ops[name](data, self._call.indices, **self._axis)
 
 
 @register_gradient(["relax.scatter_nd", "relax.scatter_elements"], by_types=True)
-def scatter(call: GradientCall) -> list[Any]:
+def scatter(call: GradientCall) -> Sequence[Gradient]:
     by_data, by_updates = _BY_REDUCTION[call.reduction](call, _Scatter(call))
     return [by_data, None, by_updates]
 
@@ -98,29 +98,29 @@ def _replaced(call: GradientCall, scatter: _Scatter) -> tuple[Any, Any]:
 
     def by_updates() -> Value:
         numbers = positions_of(call.updates)
-        written = scatter.write(relax["zeros_like"](call.data, dtype="i64"), numbers, "update")
-        return _where(relax["equal"](scatter.read(written), numbers), scatter.read(call.gradient))
+        written = scatter.write(relax.zeros_like(call.data, dtype="i64"), numbers, "update")
+        return _where(relax.equal(scatter.read(written), numbers), scatter.read(call.gradient))
 
-    zeros = relax["zeros_like"](call.updates)
+    zeros = relax.zeros_like(call.updates)
     return lambda: scatter.write(call.gradient, zeros, "update"), by_updates
 
 
 def _chosen(call: GradientCall, scatter: _Scatter) -> tuple[Any, Any]:
     """Goes to what the result is, in equal shares where several are."""
     dtype = dtype_of(call.data)
-    of_data = relax["astype"](relax["equal"](call.data, call.result), dtype=dtype)
-    of_updates = relax["astype"](relax["equal"](call.updates, scatter.read(call.result)), dtype=dtype)
-    share = relax["divide"](call.gradient, scatter.write(of_data, of_updates, "add"))
+    of_data = relax.astype(relax.equal(call.data, call.result), dtype=dtype)
+    of_updates = relax.astype(relax.equal(call.updates, scatter.read(call.result)), dtype=dtype)
+    share = relax.divide(call.gradient, scatter.write(of_data, of_updates, "add"))
     return (
-        lambda: relax["multiply"](of_data, share),
-        lambda: relax["multiply"](of_updates, scatter.read(share)),
+        lambda: relax.multiply(of_data, share),
+        lambda: relax.multiply(of_updates, scatter.read(share)),
     )
 
 
 def _averaged(call: GradientCall, scatter: _Scatter) -> tuple[Any, Any]:
     """What was there counts as one of them."""
-    counts = scatter.write(relax["ones_like"](call.data), relax["ones_like"](call.updates), "add")
-    share = relax["divide"](call.gradient, counts)
+    counts = scatter.write(relax.ones_like(call.data), relax.ones_like(call.updates), "add")
+    share = relax.divide(call.gradient, counts)
     return share, lambda: scatter.read(share)
 
 
@@ -134,18 +134,18 @@ def _multiplied(call: GradientCall, scatter: _Scatter) -> tuple[Any, Any]:
     one, none = const(1, dtype), const(0, dtype)
 
     def counted(x: Value) -> Value:
-        return relax["astype"](relax["equal"](x, none), dtype=dtype)
+        return relax.astype(relax.equal(x, none), dtype=dtype)
 
     def not_zero(x: Value) -> Value:
-        return relax["where"](relax["equal"](x, none), one, x)
+        return relax.where(relax.equal(x, none), one, x)
 
     product = scatter.write(not_zero(call.data), not_zero(call.updates), "mul")
     zeros = scatter.write(counted(call.data), counted(call.updates), "add")
-    arriving = relax["multiply"](call.gradient, product)
+    arriving = relax.multiply(call.gradient, product)
 
     def by(x: Value, arriving: Value, zeros: Value) -> Value:
-        is_free = relax["equal"](relax["subtract"](zeros, counted(x)), none)
-        return _where(is_free, relax["divide"](arriving, not_zero(x)))
+        is_free = relax.equal(relax.subtract(zeros, counted(x)), none)
+        return _where(is_free, relax.divide(arriving, not_zero(x)))
 
     return (
         lambda: by(call.data, arriving, zeros),
@@ -159,48 +159,46 @@ _BY_REDUCTION: dict[str, Callable[[GradientCall, _Scatter], tuple[Any, Any]]] = 
 
 
 def _where(condition: Value, gradient: Value) -> Value:
-    return relax["where"](condition, gradient, relax["zeros_like"](gradient))
+    return relax.where(condition, gradient, relax.zeros_like(gradient))
 
 
 @register_gradient("relax.index_put", by_types=True)
-def index_put(call: GradientCall) -> list[Any]:
+def index_put(call: GradientCall) -> Sequence[Gradient]:
     indices = list(call.indices)
-    read = relax["index_tensor"]
+    read = relax.index_tensor
 
     def by_values() -> Value:
         gradient = read(call.gradient, indices)
         if not call.accumulate:
             # Of several values for one place it is the one that has been left there.
             numbers = positions_of(gradient)
-            written = relax["index_put"](relax["zeros_like"](call.data, dtype="i64"), indices, numbers)
-            gradient = _where(relax["equal"](read(written, indices), numbers), gradient)
-        return (
-            gradient if same_known_shape(gradient, call.values) else relax["collapse_sum_like"](gradient, call.values)
-        )
+            written = relax.dialect.ops["index_put"](relax.zeros_like(call.data, dtype="i64"), indices, numbers)
+            gradient = _where(relax.equal(read(written, indices), numbers), gradient)
+        return gradient if same_known_shape(gradient, call.values) else relax.collapse_sum_like(gradient, call.values)
 
     def by_data() -> Value:
         if call.accumulate:
             return call.gradient
-        return relax["index_put"](call.gradient, indices, relax["zeros_like"](call.values))
+        return relax.dialect.ops["index_put"](call.gradient, indices, relax.zeros_like(call.values))
 
     return [by_data, *(None for _ in indices), by_values]
 
 
 @register_gradient("relax.slice_scatter", by_types=True)
-def slice_scatter(call: GradientCall) -> list[Any]:
+def slice_scatter(call: GradientCall) -> Sequence[Gradient]:
     """What was written over gets nothing; what was written gets what is read there."""
     bounds = (call.start, call.end, call.step)
-    written = relax["zeros_like"](call.src)
+    written = relax.zeros_like(call.src)
     return [
-        lambda: relax["slice_scatter"](call.gradient, written, *bounds, axis=call.axis),
+        lambda: relax.slice_scatter(call.gradient, written, *bounds, axis=call.axis),
         lambda: _read(call, bounds),
     ]
 
 
-def _read(call: GradientCall, bounds: tuple[Any, ...]) -> Any:
+def _read(call: GradientCall, bounds: tuple[Any, ...]) -> Value:
     numbers = [_number(call, bound) for bound in bounds]
     begin, end, step = ([number] for number in numbers)
-    return relax["strided_slice"](call.gradient, axes=[call.axis], begin=begin, end=end, strides=step)
+    return relax.strided_slice(call.gradient, axes=[call.axis], begin=begin, end=end, strides=step)
 
 
 def _number(call: GradientCall, scalar: Any) -> int:

@@ -3,18 +3,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
+from ....bindings.ir import Value
 from ....dialects.relax import const
 from ....dialects.relax.values import dtype_of
 from ...decompose.tensors import relax
-from ..registry import GradientCall, register_gradient
+from ..registry import Gradient, GradientCall, register_gradient
 from ..requirements import known_shape
 from ..reverse import gradients_at
 
 
 @register_gradient("relax.nn.nll_loss", by_types=True)
-def nll_loss(call: GradientCall) -> list[Any]:
+def nll_loss(call: GradientCall) -> Sequence[Gradient]:
     """The sum of products with 1 at each target, 0 elsewhere, is a function of operators with rules."""
     shape = known_shape(call, call.predictions, "its predictions")
     axis = min(len(shape) - 1, 1)
@@ -24,25 +26,27 @@ def nll_loss(call: GradientCall) -> list[Any]:
         counted = at_target
         if weights:
             behind = list(range(1, len(shape) - axis))
-            counted = relax["multiply"](counted, relax["expand_dims"](*weights, axis=behind) if behind else weights[0])
-        losses = relax["negative"](relax["sum"](relax["multiply"](predictions, counted), axis=[axis]))
+            counted = relax.multiply(
+                counted, relax.dialect.ops["expand_dims"](*weights, axis=behind) if behind else weights[0]
+            )
+        losses = relax.negative(relax.sum(relax.multiply(predictions, counted), axis=[axis]))
         if call.reduction == "none":
             return losses
-        total = relax["sum"](losses)
-        return total if call.reduction == "sum" else relax["divide"](total, relax["sum"](counted))
+        total = relax.sum(losses)
+        return total if call.reduction == "sum" else relax.divide(total, relax.sum(counted))
 
     floats = [call.predictions] if call.weights is None else [call.predictions, call.weights]
     made = gradients_at(floats, forward, call.gradient)
     return [made[0], None, *made[1:]]
 
 
-def _at_targets(call: GradientCall, axis: int, shape: Any) -> Any:
+def _at_targets(call: GradientCall, axis: int, shape: Any) -> Value:
     """1 where a class is the target, and not one to be ignored; 0 elsewhere."""
     dtype = dtype_of(call.targets)
-    targets = relax["expand_dims"](call.targets, axis=[axis])
+    targets = relax.expand_dims(call.targets, axis=[axis])
     behind = list(range(1, len(shape) - axis))
-    classes = relax["arange"](0, shape[axis], 1, dtype=dtype)
-    classes = relax["expand_dims"](classes, axis=behind) if behind else classes
-    is_counted = relax["not_equal"](targets, const(call.ignore_index, dtype))
-    chosen = relax["logical_and"](relax["equal"](targets, classes), is_counted)
-    return relax["astype"](chosen, dtype=dtype_of(call.predictions))
+    classes = relax.arange(0, shape[axis], 1, dtype=dtype)
+    classes = relax.expand_dims(classes, axis=behind) if behind else classes
+    is_counted = relax.not_equal(targets, const(call.ignore_index, dtype))
+    chosen = relax.logical_and(relax.equal(targets, classes), is_counted)
+    return relax.astype(chosen, dtype=dtype_of(call.predictions))

@@ -3,12 +3,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from ....bindings.ir import Value
 from ...decompose.tensors import relax
 from ..positions import moved_back, moved_by_itself
-from ..registry import GradientCall, register_gradient
+from ..registry import Gradient, GradientCall, Gradients, register_gradient
 from ..requirements import known_shape, rank_of
 
 
@@ -18,12 +19,12 @@ def moved(call: GradientCall) -> list[Any]:
 
 
 @register_gradient("relax.index_tensor", by_types=True)
-def index_tensor(call: GradientCall) -> list[Any]:
-    return [moved_back(call.gradient, call.data, lambda places: relax["index_tensor"](places, list(call.indices)))]
+def index_tensor(call: GradientCall) -> Sequence[Gradient]:
+    return [moved_back(call.gradient, call.data, lambda places: relax.index_tensor(places, list(call.indices)))]
 
 
 @register_gradient("relax.layout_transform", by_types=True)
-def layout_transform(call: GradientCall) -> list[Any]:
+def layout_transform(call: GradientCall) -> Sequence[Gradient]:
     return [moved_by_itself(call, has_others=True, pad_value=-1)]
 
 
@@ -35,36 +36,34 @@ def meshgrid(call: GradientCall) -> list[Any]:
     def total(index: int) -> Value:
         place = 1 - index if call.indexing == "xy" and index < 2 <= count else index
         others = [axis for axis in range(count) if axis != place]
-        return relax["sum"](call.gradients[index], axis=others) if others else call.gradients[index]
+        return relax.sum(call.gradients[index], axis=others) if others else call.gradients[index]
 
     return [lambda index=index: total(index) for index in range(count)]
 
 
 @register_gradient("relax.sort", by_types=True)
 def sort(call: GradientCall) -> Any:
-    order = relax["argsort"](call.data, axis=call.axis, descending=call.descending, dtype="i64")
+    order = relax.argsort(call.data, axis=call.axis, descending=call.descending, dtype="i64")
     return _put(call, call.gradient, order)
 
 
 @register_gradient("relax.topk", by_types=True)
-def topk(call: GradientCall) -> Any:
+def topk(call: GradientCall) -> Gradients:
     """The values; positions do not change, not even as floats."""
     if call.ret_type == "indices" or not call.arrives_at(0):
         return None
     attributes = {**call.inferred.attributes, "ret_type": "indices", "dtype": "i64"}
-    return _put(call, call.gradient, relax["topk"](call.data, **attributes))
+    return _put(call, call.gradient, relax.topk(call.data, **attributes))
 
 
 def _put(call: GradientCall, gradient: Value, places: Value) -> Value:
     """Zeros, with a gradient at places along the operator's axis."""
-    zeros = relax["zeros_like"](call.data)
-    return relax["scatter_elements"](
-        zeros, places, gradient, axis=call.axis % rank_of(call, call.data), reduction="add"
-    )
+    zeros = relax.zeros_like(call.data)
+    return relax.scatter_elements(zeros, places, gradient, axis=call.axis % rank_of(call, call.data), reduction="add")
 
 
 @register_gradient("relax.unique", by_types=True)
-def unique(call: GradientCall) -> list[Any]:
+def unique(call: GradientCall) -> Sequence[Gradient]:
     """Goes to the first of equal elements (slices)."""
     axis = call.inferred.operands["axis"]
     number = getattr(axis, "value", None)
@@ -72,10 +71,10 @@ def unique(call: GradientCall) -> list[Any]:
         raise call.fail("only along an axis that is a number")
     known_shape(call, call.x)
     given = [] if axis is None else [number]
-    _, first = relax["unique"](call.x, call.sorted, True, False, False, *given)
+    _, first = relax.unique(call.x, call.sorted, True, False, False, *given)
 
     def move(positions: Value) -> Value:
-        flat = relax["flatten"](positions) if axis is None else positions
-        return relax["take"](flat, first, axis=0 if axis is None else number)
+        flat = relax.flatten(positions) if axis is None else positions
+        return relax.take(flat, first, axis=0 if axis is None else number)
 
     return [moved_back(call.gradient, call.x, move)]

@@ -69,7 +69,7 @@ class _Window:
         """What windows have in them, combined, of the result's shape."""
         widths = self.around if around is None else around
         if any(widths):
-            data = relax["nn.pad"](data, pad_width=[0, 0, 0, 0, *widths], pad_value=padded_with)
+            data = relax.nn.pad(data, pad_width=[0, 0, 0, 0, *widths], pad_value=padded_with)
         whole = reduce(combine, self._slices(data)) if self.taps <= _MOST_TAPS else self._swept(combine, data)
         return self._without_last(whole)
 
@@ -80,20 +80,20 @@ class _Window:
             # The windows behind it that still fit; an end of 0 would be the start.
             rest = [(size - 1) * gap - at for size, gap, at in zip(self.size, self.dilation, begin, strict=True)]
             end = [-each if each else OPEN for each in rest]
-            yield relax["strided_slice"](data, axes=self.axes, begin=begin, end=end, strides=self.strides)
+            yield relax.strided_slice(data, axes=self.axes, begin=begin, end=end, strides=self.strides)
 
     def _swept(self, combine: Callable[[Value, Value], Value], data: Value) -> Value:
         for axis, size, gap in zip(self.axes, self.size, self.dilation, strict=True):
             data = _swept_along(combine, data, axis, size, gap)
         ends = [OPEN] * len(self.axes)
-        return relax["strided_slice"](data, axes=self.axes, begin=[0] * len(ends), end=ends, strides=self.strides)
+        return relax.strided_slice(data, axes=self.axes, begin=[0] * len(ends), end=ends, strides=self.strides)
 
     def _without_last(self, whole: Value) -> Value:
         if not self._is_cut:
             return whole
         rank = len(self.axes) + 2
-        end = relax["shape_to_tensor"](shape_operand(self._result))
-        return relax["dynamic_strided_slice"](whole, const([0] * rank, "i64"), end, const([1] * rank, "i64"))
+        end = relax.shape_to_tensor(shape_operand(self._result))
+        return relax.dynamic_strided_slice(whole, const([0] * rank, "i64"), end, const([1] * rank, "i64"))
 
 
 def _swept_along(combine: Callable[[Value, Value], Value], x: Value, axis: int, size: int, gap: int) -> Value:
@@ -101,7 +101,7 @@ def _swept_along(combine: Callable[[Value, Value], Value], x: Value, axis: int, 
 
     def moved(x: Value, begin: int, rest: int) -> Value:
         end = -rest * gap if rest else OPEN
-        return relax["strided_slice"](x, axes=[axis], begin=[begin * gap], end=[end])
+        return relax.strided_slice(x, axes=[axis], begin=[begin * gap], end=[end])
 
     made, covered, width = None, 0, 1
     while True:
@@ -121,7 +121,7 @@ def max_pool(call: GradientCall) -> list[Any]:
     window = _Window(call)
 
     def forward(data: Value) -> Value:
-        return window.of_all(relax["maximum"], data, -math.inf)
+        return window.of_all(relax.maximum, data, -math.inf)
 
     return gradients_at([call.data], forward, call.gradient)
 
@@ -132,18 +132,18 @@ def avg_pool(call: GradientCall) -> list[Any]:
     window = _Window(call)
 
     def total(data: Value) -> Value:
-        return window.of_all(relax["add"], data, 0.0)
+        return window.of_all(relax.add, data, 0.0)
 
     def forward(data: Value) -> Value:
         if not any(window.around) or (call.count_include_pad and window.around == window.padding):
-            return relax["divide"](total(data), const(window.taps, dtype_of(data)))
-        counted = relax["ones_like"](data)
+            return relax.divide(total(data), const(window.taps, dtype_of(data)))
+        counted = relax.ones_like(data)
         if call.count_include_pad and any(window.padding):
-            counted = relax["nn.pad"](counted, pad_width=[0, 0, 0, 0, *window.padding], pad_value=1.0)
+            counted = relax.nn.pad(counted, pad_width=[0, 0, 0, 0, *window.padding], pad_value=1.0)
         rest = [width - own for width, own in zip(window.around, window.padding, strict=True)]
-        counts = window.of_all(relax["add"], counted, 0.0, rest if call.count_include_pad else None)
+        counts = window.of_all(relax.add, counted, 0.0, rest if call.count_include_pad else None)
         # A window may see nothing.
-        return relax["divide"](total(data), relax["maximum"](counts, const(1, dtype_of(data))))
+        return relax.divide(total(data), relax.maximum(counts, const(1, dtype_of(data))))
 
     return gradients_at([call.data], forward, call.gradient)
 

@@ -11,47 +11,47 @@ from ....bindings.ir import Value
 from ....dialects.relax.infer.einsum import Subscripts, parse_subscripts
 from ....dialects.relax.values import dtype_of, same_known_shape, shape_of
 from ...decompose.tensors import cast, relax, shape_operand
-from ..registry import GradientCall, register_gradient
+from ..registry import Gradient, GradientCall, register_gradient
 from ..requirements import rank_of
 from ..reverse import gradients_at
 
 
 @register_gradient("relax.matmul", by_types=True)
-def matmul(call: GradientCall) -> list[Any]:
+def matmul(call: GradientCall) -> Sequence[Gradient]:
     """A vector is a matrix of one row on the left, of one column on the right."""
     left, right, gradient = call.x1, call.x2, call.gradient
     ranks = [rank_of(call, each, "an operand") for each in (left, right)]
     gradient = cast(gradient, dtype_of(left))
     # The later new dimension first: places count in the result.
     if ranks[1] == 1:
-        gradient = relax["expand_dims"](gradient, axis=[-1])
+        gradient = relax.expand_dims(gradient, axis=[-1])
     if ranks[0] == 1:
-        gradient = relax["expand_dims"](gradient, axis=[-2])
-    rows = relax["expand_dims"](left, axis=[0]) if ranks[0] == 1 else left
-    columns = relax["expand_dims"](right, axis=[1]) if ranks[1] == 1 else right
+        gradient = relax.expand_dims(gradient, axis=[-2])
+    rows = relax.expand_dims(left, axis=[0]) if ranks[0] == 1 else left
+    columns = relax.expand_dims(right, axis=[1]) if ranks[1] == 1 else right
     return [
-        lambda: _like(relax["matmul"](gradient, _turned(columns)), rows, left),
-        lambda: _like(relax["matmul"](_turned(rows), gradient), columns, right),
+        lambda: _like(relax.matmul(gradient, _turned(columns)), rows, left),
+        lambda: _like(relax.matmul(_turned(rows), gradient), columns, right),
     ]
 
 
 def _turned(matrix: Value) -> Value:
     """Matrices in the last two dimensions, transposed."""
     rank = len(shape_of(matrix) or ())
-    return relax["permute_dims"](matrix, axes=[*range(rank - 2), rank - 1, rank - 2])
+    return relax.permute_dims(matrix, axes=[*range(rank - 2), rank - 1, rank - 2])
 
 
 def _like(product: Value, matrix: Value, operand: Value) -> Value:
     """A product without the batches to which the matrix was broadcast, in the operand's shape."""
-    summed = product if same_known_shape(product, matrix) else relax["collapse_sum_like"](product, matrix)
-    return summed if matrix is operand else relax["reshape"](summed, shape_operand(operand))
+    summed = product if same_known_shape(product, matrix) else relax.collapse_sum_like(product, matrix)
+    return summed if matrix is operand else relax.reshape(summed, shape_operand(operand))
 
 
 @register_gradient("relax.outer", by_types=True)
-def outer(call: GradientCall) -> list[Any]:
+def outer(call: GradientCall) -> Sequence[Gradient]:
     return [
-        lambda: relax["matmul"](call.gradient, call.x2),
-        lambda: relax["matmul"](call.x1, call.gradient),
+        lambda: relax.matmul(call.gradient, call.x2),
+        lambda: relax.matmul(call.x1, call.gradient),
     ]
 
 
@@ -66,7 +66,7 @@ def einsum(call: GradientCall) -> list[Any]:
 
         def forward(*operands: Value) -> Value:
             taken = [each.of(operand) for each, operand in zip(diagonals, operands, strict=True)]
-            return relax["einsum"](taken, subscripts=text)
+            return relax.einsum(taken, subscripts=text)
 
         return gradients_at(call.operands, forward, call.gradient)
 
@@ -77,11 +77,11 @@ def einsum(call: GradientCall) -> list[Any]:
         # A label of this operand alone is a sum over it: the product has it not, and is the same all along it.
         kept = [label for label in labels if any(label in term for term in terms)]
         text = ",".join("".join(term) for term in terms) + "->" + "".join(kept)
-        product = relax["einsum"]([call.gradient, *(call.operands[place] for place in others)], subscripts=text)
+        product = relax.einsum([call.gradient, *(call.operands[place] for place in others)], subscripts=text)
         missing = [axis for axis, label in enumerate(labels) if label not in kept]
         if missing:
-            return relax["broadcast_to"](relax["expand_dims"](product, axis=missing), shape_operand(operand))
-        return product if same_known_shape(product, operand) else relax["collapse_sum_like"](product, operand)
+            return relax.broadcast_to(relax.expand_dims(product, axis=missing), shape_operand(operand))
+        return product if same_known_shape(product, operand) else relax.collapse_sum_like(product, operand)
 
     return [lambda index=index: gradient(index) for index in range(len(call.operands))]
 
@@ -118,11 +118,11 @@ class _Diagonal:
         extra = [place for place, label in enumerate(self._all) if label in self._all[:place]]
         for place in extra:
             first = self._all.index(self._all[place])
-            is_on = relax["equal"](*(self._places(each) for each in (first, place)))
-            x = relax["where"](is_on, x, relax["zeros_like"](x))
-        return relax["sum"](x, axis=extra) if extra else x
+            is_on = relax.equal(*(self._places(each) for each in (first, place)))
+            x = relax.where(is_on, x, relax.zeros_like(x))
+        return relax.sum(x, axis=extra) if extra else x
 
     def _places(self, axis: int) -> Value:
-        numbers = relax["arange"](0, self._sizes[self._all[axis]], 1, dtype="i64")
+        numbers = relax.arange(0, self._sizes[self._all[axis]], 1, dtype="i64")
         behind = list(range(1, len(self._all) - axis))
-        return relax["expand_dims"](numbers, axis=behind) if behind else numbers
+        return relax.expand_dims(numbers, axis=behind) if behind else numbers

@@ -12,40 +12,40 @@ from ....dialects.relax import const
 from ....dialects.relax.values import dtype_of
 from ...decompose.tensors import Tensor, cast, count_over, relax, shape_operand, spread
 from ..lengths import by_length
-from ..registry import GradientCall, register_gradient
+from ..registry import GradientCall, Gradients, register_gradient
 from ..requirements import known_shape, rank_of, reduced_axes
 from ..reverse import gradients_at
 
 
 @register_gradient("relax.sum", by_types=True)
-def sum(call: GradientCall) -> Any:
+def sum(call: GradientCall) -> Gradients:
     return spread(call.gradient, call.x, reduced_axes(call, call.x), call.keepdims)
 
 
 @register_gradient("relax.mean", by_types=True)
-def mean(call: GradientCall) -> Any:
+def mean(call: GradientCall) -> Gradients:
     axes = reduced_axes(call, call.x)
     total = spread(call.gradient, call.x, axes, call.keepdims)
-    return relax["divide"](total, count_over(call.x, axes))
+    return relax.divide(total, count_over(call.x, axes))
 
 
 @register_gradient("relax.variance", by_types=True)
-def variance(call: GradientCall) -> Any:
+def variance(call: GradientCall) -> Gradients:
     return _with_distances(call, call.gradient)
 
 
 @register_gradient("relax.std", by_types=True)
-def std(call: GradientCall) -> Any:
+def std(call: GradientCall) -> Gradients:
     # The root of the variance; of equal elements it is 0, and nothing makes it smaller.
     return _with_distances(call, by_length(Tensor(call.gradient), Tensor(call.result)).value)
 
 
-def _with_distances(call: GradientCall, gradient: Any) -> Any:
+def _with_distances(call: GradientCall, gradient: Any) -> Value:
     """A gradient of the variance, for each element times twice its distance to the mean, divided by the count."""
     axes = reduced_axes(call, call.x)
-    distance = relax["subtract"](call.x, relax["mean"](call.x, axis=axes, keepdims=True))
-    scaled = relax["multiply"](spread(gradient, call.x, axes, call.keepdims), relax["add"](distance, distance))
-    return relax["divide"](scaled, count_over(call.x, axes))
+    distance = relax.subtract(call.x, relax.mean(call.x, axis=axes, keepdims=True))
+    scaled = relax.multiply(spread(gradient, call.x, axes, call.keepdims), relax.add(distance, distance))
+    return relax.divide(scaled, count_over(call.x, axes))
 
 
 @register_gradient(["relax.max", "relax.min", "relax.median"], by_types=True)
@@ -53,34 +53,34 @@ def chosen(call: GradientCall) -> Any:
     """Goes to the elements that are the result, in equal shares where several are."""
     x = call.operands[0]
     axes = reduced_axes(call, x)
-    is_result = relax["equal"](x, spread(call.result, x, axes, call.keepdims))
-    weights = relax["astype"](is_result, dtype=dtype_of(x))
-    shares = relax["divide"](weights, relax["sum"](weights, axis=axes, keepdims=True))
-    return relax["multiply"](shares, spread(call.gradient, x, axes, call.keepdims))
+    is_result = relax.equal(x, spread(call.result, x, axes, call.keepdims))
+    weights = relax.astype(is_result, dtype=dtype_of(x))
+    shares = relax.divide(weights, relax.sum(weights, axis=axes, keepdims=True))
+    return relax.multiply(shares, spread(call.gradient, x, axes, call.keepdims))
 
 
 @register_gradient("relax.prod", by_types=True)
-def prod(call: GradientCall) -> Any:
+def prod(call: GradientCall) -> Gradients:
     """The product of the others: of those in front and those behind, so that no element is divided by."""
     axes = reduced_axes(call, call.x)
     wide = spread(call.gradient, call.x, axes, call.keepdims)
     if len(axes) == 1:
-        return relax["multiply"](_others(call.x, axes[0]), wide)
+        return relax.multiply(_others(call.x, axes[0]), wide)
     # The axes as one, behind the others.
     shape, rest = known_shape(call, call.x), [axis for axis in range(rank_of(call, call.x)) if axis not in axes]
     order = [*rest, *axes]
-    turned = relax["permute_dims"](call.x, axes=order)
+    turned = relax.permute_dims(call.x, axes=order)
     joined = (*(shape[axis] for axis in rest), product([shape[axis] for axis in axes]))
-    others = _others(relax["reshape"](turned, relax["shape_expr"](dims=joined)), len(rest))
-    apart = relax["reshape"](others, shape_operand(turned))
+    others = _others(relax.reshape(turned, relax.shape_expr(dims=joined)), len(rest))
+    apart = relax.reshape(others, shape_operand(turned))
     back = [order.index(axis) for axis in range(len(shape))]
-    return relax["multiply"](relax["permute_dims"](apart, axes=back), wide)
+    return relax.multiply(relax.permute_dims(apart, axes=back), wide)
 
 
 def _others(x: Value, axis: int) -> Value:
-    in_front = relax["cumprod"](x, axis=axis, exclusive=True)
-    turned = relax["cumprod"](relax["flip"](x, axis=axis), axis=axis, exclusive=True)
-    return relax["multiply"](in_front, relax["flip"](turned, axis=axis))
+    in_front = relax.cumprod(x, axis=axis, exclusive=True)
+    turned = relax.cumprod(relax.flip(x, axis=axis), axis=axis, exclusive=True)
+    return relax.multiply(in_front, relax.flip(turned, axis=axis))
 
 
 @register_gradient(["relax.cumsum", "relax.cumprod"], by_types=True)
@@ -89,7 +89,7 @@ def scan(call: GradientCall) -> Any:
 
     def forward(data: Value) -> Value:
         wide = cast(data, dtype_of(call.result))
-        return relax["flatten"](wide) if call.axis is None else wide
+        return relax.flatten(wide) if call.axis is None else wide
 
     axis = 0 if call.axis is None else call.axis % rank_of(call, call.data)
     along = _of_sums if call.operation.name == "relax.cumsum" else _of_products
@@ -99,8 +99,8 @@ def scan(call: GradientCall) -> Any:
 
 def _of_sums(call: GradientCall, data: Value, axis: int) -> Value:
     """Each element is in its own sum and in all behind it."""
-    turned = relax["flip"](call.gradient, axis=axis)
-    return relax["flip"](relax["cumsum"](turned, axis=axis, exclusive=call.exclusive), axis=axis)
+    turned = relax.flip(call.gradient, axis=axis)
+    return relax.flip(relax.cumsum(turned, axis=axis, exclusive=call.exclusive), axis=axis)
 
 
 def _of_products(call: GradientCall, data: Value, axis: int) -> Value:
@@ -113,15 +113,13 @@ def _of_products(call: GradientCall, data: Value, axis: int) -> Value:
     size, behind = shape[axis], list(range(1, len(shape) - axis))
 
     def number(after: Sequence[int]) -> Value:
-        counted = relax["arange"](0, size, 1, dtype="i64")
-        return relax["expand_dims"](counted, axis=list(after)) if after else counted
+        counted = relax.arange(0, size, 1, dtype="i64")
+        return relax.expand_dims(counted, axis=list(after)) if after else counted
 
     which, place = number(range(1, 2 + len(behind))), number(behind)
-    factors = relax["where"](
-        relax["equal"](which, place), const(1, dtype_of(data)), relax["expand_dims"](data, axis=[axis])
-    )
-    products = relax["cumprod"](factors, axis=axis + 1, exclusive=call.exclusive)
-    reaches = relax["less" if call.exclusive else "less_equal"](which, place)
-    arriving = relax["expand_dims"](call.gradient, axis=[axis])
-    kept = relax["where"](reaches, relax["multiply"](products, arriving), const(0, dtype_of(data)))
-    return relax["sum"](kept, axis=[axis + 1])
+    factors = relax.where(relax.equal(which, place), const(1, dtype_of(data)), relax.expand_dims(data, axis=[axis]))
+    products = relax.cumprod(factors, axis=axis + 1, exclusive=call.exclusive)
+    reaches = relax.dialect.ops["less" if call.exclusive else "less_equal"](which, place)
+    arriving = relax.expand_dims(call.gradient, axis=[axis])
+    kept = relax.where(reaches, relax.multiply(products, arriving), const(0, dtype_of(data)))
+    return relax.sum(kept, axis=[axis + 1])

@@ -6,8 +6,7 @@ The operator itself tells the matrix: it is what becomes of a unit matrix.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
 
 from ....bindings.ir import Value
 from ....dialects.core.symbols import Dim, equal, product
@@ -15,7 +14,7 @@ from ....dialects.relax import const
 from ....dialects.relax.values import dtype_of
 from ...decompose.tensors import cast, relax
 from ..layouts import plain_layouts, times_matrix, turned
-from ..registry import GradientCall, register_gradient
+from ..registry import Gradient, GradientCall, register_gradient
 from ..requirements import known_shape
 
 #: `matrix(letter, units, size)`: what becomes of units, one for each place of a dimension, where it gets a size.
@@ -31,44 +30,44 @@ def _backwards(call: GradientCall, matrix: Matrix) -> Value:
     rank, letters = len(sizes), layout.dimensions
     for letter in letters[2:]:
         before, after = sizes[letter], made[letter]
-        units = relax["eye"](before, before, dtype=dtype_of(gradient))
+        units = relax.dialect.ops["eye"](before, before, dtype=dtype_of(gradient))
         shape = [before, 1, *(before if each == letter else 1 for each in letters[2:])]
-        rows = matrix(letter, relax["reshape"](units, relax["shape_expr"](dims=shape)), after)
+        rows = matrix(letter, relax.reshape(units, relax.shape_expr(dims=shape)), after)
         # What is made of each place becomes what each place gets.
-        table = relax["permute_dims"](relax["reshape"](rows, relax["shape_expr"](dims=(before, after))), axes=[1, 0])
+        table = relax.permute_dims(relax.reshape(rows, relax.shape_expr(dims=(before, after))), axes=[1, 0])
         gradient = times_matrix(gradient, result.text.index(letter), rank, table)
     return turned(gradient, result.text, layout.text)
 
 
 @register_gradient(["relax.image.resize2d", "relax.image.resize3d"], by_types=True)
-def resize(call: GradientCall) -> list[Any]:
+def resize(call: GradientCall) -> Sequence[Gradient]:
     name, attributes = call.operation.name.removeprefix("relax."), dict(call.inferred.attributes)
     letters = plain_layouts(call)["data"].dimensions[2:]
     del attributes["layout"], attributes["out_dtype"], attributes["extrapolation_value"]
 
     def matrix(letter: str, units: Value, size: Dim) -> Value:
         # What of a region is along the other dimensions does not matter: they are one element.
-        target = relax["shape_expr"](dims=[size if each == letter else 1 for each in letters])
-        return relax[name](units, target, **attributes)
+        target = relax.shape_expr(dims=[size if each == letter else 1 for each in letters])
+        return relax.dialect.ops[name](units, target, **attributes)
 
     return [_backwards(call, matrix)]
 
 
 @register_gradient([f"relax.nn.adaptive_avg_pool{rank}d" for rank in (1, 2, 3)], by_types=True)
-def adaptive_avg_pool(call: GradientCall) -> list[Any]:
+def adaptive_avg_pool(call: GradientCall) -> Sequence[Gradient]:
     if call.output_size is None:
         return [_backwards(call, lambda letter, units, size: units)]
     name = call.operation.name.removeprefix("relax.")
     letters = plain_layouts(call)["data"].dimensions[2:]
 
     def matrix(letter: str, units: Value, size: Dim) -> Value:
-        return relax[name](units, output_size=[size if each == letter else 1 for each in letters])
+        return relax.dialect.ops[name](units, output_size=[size if each == letter else 1 for each in letters])
 
     return [_backwards(call, matrix)]
 
 
 @register_gradient("relax.image.affine_grid", by_types=True)
-def affine_grid(call: GradientCall) -> list[Any]:
+def affine_grid(call: GradientCall) -> Sequence[Gradient]:
     """A grid is a matrix times positions, which the operator makes of unit matrices."""
     import numpy
 
@@ -78,8 +77,8 @@ def affine_grid(call: GradientCall) -> list[Any]:
         raise call.fail("the rank of its result is not known")
     units = numpy.zeros((rows + 1, rows, rows + 1))
     units[range(rows + 1), 0, range(rows + 1)] = 1
-    size = relax["shape_expr"](dims=shape[2:])
-    grids = relax["image.affine_grid"](const(units, dtype_of(call.data)), size, align_corners=call.align_corners)
-    positions = relax["reshape"](relax["take"](grids, const(0, "i64"), axis=1), (rows + 1, -1))
-    flat = relax["reshape"](call.gradient, relax["shape_expr"](dims=(batch, rows, product(shape[2:]))))
-    return [relax["matmul"](flat, relax["permute_dims"](positions, axes=[1, 0]))]
+    size = relax.shape_expr(dims=shape[2:])
+    grids = relax.image.affine_grid(const(units, dtype_of(call.data)), size, align_corners=call.align_corners)
+    positions = relax.reshape(relax.take(grids, const(0, "i64"), axis=1), (rows + 1, -1))
+    flat = relax.reshape(call.gradient, relax.shape_expr(dims=(batch, rows, product(shape[2:]))))
+    return [relax.matmul(flat, relax.permute_dims(positions, axes=[1, 0]))]

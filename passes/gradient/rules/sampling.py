@@ -6,14 +6,14 @@ from __future__ import annotations
 import itertools
 from collections.abc import Sequence
 from functools import reduce
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ....bindings.ir import Value
 from ....dialects.core.symbols import Dim, product
 from ....dialects.relax.values import dtype_of, shape_of
 from ...decompose.tensors import Tensor, apply, cast, limited, relax, size_of
 from ..layouts import plain_layouts, turned
-from ..registry import GradientCall, register_gradient
+from ..registry import Gradient, GradientCall, register_gradient
 from ..requirements import known_shape
 from ..reverse import gradients_at
 
@@ -84,7 +84,7 @@ def _cubic(part: Tensor) -> list[Tensor]:
 
 
 @register_gradient("relax.image.grid_sample", by_types=True)
-def grid_sample(call: GradientCall) -> list[Any]:
+def grid_sample(call: GradientCall) -> Sequence[Gradient]:
     layout = plain_layouts(call)["data"]
     order = layout.dimensions
     named = dict(zip(layout.text, known_shape(call, call.data, "its data"), strict=True))
@@ -93,20 +93,20 @@ def grid_sample(call: GradientCall) -> list[Any]:
     count, sampling = len(sizes), _Sampling(call)
 
     def forward(data: Value, grid: Value) -> Value:
-        flat = relax["reshape"](turned(data, layout.text, order), _shape(batch, channels, product(sizes)))
-        parts = [relax["squeeze"](part, axis=[1]) for part in relax["split"](grid, count, axis=1)]
+        flat = relax.reshape(turned(data, layout.text, order), _shape(batch, channels, product(sizes)))
+        parts = [relax.squeeze(part, axis=[1]) for part in relax.split(grid, count, axis=1)]
         # The grid's first coordinate belongs to the last dimension.
         pairs = zip(reversed(parts), sizes, strict=True)
         taps = [sampling.taps(Tensor(part), Tensor(size_of(size, dtype_of(part)))) for part, size in pairs]
-        read = reduce(relax["add"], [_read(flat, chosen, sizes) for chosen in itertools.product(*taps)])
+        read = reduce(relax.add, [_read(flat, chosen, sizes) for chosen in itertools.product(*taps)])
         shape = known_shape(call, grid, "its grid")
-        return turned(relax["reshape"](read, _shape(batch, channels, *shape[2:])), order, layout.text)
+        return turned(relax.reshape(read, _shape(batch, channels, *shape[2:])), order, layout.text)
 
     return gradients_at(call.operands, forward, call.gradient)
 
 
-def _shape(*sizes: Any) -> Value:
-    return relax["shape_expr"](dims=sizes)
+def _shape(*sizes: object) -> Value:
+    return relax.shape_expr(dims=sizes)
 
 
 def _read(data: Value, taps: Sequence[_Tap], sizes: Sequence[Dim]) -> Value:
@@ -114,14 +114,14 @@ def _read(data: Value, taps: Sequence[_Tap], sizes: Sequence[Dim]) -> Value:
     batch, channels, _ = shape_of(data) or ()
     lasts = [Tensor(size_of(size, dtype_of(tap.at.value))) - 1.0 for tap, size in zip(taps, sizes, strict=True)]
     limits = [limited(tap.at, 0.0, last) for tap, last in zip(taps, lasts, strict=True)]
-    places = [relax["astype"](limit.value, dtype="i64") for limit in limits]
-    place = reduce(lambda total, each: relax["add"](relax["multiply"](total, each[0]), each[1]),
+    places = [relax.astype(limit.value, dtype="i64") for limit in limits]
+    place = reduce(lambda total, each: relax.add(relax.multiply(total, each[0]), each[1]),
                    zip(map(size_of, sizes[1:]), places[1:], strict=True), places[0])  # fmt: skip
     are_inside = [tap.at.equals(limit).value for tap, limit in zip(taps, limits, strict=True)]
-    share = relax["astype"](reduce(relax["logical_and"], are_inside), dtype=dtype_of(taps[0].at.value))
-    share = reduce(relax["multiply"], [tap.share.value for tap in taps if tap.share is not None], share)
+    share = relax.astype(reduce(relax.logical_and, are_inside), dtype=dtype_of(taps[0].at.value))
+    share = reduce(relax.multiply, [tap.share.value for tap in taps if tap.share is not None], share)
     row = _shape(batch, 1, product((shape_of(place) or ())[1:]))
-    index, share = relax["reshape"](place, row), relax["reshape"](share, row)
-    everywhere = relax["broadcast_to"](index, _shape(batch, channels, *(shape_of(index) or ())[2:]))
-    read = relax["gather_elements"](data, everywhere, axis=2)
-    return relax["multiply"](read, cast(share, dtype_of(data)))
+    index, share = relax.reshape(place, row), relax.reshape(share, row)
+    everywhere = relax.broadcast_to(index, _shape(batch, channels, *(shape_of(index) or ())[2:]))
+    read = relax.gather_elements(data, everywhere, axis=2)
+    return relax.multiply(read, cast(share, dtype_of(data)))

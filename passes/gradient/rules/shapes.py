@@ -5,13 +5,14 @@ from __future__ import annotations
 
 from typing import Any
 
+from ....bindings.ir import Value
 from ....dialects.core.symbols import Dim, dim_add
 from ....dialects.relax import const
 from ....dialects.relax.infer.sizes import at_least
 from ....dialects.relax.values import is_known, shape_of
 from ...decompose.tensors import relax, shape_operand
 from ..positions import moved_by_itself
-from ..registry import GradientCall, register_gradient
+from ..registry import GradientCall, Gradients, register_gradient
 from ..requirements import known_shape, rank_of
 
 
@@ -20,37 +21,37 @@ from ..requirements import known_shape, rank_of
 )
 def reshape(call: GradientCall) -> Any:
     """The same elements: the gradient's in the shape of the operand."""
-    return relax["reshape"](call.gradient, shape_operand(call.operands[0]))
+    return relax.reshape(call.gradient, shape_operand(call.operands[0]))
 
 
 @register_gradient("relax.broadcast_to", by_types=True)
-def broadcast_to(call: GradientCall) -> Any:
-    return relax["collapse_sum_like"](call.gradient, call.x)
+def broadcast_to(call: GradientCall) -> Gradients:
+    return relax.collapse_sum_like(call.gradient, call.x)
 
 
 @register_gradient(["relax.collapse_sum_like", "relax.collapse_sum_to"], by_types=True)
-def collapse_sum(call: GradientCall) -> Any:
-    return relax["broadcast_to"](call.gradient, shape_operand(call.data))
+def collapse_sum(call: GradientCall) -> Gradients:
+    return relax.broadcast_to(call.gradient, shape_operand(call.data))
 
 
 @register_gradient("relax.match_cast", by_types=True)
-def match_cast(call: GradientCall) -> Any:
+def match_cast(call: GradientCall) -> Gradients:
     """The run has checked that sizes are what the type says: only the type changes back."""
-    return relax["match_cast"](call.gradient, ty=call.operands[0].type)
+    return relax.match_cast(call.gradient, ty=call.operands[0].type)
 
 
 @register_gradient("relax.permute_dims", by_types=True)
-def permute_dims(call: GradientCall) -> Any:
+def permute_dims(call: GradientCall) -> Gradients:
     if call.axes is None:
-        return relax["permute_dims"](call.gradient)
+        return relax.permute_dims(call.gradient)
     rank = len(call.axes)
     places = {axis % rank: place for place, axis in enumerate(call.axes)}
-    return relax["permute_dims"](call.gradient, axes=[places[axis] for axis in range(rank)])
+    return relax.permute_dims(call.gradient, axes=[places[axis] for axis in range(rank)])
 
 
 @register_gradient("relax.flip", by_types=True)
-def flip(call: GradientCall) -> Any:
-    return relax["flip"](call.gradient, axis=call.axis)
+def flip(call: GradientCall) -> Gradients:
+    return relax.flip(call.gradient, axis=call.axis)
 
 
 @register_gradient("relax.concat", by_types=True)
@@ -69,30 +70,30 @@ def concat(call: GradientCall) -> list[Any]:
 
 def _parts_of_unknown_sizes(call: GradientCall, axis: int) -> list[Any]:
     """As concat has put them one behind the other, by the sizes that the run has."""
-    sizes = [relax["shape_to_tensor"](shape_operand(tensor)) for tensor in call.tensors]
+    sizes = [relax.shape_to_tensor(shape_operand(tensor)) for tensor in call.tensors]
     rank = rank_of(call, call.tensors[0])
     along, ones = const([int(place == axis) for place in range(rank)], "i64"), const([1] * rank, "i64")
     begins = [const([0] * rank, "i64")]
     for each in sizes:
-        begins.append(relax["add"](begins[-1], relax["multiply"](each, along)))
+        begins.append(relax.add(begins[-1], relax.multiply(each, along)))
 
     def part(at: int) -> Any:
-        return relax["dynamic_strided_slice"](call.gradient, begins[at], relax["add"](begins[at], sizes[at]), ones)
+        return relax.dynamic_strided_slice(call.gradient, begins[at], relax.add(begins[at], sizes[at]), ones)
 
     return [lambda at=at: part(at) for at in range(len(sizes))]
 
 
-def _part(x: Any, axis: int, begin: Dim, end: Dim) -> Any:
+def _part(x: Value, axis: int, begin: Dim, end: Dim) -> Value:
     """x[begin:end] along an axis, by sizes that may be expressions."""
     if isinstance(begin, int) and isinstance(end, int):
-        return relax["strided_slice"](x, axes=[axis], begin=[begin], end=[end], assume_inbound=True)
+        return relax.strided_slice(x, axes=[axis], begin=[begin], end=[end], assume_inbound=True)
     shape = shape_of(x)
     assert shape is not None
     first = [begin if each == axis else 0 for each in range(len(shape))]
     last = [end if each == axis else size for each, size in enumerate(shape)]
     ones = [1] * len(shape)
-    bounds = [relax["shape_to_tensor"](relax["shape_expr"](dims=tuple(each))) for each in (first, last, ones)]
-    return relax["dynamic_strided_slice"](x, *bounds)
+    bounds = [relax.shape_to_tensor(relax.shape_expr(dims=tuple(each))) for each in (first, last, ones)]
+    return relax.dynamic_strided_slice(x, *bounds)
 
 
 @register_gradient("relax.stack", by_types=True)
@@ -101,18 +102,18 @@ def stack(call: GradientCall) -> list[Any]:
     axis = call.axis % len(shape) if shape else 0
 
     def part(at: int) -> Any:
-        return relax["squeeze"](_part(call.gradient, axis, at, at + 1), axis=[axis])
+        return relax.squeeze(_part(call.gradient, axis, at, at + 1), axis=[axis])
 
     return [lambda at=at: part(at) for at in range(len(call.tensors))]
 
 
 @register_gradient("relax.split", by_types=True)
-def split(call: GradientCall) -> Any:
-    return relax["concat"](call.gradients, axis=call.axis)
+def split(call: GradientCall) -> Gradients:
+    return relax.concat(call.gradients, axis=call.axis)
 
 
 @register_gradient("relax.strided_slice", by_types=True)
-def strided_slice(call: GradientCall) -> Any:
+def strided_slice(call: GradientCall) -> Gradients:
     """Zeros, with the gradient where the slice was taken: axis by axis, the last one first."""
     strides = call.strides or [1] * len(call.axes)
     if any(stride < 1 for stride in strides) or not all(at_least(bound, 0) for bound in call.begin):
@@ -120,20 +121,20 @@ def strided_slice(call: GradientCall) -> Any:
     cuts = list(zip(call.axes, call.begin, call.end, strides, strict=True))
     whole = [call.x]
     for axis, begin, end, stride in cuts[:-1]:
-        whole.append(relax["strided_slice"](whole[-1], axes=[axis], begin=[begin], end=[end], strides=[stride]))
+        whole.append(relax.strided_slice(whole[-1], axes=[axis], begin=[begin], end=[end], strides=[stride]))
     gradient = call.gradient
     for tensor, (axis, begin, end, stride) in zip(reversed(whole), reversed(cuts), strict=True):
-        zeros = relax["zeros_like"](tensor)
-        gradient = relax["slice_scatter"](zeros, gradient, begin, end, stride, axis=axis)
+        zeros = relax.zeros_like(tensor)
+        gradient = relax.slice_scatter(zeros, gradient, begin, end, stride, axis=axis)
     return gradient
 
 
 @register_gradient("relax.nn.pad", by_types=True)
-def pad(call: GradientCall) -> Any:
+def pad(call: GradientCall) -> Gradients:
     """Without what was added; what was removed gets zeros."""
     if call.pad_mode != "constant":
         return moved_by_itself(call)
-    return relax["nn.pad"](call.gradient, pad_width=[-width for width in call.pad_width])
+    return relax.nn.pad(call.gradient, pad_width=[-width for width in call.pad_width])
 
 
 @register_gradient("relax.tile", by_types=True)
@@ -144,16 +145,16 @@ def tile(call: GradientCall) -> Any:
     sizes = [1] * (rank - len(shape)) + list(shape)
     repeats = [1] * (rank - len(call.repeats)) + list(call.repeats)
     apart = tuple(each for pair in zip(repeats, sizes, strict=True) for each in pair)
-    copies = relax["reshape"](call.gradient, relax["shape_expr"](dims=apart))
-    total = relax["sum"](copies, axis=list(range(0, 2 * rank, 2)))
-    return relax["reshape"](total, shape_operand(call.data))
+    copies = relax.reshape(call.gradient, relax.shape_expr(dims=apart))
+    total = relax.sum(copies, axis=list(range(0, 2 * rank, 2)))
+    return relax.reshape(total, shape_operand(call.data))
 
 
 @register_gradient("relax.repeat", by_types=True)
-def repeat(call: GradientCall) -> Any:
+def repeat(call: GradientCall) -> Gradients:
     if call.axis is None:
         return moved_by_itself(call)
     shape = known_shape(call, call.data)
     axis = call.axis % len(shape)
     apart = (*shape[: axis + 1], call.repeats, *shape[axis + 1 :])
-    return relax["sum"](relax["reshape"](call.gradient, relax["shape_expr"](dims=apart)), axis=[axis + 1])
+    return relax.sum(relax.reshape(call.gradient, relax.shape_expr(dims=apart)), axis=[axis + 1])

@@ -4,10 +4,10 @@
 from __future__ import annotations
 
 from ....bindings.ir import Value
+from ....dialects import relax
 from ....dialects.core.infos import TensorInfo
 from ....dialects.core.symbols import equal
 from ....dialects.relax import const
-from ....dialects.relax import dialect as relax
 from ....dialects.relax.infer.layouts import Layout, blocked_dimensions
 from ..call import LayoutCall, Placement
 from ..registry import register_layout
@@ -82,7 +82,7 @@ def dynamic_strided_slice(call: LayoutCall, layout: Layout) -> Placement | None:
     order = [layout.dimensions.index(axis.dimension) for axis in layout.axes]
 
     def ordered(indices: Value) -> Value:
-        return relax.ops["take"](indices, const(order, "int64"), axis=0)
+        return relax.take(indices, const(order, "int64"), axis=0)
 
     return call.placed({"x": layout, "begin": ordered, "end": ordered, "strides": ordered}, layout)
 
@@ -130,7 +130,7 @@ def broadcast_to(call: LayoutCall, layout: Layout) -> Placement | None:
         return None
 
     def laid_out(shape: Value) -> Value:
-        return relax.ops["shape_expr"](dims=dims)
+        return relax.shape_expr(dims=dims)
 
     return call.placed({"x": for_broadcast(layout, call.x.shape), "shape": laid_out}, layout)
 

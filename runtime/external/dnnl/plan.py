@@ -99,7 +99,7 @@ class Plan:
         return CallList(calls, keeps=(self, owner, memories))
 
 
-def _called(name: str, *arguments: Any) -> native_calls.Call:
+def _called(name: str, *arguments: object) -> native_calls.Call:
     return native_calls.Call(library().function(name), arguments, is_status=True)
 
 

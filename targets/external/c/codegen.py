@@ -58,7 +58,7 @@ class CCodegen(Codegen):
         "flags": CodegenOption(f"for the compiler, in place of {' '.join(USUAL_FLAGS)}", shlex.split, USUAL_FLAGS),
     }
 
-    def compile(self, module: Any, options: Mapping[str, Any]) -> Callable[[], ObjectCode]:
+    def compile(self, module: object, options: Mapping[str, Any]) -> Callable[[], ObjectCode]:
         """An object for each file of the part. Raises RelaxError without a compiler, and with what it says."""
         command = find_compiler(options["cc"])
         files, constants = part_sources(module)

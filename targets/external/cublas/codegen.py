@@ -80,7 +80,7 @@ def _sizes(found: Match, a: TensorInfo, b: TensorInfo) -> tuple[Any, Any]:
     return b.shape[-2 if "b_transposed" in found else -1], a.shape[-2 if "a_transposed" in found else -1]
 
 
-def _refuse_bytes(found: Match, n: Any, k: Any) -> str:
+def _refuse_bytes(found: Match, n: object, k: object) -> str:
     """Of the layouts that cuBLAS reads only one is that of row-major tensors."""
     if "a_transposed" in found or "b_transposed" not in found:
         return "cuBLAS multiplies bytes by a transposed matrix alone: permute_dims(b) in matmul(a, ...)"
@@ -89,7 +89,7 @@ def _refuse_bytes(found: Match, n: Any, k: Any) -> str:
     return f"columns and what is summed have to be multiples of {_BYTES_STEP} for products of bytes, here {n} and {k}"
 
 
-def _refuse_bias(found: Match, n: Any) -> str:
+def _refuse_bias(found: Match, n: object) -> str:
     if "bias" not in found:
         return ""
     bias, out = tensor_info(found["bias"]), tensor_info(found["product"])
@@ -122,7 +122,7 @@ class Cublas(Codegen):
         del function
         return WORKSPACE
 
-    def compile(self, module: Any, options: Mapping[str, Any]) -> bytes:
+    def compile(self, module: object, options: Mapping[str, Any]) -> bytes:
         """A step for each function."""
         parts = {name: Single(each, Cublas) for name, each in self.functions(module).items()}
         return packed({name: _step(each, options["tf32"]) for name, each in parts.items()})

@@ -146,7 +146,7 @@ class Cudnn(Codegen):
         part = operations_in(function.parent.operation)
         return WORKSPACE if any(op.name in CONVOLUTIONS for op in part) else 0
 
-    def compile(self, module: Any, options: Mapping[str, Any]) -> bytes:
+    def compile(self, module: object, options: Mapping[str, Any]) -> bytes:
         """A step for each function."""
         parts = {name: Single(each, Cudnn) for name, each in self.functions(module).items()}
         return packed({name: _step(each, options["tf32"]) for name, each in parts.items()})

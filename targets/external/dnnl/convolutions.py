@@ -33,7 +33,7 @@ def _order(layout: Layout) -> list[int]:
     return [[axis.dimension for axis in layout.axes].index(letter) for letter in layout.dimensions]
 
 
-def _permuted(layout: Layout) -> list[tuple[str, Sequence[Any]]]:
+def _permuted(layout: Layout) -> list[tuple[str, Sequence[object]]]:
     order = _order(layout)
     return [] if order == [*range(len(order))] else [("permute", order)]
 
@@ -152,7 +152,7 @@ def pool(converter: Converter, node: Node) -> None:
     _pooled(converter, node, {**_windows(call), "algorithm": _MAX if is_max else mean})
 
 
-def _pooled(converter: Converter, node: Node, attributes: Mapping[str, Any]) -> None:
+def _pooled(converter: Converter, node: Node, attributes: Mapping[str, object]) -> None:
     layouts = layouts_of(node.call)
     source = converter.argument(node.operands[0], *_permuted(layouts["data"]))
     converter.step("pooling", node.result, {"src": source}, _permuted(layouts["result"]), attributes=attributes)

@@ -36,7 +36,7 @@ def matmul(converter: Converter, node: Node) -> None:
         _of_rows(converter, node)
 
 
-def _rows(converter: Converter, shape: Sequence[Dim], columns: Dim) -> list[tuple[str, Sequence[Any]]]:
+def _rows(converter: Converter, shape: Sequence[Dim], columns: Dim) -> list[tuple[str, Sequence[object]]]:
     """Everything but the last dimension made one; nothing where it is."""
     return [] if len(shape) == 2 else [("reshape", (converter.count(shape[:-1]), *converter.sizes((columns,))))]
 

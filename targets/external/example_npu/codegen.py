@@ -82,7 +82,7 @@ class ExampleNpu(Codegen):
         "relax-fold-constant"
     )
 
-    def compile(self, module: Any, options: Mapping[str, Any]) -> bytes:
+    def compile(self, module: object, options: Mapping[str, Any]) -> bytes:
         """A program for each function. Raises RelaxError for what the passes have left that is no instruction."""
         parts = self.steps(module, whole=False)
         return to_bytes({name: _program(part, _PRECISIONS[options["precision"]]) for name, part in parts.items()})
@@ -110,25 +110,25 @@ def _instruction(step: Step) -> Instruction:
     return Instruction(name, _SETTINGS[name](operation), step.inputs, step.outputs[0])
 
 
-def _of_convolution(operation: Any) -> dict[str, Any]:
+def _of_convolution(operation: Any) -> dict[str, object]:
     return {**_of_windows(operation), "dilation": operation.dilation}
 
 
-def _of_pool(operation: Any) -> dict[str, Any]:
+def _of_pool(operation: Any) -> dict[str, object]:
     return {**_of_windows(operation), "size": operation.pool_size}
 
 
-def _of_windows(operation: Any) -> dict[str, Any]:
+def _of_windows(operation: Any) -> dict[str, object]:
     """Padding on all four sides: operators have one number, one for each dimension, or befores and afters."""
     padding = tuple(operation.padding)
     return {"strides": operation.strides, "padding": padding * (4 // len(padding))}
 
 
-def _of_permutation(operation: Any) -> dict[str, Any]:
+def _of_permutation(operation: Any) -> dict[str, object]:
     return {"axes": operation.axes}
 
 
-def _nothing(operation: Any) -> dict[str, Any]:
+def _nothing(operation: Operation) -> dict[str, object]:
     del operation
     return {}
 

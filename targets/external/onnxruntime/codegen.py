@@ -48,7 +48,7 @@ def _why_not_passed(operation: Operation) -> str:
     )
 
 
-def _patterns() -> list[Any]:
+def _patterns() -> list[object]:
     """One for each operator that can be exported; those that say or check shapes stay where they are."""
     names = [name for name in exported_names() if name.startswith(_DIALECT) and not find_op(name).role]
     return [(f"onnxruntime.{name.removeprefix(_DIALECT)}", is_op(name), can_run) for name in names]

@@ -49,7 +49,7 @@ def build(trt: Any, graph: Graph, options: Options) -> Engine:
 class _Checked:
     """A network that says so where TensorRT gives no layer."""
 
-    def __init__(self, network: Any):
+    def __init__(self, network: object):
         self._network = network
 
     def __getattr__(self, name: str) -> Any:

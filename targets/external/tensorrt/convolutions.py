@@ -64,7 +64,7 @@ class _Windows:
     def told(self, name: str) -> tuple[int, ...]:
         return tuple(getattr(each, name) for each in self.windows)
 
-    def lifted(self, converter: Converter, tensor: Any, dims: Sequence[Dim]) -> Any:
+    def lifted(self, converter: Converter, tensor: object, dims: Sequence[Dim]) -> Any:
         """A tensor with the dimensions that are missing, in front of the others that windows slide over."""
         return converter.reshaped(tensor, self._more(dims)) if self.missing else tensor
 
@@ -91,7 +91,7 @@ def _result(converter: Converter, node: Node, windows: _Windows, layer: Any) -> 
     return converter.permuted(tensor, _inverse(order))
 
 
-def _biasable(converter: Converter, node: Node, windows: _Windows, layer: Any) -> Any:
+def _biasable(converter: Converter, node: Node, windows: _Windows, layer: object) -> Any:
     """The result, which a bias may be added to where it is the layer's own."""
     order = _order(layouts_of(node.call)["result"])
     if not windows.missing and order == sorted(order):

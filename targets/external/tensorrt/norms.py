@@ -71,7 +71,7 @@ def _scale(converter: Converter, node: Node, data: Any, arrays: Sequence[Any]) -
     return converter.network.add_scale_nd(data, converter.trt.ScaleMode.CHANNEL, *told, 1).get_output(0)
 
 
-def _affine(converter: Converter, node: Node, tensor: Any, shape: Sequence[Dim]) -> Any:
+def _affine(converter: Converter, node: Node, tensor: object, shape: Sequence[Dim]) -> Any:
     """Times gamma, plus beta, where the norm has them."""
     for name, is_used, kind in (("gamma", node.call.scale, "PROD"), ("beta", node.call.center, "SUM")):
         if is_used:

@@ -6,7 +6,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from ....bindings.ir import Operation
 from ....bindings.mlir import ir, string_value
@@ -121,7 +121,7 @@ def signature_of(function: Operation) -> Signature:
     )
 
 
-def _grown_of(function: Operation) -> dict[str, Any]:
+def _grown_of(function: Operation) -> dict[str, object]:
     """What the manifest says of inputs that grow in place: each is written to, or its rows would be lost."""
     try:
         grown = decode_grown(function)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from ....bindings.ir import Operation, OpView, Value
 from ....bindings.patterns import Pattern, apply_walk
-from ....dialects.relax import dialect as relax
+from ....dialects import relax
 from ....dialects.relax.known_constants import elements_of
 from ....dialects.relax.nbits import WORD
 from ....passes.core.registry import register_pass
@@ -65,7 +65,7 @@ def _packed(op: OpView, processor: Machine) -> Value | None:
     ]
     rows = row_tile(processor, vectors, None)
     attributes = {"bits": op.bits, "block_size": op.block_size, "columns": columns, "lanes": lanes, "rows": rows}
-    return relax.ops["matmul_nbits_panels"](op.x, *made, **attributes)
+    return relax.dialect.ops["matmul_nbits_panels"](op.x, *made, **attributes)
 
 
 def _panels(array: ndarray, width: int) -> ndarray:

@@ -15,14 +15,12 @@ from ....bindings.ir import Operation, Value
 from ....bindings.mlir import ir
 from ....bindings.navigation import operations_in
 from ....bindings.rewriting import is_used
-from ....dialects.relax import dialect
+from ....dialects import relax
 from ....dialects.relax.constants import elements_attribute
 from ....dialects.relax.known_constants import constant_op, stored_elements
 from ....dialects.relax.values import dtype_of, with_dtype
 from ....passes.core.registry import register_pass
 from ...core.machine_pass import MachinePass
-
-relax = dialect.ops
 
 _CONVOLUTIONS = frozenset(f"relax.nn.conv{rank}d" for rank in (1, 2, 3))
 
@@ -62,7 +60,7 @@ def _widen(convolution: Operation, wide: dict[Value, Value]) -> None:
                 values = elements_attribute(elements.astype("float32"), ir.F32Type.get())
                 wide[weight] = constant_op(values).result
         with ir.InsertionPoint(convolution):
-            convolution.operands[0] = relax["astype"](data, dtype="f32")
+            convolution.operands[0] = relax.astype(data, dtype="f32")
         convolution.operands[1] = wide[weight]
     if "out_dtype" in convolution.attributes:
         del convolution.attributes["out_dtype"]
@@ -70,5 +68,5 @@ def _widen(convolution: Operation, wide: dict[Value, Value]) -> None:
         return
     result.set_type(with_dtype(result, "f32"))
     with ir.InsertionPoint.after(convolution), convolution.location:
-        narrow = relax["astype"](result, dtype=dtype)
+        narrow = relax.astype(result, dtype=dtype)
     result.replace_all_uses_except(narrow, narrow.owner.operation)

@@ -16,10 +16,10 @@ from ....bindings.ir import Operation, OpView, Value
 from ....bindings.mlir import ir
 from ....bindings.navigation import is_used_once, operations_in, users_of
 from ....bindings.rewriting import replace_op
+from ....dialects import relax
 from ....dialects.core.codec import decode
 from ....dialects.core.infos import TensorInfo
 from ....dialects.core.verifier import call_of
-from ....dialects.relax import dialect as relax
 from ....dialects.relax.infer.windows import windows_of
 from ....dialects.relax.known_constants import elements_of
 from ....dialects.relax.winograd import TAPS, TILES
@@ -99,7 +99,7 @@ def _rewrite(op: OpView, most: int, processor: Machine, kernels: _Kernels) -> No
     location = ir.Location.fused([each.location for each in replaced], context=op.operation.context)
     with ir.InsertionPoint(replaced[-1]), location:
         added = None if bias is None else constant_like(op.weight, bias.reshape(-1, columns))
-        made = relax.ops["nn.conv2d_winograd"](op.data, kernel, added, residual, **attributes)
+        made = relax.dialect.ops["nn.conv2d_winograd"](op.data, kernel, added, residual, **attributes)
     *before, last = replaced
     replace_op(last, [made])
     for operation in reversed(before):

@@ -4,12 +4,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Annotated, Any, Optional
 
 import numpy as np
 import pytest
 from own_rules import without_new
 from relax_mlir.passes.loops import primitives as primitives
+from relax_mlir.passes.loops.handles import BlockRV, IndexMap, LoopRV
 from relax_mlir.passes.schedule import registry as schedules
 from relax_mlir.targets.core.registry import all_targets, load_schedules
 from schedule_kernels import KERNELS, agree, check, kernel
@@ -421,6 +422,44 @@ def test_an_own_primitive(forgotten: None) -> None:
         sch.elsewhere(one)
     with pytest.raises(rx.RelaxError, match="has no doc string, which is its help"):
         rx.register_primitive(lambda edit: None)
+
+
+if TYPE_CHECKING:
+    from relax_mlir.passes.loops.tree import Loop as OnlyForTypeCheckers
+
+Stage = BlockRV
+Label = Annotated[str, "shown"]
+
+
+def test_arguments_of_an_own_primitive_are_what_annotations_mean(forgotten: None) -> None:
+    seen: list[tuple[object, ...]] = []
+
+    @rx.register_primitive
+    def mark(
+        edit: Any,
+        stage: Stage,
+        *labels: Label,
+        note: Optional[str] = None,  # noqa: UP045  # as older code has it
+        order: IndexMap | None = None,
+        loop: LoopRV | None = None,
+        unknown: OnlyForTypeCheckers | None = None,
+    ) -> None:
+        """Keeps what it gets."""
+        seen.append((stage, labels, note, order, unknown))
+
+    sch = rx.Schedule(kernel("matmul").module())
+    sch.mark("C", "a", "b", note="c", order=lambda i: i + 1, unknown=2)
+    ((stage, labels, note, order, unknown),) = seen
+    assert (stage, labels, note, unknown) == (sch.get_block("C"), ("a", "b"), "c", 2)
+    assert isinstance(order, IndexMap)
+    sch.mark("C", note=None, order=None)
+    assert seen[1][1:] == ((), None, None, None)
+    with pytest.raises(rx.RelaxError, match="mark: 'note' is a text, not 3"):
+        sch.mark("C", note=3)
+    with pytest.raises(rx.RelaxError, match="mark: 'labels' is a text, not 4"):
+        sch.mark("C", "a", 4)
+    with pytest.raises(rx.RelaxError, match="mark: 'order' is no index map"):
+        sch.mark("C", order=5)
 
 
 def test_show_is_read_back_where_it_is_plain() -> None:
