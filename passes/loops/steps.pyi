@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # Written by tools/dev/gen_stubs.py from passes/primitives (`make generate`): do not edit.
 from collections.abc import Callable, Sequence
-from typing import Any
 
 from .handles import BlockRV, IndexMap, LoopRV
 
 class Steps:
-    def annotate(self, block_or_loop: BlockRV | LoopRV, ann_key: str, ann_val: Any) -> None:
+    def annotate(self, block_or_loop: BlockRV | LoopRV, ann_key: str, ann_val: object) -> None:
         """Puts a note on a loop or block. "grain" on a parallel loop: how many of its steps a thread takes at a time."""
 
     def bind(self, loop: LoopRV, thread_axis: str) -> None:

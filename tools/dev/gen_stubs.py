@@ -39,7 +39,6 @@ STEPS_HEAD = """\
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # Written by tools/dev/gen_stubs.py from passes/primitives (`make generate`): do not edit.
 from collections.abc import Callable, Sequence
-from typing import Any
 
 from .handles import BlockRV, IndexMap, LoopRV
 
