@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What the importer tells a journal: the model, and what each of its nodes became."""
+"""Journal entries of the importer: the model, and what each of its nodes became."""
 
 from __future__ import annotations
 
