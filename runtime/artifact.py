@@ -48,7 +48,7 @@ _DTYPE = re.compile(r"(complex<)?[a-z]+(\d+)(?:_?[a-zA-Z]\w*)?>?")
 
 @dataclass(frozen=True)
 class Place:
-    """The offset of a constant, or an external part, from the first one's beginning; the CRC is over the padding too."""
+    """The offset of a constant, or an external part, from the first one's beginning; the CRC covers the padding too."""
 
     offset: int
     size: int
