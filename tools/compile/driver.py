@@ -112,7 +112,7 @@ class Compilation:
         self.code_options = code_options(
             arguments["O"], arguments["jobs"], cache or False, [KernelProgress(progress)], one_object=self.emit == "obj"
         )
-        # Made before anything is read: a misspelt target is told at once.
+        # Made before anything is read: a misspelt target is reported at once.
         self.target = parse_target(arguments["target"])
         self.stages: Stages = _stages_for(self.emit, arguments)
         self._shapes = parse_shapes(arguments["shape"], unknown=True)
@@ -370,7 +370,7 @@ def _size_of(source: str) -> int:
 
 
 def _is_onnx(source: str) -> bool:
-    """Told by the file's name, as people tell it."""
+    """By the extension of the file's name."""
     suffix = os.path.splitext(source)[1].lower()
     if source == "-" or suffix in MODULE_SUFFIXES:
         return False

@@ -34,7 +34,7 @@ from typing_extensions import Unpack
 from ..core.dialect import Dialect
 from ..core.operands import At, BoundLike, DTypeLike, ScalarLike, ShapeLike, TypesLike, Value
 """
-# What the package has beside its operators, as its __init__.py hands it out.
+# What the package has in addition to its operators, as its __init__.py hands it out.
 OWN = {
     "relax": "from .constants import const as const\n",
     "tir": "from .declare import declare_intrinsic as declare_intrinsic\n",
