@@ -95,7 +95,7 @@ def storage(tensor: Any) -> Any:
 def share(array: Any, is_written: bool = False) -> Any:
     """A tvm-ffi tensor of the memory that an object of any framework exports, also of memory that is read-only.
 
-    What the object says of its memory is checked before somebody follows its pointers.
+    What the object says of its memory is checked before its pointers are followed.
     """
     import tvm_ffi
 

@@ -262,7 +262,7 @@ class _Described:
         self._library.call(f"cublasLt{noun}SetAttribute", descriptor, which, ctypes.addressof(value), size)
 
     def _layout(self, element: str, sizes: tuple[int, int], step: int) -> int:
-        """Of a matrix whose columns are side by side."""
+        """Of a matrix whose columns are contiguous."""
         made = self._made("MatrixLayout", _DATA[element], *sizes, sizes[0])
         if self._shape.axes:
             self._set("MatrixLayout", made, _BATCH_COUNT, ctypes.c_int32(self._shape.batch[0]))

@@ -42,7 +42,7 @@ from .progress import KernelProgress, Progress
 _SHOWN_ELEMENTS = 256
 # The stage that takes large constants out of the code.
 _CONSTANTS = "constants"
-# Files of models that may become so many kernels that processes are started for them while the model is read.
+# Bytes of a model from which on processes are started for its many kernels while it is read.
 _LARGE_MODEL = 100_000
 
 
