@@ -22,7 +22,7 @@
 //                                        5 how many calls come before the one that is recorded; -1: no call is
 //                                        6 the stream of its last launch   7 whether an estimate asked for it
 // One thread at a time has a function's graph, while it launches it; others meanwhile launch kernels one by one. What an
-// estimate asked for delays nothing, fails no call that would do without: where the last launch is still under way on
+// estimate asked for delays nothing and fails no call that would do without: where the last launch is still under way on
 // another stream kernels are launched one by one too, and where the driver makes no graph from then on.
 
 // Of a call: 0 how it runs (0 kernel by kernel, 1 recording, 2 by the graph)   1 the table   2 the function's words
