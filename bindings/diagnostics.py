@@ -133,7 +133,7 @@ _reporter: ContextVar[Callable[[Diagnostic], None] | None] = ContextVar("reporte
 @contextmanager
 @fragile
 def reporting(report: Callable[[Diagnostic], None]) -> Iterator[None]:
-    """Contexts created inside tell `report` what nobody else takes: warnings and remarks, mostly."""
+    """Contexts created inside give `report` what is not handled otherwise: warnings and remarks, mostly."""
     token = _reporter.set(report)
     try:
         yield
@@ -142,7 +142,7 @@ def reporting(report: Callable[[Diagnostic], None]) -> Iterator[None]:
 
 
 class PassWarning(RuntimeWarning):
-    """What a pass warns of, where nobody collects diagnostics."""
+    """What a pass warns of, where diagnostics are not collected."""
 
 
 def warn(message: str, location: Location) -> None:
@@ -202,7 +202,7 @@ def errors_as_relax_error(
 @contextmanager
 @fragile
 def silenced(context: Context) -> Iterator[None]:
-    """What is reported inside is nobody's business: a check whose failure is an answer."""
+    """What is reported inside is dropped: a check whose failure is an answer."""
     handler = context.attach_diagnostic_handler(lambda diagnostic: True)
     try:
         yield

@@ -23,7 +23,7 @@ from .ir import Block, Context, Location, Module, Operation, OpView, Type, Value
 from .mlir import ir
 from .navigation import ancestors, blocks_of, operations_in
 
-#: The handles of the module that is being built; None where nobody keeps what is made: in passes.
+#: The handles of the module that is being built; None where what is made is not kept: in passes.
 building: ContextVar[Handles | None] = ContextVar("building", default=None)
 _is_checked: ContextVar[bool] = ContextVar("is_checked", default=False)
 
@@ -34,7 +34,7 @@ _released: deque[tuple[Module, Callable[[], None], bool]] = deque()
 
 _PACKAGE = __name__.partition(".")[0] + "."
 
-# Handles that are gone are forgotten when there are as many again, and so many.
+# Handles that are gone are forgotten when there are as many again, and at least this many.
 _FEW = 1024
 
 
@@ -45,7 +45,7 @@ def adopt(owner: Module) -> None:
 
 
 def release(owner: Module, forget: Callable[[], None], handed_out: bool = True) -> None:
-    """Frees a module as soon as nobody has a handle of its context any more, or at once if nobody was given any."""
+    """Frees a module as soon as there is no handle of its context any more, or at once if none was given out."""
     _released.append((owner, forget, handed_out))
     _free_released()
 
@@ -100,7 +100,7 @@ class Handles:
         self._values: list[ref[Result | Argument]] = []
         self._operations: list[Any] = []
         self._many = _FEW
-        #: What stands for a place where nobody says one, while the module is being built: the line is told instead.
+        #: What stands for an unknown place, while the module is being built: the line is reported instead.
         self._unplaced: Location | None = None
         self._lines: dict[tuple[CodeType, int], Location] = {}
         _all.add(self)
@@ -108,7 +108,8 @@ class Handles:
     @contextmanager
     @fragile
     def being_built(self, unplaced: Location | None) -> Iterator[None]:
-        """Inside, what builders hand out is followed; where the location is `unplaced`, the caller's line is told."""
+        """Inside, what builders hand out is followed; instead of the location `unplaced` the caller's line is
+        reported."""
         module, before = building.set(self), self._unplaced
         self._unplaced = unplaced
         try:
@@ -123,7 +124,7 @@ class Handles:
     def line(self, location: Location, depth: int) -> Location:
         """For a location that says nothing, the line of the first caller outside of this package; else itself.
 
-        Without folders: what is made of the module must not depend on where the program lies.
+        Without folders: what is made of the module must not depend on where the program is.
         """
         if self._unplaced is None or location != self._unplaced:
             return location

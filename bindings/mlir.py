@@ -196,7 +196,7 @@ def dialect_module(name: str) -> Any:
 
 
 def wheel_folder() -> Path:
-    """Where the bindings lie: the wheel's opt tool and shared library are in there."""
+    """The folder of the bindings: the wheel's opt tool and shared library are in there."""
     return Path(importlib.import_module(ROOT).__path__[0])
 
 

@@ -18,8 +18,8 @@ _capsule_pointer = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c
 
 
 def address_of(operation: Operation) -> int:
-    """Where an operation lies, 0 where its handle knows that it is gone. Others crash when they are asked anything
-    else, and another operation may have come to lie there.
+    """The address of an operation, 0 where its handle knows that it is gone. Others crash when they are asked anything
+    else, and another operation may have got that address.
     """
     try:
         capsule = getattr(operation, "_CAPIPtr")  # noqa: B009  # the bindings' stubs do not tell of it
@@ -79,7 +79,7 @@ def operation_before(op: Operation) -> Operation:
 
 
 def operations_in(root: OperationBase, is_opaque: Callable[[Operation], bool] | None = None) -> list[Operation]:
-    """The operations in an operation, itself left out, outer ones first; nothing that lies in an opaque one."""
+    """The operations in an operation, itself left out, outer ones first; nothing that is in an opaque one."""
     found: list[Operation] = []
     advance, skip = ir.WalkResult.ADVANCE, ir.WalkResult.SKIP
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The files of this package and of those that it uses, told by sizes and times: what is made depends on them."""
+"""The files of this package and of those that it uses, identified by sizes and times: what is made depends on them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from functools import lru_cache
 from .wheel import bindings_identity
 
 PACKAGE = __name__.partition(".")[0]
-#: The package's folders, which need not lie in one.
+#: The package's folders, which need not be in one.
 _ROOMS = "bindings compilation dialects emit frontends passes runtime support targets tools"
 PARTS = ("", *(f".{room}" for room in _ROOMS.split()))
 #: Other packages that compiling may import: what changes with them may change programs.

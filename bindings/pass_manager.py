@@ -46,7 +46,7 @@ def required_anchor(text: str, context: Context) -> str:
 
 
 def _parse_problem(text: str, context: Context) -> tuple[str, list[str]]:
-    """Upstream's complaint about a pipeline, empty when there is none, and what it printed besides."""
+    """Upstream's complaint about a pipeline, empty when there is none, and what else it printed."""
     if not is_encodable(text):
         return "not UTF-8", []
     # Only options make it print; capturing costs a temporary file.

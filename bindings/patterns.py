@@ -8,9 +8,9 @@
     apply_greedy(module, [Pattern("relax.negative", remove_double_negation)])
 
 A pattern's function returns the values that replace the operation's results (a value, an operation, a list; () where
-there are none, or nobody uses them), UPDATED when it has changed the operation in place, None when it does not apply.
+there are none, or they are unused), UPDATED when it has changed the operation in place, None when it does not apply.
 While it runs, new operations go before the matched one and have its location. In `apply_greedy` it may also replace
-other operations, and erase those that nobody uses (`op.erase()`).
+other operations, and erase dead ones (`op.erase()`).
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ _FEW = 1000
 
 #: `function(op, rewriter)`: what takes the place of the operation's results.
 _Function = Callable[[OpView, "Rewriter"], Outcome]
-#: Told the names of an operation and of those that make its operands, empty for arguments.
+#: Given the names of an operation and of those that make its operands, empty for arguments.
 _MayApply = Callable[[str, Sequence[str]], bool]
 
 
@@ -99,7 +99,7 @@ class Pattern(NamedTuple):
 
 
 class Rewriter:
-    """What a pattern may do beside making operations."""
+    """What a pattern may do in addition to making operations."""
 
     def __init__(self, driver: _Driver):
         self._driver = driver
@@ -244,7 +244,7 @@ class _Driver:
     @fragile
     def _replace(self, mlir_rewriter: Any, operation: Operation, outcome: object) -> None:
         if isinstance(outcome, tuple) and not outcome and len(operation.results) and not is_used(operation):
-            # Nobody wants what it gives: nothing has to take its place.
+            # Its results are unused: nothing has to take their place.
             self._call.discard()
             mlir_rewriter.erase_op(operation)
             return

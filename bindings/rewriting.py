@@ -59,7 +59,7 @@ class PatternCall:
     """Calls pattern functions; one object serves a whole run of a driver, `with` it."""
 
     def __init__(self, root: Operation, erase_other: Callable[[Operation], None] | None = None):
-        """`erase_other` erases an operation that the pattern has not made and that nobody uses, if it does not wait."""
+        """`erase_other` erases an unused operation that the pattern has not made, if it does not wait."""
         if not is_rewriting():
             for prepare in before_rewriting:
                 prepare(root.context)
@@ -158,7 +158,7 @@ class PatternCall:
     def bury_replaced(self, replaced: Iterable[Operation]) -> None:
         """As `bury`, what was replaced, users first: they may use what patterns have erased before.
 
-        What nobody uses goes at once: nothing is asked any more about what is replaced.
+        What is unused goes at once: nothing is asked any more about what is replaced.
         """
         earlier, self._burials = self._burials, []
         for operation in replaced:
@@ -272,7 +272,7 @@ def located_error(message: str, location: Location, notes: Sequence[str] = ()) -
 def blaming_at(
     what: str | Callable[[], str], function: object, op: OperationBase, *answers: type[Exception]
 ) -> blaming:
-    """`blaming` for a function of somebody else's that is called for an operation: its location is told."""
+    """`blaming` for a function of somebody else's that is called for an operation: its location is reported."""
     return blaming(what, function, lambda message: located_error(message, op.operation.location), answers)
 
 

@@ -26,7 +26,7 @@ def find_root() -> str:
 
 
 def library_folders(root: str) -> list[str]:
-    """Where the shared libraries of a root package lie; nothing where it is none."""
+    """The folders of a root package's shared libraries; nothing where it is none."""
     spec = importlib.util.find_spec(root)
     places = (os.path.join(place, "_mlir_libs") for place in (spec and spec.submodule_search_locations) or ())
     return [place for place in places if os.path.isdir(place)]

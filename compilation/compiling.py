@@ -25,7 +25,7 @@ from .steps import check, fit, lower_in_place, working
 if TYPE_CHECKING:
     from ..passes.partition_stages import Wanted
 
-#: Modules with so many may become kernels enough that what makes their code is started before they are lowered.
+#: Modules with this many may become kernels enough that what makes their code is started before they are lowered.
 _MANY_OPERATIONS = 100
 
 
@@ -55,20 +55,20 @@ def compile(
 
     The module stays as it is. The target may have options: `llvm{cpu=haswell}`; without them it is this machine.
     `opt_level`, 0 to 3, says how much is done to the graph, and how hard LLVM optimizes.
-    `pipeline` are the target's stages, changed: `rx.stages(target).replace(...)`. What passes tell of their work is
+    `pipeline` are the target's stages, changed: `rx.stages(target).replace(...)`. What passes note of their work is
     written into `journal`. Kernels of large programs are compiled by `jobs` processes, as many as there are CPUs
     without it, and kept on disk: in the folder `cache`, in the user's own (None), or nowhere (False). `functions` are
     what the program calls by these names (relax.call_dps_packed); others are found among tvm-ffi's registered ones.
-    `bind` tells what symbolic sizes of "main" are, {"n": 8}, or what range they are from, {"n": "1..64"}: memory is
+    `bind` says what symbolic sizes of "main" are, {"n": 8}, or what range they are from, {"n": "1..64"}: memory is
     planned for the largest then, and calls with others are refused. `donate` names arguments of "main", or patterns of
     names like "past*", that grow in place: a call writes new rows behind those that they have, in a buffer with room,
     which `executable["main"].cache()` makes, and does not copy them. `precision`, "bf16" or "f16", is what products of
     f32 are computed in, and what can follow them; sums are of f32. `partition` names the external codegens that are
     given the parts of the module that they have patterns for, in the order of priority, ["mynpu", "dnnl"], or is an
     rx.Partition; what they decline is the target's, or with `strict_partition` an error. What this machine lacks to
-    run a part is told, and an error with `strict_partition`; with `partition_elsewhere` nobody asks. `device` is where
-    a program for such devices runs here: "cuda:1", the first one without it; `graphs` has functions of known sizes
-    launched as CUDA graphs there: all (True), none (False), or those that are faster so by an estimate.
+    run a part is reported, and an error with `strict_partition`; with `partition_elsewhere` it is not checked. `device`
+    is where a program for such devices runs here: "cuda:1", the first one without it; `graphs` has functions of known
+    sizes launched as CUDA graphs there: all (True), none (False), or those that are faster so by an estimate.
     """
     if not isinstance(module, Module):
         raise OptionError(f"rx.compile takes an rx.Module, got {type(module).__name__}")

@@ -24,7 +24,7 @@ except ImportError:
 class OnnxBackendRep(BackendRep):
     """A model: `run(inputs)` takes arrays and gives arrays, by position and by the outputs' names.
 
-    Sequences are lists of arrays. A model that takes sequences or optionals whose lengths and presence nobody told is
+    Sequences are lists of arrays. A model that takes sequences or optionals whose lengths and presence are unknown is
     compiled when they are seen, once for each.
     """
 
@@ -80,7 +80,7 @@ def _arrays(value: object) -> Array | list[Array] | None:
 
 
 def _shape_of(value: Array | list[Array] | None) -> InputShape:
-    """What `rx.from_onnx` is told of an input."""
+    """What `rx.from_onnx` is given for an input."""
     if isinstance(value, list):
         return tuple(each.shape for each in value)
     return None if value is None else value.shape

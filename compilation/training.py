@@ -31,7 +31,7 @@ def grad(
     """Adds @f_adjoint to a module: what @f gives, then the gradients of a result, a single number, by parameters.
 
     `wrt` names these, all that are tensors of floats without it; `target_index` is the result's place. A loop keeps
-    what each turn begins with, or every so many (`checkpoint_every`): the others are computed once more.
+    what each turn begins with, or every N-th (`checkpoint_every`): the others are rematerialised.
     """
     Gradient(function, _names(wrt), target_index, checkpoint_every)(module)
     return module

@@ -32,7 +32,7 @@ _READER = f"{__package__}.parsing:read_on_trial"
 
 
 def is_risky(source: str | bytes) -> bool:
-    """Whether to read it elsewhere first. Where somebody watches this process, nothing is."""
+    """Whether to read it elsewhere first. Where a guard watches this process, nothing is."""
     return not is_expendable() and (isinstance(source, bytes) or _RISKY.search(source) is not None)
 
 

@@ -94,7 +94,7 @@ class Combiner:
         return result_of("vector.reduction", [vector, start], self.element, **attributes)
 
     def reduce_all(self, vectors: Sequence[Value], starts: Sequence[Value]) -> list[Value]:
-        """One number for each of several vectors. Halves of two go side by side, so that one operation serves both."""
+        """One number for each of several vectors. Halves of two are interleaved, so that one operation serves both."""
         found: list[Value] = []
         while (left := len(vectors) - len(found)) >= _LEAST_AT_ONCE:
             count = 1 << (min(left, vectors[0].type.shape[0]).bit_length() - 1)

@@ -139,7 +139,7 @@ def scratch(sizes: Sequence[Size], element: Type, use: Callable[[Value], object]
 
 
 def allocated(sizes: Sequence[Size], element: Type) -> Value:
-    """Memory, row-major, undefined at first, which somebody has to give back."""
+    """Memory, row-major, uninitialized, which has to be given back."""
     shape, dynamic = static_and_dynamic(sizes)
     type_, i64 = ir.MemRefType.get(shape, element), ir.IntegerType.get_signless(64)
     attributes = {**segments(len(dynamic), 0), "alignment": ir.IntegerAttr.get(i64, 64)}

@@ -124,7 +124,7 @@ def flat(memref: Value) -> Value:
 
 
 def copied(memref: Value) -> Value:
-    """New memory with the same elements, which somebody has to own."""
+    """New memory with the same elements, which needs an owner."""
     copied = allocate(dims(memref), memref.type.element_type)
     copy(memref, copied)
     return copied

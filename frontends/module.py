@@ -219,7 +219,7 @@ class Module:
         elide_resources: int | None = None,
         assume_verified: bool = False,
     ) -> str:
-        """The module as text, without constants of more elements or resources of more characters than told."""
+        """The module as text, without constants of more elements or resources of more characters than given."""
         return print_asm(
             self._owner.operation,
             print_generic_op_form=generic,

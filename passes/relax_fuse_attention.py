@@ -200,7 +200,7 @@ def _bias(value: Value, shape: Sequence[Dim]) -> Value | None:
 
 
 def _key(turned: Value) -> Value:
-    """[batch, heads, size, keys] as [batch, heads, keys, size], as it was before somebody turned it."""
+    """[batch, heads, size, keys] as [batch, heads, keys, size], as it was before it was transposed."""
     sizes = shape_of(turned)
     assert sizes is not None
     batch, heads, size, keys = sizes

@@ -58,7 +58,7 @@ class FuseOps(Pass):
             groups = blocks.find()
             if self.again:
                 blocks, groups = with_heads(blocks, groups, reading, kinds)
-            # What somebody has grouped already stays as it is.
+            # What is grouped already stays as it is.
             first = max(reading.stated.values(), default=-1) + 1
             for number, found in enumerate(groups, first):
                 mark_group(found.calls, number)

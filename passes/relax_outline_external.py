@@ -104,7 +104,7 @@ def _outline(function: Operation, needed: Mapping[str, Operation], name: str) ->
         module = ir.Operation.create("builtin.module", attributes=attributes, regions=1, ip=ir.InsertionPoint(function))
         body = module.regions[0].blocks.append()
         for each in needed.values():
-            # Nobody outside calls it, whoever may call the original.
+            # It has no callers outside, unlike the original.
             each.clone(ip=ir.InsertionPoint(body)).operation.attributes[VISIBILITY] = ir.StringAttr.get("private")
         copied = function.clone(ip=ir.InsertionPoint(body)).operation
     for attribute in (VISIBILITY, CODEGEN):

@@ -35,7 +35,7 @@ class InlineConstants(Pass):
 
     def run(self, op: Operation) -> None:
         for function, calls in functions_and_calls(op):
-            # A schedule that somebody wrote may count operands.
+            # A handwritten schedule may count operands.
             if is_prim_func(function) and SCHEDULE not in function.attributes:
                 _inline(function, calls)
 

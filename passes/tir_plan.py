@@ -75,7 +75,7 @@ def _declined(schedule: ScheduleFunction, function: Operation, context: Schedule
 
 
 def _note(function: Operation, schedule: str, place: str, declined: Sequence[dict[str, str]]) -> None:
-    """Tells which schedule took a PrimFunc, where somebody listens; none, where it becomes plain loops."""
+    """Notes which schedule took a PrimFunc, if a journal is active; none, where it becomes plain loops."""
     journal = Journal.active()
     if journal is not None:
         journal.add(ScheduleFact(symbol_name(function), schedule, place, declined))

@@ -29,7 +29,7 @@ def _refuse_subinterpreters() -> None:
 
 _refuse_subinterpreters()
 
-# In the root of a checkout Python finds this folder before an installed package; the folders beside it are the rest.
+# In the root of a checkout Python finds this folder before an installed package; the folders next to it are the rest.
 _checkout = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 if os.path.isfile(os.path.join(_checkout, "pyproject.toml")) and os.path.isdir(os.path.join(_checkout, "dialects")):
     __path__.append(_checkout)

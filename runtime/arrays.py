@@ -15,12 +15,12 @@ from .errors import UnsupportedArray
 KNOWN_TO_NUMPY = frozenset(
     ["bool", "float16", "float32", "float64"] + [f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)]
 )
-# Where a DLTensor lies in what a capsule of this name points to, what is where in it, and in front of it.
+# The offset of a DLTensor in what a capsule of this name points to, of its fields, and of what is in front of it.
 _TENSOR_OFFSETS = {b"dltensor": 0, b"dltensor_versioned": 32}
 _RANK_OFFSET, _DTYPE_OFFSET, _SHAPE_OFFSET = 16, 20, 24
 _FLAGS_OFFSET, _READ_ONLY = 24, 1
 _HIGHEST_RANK = 64
-_OBJECT_HEADER = 24  # of tvm-ffi's objects; a tensor's DLTensor lies behind it
+_OBJECT_HEADER = 24  # of tvm-ffi's objects; a tensor's DLTensor is behind it
 _CPU = 1
 
 _capsule_name = ctypes.PYFUNCTYPE(ctypes.c_char_p, ctypes.py_object)(("PyCapsule_GetName", ctypes.pythonapi))
@@ -95,7 +95,7 @@ def storage(tensor: Any) -> Any:
 def share(array: Any, is_written: bool = False) -> Any:
     """A tvm-ffi tensor of the memory that an object of any framework exports, also of memory that is read-only.
 
-    What the object says of its memory is checked before somebody follows its pointers.
+    What the object says of its memory is checked before its pointers are followed.
     """
     import tvm_ffi
 
@@ -118,7 +118,7 @@ def share(array: Any, is_written: bool = False) -> Any:
 
 
 def _damage(place: int) -> str:
-    """Why nobody can read what a DLTensor points to; nothing where that may be possible."""
+    """Why a DLTensor's data is not readable; nothing where it may be."""
     rank = ctypes.c_int32.from_address(place + _RANK_OFFSET).value
     if not 0 <= rank <= _HIGHEST_RANK:
         return f"expected a tensor of rank 0 to {_HIGHEST_RANK}, got rank {rank}"

@@ -48,9 +48,7 @@ _DTYPE = re.compile(r"(complex<)?[a-z]+(\d+)(?:_?[a-zA-Z]\w*)?>?")
 
 @dataclass(frozen=True)
 class Place:
-    """Where a constant lies, or an external part, counted from the first one's beginning; the CRC is over the padding
-    too.
-    """
+    """The offset of a constant, or an external part, from the first one's beginning; the CRC covers the padding too."""
 
     offset: int
     size: int
@@ -209,8 +207,8 @@ def read_artifact(
 ) -> Artifact:
     """What a file holds, mapped. Raises ArtifactError with the reason where it is damaged or of another version.
 
-    `check` sees all bytes before anything in them is believed. Then they are a copy in memory, which nobody can
-    change between the check and the use.
+    `check` sees all bytes before anything in them is believed. Then they are a copy in memory, which cannot change
+    between the check and the use.
     """
     path = os.fspath(path)  # a number would be an open file of the caller's, read and closed
     try:
@@ -280,7 +278,7 @@ def _objects(sizes: Iterable[int], data: memoryview) -> Iterator[memoryview]:
 
 
 def _blobs(places: Iterable[tuple[str, Place]], data: memoryview, verify: bool) -> Iterator[memoryview]:
-    """What lies behind the objects; each place with what it is of, in words."""
+    """What is stored behind the objects; each place with what it is of, in words."""
     end = 0
     for what, place in places:
         if place.offset != end or place.offset + _padded(place.size) > data.nbytes:

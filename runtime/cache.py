@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What a function keeps from call to call: buffers that grow in place, and calls of functions that have such."""
+"""Caches (of keys and values): buffers that grow in place from call to call, and calls of functions with such."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Cache:
     def __init__(self, signature: Signature, rows: Rows, room: int, sizes: Mapping[str, int]) -> None:
         _check_room(room)
         self._signature, self._rows, self._sizes = signature, rows, dict(sizes)
-        #: So many rows have a place at first.
+        #: The capacity in rows at first.
         self._room = max(room, _LEAST_ROOM)
         self._length = 0
         self._arrays: list[Any] = []
@@ -80,7 +80,7 @@ class Cache:
         return f"<cache of {self._signature.name}: {self._length} rows of {self.capacity}>"
 
     def reserve(self, rows: int, told: Mapping[str, int]) -> list[object]:
-        """The buffers with a place for so many rows, as they are passed; `told` are sizes that other arguments have."""
+        """The buffers with a place for `rows` rows, as they are passed; `told` are sizes that other arguments have."""
         if not self._arrays or rows > self.capacity:
             capacity = max(rows, self._room if not self._arrays else 2 * self.capacity)
             self._arrays = [self._grown_to(capacity, place, told) for place in range(len(self._signature.grown))]
@@ -155,14 +155,14 @@ class GrowingFunction(Function):
         places = {each.input for each in signature.grown}
         places.add(signature.grown[0].length)
         self._others = [place for place in range(len(signature.inputs)) if place not in places]
-        #: The arguments beside the cache.
+        #: The arguments without the cache.
         self._beside = signature._replace(inputs=tuple(signature.inputs[place] for place in self._others))
         self._names = [each.name for each in self._beside.inputs]
         #: Knows for types of them how they are passed and results are given.
         self._known = Function(packed, self._beside)
 
     def cache(self, room: int = 0, **sizes: int) -> Cache:
-        """An empty cache, with a place for so many rows at first; `sizes` are those that no other argument tells."""
+        """An empty cache, with a place for `room` rows at first; `sizes` are those that no other argument has."""
         return Cache(self._below, self._rows, room, sizes)
 
     def __call__(self, *arguments: Any, **named: Any) -> Any:
@@ -181,7 +181,7 @@ class GrowingFunction(Function):
     def _parted(
         self, arguments: tuple[object, ...], named: Mapping[str, object]
     ) -> tuple[Cache | None, tuple[object, ...]]:
-        """The cache and the arguments beside it; all arguments, without a cache."""
+        """The cache and the other arguments; all arguments, without a cache."""
         caches = [each for each in (*arguments, *named.values()) if isinstance(each, Cache)]
         if not caches:
             return None, self._in_order(arguments, named) if named else arguments

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Addresses of buffers: what compiled code is told of constants."""
+"""Addresses of constants' buffers, for compiled code."""
 
 from __future__ import annotations
 

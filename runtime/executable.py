@@ -147,7 +147,7 @@ class Executable:
         return next(entry for entry in self._artifact.entries if entry["name"] == name)
 
     def profile(self, name: str, *arguments: Any, repeat: int = 20, warmup: int = 3) -> Profile:
-        """Calls a function so many times with and without clocks on, and tells what time each of its kernels takes.
+        """Calls a function a number of times with and without clocks, and returns what time each of its kernels takes.
 
         One profile of a program at a time. Calls from other threads meanwhile are not in it.
         """
@@ -474,7 +474,7 @@ def _shown(value: Any) -> Any:
 def register_builtin_errors() -> None:
     """Tells tvm-ffi the names of Python's own exceptions; it knows eight, and makes the others RuntimeError.
 
-    A class of one's own is told with `tvm_ffi.register_error`.
+    A class of one's own is registered with `tvm_ffi.register_error`.
     """
     from tvm_ffi import core, register_error
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The parts of a program that codegens have made, loaded by their runtimes."""
+"""Loading of external parts: what codegens have made of a program, by their runtimes."""
 
 from __future__ import annotations
 

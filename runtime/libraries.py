@@ -53,7 +53,7 @@ def _loaded(name: str, folder: str) -> ctypes.CDLL:
 
 
 def _places(name: str, folder: str) -> Iterator[str]:
-    """Beside the program's file, then where its name says."""
+    """In the folder of the program's file, then where its name says."""
     if folder:
         yield os.path.join(folder, os.path.basename(name))
         if os.path.dirname(name) and not os.path.isabs(name):

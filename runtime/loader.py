@@ -12,7 +12,7 @@ def loader_session() -> Any:
     """The session. All that it does is done under the interpreter's lock.
 
     It has no lock for loading, and a program that another thread drops is unloaded under the interpreter's. It has one
-    for looking functions up, which nobody may hold when another thread forks: the new process would wait for ever.
+    for looking functions up, which must be free when another thread forks: the new process would wait for ever.
     """
     import tvm_ffi
     import tvm_ffi_orcjit

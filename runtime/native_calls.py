@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 #: Of one call: integers and addresses, and floats.
 MOST_WORDS, MOST_FLOATS = 24, 8
-#: Idle lists of calls that a function keeps, each for tensors that lie in one way.
+#: Idle lists of calls that a function keeps, each for tensors of one layout.
 MOST_IDLE = 64
 _FEW_WORDS = 6
 _IS_STATUS, _ALWAYS, _IS_LARGE, _IS_KERNEL = 1, 2, 4, 8
@@ -63,7 +63,7 @@ class Call:
 
 @dataclass(frozen=True)
 class CallList:
-    """What a part does with tensors that lie in one way; one call of the part has it for itself."""
+    """What a part does with tensors of one layout; one call of the part has it for itself."""
 
     calls: Sequence[Call]
     #: Addresses of memory that is written before the calls are made: arrays of pointers, for instance.
@@ -72,7 +72,8 @@ class CallList:
     keeps: object = None
 
     def check(self, arguments: int) -> None:
-        """Raises RelaxError where it reads what is not there: an argument beyond so many, what no call has given."""
+        """Raises RelaxError where it reads what is not there: an argument of a higher number, what no call has
+        given."""
         read: set[int] = set()
         for place, call in enumerate(self.calls):
             for each in call.arguments:
@@ -93,7 +94,7 @@ class CallList:
 
 
 class NativeFunction:
-    """A function of a part, for `load` to return: `make(*tensors)` gives the calls for tensors that lie like these.
+    """A function of a part, for `load` to return: `make(*tensors)` gives the calls for tensors of these layouts.
 
     It is asked when a call finds no idle list for such tensors: first, for other sizes, and when several threads call
     at once. What it raises the caller sees. It may do all that is to be done itself, and give None.
@@ -177,7 +178,7 @@ class _Bound:
 
 
 class Layout(NamedTuple):
-    """How a tensor lies: strides count elements."""
+    """A tensor's layout: strides count elements."""
 
     sizes: tuple[int, ...]
     strides: tuple[int, ...]

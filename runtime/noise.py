@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Whether measured times are to be trusted: what scatters, and what is too short for the clock."""
+"""Noise of measured times: what scatters, and what is too short for the clock."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from collections.abc import Sequence
 
 # Fewer times than these say nothing of how they scatter.
 _FEWEST = 10
-# The 90th percentile is so many times the median on a machine that does nothing else, at most.
+# The 90th percentile is at most this many times the median on a machine that does nothing else.
 _QUIET = 1.5
 # Seconds that a kernel's two clocks take at most, on any machine.
 _DEAREST = 2e-6
-# What takes less than so many times of what reading the clock does.
+# What takes less than this many times of what reading the clock does.
 _COARSE = 5
 
 

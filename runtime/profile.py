@@ -147,7 +147,7 @@ def _numbers(share: float, time: float, count: str) -> list[str]:
 
 
 def _room(width: int | None, head: Sequence[str], rows: Sequence[Sequence[str]]) -> int | None:
-    """The columns that are left beside the numbers."""
+    """The columns that the numbers leave."""
     return None if width is None else max(width - sum(_widths(head, rows)) - len(_GAP) * len(head), 2 * _LEAST_TEXT)
 
 

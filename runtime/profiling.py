@@ -61,7 +61,7 @@ def profile_calls(
 
 
 def _nothing() -> None:
-    """All is told already where kernels run on the CPU."""
+    """Nothing is left to report where kernels run on the CPU."""
 
 
 def _no_clocks(on: int) -> int:
@@ -92,7 +92,7 @@ def _seconds(call: Callable[[], object]) -> float:
     start = time.perf_counter()
     result = call()
     end = time.perf_counter()
-    del result  # its memory goes before the next call, and in nobody's time
+    del result  # its memory is freed before the next call, and is not timed
     return end - start
 
 
@@ -100,7 +100,7 @@ def _summary(
     name: str, sites: Sequence[Site], plain: list[float], timed: list[float], counts: list[list[tuple[int, int]]]
 ) -> Profile:
     runs = _middle(list(zip(timed, counts, strict=True)), key=lambda run: run[0])
-    # In whole nanoseconds as long as may be: a mean of rounded seconds may lie outside of what it is the mean of.
+    # In whole nanoseconds as long as may be: a mean of rounded seconds may be outside of what it is the mean of.
     seconds = [_mean([run[index][1] for _, run in runs]) * 1e-9 for index in range(len(sites))]
     calls = [sorted(run[index][0] for _, run in runs)[len(runs) // 2] for index in range(len(sites))]
     whole = _mean([total for total, _ in runs])

@@ -27,7 +27,7 @@ class Rows:
         return tensor(buffer)
 
     def length(self, count: int) -> Any:
-        """What tells a function how many rows there are: a tensor of so many rows without elements."""
+        """The argument for the number of rows: a tensor of `count` rows without elements."""
         return numpy_or_refusal("a cache").empty((count, 0), "int8")
 
     def array(self, buffer: Any, described: Value, axis: int, count: int) -> Any:

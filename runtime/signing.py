@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Who made a saved program: Ed25519 signatures beside files, checked before anything in a file is believed.
+"""Signatures of saved programs (Ed25519), in files of their own, checked before anything in a file is believed.
 
 What is signed is the SHA-256 of the whole file. The signature of model.rxa is model.rxa.sig, one line of text.
 """
@@ -26,7 +26,7 @@ Key = TypeVar("Key")
 
 #: What the name of a signature's file ends with.
 SUFFIX = ".sig"
-# In front of what is signed: nobody takes the signature of something else for one of a program.
+# In front of what is signed: the signature of something else is none of a program.
 _CONTEXT = b"relax-mlir program, SHA-256: "
 _MARK = "relax-mlir-ed25519 "
 _MOST_BYTES = 65536  # of a key or a signature: what is larger is none
@@ -61,7 +61,7 @@ def check_trust(path: StrPath, data: memoryview, sha256: str | None, key: StrPat
 
 
 def check_signature(path: StrPath, sha256: bytes, key: StrPath) -> None:
-    """Refuses a file with this SHA-256 unless the signature beside it is that of a public key, a PEM file."""
+    """Refuses a file with this SHA-256 unless the signature next to it is that of a public key, a PEM file."""
     from_key = public_key(key)
     signature = _read(f"{os.fspath(path)}{SUFFIX}", f"{os.fspath(path)}: its signature")
     try:

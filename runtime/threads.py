@@ -28,7 +28,7 @@ _pool: list[Any] = []
 
 
 def usual_threads(environment: Mapping[str, str] = os.environ) -> int:
-    """How many threads a program has where nobody says: RELAX_NUM_THREADS, or the cores that this process may use.
+    """How many threads a program has by default: RELAX_NUM_THREADS, or the cores that this process may use.
 
     Raises RelaxError for a variable that is no number of threads.
     """
@@ -95,7 +95,7 @@ class ThreadLimit:
         self._limit = ctypes.c_int64(threads)
 
     def table_with(self, share: int) -> ctypes.Array[ctypes.c_void_p]:
-        """What the code is told: the address of what shares a range, and that of the number, here."""
+        """The table that the code is given: the address of what shares a range, and that of the number, here."""
         return (ctypes.c_void_p * 2)(share, ctypes.addressof(self._limit))
 
     @property
@@ -118,12 +118,12 @@ def pool_of_process(load: Callable[[], Any]) -> Any:
 
 
 def working_threads() -> int:
-    """How many threads the pool has started, beside those that call."""
+    """How many threads the pool has started, without those that call."""
     return int(_pool[0].get_function("__relax_pool_workers")()) if _pool else 0
 
 
 def notes_on_threads(allowed: int) -> list[str]:
-    """What a program that has so many threads should know, after it has run."""
+    """What users of a program with this number of threads should know, after it has run."""
     cores, notes = usable_cores(), []
     if allowed > cores:
         notes.append(f"{allowed} threads were asked for, and this process may use {cores} core" + "s" * (cores > 1))

@@ -19,7 +19,7 @@ from ..support.errors import RelaxError
 
 #: Says that each call is watched.
 VARIABLE = "RELAX_CHECK_PARTS"
-# Of an output of bytes so many tell whether anything has been written.
+# The bytes of an output that are looked at to see whether anything has been written.
 _LOOKED_AT = 1 << 16
 # What outputs hold before a call: NaN of every float type, and integers that hardly anything gives. Where some of it is
 # there afterwards, a second call with the other one tells whether the function has written that itself.
@@ -38,7 +38,7 @@ def watched(function: Callable[..., object], inputs: int) -> Callable[..., objec
     is_always, is_known = is_each_call_watched(), False
 
     def call(*arguments: Any) -> None:
-        # What it gives is let go: an array of numpy's that was told where to write holds on to that.
+        # What it gives is let go: an array of numpy's that was given where to write (`out=`) holds on to that.
         nonlocal is_known
         if is_known:
             function(*arguments)
@@ -110,7 +110,7 @@ def _has(output: object, pattern: bytes) -> bool:
 
 def _is_ordinary(output: object) -> bool:
     """Whether an output of bytes has others than it was filled with: results give any byte, and a second call for each
-    would be too much where nobody has asked for it."""
+    would be too much where it was not requested."""
     element = _element(output, _BEFORE)
     return len(element) == 1 and any(byte != element[0] for byte in _bytes_of(output)[:_LOOKED_AT])
 
@@ -154,7 +154,7 @@ def _meet(one: tuple[int, int], other: tuple[int, int]) -> bool:
 
 
 def _is_in(array: object, spans: list[tuple[int, int]]) -> bool:
-    """Whether it is one of these, as numpy gives what it was told to write to."""
+    """Whether it is one of these, as numpy gives what it was given to write to."""
     told = getattr(array, "__array_interface__", {}).get("data", (0,))[0]
     return any(begin <= told < end for begin, end in spans)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Arguments of wrong types, told by name: a decorator for functions that users call.
+"""Arguments of wrong types, reported by name: a decorator for functions that users call.
 
 What fits no annotation may work all the same, and costs nothing then: annotations are read when a function has failed.
 """
@@ -82,7 +82,7 @@ def _hint(annotation: object, function: Callable[..., object]) -> Any:
 
 
 def _fits(value: object, hint: object) -> bool:
-    """Whether a value may be of a type; true where that cannot be told."""
+    """Whether a value may be of a type; true where that is unknown."""
     origin, parts = typing.get_origin(hint), typing.get_args(hint)
     if hint is Any:
         return True

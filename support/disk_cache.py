@@ -5,7 +5,7 @@
     <folder>/<format>/written                      a byte for each block written since the last tidying
 
 A damaged entry counts as none. What was used longest ago goes before the limit is reached. A folder that cannot be
-written is no error: `problem` tells why nothing is kept. Code from the folder is run, so nobody else may write to it.
+written is no error: `problem` tells why nothing is kept. Code from the folder is run, so no other user may write to it.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class Entry(NamedTuple):
 
 
 def default_folder() -> str | None:
-    """Where results are kept unless told otherwise; None where this user has no home, and has said nothing."""
+    """Where results are kept by default; None where this user has no home, and has said nothing."""
     chosen = os.environ.get(FOLDER_VARIABLE)
     if chosen:
         return chosen
@@ -252,7 +252,7 @@ class DiskCache:
         if len(data) > self.limit // 4 or self.distrust:
             return  # not worth all that it would drive out
         try:
-            # Nobody else's: code from here is run.
+            # No other user's: code from here is run.
             if not os.path.exists(self.folder):
                 os.makedirs(self.folder, mode=0o700, exist_ok=True)
             os.makedirs(self._root, mode=0o700, exist_ok=True)

@@ -3,7 +3,7 @@
 
 A daemon thread that comes back from native code behind the interpreter's end is ended by CPython where it stands,
 through C++ frames that no exception may pass: the process would abort. So exit waits for whoever is in this package.
-What this package has called there, a packed function or a rule, may wait for ever: it is told to end, by SystemExit,
+What this package has called there, a packed function or a rule, may wait for ever: it is asked to end, by SystemExit,
 and what does not notice that, in a lock for instance, ends with the process.
 """
 

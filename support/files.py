@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Writing files so that nobody ever sees half of one."""
+"""Atomic writing of files: no half of one is ever visible."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ StrPath = str | os.PathLike[str]
 def replacing(
     path: StrPath, prefix: str = ".relax-", *, mode: int | None = None, is_durable: bool = False
 ) -> Iterator[IO[bytes]]:
-    """A new file beside another, whose place it takes at the end, or goes; without `mode` it has that of new files.
+    """A new file next to another, whose place it takes at the end, or goes; without `mode` it has that of new files.
 
     `is_durable`: the bytes are on the disk before they have the name; what can be made again need not wait for it.
     """
@@ -94,7 +94,7 @@ def is_special(path: StrPath) -> bool:
 def refuse_overwriting(outputs: Mapping[str, str | None], inputs: Iterable[str]) -> None:
     """Refuses files to write, by the options that name them, that are files to read, by whatever name or link.
 
-    Raises RelaxError. Standard streams ("-"), devices and pipes are nobody's loss.
+    Raises RelaxError. Standard streams ("-"), devices and pipes are no loss.
     """
     read = {name: status for name in inputs if (status := _status(name)) is not None}
     for option, path in outputs.items():

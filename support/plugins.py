@@ -77,7 +77,7 @@ def plugin_problems() -> list[str]:
 
 
 def leave_out(what: str, problem: RelaxError) -> None:
-    """Goes on without something that nobody has asked for by name; `plugin_problems` has it."""
+    """Goes on without something that was not requested by name; `plugin_problems` has it."""
     _problems[what] = problem
 
 

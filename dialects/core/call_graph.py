@@ -109,7 +109,7 @@ def _calls_in(function: Operation, named: set[str]) -> Iterator[_Call]:
 def remove_dead(module: Operation, candidates: list[Operation], references: Counter[str] | None = None) -> None:
     """Erases the functions to which nothing refers. Callers stand before callees among the candidates.
 
-    `references`: how often the module refers to each symbol, if somebody knows it already.
+    `references`: how often the module refers to each symbol, if it is known already.
     """
     if not candidates:
         return

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Equality constraints between sizes, by operators: inference refuses what cannot hold, and reports the rest."""
+"""Equality constraints between sizes, by operators: inference refuses what cannot hold; a listener gets all."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 """Constant folding while a graph is built: tensors whose elements are known, and the evaluator of operators.
 
 Such a tensor stands where builders take a value. An operator gets it as a value of the graph, a constant mostly, unless
-somebody says what the operator makes of it.
+a folder says what the operator makes of it.
 """
 
 from __future__ import annotations

@@ -229,7 +229,7 @@ class OpDef:
         )
 
     def _check(self) -> None:
-        """A definition is somebody's input too: refuse what would only fail later."""
+        """A definition is users' input too: refuse what would only fail later."""
         if (self.infer is None) == (not self.explicit):
             raise RelaxError(f"{self.full_name}: needs either infer= or explicit= (result types stated by the caller)")
         names = [operand.name for operand in self.operands] + list(self.attrs)

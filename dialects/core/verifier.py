@@ -41,7 +41,7 @@ def verify(definition: OpDef, op: OpView) -> bool:
     except (OpProblem, TypeProblem, SymbolError) as problem:
         operation.location.emit_error(f"'{definition.full_name}' op {problem}")
         return False
-    except RelaxError as error:  # of a function in the row of somebody else's operator
+    except RelaxError as error:  # of a function in the row of another package's operator
         raise located_error(error.message, operation.location, error.notes) from error.__cause__
     except (RuntimeError, UnicodeDecodeError) as error:
         if not is_not_utf8(error):

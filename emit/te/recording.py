@@ -19,7 +19,7 @@ from ..arithmetic import element
 from .scalars import Scalar
 
 _HOLE = "builtin.unrealized_conversion_cast"
-#: What is done whether or not somebody uses what it gives.
+#: What has side effects: it is done even if its results are unused.
 _DO_MORE = ("tir.assert", "tir.call_extern", "tir.call_packed", "memref.store")
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""A model as a function of the graph level, `main`, in a module."""
+"""Builds the module of a model: its function `main` of the graph level."""
 
 from __future__ import annotations
 

@@ -29,8 +29,8 @@ def from_onnx(
 ) -> Module:
     """The module of a model: a path, bytes or an onnx.ModelProto. Its function is `main`.
 
-    `shapes` gives inputs other shapes, None for a size that only the run tells: `{"x": (None, 3, 224, 224)}`; a list of
-    shapes tells how many tensors a sequence has, None that an optional is left out.
+    `shapes` gives inputs other shapes, None for a dynamic size: `{"x": (None, 3, 224, 224)}`; a list of
+    shapes says how many tensors a sequence has, None that an optional is left out.
     A model that becomes more than `most_nodes` nodes, functions expanded and loops unrolled, or whose constants grow by
     more than `most_growth` mebibytes, is refused.
     Raises one RelaxError that lists every node that cannot be imported.

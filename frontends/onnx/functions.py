@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What ONNX says of its operators: what nodes must have, and which operators are functions of others.
+"""ONNX's operator schemas: what nodes must have, and which operators are functions of others.
 
 A model may have functions of its own, too.
 """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""How much a model may become while it is imported: a few hundred bytes can stand for 2^39 nodes, or for terabytes."""
+"""Limits of a model's size while it is imported: a few hundred bytes can stand for 2^39 nodes, or for terabytes."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What the importer tells a journal: the model, and what each of its nodes became."""
+"""Journal entries of the importer: the model, and what each of its nodes became."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _around: ContextVar[str] = ContextVar("node around", default="")
 
 
 def note_model(proto: ModelProto, inputs: Sequence[Passed]) -> None:
-    """Tells of a model that has been read, where somebody listens."""
+    """Notes a model that has been read, if a journal is active."""
     journal = Journal.active()
     if journal is None:
         return

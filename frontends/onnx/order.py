@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The order of a graph's nodes: each behind those that make what it uses. Not every tool writes them so."""
+"""Topological order of a graph's nodes: each behind those that make what it uses. Not every tool writes them so."""
 
 from __future__ import annotations
 

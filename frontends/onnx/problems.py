@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What of a model cannot be imported, all of it at once, and what is said of a node that cannot."""
+"""Import errors: what of a model cannot be imported, all of it at once, and what is said of a node that cannot."""
 
 from __future__ import annotations
 

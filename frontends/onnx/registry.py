@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""How ONNX's operators become relax operators: by domain, name and the version since which it is so."""
+"""Registry of converters of ONNX's operators to relax's: by domain, name and the version since which it is so."""
 
 from __future__ import annotations
 

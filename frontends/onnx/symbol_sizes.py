@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Sizes that are asked for and contradict each other, by the names that the model gives them."""
+"""Contradictions between sizes that are asked for, by the names that the model gives them."""
 
 from __future__ import annotations
 

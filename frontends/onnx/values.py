@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What a name of a model stands for while it is imported.
+"""Values of the importer: what a name of a model stands for.
 
 A constant is an array until an operator needs it as a tensor. A small integer tensor that is a function of dimensions
 is known too: its elements are numbers and expressions over symbols, and where shapes are asked for it is one.

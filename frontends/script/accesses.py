@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Where and when a tensor program reads and writes a buffer, for sizes that are known: it is gone through without data.
+"""Access analysis by execution without data: where and when a tensor program accesses buffers of static sizes.
 
 A loop whose variable decides neither a place nor a condition is gone through once: what it does later it did before.
 """

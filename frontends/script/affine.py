@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Indices as affine expressions of a nest's variables: where they are, what they are alone, how far they reach."""
+"""Affine expressions of a nest's indices: maps, single variables, and ranges."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Which elements that a program names are known to be there, whatever the data; those that are known not to be are
-refused. What is left the run has to look at.
+"""Bounds check elimination: accesses proven inside of their buffers need no check; those proven outside are
+refused. The rest is checked at run time.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Whether a tensor program writes all of a buffer before it reads it, shown by arithmetic: for any number of points.
+"""Coverage analysis: a proof that a tensor program writes all of a buffer before it reads it, for any number of points.
 
 Indices are sums of digits of loops' variables: `x // 4 % 8` times a factor. Digits that have nothing in common take all
 of their values together, so that each dimension is looked at by itself.

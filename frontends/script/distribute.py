@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Loops around several blocks as loops around each of them, which nests are: where no block can tell the difference.
+"""Loop distribution: loops around several blocks as loops around each of them, where no dependence forbids it.
 
 Then all of a block runs before the next one begins. It must not have met a place that a later block worked on before,
 unless both only read there. That is looked at for all points, in the order in which the program has them.

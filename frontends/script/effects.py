@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What a tensor program makes of the buffers that it is given: which come out whole, which go in and out.
+"""Effects of a tensor program on its buffers: which are pure outputs, which are inputs and outputs.
 
 Sizes that are not known are tried: small ones, and ones beyond all numbers in the program. Where there are more points
 than can be looked at, it is shown by arithmetic or taken to be in and out.

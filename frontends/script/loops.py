@@ -58,7 +58,7 @@ class Memrefs:
         return not any(isinstance(each, ast.Subscript) for each in parts_within(node))
 
     def places(self, scalars: Scalars, node: ast.AST, buffer: Buffer, indices: Sequence[ast.expr]) -> list[Size]:
-        """The indices of an element, looked at where nothing tells that it is there."""
+        """The indices of an element, checked where it is not proven to be there."""
         places = [scalars.index(index) for index in indices]
         for axis, place in enumerate(places if node not in scalars.inside else ()):
             size, index = linalg.size(self.memrefs[buffer], axis), as_index(place)

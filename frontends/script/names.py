@@ -293,7 +293,7 @@ def _word_of_tvm(path: str) -> tuple[str, str]:
 
 
 def _is_huge(left: object, right: object) -> bool:
-    """Whether a power or a shift of integers would have more digits than anybody could use."""
+    """Whether a power or a shift of integers would have too many digits."""
     if not isinstance(left, int) or not isinstance(right, int):
         return False
     return right > _MOST_BITS or left.bit_length() * right > _MOST_BITS

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Which statements are structured: loops around stores that visit each point of a domain once, in any order.
+"""Recognition of structured statements: loop nests around stores that visit each point of a domain once, in any order.
 
 Such a nest is an operation of linalg on tensors, which fusion and schedules understand; everything else stays loops.
 """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""How scalars of different types meet, and what T's arithmetic is on them: the tables behind scalars.py."""
+"""Type promotion of scalars, and what T's arithmetic is on them: the tables behind scalars.py."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""A second buffer over memory (`B = T.Buffer((16,), data=A.data)`), written again as elements of the first one.
+"""Aliases of buffers (`B = T.Buffer((16,), data=A.data)`), rewritten as elements of the first one.
 
 Rows are contiguous: the element at a place of the view is the one of the base at the same distance.
 """

@@ -119,7 +119,7 @@ def _is_made_again(value: Value, loop: Operation) -> bool:
 
 
 def _results(loop: Operation) -> list[tuple[Value, list[Operation]]] | None:
-    """Those that somebody reads; None where that is no tensor."""
+    """Those that are used; None where that is no tensor."""
     found: list[tuple[Value, list[Operation]]] = []
     for result in loop.results:
         users = users_of(result)

@@ -68,7 +68,7 @@ def _escapes(function: Operation) -> bool:
 
 
 def _own_what_is_passed(function: Operation) -> None:
-    """Memory that a block passes on is for whoever gets it to give back: nothing but new memory is passed."""
+    """Ownership of memory that a block passes on goes to the receiver: nothing but new memory is passed."""
     for op in [op for op in operations_in(function) if op.name in _FIRST]:
         with function.context, op.location:
             _pass_new(op, _FIRST[op.name])

@@ -267,7 +267,7 @@ def type_text(info: Info) -> str:
 
 
 def note_code(name: str, bytes_: int, seconds: float | None = None, *, cached: bool = False) -> None:
-    """Tells of machine code that has been made, where somebody listens."""
+    """Notes machine code that has been made, if a journal is active."""
     journal = Journal.active()
     if journal is not None:
         journal.add(CodeFact(name, bytes_, seconds, cached))

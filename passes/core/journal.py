@@ -122,7 +122,7 @@ class Journal:
 
 @contextmanager
 def timed(name: str) -> Iterator[None]:
-    """Tells how long a stage of the compilation takes, where somebody listens."""
+    """Notes how long a stage of the compilation takes, if a journal is active."""
     journal = Journal.active()
     if journal is None:
         yield

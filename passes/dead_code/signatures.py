@@ -15,7 +15,7 @@ from ...dialects.core.substitute import symbols_of, symbols_of_operation
 from ...dialects.tir.prim_func import is_prim_func
 from ..params.signature import remove_arguments, state_type
 
-# What somebody else knows the signature of.
+# Functions with these have a fixed signature.
 _FIXED = ("res_attrs", INPUT_GROUPS, RESULT_GROUPS, RESULT_NAMES, *(name for name in UNITS if name != PRIM_FUNC))
 _CALL_TIR = "relax.call_tir"
 

@@ -47,7 +47,7 @@ class Functions:
         for op in operations_in(function):
             row = row_of(op)
             if row is not None and row.role == "call":
-                return False  # of a function that is somebody else's
+                return False  # of an external function
             if not all(map(self._is_callable, references_of(op))):
                 return False
         return is_prim_func(function) and text_in(function, TIR_TARGET, self._target) == self._target

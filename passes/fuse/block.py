@@ -181,7 +181,7 @@ class BlockGroups:
         return True
 
     def _is_used_elsewhere(self, producers: GroupOf, consumers: GroupOf) -> bool:
-        """Whether somebody else than the consumers uses what the producers make."""
+        """Whether results of the producers have other users than the consumers."""
         users, results = self._reading.users, self._reading.results
         inside, others = consumers.inside, producers.inside
         for position in producers.calls:

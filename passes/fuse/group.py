@@ -37,7 +37,7 @@ class Member:
     #: Its position in the block.
     position: int
     place: Any
-    #: That operation, where the function has several; None as long as it is alone and nothing tells.
+    #: That operation, where the function has several; None as long as it is alone and undecided.
     generic: int | None
 
     @property

@@ -24,7 +24,7 @@ Wholes = dict[tuple[tuple[Kind, ...], tuple[int, ...], tuple[int, ...]], Whole]
 
 
 class StatedGroups(BlockGroups):
-    """The groups of a block that somebody has stated: these and nothing else."""
+    """The groups of a block that are stated by attributes: these and nothing else."""
 
     def __init__(self, reading: BlockReading, kinds: Kinds, wholes: Wholes):
         super().__init__(reading, kinds)

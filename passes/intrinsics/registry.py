@@ -50,7 +50,7 @@ class IntrinsicRule(NamedTuple):
 
 
 def _clash(rule: IntrinsicRule, taken: IntrinsicRule) -> bool:
-    """Rules for other element types stand side by side."""
+    """Rules for other element types may coexist."""
     return not taken.dtypes or not rule.dtypes or not set(taken.dtypes).isdisjoint(rule.dtypes)
 
 

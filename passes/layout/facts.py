@@ -52,7 +52,7 @@ def check_asked(definition: OpDef, texts: Sequence[str]) -> None:
 
 
 def as_asked(call: LayoutCall, texts: Sequence[str]) -> Placement | None:
-    """The operation in the layouts that somebody wants of it; None where no layout of its tensors' axes says them."""
+    """The operation in the layouts that are requested for it; None where no layout of its tensors' axes says them."""
     definition = call.definition
     asked = dict(zip(layout_attributes(definition), texts, strict=False))
     wanted: dict[str, Layout] = {}

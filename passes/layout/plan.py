@@ -23,7 +23,7 @@ from .node import Kinds, Node, Wire, Wires, tensor_of
 from .order import in_order
 from .relations import as_it_is, keeps_order, widened
 
-#: What a size counts that only the run knows.
+#: What a dynamic size counts.
 _UNKNOWN_SIZE = 32
 
 #: Which layouts are requested for an operation; None where none are.
@@ -148,7 +148,7 @@ class Plan:
         return cost
 
     def _cost_to_make(self, node: Node, placement: Placement) -> int:
-        """How many bytes conversions of operands move, whoever else wants these so."""
+        """How many bytes conversions of operands move, whatever other uses want."""
         return self._cost_of(node, placement, zip(node.inputs, placement.wanted, strict=True))
 
     def _cost_of(self, node: Node, placement: Placement, uses: Iterable[tuple[Wire, Layout | None]]) -> int:

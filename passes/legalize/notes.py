@@ -16,7 +16,7 @@ from .rules import Rule
 
 
 class LegalizationNotes:
-    """The facts of one run; made only where somebody listens."""
+    """The facts of one run; made only if a journal is active."""
 
     def __init__(self, journal: Journal, module: Operation, is_opaque: Callable[[Operation], bool]):
         self._journal = journal

@@ -75,10 +75,10 @@ class Steps:
         """Keeps what each step of a reduction's loop adds up apart, in a buffer with one dimension more, at `factor_axis`; the block does that from now on, which is returned, and one of its old name adds up those."""
 
     def set_scope(self, block: BlockRV | str, buffer_index: int | str, storage_scope: str) -> None:
-        """Has a buffer that a block writes lie in memory of a scope: "global", "local", or "shared" on a GPU."""
+        """Puts a buffer that a block writes in memory of a scope: "global", "local", or "shared" on a GPU."""
 
     def split(self, loop: LoopRV, factors: Sequence[int | None], preserve_unit_iters: bool = ...) -> list[LoopRV]:
-        """Makes several loops of one, outermost first, of so many steps; one factor may be None: as many as it takes."""
+        """Makes several loops of one, outermost first, with these extents; one factor may be None: as many as it takes."""
 
     def tensorize(self, block_or_loop: LoopRV, tensor_intrin: str, preserve_unit_iters: bool = ...) -> None:
         """Has an intrinsic (rx.register_tensor_intrin) compute a loop and all in it, which must be what it says it does."""
@@ -95,7 +95,7 @@ class Steps:
         *,
         assume_injective_transform: bool = ...,
     ) -> None:
-        """Has a buffer's element at (i, j, ...) lie at `index_map(i, j, ...)`, wherever it is written and read."""
+        """Stores a buffer's element (i, j, ...) at `index_map(i, j, ...)`, wherever it is written and read."""
 
     def unannotate(self, block_or_loop: BlockRV | LoopRV, ann_key: str) -> None:
         """Takes a note off a loop or block."""

@@ -332,7 +332,7 @@ def _lengths(type_: ir.Type) -> list[int]:
 
 
 def _is_as_it_lies(transfer: Operation) -> bool:
-    """Whether a vector is elements of the memref in their order: none is turned round, spread, or made up outside."""
+    """Whether a vector is elements of the memref in their order: none is reversed, broadcast, or padding outside."""
     map_, is_inside = transfer.attributes["permutation_map"].value, transfer.attributes["in_bounds"]
     in_order = ir.AffineMap.get_minor_identity(map_.n_dims, len(map_.results), transfer.context)
     return map_ == in_order and all(each.value for each in is_inside)

@@ -36,7 +36,7 @@ def symbol_ranges(function: Operation) -> dict[str, Range]:
 
 
 def size_bounds(size: Dim, ranges: Ranges) -> Bounds:
-    """The least and the most that a size can be; None where nothing tells."""
+    """The least and the most that a size can be; None where unknown."""
     if not isinstance(size, SymExpr):
         return size, size
     lower, upper = _bounds(size, ranges)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """One graph function as a function over memrefs: its inputs, then its results, which it writes.
 
-A result whose size only the data decide is an `!llvm.ptr` to where the caller wants the tensor; tir.give_tensor leaves
-it there. The types of the graph's function stay as attributes, for whoever calls it from outside.
+A result of data-dependent size is an `!llvm.ptr` to where the caller wants the tensor; tir.give_tensor leaves
+it there. The types of the graph's function stay as attributes, for external callers.
 """
 
 from __future__ import annotations
@@ -122,7 +122,7 @@ class FunctionLowering:
         return memref
 
     def writable(self, value: Value) -> Value:
-        """The memory of a tensor for somebody to write into: a constant's is copied."""
+        """Writable memory of a tensor: a constant's is copied."""
         memref = self.get(value)
         return self.own(memrefs.copied(memref)) if memrefs.is_constant(memref) else memref
 

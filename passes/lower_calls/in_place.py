@@ -66,7 +66,7 @@ def _memory_of(value: Value) -> Value:
 
 
 def _is_needed(op: Operation, index: int) -> bool:
-    """Whether somebody still reads what an operand is now, or it is the caller's."""
+    """Liveness: whether an operand's present value is still read, or is the caller's."""
     value = op.operands[index]
     if _is_argument(_memory_of(value)):
         return True

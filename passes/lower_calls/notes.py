@@ -17,7 +17,7 @@ from .plan import Buffer, Plan
 
 
 def note_plan(function: str, inputs: Sequence[str], plan: Plan) -> None:
-    """Tells a function's plan, where somebody listens; `inputs` are its inputs' names."""
+    """Notes a function's plan, if a journal is active; `inputs` are its inputs' names."""
     journal = Journal.active()
     if journal is None:
         return

@@ -67,7 +67,7 @@ class Kernel:
         if self._is_any_order:
             return is_alike and self._is_pointwise(read, written)
         reads, writes = known.reads.get(read, []), known.writes.get(written, [])
-        # What writes nothing leaves to somebody else what happens to its output.
+        # Without known writes nothing is proven about the output.
         if not writes or len(reads) * len(writes) > _MOST_PAIRS:
             return False
         test = _is_read_before if is_alike else _is_all_read_before

@@ -38,7 +38,7 @@ def register_precision(op: str | Sequence[str], precision: Precision) -> None:
 
 
 def precision_of(row: OpDef) -> Precision:
-    """What holds for an operator: somebody's registration, the table, what its row lets expect."""
+    """What holds for an operator: a registration, the table, or the default of its row."""
     registered = _FACTS.find(row.full_name)
     if registered is not None:
         return registered.thing

@@ -231,7 +231,7 @@ class TwoPrecisions:
         result = operation.result
         given, wanted = kind.dtype, self._kinds[result].dtype
         if given == self._low and wanted == _HIGH:
-            # Somebody wants to compute in f32 here; what is always computed in 16 bits need not cast back.
+            # This is to be computed in f32; what is always computed in 16 bits need not cast back.
             self._lows[result] = value
         if given != _HIGH:
             return True

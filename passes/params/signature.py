@@ -30,7 +30,7 @@ _SIZED_BY_TYPES = ("scf", "func", "arith")
 
 
 def graph_function(module: Operation, name: str, what: str) -> Operation:
-    """The graph function of this name. Raises RelaxError where there is none, or somebody in the module calls it."""
+    """The graph function of this name. Raises RelaxError where there is none, or it has callers in the module."""
     graphs = {symbol_name(each): each for each in functions_in(module) if has_body(each) and not is_prim_func(each)}
     if name not in graphs:
         known = ", ".join(f"@{each}" for each in graphs) or "none"

@@ -20,7 +20,7 @@ def codegen_of(composite: Operation) -> str:
 
 
 def refuse(operations: Iterable[Operation], reason: str) -> None:
-    """Says why operations that a pattern has matched stay, where somebody wants to know."""
+    """Notes why operations that a pattern has matched stay, where that is wanted."""
     for op in operations:
         if PART_NUMBER in op.attributes:
             op.attributes[PART_REFUSED] = ir.StringAttr.get(reason, op.context)

@@ -14,7 +14,7 @@ class Edge:
 
     def __init__(self, size: int, maker: int | None, readers: int):
         self.size = size
-        #: The number of the operation that makes it, None for somebody else, and the codegen that has that; "" without.
+        #: The number of the member that makes it, None where none does, and the codegen that has that; "" without.
         self.maker, self.made_by = maker, ""
         #: How many read it, by codegens.
         self.read_by = Counter([""] * readers)

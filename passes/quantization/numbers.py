@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Quantized numbers as the rules see them, and the graph's arithmetic on scales and zero points.
 
-Constants are computed with at once, what only the run knows becomes operators.
+Constants are folded at once, what is dynamic becomes operators.
 """
 
 from __future__ import annotations

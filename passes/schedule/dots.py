@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Dot-product instructions: sums of products of narrow numbers, some adjacent steps of a reduction at once.
 
-Where both factors have the sign that no instruction wants, the highest bit of those that vectors share is turned round:
+Where both factors have the sign that no instruction wants, the highest bit of those that vectors share is flipped:
 they are 128 more, or less, then, and what zeros would give so is taken away from the sums.
 """
 
@@ -35,7 +35,7 @@ class Dots:
     rows: int
     #: Whether the columns are the left factors.
     is_swapped: bool
-    #: Whether the highest bits of the rows' elements are turned round.
+    #: Whether the highest bits of the rows' elements are flipped.
     is_turned: bool
 
     def add(self, total: Value, columns: Value, rows: Value) -> Value:
@@ -87,8 +87,8 @@ def _kind(widening: str, type_: ir.Type) -> str:
 
 
 def instructions_for(op: StructuredOp, machine: Machine, *, rows: int = 1) -> list[DotInstruction]:
-    """Those for the factors and sums of an operation, maybe with one factor turned round, the fewest sums first; of
-    tiles of `rows` rows.
+    """Those for the factors and sums of an operation, maybe with one factor's sign bit flipped, the fewest sums first;
+    of tiles of `rows` rows.
 
     Raises Decline without one.
     """

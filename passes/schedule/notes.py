@@ -17,7 +17,7 @@ _NO_WORK = frozenset("arith.constant arith.index_cast arith.extf arith.truncf ar
 
 
 def note_loops(op: StructuredOp, plan: Plan, epilogue: Operation | None) -> None:
-    """Tells which plan an operation's loops follow, where somebody listens. Before the operation is replaced.
+    """Notes which plan an operation's loops follow, if a journal is active. Before the operation is replaced.
 
     `epilogue` is the operation that goes on with its results, or None.
     """
@@ -69,7 +69,7 @@ def _index_text(value: Value) -> str | None:
 
 
 def note_unplanned(operation: Operation) -> None:
-    """Tells why an operation becomes plain loops, where that is known and somebody listens."""
+    """Notes why an operation becomes plain loops, if that is known and a journal is active."""
     journal = Journal.active()
     if journal is not None and UNPLANNED in operation.attributes:
         journal.add(LoopsFact(_kernel_of(operation), "", [], reason=string_value(operation.attributes[UNPLANNED])))

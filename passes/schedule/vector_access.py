@@ -141,7 +141,7 @@ class Access:
     # ---- groups of a reduction's steps, for dot products ----
 
     def load_group(self, operand: int, point: Point, tensor: Value, tail: Size | None) -> Value:
-        """For each lane the elements of a group of steps, side by side; `tail` is how many there are left in the last
+        """For each lane the elements of a group of steps, contiguous; `tail` is how many there are left in the last
         group, whose others are zeros."""
         key = ("group", operand, tensor, self._offsets(operand, point))
         if key not in self._made:

@@ -220,7 +220,7 @@ class Nest(Computation):
         return not is_shared_by_threads and not any(self._changes_vectors(dim) for dim in inside)
 
     def _of_zeros(self, ranges: Ranges, state: State, outputs: list[Value]) -> dict[Point, Value]:
-        """What rows of zeros would add to the sums, turned round as the rows are: by point, the rows' loops at 0."""
+        """What rows of zeros, bits flipped as the rows' are, would add to the sums: by point, the rows' loops at 0."""
         assert self.dots is not None
         columns = self.dots.columns
         counts = [count if self.op.uses(columns, dim) else 1 for dim, count in enumerate(state.counts)]

@@ -36,7 +36,7 @@ _LAUNCH, _IN_GRAPH = 2.5e-6, 0.4e-6
 _GRAPH, _COPY = 8e-6, 2.5e-6
 #: Bytes that a device's memory reads or writes in a second, where it does not tell.
 _BYTES_A_SECOND = 1e12
-#: Graphs that nobody asked for have so much memory at most, each.
+#: The most memory of each graph that was not requested.
 _MOST_MEMORY = 1 << 26
 #: How many calls of such a function come before the one that is recorded: what is called once or twice needs no graph.
 _CALLS_BEFORE = 2
@@ -98,10 +98,10 @@ def graphs_of(signatures: Sequence[Signature], graphs: bool | None, driver: Driv
 
 
 def is_faster(signature: Signature, speed: float) -> bool:
-    """Whether a function takes less time as a graph, by an estimate, where memory has so many bytes in a second.
+    """Whether a function takes less time as a graph, by an estimate; `speed` is memory's bandwidth in bytes per second.
 
     The host launches kernels while the device works on those before: the slower one of both counts, where the device
-    has to read and write what its kernels do at least; what they compute nobody counts. A graph spares the host
+    has to read and write what its kernels do at least; what they compute is not counted. A graph spares the host
     launches; it costs a launch, and copies of arguments and results, which the device reads and writes.
     """
     graph = signature.graph

@@ -34,7 +34,7 @@ _MAKES_MAPS, _FIRST_WITH_MAPS = "cuTensorMapEncodeTiled", "12.0"
 #: Instructions that read them. What is no text may have some where it is for a device with them.
 _ARCH = re.compile(r"sm_(\d+)(\d)([af]?)")
 _READS_MAPS, _HAS_MAPS = b"cp.async.bulk.tensor", "sm_90a"
-#: For what kernels assert: one for each of so many threads that call, and as many flags.
+#: For what kernels assert: one for each of this many threads that call, and as many flags.
 _RECORDS, _RECORD_BYTES = 64, 64
 _PORTABLE_AND_MAPPED = 3
 _LOG_BYTES, _SHOWN_LINES = 8192, 5
@@ -46,7 +46,7 @@ _DYNAMIC_SHARED = b".extern .shared"
 
 
 def checked_device(device: str | None, codes: Sequence[DeviceCode]) -> str:
-    """Where a program runs: on the first device of its kind, where nobody says. Raises RelaxError for what is none."""
+    """Where a program runs: on the first device of its kind by default. Raises RelaxError for what is none."""
     kind = codes[0].kind if codes else "cpu"
     if device is None:
         return f"{kind}:0" if codes else kind
@@ -96,7 +96,7 @@ class DeviceProgram:
         self._names = _texts(f"kernel '{name}'" for name in codes[0].kernels)
 
     def told(self, deleter: int) -> Any:
-        """What the code is told; `deleter` is the address of what gives results back."""
+        """The table that the code is given; `deleter` is the address of what frees results."""
         names = ctypes.cast(self._names, ctypes.c_void_p).value
         head = [self.context, self.device.number, self.record[1], self.record[0], names, deleter]
         graphs = 0 if self.graphs is None else self.graphs.address
@@ -104,7 +104,7 @@ class DeviceProgram:
         return (ctypes.c_void_p * len(listed))(*listed)
 
     def close(self) -> None:
-        """Waits for what is under way, and gives all back. What the driver says to that helps nobody any more."""
+        """Waits for what is under way, and gives all back. The driver's errors are ignored then."""
         undo, self._undo = self._undo, []
         if not undo:
             return
@@ -177,7 +177,7 @@ class DeviceProgram:
         """The constants' addresses on the device: one allocation for all."""
         total = sum(map(_padded, constants))
         if not total:
-            return [1] * len(constants)  # nobody reads what has no elements; 0 would say that they are not set
+            return [1] * len(constants)  # what has no elements is never read; 0 would say that they are not set
         base = self._allocate(total, "constants")
         places = []
         for view in constants:
@@ -279,8 +279,8 @@ _lock = Lock()
 
 
 def deleter_of_process(load: Callable[[], Any]) -> int:
-    """The address of what gives results back, in code that `load` loads once more and nobody unloads: results outlive
-    the programs that made them.
+    """The address of what frees results, in code that `load` loads once more and is never unloaded: results outlive the
+    programs that made them.
     """
     with _lock:
         if not _resident:

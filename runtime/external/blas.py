@@ -132,7 +132,7 @@ class _Runner:
         return NativeFunction(self.listed, self._function.input_count + len(self._function.results))
 
     def listed(self, *tensors: Any) -> CallList | None:
-        """The calls for tensors that lie so; done at once, on copies, where BLAS does not know matrices that lie so."""
+        """The calls for tensors of these layouts; done at once, on copies, where BLAS does not have them."""
         import numpy
 
         arrays = [numpy.from_dlpack(each) for each in tensors]
@@ -245,7 +245,7 @@ def _finish(out: _Value, bias: _Value | None, relu: bool) -> Call:
 
 
 class _Plan(NamedTuple):
-    """Calls of the library for tensors that lie in memory in one way."""
+    """Calls of the library for tensors of one layout."""
 
     #: Whether one of a, b and the result has to be copied first, into one piece; then nothing else is said.
     is_copied: bool = False
@@ -296,11 +296,11 @@ def _plan(spec: str, itemsize: int, *layouts: tuple[Sequence[int], Sequence[int]
 
 
 class _Matrix(NamedTuple):
-    """How a tensor's matrices lie: elements of a row are side by side, or, transposed, those of a column."""
+    """The layout of a tensor's matrices: rows are contiguous, or, transposed, columns."""
 
     how: int
     leading: int
-    #: Elements that are side by side.
+    #: Elements that are contiguous.
     width: int
     #: In bytes.
     strides: Mapping[str, int]
@@ -311,11 +311,11 @@ def _too_large(sizes: Mapping[str, int]) -> RelaxError:
 
 
 def _matrix(strides: Mapping[str, int], axes: str, sizes: Mapping[str, int], itemsize: int) -> _Matrix | None:
-    """None where neither lie side by side."""
+    """None where neither are contiguous."""
     if any(stride % itemsize for stride in strides.values()):
         return None
     for how, across, along in ((_PLAIN, axes[0], axes[1]), (_TRANSPOSED, axes[1], axes[0])):
-        # An axis that is not there, or of size 1, lies anyhow.
+        # The stride of an axis that is not there, or of size 1, does not matter.
         step = strides.get(along, itemsize) if sizes[along] > 1 else itemsize
         leading = strides.get(across, 1) // itemsize if sizes[across] > 1 else sizes[along]
         if step == itemsize and leading >= sizes[along]:

@@ -70,8 +70,8 @@ _SCALARS: dict[str, Any] = {"f32": ctypes.c_float, "f64": ctypes.c_double, "i32"
 
 
 class Step(NamedTuple):
-    """A product of the inputs `a` and `b`, by number, whose matrices may lie transposed; then a bias along the last
-    axis, and a function.
+    """A product of the inputs `a` and `b`, by number, whose matrices may be stored transposed; then a bias along the
+    last axis, and a function.
     """
 
     inputs: int
@@ -116,7 +116,7 @@ class CublasRuntime(LibraryRuntime):
 
 
 class _Shape(NamedTuple):
-    """A product as cuBLAS computes it: of matrices m x k and k x n, which lie one behind the other along axes."""
+    """A product as cuBLAS computes it: of matrices m x k and k x n, which are contiguous along axes."""
 
     m: int
     n: int
@@ -141,7 +141,7 @@ class _Shape(NamedTuple):
 
 
 def product_shape(a: Sequence[int], b: Sequence[int], out: Sequence[int], transposed: tuple[bool, bool]) -> _Shape:
-    """Of row-major tensors with such sizes; axes of batches that lie as one are one."""
+    """Of row-major tensors with such sizes; axes of batches that are contiguous are collapsed."""
     m, n, k = out[-2], out[-1], a[-2] if transposed[0] else a[-1]
     steps = [_batch_steps(shape[:-2], rows * columns, len(out) - 2)
              for shape, rows, columns in ((a, m, k), (b, k, n), (out, m, n))]  # fmt: skip
@@ -199,7 +199,7 @@ class _Runner:
     def _calls(
         self, described: _Described, algorithm: _Heuristic, offsets: tuple[int, int, int], device: int, stream: Given
     ) -> list[Call]:
-        """A product's row-major matrices are columns to cuBLAS: it is told the transposed product, b before a."""
+        """A product's row-major matrices are columns to cuBLAS: it is given the transposed product, b before a."""
         step, library = self._step, self._library
         sizes = [_BYTES[each] for each in (step.elements[0], step.elements[0], step.elements[1])]
         a, b, out = (Passed(number, offset * size) for number, offset, size in
@@ -262,7 +262,7 @@ class _Described:
         self._library.call(f"cublasLt{noun}SetAttribute", descriptor, which, ctypes.addressof(value), size)
 
     def _layout(self, element: str, sizes: tuple[int, int], step: int) -> int:
-        """Of a matrix whose columns are side by side."""
+        """Of a matrix whose columns are contiguous."""
         made = self._made("MatrixLayout", _DATA[element], *sizes, sizes[0])
         if self._shape.axes:
             self._set("MatrixLayout", made, _BATCH_COUNT, ctypes.c_int32(self._shape.batch[0]))

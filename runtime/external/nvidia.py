@@ -113,7 +113,7 @@ class Library:
     def locking(self, device: int) -> tuple[Call, Call]:
         """Calls for the begin and the end of what one thread at a time does with a device's handle."""
         with self._lock:
-            mutex = self._mutexes.setdefault(device, (ctypes.c_uint64 * 8)())  # zeros are one that nobody has
+            mutex = self._mutexes.setdefault(device, (ctypes.c_uint64 * 8)())  # zeros are an unlocked one
         return Call(_C.pthread_mutex_lock, [mutex]), Call(_C.pthread_mutex_unlock, [mutex], always=True)
 
     @contextmanager
@@ -151,7 +151,7 @@ class LibraryRuntime(ExternalRuntime):
 
 
 class Descriptors:
-    """Descriptors of a library, which go when nobody has them any more."""
+    """Descriptors of a library, which are destroyed with their last reference."""
 
     def __init__(self, library: Library) -> None:
         self._library = library

@@ -138,7 +138,7 @@ class _Function:
 
 
 class _Buffer:
-    """Memory of the GPU that goes when nobody has it."""
+    """Memory of the GPU that is freed with its last reference."""
 
     def __init__(self, cuda: Cuda, size: int):
         self._cuda, self.size, self.address = cuda, size, cuda.allocate(size)

@@ -59,7 +59,7 @@ class Worker:
 
     def __init__(self, preloaded: str = "") -> None:
         """Starts the process. Raises OSError where the system has none to give."""
-        # What it prints goes to a file: nobody has to read that while it works.
+        # What it prints goes to a file: that need not be read while it works.
         if not sys.executable:
             raise OSError(errno.ENOENT, "the interpreter's command is not known")
         try:
@@ -117,7 +117,7 @@ class Worker:
         self._process.kill()
         self._process.wait()
         for stream in (self._process.stdin, self._process.stdout, self._printed):
-            # What it was not told any more is of no use to it.
+            # What was not sent any more is of no use to it.
             with contextlib.suppress(OSError):
                 stream.close()  # type: ignore[union-attr]
 
@@ -145,14 +145,14 @@ class Pool:
         self._owner = os.getpid()
 
     def prepare(self, count: int, preloaded: str = "", calls: Sequence[Call] = ()) -> None:
-        """Starts workers that will be needed soon, with a module that they will need; failures are told later.
+        """Starts workers that will be needed soon, with a module that they will need; failures are reported later.
 
         They begin with calls, one each, that a `run` soon asks for: it finds them under way, or done.
         """
         with contextlib.suppress(OSError):
             workers = self._take(count, preloaded)
             free = [worker for worker in workers if worker.call is None]
-            # What has died meanwhile is told by the run that needs it.
+            # What has died meanwhile is reported by the run that needs it.
             with contextlib.suppress(RelaxError):
                 for worker, call in zip(free, calls, strict=False):
                     worker.begin(call)
@@ -164,7 +164,7 @@ class Pool:
             return len(self._idle) if self._owner == os.getpid() else 0
 
     def run(self, calls: Sequence[Call], jobs: int, done: Done, begun: Begun = lambda index: None) -> None:
-        """Runs the calls in their order on so many workers; `done` gets each result as it comes.
+        """Runs the calls in their order on a number of workers; `done` gets each result as it comes.
 
         Raises RelaxError for the first that fails, OSError where no process can be started; none goes on then, and
         none after an interruption.
@@ -239,7 +239,7 @@ class Pool:
 
 
 def _place_of(begun: Call, calls: Sequence[Call]) -> int | None:
-    """Where a call that was begun early is in the list; None where nobody wants it any more."""
+    """Where a call that was begun early is in the list; None where it is not wanted any more."""
     return next((index for index, call in enumerate(calls) if call == begun), None)
 
 

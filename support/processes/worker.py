@@ -39,7 +39,7 @@ def main(preloaded: str = "") -> None:
 
 
 def _pipes() -> tuple[BinaryIO, BinaryIO]:
-    """Standard input and output, which from here on are nobody else's: what a library prints goes to the errors."""
+    """Standard input and output, which from here on have no other user: what a library prints goes to the errors."""
     calls, answers = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
     nothing = os.open(os.devnull, os.O_RDONLY)
     os.dup2(nothing, 0)
@@ -63,7 +63,7 @@ def _answer(call: dict[str, Any], data: bytes) -> tuple[dict[str, Any], bytes]:
 
 
 def send(stream: BinaryIO, content: dict[str, object], data: bytes = b"") -> None:
-    """Raises OSError where nobody reads any more."""
+    """Raises OSError where the other end is closed."""
     text = json.dumps(content).encode()
     stream.write(_SIZES.pack(len(text), len(data)) + text + data)
     stream.flush()

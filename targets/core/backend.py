@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from .code import CodeOptions
 
 
-#: What is assumed of a processor whose caches nobody tells: hardly any that computes has less.
+#: What is assumed of a processor with unknown caches: hardly any that computes has less.
 ORDINARY_CACHES = (32 << 10, 512 << 10)
 
 
@@ -64,7 +64,7 @@ class Machine:
     #: What a block of threads has of shared memory, where there are such blocks: a GPU's.
     shared_bytes: int = 0
     #: Of such a block: the most threads, those that go in step, and the bytes that one reads or writes at once. All
-    #: GPUs that there is code for are alike in this: what is not told the machine reads the defaults.
+    #: GPUs that there is code for are alike in this: what is not given the machine reads the defaults.
     block_threads: int = 1024
     warp: int = 32
     thread_bytes: int = 16
@@ -72,7 +72,7 @@ class Machine:
     instructions: tuple[str, ...] = ()
 
     def lanes(self, bits: int) -> int:
-        """Numbers of so many bits in a register."""
+        """How many numbers of `bits` bits are in a register."""
         return max(self.vector_bytes * 8 // bits, 1)
 
     @property
@@ -105,8 +105,8 @@ class ChosenTarget:
 class Backend(ABC):
     """How a target makes code: `rx.Target("mynpu", backend=MyBackend)`.
 
-    It is made once, without arguments, and its methods are told all that they need: `target` as it was chosen, with its
-    options; `module`, MLIR's own (an `ir.Module`). What another target has, `rx.find_backend("llvm")` does.
+    It is made once, without arguments, and its methods are given all that they need: `target` as it was chosen, with
+    its options; `module`, MLIR's own (an `ir.Module`). What another target has, `rx.find_backend("llvm")` does.
     """
 
     def __repr__(self) -> str:

@@ -113,7 +113,7 @@ class CodeOptions:
     jobs: int = 1
     #: Where code is found again; None: nowhere.
     cache: DiskCache | None = None
-    #: Told of each piece of code.
+    #: Called for each piece of code.
     instruments: tuple[Instrument, ...] = ()
     #: All code in one object file.
     one_object: bool = False

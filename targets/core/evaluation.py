@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Programs that are compiled and run on this machine while another one is compiled: how constants are folded."""
+"""Compile-time evaluation: programs that are compiled and run here while another one is compiled (constant folding)."""
 
 from __future__ import annotations
 
@@ -45,8 +45,8 @@ def host_evaluator(options: CodeOptions | None = None) -> Evaluator:
 
 @contextmanager
 def passes_at(opt_level: int, options: CodeOptions) -> Iterator[None]:
-    """Inside, passes work with these options: what they compute, constants, is computed by code with them; at -O0 by
-    nobody: that takes more than it saves.
+    """Inside, passes work with these options: what they compute, constants, is computed by code with them; at -O0 it is
+    not: that takes more than it saves.
     """
     with (
         evaluating_by(host_evaluator(options) if opt_level else None),
@@ -56,7 +56,7 @@ def passes_at(opt_level: int, options: CodeOptions) -> Iterator[None]:
 
 
 def _run(options: CodeOptions, module: Module) -> list[ndarray]:
-    # Nobody who watches the other compilation (journals, statistics, drivers) is told of this one.
+    # What watches the other compilation (journals, statistics, drivers) does not see this one.
     return Context().run(_compute, replace(options, instruments=()), module)
 
 

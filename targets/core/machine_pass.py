@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Passes that are told the target, with options that say what machine a program is for."""
+"""Passes that are given the target, with options that say what machine a program is for."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ DEFAULT = "default"
 
 
 class TargetOption(NamedTuple):
-    """What can be told of a target beside its name: `llvm{cpu=haswell}`."""
+    """An option of a target: `llvm{cpu=haswell}`."""
 
     name: str
     doc: str
@@ -52,7 +52,7 @@ class Target:
     #: Modules that register the target's schedules; imported when something is scheduled for it.
     schedule_modules: tuple[str, ...] = ()
     doc: str = ""
-    #: What can be told of it beside its name; its host's options hold too.
+    #: Its options; its host's options hold too.
     options: tuple[TargetOption, ...] = ()
     #: Its stages, made of its host's: `stages=lambda stages: stages.insert_after("fuse", "tile", "mynpu-tile")`.
     stages: Callable[[Stages], Stages] | None = None
@@ -85,7 +85,7 @@ _asked_for: ContextVar[tuple[str, ...]] = ContextVar("_asked_for", default=())
 
 @types_checked
 def register_target(target: Target) -> Target:
-    """Makes a target known. Refuses a taken name, parents that nobody knows, and what is no backend."""
+    """Makes a target known. Refuses a taken name, unknown parents, and what is no backend."""
     if not target.name.replace("_", "").replace("-", "").isalnum():
         raise RelaxError(f"'{target.name}' is no target name: letters, digits, '-' and '_' only")
     taken = _TARGETS.get(target.name)

@@ -92,7 +92,7 @@ LEGALIZE = open_stage(
 
 
 def fuse(options: str = "") -> Stage:
-    # What nobody reads goes first, at last the functions that nobody calls any more.
+    # Dead code goes first, at last the functions without callers.
     return trusted(
         "fuse",
         (
@@ -131,7 +131,7 @@ _FROM_VECTORS = (
     "lower-vector-multi-reduction{lowering-strategy=inner-parallel}",
     "convert-vector-to-scf{full-unroll=1}",
     # bf16 and float8 have no arithmetic of their own: computed in f32, converted by integer operations, because what
-    # LLVM makes of the conversions are calls into compiler-rt, which nobody links.
+    # LLVM makes of the conversions are calls into compiler-rt, which is not linked.
     "arith-emulate-unsupported-floats{source-types=bf16 target-type=f32}",
     "math-extend-to-supported-types",
     "arith-expand{include-bf16=1}",

@@ -17,8 +17,8 @@ _PASSES = (
     "expand-strided-metadata",
     "lower-affine",
     "convert-scf-to-cf",
-    # Without use-vector-alignment: nobody proves that all vectors lie at multiples of their size, and what does not
-    # stops the device. Loads that are known to do so say it: vector.load with its alignment.
+    # Without use-vector-alignment: it is not proven that all vectors are aligned to their size, and what is not # stops
+    # the device. Loads that are known to do so say it: vector.load with its alignment.
     "convert-vector-to-llvm{reassociate-fp-reductions=1}",
     "convert-gpu-to-nvvm{use-bare-ptr-memref-call-conv=1}",
     # What libdevice has not, or need not have: truncation, counts of bits.

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The target default: what it is stands in target.py, its rules beside it."""
+"""The target default (target.py) and its rules."""

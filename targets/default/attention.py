@@ -64,7 +64,7 @@ def attention_of(op: OpView, operands: dict[str, Value], builder: RuleBuilder) -
 
 
 def blocks_of(what: Attention, query: Rows, key: Rows) -> Blocks:
-    """What the blocks of scores are told."""
+    """What the blocks of scores are given."""
     places = [] if what.bias is None else broadcast_plan(what.bias, what.scores)
     is_masked = what.causal_mask is not None or what.window is not None
     offset = offset_of(what, query.length, key.length) if is_masked else None
@@ -102,7 +102,7 @@ class Cached(NamedTuple):
     #: The operands that there are, the length of keys and values last.
     operands: list[Value]
     length: Dim
-    #: Whether the caches are known to have so many rows.
+    #: Whether the caches are known to have that many rows.
     fits: bool
 
     @staticmethod
@@ -177,7 +177,7 @@ def _require_sequences(starts: Value, tensor: Value, what: str, grain: int | Non
     loops.for_range(0, sequence_count(starts), check, grain=grain)
 
 
-# ---- what only the run tells ----
+# ---- dynamic values ----
 
 
 def check_sizes(what: Attention, query: Rows, key: Rows, value: Rows) -> None:

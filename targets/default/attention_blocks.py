@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Attention without its matrix in memory: some queries of a head at a time meet some keys at a time.
+"""Flash attention, without the score matrix in memory: some queries of a head at a time meet some keys at a time.
 
-A block of scores has the queries side by side, [keys, queries]: they are what vectors hold, so that the largest score
-and the sum of each query are found without looking across a vector. What so many keys have added up to is scaled down
-where a later one has a larger score. Keys that no query of a block sees are left out.
+A block of scores has the queries contiguous, [keys, queries]: they are what vectors hold, so that the largest score
+and the sum of each query are found without looking across a vector. Totals so far are scaled down
+where a later key has a larger score. Keys that no query of a block sees are left out.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from ...emit.numbers import Number, Size, as_index, ceil_divided, intrinsic, is_
 from ...emit.parallel import share_steps
 from ...emit.reduction import Reduction
 
-#: So many of each: a block of scores and what it is made of stay in a core's own cache.
+#: The numbers of each with which a block of scores and what it is made of stay in a core's own cache.
 _QUERIES_AT_ONCE, _KEYS_AT_ONCE = 64, 128
 #: That many keys are one block: nothing needs scaling then.
 _FEW_KEYS = 256
@@ -62,12 +62,12 @@ class Rows(NamedTuple):
 
     @property
     def sizes(self) -> list[Size]:
-        """[batch, length, heads, size], however they lie."""
+        """[batch, length, heads, size], whatever their layout."""
         batch, *_, size = linalg.sizes(self.tensor)
         return [batch, self.length, linalg.sizes(self.tensor)[1 if self.is_by_head else 2], size]
 
     def some(self, sequence: Size, start: Size, count: Size, head: Size, heads: Size = 1) -> Value:
-        """So many rows of some heads: [1, count, heads, size], or as they lie."""
+        """`count` rows of some heads: [1, count, heads, size], or in their layout."""
         size = self.sizes[3]
         if self.is_by_head:
             return tensors.slice_of(self.tensor, [sequence, head, start, 0], [1, heads, count, size])
@@ -79,7 +79,7 @@ class Rows(NamedTuple):
         return (sequence, head, row, rest) if self.is_by_head else (sequence, row, head, rest)
 
     def head_for(self, head: Size, heads: Size) -> Size:
-        """The head that serves one of the query's so many."""
+        """The head of key and value that serves one of the query's heads."""
         own = self.sizes[2]
         return head if is_same(own, heads) else as_index(head) // (as_index(heads) // own)
 
@@ -125,7 +125,7 @@ def _turned(what: Blocks, biases: Sequence[Value]) -> tuple[Blocks, list[Value]]
 
 
 def block_size(size: Size, most: int) -> int:
-    """So many that no block has fewer than the others, where there is such a number; `most` where it is not known."""
+    """The largest size up to `most` that makes equal blocks, where there is one; `most` where the size is dynamic."""
     if not isinstance(size, int):
         return most
     blocks = max(-(-size // most), 1)
@@ -291,7 +291,7 @@ class _Head:
 
 
 def seen_keys(what: Blocks, start: Size, rows: Size, keys: Size) -> tuple[Size, Size]:
-    """From which key on, and before which, so many queries from one on see some."""
+    """From which key on, and before which, `rows` queries from one on see some."""
     if what.offset is None:
         return 0, keys
     own = as_index(start) + as_index(what.offset)

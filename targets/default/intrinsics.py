@@ -25,7 +25,7 @@ _DIRECT = {
     "tir.trunc": "math.trunc",
     "tir.round": "math.roundeven",
     "tir.roundeven": "math.roundeven",
-    # The rounding mode is always to nearest, and nobody looks at exceptions.
+    # The rounding mode is always to nearest, and exceptions are ignored.
     "tir.rint": "math.roundeven",
     "tir.nearbyint": "math.roundeven",
     "tir.fma": "math.fma",
@@ -153,7 +153,7 @@ def remquo(op: Any) -> Any:
     x, y = numbers(op)
     rest = intrinsic("remainder", x, y)
     eightfold = operation("arith.remf", [x, y * 8.0], x.type)
-    # 8 * y may overflow; then the quotient itself is below 8. Infinity beside it would make x a NaN.
+    # 8 * y may overflow; then the quotient itself is below 8. Infinity together with it would make x a NaN.
     quotient = unary("math.roundeven", (eightfold - rest) / y)
     i32 = _signless(32)
     is_number = quotient == quotient

@@ -23,7 +23,7 @@ from ...emit.sorting import Sorter, precedes, with_sorter
 from ...passes.legalize.builder import RuleBuilder
 from ...passes.legalize.rules import register_legalize
 
-#: `take(place, anchor, score)` is told of each box that is taken.
+#: `take(place, anchor, score)` is called for each box that is taken.
 _Take = Callable[[Any, Any, Number], None]
 
 
@@ -36,7 +36,7 @@ def all_class_non_max_suppression(op: OpView, operands: list[Value], builder: Ru
 def rows_of_boxes(builder: RuleBuilder, select: Body, list_rows: Body, *, numbers: int) -> list[Value]:
     """Rows of (batch, class, box), as many as there are; and their number.
 
-    `select(boxes, scores, *limits, taken, *numbers, total)` writes the boxes of each class, so many numbers of it, and
+    `select(boxes, scores, *limits, taken, *numbers, total)` writes the boxes of each class, `numbers` of it, and
     how many boxes there are in all; `list_rows(taken, *numbers, out)` the rows.
     """
     shape = builder.shape(builder.operands[1])
@@ -144,7 +144,7 @@ class _Classes:
         self._sorter = sorter
 
     def select(self, batch: Number, class_: Number, take: _Take, chosen: Callable[[Any], Any]) -> Number:
-        """Tells `take` of the boxes; `chosen(place)` says which it was told of. How many these are."""
+        """Calls `take` for the boxes; `chosen(place)` says for which. Returns how many these are."""
         dtype = str(self._scores.type.element_type)
         count = self._collect(batch, class_)
 

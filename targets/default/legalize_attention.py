@@ -63,7 +63,7 @@ def attention(op: OpView, operands: list[Value], builder: RuleBuilder) -> Legali
 
 @register_legalize("relax.nn.attention_cached", by_types=True)
 def attention_cached(op: OpView, operands: list[Value], builder: RuleBuilder) -> Legalized:
-    """Keys and values are read where they lie."""
+    """Keys and values are read in place."""
     cached = Cached.of(op, operands, builder)
 
     def body(*parameters: Value) -> Value:
@@ -111,7 +111,7 @@ def _is_bias_known(what: Attention) -> bool:
 
 
 def _attend_by_count(what: Blocks, query: Rows, key: Rows, value: Rows, biases: Sequence[Value], out: Value) -> Any:
-    """In vectors of queries or, where these are few, of keys; the run tells where nobody knows before."""
+    """In vectors of queries or, where these are few, of keys; decided at run time where their number is dynamic."""
     few = lambda: attend_one_by_one(what, query, key, value, biases, out)  # noqa: E731
     many = lambda: attend_in_blocks(what, query, key, value, biases, out)  # noqa: E731
     if isinstance(query.length, int):
@@ -188,7 +188,7 @@ def _adjusted(
 def _mask(what: Attention, queries: Size, keys: Size) -> Callable[[], Number] | None:
     """Whether a key is seen, inside of a loop over the scores; None where all are.
 
-    A query stands beside the key of its own position, counted from the end for BottomRight. It sees no later key if
+    A query is aligned with the key of its own position, counted from the end for BottomRight. It sees no later key if
     there is a causal mask, and of those up to its own as many as the window is wide.
     """
     if what.causal_mask is None and what.window is None:

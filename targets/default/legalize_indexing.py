@@ -33,7 +33,7 @@ def _read(inputs: Sequence[Value], dims: Sequence[Any], output: Value, element: 
 
 
 def _require(indices: Value, dtype: str, axis: int, size: Number) -> None:
-    """Checks all indices before; where steps are apart each thread checks its own: nobody waits for the answer."""
+    """Checks all indices before; where steps are apart each thread checks its own, without a barrier."""
     if not (are_steps_apart() and isinstance(indices.type, ir.RankedTensorType)):
         require_indices(indices, dtype, axis, size)
 

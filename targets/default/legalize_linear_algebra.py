@@ -57,7 +57,7 @@ def matmul(op: OpView, operands: list[Value], builder: RuleBuilder) -> Legalized
 
 
 def matmul_labels(left: int, right: int) -> tuple[list[Labels], Labels]:
-    """Of operands with so many dimensions, and of their product."""
+    """Of operands with these ranks, and of their product."""
     batch = [f"batch {axis}" for axis in range(max(left, right, 2) - 2)]
     rows = ("m", "k") if left > 1 else ("k",)
     columns = ("k", "n") if right > 1 else ("k",)
@@ -72,7 +72,7 @@ def outer(op: OpView, operands: list[Value], builder: RuleBuilder) -> Legalized:
 
 @register_legalize("relax.einsum", by_types=True)
 def einsum(op: OpView, operands: list[Value], builder: RuleBuilder) -> Legalized:
-    """Two operands at a time, from left to right: labels that nobody needs any more are summed on the way."""
+    """Two operands at a time, from left to right: labels that are not needed any more are summed on the way."""
     result: Any = builder.result_infos[0]
     labels, result_labels = _einsum_labels(op.subscripts, [len(builder.shape(value)) for value in operands])
     value, own = operands[0], labels[0]

@@ -147,7 +147,7 @@ def _copies(builder: RuleBuilder, parts: Sequence[Sequence[_Part]]) -> Any:
         if 0 in new:
             return output
         sizes = linalg.sizes(x)
-        # What has one element needs no dimension of its own beside another.
+        # What has one element needs no dimension of its own next to another.
         kept = [[part for part in each if part.axis is not None or part.times > 1] or [_Part(None)] for each in parts]
         shapes = [[part.times if part.axis is None else sizes[part.axis] for part in each] for each in kept]
         split = tensors.split_all(output, shapes)

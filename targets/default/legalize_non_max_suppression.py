@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Suppression of overlapping boxes, and of none but the class of each box unless told otherwise.
+"""Non-maximum suppression of overlapping boxes, within each box's class by default.
 
 Boxes are gone through from the best score on, and one stays unless it overlaps one that stays. With soft_nms_sigma
 overlap lowers scores instead, and always the best of the others is next.
@@ -34,7 +34,7 @@ from ...emit.sorting import Records, precedes, with_sorter
 from ...passes.legalize.builder import RuleBuilder
 from ...passes.legalize.rules import Legalized, register_legalize
 
-#: As emit.sorting's: `use(sorter)` with memory for so many records of these types.
+#: As emit.sorting's: `use(sorter)` with memory for a number of records of these types.
 WithSorter = Callable[[Any, Sequence[Any], Callable[[Any], object]], None]
 
 

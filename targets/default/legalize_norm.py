@@ -121,7 +121,7 @@ def group_norm(op: OpView, operands: list[Value], builder: RuleBuilder) -> Legal
 
 def _in_groups(tensor: Value, axis: int, groups: int) -> Value:
     """The tensor with the groups and the channels of each as dimensions."""
-    # Of its own sizes: what is a number of one tensor may be told by the run of another.
+    # Of its own sizes: what is static in one tensor may be dynamic in another.
     return tensors.split(tensor, axis, [groups, linalg.sizes(tensor)[axis] // groups])
 
 

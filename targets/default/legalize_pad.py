@@ -91,7 +91,7 @@ def _table(size: Size, place: Callable[[Number], Number]) -> Value:
 
 
 def _read_at(data: Value, part: Value, border: Border, tables: Mapping[int, Value]) -> Value:
-    """A part of the border, read where the tables say; along the axes before its own it lies beside the data."""
+    """A part of the border, read where the tables say; along the axes before its own it is adjacent to the data."""
     axes = [axis for axis in tables if axis >= border.axis]
     places = [slice_of(tables[axis], [border.offsets[axis]], [border.sizes[axis]]) for axis in axes]
 

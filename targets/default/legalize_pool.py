@@ -186,7 +186,7 @@ def _over_windows(
     expressions = [ir.AffineDimExpr.get(loop) for loop in places.loops]
     for window, axis, tap in zip(windows, places.axes, places.taps, strict=True):
         expressions[axis] = window.place(expressions[axis], ir.AffineDimExpr.get(tap))
-    # Nobody reads it: its shape says how many taps there are.
+    # It is never read: its shape says how many taps there are.
     shape_of_window = linalg.empty([window.taps for window in windows], data.type.element_type)
     inputs, body = [surrounded, shape_of_window], lambda x, _, total: combine(x, total)
     return linalg.generic(inputs, [start], places.maps(expressions), places.kinds, body)[0]

@@ -204,9 +204,9 @@ def _median_ranks(reduction: Reduction) -> Value:
 
 # ---- running totals ----
 
-#: Totals of columns that lie side by side, which grow together, in a core's nearest cache.
+#: Totals of adjacent columns, which grow together, in a core's nearest cache.
 _CHUNK = 256
-#: Of these so many in a nanosecond.
+#: The number of these in a nanosecond.
 _AT_ONCE = 8
 
 #: How they go on, and what they start from.

@@ -71,7 +71,7 @@ def _copy(x: Value, output: Value, old: Sequence[Dim], new: Sequence[Dim]) -> Va
 
 
 def _matching_groups(old: Sequence[Dim], new: Sequence[Dim]) -> _Groups:
-    """Runs of dimensions of both shapes with equally many elements, as short as can be told."""
+    """Runs of dimensions of both shapes with equally many elements, as short as is known."""
     groups: _Groups = []
     start, begin = 0, 0
     while start < len(old) and begin < len(new):

@@ -35,7 +35,7 @@ from ...passes.legalize.builder import RuleBuilder
 from ...passes.legalize.layouts import in_plain_layout, require_blocks
 from ...passes.legalize.rules import Legalized, register_legalize
 
-#: As TVM's: a coordinate computed a little beside a whole number counts as that.
+#: As TVM's: a coordinate computed a little off a whole number counts as that.
 _EPSILON = 1e-5
 
 
@@ -101,12 +101,12 @@ class _Settings:
         self.regions = [_Region(*each) for each in zip(roi[:count], roi[count:], strict=True)]
 
     def times(self, size: Size | None, count: Size | None) -> int | None:
-        """How often each element along a dimension comes in its place, one copy beside the other; None if not so."""
+        """How often each element along a dimension is repeated in its place; None if not so."""
         if self.method != "nearest_neighbor" or not isinstance(size, int) or not isinstance(count, int):
             return None
         if not size or not count or count % size:
             return None
-        # Copies lie within half an element around theirs, or from theirs up to the next one.
+        # Copies are within half an element around theirs, or from theirs up to the next one.
         are_around = self.mode.endswith("half_pixel") and self.rounding.startswith("round")
         are_behind = self.mode in ("asymmetric", "tf_half_pixel_for_nn") and self.rounding in ("", "floor")
         times = count // size

@@ -157,7 +157,7 @@ class Choice(NamedTuple):
     #: An integer that is lower where an element comes before another one.
     key: Callable[[Number], Number]
     key_dtype: str
-    #: Whether there may only be so many as MOST_BITS count.
+    #: Whether there may only be as many as MOST_BITS count.
     is_limited: bool
 
     def check(self, axis: int, count: Number) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The unique elements, or slices, by sorting them: equal ones then lie side by side. NaN equals NaN.
+"""The unique elements, or slices, by sorting them: equal ones are adjacent then. NaN equals NaN.
 
 The first PrimFunc finds groups of equal ones and counts them; the second copies one of each group, and has results
 of that size.

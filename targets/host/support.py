@@ -43,7 +43,7 @@ llvm.func @{EXPORT_PREFIX}{setter}(%handle: !ptr, %args: !ptr, %count: i32, %res
 CONSTANT_TABLE, SET_CONSTANTS = "__relax_constants", "__relax_set_constants"
 #: The table of a program for a device, the exported function that fills it, and its places before the kernels' handles.
 DEVICE_TABLE, SET_DEVICE, DEVICE_SLOTS = "__relax_device", "__relax_set_device", 25
-#: The clocks of a program, while somebody asks for a profile.
+#: The clocks of a program, during a profile.
 PROFILE_TABLE = "__relax_profile_table"
 #: What else such a program has for the runtime: packed functions of device.mlir that are given the table.
 DEVICE_FUNCTIONS = ("__relax_device_deleter", "__relax_device_empty", "__relax_device_synchronize")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Products with a column as products with a vector, whose elements lie side by side.
+"""Products with a column as products with a vector, whose elements are contiguous.
 
 With a last dimension of size 1 they would be fetched one by one.
 """

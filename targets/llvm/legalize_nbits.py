@@ -29,7 +29,7 @@ from ...passes.legalize.builder import RuleBuilder
 from ...passes.legalize.known_sizes import by_name
 from ...passes.legalize.rules import Legalized, register_legalize
 
-#: So many rows do not make up for unpacking a panel first.
+#: Up to this number rows do not make up for unpacking a panel first.
 _FEW_ROWS = 32
 #: Bytes that are fetched ahead, a line of the cache at a time: what memory sends while it answers, and more.
 _AHEAD, _LINE = 16384, 64
@@ -66,7 +66,7 @@ def matmul_nbits_panels(op: OpView, operands: list[Value], builder: RuleBuilder)
 
 
 class _Matrix(NamedTuple):
-    """Its codes and how they lie."""
+    """Its codes and their layout."""
 
     bits: int
     block: int
@@ -75,7 +75,7 @@ class _Matrix(NamedTuple):
     panels: int
     width: int
     lanes: int
-    #: Of x, that there are registers for beside a panel's columns.
+    #: Of x, that there are registers for in addition to a panel's columns.
     rows: int
 
     @property

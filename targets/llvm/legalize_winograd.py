@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Winograd's convolutions: so many tiles at a time are transformed, multiplied point by point, and transformed back.
+"""Winograd's convolutions: blocks of tiles are transformed, multiplied point by point, and transformed back.
 
 A block of tiles stays in the cache from one step to the next. For each point of a tile there is a product of the tiles'
 channels with a matrix of the kernel's. What a panel of columns gives is transformed back before the next one's turn.
@@ -25,7 +25,7 @@ from ...passes.legalize.known_sizes import by_name
 from ...passes.legalize.rules import Legalized, register_legalize
 from .winograd import transform_back, transform_data
 
-#: So many blocks of tiles are shared by threads; of fewer, the steps of each.
+#: From this number on blocks of tiles are shared by threads; of fewer, the steps of each.
 _MANY_BLOCKS = 8
 #: Steps of a product that are written one behind the other.
 _STEPS = 4

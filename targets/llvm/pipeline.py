@@ -65,7 +65,7 @@ _OF_HOST = (
 
 
 def stages(target: ChosenTarget) -> tuple[Stage, ...]:
-    """The stages for a machine, which those that plan loops are told: it is described by the target's options."""
+    """The stages for a machine, which those that plan loops are given: it is described by the target's options."""
     dots, options = machine(target).dots, target.options_text
     has_bytes, has_tiles = any(dot.total == "i32" for dot in dots), any(dot.rows > 1 for dot in dots)
     return (

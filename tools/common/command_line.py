@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Command lines against tables of options, help, and how errors are told: the same for all tools. Needs no MLIR."""
+"""Command lines against tables of options, help, and how errors are reported, in all tools alike. Needs no MLIR."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ...support.suggest import suggest
 from .guard import doing
 
 _COLUMN = 34
-_NARROWEST = 40  # of a terminal that says something else, nobody can read a table
+_NARROWEST = 40  # a terminal that says less is ignored: no table would be legible
 _WIDTH = 100
 _LARGEST_NUMBER = 2**31 - 1
 
@@ -203,7 +203,7 @@ def reporting_errors(name: str, work: Callable[[], int], stderr: TextIO, show_tr
         except MemoryError as error:
             failure, told = error, f"{name}: error: out of memory{doing()}\n"
         except BrokenPipeError:
-            return 1  # nobody listens any more
+            return 1  # the reader is gone
         except (Exception, SystemExit) as error:  # a bug of ours or of a plug-in: users get a line, not a traceback
             hint = "" if show_traceback else " (--traceback shows where)"
             what = f"{type(error).__name__}: {error}{hint}"
@@ -251,7 +251,7 @@ def terminal_width(stream: TextIO) -> int | None:
 
 
 def parse_shapes(texts: Sequence[str] | None, *, unknown: bool) -> dict[str, Any]:
-    """--shape x:1,3,224,224 as sizes by input; with `unknown`, `?` and names are sizes that only the run tells.
+    """--shape x:1,3,224,224 as sizes by input; with `unknown`, `?` and names are dynamic sizes.
 
     Then also xs:[(2,3),(?,3)], a list of shapes for the tensors of a sequence, and x:- for an optional that is left
     out: None.

@@ -27,16 +27,16 @@ _ended: mmap.mmap | None = None
 _NOTE_BYTES = 8192
 
 _CAUSES: dict[int, str] = {
-    # Nobody but the system kills without a word.
+    # Only the system kills without a word.
     signal.SIGKILL: "was killed (out of memory?)",
     signal.SIGALRM: "gave up, because MLIR did not come to an end",
 }
 
-# What a child returns that was told to end and has done so: as from a shell.
+# What a child returns that was asked to end and has done so: as from a shell.
 _INTERRUPTED = 130
-# How long a child that is told to end may take before it is killed: inside of C++ it does not hear.
+# How long a child that is asked to end may take before it is killed: inside of C++ it does not notice.
 _GRACE_S = 3.0
-# When a stage is told to take long for the first time; then each time after twice as long.
+# When a stage is reported to take long for the first time; then each time after twice as long.
 _LONG_S = 10.0
 
 
@@ -127,7 +127,7 @@ def _read_note(place: mmap.mmap | None) -> bytes:
 def open_missing_streams() -> None:
     """Opens the standard streams that the process was started without (`>&-`), so that no other file gets their number.
 
-    They fail when they are used, except stderr, which nobody reads.
+    They fail when they are used, except stderr, which is never read.
     """
     for number, name, mode, flags in (
         (0, "stdin", "r", os.O_WRONLY),

@@ -15,7 +15,7 @@ class Tool:
     """Exit codes: 0, and 1 for any error. Calling it works in process, `main` is the console script."""
 
     def __init__(self, name: str, module: str, *, blamed: str = "MLIR") -> None:
-        """`start` of a module beside this one gets the arguments and the standard streams. It raises RelaxError.
+        """`start` of the module gets the arguments and the standard streams. It raises RelaxError.
 
         What is large is imported late: the guard forks before. `blamed` is what may crash.
         """

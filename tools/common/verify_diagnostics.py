@@ -126,8 +126,8 @@ def _compile_regex(expected: Expected) -> None:
 class DiagnosticVerifier:
     """Takes the diagnostics of one run over a file or padded chunk, and says what does not agree.
 
-    As in mlir-opt several diagnostics may meet one expectation. With `only_expected`, diagnostics that nobody
-    expects are let pass.
+    As in mlir-opt several diagnostics may meet one expectation. With `only_expected`, unexpected diagnostics are let
+    pass.
     """
 
     def __init__(self, text: str, filename: str, *, only_expected: bool = False):

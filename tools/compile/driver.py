@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 _SHOWN_ELEMENTS = 256
 # The stage that takes large constants out of the code.
 _CONSTANTS = "constants"
-# Files of models that may become so many kernels that processes are started for them while the model is read.
+# Bytes of a model from which on processes are started for its many kernels while it is read.
 _LARGE_MODEL = 100_000
 
 
@@ -109,7 +109,7 @@ class Compilation:
         self.emit: str = arguments["emit"]
         #: The files that the model has data in.
         self.files: list[str] = []
-        # Made before anything is read: a misspelt target is told at once.
+        # Made before anything is read: a misspelt target is reported at once.
         self._reporting = Reporting(arguments)
         self.options = _options(arguments, cache, self._reporting)
         self.target = self.options.chosen
@@ -374,7 +374,7 @@ def _size_of(source: str) -> int:
 
 
 def _is_onnx(source: str) -> bool:
-    """Told by the file's name, as people tell it."""
+    """By the extension of the file's name."""
     suffix = os.path.splitext(source)[1].lower()
     if source == "-" or suffix in MODULE_SUFFIXES:
         return False

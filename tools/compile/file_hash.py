@@ -21,7 +21,7 @@ _RESTLESS_NS = 2_000_000_000
 
 
 class Settled(NamedTuple):
-    """A file's content by its hash, and what the system told of the file then."""
+    """A file's content by its hash, and the system's status of the file then."""
 
     path: str
     status: tuple[int, ...]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What a program depends on beside its model and the options, told by files' sizes and times: nothing is imported."""
+"""Fingerprint of a program's other dependences than model and options, by files' sizes and times, without imports."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ...bindings.wheel import bindings_identity
 from ...runtime.cpu import cpu_identity, host_caches
 from ...support.plugins import plugin_module
 
-# A plug-in with more files is one that nobody can tell apart from its surroundings.
+# A plug-in with more files is indistinguishable from its surroundings.
 _MOST_FILES = 2000
 
 
@@ -28,7 +28,7 @@ def compiler_fingerprint() -> str:
 
 
 def plugin_fingerprint(name: str) -> str | None:
-    """A hash that changes with a plug-in's files: those of its package, or beside its module. None: nobody can tell."""
+    """A hash that changes with a plug-in's files: those of its package, or next to its module. None: unknown."""
     spec = top_spec(plugin_module(name))
     if spec is None:
         return None

@@ -21,7 +21,7 @@ MAX_LINES = 500
 WHEEL_ROOTS = frozenset({"mlir", "torch_mlir"})
 WHEEL_SHIM = Path("bindings/wheel.py")
 
-# What each folder of the package may import besides itself.
+# What each folder of the package may import in addition to itself.
 _BELOW_EMIT = ("support", "bindings", "dialects")
 _BELOW_PASSES = (*_BELOW_EMIT, "emit", "passes/core", "targets/core")
 _BELOW_TARGETS = (*_BELOW_PASSES, "passes")
@@ -101,7 +101,7 @@ def check_repository(root: Path) -> list[Violation]:
     checked = [_check_file(root, file) for file in _python_files(root)]
     sources = [source for source, _ in checked if source is not None and source.folder is not None]
     found = [violation for _, violations in checked for violation in violations]
-    # An import that goes upward is told once, not as the circle that it closes as well.
+    # An import that goes upward is reported once, not as the circle that it closes as well.
     return sorted([*found, *_check_circles(sources), *(() if found else _check_folder_circles(sources))])
 
 

@@ -46,7 +46,7 @@ class Steps:
 """
 # What a step takes for an argument besides.
 TAKEN = {"BlockRV": "BlockRV | str", "IndexMap": "IndexMap | Callable[..., object]"}
-# What the package has beside its operators, as its __init__.py hands it out.
+# What the package has in addition to its operators, as its __init__.py hands it out.
 OWN = {
     "relax": "from .constants import const as const\n",
     "tir": "from .declare import declare_intrinsic as declare_intrinsic\n",

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Runs a kernel of each kind on a GPU under NVIDIA's compute-sanitizer: accesses out of bounds, races in shared memory,
-reads of what nobody has written, barriers that some threads miss.
+uninitialized reads, barriers that some threads miss.
 
     python tools/dev/gpu_checks.py               all checks; where the tool is missing it says so
     python tools/dev/gpu_checks.py racecheck     one of them
@@ -21,7 +21,7 @@ from relax_mlir.targets.cuda.objects.wheels import sanitizer_path
 _CHECKS = ("memcheck", "racecheck", "initcheck", "synccheck")
 _ROOT = Path(__file__).parents[2]
 _CASES = (str(_ROOT / "bench" / "gpu.py"), "--small", "--must", "--turns", "1")
-#: What the tool ends with where it has found something, which nobody else does.
+#: The tool's own exit status where it has found something.
 _FOUND = 86
 _MOST_SECONDS = 3600
 

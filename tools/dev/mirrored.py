@@ -71,11 +71,11 @@ ELSEWHERE = {
 _COMMON = {"relax", "tir", "llvm", "test", "onnx", "legalize", "core", "operators", "infer", "passes", "rules"}
 _NOT_LIT = ("python", "fuzz", "gpu_emulator")  # as lit.cfg.py excludes them
 _BESIDE = 32  # tests that do not have the file's name
-_ANYWHERE = 3  # of these so many are the nearest by their words, wherever they stand
+_ANYWHERE = 3  # this many of these are the nearest by their words, wherever they are
 _MEANT = 1.5  # what counts more than words
 _CALLED = 3  # what is named after a file that calls the very function counts more still
 _TOGETHER = 8  # in one process
-FUNCTION = 3  # so much the words of a function count beside those of its file
+FUNCTION = 3  # the weight of a function's words relative to those of its file
 
 
 def mirrored_tests(repository: Path, file: str, line: int = 0) -> list[list[str]]:
@@ -156,7 +156,7 @@ def _tests(repository: Path) -> Iterator[str]:
 
 
 def is_lit(test: str) -> bool:
-    """Whether lit runs it: modules, and scripts that stand beside them."""
+    """Whether lit runs it: modules, and scripts in the same folders."""
     folder, *rest = Path(test).parts[1:]
     return bool(rest) and folder not in _NOT_LIT
 

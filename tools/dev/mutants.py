@@ -180,7 +180,7 @@ def _is_product(name: str) -> bool:
 
 
 def draw(files: Sequence[str], sample: int, seed: int) -> list[tuple[str, Mutation]]:
-    """Mutations of all files, so many of them (0: all), the same ones for the same seed."""
+    """Mutations of all files, a sample of them (0: all), the same ones for the same seed."""
     found = [(file, each) for file in files for each in mutations_of((REPOSITORY / file).read_bytes())]
     if not sample or sample >= len(found):
         return found

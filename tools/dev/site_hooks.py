@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What mkdocs needs besides docs/: the package under its names, pages for files elsewhere that docs/ links to."""
+"""What else than docs/ mkdocs needs: the package under its names, pages for files elsewhere that docs/ links to."""
 
 from __future__ import annotations
 

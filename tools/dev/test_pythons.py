@@ -15,7 +15,7 @@ from pathlib import Path
 REPOSITORY = Path(__file__).resolve().parents[2]
 CLASSIFIER = re.compile(r'"Programming Language :: Python :: 3\.(\d+)"')
 #: What has failed on one Python alone, or stands on what CPythons do differently: names of comprehensions, counts of
-#: references, forks beside threads, what Python's parser says; and programs of a few operators.
+#: references, forks with threads, what Python's parser says; and programs of a few operators.
 TESTS = """
 test/python/bindings/test_handles.py
 test/python/frontends/script/ssa/test_ssa_errors.py

@@ -31,7 +31,7 @@ _OPERATOR = re.compile(r"[\w.]+")
 
 
 class Analysis:
-    """What MLIR has told of one version of a text."""
+    """What MLIR has reported of one version of a text."""
 
     def __init__(self, told: dict[str, Any]) -> None:
         self.diagnostics: list[dict[str, Any]] = told["diagnostics"]

@@ -30,7 +30,7 @@ def information(
     has_mlir: bool,
     has_passes: bool = False,
 ) -> str | None:
-    """The text, None when there is work to do instead; `has_mlir`: the version is told with MLIR's."""
+    """The text, None when there is work to do instead; `has_mlir`: the version is printed with MLIR's."""
     if not arguments.asks:
         return None
     if arguments["help"]:

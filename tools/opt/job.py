@@ -42,7 +42,7 @@ class Job:
         self._timing = Timing() if arguments["mlir-timing"] else None
         self._statistics = _new_statistics() if arguments["mlir-pass-statistics"] else None
         self._irdl = _read_irdl(arguments["irdl-file"]) if arguments["irdl-file"] is not None else None
-        # Made before any input is read: a misspelt pass is told at once, and once.
+        # Made before any input is read: a misspelt pass is reported at once, and once.
         waits = arguments["run-reproducer"] or arguments["no-implicit-module"]
         self._pipeline = None if waits else self._make_pipeline()
 

@@ -23,7 +23,7 @@ def read(text: str, name: str, prepare: Callable[[Context], None], *, allow_unre
     return Module(read_script(Source(text, name), context=context))
 
 
-# What stands beside the operations that name it, and how it says that it is somewhere else.
+# Declarations of what operations name (symbols), and how they say that the definition is elsewhere.
 _DECLARATIONS = {
     "func.func": ("sym_visibility", '"private"'),
     "memref.global": ("sym_visibility", '"private"'),
@@ -48,7 +48,7 @@ def script_of(op: Operation, *, elide: bool) -> str:
 
 
 def _named(op: Operation) -> list[Operation]:
-    """The functions and globals beside an operation that something in it names."""
+    """The functions and globals in an operation's module that something in it names."""
     around = parent_of(op)
     if around is None or around.name != "builtin.module":
         return []

@@ -47,7 +47,7 @@ def _symbols(module: Operation) -> list[Operation]:
 
 
 def _erase(op: Operation) -> bool:
-    """An operation that nobody uses."""
+    """An unused operation."""
     if _is_used(op):
         return False
     op.erase()

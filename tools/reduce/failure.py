@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Whether a module still fails, told by a command that may crash, hang and print without end."""
+"""Interestingness test: whether a module still fails, by a command that may crash, hang and print without end."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Two reports side by side: what each part of the model took before and takes now.
+"""Comparison of two reports: what each part of the model took before and takes now.
 
-Kernels have other names when other passes ran, so that what belongs together is told by the model's nodes.
+Kernels have other names when other passes ran, so that what belongs together is found by the model's nodes.
 """
 
 from __future__ import annotations

@@ -27,7 +27,7 @@ _SHOWN = frozenset(
 
 @dataclass(frozen=True)
 class Measured:
-    """What a run of the program told, or why there is none."""
+    """What a run of the program measured, or why there is none."""
 
     #: The times of each place where a kernel is called, which kernel and nodes tell.
     calls: Sequence[KernelTime] = ()

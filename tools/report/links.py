@@ -46,7 +46,7 @@ def link(journal: Journal) -> Links:
 
 
 def _describe_parts(journal: Journal, links: Links) -> None:
-    """A codegen's part is told by whose it is and by what it takes the place of: its symbols are nobody's words."""
+    """A codegen's part is described by its owner and by what it takes the place of: its symbols are arbitrary."""
     parts = [kernel for kernel in links.kernels if kernel["codegen"]]
     of_node = {node["name"]: node["op"] for node in links.nodes}
     matched = {fact.get("codegen"): fact.get("matched", {}) for fact in journal.of("partition")}

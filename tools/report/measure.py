@@ -18,7 +18,7 @@ from .roofline import measured_roofline
 
 #: The option that tells sizes.
 OPTION = "--report-shape"
-# Calls are repeated that often, or for about so many seconds.
+# Calls are repeated that often, or for about this many seconds.
 _LEAST_CALLS, _MOST_CALLS, _MOST_SECONDS = 3, 20, 2.0
 _MAIN = "main"
 

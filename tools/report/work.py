@@ -16,7 +16,7 @@ Shape = tuple[int | None, ...]
 
 
 def add_work(calls: Sequence[dict[str, Any]], kernels: Sequence[Mapping[str, Any]], sizes: Mapping[str, int]) -> None:
-    """Puts `flops` and `bytes` to each call, None where a size is not known or loops are not told of."""
+    """Puts `flops` and `bytes` to each call, None where a size is not known or loops are not described."""
     for call in calls:
         places = [*call["inputs"], *call["outputs"]]
         types = [_type(place["type"], sizes) for place in places]

@@ -12,7 +12,7 @@ Size = int | str | None
 
 
 class Sizes:
-    """Values of symbols, each with what has told it."""
+    """Values of symbols, each with its source."""
 
     def __init__(self) -> None:
         self.values: dict[str, int] = {}

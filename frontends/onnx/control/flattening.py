@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""How what a name stands for is made of tensors: control flow carries tensors, functions return them.
+"""Flattening of sequences and optionals into tensors, which control flow carries and functions return.
 
 A sequence that has one length here and another there becomes one of dynamic length; an optional that is
 empty here and not there one that may be either.

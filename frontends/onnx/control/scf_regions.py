@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What goes into the regions of scf's operations and comes out of them; tensors as scalars."""
+"""Operands, captures and results of the regions of scf's operations; tensors as scalars."""
 
 from __future__ import annotations
 

@@ -166,7 +166,7 @@ class ExportedOp:
         return self.known_parts(self[name], self.shape(name))
 
     def known_parts(self, tensor: Ref, dims: Sequence[Dim]) -> list[Part]:
-        """A tensor's sizes, those of symbols that nothing defines as the run will tell them."""
+        """A tensor's sizes, those of undefined symbols dynamic."""
         told = [dim if dim is not None and self.sizes.is_known(dim) else None for dim in dims]
         return parts_of(tensor, told)
 

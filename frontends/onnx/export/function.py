@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Goes through a graph function and adds what its operations become to a graph of ONNX."""
+"""Export of a graph function: adds what its operations become to a graph of ONNX."""
 
 from __future__ import annotations
 

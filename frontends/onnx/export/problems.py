@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What of a module cannot be exported, all of it at once."""
+"""Export errors: what of a module cannot be exported, all of it at once."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""How relax operators become nodes of ONNX, by the operation's name."""
+"""Registry of export rules: how relax operators become nodes of ONNX, by the operation's name."""
 
 from __future__ import annotations
 

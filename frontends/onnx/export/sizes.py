@@ -190,7 +190,7 @@ class Sizes:
             return None
         if not others and len(unknown) == 1:
             kept, others = [], unknown
-        # Of a tensor without elements nothing tells what -1 is.
+        # For a tensor without elements -1 is ambiguous.
         if others and kept:
             return None
         return [part if isinstance(part, int) else 0 if axis in kept else -1 for axis, part in enumerate(parts)]

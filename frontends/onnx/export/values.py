@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What stands for values of a graph function while it is exported."""
+"""Values of the exporter: what stands for those of a graph function."""
 
 from __future__ import annotations
 

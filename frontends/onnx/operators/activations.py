@@ -303,7 +303,7 @@ def _kept(node: Node, mask_dtype: str) -> list[Tensor | Value]:
 
 
 def _dropped(node: Node) -> list[Tensor]:
-    """Whether it trains may be known at run time only."""
+    """Whether it trains may be dynamic."""
     is_training, one = node.tensor(2), const(1, "f64")
     ratio = relax.astype(node.tensor(1), dtype="f64") if node.has(1) else const(0.5, "f64")
     is_kept = relax.greater_equal(uniform(node, sizes.sizes_of(node.value(0)), "f64"), ratio)

@@ -176,7 +176,7 @@ def quantized_attention(node: Node) -> Outputs:
 
 
 def _attention_of(node: Node, projected: Tensor, mask: int, past: int, bias: int) -> Outputs:
-    """Of queries, keys and values that stand side by side; the others are inputs' numbers."""
+    """Of queries, keys and values that are joined; the others are inputs' numbers."""
     width = sizes(projected)[2]
     if not isinstance(width, int):
         raise node.fail("the sizes of the weights must be known")

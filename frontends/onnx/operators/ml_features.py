@@ -88,7 +88,7 @@ def imputer(node: Node) -> Outputs:
 
 @register_onnx(_ML, "FeatureVectorizer")
 def feature_vectorizer(node: Node) -> Outputs:
-    """All inputs side by side, each with as many features as the attribute says."""
+    """All inputs joined, each with as many features as the attribute says."""
     counts = node.ints("inputdimensions") or []
     if len(counts) != len(node.inputs) or not counts:
         raise node.fail(

@@ -37,7 +37,7 @@ class Layout:
 
     mode: str
     has_missing: bool
-    #: [nodes], [nodes, 2], [nodes]: those of a tree side by side.
+    #: [nodes], [nodes, 2], [nodes]: those of a tree are contiguous.
     splits: object
     links: object
     leaves: object

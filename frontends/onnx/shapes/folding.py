@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Nodes whose inputs are known: what their converters build is evaluated in place of becoming operations.
+"""Constant folding at import: what converters build of nodes with known inputs is evaluated, and no operation.
 
 So a model's arithmetic on shapes is done while it is imported, by the same rules as constants are folded with
 (passes/evaluate): elements are numbers and expressions over dimensions. What cannot be said as such is computed when

@@ -19,7 +19,7 @@ from ....dialects.script.syntax import parsed
 from ....support.errors import ModelError, RelaxError
 from ....support.suggest import suggest
 
-#: A script of more text is none that somebody has written.
+#: A script of more text is not handwritten.
 MOST_TEXT = 64 << 20
 _MOST_SHOWN = 120
 

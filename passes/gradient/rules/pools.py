@@ -35,7 +35,7 @@ class _Window:
         self.size, self.strides, self.dilation, *padding = zip(*windows, strict=True)
         self.taps = math.prod(self.size)
         self._result = call.result
-        #: Whether there is a last window, or one window less, only the run knows.
+        #: Whether there is a last window, or one window less, is dynamic.
         self._is_cut = False
         before, after = padding
         #: What is added before and after each dimension, by the operator and for windows that reach over the end.

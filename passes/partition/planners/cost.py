@@ -156,7 +156,7 @@ class _Plan:
         yield from [Taken.of(self._candidates[index].composite, self._candidates[index].match) for index in chosen]
 
     def tell(self) -> None:
-        """What has been counted, where somebody wants to know."""
+        """Notes what has been counted, where that is wanted."""
         journal = Journal.active()
         taken = set(self._owner.values())
         for index, candidate in enumerate(self._candidates):

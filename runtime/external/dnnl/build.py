@@ -105,7 +105,7 @@ class Builder:
         return size(known, self._symbols)
 
     def read(self, argument: Argument) -> Held:
-        """A value as an argument sees it, without a copy where it lies so."""
+        """A value as an argument sees it, without a copy where its layout allows that."""
         held = self._held[argument.value]
         for (kind, given), after in zip(argument.views, self.viewed_dims(argument)[1:], strict=True):
             if kind == "permute":

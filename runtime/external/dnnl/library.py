@@ -139,7 +139,7 @@ class Library:
 
     @contextmanager
     def threads(self, count: int) -> Iterator[None]:
-        """So many threads for what this thread asks for: primitives are made for a number of them."""
+        """`count` threads for what this thread asks for: primitives are made for a number of them."""
         if self._openmp is None:
             yield
             return
@@ -151,7 +151,7 @@ class Library:
             self._openmp.omp_set_num_threads(before)
 
     def with_threads(self, count: int, calls: Sequence[Call]) -> list[Call]:
-        """The calls with so many threads for what they ask for."""
+        """The calls with `count` threads for what they ask for."""
         if self._openmp is None:
             return list(calls)
         ask, tell = self._openmp.omp_get_max_threads, self._openmp.omp_set_num_threads

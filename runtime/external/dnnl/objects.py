@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""oneDNN's objects, which are given back when nobody has them any more."""
+"""oneDNN's objects, which are destroyed with their last reference."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class _Object:
 
 
 class Layout(_Object):
-    """How a tensor lies in memory: a memory descriptor."""
+    """A tensor's layout in memory: a memory descriptor."""
 
     destroy = "memory_desc_destroy"
 
@@ -78,7 +78,7 @@ class Layout(_Object):
         return Layout(handle, [self.dims[axis] for axis in axes], self.dtype)
 
     def reshaped(self, dims: Sequence[int]) -> Layout | None:
-        """The same elements in the same memory by other sizes; None where they do not lie so."""
+        """The same elements in the same memory by other sizes; None where the layout does not allow that."""
         dims = dims or (1,)
         if tuple(dims) == self.dims:
             return self
@@ -91,7 +91,7 @@ class Layout(_Object):
         return Layout(handle, dims, self.dtype)
 
     def part(self, dims: Sequence[int], begin: Sequence[int]) -> Layout | None:
-        """A piece of the tensor where it lies; None where it begins or ends inside of a block."""
+        """A piece of the tensor in place; None where it begins or ends inside of a block."""
         try:
             handle = library().make("memory_desc_create_submemory", self.handle, numbers(dims), numbers(begin))
         except DnnlError:
@@ -139,7 +139,7 @@ class PostOps(_Object):
 
 
 class Attributes(_Object):
-    """What a primitive does beside its own."""
+    """What a primitive does in addition to its own: post-ops, scales."""
 
     destroy = "primitive_attr_destroy"
 

@@ -79,7 +79,7 @@ class Plan:
     def listed(self, threads: int | None = None) -> CallList:
         """Its calls, with memory of their own for what is between primitives: for one thread at a time.
 
-        With so many threads of OpenMP; as many as there are without.
+        With this number of threads of OpenMP; as many as there are without.
         """
         arena, owner = allocate(self.arena)
         calls, memories = [], []

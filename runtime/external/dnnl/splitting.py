@@ -18,7 +18,7 @@ _QUANTIZING = ("src", "weights")
 
 
 def split(builder: Builder, step: Step, fused: int) -> list[Step]:
-    """The step with so many of its post-ops, then what is left of them, then a quantization of the result."""
+    """The step with its first `fused` post-ops, then what is left of them, then a quantization of the result."""
     dims = builder.viewed_dims(step.result)[-1]
     dtype = "f32" if "dst" in step.quantized else builder.dtype(step.result)
 

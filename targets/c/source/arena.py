@@ -98,7 +98,7 @@ def bytes_of(memref: Value, bounds: SizeBounds) -> int | None:
 
 
 def is_handed_on(op: Operation) -> bool:
-    """Whether what an allocation makes is given back by somebody else: by a loop that gets it, or whoever is behind."""
+    """Whether what an allocation makes is given back elsewhere: by a loop that gets it, or behind."""
     users = users_of(op.results[0])
     return op.name == "memref.alloc" and not any(user.name == "memref.dealloc" for user in users)
 

@@ -28,7 +28,7 @@ class SizeBounds:
         self._sizes: dict[tuple[Value, int], Bounds] = {}
 
     def most(self, value: Value) -> int | None:
-        """The most that an index value can be, None where nothing tells."""
+        """The most that an index value can be, None where unknown."""
         return self._of(value)[1]
 
     def _of(self, value: Value) -> Bounds:

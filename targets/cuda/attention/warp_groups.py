@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Attention of numbers of 16 bits by groups of four warps: wgmma, of sm_90a alone.
 
-A group has 64 queries of a head. Scores are products from shared memory, where queries, keys and values lie in turned
-lines of 128 bytes; what has been computed of them is the left factor of the totals in registers, as warps have it.
+A group has 64 queries of a head. Scores are products from shared memory, where queries, keys and values are stored in
+swizzled lines of 128 bytes; what has been computed of them is the left factor of the totals in registers, as warps have
+it.
 
 A block's scores are asked for together with the totals of the block before, which go on while the group computes
 powers of these scores. Its values are on their way meanwhile, and the keys of the next two blocks.
@@ -32,9 +33,9 @@ from .warps import COLUMNS, COPIED, DEPTH, MatrixRectangle, MatrixTile, Rows, St
 _WARPS, _THREADS, _ROWS = 4, 128, 64
 #: Blocks of keys and of values that are in memory.
 _KEYS, _VALUES = 3, 2
-#: With fewer queries, warps have fewer rows that nobody asked for.
+#: With fewer queries, warps have fewer unused rows.
 _LEAST = 33
-#: Of a head: those of so many elements meet more keys at a time, as a thread has registers left.
+#: Sizes of a head: smaller ones meet more keys at a time, as a thread has registers left.
 _MIDDLE, _LARGE = 64, 128
 
 
@@ -178,7 +179,7 @@ class GroupRectangle(MatrixRectangle):
     # ---- memory ----
 
     def _lines(self, stages: int, rows: int, size: int) -> Value:
-        """Of so many rows, of which more than a line are one below the other."""
+        """Of a number of rows, of which more than a line are one below the other."""
         across = _elements(self.element)
         return block_memory([stages, -(-size // across) * rows, across], self.element, LINES * LINE_BYTES)
 
@@ -200,14 +201,14 @@ class GroupRectangle(MatrixRectangle):
         self._copy(self.given.value, self.of_values, self.tile.width, key, self._stage(self.of_values, key))
 
     def _wait_for_stages(self) -> None:
-        """The keys and values that come next are there, while keys behind them are on their way; where the blocks
-        before lay nobody reads any more."""
+        """The keys and values that come next are there, while keys behind them are on their way; the place of the
+        blocks before is free."""
         wait_for_copies(1)
         show_to_groups()
         wait_for_block()
 
     def _stage(self, memory: Value, key: Number) -> Number:
-        """Where the block lies that a key is in."""
+        """The place of the block that a key is in."""
         return (key - self.first) // self.tile.keys % memory.type.shape[0]
 
 

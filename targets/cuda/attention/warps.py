@@ -3,7 +3,7 @@
 
 A warp has sixteen queries of a head, in registers as the instruction wants them, scores of some keys, and totals. Keys
 and values come to shared memory by asynchronous copies: values while keys are met, the next keys while values are.
-What has been computed of scores is, as it lies in registers, a factor of the next product.
+What has been computed of scores is, in its layout in registers, a factor of the next product.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from ...gpu.planned.places import is_multiple
 from ..planned.instructions import add_products, halves, load_tiles, start_copy, wait_for_copies
 
 _WARP = Machine.warp
-#: Of the instruction: rows, columns, and what it adds up; a row's columns are in so many lanes, two in each.
+#: Of the instruction: rows, columns, and what it adds up; a row's columns are in `_LANES` lanes, two in each.
 ROWS, COLUMNS, DEPTH, _LANES = 16, 8, 16, 4
 #: Of a block, where there are queries enough.
 _WARPS = 8
@@ -42,7 +42,7 @@ Rows = list[list[list[Number]]]
 
 
 class MatrixTile(NamedTuple):
-    """What a block has: so many warps, heads of so many elements, of results so many."""
+    """What a block has: the numbers of warps, of a head's elements, and of a result's."""
 
     warps: int
     size: int
@@ -190,7 +190,7 @@ class MatrixRectangle:
         size: int,
         stage: Size = 0,
     ) -> None:
-        """Starts to copy so many rows; beyond the end of one there are zeros."""
+        """Starts to copy `rows` rows; beyond the end of one there are zeros."""
         across = padded(size) // COPIED
         for begin in range(0, rows * across, self.tile.threads):
             unit = self.thread + begin

@@ -70,7 +70,7 @@ class Arch:
 
     @property
     def features(self) -> str:
-        """What LLVM is told."""
+        """LLVM's text of them."""
         return f"+ptx{self.ptx}"
 
     @property
@@ -110,7 +110,7 @@ _MMA = (
 )
 _MMA_F8 = (MMA(16, 8, 32, "f8E4M3FN", "f32"), MMA(16, 8, 32, "f8E5M2", "f32"))
 
-#: Of four warps: 64 rows and so many columns, of halves and of bytes.
+#: Of four warps: 64 rows and N columns, of halves and of bytes.
 WGMMA = tuple(f"wgmma_m64n{columns}k{steps}" for columns in (256, 128, 64) for steps in (16, 32))
 
 _K, _M = 1 << 10, 1 << 20

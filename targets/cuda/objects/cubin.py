@@ -25,7 +25,7 @@ _KIND = "cubin"
 #: What an older linker says to PTX of a newer version.
 _TOO_NEW = "Unsupported .version"
 _KERNEL = re.compile(r"Compiling entry function '([^']+)' for '[^']+'")
-#: Of what waits for a wgmma that the PTX goes on beside, or has them one after the other.
+#: Of what waits for a wgmma that the PTX runs asynchronously, or has them one after the other.
 _REMARK = re.compile(r"\(C\d+\) .* in function '([^']+)'")
 _FIGURES = {
     "registers": re.compile(r"Used (\d+) registers"),
@@ -43,7 +43,7 @@ class Resources(NamedTuple):
     #: Stored because registers are out: of a thread.
     spills: int
     stack: int
-    #: What the assembler says beside: where it has a group of warps wait for wgmma before the PTX does.
+    #: The assembler's remarks: where it has a group of warps wait for wgmma before the PTX does.
     remarks: tuple[str, ...] = ()
 
 

@@ -52,8 +52,8 @@ _OF_DEVICES = frozenset({"vprintf", "__assertfail"})
 def make_ptx(gpu_module: Operation, arch: str, opt_level: int, cache: DiskCache | None = None) -> str:
     """The PTX of a module for an architecture and newer ones; kernels keep their names. It is kept in the cache.
 
-    The same module gives the same text. Raises RelaxError for what no code can be made of: other dialects, functions
-    that nobody has, an unknown architecture, and where llvmlite or libdevice is missing.
+    The same module gives the same text. Raises RelaxError for what no code can be made of: other dialects, unknown
+    functions, an unknown architecture, and where llvmlite or libdevice is missing.
     """
     chosen = find_arch(arch)
     check_opt_level(opt_level)
@@ -123,10 +123,10 @@ def _makers(libdevice: Path | None) -> str:
 
 @functools.cache
 def _prepare(llvm: ModuleType) -> None:
-    """Once: LLVM refuses an option that it is told twice."""
+    """Once: LLVM refuses an option that is set twice."""
     llvm.initialize_all_targets()
     llvm.initialize_all_asmprinters()
-    # What libdevice asks, and is told 0 where nobody answers: whether square roots are rounded correctly. Whether
+    # What libdevice asks, 0 where it is not set: whether square roots are rounded correctly. Whether
     # small numbers become 0 (__CUDA_FTZ) may stay without an answer.
     llvm.set_option("relax-mlir", "-nvvm-reflect-add=__CUDA_PREC_SQRT=1")
 
@@ -141,7 +141,7 @@ def _ask_for_registers(gpu_module: Operation) -> None:
 
 
 def _pass_by_value(gpu_module: Operation) -> None:
-    """Says so of what launches pass by its bytes (gpu.by_value): kernels get its address, and nobody writes there."""
+    """Says so of what launches pass by its bytes (gpu.by_value): kernels get its address, and do not write there."""
     i64 = ir.IntegerType.get_signless(64, gpu_module.context)
     for kernel in operations_of(gpu_module.regions[0].blocks[0]):
         if BY_VALUE not in kernel.attributes:

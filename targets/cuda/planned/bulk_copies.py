@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Blocks of plain matrices that come to shared memory by TMA: one thread asks, the device copies, barriers tell.
+"""Blocks of plain matrices that come to shared memory by TMA: one thread asks, the device copies, barriers signal.
 
-The device is told of a matrix by a tensor map of 128 bytes, which the host makes for each launch, as addresses change
-(cuda-make-tensor-maps): here it is `nvgpu.tma.create.descriptor` of the memory that a kernel is passed. What lies
+The device gets a matrix described by a tensor map of 128 bytes, which the host makes for each launch, as addresses
+change (cuda-make-tensor-maps): here it is `nvgpu.tma.create.descriptor` of the memory that a kernel is passed. What is
 beyond the last row or step of a matrix comes as zeros.
 """
 
@@ -25,7 +25,7 @@ from .warp_group_instructions import LINE_BYTES, LINES, assembly
 
 #: What a box has of an axis at most, a map of axes, and an axis of elements that coordinates of 32 bits count.
 _MOST_BOX, _MOST_AXES, _MOST_SIZE = 256, 5, 1 << 31
-#: What all but the innermost axis go by, a multiple of bytes, and less than so many.
+#: The strides of all but the innermost axis are multiples of these bytes, and less than this limit.
 _UNIT, _MOST_STRIDE = 16, 1 << 40
 _BARRIER_BYTES = 8
 #: What makes memory of an address, at the host as in a kernel.
@@ -116,7 +116,7 @@ class _Box(NamedTuple):
 
 
 class _Matrix:
-    """An input, as the device is told of it."""
+    """An input, as it is described to the device."""
 
     def __init__(self, staged: Staged, axes: Sequence[Axis], line: int):
         self.staged, self.axes, self.line = staged, axes, line
@@ -200,7 +200,7 @@ class BulkCopies:
         ir.Operation.create("gpu.barrier", attributes={})
 
     def start(self, block: Number, count: Size, origin: Origin, first_step: Number) -> None:
-        """Asks for a block of steps, if there is such a block, for a stage that nobody reads any more."""
+        """Asks for a block of steps, if there is such a block, for a stage that is not read any more."""
         asks = operation("arith.andi", [self._is_asking, block < count], ir.IntegerType.get_signless(1))
         given = [_as_i32(asks), _as_i32(self._barrier(block))]
         total = sum(matrix.bytes for matrix in self._matrices)

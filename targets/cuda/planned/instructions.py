@@ -38,7 +38,7 @@ def start_copy(
 
 
 def wait_for_copies(pending: int) -> None:
-    """Until the thread has at most so many groups of copies on their way."""
+    """Waits until the thread has at most this many groups of copies in flight."""
     attribute = ir.IntegerAttr.get(ir.IntegerType.get_signless(32), pending)
     ir.Operation.create("nvvm.cp.async.wait.group", attributes={"n": attribute})
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Kernels whose warps multiply tiles by the matrix units, from sm_80 on.
 
-Blocks of both inputs come to shared memory, asynchronously where their elements lie as they are to lie there; a warp
+Blocks of both inputs come to shared memory, asynchronously where their layout is the same there; a warp
 loads tiles of 8x8 from it, each lane a row, and adds products of 16 rows and 8 columns to what its lanes hold.
 """
 
@@ -34,7 +34,7 @@ from .instructions import COPIED_BYTES, add_products, bytes_of, halves, load_til
 _WARP = Machine.warp
 #: Of the instruction: rows and columns of a result, and of lanes that hold it.
 _ROWS, _COLUMNS, _LANES_OF_ROWS, _LANES_OF_COLUMNS = 16, 8, 8, 4
-#: A lane has two neighbours in each of so many rows of a tile.
+#: A lane has two neighbours in each of this many rows of a tile.
 _ROWS_OF_LANE, _COLUMNS_OF_LANE = 2, 2
 #: Bytes of a row of a tile in shared memory.
 _ROW_BYTES = 16
@@ -172,7 +172,7 @@ class MatrixKernel(Kernel):
     def _tiles(
         self, memories: Sequence[Value], stage: Number, step: int, which: int, first: Number, count: int
     ) -> list[Value]:
-        """So many pairs of tiles along the rows or columns, two along the steps each."""
+        """Pairs of tiles along the rows or columns, two along the steps each."""
         staged, memory, lane = self.staged[which], memories[which], self.lane
         wide = _ROW_BYTES // bytes_of(staged.element)
         # Which of four tiles a lane has a row of: rows have the next along themselves first, columns along steps.
@@ -277,6 +277,6 @@ def _word(neighbours: Value, word: Type) -> Value:
 
 
 def can_be_copied(staged: Staged) -> bool:
-    """Whether an input's elements go to shared memory as they lie in memory."""
+    """Whether an input has the same layout in shared memory as in memory."""
     as_they_are = staged.factor == staged.op.block.arguments[staged.operand]
     return as_they_are and staged.keeps_neighbours and staged.lanes * bytes_of(staged.element) in COPIED_BYTES

@@ -2,7 +2,7 @@
 """wgmma: what a group of four warps multiplies from shared memory while it goes on.
 
 As text for the assembler, not by operations of nvvm: sums stay in the registers that they are in until the group has
-waited, so all that touches them, from the fence to the wait, is one piece which nobody moves anything into.
+waited, so all that touches them, from the fence to the wait, is one piece which nothing is moved into.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from ....bindings.mlir import ir
 from ....emit.arithmetic import result_of
 from ....emit.numbers import Number, as_i64, operation
 
-#: Elements lie in lines of so many bytes; the pieces of a line are turned by its number among so many.
+#: Elements are in lines of this many bytes; the pieces of a line are swizzled by its number modulo LINES.
 LINE_BYTES, LINES = 128, 8
 _ROWS = 64
 #: Addresses and distances count 16 bytes; what is turned in lines of 128 bytes is of kind 1 (bits 62 and 63).
@@ -28,13 +28,13 @@ class Factor(NamedTuple):
 
     #: PTX's name of its elements.
     type: str
-    #: Where lines go along its own side, the bytes from 128 bytes of that to the next ones; nobody reads it else.
+    #: Where lines go along its own side, the bytes from 128 bytes of that to the next ones; unused otherwise.
     next_side: int
     #: Whether lines go along its own side, not along the reduction.
     is_turned: bool
 
     def advance(self, step: int, steps: int) -> int:
-        """From the first step of a block to a later instruction's, of so many steps each."""
+        """From the first step of a block to a later instruction's, by the steps of each."""
         return step * (steps * LINE_BYTES if self.is_turned else LINE_BYTES // 4) // _UNIT
 
     def rows_apart(self) -> int:
@@ -43,12 +43,12 @@ class Factor(NamedTuple):
 
 
 def rows_apart(rows: int) -> int:
-    """From a line to that so many further on."""
+    """From a line to that `rows` further on."""
     return rows * LINE_BYTES // _UNIT
 
 
 def descriptor(memory: Value, stage: Number, line: Number, factor: Factor) -> Value:
-    """Where an instruction finds a stage of an input from a line on, and how that lies."""
+    """Where an instruction finds a stage of an input from a line on, and its layout."""
     index = ir.IndexType.get()
     base = operation("memref.extract_aligned_pointer_as_index", [memory], index)
     _, lines, _ = memory.type.shape
@@ -76,14 +76,14 @@ def add_group_products(
     steps: int,
     pending: int,
 ) -> list[Value]:
-    """Asks for a block's products to be added: four times so many steps, for so many groups of 64 rows.
+    """Asks for a block's products to be added: four times `steps` steps, for `groups` groups of 64 rows.
 
-    Goes on when no more than `pending` blocks are under way, of which the sums are in nobody else's hands.
+    Goes on when no more than `pending` blocks are under way, of which the sums are used by nothing else.
     """
     left, right = factors
     total = "f32" if isinstance(sums[0].type, ir.FloatType) else "s32"
     name = f"wgmma.mma_async.sync.aligned.m64n{columns}k{steps}.{total}.{left.type}.{right.type}"
-    # Factors of either sign as they are; and which lie across lines, which bytes never do.
+    # Factors of either sign as they are; and which are across lines, which bytes never are.
     more = f", 1, 1, {int(left.is_turned)}, {int(right.is_turned)}" if total == "f32" else ""
     count = len(sums) // groups
     first, second = (f"${2 * len(sums) + which}" for which in range(2))

@@ -2,7 +2,7 @@
 """Products that a group of four warps asks for and does not wait for at once: it computes other things meanwhile.
 
 What was asked for stays in the registers that it is in, factors as well as sums, until the group has waited: whoever
-waits names all of them, so that nobody takes such a register for something else before.
+waits names all of them, so that no such register is taken for something else before.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ _STEPS, _COLUMNS = 16, 8
 
 
 class Request(NamedTuple):
-    """Sums of products of 16-bit numbers: 64 rows, so many columns, some steps of 16."""
+    """Sums of products of 16-bit numbers: 64 rows, some columns, some steps of 16."""
 
     #: PTX's name of the factors' elements.
     type: str
     columns: int
-    #: A lane's words of the left factor, or where it lies in shared memory.
+    #: A lane's words of the left factor, or where it is in shared memory.
     left: Sequence[Value] | Value
-    #: Where the right factor lies, and whether its lines go along columns.
+    #: Where the right factor is, and whether its lines go along columns.
     right: Value
     is_turned: bool
-    #: How far from there each step of both lies; of words nobody asks.
+    #: How far from there each step of both is; ignored for words.
     steps: Sequence[tuple[int, int]]
     #: To which products are added; without, they begin with the first ones.
     sums: Sequence[Value] = ()
@@ -66,7 +66,7 @@ def ask_for(*requests: Request) -> list[list[Value]]:
 
 
 def wait_for(values: Sequence[Value], pending: int, factors: Sequence[Value] = ()) -> list[Value]:
-    """Sums when they are there, while so many of the last requests may be under way. Of `factors` in registers the
+    """Sums when they are there, while some of the last requests may be under way. Of `factors` in registers the
     group has no more need."""
     return assembly(f"wgmma.wait_group.sync.aligned {pending};", values, factors)
 

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Kernels whose groups of four warps multiply from shared memory: wgmma, of sm_90a alone.
 
-Blocks of both inputs lie in shared memory in lines of 128 bytes, along the reduction or along their own side as they
-do in memory, and in turned pieces of 16 bytes, so that no two lines of eight meet in a bank. While a group multiplies
-by one block the next ones are on their way.
+Blocks of both inputs are in shared memory in lines of 128 bytes, along the reduction or along their own side as they
+are in memory, and in swizzled pieces of 16 bytes, so that no two lines of eight meet in a bank. While a group
+multiplies by one block the next ones are on their way.
 
 They come by TMA where both inputs are plain matrices (bulk_copies.py), else by cp.async: a convolution's windows,
 inputs of which sizes are not known.
@@ -182,7 +182,7 @@ class GroupKernel(MatrixKernel):
         return _pairs(self._multiplied(memories, stage, scalars, pending=0))
 
     def _multiplied(self, memories: Sequence[Value], stage: Number, sums: Sequence[Value], pending: int) -> list[Value]:
-        """The sums, row by row, with the products of a block's steps, of which so many blocks may be under way."""
+        """The sums, row by row, with the products of a block's steps, of which some blocks may be under way."""
         rows, columns = (self._factor(which) for which in (self._of_rows, self._of_columns))
         at = {
             which: descriptor(memories[which], stage, self._lines_before(which), factor)
@@ -231,7 +231,7 @@ class HalvesGroupKernel(GroupKernel, HalvesKernel):
 
 
 class BytesGroupKernel(GroupKernel, BytesKernel):
-    """Bytes with and without sign, which lie along the reduction."""
+    """Bytes with and without sign, which are contiguous along the reduction."""
 
     def type_of(self, which: int) -> str:
         return self.sign(which)

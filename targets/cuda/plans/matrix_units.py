@@ -75,6 +75,6 @@ def _stages(op: StructuredOp, sides: Sides, shape: Shape, depth: int, machine: M
 
 
 def _room(extent: int, depth: int, element: int) -> int:
-    """Bytes of a block of an input, whichever way it lies."""
+    """Bytes of a block of an input, whatever its layout."""
     gap = GAP_BYTES // element
     return max(extent * (depth + gap), depth * (extent + gap)) * element

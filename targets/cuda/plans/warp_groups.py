@@ -49,7 +49,7 @@ def plan_warp_groups(op: StructuredOp, machine: Machine) -> Plan:
 
 
 def _has_pieces(op: StructuredOp, sides: Sides, operand: int) -> bool:
-    """Whether 16 bytes of an input can be copied at once, which lie side by side where they are copied to, too."""
+    """Whether 16 bytes of an input can be copied at once, which are contiguous where they are copied to, too."""
     last, bytes_ = op.last_dim(operand), op.element(operand).width // 8
     size = None if last is None else op.sizes[last]
     return size is not None and size * bytes_ % _PIECE_BYTES == 0 and (bytes_ > 1 or last in sides.steps)

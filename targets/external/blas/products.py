@@ -19,7 +19,7 @@ _LETTERS = "bcmnk"
 _RANKS = (1, 2, 3, 4)
 # Of the other operand, where one has all axes of the batches.
 _BATCHES = {"": [""], "b": ["b", "1", ""], "bc": ["bc", "b1", "1c", "11", "c", "1", ""]}
-#: As attention has them whose heads lie between rows and columns.
+#: As attention has them whose heads are between rows and columns.
 _WITH_HEADS_INSIDE = ("bmck,bnck->bcmn", "bcmk,bkcn->bmcn", "bmck,bkcn->bmcn", "bmck,bnck->bmcn", "bcmk,bcnk->bmcn")
 
 

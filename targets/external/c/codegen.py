@@ -25,7 +25,7 @@ from .compiler import USUAL_FLAGS, compile_objects, compiler_version, find_compi
 from .constants import lift_constants
 
 _DIALECT = "relax"
-#: Beside the sources, what is for people who compile by hand.
+#: In addition to the sources, what is for people who compile by hand.
 _FOR_PEOPLE = ("main.c", "Makefile")
 #: Between these stages constants are what they stay.
 _LAST_OF_GRAPHS, _FIRST_OF_KERNELS = "fold", "legalize"

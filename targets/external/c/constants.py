@@ -10,7 +10,7 @@ from ....bindings.rewriting import replace_op
 from ....dialects.core.elements import is_resource
 from ....passes.params.signature import add_arguments, state_type
 
-#: Whose elements lie in memory as they are passed: not those of less than a byte, and no bools.
+#: Whose elements are stored as they are passed: not those of less than a byte, and no bools.
 _LEAST_BITS = 8
 
 

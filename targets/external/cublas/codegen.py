@@ -38,7 +38,7 @@ def _swaps(axes: Sequence[int] | None) -> bool:
 
 
 def _transposed(name: str) -> GraphPattern:
-    """A tensor whose matrices are seen transposed, by nobody else."""
+    """A tensor whose matrices are seen transposed, with no other user."""
     tensor, permute = wildcard().named(name), is_op("relax.permute_dims")
     swapped = permute.has_attr(axes=_swaps)(tensor) | permute.has_attr(axes=None)(tensor).has_rank(2)
     return swapped.used_inside_only().named(f"{name}_transposed")

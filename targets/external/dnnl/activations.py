@@ -101,7 +101,7 @@ _ROOTS = frozenset({"relax.multiply", "relax.where"})
 
 
 def activation_at(op: Operation) -> Activation | None:
-    """The activation that an operation is the last of, if nobody else sees what is inside."""
+    """The activation that an operation is the last of, if what is inside has no other user."""
     if op.name not in _ROOTS:
         return None
     for form in _FORMS:

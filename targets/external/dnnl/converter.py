@@ -182,7 +182,7 @@ class Converter:
         return (False, -1) if step is None else (step.kind in fusing.PRODUCTS, self.steps.index(step))
 
     def _fused(self, producer: Step, result: Ref, whole: Step) -> None:
-        """The step comes where what it does besides was: all that it reads is made by then."""
+        """The step comes where its post-op was: all that it reads is made by then."""
         self.steps.remove(producer)
         self.steps.append(replace(whole, result=Argument(self._number(result), producer.result.views)))
 
@@ -200,7 +200,7 @@ class Converter:
         return True
 
     def producer(self, ref: Ref) -> Step | None:
-        """The step that makes a value which nobody else uses."""
+        """The step that makes a value which has no other user."""
         number = self._numbers.get(ref)
         found = next((each for each in reversed(self.steps) if each.result.value == number), None)
         return found if self.graph.uses[ref] == 1 else None

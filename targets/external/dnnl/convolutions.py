@@ -172,7 +172,7 @@ def _refuse_resize(op: Operation, call: Call) -> str:
         return _refuse_layouts(call) if is_known else f"oneDNN resizes by the middles of pixels, not by {mode}"
     if call.method != "nearest_neighbor":
         return f"oneDNN has no {call.method} interpolation"
-    # By whole numbers nothing lies in the middle between two, and both ways give the same.
+    # By whole numbers nothing is in the middle between two, and both ways give the same.
     is_nearest = mode == "half_pixel" and call.rounding_method.startswith("round")
     if not (is_nearest or (mode, call.rounding_method) == ("asymmetric", "floor")):
         return f"oneDNN takes the nearest pixel, not the one by {mode} and '{call.rounding_method}'"

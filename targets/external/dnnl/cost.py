@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What oneDNN takes beside the target, roughly: to choose between plans."""
+"""Cost model of oneDNN relative to the target, roughly: to choose between plans."""
 
 from __future__ import annotations
 

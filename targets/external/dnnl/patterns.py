@@ -109,7 +109,7 @@ def _rows() -> Iterator[tuple[str, GraphPattern]]:
 
 
 def _carrying() -> Iterator[tuple[str, GraphPattern]]:
-    """What computes nothing: it is taken beside what does."""
+    """What computes nothing: it is taken together with what does."""
     yield "movement", _op("strided_slice", "split", "concat", "stack", "broadcast_to", "astype")
     yield "view", _op("permute_dims") | _op(*views.RESHAPING)
 

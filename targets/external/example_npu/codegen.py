@@ -133,7 +133,7 @@ def _nothing(operation: Operation) -> dict[str, object]:
     return {}
 
 
-#: What instructions are told of operators' attributes.
+#: What instructions are given of operators' attributes.
 _SETTINGS: dict[str, Callable[[Any], dict[str, Any]]] = {
     "conv2d": _of_convolution,
     "matmul": _nothing,

@@ -195,7 +195,7 @@ class Converter:
         self._producers[node.result] = layer
 
     def add_bias(self, node: Node) -> Any:
-        """The result of an addition if it can be a bias of the layer that nobody else reads, else None."""
+        """The result of an addition if it can be a bias of the layer that has no other user, else None."""
         for whole, bias in (node.operands, node.operands[::-1]):
             layer, array = self._producers.get(whole), self.array(bias)
             if layer is None or array is None or self.graph.uses[whole] > 1:

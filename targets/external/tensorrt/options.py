@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What can be told of the codegen, read from text."""
+"""Options of the codegen, read from text."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ def _refuse_matmul(op: Operation, call: Call) -> str:
 
 @converts("matmul", refuse=_refuse_matmul)
 def matmul(converter: Converter, node: Node) -> Any:
-    """A vector is told as such and has a dimension less, beside those of the batch, of which both have as many."""
+    """A vector is marked as such and has a dimension less, in addition to those of the batch, which both have alike."""
     batch = max(max(len(dims_of(each)) - 2 for each in node.operands), 0)
     operands = [each for ref in node.operands for each in _operand(converter, ref, batch)]
     return converter.network.add_matrix_multiply(*operands).get_output(0)

@@ -24,5 +24,5 @@ def mask(axes: Sequence[int]) -> int:
 
 
 def known(dims: Sequence[Dim]) -> tuple[int, ...]:
-    """-1 for what is told when it runs."""
+    """-1 for what is dynamic."""
     return tuple(dim if isinstance(dim, int) else -1 for dim in dims)

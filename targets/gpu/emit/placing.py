@@ -111,7 +111,7 @@ def atomic_kind(reduction: str, dtype: str) -> int | None:
 
 
 def change_at_once(kind: int, memory: Value, at: Sequence[Number], value: Number) -> None:
-    """An element becomes what it and a value come to, whoever else does so at the same time."""
+    """Atomic update: an element becomes what it and a value come to."""
     attribute = i64_attribute(kind)
     ir.Operation.create(
         "memref.atomic_rmw", results=[value.type], operands=[value, memory, *at], attributes={"kind": attribute}

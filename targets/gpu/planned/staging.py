@@ -113,7 +113,7 @@ class Staged:
         for first in range(0, per_line * lines, self.tile.threads):
             line, start = _divided(thread, first, per_line)
             start = start * self.lanes
-            # Who has nothing to bring reads what somebody else does.
+            # A thread that has nothing to bring reads what another one does.
             line = line if self._is_some(thread) is None else minimum(line, lines - 1)
             where = (line, start) if self.along == self.tile.steps else (start, line)
             found.append((thread + first, *where))

@@ -33,7 +33,7 @@ STEPS_OF_PART = 256
 #: Of f32, 64 for each clock of an A100, these are 2.9 microseconds, and half the time of 8 bytes by its memory: parts
 #: stay in its cache.
 _LAUNCH, _ELEMENT = 1 << 18, 32
-#: Loops whose sizes are known at run time only are taken to be so long.
+#: The assumed length of loops of dynamic size.
 _USUAL_SIZE = 512
 
 

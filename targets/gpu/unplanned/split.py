@@ -36,7 +36,7 @@ class _Kind:
     parts_of_all: int
 
 
-#: A block of threads for each part, of elements side by side; a thread for each.
+#: A block of threads for each part, of contiguous elements; a thread for each.
 _OF_BLOCKS, _OF_THREADS = _Kind(128, 1 << 13, 1 << 12, 256), _Kind(1 << 15, 1 << 8, 64, 1 << 16)
 #: Parts of one result.
 _MOST_PARTS = 512
@@ -133,7 +133,7 @@ def reduce_part(points: Points, thread: Number) -> None:
     *parallels, part_dim = points.parallels
     parts = as_index(points.size(part_dim))
     results = as_index(product([points.size(dim) for dim in parallels]))
-    # Results side by side are of threads side by side.
+    # Adjacent results are of adjacent threads.
     indices = {**points.at(thread % results, parallels), part_dim: (thread // results).value}
     count = product([points.size(dim) for dim in points.reductions])
 

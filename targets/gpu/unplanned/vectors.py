@@ -149,7 +149,7 @@ class Lanes:
         )
 
     def first(self, indices: Indices) -> list[Value]:
-        """What the outputs hold before, those of an output side by side."""
+        """What the outputs hold before, those of an output contiguous."""
         if self._starts:
             return [start for start in self._starts for _ in range(self.count)]
         places = self.points.output_numbers
@@ -178,7 +178,7 @@ class Lanes:
         before: Sequence[Value | None],
         known: Mapping[int, Sequence[Value]],
     ) -> list[Value]:
-        """The outputs' values at all points, those of an output side by side. `known` are inputs that are not read."""
+        """The outputs' values at all points, those of an output contiguous. `known` are inputs that are not read."""
         places = points.read_inputs
         inputs = {place: known.get(place) or self._read(points, place, indices) for place in places}
         found = [

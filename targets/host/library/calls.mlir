@@ -249,7 +249,7 @@ func.func @__relax_call(%slot: !ptr, %name: !ptr, %length: i64, %kinds: !ptr, %c
 
 llvm.mlir.global internal constant @__relax_make_array_name("ffi.Array\00")
 llvm.mlir.global internal @__relax_make_array_slot(0 : i64) {alignment = 8 : i64} : i64
-// An array of values, which lie one behind the other, by tvm-ffi's own function.
+// An array of values, which are contiguous, by tvm-ffi's own function.
 func.func @__relax_make_array(%items: !ptr, %count: i32, %any: !ptr) -> i32 {
   %slot = llvm.mlir.addressof @__relax_make_array_slot : !ptr
   %name = llvm.mlir.addressof @__relax_make_array_name : !ptr  %length = arith.constant 9 : i64

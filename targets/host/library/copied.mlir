@@ -6,7 +6,7 @@
 !ptr = !llvm.ptr
 
 llvm.func hidden @__relax_clock(!ptr, i64) -> i64
-// A time to hand to profile_end after the kernel; 0 where nobody asks. The two cost two loads and branches then.
+// A time to hand to profile_end after the kernel; 0 without a profile. The two cost two loads and branches then.
 llvm.func internal @__relax_profile_begin(%table: !ptr) -> i64 attributes {passthrough = ["alwaysinline"]} {
   %c0 = llvm.mlir.constant(0 : i64) : i64
   %thread = llvm.load %table atomic monotonic {alignment = 8 : i64} : !ptr -> i64

@@ -25,7 +25,7 @@ func.func private @__relax_free(%block: !ptr) {
 // ---- registered functions ----
 
 // A tensor of memory of the device that is there, for the time of a call. The object has a header of its own: whoever
-// asks it by DLPack is told what that says.
+// asks it by DLPack is given what that says.
 func.func @__relax_device_borrow(%table: !ptr, %rank: i32, %dtype: i32, %shape: !ptr, %data: !ptr,
     %any: !ptr) attributes {relax.entry} {
   %cuda = arith.constant 2 : i32

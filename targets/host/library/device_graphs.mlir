@@ -10,7 +10,7 @@
 // and update the graph (cuGraphExecUpdate) costs the host what the launches do; to set the parameters of the kernels that
 // have an argument (cuGraphExecKernelNodeSetParams), a call for each of them, and who knows which parameter is in which.)
 //
-// Place 23 of the table is null where nobody asks for graphs, else (runtime/cuda/graphs.py):
+// Place 23 of the table is null without graphs, else (runtime/cuda/graphs.py):
 //   0 cuStreamCreate    1 cuStreamDestroy   2 cuStreamBeginCapture   3 cuStreamEndCapture  4 cuGraphInstantiateWithFlags
 //   5 cuGraphDestroy    6 cuGraphLaunch     7 cuStreamIsCapturing    8 cuStreamWaitEvent   9 cuMemAlloc
 //  10 whether something is recorded: one function of a program at a time     11 the stream that it is recorded on
@@ -22,7 +22,7 @@
 //                                        5 how many calls come before the one that is recorded; -1: no call is
 //                                        6 the stream of its last launch   7 whether an estimate asked for it
 // One thread at a time has a function's graph, while it launches it; others meanwhile launch kernels one by one. What an
-// estimate asked for holds nobody up, and fails no call that would do without: where the last launch is still under way on
+// estimate asked for delays nothing and fails no call that would do without: where the last launch is still under way on
 // another stream kernels are launched one by one too, and where the driver makes no graph from then on.
 
 // Of a call: 0 how it runs (0 kernel by kernel, 1 recording, 2 by the graph)   1 the table   2 the function's words

@@ -7,8 +7,8 @@ func.func private @__relax_device_enter(!ptr) attributes {relax.entry}
 func.func private @__relax_device_leave(!ptr)
 func.func private @__relax_device_stream(!ptr) -> !ptr
 
-// What runs between two events is told when it is done: nobody waits meanwhile, but for room. How many there have been
-// that are told, and how many since; pairs of events; the place of each pair, -1 before its end.
+// What runs between two events is reported when it is done: there are no waits but for room. How many there have been
+// that are reported, and how many since; pairs of events; the place of each pair, -1 before its end.
 llvm.mlir.global internal @__relax_told_events(0 : i64) {alignment = 8 : i64} : i64
 llvm.mlir.global internal @__relax_open_events(0 : i64) {alignment = 8 : i64} : i64
 llvm.mlir.global internal @__relax_events(dense<0> : tensor<1024xi64>) {alignment = 8 : i64} : !llvm.array<1024 x i64>
@@ -38,7 +38,7 @@ func.func private @__relax_device_event(%table: !ptr, %slot: !ptr) -> i32 {
   return %recorded : i32
 }
 
-// As profile_begin and profile_end, of what the device does between them; 0 where nobody asks this thread.
+// As profile_begin and profile_end, of what the device does between them; 0 where this thread has no profile.
 func.func @__relax_device_profile_begin(%table: !ptr, %times: !ptr) -> i64 {
   %c0 = arith.constant 0 : i64  %c1 = arith.constant 1 : i64  %none = arith.constant -1 : i64
   %room = arith.constant 512 : i64  %ok = arith.constant 0 : i32
@@ -77,7 +77,7 @@ func.func @__relax_device_profile_end(%table: !ptr, %times: !ptr, %place: i64, %
   %off = arith.cmpi eq, %ordinal, %c0 : i64
   cf.cond_br %off weights([2000, 1]), ^end, ^look
 ^look:
-  // What has begun before the last time that all were told has no place any more.
+  // What has begun before the last time that all were reported has no place any more.
   %told_at = llvm.mlir.addressof @__relax_told_events : !ptr  %told = llvm.load %told_at : !ptr -> i64
   %behind = arith.subi %ordinal, %told : i64  %number = arith.subi %behind, %c1 : i64
   %is_there = arith.cmpi sge, %number, %c0 : i64
@@ -129,7 +129,7 @@ func.func private @__relax_device_tell_events(%table: !ptr, %times: !ptr) {
   return
 }
 
-// For the runtime, after a call and before it reads the times: all that is under way is told. The events go.
+// For the runtime, after a call and before it reads the times: all that is under way is reported. The events go.
 func.func @__relax_device_tell_profile(%table: !ptr, %times: !ptr) attributes {relax.entry} {
   %c0 = arith.constant 0 : i64  %c1 = arith.constant 1 : i64  %room = arith.constant 1024 : i64
   %null = llvm.mlir.zero : !ptr  %events = llvm.mlir.addressof @__relax_events : !ptr

@@ -34,7 +34,7 @@ func.func @__relax_device_graph_exchange(%table: !ptr, %mode: !ptr) {
   return
 }
 
-// Where the tensor behind one of so many bytes lies in a graph's memory.
+// Where the tensor behind one of a number of bytes is in a graph's memory.
 func.func @__relax_device_graph_behind(%place: i64, %bytes: i64) -> i64 {
   %most = arith.constant 255 : i64  %mask = arith.constant -256 : i64
   %end = arith.addi %place, %bytes : i64  %over = arith.addi %end, %most : i64  %next = arith.andi %over, %mask : i64

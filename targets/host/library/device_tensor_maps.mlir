@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Tensor maps: how a device is told of a matrix of which it copies blocks by itself. Beside device.mlir, which says what
+// Tensor maps: descriptions of matrices of which a device copies blocks by itself. Next to device.mlir, which says what
 // `%table` is, for programs that need it (units.py). The driver writes them, for an address, in the host's memory.
 
 func.func private @__relax_device_status(!ptr, !ptr, !ptr, i32) attributes {relax.entry}

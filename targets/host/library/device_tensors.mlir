@@ -89,7 +89,7 @@ func.func private @__relax_device_fail_place(%where: !ptr, %number: i32, %given_
 // Of a tensor: rank, bytes of an element, and whether the call writes to it.
 !described = !llvm.array<3 x i64>
 llvm.mlir.global internal constant @__relax_aligned_copy("a copy of an argument that begins at no multiple of 16\00")
-// `places` are those where check_tensor has left addresses and sizes of so many tensors.
+// `places` are those where check_tensor has left addresses and sizes of the tensors.
 func.func @__relax_device_align(%table: !ptr, %count: i64, %places: !ptr, %described: !ptr, %kept: !ptr)
     attributes {relax.entry} {
   %c0 = arith.constant 0 : i64  %c1 = arith.constant 1 : i64  %c15 = arith.constant 15 : i64

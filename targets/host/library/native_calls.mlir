@@ -3,7 +3,7 @@
 // Functions that are lists of C calls. What they read, runtime/native_calls.py builds: its structures are these. Beside
 // support.mlir, whose names it uses, for programs that need it (units.py).
 
-// A frame: the next idle one, what tensors it is for (of each: rank, whether it lies without gaps, sizes, strides), and
+// A frame: the next idle one, what tensors it is for (of each: rank, whether it is contiguous, sizes, strides), and
 // what is done with them: addresses that are passed, and calls.
 !frame = !llvm.struct<(ptr, ptr, i64, ptr, i64, ptr)>
 // The address of an argument, moved by an offset, goes to a place.

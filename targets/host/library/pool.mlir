@@ -239,7 +239,7 @@ func.func private @hand(%worker: !ptr, %job: i64) {
   return
 }
 
-// Starts workers until there are so many, or the system has no more; how many there are. Signals are for others.
+// Starts workers until there are that many, or the system has no more; how many there are. Signals are for others.
 func.func private @start(%state: !ptr, %wanted: i64) -> i64 {
   %c0 = arith.constant 0 : i64  %c1 = arith.constant 1 : i64  %c16 = arith.constant 16 : i64
   %ok = arith.constant 0 : i32  %set_mask = arith.constant 2 : i32  %most = arith.constant 255 : i64
@@ -284,7 +284,7 @@ func.func private @start(%state: !ptr, %wanted: i64) -> i64 {
 // ---- what programs call ----
 
 // `function(told, from, to)` for a whole range, in grains, by `threads` at most; its status, with the error set. Where no
-// grain is told (0), there are eight for each thread.
+// grain is given (0), there are eight for each thread.
 llvm.func internal @share(%function: !ptr, %told: !ptr, %from: i64, %to: i64, %asked: i64, %threads: i64) -> i32 {
   %c0 = arith.constant 0 : i64  %c1 = arith.constant 1 : i64  %c8 = arith.constant 8 : i64
   %ok = arith.constant 0 : i32  %failure = arith.constant -1 : i32  %furthest = arith.constant 9223372036854775807 : i64

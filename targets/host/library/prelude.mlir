@@ -35,7 +35,7 @@ func.func private @TVMFFIObjectDecRef(!ptr) -> i32
 func.func private @TVMFFIObjectIncRef(!ptr) -> i32
 func.func private @TVMFFITensorFromDLPackVersioned(!ptr, i32, i32, !ptr) -> i32
 
-// The product of a first number and so many sizes.
+// The product of a first number and a number of sizes.
 func.func private @__relax_product(%first: i64, %rank: i32, %sizes: !ptr) -> i64 {
   %c0 = arith.constant 0 : i32  %c1 = arith.constant 1 : i32
   %product = scf.for %axis = %c0 to %rank step %c1 iter_args(%so_far = %first) -> (i64) : i32 {

@@ -2,7 +2,7 @@
 //
 // The host functions that are the same in every program: checks of what comes in, errors, tensors and profiles. Compiled
 // once for a machine and linked to each program (units.py): public functions are for the program's own code and for the
-// files beside this one.
+// files next to this one.
 
 // DLManagedTensorVersioned: version, context, deleter, flags, the tensor.
 !managed = !llvm.struct<(i64, ptr, ptr, i64, struct<(ptr, i32, i32, i32, i32, ptr, ptr, i64)>)>
@@ -31,7 +31,7 @@ func.func @__relax_fail(%kind: !ptr, %format: !ptr, %where: !ptr, %a: i64, %b: i
   %name_length = func.call @strlen(%kind) : (!ptr) -> i64
   func.call @__relax_set_bytes(%name, %kind, %name_length) : (!ptr, !ptr, i64) -> ()
   func.call @__relax_set_bytes(%message, %buffer, %written) : (!ptr, !ptr, i64) -> ()
-  // Without a backtrace: nobody reads that of compiled code, and tvm-ffi makes it under a lock, which another thread may
+  // Without a backtrace: that of compiled code is unused, and tvm-ffi makes it under a lock, which another thread may
   // hold when a process is forked.
   llvm.store %nothing, %no_backtrace : !any, !ptr
   %created = func.call @TVMFFIErrorCreate(%name, %message, %no_backtrace, %slot) : (!ptr, !ptr, !ptr, !ptr) -> i32
@@ -77,7 +77,7 @@ func.func private @__relax_fail_dtype(%where: !ptr, %expected: !ptr, %tensor: !p
     %bytes_at = llvm.getelementptr %object[24] : (!ptr) -> !ptr, i8  %bytes = llvm.load %bytes_at : !ptr -> !any
     %chars = llvm.extractvalue %bytes[0] : !any  %size = llvm.extractvalue %bytes[1] : !any
     scf.yield %size, %chars : i64, i64
-  } else {  // a short text lies in the payload itself, its length before it
+  } else {  // a short text is in the payload itself, its length before it
     %size_at = llvm.getelementptr %text[4] : (!ptr) -> !ptr, i8  %size = llvm.load %size_at : !ptr -> i32
     %long_size = arith.extui %size : i32 to i64  %chars = llvm.ptrtoint %payload_at : !ptr to i64
     scf.yield %long_size, %chars : i64, i64
@@ -387,7 +387,7 @@ func.func @__relax_give_object(%any: !ptr, %place: !ptr) -> i32 {
 
 // ---- tensors ----
 
-// DLPack's header, the tensor, its shape and strides lie in one block, whose deleter is `free` itself: tensors may
+// DLPack's header, the tensor, its shape and strides are in one block, whose deleter is `free` itself: tensors may
 // outlive the program.
 func.func @__relax_wrap(%block: !ptr, %data: !ptr, %rank: i32, %dtype: i32, %shape: !ptr, %any: !ptr)
     attributes {relax.entry} {
@@ -432,7 +432,7 @@ func.func @__relax_ask_for_large_pages(%block: !ptr, %bytes: i64) {
 }
 
 // A new tensor for a result, whose label messages begin with. The caller's framework allocates where it offers to
-// (torch); otherwise the data lie in the same block. Aligned to 64 bytes by hand: malloc has small blocks ready,
+// (torch); otherwise the data are in the same block. Aligned to 64 bytes by hand: malloc has small blocks ready,
 // aligned_alloc looks for them, which cost more than half a call's time.
 func.func @__relax_allocate(%label: !ptr, %rank: i32, %dtype: i32, %bytes: i64, %shape: !ptr, %any: !ptr)
     attributes {llvm.no_inline, relax.entry} {

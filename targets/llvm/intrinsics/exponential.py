@@ -49,7 +49,7 @@ def _exp_near_0(r: Number) -> Number:
 def exp_of_normal(x: Number, near: Number | None = None) -> Number:
     """exp(x) where that is a normal number: 2**n is added to its exponent. Elsewhere, and of a NaN, it is any number.
 
-    `near`: x, or what lies near by where it is no matter what comes out.
+    `near`: x, or a near number where it is no matter what comes out.
     """
     r, n = _reduced(x, LOG2_E, LN_2, near)
     return from_bits(bits_of(_exp_near_0(r)) + (n << format_of(x).mantissa), x.element)

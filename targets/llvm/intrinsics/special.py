@@ -86,7 +86,7 @@ def erfc_f64(x: Number) -> Number:
 
 @expansion("tir.cbrt", compute_in="f64")
 def cbrt(x: Number) -> Number:
-    """A third of the exponent by bits, then Newton's method; |x| lies in [sqrt(1/2), sqrt(2)) * 2**e."""
+    """A third of the exponent by bits, then Newton's method; |x| is in [sqrt(1/2), sqrt(2)) * 2**e."""
     size = magnitude(x)
     is_tiny = size < 2.0**-1000
     lifted = select(is_tiny, size * 2.0**108, size)
@@ -94,7 +94,7 @@ def cbrt(x: Number) -> Number:
     # e // 3, exact for what exponents can be.
     third = ((e + 1200) * 21846 >> 16) - 400
     m = lifted * power_of_two(third * -1, x) * power_of_two(third * -1, x) * power_of_two(third * -1, x)
-    # Lies in [0.7, 5.7]: the polynomial is within 1 % of its root, each step doubles the digits.
+    # In [0.7, 5.7]: the polynomial is within 1 % of its root, each step doubles the digits.
     root = fitted("cbrt", m)
     for _step in range(3):
         square = root * root
@@ -126,7 +126,7 @@ def hypot_f64(x: Number, y: Number) -> Number:
 
 
 def _infinite_if_either(x: Number, y: Number, length: Number) -> Number:
-    """Infinity also beside a NaN, as C says."""
+    """Infinity also with a NaN, as C says."""
     is_infinite = (magnitude(x) == math.inf) | (magnitude(y) == math.inf)
     return select(is_infinite, math.inf, length)
 

@@ -32,7 +32,7 @@ class CodeTarget:
     """Where code is to run."""
 
     triple: str
-    #: LLVM's name of the CPU, and the features beside it, `+a,-b`; both empty for the machine that this runs on.
+    #: LLVM's name of the CPU, and further features, `+a,-b`; both empty for the machine that this runs on.
     cpu: str
     feature_text: str
     #: All that the code may use.

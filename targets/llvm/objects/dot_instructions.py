@@ -7,7 +7,7 @@ from collections.abc import Set
 
 from ...core.backend import DotInstruction
 
-#: Factors, sums, and the intrinsic for vectors of so many bits with the features that it takes, one set or the other.
+#: Factors, sums, and the intrinsic for vectors of these bits with the features that it takes, one set or the other.
 _X86 = (
     ("bf16", "bf16", "f32", "llvm.x86.avx512bf16.dpbf16ps.512", 512, ("avx512bf16",)),
     ("bf16", "bf16", "f32", "llvm.x86.avx512bf16.dpbf16ps.256", 256, ("avx512bf16 avx512vl",)),
@@ -40,7 +40,7 @@ _TABLES = {"x86_64": _X86, "aarch64": _AARCH64}
 
 
 def dot_instructions(architecture: str, features: Set[str], vector_bytes: int) -> tuple[DotInstruction, ...]:
-    """Those of a CPU with these features, on vectors that are no longer than so many bytes."""
+    """Those of a CPU with these features, on vectors of at most this many bytes."""
     of_vectors = tuple(
         DotInstruction(intrinsic, left, right, total, bits // 32)
         for left, right, total, intrinsic, bits, needed in _TABLES.get(architecture, ())

@@ -70,7 +70,8 @@ def surveyed(operation: Operation) -> Function:
 
 def kernels_of(functions: Sequence[Function], kept: Container[str]) -> list[list[Function]]:
     """The program's own functions that call no other of them, each with those whose addresses it hands out (the ranges
-    of its loops) and what these need; none where splitting is not worth it. Nobody else may know these, nor `kept`.
+    of its loops) and what these need; none where splitting is not worth it. They have no other references, and are not
+    in `kept`.
     """
     own = {function.name: function for function in functions if function.name.startswith(PREFIX)}
     known_to: dict[str, set[str]] = {name: set() for name in own}

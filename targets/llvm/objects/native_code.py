@@ -35,13 +35,13 @@ from .units import Unit, units_of
 _KIND = "kernels"
 #: Objects of units that are the same in every program, which this process has made or found, by what they depend on.
 _fixed: dict[str, bytes] = {}
-# Starting a process takes as long as compiling so many bytes of bytecode.
+# Starting a process takes as long as compiling this many bytes of bytecode.
 _WORTH_A_PROCESS = 50_000
 # More are started when it is known how many units there are.
 _MOST_EARLY = 8
 # Of what is the same in every program: checks and errors, and what programs keep. Few call registered functions.
 _EARLY_TEXTS = 2
-# Beside LLVM, what code of a unit depends on.
+# In addition to LLVM, what code of a unit depends on.
 _MAKERS = (
     execution, object_file, cross_object, llvm_ir_text, llvmlite, narrow_conversions, host_define_support,
     host_lower_errors,
@@ -74,7 +74,7 @@ def native_code(module: Module, machine: CodeTarget, options: CodeOptions) -> Na
 
 
 def prepare(machine: CodeTarget, options: CodeOptions) -> None:
-    """Starts processes that will make code soon, so that nobody waits for them then.
+    """Starts processes that will make code soon, ahead of time.
 
     They begin with what is the same in every program, and needed by most.
     """
@@ -96,7 +96,7 @@ class _Making:
     def __init__(
         self, units: Sequence[Unit], fixed: Sequence[Unit], machine: CodeTarget, options: CodeOptions, identity: bytes
     ) -> None:
-        """`fixed` are those that are the same in every program; nobody is told of them."""
+        """`fixed` are those that are the same in every program; they are not reported."""
         self._units = [unit for unit in units if unit not in fixed]
         self._fixed, self._options, self._identity = fixed, options, identity
         target = {"triple": machine.triple, "cpu": machine.cpu, "feature_text": machine.feature_text}
@@ -129,7 +129,7 @@ class _Making:
         return [unit for unit in (*self._fixed, *self._units) if unit not in self._objects]
 
     def calls(self, units: Sequence[Unit]) -> list[Call]:
-        """What other processes are told to do."""
+        """The work of other processes."""
         function = f"{unit_object.__module__}:{unit_object.__name__}"
         return [
             Call(function, unit.code, {"symbol": unit.symbol, **self._arguments}, unit.what, unit.place)
@@ -206,7 +206,7 @@ class _Making:
 
 
 def _identity(machine: CodeTarget, opt_level: int) -> bytes:
-    """All that code depends on beside the unit. Raises RelaxError where llvmlite is needed and missing."""
+    """All that code depends on in addition to the unit. Raises RelaxError where llvmlite is needed and missing."""
     maker: list[object]
     if machine.is_host:
         maker = ["host", cpu_identity()]

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The pieces in which a program is compiled: the graph's functions with all that they need, and each kernel alone.
+"""Compilation units of a program: the graph's functions with all that they need, and each kernel alone.
 
 Kernels of large programs are compiled each by itself, in parallel, and found again by what is in them: in its unit a
 kernel is called as nothing but its content says, and so are the constants that it reads. What it needs of the graph's
-unit (functions that raise errors, the table of constants) is visible to all units of the program, and to nobody else.
+unit (functions that raise errors, the table of constants) is visible to all units of the program only (hidden).
 """
 
 from __future__ import annotations
@@ -104,7 +104,7 @@ def _check(module: Module, operations: Iterable[Operation]) -> None:
 
 
 def _has_scope(function: Function) -> bool:
-    """Whether debuggers are told where its code comes from."""
+    """Whether it has debug information about where its code comes from."""
     return _DEBUG_SCOPE in str(function.operation.location)
 
 
@@ -223,14 +223,14 @@ def _declaration(op: Operation) -> Operation:
 
 
 def _show(op: Operation) -> None:
-    """Makes a function or global visible to the other units of the program, and to nobody else."""
+    """Makes a function or global visible to the other units of the program only (hidden)."""
     op.attributes["linkage"] = ir.Attribute.parse(_EXTERNAL, op.context)
     # 1: hidden. Code then needs no detour to reach it.
     op.attributes["visibility_"] = ir.IntegerAttr.get(ir.IntegerType.get_signless(64, op.context), 1)
 
 
 def _is_copyable(op: Operation) -> bool:
-    """Whether nobody can tell a copy of a global from it: it never changes, and refers to nothing."""
+    """Whether a copy of a global is as good as it: it never changes, and refers to nothing."""
     return (
         op.name == "llvm.mlir.global"
         and "constant" in op.attributes

@@ -28,7 +28,7 @@ from ...core.machine_pass import MachinePass
 
 #: A shorter vector is not worth a layout of its own.
 _SHORTEST_BLOCK = 4
-#: By simpler operators, which need no single axis that channels lie along: no gain was measured for norms of groups.
+#: By simpler operators, which need no single axis of channels: no gain was measured for norms of groups.
 _WRITTEN_OUT = "relax.nn.instance_norm"
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Reads and writes tiles where they lie in memory.
+"""Reads and writes tiles (AMX) in place in memory.
 
 A vector that becomes a tile goes through memory, and so does a tile that becomes one: where the vector is loaded, or
 stored, all the same, the tile is. LLVM does so for vectors alone, and fails where a loop carries tiles on.
@@ -24,7 +24,7 @@ _LOAD, _STORE = "llvm.x86.tileloadd64.internal", "llvm.x86.tilestored64.internal
 @register_pass
 @dataclass(frozen=True)
 class LoadTiles(Pass):
-    """Reads and writes tiles where they lie in memory, not by way of vectors."""
+    """Reads and writes tiles in place in memory, not by way of vectors."""
 
     name: ClassVar[str] = "llvm-load-tiles"
     dependent_dialects: ClassVar[tuple[str, ...]] = ("llvm",)

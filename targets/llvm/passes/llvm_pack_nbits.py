@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Known weights of few bits lie as vectors read them: columns side by side, of each a word of codes.
+"""Packing of constant weights of few bits as vectors read them: adjacent columns, of each a word of codes.
 
 A word has as many neighbors of a column as fit into 32 bits, so that all lanes of a vector are unpacked by the same
-few operations. Panels are some vectors wide and lie one behind the other: each is read once, from front to back.
+few operations. Panels are some vectors wide and contiguous: each is read once, from front to back.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Functions of a program call each other with pointers, and with the sizes that types do not tell.
+"""Bare-pointer calls: functions of a program call each other with pointers, and with dynamic sizes.
 
 What upstream passes for a memref is a descriptor: 3 + 2 * rank values, most of which the callee knows from the type.
 A graph is little else than calls, so that these values are half of its code.
@@ -34,7 +34,7 @@ from ...host.llvm_ops import PTR, memref_at, pointer_of, view_of
 
 # Dialects of operations that refer to no function.
 _WITHOUT_FUNCTIONS = frozenset(("affine", "arith", "cf", "llvm", "math", "memref", "scf", "vector"))
-# What makes memrefs, and nothing else: it goes where nobody needs the memref.
+# What makes memrefs, and nothing else: it goes where the memref is unused.
 _MAKERS = ("memref.cast", "memref.get_global", "memref.view")
 
 

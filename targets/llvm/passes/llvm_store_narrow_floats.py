@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Keeps bf16 as integers of its width, and moves elements of vectors of f16 so.
 
-On CPUs without instructions for these types LLVM widens what is shuffled, put at a place that only the run tells,
-stored under a mask, or in use in several blocks, and calls compiler-rt to narrow it again, which nobody links. Most of
+On CPUs without instructions for these types LLVM widens what is shuffled, put at a dynamic place,
+stored under a mask, or in use in several blocks, and calls compiler-rt to narrow it again, which is not linked. Most of
 what computes bf16 has become integers already; the rest gets it where it computes.
 """
 

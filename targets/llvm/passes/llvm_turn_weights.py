@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Turns known weights that a product reads transposed: einsum("ak,nk->an") is of "kn" then.
+"""Transposes constant weights that a product reads transposed: einsum("ak,nk->an") is of "kn" then.
 
 Vectors of columns are read as panels of such weights, packed while compiling; along the sum each result would be added
 up of a vector's lanes, which takes half as long again. That goes for f32 and f64, and for narrow factors where the CPU
@@ -26,7 +26,7 @@ from ....passes.layout.conversion import constant_like
 from ...core.machine_pass import MachinePass
 
 _WIDE = frozenset({"f32", "f64"})
-#: Where there are so many and less, reading weights takes longer than what is done with them.
+#: Up to this number, reading weights takes longer than what is done with them.
 _FEW_ROWS = 16
 
 

@@ -171,7 +171,7 @@ def _at_once(sizes: _Sizes, step: int, vectors: int, processor: Machine) -> tupl
 
 
 def _evened(count: int, most: int) -> int:
-    """So many at most that about as many are left for the last time."""
+    """At most this number, evened out so that about as many are left for the last time."""
     return max(-(-count // max(-(-count // most), 1)), 1)
 
 

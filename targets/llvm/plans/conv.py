@@ -15,7 +15,7 @@ from .reduction import reduction_order, vector_across
 #: Vectors. Of a row whose length is open the last ones are taken one by one: more channels at a time make up for that.
 _COLUMNS, _COLUMNS_OF_ANY_ROW = 4, 2
 _ROWS = 2
-#: Where vectors are blocks of channels, places beside each other.
+#: Where vectors are blocks of channels, adjacent places.
 _ROWS_OF_BLOCKS = 8
 
 
@@ -43,6 +43,6 @@ def conv(op: StructuredOp, vector: int, lanes: int, machine: Machine) -> Plan:
         most = _ROWS if columns > 1 else _ROWS_OF_BLOCKS
         tile.update({dim: min(row_tile(machine, columns, op.sizes[dim]), most) for dim in last})
     outer = [dim for dim in around if dim not in last]
-    # Where vectors run the data lie side by side whatever tap is next, but single elements of the filter do not.
+    # Where vectors run the data are contiguous whatever tap is next, but single elements of the filter do not.
     filters = [operand for operand in range(op.input_count) if not op.uses(operand, vector)]
     return Plan((*outer, vector, *last, *reduction_order(op, filters)), len(op.reductions), vector, lanes, tile)

@@ -41,7 +41,7 @@ def _across(op: StructuredOp, vector: int, found: list[DotInstruction], machine:
 
 
 def _neighbours(op: StructuredOp, rows: int, group: int) -> int | None:
-    """The reduction along which an input's elements lie side by side: of a window that moves along a row of a picture,
+    """The reduction along which an input is contiguous: of a window that moves along a row of a picture,
     for instance, where more than half of what fills its groups is elements of it."""
     last = op.last_dim(rows)
     if last is not None:

@@ -73,7 +73,7 @@ def _is_slice(value: Value) -> bool:
 
 
 def _square(op: StructuredOp, vector: int) -> int | None:
-    """The loop along which all inputs that are far apart along the vectors lie side by side, if there is one."""
+    """The loop along which all inputs that are strided along the vectors are contiguous, if there is one."""
     across = [operand for operand in range(op.input_count) if is_lanewise(op, vector, operand)]
     dims = {op.last_dim(operand) for operand in across}
     square = dims.pop() if len(dims) == 1 else None
@@ -90,7 +90,7 @@ def _in_squares(op: StructuredOp, vector: int, square: int, lanes: int) -> Plan:
 
 
 def output_vector(op: StructuredOp) -> int:
-    """The loop along which all outputs' elements lie side by side."""
+    """The loop along which all outputs are contiguous."""
     dims = {op.last_dim(op.output_start + output) for output in range(len(op.outputs))}
     if len(dims) != 1:
         raise Decline("its outputs differ in the order of their elements")
@@ -101,12 +101,12 @@ def output_vector(op: StructuredOp) -> int:
 
 
 def output_order(op: StructuredOp, vector: int) -> tuple[int, ...]:
-    """The parallel loops as the first output's elements lie in memory, the vectors last."""
+    """The parallel loops in the order of the first output's memory, the vectors last."""
     return (*(dim for dim in outer_loops(op) if dim != vector), vector)
 
 
 def outer_loops(op: StructuredOp) -> list[int]:
-    """The parallel loops as the first output's elements lie in memory."""
+    """The parallel loops in the order of the first output's memory."""
     axes = [index.dim for index in op.output_accesses[0] if index.dim is not None]
     return [*(dim for dim in op.parallels if dim not in axes), *axes]
 

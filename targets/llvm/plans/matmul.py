@@ -18,12 +18,12 @@ from .elementwise import fitting_lanes, fitting_tile, outer_loops
 from .reduction import is_over, reduction_order, vector_across, vector_along
 
 _COLUMNS = 4  # vectors
-#: Where these come from blocks of so many channels, with the rows that there are registers for.
+#: Where these come from blocks of N channels, with the rows that there are registers for.
 _BLOCKED_COLUMNS = 2
 _STEPS_OF_ONE_ROW, _COLUMNS_OF_ONE_ROW = 8, 8
-#: So many rows and less do not make up for a copy of the other matrix.
+#: Up to this number rows do not make up for a copy of the other matrix.
 _FEW_ROWS = 16
-#: So many times what is read of a picture for all blocks of columns, weights are kept while pictures pass by.
+#: From this many times what is read of a picture for all blocks of columns, weights are kept while pictures pass by.
 _FEWEST_TIMES = 4
 #: Steps of a reduction in one go: a shorter panel is overhead mostly, a longer one makes up for nothing more.
 _SHORTEST_PANEL, _LONGEST_PANEL = 64, 1024
@@ -73,7 +73,7 @@ def across(op: StructuredOp, vector: int, lanes: int, machine: Machine, group: i
 
 
 def _panel(op: StructuredOp, vector: int, rows: int, width: int, longest: int) -> Panel | None:
-    """Columns of a wide matrix lie too far apart for the cache: where many rows use them they are copied first."""
+    """Packing of a wide matrix's columns, whose stride is too large for the cache, where many rows use them."""
     reductions = [dim for dim in op.reductions if op.sizes[dim] != 1]
     with_vectors = [operand for operand in range(op.input_count) if op.uses(operand, vector)]
     if len(reductions) != 1 or len(with_vectors) != 1 or not op.is_contiguous(with_vectors[0], vector):
@@ -101,7 +101,7 @@ def _one_row(op: StructuredOp, vector: int, lanes: int, columns: int) -> Plan:
 
 
 def _one_row_of_groups(op: StructuredOp, vector: int, lanes: int) -> Plan:
-    """Sums of groups stay in registers, so many that none waits for the one before."""
+    """Sums of groups stay in registers, enough of them that none waits for the one before."""
     outer = [dim for dim in outer_loops(op) if dim != vector]
     tile = {vector: fitting_tile(_COLUMNS_OF_ONE_ROW, lanes, op.sizes[vector])}
     return Plan((*outer, vector, *reduction_order(op)), len(op.reductions), vector, lanes, tile)
@@ -132,7 +132,7 @@ def row_loop(op: StructuredOp, vector: int) -> int | None:
 
 
 def row_loops(op: StructuredOp, vector: int) -> list[int]:
-    """The loops whose points do: a picture's rows, and pictures, beside the places in a row."""
+    """The loops whose points do: a picture's rows, and pictures, in addition to the places in a row."""
     with_vectors = [operand for operand in range(op.input_count) if op.uses(operand, vector)]
     return [
         dim
@@ -143,7 +143,7 @@ def row_loops(op: StructuredOp, vector: int) -> list[int]:
 
 def tile_of(op: StructuredOp, vector: int, columns: int, rows: int, machine: Machine) -> dict[int, int]:
     """The points of a step: columns, as many rows as there are registers for, and where columns are few, those of
-    another loop beside them: of blocks of channels, each a vector or so."""
+    another loop, too: of blocks of channels, each a vector or so."""
     blocks = block_loop(op, vector, rows)
     count = 1 if blocks is None else _blocks_at_once(op.sizes[blocks], columns)
     tile = {vector: columns, **_rows_of(op, vector, rows, columns * count, machine)}
@@ -164,8 +164,8 @@ def _rows_of(op: StructuredOp, vector: int, rows: int, columns: int, machine: Ma
 
 
 def outside_of_step(op: StructuredOp, vector: int, tile: Mapping[int, int], machine: Machine) -> list[int]:
-    """The loops around those of vectors and rows as the result lies; pictures inside of blocks of columns, where these
-    have weights that take longer to read again for each picture than the picture for each of the blocks."""
+    """The loops around those of vectors and rows in the result's order; pictures inside of blocks of columns, where
+    these have weights that take longer to read again for each picture than the picture for each of the blocks."""
     order = [dim for dim in outer_loops(op) if dim != vector]
     rows = row_loops(op, vector)
     blocks = block_loop(op, vector, rows[-1])
@@ -185,7 +185,7 @@ def outside_of_step(op: StructuredOp, vector: int, tile: Mapping[int, int], mach
 
 
 def _bytes(op: StructuredOp, operand: int, without: int | None = None) -> int | None:
-    """Of an input, or of what it has at a point of a loop; None where only the run tells."""
+    """Of an input, or of what it has at a point of a loop; None where dynamic."""
     axes = zip(op.accesses[operand], op.shapes[operand], strict=True)
     sizes = [size for index, size in axes if without is None or index.dim != without]
     if any(size < 0 for size in sizes):
@@ -214,7 +214,7 @@ def _blocks_at_once(size: int | None, columns: int) -> int:
 
 
 def row_tile(machine: Machine, columns: int, size: int | None) -> int:
-    """As many rows as there are registers for, beside the columns and what goes through them; steps are even."""
+    """As many rows as the registers that columns and what goes through them leave; steps are even."""
     most = max(machine.registers * 3 // 4, machine.registers - columns - 2) // columns
     if size is None or most < 1:
         return max(most, 1)

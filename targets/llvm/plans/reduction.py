@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Reductions: vectors across neighbouring outputs where the input has them side by side, else partial results."""
+"""Reductions: vectors across neighbouring outputs where the input has them contiguous, else partial results."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def vector_across(op: StructuredOp) -> int | None:
 
 
 def vector_along(op: StructuredOp) -> int | None:
-    """A reduction along which the inputs' elements lie side by side, if its order is free."""
+    """A reduction along which the inputs are contiguous, if its order is free."""
     try:
         combiners(op)
     except Decline:
@@ -98,7 +98,7 @@ def partial_results(lanes: int, size: int | None) -> int:
 
 
 def reduction_order(op: StructuredOp, operands: Iterable[int] | None = None) -> list[int]:
-    """The reductions as the first of the inputs that has them all lies in memory, so that it is read in order."""
+    """The reductions in the memory order of the first of the inputs that has them all, so that it is read in order."""
     for operand in range(op.input_count) if operands is None else operands:
         dims = [dim for index in op.accesses[operand] for dim, _ in index.factors if dim in op.reductions]
         if set(dims) == {dim for dim in op.reductions if op.sizes[dim] != 1}:

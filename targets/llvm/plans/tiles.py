@@ -44,7 +44,7 @@ def plan_tiles(op: StructuredOp, machine: Machine) -> Plan:
         raise Decline(f"tiles need rows of sums of known sizes, and sizes of {_FEWEST} at least")
     if not op.is_contiguous(columns[0], vector) and (op.sizes[rows] or 0) < _WORTH_COPY:
         raise Decline(f"tiles of columns that lie across rows are copied at each call, for {_WORTH_COPY} rows at least")
-    # A convolution's columns are blocks of channels, each a tile's, which lie as they are read.
+    # A convolution's columns are blocks of channels, each a tile's, which are packed as they are read.
     is_of_taps = steps != op.sizes[dim]
     through = block_loop(op, vector, rows) if is_of_taps else vector
     if through is None:
@@ -71,7 +71,7 @@ def plan_tiles(op: StructuredOp, machine: Machine) -> Plan:
 
 
 def _tile(op: StructuredOp, rows: int, columns: int, side: int, points: int) -> dict[int, int]:
-    """Tiles of one step: of rows, and of columns, of which a tile has so many points of a loop."""
+    """Tiles of one step: of rows, and of columns, of which a tile has a number of points of a loop."""
     sizes = ((rows, side), (columns, points))
     known = {dim: -(-size // each) for dim, each in sizes if (size := op.sizes[dim]) is not None}
     height = min(known.get(rows, _STEP), _STEP)
