@@ -249,7 +249,7 @@ def with_suggestions(error: RelaxError) -> RelaxError:
         hint = suggest(match[1], names) if match else ""
         suggested.append(diagnostic._replace(message=diagnostic.message + hint))
     hint = suggested[0].message.removeprefix(error.diagnostics[0].message) if suggested else ""
-    return type(error)(error.message + hint, location=error.location, notes=error.notes, diagnostics=suggested)
+    return error.altered(error.message + hint, diagnostics=suggested)
 
 
 # Definitions that may only stand outside of a module: aliases and resources.

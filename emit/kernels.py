@@ -117,7 +117,9 @@ def _parsed(text: str, context: Context) -> OpView:
     try:
         module = parse_module(text, "<PrimFunc>", trusted=True)
     except RelaxError as error:
-        raise type(error)(f"{error.location}: {error.message}" if error.location else error.message) from None
+        raise error.altered(
+            f"{error.location}: {error.message}" if error.location else None, location="", notes=()
+        ) from None
     functions = [each.operation for each in module.operation.regions[0].blocks[0].operations]
     if len(functions) != 1 or not is_prim_func(functions[0]):
         found = ", ".join(each.name for each in functions) or "nothing"

@@ -22,6 +22,25 @@ class RelaxError(Exception):
         #: Whether it says already which function of a user's it comes from (see blaming.py).
         self.is_blamed = False
 
+    def altered(
+        self,
+        message: str | None = None,
+        *,
+        location: str | None = None,
+        notes: Sequence[str] | None = None,
+        diagnostics: Sequence[Any] | None = None,
+    ) -> RelaxError:
+        """Another error of the same kind, whatever its constructor takes; what is not given stays as it is."""
+        kind = type(self)
+        other = kind.__new__(kind)
+        other.__dict__.update(self.__dict__)
+        given = {"message": message, "location": location, "notes": notes, "diagnostics": diagnostics}
+        for name, value in given.items():
+            if value is not None:
+                setattr(other, name, value if isinstance(value, str) else tuple(value))
+        other.args = (other.message,)
+        return other
+
     def __str__(self) -> str:
         prefix = f"{self.location}: " if self.location else ""
         return "\n".join([prefix + self.message, *(f"note: {note}" for note in self.notes)])

@@ -105,7 +105,7 @@ def _load_announced(point: str, module: str) -> bool:
         return load_plugin(module)
     except RelaxError as error:
         notes = *error.notes, f"an installed package announces it as {point}"
-        raise type(error)(error.message, notes=notes) from error
+        raise error.altered(location="", notes=notes) from error
 
 
 def plugin_module(name: str) -> str:

@@ -52,7 +52,7 @@ def errors_in(path: str) -> Iterator[None]:
     except RelaxError as error:
         if not path or error.location:
             raise
-        raise type(error)(error.message, location=path, notes=error.notes, diagnostics=error.diagnostics) from error
+        raise error.altered(location=path) from error
 
 
 def read_model(source: Any, limits: Limits = _USUAL) -> Model:

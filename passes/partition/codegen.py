@@ -69,7 +69,7 @@ class Composite(NamedTuple):
         what = f"codegen '{self.codegen}', pattern '{self.name}'"
         if not isinstance(error, RelaxError):
             return RelaxError(f"{what}: {told(error)}")
-        return type(error)(f"{what}: {error.message}", location=error.location, notes=error.notes)
+        return error.altered(f"{what}: {error.message}")
 
     @property
     def codegen(self) -> str:

@@ -3,7 +3,10 @@
 
 from __future__ import annotations
 
-from relax_mlir.support.errors import RelaxError, told
+import pytest
+from relax_mlir.dialects.core.codec import TypeProblem
+from relax_mlir.frontends.script.common.source import ScriptError
+from relax_mlir.support.errors import OptionError, RelaxError, told
 
 
 def test_the_place_comes_first_and_notes_last() -> None:
@@ -23,3 +26,21 @@ def test_other_exceptions_are_told_with_their_kind() -> None:
     assert told(ValueError("too few")) == "ValueError: too few"
     assert told(ValueError()) == "ValueError"
     assert told(Silent()) == "Silent"
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        OptionError("no such option", notes=["there is -O2"]),
+        TypeProblem("no such type"),
+        ScriptError("no such word", location="model.py:3:7", shown="\n  x = R.ad(y)"),
+    ],
+)
+def test_an_altered_error_is_of_the_same_kind(error: RelaxError) -> None:
+    """Also where the kind's constructor takes something else."""
+    other = error.altered(f"npu: {error.message}", location="npu.py:1")
+    assert type(other) is type(error) and other.args == (f"npu: {error.message}",)
+    assert str(other) == str(error).replace(f"{error.location}: " if error.location else "", "").replace(
+        error.message, f"npu.py:1: npu: {error.message}"
+    )
+    assert error.altered(notes=["one"]).notes == ("one",) and str(error.altered()) == str(error)
