@@ -3,7 +3,7 @@
 
 Products have their sums in f32, and CPUs compute elements of 16 bits so: each operator of 16 bits costs a rounding,
 which is several instructions. What something else uses too, as another product, is rounded for all: it is read in 16
-bits.
+bits. A single operator behind a product stays as it is.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _CAST = "relax.astype"
 @register_pass
 @dataclass(frozen=True)
 class RoundOnce(Pass):
-    """Computes what follows products of 16 bits element by element in f32, and rounds it once."""
+    """Computes what follows products of 16 bits in f32, if it is several operators on elements, and rounds it once."""
 
     name: ClassVar[str] = "relax-round-once"
     anchor: ClassVar[str] = "any"
@@ -61,9 +61,14 @@ class RoundOnce(Pass):
 
 
 def _is_product(operation: Operation, row: OpDef) -> bool:
-    """Whether a product of 16 bits can give f32 to operators on elements, which are all that use it."""
+    """Whether a product of 16 bits can give f32 to operators on elements, which are all that use it.
+
+    One operator alone, as a mask before a softmax, is worth no other rounding than the model's.
+    """
     can_be_wide = row.pattern == "out_ewise_fusable" and "out_dtype" in row.attrs
-    return can_be_wide and "out_dtype" not in operation.attributes and _stays(operation.result)
+    if not can_be_wide or "out_dtype" in operation.attributes or not _stays(operation.result):
+        return False
+    return any(user.name == _CAST or _stays(user.results[0]) for user in users_of(operation.result))
 
 
 def _stays(value: Value) -> bool:

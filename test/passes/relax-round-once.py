@@ -26,7 +26,8 @@ class Module:
     # What several use is rounded for all of them, and read so; what is cast back was there in f32.
     # CHECK-LABEL: def residual(
     # CHECK: y: R.Tensor((4, 4), "float32") = R.matmul(x, w, out_dtype="float32")
-    # CHECK-NEXT: active: R.Tensor((4, 4), "float32") = R.nn.relu(y)
+    # CHECK-NEXT: less: R.Tensor((4, 4), "float32") = R.negative(y)
+    # CHECK-NEXT: active: R.Tensor((4, 4), "float32") = R.nn.relu(less)
     # CHECK-NEXT: active_1: R.Tensor((4, 4), "float16") = R.astype(active, dtype="float16")
     # CHECK-NEXT: z: R.Tensor((4, 4), "float32") = R.matmul(active_1, w, out_dtype="float32")
     # CHECK-NEXT: sum: R.Tensor((4, 4), "float32") = R.astype(active_1, dtype="float32")
@@ -36,7 +37,8 @@ class Module:
     @R.function
     def residual(x: R.Tensor((4, 4), "float16"), w: R.Tensor((4, 4), "float16")) -> R.Tensor((4, 4), "float32"):
         y = R.matmul(x, w)
-        active = R.nn.relu(y)
+        less = R.negative(y)
+        active = R.nn.relu(less)
         z = R.matmul(active, w)
         sum = R.add(z, active)
         wide = R.astype(sum, dtype="float32")
@@ -50,13 +52,33 @@ class Module:
     # CHECK-NEXT: right: {{.*}} = R.matmul(w, x, out_dtype="float32")
     # CHECK-NEXT: sum: R.Tensor((4, 4), "float32") = R.astype(left_1, dtype="float32")
     # CHECK-NEXT: sum_1: R.Tensor((4, 4), "float32") = R.add(sum, right)
-    # CHECK-NEXT: sum_2: {{.*}} = R.astype(sum_1, dtype="bfloat16")
+    # CHECK-NEXT: active: R.Tensor((4, 4), "float32") = R.nn.relu(sum_1)
+    # CHECK-NEXT: active_1: {{.*}} = R.astype(active, dtype="bfloat16")
     @R.function
     def branches(x: R.Tensor((4, 4), "bfloat16"), w: R.Tensor((4, 4), "bfloat16")) -> R.Tensor((4, 4), "bfloat16"):
         left = R.matmul(x, w)
         right = R.matmul(w, x)
         sum = R.add(left, right)
-        return sum
+        active = R.nn.relu(sum)
+        return active
+
+    # One operator alone is worth no other rounding than the model's; what is cast back is there in f32.
+    # CHECK-LABEL: def scores(
+    # CHECK: y: R.Tensor((4, 4), "float16") = R.matmul(x, w)
+    # CHECK-NEXT: masked: R.Tensor((4, 4), "float16") = R.add(y, mask)
+    # CHECK: z: R.Tensor((4, 4), "float32") = R.matmul(w, x, out_dtype="float32")
+    # CHECK-NEXT: e: R.Tensor((4, 4), "float32") = R.exp(z)
+    @R.function
+    def scores(
+        x: R.Tensor((4, 4), "float16"), w: R.Tensor((4, 4), "float16"), mask: R.Tensor((4, 4), "float16")
+    ) -> R.Tuple(R.Tensor((4,), "float16"), R.Tensor((4, 4), "float32")):
+        y = R.matmul(x, w)
+        masked = R.add(y, mask)
+        largest = R.max(masked, axis=[1])
+        z = R.matmul(w, x)
+        wide = R.astype(z, dtype="float32")
+        e = R.exp(wide)
+        return largest, e
 
     # Views, sums and other products take 16 bits; products that something but elements use give them; wide ones stay.
     # CHECK-LABEL: def others(
