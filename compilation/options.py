@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What a compilation is told, by the keyword arguments of rx.compile, rx.lower and rx.sources or by relax-compile."""
+"""The options of a compilation: keyword arguments of rx.compile, rx.lower and rx.sources, options of relax-compile."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class CompileOptions:
         return parse_target(self.target)
 
     def code(self) -> CodeOptions:
-        """What the target's backend is told."""
+        """The options of the target's backend."""
         return code_options(self.opt_level, self.jobs, self.cache, self.instruments)
 
     def stages(self) -> Stages:

@@ -10,7 +10,7 @@
             return R.nn.softmax(R.matmul(x, w))
 
 The source of what is decorated is read, a function's body never runs. Annotations do, and the statements of a class, as
-Python has it, so these words stand for themselves there. Other dialects' words can be imported beside them:
+Python has it, so these words stand for themselves there. Other dialects' words can be imported as well:
 `from relax_mlir.script import llvm`.
 """
 

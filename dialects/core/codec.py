@@ -9,7 +9,18 @@ from ...bindings.ir import Attribute, Context, Type
 from ...bindings.mlir import DYNAMIC, ir, parse_type, string_value
 from ...support.errors import RelaxError
 from .cache import Table, cache_of
-from .infos import DTYPE_BY_NAME, Info, ObjectInfo, OtherInfo, ScalarInfo, ShapeInfo, TensorInfo, VectorInfo, describe
+from .infos import (
+    DTYPE_BY_NAME,
+    Info,
+    ObjectInfo,
+    OtherInfo,
+    ScalarInfo,
+    ShapeInfo,
+    TensorInfo,
+    VectorInfo,
+    describe,
+    no_element_type,
+)
 from .symbols import Dim, SymbolError, SymExpr, parse
 
 
@@ -191,7 +202,7 @@ def element_type(dtype: str, context: Context) -> Type:
     if type_ is None:
         type_ = _parse_element_type(DTYPE_BY_NAME.get(dtype, dtype), context)
         if type_ is None:
-            raise TypeProblem(f"{dtype!r} is not an element type (try float32, int64, uint8, bool, ...)")
+            raise TypeProblem(no_element_type(dtype))
         encoded.remember(dtype, type_)
     return type_
 

@@ -121,6 +121,11 @@ def dtype_name(dtype: object) -> str | None:
     return DTYPE_BY_NAME.get(name, name) if isinstance(name, str) else None
 
 
+def no_element_type(name: object) -> str:
+    """What refuses a name that is none of an element type."""
+    return f"{name!r} is not an element type (try float32, int64, uint8, bool, ...)"
+
+
 def is_dtype(name: str) -> bool:
     """Whether it is MLIR's name of a type that elements of tensors can have."""
     return is_float(name) or is_bool(name) or name in COMPLEX_TYPES or (is_int(name) and 1 <= bit_width(name) <= 128)
@@ -157,7 +162,7 @@ def bit_width(dtype: str) -> int:
         return 2 * bit_width(dtype[len("complex<") : -1])
     if found := re.fullmatch(r"(?:b?f|tf|u?i)(\d+)\w*", dtype):
         return int(found[1])
-    raise RelaxError(f"'{dtype}' is not an element type of tensors (try f32, i64, ui8, i1, ...)")
+    raise RelaxError(no_element_type(dtype))
 
 
 def describe(info: Info | None) -> str:

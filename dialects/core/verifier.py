@@ -15,7 +15,7 @@ from .attributes import AttributeProblem
 from .cache import cache_of
 from .codec import TypeProblem, decode
 from .equalities import contradict
-from .infos import Info, ObjectInfo, ScalarInfo, ShapeInfo, TensorInfo, VectorInfo, describe, is_dtype
+from .infos import Info, ObjectInfo, ScalarInfo, ShapeInfo, TensorInfo, VectorInfo, describe, is_dtype, no_element_type
 from .opdef import OPERAND_KINDS, Call, OpDef, OpProblem
 from .operands import operand_info
 from .symbols import Dim, SymbolError
@@ -155,7 +155,7 @@ def check_operand_kinds(call: Call) -> None:
 
 def _check_element_type(info: Info | None, what: str) -> None:
     if isinstance(info, TensorInfo) and not is_dtype(info.dtype):
-        raise OpProblem(f"{what} is a {describe(info)}: '{info.dtype}' is not an element type (try f32, i64, i1, ...)")
+        raise OpProblem(f"{what} is a {describe(info)}: {no_element_type(info.dtype)}")
 
 
 def _check_results(call: Call, stated: Sequence[Info]) -> None:

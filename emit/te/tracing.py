@@ -297,4 +297,4 @@ def given_by(made: object) -> Reduction | list[Scalar]:
     try:
         return list(map(scalar, several))
     except RelaxError as error:
-        raise RelaxError(f"a function of places gives numbers: {error.message}") from None
+        raise error.altered(f"a function of places gives numbers: {error.message}", location="", notes=()) from None

@@ -91,7 +91,7 @@ class Node:
         held = self.held(index)
         if not isinstance(held, SequenceValue):
             if isinstance(held, RunTimeSequence):
-                raise self.fail(f"input #{index} is a sequence whose length only the run tells: it must be known here")
+                raise self.fail(f"input #{index} is a sequence of dynamic length: it must be known here")
             raise self.fail(f"input #{index} is not a sequence")
         return held
 

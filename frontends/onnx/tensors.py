@@ -192,10 +192,10 @@ def _external(tensor: TensorProto, what: str, dtype: str, shape: tuple[int, ...]
 def _inside(folder: Path | None, location: str, what: str) -> Path:
     """The file of external data, which must be in the model's folder."""
     if folder is None:
-        raise ModelError(f"{what} lies in the file '{location}': give the model as a path, or the folder of its files")
+        raise ModelError(f"{what} is in the file '{location}': give the model as a path, or the folder of its files")
     if "\0" in location:
-        raise ModelError(f"{what} lies in a file whose name has a zero byte")
+        raise ModelError(f"{what} is in a file whose name has a zero byte")
     path = (folder / location).resolve()
     if not location or not path.is_relative_to(folder.resolve()):
-        raise ModelError(f"{what} lies in the file '{location}', which is outside of the model's folder")
+        raise ModelError(f"{what} is in the file '{location}', which is outside of the model's folder")
     return path

@@ -190,7 +190,7 @@ class OneOf:
 
     def __str__(self) -> str:
         ranks = " or ".join(str(tensor.rank) for tensor in self.tensors)
-        return f"a tensor of {ranks} dimensions, as only the run tells"
+        return f"a tensor of {ranks} dimensions, known at run time only"
 
     def inside(self, operation: Operation) -> OneOf:
         return OneOf(self.place.inside(operation), [tensor.inside(operation) for tensor in self.tensors])

@@ -172,7 +172,7 @@ class NestReader:
         extents = [self._constant(loop.stop) for loop in loops]
         sizes = [self._constant(domain.size) for domain in domains]
         if not all(isinstance(each, int) and each >= 0 for each in (*extents, *sizes)):
-            raise Unstructured("bindings of sizes that only the run tells")
+            raise Unstructured("bindings of dynamic sizes")
         for names, axes, conditions in _apart(loops, block):
             own = {loop.name: extent for loop, extent in zip(loops, extents, strict=True) if loop.name in names}
             bound = [(axis, size) for axis, size in zip(block.axes, sizes, strict=True) if axis in axes]

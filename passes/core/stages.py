@@ -41,7 +41,7 @@ class Stage:
     #: The lowest level at which it runs: of -O0, what takes less time than it saves, to -O3.
     level: int = 0
 
-    def told(self, options: str) -> Stage:
+    def with_options(self, options: str) -> Stage:
         """The stage for a target with options, `{cpu=haswell}`: passes that get the target get these, too."""
         passes = [str(each).replace(TARGET_PLACE, TARGET_PLACE + options) for each in self.passes]
         return replace(self, passes=tuple(passes))

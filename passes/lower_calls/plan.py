@@ -20,7 +20,7 @@ from ...bindings.rewriting import located_error
 from ...dialects.core.aliases import aliases, written_by
 from ...dialects.core.codec import decode
 from ...dialects.core.dialect import row_of
-from ...dialects.core.infos import TensorInfo, bit_width, is_dtype
+from ...dialects.core.infos import TensorInfo, bit_width, is_dtype, no_element_type
 from ...dialects.core.ir_attributes import ANY_ORDER, CONCURRENT
 from ...dialects.core.symbols import Dim, Size, SymExpr, at_most, equal, product
 from ...dialects.core.symbols_expr import make, terms_of
@@ -216,10 +216,9 @@ class _Planner:
             if source in self._owner:
                 self._owner[result] = self._owner[source]
             elif source is None and makes_memory and isinstance(info := decode(result.type), TensorInfo):
+                # Those of relax are verified; of upstream's operations it is the first to ask.
                 if not is_dtype(info.dtype):
-                    raise located_error(
-                        f"no memory for {result.type}: '{info.dtype}' is not an element type", op.location
-                    )
+                    raise located_error(f"no memory for {result.type}: {no_element_type(info.dtype)}", op.location)
                 buffer = Buffer(info, self._position, self._position, path)
                 if buffer.room is None and self._ranges:
                     _, buffer.room = size_bounds(buffer.size, self._ranges)

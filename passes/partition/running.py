@@ -98,7 +98,7 @@ def _check_results(module: Operation) -> None:
             if not isinstance(info, TensorInfo):
                 raise RefusalError(f"a result of it is no tensor: {info}")
             if info.shape is None or None in info.shape:
-                raise RefusalError("only the run tells the sizes of a result, for which there has to be room before")
+                raise RefusalError("the sizes of a result are known at run time only, and room is made before")
 
 
 def _raise(error: Exception) -> Made:

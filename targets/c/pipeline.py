@@ -22,7 +22,7 @@ STAGES = (
     Stage(
         "layouts",
         ("relax-convert-layout{desired=relax.nn.conv2d:NHWC:HWIO}", "relax-canonicalize"),
-        "convolutions have their channels side by side, which compilers make vectors of",
+        "the channels of convolutions are adjacent, which compilers make vectors of",
         verify="end",
         level=2,
     ),

@@ -124,7 +124,7 @@ def _told_of(where: str) -> Iterator[None]:
     try:
         yield
     except RelaxError as error:
-        raise RelaxError(f"{where}: {error.message}", notes=error.notes) from None
+        raise error.altered(f"{where}: {error.message}", location="") from None
 
 
 def add_target_source(source: Callable[[str | None], Iterable[Target]]) -> None:

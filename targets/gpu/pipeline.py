@@ -59,11 +59,11 @@ def gpu_stages(
         _LAUNCHES,
         common.FOLD,
         # What computes an operator may be by an instruction that one device has.
-        common.LEGALIZE.told(options),
+        common.LEGALIZE.with_options(options),
         # Launches take time.
         common.fuse("launched=true"),
         common.INTRINSICS,
-        _PLAN.told(options),
+        _PLAN.with_options(options),
         # A result aliases an operand only where each point reads what it writes, as others run at the same time.
         common.bufferize("any-order=true"),
         common.SMALL_TYPES,

@@ -122,7 +122,7 @@ def _check_tensor(where: str, info: TensorInfo) -> None:
     try:
         element_bytes(info.dtype)
     except RelaxError as error:
-        raise RelaxError(f"{where}: {error.message}", notes=error.notes) from None
+        raise error.altered(f"{where}: {error.message}", location="") from None
 
 
 def _described(info: Info) -> Value:
@@ -142,7 +142,7 @@ def passed_inputs(
 
     def passed(group: Group, places: slice) -> Passed:
         if group.is_optional or group.has_rest:
-            raise ValueError("has what only the run tells: that is for results")
+            raise ValueError("has what is known at run time only: that is for results")
         is_written = any(places.start <= place < places.stop for place in written)
         return Passed(group, tuple(inputs[places]), is_written=is_written)
 

@@ -43,7 +43,7 @@ _PATIENCE_S = 300.0
 _MOST_ATTEMPTS, _MOST_DEPTH, _MOST_PATTERNS, _MOST_SHOWN = 60, 3, 6, 5
 _ERRORS = ErrorSizes(relax_oracle.EXACT, relax_oracle.BY_ONE, relax_oracle.BY_LARGEST)
 #: What codegens are never given, in these words.
-_UNSIZED = "only the run tells the sizes of a result"
+_UNSIZED = "the sizes of a result are known at run time only"
 #: On an operation: what its node gives.
 _NODE = "relax.fuzz_node"
 

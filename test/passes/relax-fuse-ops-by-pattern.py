@@ -10,7 +10,7 @@ from relax_mlir.script import ir as I, relax as R
 
 @I.ir_module(ssa=True)
 class Module:
-    # The longest match of a pattern, with its constants; sizes that only the run tells stay as they are.
+    # The longest match of a pattern, with its constants; dynamic sizes stay as they are.
     # Values are what they are in the pattern: its first is the argument, then comes the constant, named w.
     # CHECK: @R.function(named=False, private=True, attrs={"relax.composite": "sample.linear",
     # CHECK-SAME: "relax.pattern": {"names": {"w": ["0.1"]}, "operations": ["relax.matmul", "relax.nn.relu"], "reads": ["%0", "0.1"]}})

@@ -125,7 +125,7 @@ def _apply(namespace: Any, kind: str, left: Any, right: Any) -> Any:
     return getattr(namespace, kind)(left, right) if namespace else _BINARY[kind](left, right)
 
 
-# ---- sizes that only the run tells ----
+# ---- dynamic sizes ----
 
 
 def test_match_cast_checks_and_defines_sizes() -> None:

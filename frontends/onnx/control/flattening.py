@@ -123,7 +123,7 @@ def _common_rest(node: Node, items: int, *sequences: Any) -> int | None:
     ranks |= {sequence.rank for sequence in sequences if isinstance(sequence, RunTimeSequence)}
     if len(ranks) > 1 or None in ranks:
         listed = ", ".join(sorted("?" if rank is None else str(rank) for rank in ranks))
-        raise node.fail(f"a sequence whose length only the run tells, of tensors of several ranks ({listed})")
+        raise node.fail(f"a sequence of dynamic length, of tensors of several ranks ({listed})")
     return next(iter(ranks), None)
 
 

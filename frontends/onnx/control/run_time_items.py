@@ -12,7 +12,7 @@ from .scf_regions import common_info, info_of
 
 def pick(node: Node, condition: Tensor, one: Value, other: Value) -> Value:
     """The first tensor where the condition, a 0-D tensor, holds, else the second one."""
-    what = "only the run tells which tensor of the sequence is meant, and one is {}, another one {}"
+    what = "which tensor of the sequence is meant is known at run time only, and one is {}, another one {}"
     common_info(node, info_of(node, one), info_of(node, other), what)
     _ = one.ssa, other.ssa  # constants are made in front of the branches
     return build_branches(node, Value(ssa=condition), [lambda _: [one], lambda _: [other]])[0]

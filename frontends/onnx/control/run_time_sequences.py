@@ -49,7 +49,7 @@ def erased_at_run_time(node: Node, sequence: RunTimeSequence, place: Tensor) -> 
 def _check_fits(node: Node, sequence: RunTimeSequence, new: Value) -> None:
     if new.rank != sequence.rank or new.dtype != sequence.dtype:
         raise node.fail(
-            f"a sequence whose length only the run tells has tensors of one rank and type: {sequence.rank}-D "
+            f"a sequence of dynamic length has tensors of one rank and type: {sequence.rank}-D "
             f"{sequence.dtype} here, {new.rank}-D {new.dtype} there"
         )
 
@@ -90,7 +90,7 @@ def all_joined(node: Node, sequence: SequenceValue | RunTimeSequence) -> RunTime
         {sequence.rank} if isinstance(sequence, RunTimeSequence) else set()
     )
     if len(ranks) != 1 or None in ranks:
-        raise node.fail("the tensors of a sequence whose length only the run tells must have one rank here")
+        raise node.fail("the tensors of a sequence of dynamic length must have one rank here")
     return as_run_time(sequence, 0, ranks.pop() or 0, sequence.dtype)
 
 

@@ -217,4 +217,4 @@ def _undefined(name: str, gpu_module: Operation) -> RelaxError:
     calls = [op for op in named if callee_of(op) == name]
     place = str((calls[0] if calls else gpu_module).location)
     whose = "NVIDIA's libdevice has no such function" if name.startswith(_LIBDEVICE) else "no GPU has such a function"
-    return RefusalError(f"a kernel calls '{name}', which nobody defines: {whose}", location=place)
+    return RefusalError(f"a kernel calls '{name}', which is not defined: {whose}", location=place)

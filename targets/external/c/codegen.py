@@ -38,7 +38,7 @@ def can_write(match: Match) -> bool | str:
         if not isinstance(info, TensorInfo):
             return "its result is no tensor"
         if info.shape is None or None in info.shape:
-            return "only the run tells its result's sizes"
+            return "its result's sizes are known at run time only"
     return True
 
 

@@ -44,7 +44,7 @@ def _why_not_passed(operation: Operation) -> str:
     return (
         ""
         if all(shape is not None and None not in shape for shape in shapes)
-        else "only the run tells its result's sizes"
+        else "its result's sizes are known at run time only"
     )
 
 

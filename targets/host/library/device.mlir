@@ -83,7 +83,7 @@ func.func @__relax_device_fail(%table: !ptr, %where: !ptr, %call: !ptr, %status:
 func.func private @__relax_device_text(%function: !ptr, %status: i32, %otherwise: !ptr) -> i64 {
   %c1 = arith.constant 1 : i64  %null = llvm.mlir.zero : !ptr  %place = llvm.alloca %c1 x !ptr : (i64) -> !ptr
   llvm.store %null, %place : !ptr, !ptr
-  %told = llvm.call %function(%status, %place) : !ptr, (i32, !ptr) -> i32
+  %answer = llvm.call %function(%status, %place) : !ptr, (i32, !ptr) -> i32
   %found = llvm.load %place : !ptr -> !ptr  %is_none = llvm.icmp "eq" %found, %null : !ptr
   %text = arith.select %is_none, %otherwise, %found : !ptr  %address = llvm.ptrtoint %text : !ptr to i64
   return %address : i64
@@ -240,7 +240,7 @@ func.func private @__relax_device_raise(%table: !ptr, %record: !ptr)
   %the_device = llvm.mlir.addressof @__relax_the_device : !ptr
   %wait_name = llvm.mlir.addressof @__relax_wait_name : !ptr
   func.call @__relax_device_status(%table, %the_device, %wait_name, %waited) : (!ptr, !ptr, !ptr, i32) -> ()
-  %told = llvm.load %record : !ptr -> !record
+  %loaded = llvm.load %record : !ptr -> !record
   // One of several threads that come here raises it.
   %swapped = llvm.cmpxchg %record, %one, %ok acq_rel monotonic {alignment = 4 : i64} : !ptr, i32
   %is_mine = llvm.extractvalue %swapped[1] : !llvm.struct<(i32, i1)>
@@ -250,11 +250,11 @@ func.func private @__relax_device_raise(%table: !ptr, %record: !ptr)
     %four = arith.constant 4 : i64  %c1 = arith.constant 1 : i64  %none = llvm.alloca %c1 x i32 : (i64) -> !ptr
     llvm.store %ok, %none : i32, !ptr
     func.call @__relax_device_write(%table, %flag, %none, %four) : (!ptr, !ptr, !ptr, i64) -> ()
-    %where = llvm.extractvalue %told[2] : !record  %site = llvm.extractvalue %told[3] : !record
+    %where = llvm.extractvalue %loaded[2] : !record  %site = llvm.extractvalue %loaded[3] : !record
     %kind = llvm.load %site : !ptr -> !ptr
     %format_at = llvm.getelementptr %site[8] : (!ptr) -> !ptr, i8  %format = llvm.load %format_at : !ptr -> !ptr
-    %a = llvm.extractvalue %told[4, 0] : !record  %b = llvm.extractvalue %told[4, 1] : !record
-    %c = llvm.extractvalue %told[4, 2] : !record  %d = llvm.extractvalue %told[4, 3] : !record
+    %a = llvm.extractvalue %loaded[4, 0] : !record  %b = llvm.extractvalue %loaded[4, 1] : !record
+    %c = llvm.extractvalue %loaded[4, 2] : !record  %d = llvm.extractvalue %loaded[4, 3] : !record
     func.call @__relax_fail(%kind, %format, %where, %a, %b, %c, %d) : (!ptr, !ptr, !ptr, i64, i64, i64, i64) -> ()
   }
   return

@@ -63,8 +63,8 @@ func.func @__relax_device_graph_begin(%table: !ptr, %function: i64, %label: !ptr
   %states = llvm.getelementptr %graphs[16] : (!ptr) -> !ptr, !ptr
   %state = llvm.getelementptr %states[%function] : (!ptr, i64) -> !ptr, !llvm.array<8 x ptr>
   %before_at = llvm.getelementptr %state[5] : (!ptr) -> !ptr, !ptr
-  %told_before = llvm.load %before_at atomic monotonic {alignment = 8 : i64} : !ptr -> i64
-  %is_never = arith.cmpi eq, %told_before, %never : i64
+  %reported_before = llvm.load %before_at atomic monotonic {alignment = 8 : i64} : !ptr -> i64
+  %is_never = arith.cmpi eq, %reported_before, %never : i64
   cf.cond_br %is_never, ^return(%ok : i32), ^profile
 // Whoever asks for times gets them kernel by kernel.
 ^profile:
@@ -83,8 +83,8 @@ func.func @__relax_device_graph_begin(%table: !ptr, %function: i64, %label: !ptr
   %stream = func.call @__relax_device_stream(%table) : (!ptr) -> !ptr
   %ask_at = llvm.getelementptr %graphs[7] : (!ptr) -> !ptr, !ptr  %ask = llvm.load %ask_at : !ptr -> !ptr
   llvm.store %one, %asked_at : i32, !ptr
-  %told = llvm.call %ask(%stream, %asked_at) : !ptr, (!ptr, !ptr) -> i32
-  %capturing = llvm.load %asked_at : !ptr -> i32  %unclear = arith.ori %told, %capturing : i32
+  %answer = llvm.call %ask(%stream, %asked_at) : !ptr, (!ptr, !ptr) -> i32
+  %capturing = llvm.load %asked_at : !ptr -> i32  %unclear = arith.ori %answer, %capturing : i32
   %is_free = arith.cmpi eq, %unclear, %ok : i32
   %exec_at = llvm.getelementptr %state[8] : (!ptr) -> !ptr, i8  %exec = llvm.load %exec_at : !ptr -> !ptr
   %is_recorded = llvm.icmp "ne" %exec, %null : !ptr
@@ -239,10 +239,10 @@ func.func @__relax_device_graph_end(%table: !ptr, %label: !ptr, %count: i64, %gi
   cf.cond_br %is_made, ^launch, ^failed(%made : i32)
 ^launch:
   %graphs_at = llvm.getelementptr %table[23] : (!ptr) -> !ptr, !ptr  %graphs = llvm.load %graphs_at : !ptr -> !ptr
-  %told = llvm.load %state : !ptr -> !llvm.array<5 x ptr>
-  %exec = llvm.extractvalue %told[1] : !llvm.array<5 x ptr>  %event = llvm.extractvalue %told[2] : !llvm.array<5 x ptr>
-  %memory = llvm.extractvalue %told[3] : !llvm.array<5 x ptr>
-  %asserts = llvm.extractvalue %told[4] : !llvm.array<5 x ptr>  %has_record = llvm.icmp "ne" %asserts, %null : !ptr
+  %held = llvm.load %state : !ptr -> !llvm.array<5 x ptr>
+  %exec = llvm.extractvalue %held[1] : !llvm.array<5 x ptr>  %event = llvm.extractvalue %held[2] : !llvm.array<5 x ptr>
+  %memory = llvm.extractvalue %held[3] : !llvm.array<5 x ptr>
+  %asserts = llvm.extractvalue %held[4] : !llvm.array<5 x ptr>  %has_record = llvm.icmp "ne" %asserts, %null : !ptr
   %stream = func.call @__relax_device_stream(%table) : (!ptr) -> !ptr
   %wait_at = llvm.getelementptr %graphs[8] : (!ptr) -> !ptr, !ptr  %wait = llvm.load %wait_at : !ptr -> !ptr
   %waited = llvm.call %wait(%stream, %event, %ok) : !ptr, (!ptr, !ptr, i32) -> i32

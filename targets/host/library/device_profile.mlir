@@ -9,7 +9,7 @@ func.func private @__relax_device_stream(!ptr) -> !ptr
 
 // What runs between two events is reported when it is done: there are no waits but for room. How many there have been
 // that are reported, and how many since; pairs of events; the place of each pair, -1 before its end.
-llvm.mlir.global internal @__relax_told_events(0 : i64) {alignment = 8 : i64} : i64
+llvm.mlir.global internal @__relax_reported_events(0 : i64) {alignment = 8 : i64} : i64
 llvm.mlir.global internal @__relax_open_events(0 : i64) {alignment = 8 : i64} : i64
 llvm.mlir.global internal @__relax_events(dense<0> : tensor<1024xi64>) {alignment = 8 : i64} : !llvm.array<1024 x i64>
 llvm.mlir.global internal @__relax_event_places(dense<0> : tensor<512xi64>) {alignment = 8 : i64} : !llvm.array<512 x i64>
@@ -61,8 +61,8 @@ func.func @__relax_device_profile_begin(%table: !ptr, %times: !ptr) -> i64 {
     %slot = llvm.getelementptr %events[%number] : (!ptr, i64) -> !ptr, !llvm.struct<(ptr, ptr)>
     %status = func.call @__relax_device_event(%table, %slot) : (!ptr, !ptr) -> i32
     llvm.store %next, %open_at : i64, !ptr
-    %told_at = llvm.mlir.addressof @__relax_told_events : !ptr  %told = llvm.load %told_at : !ptr -> i64
-    %sum = arith.addi %told, %next : i64
+    %reported_at = llvm.mlir.addressof @__relax_reported_events : !ptr  %reported = llvm.load %reported_at : !ptr -> i64
+    %sum = arith.addi %reported, %next : i64
     %is_good = arith.cmpi eq, %status, %ok : i32  %given = arith.select %is_good, %sum, %c0 : i64
     scf.yield %given : i64
   } else {
@@ -78,8 +78,8 @@ func.func @__relax_device_profile_end(%table: !ptr, %times: !ptr, %place: i64, %
   cf.cond_br %off weights([2000, 1]), ^end, ^look
 ^look:
   // What has begun before the last time that all were reported has no place any more.
-  %told_at = llvm.mlir.addressof @__relax_told_events : !ptr  %told = llvm.load %told_at : !ptr -> i64
-  %behind = arith.subi %ordinal, %told : i64  %number = arith.subi %behind, %c1 : i64
+  %reported_at = llvm.mlir.addressof @__relax_reported_events : !ptr  %reported = llvm.load %reported_at : !ptr -> i64
+  %behind = arith.subi %ordinal, %reported : i64  %number = arith.subi %behind, %c1 : i64
   %is_there = arith.cmpi sge, %number, %c0 : i64
   scf.if %is_there {
     %events = llvm.mlir.addressof @__relax_events : !ptr
@@ -123,8 +123,8 @@ func.func private @__relax_device_tell_events(%table: !ptr, %times: !ptr) {
       }
     }
   }
-  %told_at = llvm.mlir.addressof @__relax_told_events : !ptr
-  func.call @__relax_add(%told_at, %count) : (!ptr, i64) -> ()
+  %reported_at = llvm.mlir.addressof @__relax_reported_events : !ptr
+  func.call @__relax_add(%reported_at, %count) : (!ptr, i64) -> ()
   llvm.store %c0, %open_at : i64, !ptr
   return
 }

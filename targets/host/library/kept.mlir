@@ -152,8 +152,8 @@ func.func @__relax_random_key() -> i64 {
 
 // ---- loops that threads share ----
 
-// `function(told, from, to)` for a whole range: shared in grains with other threads, where there are some.
-func.func @__relax_parallel(%table: !ptr, %function: !ptr, %told: !ptr, %from: i64, %to: i64, %grain: i64) -> i32 {
+// `function(argument, from, to)` for a whole range: shared in grains with other threads, where there are some.
+func.func @__relax_parallel(%table: !ptr, %function: !ptr, %argument: !ptr, %from: i64, %to: i64, %grain: i64) -> i32 {
   %null = llvm.mlir.zero : !ptr  %c1 = arith.constant 1 : i64
   %share = llvm.load %table : !ptr -> !ptr  %is_alone = llvm.icmp "eq" %share, %null : !ptr
   cf.cond_br %is_alone, ^alone, ^measure
@@ -166,10 +166,10 @@ func.func @__relax_parallel(%table: !ptr, %function: !ptr, %told: !ptr, %from: i
   %is_one = arith.cmpi sle, %limit, %c1 : i64
   cf.cond_br %is_one, ^alone, ^share
 ^alone:
-  %own = llvm.call %function(%told, %from, %to) : !ptr, (!ptr, i64, i64) -> i32
+  %own = llvm.call %function(%argument, %from, %to) : !ptr, (!ptr, i64, i64) -> i32
   return %own : i32
 ^share:
-  %shared = llvm.call %share(%function, %told, %from, %to, %grain, %limit)
+  %shared = llvm.call %share(%function, %argument, %from, %to, %grain, %limit)
     : !ptr, (!ptr, !ptr, i64, i64, i64, i64) -> i32
   return %shared : i32
 }

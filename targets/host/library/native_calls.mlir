@@ -295,13 +295,13 @@ func.func private @__relax_native_run(%frame: !ptr, %failure_at: !ptr) -> !ptr {
       %zero = arith.constant 0 : i32  %status = arith.trunci %value : i64 to i32
       %is_bad = arith.cmpi ne, %status, %zero : i32
       %checked = arith.andi %how, %c1 : i64  %is_status = arith.cmpi ne, %checked, %c0 : i64
-      %is_failure = arith.andi %is_status, %is_bad : i1  %is_told = arith.andi %is_failure, %is_good : i1
-      scf.if %is_told {
+      %is_failure = arith.andi %is_status, %is_bad : i1  %is_noted = arith.andi %is_failure, %is_good : i1
+      scf.if %is_noted {
         %long_status = arith.extsi %status : i32 to i64
         llvm.store %long_status, %failure_at : i64, !ptr
       }
-      %name = llvm.extractvalue %call[4] : !ccall  %told = arith.select %is_told, %name, %failed : !ptr
-      scf.yield %told : !ptr
+      %name = llvm.extractvalue %call[4] : !ccall  %noted = arith.select %is_noted, %name, %failed : !ptr
+      scf.yield %noted : !ptr
     } else {
       scf.yield %failed : !ptr
     }

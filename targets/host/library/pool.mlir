@@ -15,8 +15,8 @@
 // The state, pages of its own: whether a loop is shared (0), workers (8), whether starting one failed (16), whether the
 // process ends (24). From 128 on 128 bytes for each worker: its job, null or 1 while it works (0), whether it sleeps
 // (8), its thread (16), which part of a job is its own (24), a semaphore (64).
-// A job: how many parts it has (0), where it begins (8) and ends (16), a grain (24), the function (32) and what it is
-// told (40); on the next line of the cache where the first failure is (64) and its error (72), the error's lock (80).
+// A job: how many parts it has (0), where it begins (8) and ends (16), a grain (24), the function (32) and its
+// argument (40); on the next line of the cache where the first failure is (64) and its error (72), the error's lock (80).
 // From 128 on a line for each part: the numbers of its first grain and of that behind its last, 32 bits each.
 !job = !llvm.struct<(i64, i64, i64, i64, ptr, ptr)>
 
@@ -90,7 +90,7 @@ func.func private @work(%job: !ptr, %own: i64) {
   %about = llvm.load %job : !ptr -> !job  %parts = llvm.extractvalue %about[0] : !job
   %from = llvm.extractvalue %about[1] : !job  %end = llvm.extractvalue %about[2] : !job
   %grain = llvm.extractvalue %about[3] : !job  %function = llvm.extractvalue %about[4] : !job
-  %told = llvm.extractvalue %about[5] : !job
+  %argument = llvm.extractvalue %about[5] : !job
   cf.br ^part(%own, %c0 : i64, i64)
 ^part(%number: i64, %seen: i64):
   %is_own = arith.cmpi eq, %seen, %c0 : i64  %change = arith.select %is_own, %c1, %from_behind : i64
@@ -110,7 +110,7 @@ func.func private @work(%job: !ptr, %own: i64) {
 ^run:
   %left = arith.subi %end, %start : i64  %length = arith.minsi %grain, %left : i64
   %stop = arith.addi %start, %length : i64
-  %status = llvm.call %function(%told, %start, %stop) : !ptr, (!ptr, i64, i64) -> i32
+  %status = llvm.call %function(%argument, %start, %stop) : !ptr, (!ptr, i64, i64) -> i32
   %is_ok = arith.cmpi eq, %status, %ok : i32
   cf.cond_br %is_ok weights([2000, 1]), ^next, ^fail
 ^fail:
@@ -283,9 +283,9 @@ func.func private @start(%state: !ptr, %wanted: i64) -> i64 {
 
 // ---- what programs call ----
 
-// `function(told, from, to)` for a whole range, in grains, by `threads` at most; its status, with the error set. Where no
+// `function(argument, from, to)` for a whole range, in grains, by `threads` at most; its status, with the error set. Where no
 // grain is given (0), there are eight for each thread.
-llvm.func internal @share(%function: !ptr, %told: !ptr, %from: i64, %to: i64, %asked: i64, %threads: i64) -> i32 {
+llvm.func internal @share(%function: !ptr, %argument: !ptr, %from: i64, %to: i64, %asked: i64, %threads: i64) -> i32 {
   %c0 = arith.constant 0 : i64  %c1 = arith.constant 1 : i64  %c8 = arith.constant 8 : i64
   %ok = arith.constant 0 : i32  %failure = arith.constant -1 : i32  %furthest = arith.constant 9223372036854775807 : i64
   %null = llvm.mlir.zero : !ptr  %state = func.call @find_state() : () -> !ptr
@@ -298,7 +298,7 @@ llvm.func internal @share(%function: !ptr, %told: !ptr, %from: i64, %to: i64, %a
   %is_there = llvm.icmp "ne" %state, %null : !ptr  %is_worth_it = arith.andi %is_there, %are_few : i1
   cf.cond_br %is_worth_it, ^enter, ^alone
 ^alone:
-  %own = llvm.call %function(%told, %from, %to) : !ptr, (!ptr, i64, i64) -> i32
+  %own = llvm.call %function(%argument, %from, %to) : !ptr, (!ptr, i64, i64) -> i32
   llvm.return %own : i32
 ^enter:
   %pair = llvm.cmpxchg %state, %c0, %c1 acquire monotonic : !ptr, i64
@@ -321,7 +321,7 @@ llvm.func internal @share(%function: !ptr, %told: !ptr, %from: i64, %to: i64, %a
   %j0 = llvm.mlir.zero : !job  %j1 = llvm.insertvalue %parts, %j0[0] : !job
   %j2 = llvm.insertvalue %from, %j1[1] : !job  %j3 = llvm.insertvalue %to, %j2[2] : !job
   %j4 = llvm.insertvalue %grain, %j3[3] : !job  %j5 = llvm.insertvalue %function, %j4[4] : !job
-  %j6 = llvm.insertvalue %told, %j5[5] : !job
+  %j6 = llvm.insertvalue %argument, %j5[5] : !job
   llvm.store %j6, %job : !job, !ptr
   %first_at = llvm.getelementptr %job[64] : (!ptr) -> !ptr, i8  %error_at = llvm.getelementptr %job[72] : (!ptr) -> !ptr, i8
   %lock_at = llvm.getelementptr %job[80] : (!ptr) -> !ptr, i8
@@ -416,8 +416,8 @@ func.func private @tell(%offset: i64, %result: !ptr) -> i32 {
   %state = llvm.load %slot atomic acquire {alignment = 8 : i64} : !ptr -> !ptr
   %is_some = llvm.icmp "ne" %state, %null : !ptr
   %number = scf.if %is_some -> i64 {
-    %number_at = llvm.getelementptr %state[%offset] : (!ptr, i64) -> !ptr, i8  %told = llvm.load %number_at : !ptr -> i64
-    scf.yield %told : i64
+    %number_at = llvm.getelementptr %state[%offset] : (!ptr, i64) -> !ptr, i8  %loaded = llvm.load %number_at : !ptr -> i64
+    scf.yield %loaded : i64
   } else {
     scf.yield %c0 : i64
   }

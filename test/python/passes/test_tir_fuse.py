@@ -185,7 +185,7 @@ def test_random_graphs(data: Any) -> None:
                 )
 
 
-# ---- sizes that only the run tells ----
+# ---- dynamic sizes ----
 
 
 def test_a_size_that_may_be_one() -> None:

@@ -401,7 +401,7 @@ def reads_of(*shapes: tuple[int | str, ...], **attributes: Any) -> str:
 def test_where_rows_are_joined() -> None:
     joined = "(d0, d3, d2 + d4 * 19 + d5)"
     assert joined in reads_of((1, 64, 17, 17), (8, 64, 3, 3), padding=1)
-    # Few products, rows that are whole vectors, strides, sizes that only the run tells: as they are.
+    # Few products, rows that are whole vectors, strides, dynamic sizes: as they are.
     assert joined not in reads_of((1, 4, 17, 17), (8, 4, 3, 3), padding=1)
     for width, others in ((16, {}), (62, {}), (17, {"strides": 2})):
         text = reads_of((1, 64, 17, width), (8, 64, 3, 3), padding=1, **others)

@@ -106,7 +106,7 @@ def _refusal(body: str) -> str:
 
 
 def test_refusals() -> None:
-    several = "a tensor of 3 or 2 dimensions, as only the run tells"
+    several = "a tensor of 3 or 2 dimensions, known at run time only"
     undeclared = _model(f"{_CHOICE} y = Neg (q)")
     undeclared.graph.output[0].type.tensor_type.ClearField("shape")
     with pytest.raises(rx.RelaxError, match=f"output 'y' is {several}: what a program returns has one rank"):

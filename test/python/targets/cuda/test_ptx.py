@@ -397,8 +397,8 @@ def test_no_kernel() -> None:
 def test_functions_that_nobody_has() -> None:
     calls = "func.func private @{0}(f32) -> f32\n" + on_elements("f32", "%z = func.call @{0}(%x) : (f32) -> f32", "k")
     mine = problem(calls.replace("{0}", "mine"))
-    assert "a kernel calls 'mine', which nobody defines: no GPU has such a function" in mine and ":7:" in mine
-    assert "'__nv_expq', which nobody defines: NVIDIA's libdevice has no" in problem(calls.replace("{0}", "__nv_expq"))
+    assert "a kernel calls 'mine', which is not defined: no GPU has such a function" in mine and ":7:" in mine
+    assert "'__nv_expq', which is not defined: NVIDIA's libdevice has no" in problem(calls.replace("{0}", "__nv_expq"))
 
 
 def test_vectors_of_bits_in_memory() -> None:
