@@ -78,6 +78,20 @@ def dims_in(*expressions: AffineExpr) -> set[int]:
     return found
 
 
+def unknown_names(map_: AffineMap) -> list[str]:
+    """The dimensions and symbols that a map uses and does not have; MLIR reads such maps from bytecode."""
+    used: list[tuple[str, int, int]] = []
+    for result in map_.results:
+        value_of(
+            result,
+            lambda dim: used.append(("d", dim, map_.n_dims)),
+            lambda *_: None,
+            lambda _: None,
+            lambda symbol: used.append(("s", symbol, map_.n_symbols)),
+        )
+    return sorted(f"{kind}{number}" for kind, number, count in used if number >= count)
+
+
 class Linear(NamedTuple):
     """A sum of dimensions times factors, none of which is 0, and a constant. The dimensions are in order."""
 

@@ -20,6 +20,7 @@ from ..support.callbacks import enters
 from ..support.errors import ModelError, RelaxError
 from ..support.plugins import announced_plugins, load_plugin
 from ..support.suggest import suggest
+from .affine_maps import check_affine_maps
 from .context import create_context
 from .core.cache import cache_of
 from .core.dialect import all_ops, registered_dialects
@@ -118,6 +119,8 @@ def _parse(
             raise ir.MLIRError("verification failed", [])
         if mentions_resources(source) and not check_resources(module.operation):
             raise ir.MLIRError("constants of other sizes than their types", [])
+        if isinstance(source, bytes) and not check_affine_maps(module.operation):
+            raise ir.MLIRError("malformed affine maps", [])
         return module
 
 

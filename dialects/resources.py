@@ -45,7 +45,7 @@ def check_resources(module: Operation) -> bool:
     problems: dict[Attribute, str | None] = {}
     is_right = True
     for op in (module, *operations_in(module)):
-        for attribute in _resources_in(_attributes(op)):
+        for attribute in filter(is_resource, nested_in(attributes_of(op))):
             if attribute not in problems:
                 problems[attribute] = _problem(attribute)
             if problems[attribute]:
@@ -54,7 +54,8 @@ def check_resources(module: Operation) -> bool:
     return is_right
 
 
-def _attributes(op: Operation) -> Iterator[Attribute]:
+def attributes_of(op: Operation) -> Iterator[Attribute]:
+    """The attributes of an operation that have a form in Python."""
     for name in op.attributes:
         try:
             yield op.attributes[name]
@@ -62,13 +63,14 @@ def _attributes(op: Operation) -> Iterator[Attribute]:
             continue  # the bindings have no class for dense complex numbers, which are no resource
 
 
-def _resources_in(attributes: Iterable[Attribute]) -> Iterator[Attribute]:
+def nested_in(attributes: Iterable[Attribute]) -> Iterator[Attribute]:
+    """Attributes, those in arrays and dictionaries included; not these themselves."""
     for attribute in attributes:
         if isinstance(attribute, ir.ArrayAttr):
-            yield from _resources_in(list(attribute))
+            yield from nested_in(list(attribute))
         elif isinstance(attribute, ir.DictAttr):
-            yield from _resources_in([entry.attr for entry in attribute])
-        elif is_resource(attribute):
+            yield from nested_in([entry.attr for entry in attribute])
+        else:
             yield attribute
 
 

@@ -15,7 +15,7 @@ from typing import Any
 
 from ..bindings.context import UPSTREAM_DIALECTS
 from ..bindings.diagnostics import Diagnostic
-from ..support.errors import RelaxError
+from ..support.errors import ModelError, RelaxError
 from ..support.processes.expendable import is_expendable
 from ..support.processes.pool import Call, process_pool
 from .core.dialect import registered_dialects
@@ -58,7 +58,7 @@ def read_elsewhere(source: str | bytes, name: str) -> None:
     if found:
         message, location, notes, diagnostics = json.loads(found)
         told = [_diagnostic(each) for each in diagnostics]
-        raise RelaxError(message, location=location, notes=notes, diagnostics=told)
+        raise ModelError(message, location=location, notes=notes, diagnostics=told)
 
 
 def known_dialects() -> set[str]:

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from ....bindings.affine import unknown_names
 from ....bindings.ir import Attribute
 from ....bindings.mlir import as_list, ir
 from ...core.attributes import AttributeProblem, Raw
@@ -42,6 +43,12 @@ class IndexMap(Raw):
         except ir.MLIRError:
             raise self.refuse(value) from None
         return self.decode(attribute)
+
+    def decode(self, attribute: Attribute) -> Any:
+        known: Any = super().decode(attribute)
+        if foreign := unknown_names(known.value):
+            raise AttributeProblem(f"uses {foreign[0]}, which its map does not have: {known.value}")
+        return known
 
 
 def _text_of_function(function: Callable[..., object]) -> str:
