@@ -131,7 +131,17 @@ class Noise:
         wide = numpy.asarray(value, "float64")
         signs = self._random.choice([-step, step], wide.shape)
         with numpy.errstate(all="ignore"):
-            return numpy.asarray(wide + signs * (wide + unit * numpy.isfinite(wide))).astype(value.dtype)
+            shaken = wide + signs * (wide + unit * numpy.isfinite(wide)) + signs / step * _underflow(wide, value.dtype)
+            return numpy.asarray(shaken).astype(value.dtype)
+
+
+def _underflow(wide: Any, dtype: Any) -> Any:
+    """The error of each element where some are subnormal: another order of products has other zeros among them."""
+    import ml_dtypes
+
+    tiny = float(ml_dtypes.finfo(dtype).tiny)
+    is_small = abs(wide) < tiny
+    return tiny * is_small if (is_small & (wide != 0)).any() else 0.0
 
 
 # ---- smaller graphs ----

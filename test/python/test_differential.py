@@ -137,3 +137,19 @@ for line in sorted(map(str, isolated.run(work, queue, 2, None, 5.0, lambda cause
     died, late = "the process died of SIGABRT", "no result in 5 s"
     expected = ["((0,), 0)", f"((1,), '{died}')", f"((2,), '{late}')", "((3,), 3)", "((4,), 4)"]
     assert done.stdout.splitlines() == expected, done.stdout + done.stderr
+
+
+def test_zeros_among_subnormal_results_are_undetermined() -> None:
+    done = run_code("""
+from agreement import STEPS
+from graphs import ErrorSizes, Node, Noise
+
+noise = Noise(1, ErrorSizes(frozenset(), frozenset(), frozenset()), lambda dtype: STEPS[dtype.name])
+node = Node("relax.cumprod", (), ("y",), None)
+plain, small = numpy.array([0, 1], "float32"), numpy.array([0, 1e-40, 1], "float32")
+(after,) = noise.after(node, [plain])
+assert after[0] == 0 and after[1] != 1, after
+(after,) = noise.after(node, [small])
+assert 0 < abs(after[0]) < 2e-38 and abs(after[2] - 1) < 1e-5, after
+""")
+    assert done.returncode == 0, done.stderr
