@@ -32,7 +32,7 @@ from relax_mlir import relax
 ROUNDS = 3
 FIRST_ROUNDS = 8
 #: What runs before the clock does, and what it measures.
-_NUMPY, _UNIT = "import numpy", "from relax_mlir.targets.llvm.objects.object_file import unit_object"
+_NUMPY, _UNIT = "import numpy", "from relax_mlir.bindings.objects import unit_object"
 _FIRST = """
 import relax_mlir as rx
 from relax_mlir import relax
@@ -60,7 +60,7 @@ ONCE = {
     "  tvm-ffi and its loader": (_NUMPY, "import tvm_ffi_orcjit; tvm_ffi_orcjit.default_session()"),
     "  LLVM, for an empty function": (
         _UNIT,
-        "unit_object(b'llvm.func @f() { llvm.return }', symbol='', opt_level=3, target=None)",
+        "unit_object(b'llvm.func @f() { llvm.return }', symbol='', opt_level=3)",
     ),
 }
 

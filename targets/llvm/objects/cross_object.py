@@ -7,8 +7,10 @@ from dataclasses import replace
 from types import ModuleType
 from typing import Any
 
+from ....bindings.context import new_context
 from ....bindings.execution import to_llvm_ir
 from ....bindings.ir import Module
+from ....bindings.objects import parsed_unit
 from ...core import llvmlite
 from ...core.llvm_ir_text import for_older_llvm
 from .code_target import CodeTarget
@@ -27,6 +29,13 @@ def emit_cross_object(module: Module, target: CodeTarget, opt_level: int) -> byt
     """
     machine, code = _optimized(load_llvmlite(), module, target, opt_level)
     return bytes(machine.emit_object(code))
+
+
+def cross_unit_object(code: bytes, *, symbol: str, opt_level: int, target: dict[str, str]) -> bytes:
+    """As bindings.objects.unit_object, for a CPU: triple, cpu and feature_text of a CodeTarget."""
+    machine = CodeTarget(target["triple"], target["cpu"], target["feature_text"], frozenset(), vector_bytes=0)
+    with new_context(("llvm",)):
+        return emit_cross_object(parsed_unit(code, symbol), machine, opt_level)
 
 
 def emit_assembly(module: Module, target: CodeTarget, opt_level: int) -> str:

@@ -10,8 +10,9 @@ from dataclasses import dataclass, field
 from ....bindings.ir import Operation
 from ....bindings.mlir import ir
 from ....bindings.navigation import operations_in, symbol_name
+from ....bindings.objects import mark_noinline
 from ...host.passes.host_name_functions import PREFIX
-from .object_file import foreign, mark_noinline
+from .object_file import foreign
 
 # With fewer operations in all, LLVM is done before the pieces are made.
 _LEAST_OPERATIONS = 4000

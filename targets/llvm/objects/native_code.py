@@ -6,13 +6,15 @@ from __future__ import annotations
 import hashlib
 import json
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ....bindings import execution
+from ....bindings import execution, objects
+from ....bindings.context import new_context
 from ....bindings.ir import Module
+from ....bindings.objects import exported_functions, unit_object
 from ....bindings.wheel import bindings_identity
 from ....passes.core.facts import note_code
 from ....runtime.cpu import cpu_identity
@@ -23,14 +25,13 @@ from ...core import llvm_ir_text, llvmlite
 from ...core.code import CodeOptions, check_opt_level
 from ...host.passes import host_define_support, host_lower_errors
 from ...host.passes.host_call_parallel import THREAD_TABLE
-from ...host.passes.host_define_support import define_support
+from ...host.passes.host_define_support import define_support, parsed_unit
 from ...host.support import named_in
 from ...host.units import needed_texts, pool_text, unit_texts
-from . import cross_object, narrow_conversions, object_file
+from . import cross_object, narrow_conversions
 from .code_target import CodeTarget
-from .cross_object import load_llvmlite
-from .object_file import unit_object
-from .units import Unit, units_of
+from .cross_object import cross_unit_object, load_llvmlite
+from .units import Unit, bytecode, units_of
 
 _KIND = "kernels"
 #: Objects of units that are the same in every program, which this process has made or found, by what they depend on.
@@ -43,7 +44,7 @@ _MOST_EARLY = 8
 _EARLY_TEXTS = 2
 # In addition to LLVM, what code of a unit depends on.
 _MAKERS = (
-    execution, object_file, cross_object, llvm_ir_text, llvmlite, narrow_conversions, host_define_support,
+    execution, objects, cross_object, llvm_ir_text, llvmlite, narrow_conversions, host_define_support,
     host_lower_errors,
 )  # fmt: skip
 
@@ -61,7 +62,7 @@ def native_code(module: Module, machine: CodeTarget, options: CodeOptions) -> Na
     Raises RelaxError where the module cannot be compiled, llvmlite is missing, or a process dies.
     """
     check_opt_level(options.opt_level)
-    object_file.exported_functions(module)
+    exported_functions(module)
     identity = _identity(machine, options.opt_level)
     if options.one_object:
         define_support(module.operation)
@@ -82,12 +83,19 @@ def prepare(machine: CodeTarget, options: CodeOptions) -> None:
         fixed = [_fixed_unit(text) for text in (*unit_texts()[:_EARLY_TEXTS], pool_text(machine.architecture))]
         making = _Making([], fixed, machine, options, _identity(machine, options.opt_level))
         calls = making.calls(making.missing())
-        process_pool().prepare(min(options.jobs, _MOST_EARLY), unit_object.__module__, calls)
+        process_pool().prepare(min(options.jobs, _MOST_EARLY), making.maker().__module__, calls)
 
 
 def _fixed_unit(text: str) -> Unit:
     """What is the same in every program that needs it."""
     return Unit("", "", text.encode())
+
+
+@lru_cache(maxsize=32)
+def lowered(text: bytes) -> bytes:
+    """A text of the library as other units are: bytecode of the LLVM dialect alone."""
+    with new_context(("llvm",)):
+        return bytecode(parsed_unit(text))
 
 
 class _Making:
@@ -99,9 +107,10 @@ class _Making:
         """`fixed` are those that are the same in every program; they are not reported."""
         self._units = [unit for unit in units if unit not in fixed]
         self._fixed, self._options, self._identity = fixed, options, identity
-        target = {"triple": machine.triple, "cpu": machine.cpu, "feature_text": machine.feature_text}
-        where = None if machine.is_host else target
-        self._arguments: dict[str, Any] = {"opt_level": options.opt_level, "target": where}
+        self._arguments: dict[str, Any] = {"opt_level": options.opt_level}
+        if not machine.is_host:
+            target = {"triple": machine.triple, "cpu": machine.cpu, "feature_text": machine.feature_text}
+            self._arguments["target"] = target
         self._objects: dict[Unit, bytes] = {}
         self._done = 0
 
@@ -130,11 +139,18 @@ class _Making:
 
     def calls(self, units: Sequence[Unit]) -> list[Call]:
         """The work of other processes."""
-        function = f"{unit_object.__module__}:{unit_object.__name__}"
+        function = f"{self.maker().__module__}:{self.maker().__name__}"
         return [
-            Call(function, unit.code, {"symbol": unit.symbol, **self._arguments}, unit.what, unit.place)
+            Call(function, self._code(unit), {"symbol": unit.symbol, **self._arguments}, unit.what, unit.place)
             for unit in units
         ]
+
+    def maker(self) -> Callable[..., bytes]:
+        """The function that makes objects of units."""
+        return cross_unit_object if "target" in self._arguments else unit_object
+
+    def _code(self, unit: Unit) -> bytes:
+        return lowered(unit.code) if unit in self._fixed else unit.code
 
     def _find_fixed(self, unit: Unit) -> None:
         cache, key = self._options.cache, self._key(unit)
@@ -159,7 +175,7 @@ class _Making:
         for unit in units:
             self._begun(unit)
             start = time.perf_counter()
-            code = unit_object(unit.code, symbol=unit.symbol, **self._arguments)
+            code = self.maker()(self._code(unit), symbol=unit.symbol, **self._arguments)
             self._made(unit, code, time.perf_counter() - start)
 
     def _make_elsewhere(self, units: Sequence[Unit], or_here: bool = True) -> None:

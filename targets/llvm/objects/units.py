@@ -18,6 +18,7 @@ from ....bindings.diagnostics import origins
 from ....bindings.ir import Location, Module, Operation
 from ....bindings.mlir import ir
 from ....bindings.navigation import has_body, operations_of, symbol_name
+from ....bindings.objects import KERNEL
 from ....bindings.pass_manager import run_upstream
 from ....dialects.core.ir_attributes import CALLS, DEVICE, ENTRIES, KERNELS, PLACED_CONSTANTS
 from ....dialects.verification import verify_ir
@@ -33,7 +34,7 @@ from .kernels import (
     rename,
     surveyed,
 )
-from .object_file import KERNEL, foreign
+from .object_file import foreign
 
 #: What the stages leave on a module for the last step, which is not LLVM's.
 NOTES = (ENTRIES, PLACED_CONSTANTS, CALLS, DEVICE, KERNELS)
