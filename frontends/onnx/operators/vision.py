@@ -35,10 +35,10 @@ def non_max_suppression(node: Node) -> Outputs:
 
 
 def _corners(boxes: Tensor, dtype: str) -> Tensor:
-    """Boxes of center x, center y, width, height as y1, x1, y2, x2."""
-    x, y, width, height = relax.split(boxes, indices_or_sections=4, axis=2)
-    half = const(0.5, dtype)
-    half_width, half_height = relax.multiply(width, half), relax.multiply(height, half)
+    """Boxes of center x, center y, width, height as y1, x1, y2, x2. Those of negative sizes overlap none: as empty."""
+    x, y, *extents = relax.split(boxes, indices_or_sections=4, axis=2)
+    half, zero = const(0.5, dtype), const(0.0, dtype)
+    half_width, half_height = (relax.multiply(relax.maximum(each, zero), half) for each in extents)
     sides = [
         relax.dialect.ops[name](center, reach)
         for name in ("subtract", "add")

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from ....bindings.affine import dims_in
 from ....bindings.ir import Value
+from ....bindings.mlir import ir
 from ....bindings.rewriting import Decline
 from ....emit.combiner import combiners
 from ....emit.linalg import product
@@ -78,6 +79,9 @@ def reduce_row(lanes: Lanes, team: Team, row: Value, count: int = 1, *, is_part:
         before = lanes.first(indices)
         lanes.finish([each.apply(*pair) for each, *pair in zip(combining, before, wholes, strict=True)], indices)
 
+    if lanes.overwrites_inputs():
+        # The team's other threads have read what one is about to overwrite.
+        ir.Operation.create("gpu.barrier")
     team.once(finish)
 
 

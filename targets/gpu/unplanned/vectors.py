@@ -155,6 +155,11 @@ class Lanes:
         places = self.points.output_numbers
         return [value for place in places for value in self._read(self.points, place, indices)]
 
+    def overwrites_inputs(self) -> bool:
+        """Whether what is stored at the end is memory that the reduction reads."""
+        written = {root_of(memref) for memref in [self.points, *self._epilogues][-1].outputs}
+        return any(root_of(self.points.operands[place]) in written for place in self.points.read_inputs)
+
     def finish(self, values: Sequence[Value], indices: Indices) -> None:
         """Stores the outputs' values, or what epilogues make of them."""
         points = self.points

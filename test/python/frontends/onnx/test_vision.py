@@ -47,6 +47,8 @@ def test_boxes() -> None:
     most, half = {"m": numpy.array(4)}, numpy.array([0.3], "float32")
     compare("NonMaxSuppression", {**most, "i": half, "s": half}, 11, x=(corners, scores))
     compare("NonMaxSuppression", most, 11, x=(corners, scores), center_point_box=1)
+    some_negative = corners * numpy.where(rng.random((2, 9, 4)) < [0, 0, 0.3, 0.3], -1, 1).astype("float32")
+    compare("NonMaxSuppression", most, 11, x=(some_negative, scores), center_point_box=1)
     compare("NonMaxSuppression", {}, 11, x=(corners, scores))
 
 

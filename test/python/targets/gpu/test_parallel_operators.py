@@ -178,3 +178,14 @@ def test_boxes_of_several_spans() -> None:
     (expected,) = run_onnx("NonMaxSuppression", boxes, scores, limits[0].reshape(1), *limits[1:])
     numpy.testing.assert_array_equal(actual, expected)
     assert total.tolist() == [len(expected)]
+
+
+@pytest.mark.parametrize("shape", [(8,), (3, 8), (40, 100)])
+def test_what_a_team_reads_is_overwritten_when_all_have_read_it(shape: tuple[int, ...]) -> None:
+    """At -O0 a median's prefix is updated by the kernel that counts with it."""
+    x = numpy.random.default_rng(5).standard_normal(shape).astype("float32")
+    module = rx.Module()
+    with module.function("main", [rx.tensor(shape)]) as f:
+        f.returns(rx.relax.median(*f, axis=[-1])[0])
+    found = run_emulated(rx.compile(module, "cuda", opt_level=0, cache=False), x)
+    assert (to_numpy(found) == numpy.sort(x)[..., (shape[-1] - 1) // 2]).all()
