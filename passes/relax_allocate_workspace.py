@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from ..bindings.ir import Operation
@@ -21,7 +20,6 @@ from .relax_run_codegen import CALL
 
 
 @register_pass
-@dataclass(frozen=True)
 class AllocateWorkspace(Pass):
     """Gives functions of external modules that need memory a last result for it, uint8[bytes], which is never read.
 

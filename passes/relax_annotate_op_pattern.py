@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from ..bindings.ir import Operation
@@ -14,7 +13,6 @@ from .fuse.pattern import pattern_of
 
 
 @register_pass
-@dataclass(frozen=True)
 class AnnotateOpPattern(Pass):
     """Says of PrimFuncs how they can be fused, by what they compute, where tir.op_pattern is absent."""
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from ..bindings.ir import Operation, OpView, Value
@@ -40,7 +39,6 @@ _COMMUTATIVE = ("relax.add", "relax.multiply")
 
 
 @register_pass
-@dataclass(frozen=True)
 class FoldBatchNorm(Pass):
     """Batch norms of inference go into the weights before or after them; else they are a scale and a shift."""
 

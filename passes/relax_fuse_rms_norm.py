@@ -6,7 +6,6 @@ x / sqrt(mean(x * x) + epsilon) * weight reads rows twice, with something for ea
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from ..bindings.ir import Operation, Value
@@ -26,7 +25,6 @@ _WIDE = ("f32", "f64")
 
 
 @register_pass
-@dataclass(frozen=True)
 class FuseRmsNorm(Pass):
     """What divides rows by the root of the mean of their squares becomes nn.rms_norm."""
 

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from ..bindings.ir import Operation, SymbolTable
@@ -23,7 +22,6 @@ from .lower_calls.written import mark_written_inputs
 
 
 @register_pass
-@dataclass(frozen=True)
 class LowerCalls(Pass):
     """Turns graph functions into functions over memrefs that call PrimFuncs; temporaries are in one planned arena."""
 

@@ -10,7 +10,6 @@ No memory of one is another's (relax-plan-memory), and tir-outline-parallel has 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 from ..bindings.ir import Operation, SymbolTable
@@ -27,7 +26,6 @@ from .lower_calls.function import graph_functions
 
 
 @register_pass
-@dataclass(frozen=True)
 class OutlineBranches(Pass):
     """Makes functions of a graph's loops that do not need each other, for threads to run at the same time."""
 

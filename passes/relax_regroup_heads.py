@@ -9,7 +9,6 @@ to call are read in place.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
 from ..bindings.ir import Operation, OpView, Value
@@ -29,7 +28,6 @@ _WIDE = ("f32", "f64")
 
 
 @register_pass
-@dataclass(frozen=True)
 class RegroupHeads(Pass):
     """Products with repeated heads become products of more rows with what is repeated."""
 

@@ -8,7 +8,6 @@ that takes d*d*r for the weights and n*d*d for n rows of x, and (x @ A) @ B take
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 from ..bindings.ir import Operation, Value
@@ -28,7 +27,6 @@ from .patterns.tree import wildcard
 
 
 @register_pass
-@dataclass(frozen=True)
 class ReorderMatmul(Pass):
     """Products of three matrices in the order of less work, where that is certain for all sizes."""
 

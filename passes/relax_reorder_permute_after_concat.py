@@ -7,7 +7,6 @@ transpose, which the product can read (relax-fuse-transpose-matmul).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from ..bindings.ir import Operation
@@ -24,7 +23,6 @@ from .patterns.tree import GraphPattern, wildcard
 
 
 @register_pass
-@dataclass(frozen=True)
 class ReorderPermuteAfterConcat(Pass):
     """Where all operands of a concat are permuted alike, what it gives is permuted instead."""
 

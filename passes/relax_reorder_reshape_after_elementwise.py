@@ -31,7 +31,6 @@ _PRODUCT = OpPattern.OUT_EWISE_FUSABLE.attribute_text
 
 
 @register_pass
-@dataclass(frozen=True)
 class ReorderReshapeAfterElementwise(Pass):
     """What is done to each element of a reshaped product is done to those of the product, and reshaped then."""
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 from ..bindings.ir import Location, Operation, Type, Value
@@ -31,7 +30,6 @@ _CAST = "relax.astype"
 
 
 @register_pass
-@dataclass(frozen=True)
 class RoundOnce(Pass):
     """Computes what follows products of 16 bits in f32, if it is several operators on elements, and rounds it once."""
 

@@ -8,7 +8,6 @@ whose weights are much larger than what it makes of an image, all images stay to
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from ..bindings.ir import Operation
@@ -20,7 +19,6 @@ from .images.graph import part_of, write
 
 
 @register_pass
-@dataclass(frozen=True)
 class SplitBatch(MachinePass):
     """Makes a loop over the images of a batch of the convolutions and what is between them, where these are large."""
 

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from ..bindings.ir import Operation
@@ -16,7 +15,6 @@ from .schedule.applying import apply_plans
 
 
 @register_pass
-@dataclass(frozen=True)
 class TirApplyPlan(MachinePass):
     """Tiles and vectorizes tensor programs as their plans say."""
 

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from ..bindings.ir import Module, Operation, Type, Value
@@ -34,7 +33,6 @@ _BUFFERIZE = ["one-shot-bufferize{allow-return-allocs-from-loops=1}", *_SIMPLIFY
 
 
 @register_pass
-@dataclass(frozen=True)
 class Bufferize(Pass):
     """Turns PrimFuncs on tensors into PrimFuncs on memrefs that write their outputs in place."""
 

@@ -7,7 +7,6 @@ all images would be written to memory and read again; that of some rows of one c
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from ..bindings.ir import Operation
@@ -20,7 +19,6 @@ from .rows.windows import windows_over_copy
 
 
 @register_pass
-@dataclass(frozen=True)
 class TirCutPadding(MachinePass):
     """Has windows read padded copies of parts that stay in the cache, in place of one of all data."""
 

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from ..bindings.ir import Operation
@@ -19,7 +18,6 @@ from .fuse.stated import StatedGroups, Wholes
 
 
 @register_pass
-@dataclass(frozen=True)
 class FusePrimFuncs(Pass):
     """Makes one call of one PrimFunc out of each group of calls, as relax-fuse-ops or others have grouped them."""
 

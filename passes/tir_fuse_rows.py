@@ -8,7 +8,6 @@ step reads what the same step of another one makes.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from ..bindings.ir import Operation
@@ -22,7 +21,6 @@ from .rows.writing import is_worth_it, write
 
 
 @register_pass
-@dataclass(frozen=True)
 class TirFuseRows(MachinePass):
     """Makes one loop over rows of operations that go through the same ones."""
 

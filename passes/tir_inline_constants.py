@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 from ..bindings.affine import plain_dim
@@ -26,7 +25,6 @@ _READS = frozenset(("tensor.extract", "memref.load"))
 
 
 @register_pass
-@dataclass(frozen=True)
 class InlineConstants(Pass):
     """Puts numbers into PrimFuncs in place of parameters, where all calls pass the same: none is copied for it."""
 

@@ -44,7 +44,6 @@ _MADE_AGAIN = frozenset(
 
 
 @register_pass
-@dataclass(frozen=True)
 class OutlineParallel(Pass):
     """Makes functions of the loops that threads may share, called for the whole range."""
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from ..bindings.ir import Operation, Type, Value
@@ -37,7 +37,6 @@ if TYPE_CHECKING:
 
 
 @register_pass
-@dataclass(frozen=True)
 class PackConstants(Pass):
     """Packs constant matrices as the plans of products read them."""
 

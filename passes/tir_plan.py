@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import ClassVar
 
 from ..bindings.ir import Operation
@@ -22,7 +22,6 @@ from .schedule.registry import ScheduleContext, ScheduleFunction, schedules_of
 
 
 @register_pass
-@dataclass(frozen=True)
 class TirPlan(MachinePass):
     """Chooses how the loops of tensor programs run on a target: tiles, vectors, order, as attributes."""
 

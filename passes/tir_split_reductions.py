@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 from ..bindings.affine import identity
@@ -36,7 +35,6 @@ _REGIONS = 4
 
 
 @register_pass
-@dataclass(frozen=True)
 class TirSplitReductions(MachinePass):
     """Reduces parts of what has few results, so that threads can share the work."""
 

@@ -10,7 +10,6 @@ of a vector: vectors of them are read and written as bytes.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
 from ..bindings.ir import Attribute, Operation, Type, Value
@@ -49,7 +48,6 @@ _TRANSFERS = {
 
 
 @register_pass
-@dataclass(frozen=True)
 class StoreSmallTypes(Pass):
     """Keeps elements of f8, f6, f4 and integers of 2 to 7 bits in bytes; small floats are computed in f32."""
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What a pass is, a frozen dataclass whose fields are its options, and one method; and how it runs.
+"""What a pass is, one method, and a frozen dataclass where it has options, which are its fields; and how it runs.
 
 @register_pass
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ USUAL_ANCHOR = "builtin.module"
 
 @dataclasses.dataclass(frozen=True)
 class Pass:
-    """A pass over one operation and what is in it. Subclasses are frozen dataclasses; see the module's docstring."""
+    """A pass over one operation and what is in it. Those with options are frozen dataclasses; see the module's docstring."""
 
     #: The name in pipelines: relax-... on the graph, tir-... on tensor programs, your own prefix elsewhere.
     name: ClassVar[str] = ""

@@ -9,7 +9,6 @@ before each launch, on the stack. A launch copies its parameters, and so does a 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 from ....bindings.ir import Block, Operation, Value
@@ -33,7 +32,6 @@ _MOST_AXES = 5
 
 
 @register_pass
-@dataclass(frozen=True)
 class MakeTensorMaps(Pass):
     """Has the host make the tensor maps that kernels copy blocks of matrices by, for each launch."""
 

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from ....bindings.ir import Operation, Type, Value
@@ -18,7 +17,6 @@ _BITS = 32
 
 
 @register_pass
-@dataclass(frozen=True)
 class WidenShuffles(Pass):
     """Exchanges numbers of less than 32 bits between threads as integers of 32."""
 

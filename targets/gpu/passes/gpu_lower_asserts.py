@@ -12,7 +12,6 @@ what was reported there first stays.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 from ....bindings.ir import Block, Operation, Value
@@ -45,7 +44,6 @@ _MONOTONIC, _ACQUIRE_RELEASE = 2, 6
 
 
 @register_pass
-@dataclass(frozen=True)
 class LowerAsserts(Pass):
     """Has kernels write down what they assert, where it is not so, for the host."""
 

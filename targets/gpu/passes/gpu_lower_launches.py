@@ -6,7 +6,6 @@ The program's table has kernels by their places in the attribute `relax.kernels`
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from ....bindings.ir import Operation, Value
@@ -25,7 +24,6 @@ _WORD = 8
 
 
 @register_pass
-@dataclass(frozen=True)
 class LowerLaunches(Pass):
     """Has host code call the device's functions: launches, and reads of single elements."""
 

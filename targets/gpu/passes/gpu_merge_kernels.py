@@ -7,7 +7,6 @@ before it may have found something wrong (gpu-lower-asserts).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from ....bindings.ir import Operation
@@ -21,7 +20,6 @@ _ASSERT = "tir.assert"
 
 
 @register_pass
-@dataclass(frozen=True)
 class MergeKernels(Pass):
     """Has equal kernels be one, which is launched from several places."""
 

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from ....bindings.ir import Operation, Value
@@ -20,7 +19,6 @@ from ...host.support import DEVICE_TABLE, Support
 
 
 @register_pass
-@dataclass(frozen=True)
 class PlaceMemory(Pass):
     """Takes host code's memory from the device."""
 

@@ -9,7 +9,6 @@ call that gets a piece of it.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 from ....bindings.ir import Operation, Type, Value
@@ -39,7 +38,6 @@ _ALIGNMENT = 256
 
 
 @register_pass
-@dataclass(frozen=True)
 class ShareScratch(Pass):
     """Gives functions that a graph calls their memory from its arena, the same to all."""
 

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import ClassVar
 
 from ....bindings.ir import Operation, Value
@@ -34,7 +33,6 @@ from ..work import is_shared, is_structured
 
 
 @register_pass
-@dataclass(frozen=True)
 class ShareThreads(Pass):
     """Says in kernels what each thread does."""
 

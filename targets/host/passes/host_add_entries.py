@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 from ....bindings.ir import Operation
@@ -49,7 +48,6 @@ from .host_profile_kernels import profile_of
 
 
 @register_pass
-@dataclass(frozen=True)
 class AddEntries(Pass):
     """Adds the functions that callers see, by the packed-function ABI, for the graph's public functions."""
 

@@ -8,7 +8,6 @@ from there and calls the function for a part of the range. The pool calls that f
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 from ....bindings.ir import Operation, Type, Value
@@ -29,7 +28,6 @@ _WORD, _LINE = 8, 64
 
 
 @register_pass
-@dataclass(frozen=True)
 class CallParallel(Pass):
     """Has threads share the ranges of calls that are marked so."""
 

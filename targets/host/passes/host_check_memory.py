@@ -8,7 +8,6 @@ MemoryError (host-lower-errors makes that a status), and it never takes more of 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import ClassVar
 
 from ....bindings.ir import Operation, Type, Value
@@ -30,7 +29,6 @@ _SCOPE = "memref.alloca_scope"
 
 
 @register_pass
-@dataclass(frozen=True)
 class CheckMemory(Pass):
     """Puts a function's small memory on the stack, large memory elsewhere, with an error where there is none."""
 

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from ....bindings.context import load_dialects
@@ -65,7 +64,6 @@ def define_support(operation: Operation) -> None:
 
 
 @register_pass
-@dataclass(frozen=True)
 class DefineSupport(Pass):
     """Defines the functions that all programs share, so that a module is whole in itself.
 

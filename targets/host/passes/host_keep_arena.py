@@ -7,7 +7,6 @@ The program holds a block of each (kept.mlir). They go when the program is unloa
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from ....bindings.ir import Operation
@@ -29,7 +28,6 @@ _LEAST_SCRATCH = 1 << 20
 
 
 @register_pass
-@dataclass(frozen=True)
 class KeepArena(Pass):
     """Keeps the memory of temporaries, and large ones of kernels, from one call to the next."""
 

@@ -44,7 +44,6 @@ _PLACE = "tir.place"
 
 
 @register_pass
-@dataclass(frozen=True)
 class LowerErrors(Pass):
     """Makes functions that can fail return a status, and calls of them pass failures on."""
 

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from ....bindings.ir import Operation, Type, Value
@@ -35,7 +34,6 @@ NATIVE_FUNCTION = "__relax_native_function"
 
 
 @register_pass
-@dataclass(frozen=True)
 class LowerPacked(Pass):
     """Calls packed functions by the ABI, and hands over results that the function itself makes."""
 

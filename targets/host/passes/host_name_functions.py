@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from ....bindings.ir import Operation
@@ -26,7 +25,6 @@ _REFERENCES = {
 
 
 @register_pass
-@dataclass(frozen=True)
 class NameFunctions(Pass):
     """Gives the functions and globals that a module defines names that nothing else has: not malloc, not exp."""
 

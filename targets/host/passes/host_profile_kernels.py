@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from ....bindings.ir import Attribute, Operation, Value
@@ -51,7 +50,6 @@ llvm.func @{EXPORT_PREFIX}__relax_tell_profile(%handle: !ptr, %args: !ptr, %coun
 
 
 @register_pass
-@dataclass(frozen=True)
 class ProfileKernels(Pass):
     """Has each call of a kernel timed while a caller asks for a profile; else it costs two loads and branches."""
 

@@ -9,7 +9,6 @@ conversions remain at the graph's ends, and where a reshape demands them.
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import ClassVar
 
 from ....bindings.ir import Operation, OpView
@@ -33,7 +32,6 @@ _WRITTEN_OUT = "relax.nn.instance_norm"
 
 
 @register_pass
-@dataclass(frozen=True)
 class BlockChannels(MachinePass):
     """Has convolutions work on blocks of channels, each of which is a vector."""
 

@@ -7,7 +7,6 @@ stored, all the same, the tile is. LLVM does so for vectors alone, and fails whe
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from ....bindings.ir import Operation, Value
@@ -22,7 +21,6 @@ _LOAD, _STORE = "llvm.x86.tileloadd64.internal", "llvm.x86.tilestored64.internal
 
 
 @register_pass
-@dataclass(frozen=True)
 class LoadTiles(Pass):
     """Reads and writes tiles in place in memory, not by way of vectors."""
 

@@ -7,7 +7,6 @@ few operations. Panels are some vectors wide and contiguous: each is read once, 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from ....bindings.ir import Operation, OpView, Value
@@ -29,7 +28,6 @@ _VECTORS = 4
 
 
 @register_pass
-@dataclass(frozen=True)
 class PackNbits(MachinePass):
     """Lays known weights of few bits as vectors read them."""
 

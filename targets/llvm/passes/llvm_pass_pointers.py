@@ -8,7 +8,6 @@ A graph is little else than calls, so that these values are half of its code.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 from ....bindings.ir import Attribute, Operation, Type, Value
@@ -39,7 +38,6 @@ _MAKERS = ("memref.cast", "memref.get_global", "memref.view")
 
 
 @register_pass
-@dataclass(frozen=True)
 class PassPointers(Pass):
     """Passes pointers and unknown sizes to private functions in place of memrefs."""
 

@@ -9,7 +9,6 @@ what computes bf16 has become integers already; the rest gets it where it comput
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 from ....bindings.ir import Operation, Type, Value
@@ -32,7 +31,6 @@ _STORES = frozenset(("llvm.intr.masked.store", "llvm.store"))
 
 
 @register_pass
-@dataclass(frozen=True)
 class StoreNarrowFloats(Pass):
     """Keeps bf16 as integers of its width, and moves elements of vectors of f16 so."""
 

@@ -9,7 +9,6 @@ worth it for many rows.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from ....bindings.ir import Operation, Value
@@ -31,7 +30,6 @@ _FEW_ROWS = 16
 
 
 @register_pass
-@dataclass(frozen=True)
 class TurnWeights(MachinePass):
     """Turns known weights that products read transposed."""
 

@@ -8,7 +8,6 @@ Weights take twice the memory then. CPUs that have dot products of f16 read them
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from ....bindings.ir import Operation, Value
@@ -26,7 +25,6 @@ _CONVOLUTIONS = frozenset(f"relax.nn.conv{rank}d" for rank in (1, 2, 3))
 
 
 @register_pass
-@dataclass(frozen=True)
 class WidenConvolutions(MachinePass):
     """Has convolutions of f16 with constant weights read f32."""
 

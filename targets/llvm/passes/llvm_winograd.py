@@ -9,7 +9,6 @@ products that are saved: such convolutions stay as they are.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from ....bindings.ir import Operation, OpView, Value
@@ -49,7 +48,6 @@ _MOST = 0.85
 
 
 @register_pass
-@dataclass(frozen=True)
 class Winograd(MachinePass):
     """Has convolutions of 3x3 taps take fewer products, where the target's option asks for it."""
 
