@@ -40,7 +40,7 @@ def _same_dtype(call: Call) -> str:
     return tensors[0].dtype
 
 
-def _merged_shape(call: Call, joined: int = -1) -> Shape | None:
+def _merged_shape(call: Call, joined: int | None = None) -> Shape | None:
     """The shape that all of operand 'tensors' have, as precise as they tell together; None if all are unranked.
 
     They may differ in the dimension `joined`, which holds nothing of use then.

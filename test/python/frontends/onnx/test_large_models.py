@@ -247,6 +247,16 @@ def test_any_bytes_are_taken_apart_without_an_exception(noise: bytes, cut: int) 
         assert taken or stripped is data
 
 
+@pytest.mark.parametrize("unknown", [b"\x98\x06\x05", b"\x99\x06" + b"\x0a" * 8, b"\x9d\x06" + b"\x0a" * 4])
+def test_fields_of_later_versions_of_the_format(unknown: bytes) -> None:
+    """Numbers of each width, field 99 of the model."""
+    model = _products(64, 1)
+    stripped, taken = take_large_data(unknown + model.SerializeToString())
+    parsed = onnx.load_model_from_string(stripped)
+    assert _put_back(parsed, taken) == len(taken) > 0
+    assert parsed.graph == model.graph
+
+
 def _field(tag: int, content: bytes) -> bytes:
     length, encoded = len(content), bytearray([tag])
     while length >= 0x80:
