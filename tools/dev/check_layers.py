@@ -98,14 +98,14 @@ class Source:
 
 def check_repository(root: Path) -> list[Violation]:
     """Every violation in the Python files under `root`, in the order of files and lines."""
-    checked = [_check_file(root, file) for file in _python_files(root)]
+    checked = [_check_file(root, file) for file in python_files(root)]
     sources = [source for source, _ in checked if source is not None and source.folder is not None]
     found = [violation for _, violations in checked for violation in violations]
     # An import that goes upward is reported once, not as the circle that it closes as well.
     return sorted([*found, *_check_circles(sources), *(() if found else _check_folder_circles(sources))])
 
 
-def _python_files(root: Path) -> Iterator[Path]:
+def python_files(root: Path) -> Iterator[Path]:
     for folder, subfolders, files in os.walk(root):
         subfolders[:] = sorted(
             name
@@ -120,7 +120,7 @@ def _python_files(root: Path) -> Iterator[Path]:
 def _check_file(root: Path, file: Path) -> tuple[Source | None, list[Violation]]:
     try:
         text = (root / file).read_text(encoding="utf-8")
-        source = Source(file, _package_folder(file), ast.parse(text, filename=str(file)))
+        source = Source(file, package_folder(file), ast.parse(text, filename=str(file)))
     except UnicodeDecodeError as error:
         return None, [Violation(file, 1, 1, f"not UTF-8: {error.reason} at byte {error.start}")]
     except SyntaxError as error:
@@ -138,7 +138,7 @@ def _check_source(source: Source) -> Iterator[Violation]:
         yield from _check_slow_imports(source)
 
 
-def _package_folder(file: Path) -> str | None:
+def package_folder(file: Path) -> str | None:
     if any(folder in file.parents for folder in UNPACKAGED):
         return None
     floor = _folder_of(file.parts[:-1])
