@@ -66,27 +66,23 @@ def _free_released() -> None:
             del _owners[id(context)]
 
 
-def _references_of_a_variable() -> int:
-    """How many `sys.getrefcount` tells of what a function's variable alone holds: CPythons differ."""
-    alone = object()
-    return sys.getrefcount(alone)
-
-
-#: Two up to CPython 3.13; one from 3.14 on, which lends what it passes to a function.
-_OWN = _references_of_a_variable()
+if sys.getrefcount(object()) != 1:
+    raise RelaxError(
+        f"this Python, {sys.version.split()[0]}, does not count references as CPython 3.10 to 3.13 do: "
+        "relax_mlir could not tell which modules are in use"
+    )
 
 
 def _is_used(owner: Module) -> bool:
     """Whether somebody has a handle of a module's context, or a block or region of the module itself."""
-    context = owner.context
-    # Some are this function's own; each of our modules has one; everything else is somebody's handle.
-    if sys.getrefcount(context) - _OWN > _owners[id(context)]:
+    # What is counted is in no variable, which CPython counts from version to version in another way: only the call
+    # itself holds it. Each of our modules has a context; everything else is somebody's handle.
+    if sys.getrefcount(owner.context) - 1 > _owners[id(owner.context)]:
         return True
-    # Blocks hold the operation that they are in, and handles that are made of them later nothing.
-    operation = owner.operation
-    # Some are this function's own; a view of an operation has one, where MLIR's modules make a new one.
-    own = _OWN + 1 if isinstance(owner, OpView) else _OWN
-    return sys.getrefcount(operation) > own
+    # Blocks hold the operation that they are in, and handles that are made of them later nothing. A view of an
+    # operation has one itself, where MLIR's modules make a new one.
+    own = 1 if isinstance(owner, OpView) else 0
+    return sys.getrefcount(owner.operation) - 1 > own
 
 
 class Handles:

@@ -92,7 +92,9 @@ _capturing = threading.Lock()
 def _captured_stderr() -> Iterator[list[str]]:
     """Collects what LLVM's option parser writes to the process's stderr before it fails: it holds the reason.
 
-    Whatever else came is another thread's, and goes where that wanted it.
+    It is told nowhere else: the error of the bindings only repeats the text, and what values an option takes is known
+    to C++ alone (upstream_passes.json has names and defaults). So each text is parsed once a process, see
+    passes/core/pipeline.py. Whatever else came is another thread's, and goes where that wanted it.
     """
     lines: list[str] = []
     sys.stderr.flush()

@@ -13,7 +13,7 @@ from ..bindings.navigation import operations_in
 from ..bindings.patterns import UPDATED, Outcome, Pattern, apply_greedy
 from ..bindings.rewriting import Decline, located_error
 from ..dialects.core.dialect import all_ops
-from ..dialects.core.rules import OperatorRule
+from ..dialects.core.rules import RuleByTypes
 from ..dialects.relax.values import stated
 from ..support.errors import OptionError
 from ..support.suggest import counted, suggest
@@ -58,7 +58,7 @@ class DecomposeOps(Pass):
         known = {each.full_name for each in all_ops()}
         return known.issuperset(names) and {each.name for each in operations_in(op)}.isdisjoint(names)
 
-    def _wanted(self) -> Mapping[str, OperatorRule]:
+    def _wanted(self) -> Mapping[str, RuleByTypes]:
         known = {each.op: each for each in all_decompositions()}
         names = list(known) if _ALL in self.ops else [_full_name(name) for name in self.ops]
         for name in names:
@@ -84,7 +84,7 @@ def _names() -> set[str]:
 class _Decomposition:
     """What operators are in terms of others, in one run."""
 
-    def __init__(self, rules: Mapping[str, OperatorRule]):
+    def __init__(self, rules: Mapping[str, RuleByTypes]):
         self._rules = rules
         self._signatures = Signatures()
         self._known: dict[Hashable, Made] = {}
@@ -105,7 +105,7 @@ class _Decomposition:
         return values
 
 
-def _decompose(found: OperatorRule, op: OpView) -> list[Value] | None:
+def _decompose(found: RuleByTypes, op: OpView) -> list[Value] | None:
     try:
         values = decomposed(found, op)
     except Decline:

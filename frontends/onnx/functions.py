@@ -12,7 +12,7 @@ from typing import Any
 from ...support.suggest import suggest
 from .model import DEFAULT_DOMAINS, Model
 from .node import Node, Unsupported
-from .problems import described_inputs
+from .node_problems import described_inputs
 from .tensors import AttributeProto, FunctionProto, NodeProto, TypeProto, number_of
 from .values import Value
 

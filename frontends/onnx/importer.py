@@ -8,19 +8,19 @@ from contextlib import contextmanager
 
 from ...bindings.ir import Location, Operation
 from ...bindings.mlir import ir
-from ...emit.kernels import FreshSymbols
 from ...support.blaming import blaming
 from ...support.errors import ModelError, RelaxError
-from ...support.suggest import suggest
 from .control.scf_branches import convert_each
 from .functions import check_node, expansion_of, is_defined_by_onnx, own_function
 from .limits import DEEPEST_CALLS, TooLarge
-from .model import DEFAULT_DOMAINS, Model, versions_of
+from .model import DEFAULT_DOMAINS, versions_of
 from .node import Incomplete, Node, Unsupported
+from .node_problems import bug_of, lines_to_teach, of_operators, problem_of, unknown
 from .notes import noting
 from .order import in_order
-from .problems import Problem, Problems, bug_of, lines_to_teach, of_operators, problem_of, shown, shown_node, unknown
+from .problems import Problem, shown_node
 from .registry import find_converter
+from .scope import Scope
 from .shapes.folding import converted
 from .shapes.sizes import named
 from .tensors import FunctionProto, GraphProto, NodeProto, is_absurd
@@ -35,69 +35,8 @@ class _Absent(EmptyOptional):
 _ABSENT = _Absent()
 
 
-class GraphImporter:
+class GraphImporter(Scope):
     """Builds the nodes of a graph where the caller's insertion point is."""
-
-    def __init__(
-        self,
-        model: Model,
-        problems: Problems,
-        symbols: FreshSymbols,
-        outer: GraphImporter | None = None,
-        region_of: Operation | None = None,
-    ):
-        """`outer` knows the names of the graph around; `region_of` is the operation whose region is built, if any."""
-        self.model = model
-        self.problems = problems
-        self.symbols = symbols
-        self._outer = outer
-        self._region_of = region_of
-        self._values: dict[str, Held | None] = {}
-        self._nodes: Sequence[NodeProto] = ()
-        #: The operator sets' versions; a function of the model has its own.
-        self.opsets: dict[str, int] = dict(model.opsets) if outer is None else outer.opsets
-        self._calls: tuple[str, ...] = () if outer is None else outer._calls
-        #: The name of the node whose function this is, where it is one.
-        self.within: str = "" if outer is None else outer.within
-        #: Where all nodes come from, in a function that is not the model's: the names in it are unknown to users.
-        self._origin: Location | None = None if outer is None else outer._origin
-
-    def define(self, name: str, value: Held | None) -> None:
-        if name in self._values:
-            raise ModelError(f"'{shown(name)}' is defined twice: names of a graph are unique")
-        if isinstance(value, Value) and not value.name and self._origin is None:
-            value.name = shown(name)
-        self._values[name] = value
-
-    def lookup(self, name: str) -> Held | None:
-        """What a name stands for here or in a graph around; None for one that could not be imported."""
-        if name in self._values:
-            return self._values[name]
-        if self._outer is not None:
-            value = self._outer.lookup(name)
-            if self._region_of is not None and value is not None:
-                value = self._values[name] = value.inside(self._region_of)
-            return value
-        raise ModelError(f"nothing defines '{shown(name)}'{suggest(name, self._values)}")
-
-    def output(self, name: str) -> Held | None:
-        """What an output of the graph stands for."""
-        if not name:
-            raise ModelError("an output of the graph has no name")
-        try:
-            return self.lookup(name)
-        except RelaxError as error:
-            raise ModelError(f"output '{shown(name)}': {error.message}") from None
-
-    def knows(self, name: str) -> bool:
-        """Whether a name is defined by now, here or in a graph around."""
-        return name in self._values or (self._outer is not None and self._outer.knows(name))
-
-    def nodes_around(self) -> Iterator[NodeProto]:
-        """The nodes of this graph, then those of the graphs around, each graph's in its order."""
-        yield from self._nodes
-        if self._outer is not None:
-            yield from self._outer.nodes_around()
 
     def add_initializers(self, graph: GraphProto) -> None:
         passed = {each.name for each in graph.input if each.name in self._values}  # theirs are defaults
@@ -115,7 +54,7 @@ class GraphImporter:
         inputs = [self._input(proto, index) for index in range(len(proto.input))]
         if any(value is None for value in inputs):
             outputs: list[Held | None] = [None] * len(proto.output)  # what it needs has been noted
-            for problem in unreached_problems(self.node_of(proto, inputs)):
+            for problem in self.unreached_problems(self.node_of(proto, inputs)):
                 self.problems.add(problem)
         else:
             node = self.node_of(proto, [None if value is _ABSENT else value for value in inputs])
@@ -214,6 +153,30 @@ class GraphImporter:
         inner._origin = self._origin or (None if is_models else _location_of(node))
         return inner
 
+    # ---- nodes whose inputs could not be imported ----
+
+    def unreached_problems(self, node: Node) -> Iterator[Problem]:
+        """Those of the node, of the graphs in it, and of the model's function that it calls."""
+        self.model.room.take_node()
+        for attribute in node.proto.attribute:
+            for proto in attribute.g.node if attribute.HasField("g") else ():
+                yield from self.unreached_problems(self.node_of(proto, [None] * len(proto.input)))
+        try:
+            check_node(node)
+            if find_converter(node.domain, node.op, node.version) is None:
+                yield from self._problems_of_function(node)
+        except Unsupported as problem:
+            yield problem_of(node, problem)
+
+    def _problems_of_function(self, node: Node) -> Iterator[Problem]:
+        function = own_function(node, self.model)
+        if function is not None:
+            inner = self.inside(node, function)
+            for proto in function.node:
+                yield from inner.unreached_problems(inner.node_of(proto, [None] * len(proto.input)))
+        elif not is_defined_by_onnx(node):
+            raise Unsupported(unknown(node), help=lines_to_teach(node))
+
 
 def add_graph(node: Node, graph: GraphProto, inputs: Sequence[Held], region_of: Operation | None = None) -> list[Held]:
     """The outputs of a graph in a node's attribute, built where the insertion point is.
@@ -258,31 +221,3 @@ def _check_sizes(outputs: Sequence[Held | None]) -> None:
             sizes = [size for size in value.shape or () if isinstance(size, int)]
             if is_absurd(sizes):
                 raise Unsupported(f"its result has the absurd shape ({', '.join(map(str, value.shape or ()))})")
-
-
-# ---- nodes whose inputs could not be imported ----
-
-
-def unreached_problems(node: Node) -> Iterator[Problem]:
-    """Those of the node, of the graphs in it, and of the model's function that it calls."""
-    graph = node.graph
-    graph.model.room.take_node()
-    for attribute in node.proto.attribute:
-        for proto in attribute.g.node if attribute.HasField("g") else ():
-            yield from unreached_problems(graph.node_of(proto, [None] * len(proto.input)))
-    try:
-        check_node(node)
-        if find_converter(node.domain, node.op, node.version) is None:
-            yield from _of_function(node)
-    except Unsupported as problem:
-        yield problem_of(node, problem)
-
-
-def _of_function(node: Node) -> Iterator[Problem]:
-    function = own_function(node, node.graph.model)
-    if function is not None:
-        inner = node.graph.inside(node, function)
-        for proto in function.node:
-            yield from unreached_problems(inner.node_of(proto, [None] * len(proto.input)))
-    elif not is_defined_by_onnx(node):
-        raise Unsupported(unknown(node), help=lines_to_teach(node))

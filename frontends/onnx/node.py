@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import builtins
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ...dialects.core.infos import TensorInfo
 from ...dialects.core.symbols import SymExpr
@@ -18,11 +18,9 @@ from ...emit.kernels import Kernel, call_kernel
 from ...support.errors import RelaxError
 from ...support.suggest import counted
 from .limits import bytes_of_table
+from .scope import Scope
 from .tensors import Array, AttributeProto, GraphProto, NodeProto, TensorData, TensorProto, array_of, dtype_of
 from .values import Held, RunTimeSequence, SequenceValue, Tensor, Texts, Value
-
-if TYPE_CHECKING:
-    from .importer import GraphImporter
 
 _FLOAT, _INT, _STRING, _TENSOR, _GRAPH, _FLOATS, _INTS, _STRINGS = 1, 2, 3, 4, 5, 6, 7, 8
 
@@ -45,7 +43,7 @@ class Incomplete(Exception):
 class Node:
     """One use of an operator."""
 
-    def __init__(self, proto: NodeProto, inputs: Sequence[Held | None], version: int, graph: GraphImporter):
+    def __init__(self, proto: NodeProto, inputs: Sequence[Held | None], version: int, graph: Scope):
         self.proto = proto
         self.op = proto.op_type
         self.domain = proto.domain
@@ -54,7 +52,7 @@ class Node:
         self.name = f"{graph.within}/{name}" if graph.within else name
         #: The version of the operator's domain that the model is for.
         self.version = version
-        #: The importer of the graph around, for operators with graphs of their own.
+        #: The graph around, for operators with graphs of their own.
         self.graph = graph
         self.inputs = list(inputs)
         self.output_count = len(proto.output)

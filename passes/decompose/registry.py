@@ -16,12 +16,12 @@ from typing import Any, TypeVar
 from ...bindings.ir import OpView, Value
 from ...bindings.mlir import as_list
 from ...bindings.rewriting import Decline, blaming_at
-from ...dialects.core.rules import OperatorRule, OperatorRules
+from ...dialects.core.rules import OperatorRules, RuleByTypes
 from ...support.argument_types import types_checked
 
 #: `definition(op, *operands)` returns a value, or one for each result.
 Function = TypeVar("Function", bound=Callable[..., Any])
-_DECOMPOSITIONS = OperatorRules("a decomposition", f"{__package__}.definitions")
+_DECOMPOSITIONS = OperatorRules(RuleByTypes, "a decomposition", f"{__package__}.definitions")
 
 
 @types_checked
@@ -36,17 +36,17 @@ def register_decomposition(op: str | Sequence[str], *, by_types: bool = False) -
     return _DECOMPOSITIONS.register(op, by_types=by_types)
 
 
-def find_decomposition(op: str) -> OperatorRule | None:
+def find_decomposition(op: str) -> RuleByTypes | None:
     """The decomposition of an operator, if there is one."""
     return _DECOMPOSITIONS.find(op)
 
 
-def all_decompositions() -> list[OperatorRule]:
+def all_decompositions() -> list[RuleByTypes]:
     """Every decomposition, sorted by operator."""
     return _DECOMPOSITIONS.all()
 
 
-def decomposed(found: OperatorRule, op: OpView, values: Sequence[Value] | None = None) -> list[Value]:
+def decomposed(found: RuleByTypes, op: OpView, values: Sequence[Value] | None = None) -> list[Value]:
     """What takes the place of an operation's results, not yet of their types. Raises Decline.
 
     `values` are taken for its operands, if given.

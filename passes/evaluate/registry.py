@@ -14,15 +14,15 @@ is unknown. Importers, relax-canonicalize and relax-fold-constant ask the same r
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from ...dialects.core.dialect import find_op
 from ...dialects.core.infos import Info
 from ...dialects.core.opdef import Call
+from ...dialects.core.rules import OperatorRule, OperatorRules
 from ...dialects.core.symbols import SymbolError
 from ...support.argument_types import types_checked
 from ...support.blaming import blaming
-from ...support.registry import Registry, names_of
 from .elements import NotKnown, is_symbolic, typed
 
 if TYPE_CHECKING:
@@ -32,24 +32,15 @@ if TYPE_CHECKING:
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
-class Evaluation(NamedTuple):
-    """What evaluates an operator. `place` says where it is written."""
+@dataclass(frozen=True)
+class Evaluation(OperatorRule):
+    """What evaluates an operator."""
 
-    op: str
-    function: Callable[..., Any]
-    place: str
     #: Whether it takes arrays of objects: numbers and expressions over dimensions, for floats ratios of such.
     symbols: bool = False
 
-    def __str__(self) -> str:
-        return f"{self.op} ({self.place})"
 
-
-_EVALUATIONS = Registry[Evaluation](
-    lambda rule: (rule.op,),
-    lambda rule, taken: f"'{rule.op}' has an evaluation already: {taken.place}",
-    families=f"{__package__}.evaluations",
-)
+_EVALUATIONS = OperatorRules(Evaluation, "an evaluation", f"{__package__}.evaluations")
 
 
 @types_checked
@@ -59,23 +50,16 @@ def register_evaluation(op: str | Sequence[str], *, symbols: bool = False) -> Ca
     `symbols`: it takes expressions over dimensions too, in arrays of objects. Refuses unknown operators, and a second
     evaluation of the same one.
     """
-
-    def rules(function: Function, place: str) -> list[Evaluation]:
-        _EVALUATIONS.load()
-        return [Evaluation(find_op(name).full_name, function, place, symbols) for name in names_of(op)]
-
-    return _EVALUATIONS.registering(rules)
+    return _EVALUATIONS.register(op, symbols=symbols)
 
 
 def find_evaluation(op: str) -> Evaluation | None:
     """What evaluates an operator, if there is one."""
-    _EVALUATIONS.load()
-    return next(iter(_EVALUATIONS.tried(op)), None)
+    return _EVALUATIONS.find(op)
 
 
 def all_evaluations() -> list[Evaluation]:
     """Every one, sorted by operator."""
-    _EVALUATIONS.load()
     return _EVALUATIONS.all()
 
 

@@ -19,7 +19,7 @@ from ...bindings.ir import Operation, Value
 from ...dialects import relax
 from ...dialects.core.dialect import find_op
 from ...dialects.core.opdef import OpDef
-from ...dialects.core.rules import OperatorRule, OperatorRules
+from ...dialects.core.rules import OperatorRules, RuleByTypes
 from ...dialects.core.verifier import call_of
 from ...dialects.script.names import location_name
 from ...support.argument_types import types_checked
@@ -93,7 +93,7 @@ class GradientCall:
 Gradient: TypeAlias = Value | Callable[[], Value] | None
 Gradients: TypeAlias = Gradient | Sequence[Gradient]
 Function = TypeVar("Function", bound=Callable[[GradientCall], Gradients])
-_RULES = OperatorRules("a rule for its derivative", f"{__package__}.rules")
+_RULES = OperatorRules(RuleByTypes, "a rule for its derivative", f"{__package__}.rules")
 
 
 @types_checked
@@ -123,11 +123,11 @@ def reason_against(op: str) -> str | None:
     return _REASONS.get(op)
 
 
-def find_gradient(op: str) -> OperatorRule | None:
+def find_gradient(op: str) -> RuleByTypes | None:
     """The rule of an operator, if there is one."""
     return _RULES.find(op)
 
 
-def all_gradients() -> list[OperatorRule]:
+def all_gradients() -> list[RuleByTypes]:
     """Every rule, sorted by operator."""
     return _RULES.all()

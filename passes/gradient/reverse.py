@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from itertools import compress
 from typing import Any
 
@@ -16,7 +17,7 @@ from ...dialects.core.codec import decode
 from ...dialects.core.dialect import find_op, row_of
 from ...dialects.core.infos import ScalarInfo, ShapeInfo, TensorInfo, VectorInfo, describe, is_float
 from ...dialects.core.operands import as_value
-from ...dialects.core.rules import OperatorRule
+from ...dialects.core.rules import RuleByTypes
 from ...dialects.core.symbols import equal
 from ...dialects.relax.values import stated
 from ...support.errors import RefusalError, RelaxError
@@ -98,7 +99,7 @@ class _Reverse:
         self._varying = set(xs)
         self._totals: dict[Any, Any] = {}
         self._is_continuous = _Continuous()
-        self._rules: dict[str, OperatorRule] = {}
+        self._rules: dict[str, RuleByTypes] = {}
 
     def gradients(self, seeds: Sequence[tuple[Value, Any]], known: Iterable[Value] = ()) -> list[Any]:
         """The gradients of the xs where the seeds arrive at some values: ones where a seed is None.
@@ -201,7 +202,7 @@ class _Reverse:
         return _Reverse(xs, options, self._remembered).gradients(seeds, known)
 
 
-def _rule_of_decomposition(name: str) -> OperatorRule | None:
+def _rule_of_decomposition(name: str) -> RuleByTypes | None:
     """How an operator is differentiated that has no rule of its own, but is known in terms of others."""
     found = find_decomposition(name)
     if found is None:
@@ -223,7 +224,7 @@ def _rule_of_decomposition(name: str) -> OperatorRule | None:
             raise UnknownSizes(call.fail(str(declined)).message) from None
         return [next(made) if varies else None for varies in is_float]
 
-    return found._replace(function=rule)
+    return replace(found, function=rule)
 
 
 class _Continuous(dict[Type, bool]):
@@ -247,7 +248,7 @@ def _help_with(operation: Operation) -> str:
     return f'{f"{reason}; " if reason else ""}rx.register_gradient("{operation.name}") teaches it'
 
 
-def _derived(rule: OperatorRule, operation: Operation, arriving: list[Any], varies: Sequence[bool]) -> list[Any]:
+def _derived(rule: RuleByTypes, operation: Operation, arriving: list[Any], varies: Sequence[bool]) -> list[Any]:
     """What a rule gives for each operand, as a tensor of its type; None for those that get nothing."""
     call = GradientCall(find_op(operation.name), operation, arriving)
     with blaming_at(lambda: f"the rule for the derivative of '{operation.name}'", rule.function, operation):
@@ -261,7 +262,7 @@ def _derived(rule: OperatorRule, operation: Operation, arriving: list[Any], vari
     return made
 
 
-def _as_list(rule: OperatorRule, operation: Operation, returned: object) -> list[Any]:
+def _as_list(rule: RuleByTypes, operation: Operation, returned: object) -> list[Any]:
     listed = as_list(returned)
     if len(listed) > len(operation.operands):
         raise RefusalError(
@@ -271,7 +272,7 @@ def _as_list(rule: OperatorRule, operation: Operation, returned: object) -> list
     return listed
 
 
-def _fitting(rule: OperatorRule, operation: Operation, gradient: object, operand: Value) -> Value:
+def _fitting(rule: RuleByTypes, operation: Operation, gradient: object, operand: Value) -> Value:
     """A gradient as a tensor of the type of the operand that it is for; of a scalar without axes."""
     value, wanted = as_value(gradient), decode(operand.type)
     if isinstance(wanted, ScalarInfo):

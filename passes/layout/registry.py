@@ -14,16 +14,16 @@ and answers the layouts of operands and results if the operation takes part, and
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple, TypeVar
+from dataclasses import dataclass
+from typing import Any, TypeVar
 
 from ...dialects.core.attributes import Int, Ints
-from ...dialects.core.dialect import find_op
 from ...dialects.core.facts import OpPattern
 from ...dialects.core.opdef import OpDef
+from ...dialects.core.rules import OperatorRule, OperatorRules
 from ...dialects.relax.infer.layouts import Layout
 from ...support.argument_types import types_checked
 from ...support.blaming import place_of
-from ...support.registry import Registry, names_of
 from .call import LayoutCall, Placement
 from .facts import in_its_layouts
 
@@ -32,24 +32,15 @@ RuleFunction = Callable[[Any, Layout], Placement | None]
 Function = TypeVar("Function", bound=RuleFunction)
 
 
-class LayoutRule(NamedTuple):
-    """How an operator takes part in other layouts. `place` says where the rule is written."""
+@dataclass(frozen=True)
+class LayoutRule(OperatorRule):
+    """How an operator takes part in other layouts."""
 
-    op: str
-    function: RuleFunction
-    place: str
     #: Whether the operator itself changes a tensor's layout.
     moves: bool = False
 
-    def __str__(self) -> str:
-        return f"{self.op} ({self.place})"
 
-
-_RULES = Registry[LayoutRule](
-    lambda rule: (rule.op,),
-    lambda rule, taken: f"'{rule.op}' has a rule of layouts already: {taken.place}",
-    families=f"{__package__}.rules",
-)
+_RULES = OperatorRules(LayoutRule, "a rule of layouts", f"{__package__}.rules")
 
 
 @types_checked
@@ -59,12 +50,7 @@ def register_layout(op: str | Sequence[str], *, moves: bool = False) -> Callable
     `moves`: the operator itself changes a tensor's layout; its rule is also asked about tensors that keep theirs.
     Refuses unknown operators, and a second rule for the same one.
     """
-
-    def rules(function: Function, place: str) -> list[LayoutRule]:
-        _RULES.load()
-        return [LayoutRule(find_op(name).full_name, function, place, moves) for name in names_of(op)]
-
-    return _RULES.registering(rules)
+    return _RULES.register(op, moves=moves)
 
 
 def find_layout_rule(definition: OpDef) -> LayoutRule | None:

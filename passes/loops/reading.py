@@ -7,6 +7,7 @@ An operation that fills what the next one adds to is that block's init. Views ar
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
@@ -40,6 +41,7 @@ from .views import VIEWS, View, groups_of, kept_axes, mixed_sizes
 
 _NO_MEMORY = frozenset({"memref.dealloc", "func.return", "memref.dim", "memref.assume_alignment"})
 _ITER_NAMES = "ijklmnopqrstuvwxyz"
+_NUMBER = re.compile(r"_\d+$")
 
 
 class Measured(NamedTuple):
@@ -336,8 +338,20 @@ def _iter_names(count: int) -> list[str]:
 def _name_of(location: Location) -> str:
     """The name that a location has, of several the last one: what the operation gives in the end. Empty where none can
     be a name of Python's."""
-    names = [origin.name for origin in origins(location) if origin.name.isidentifier()]
+    names = _names_of(location)
     return names[-1] if names else ""
+
+
+def _names_of(location: Location) -> list[str]:
+    return [origin.name for origin in origins(location) if origin.name.isidentifier()]
+
+
+def may_have_block(function: Operation, name: str) -> bool:
+    """Whether a PrimFunc that has not been read may have a block of a name: blocks are called as places of what is in
+    it, or as itself, several of one name with a number behind it."""
+    places = [function.location, *(op.location for op in operations_in(function))]
+    names = {symbol_name(function), *(each for place in places for each in _names_of(place))}
+    return not names.isdisjoint((name, _NUMBER.sub("", name)))
 
 
 def _index(expr: AffineExpr, dims: Sequence[Size], symbols: Sequence[Size] = ()) -> Size:

@@ -26,7 +26,7 @@ from ...bindings.rewriting import blaming_at, located_error
 from ...dialects.core.ir_attributes import LOOPS
 from ...dialects.tir.prim_func import prim_funcs_in, schedule_lines, set_schedule_lines
 from ...support.argument_types import types_checked
-from ...support.errors import RelaxError, told
+from ...support.errors import RelaxError
 from ...support.suggest import suggest
 from ..core.pipeline import Pipeline
 from .bufferized import Scratch
@@ -34,7 +34,7 @@ from .handles import BlockRV, IndexMap, LoopRV
 from .intrins import INTRIN, TENSORIZED, Mismatch, find_intrin, operands_of
 from .kernels import KernelWriter
 from .primitives import Edit, Primitive, Refused, find_primitive, primitive_names
-from .reading import Read
+from .reading import Read, may_have_block
 from .show import show_tree
 from .size import MOST_OPERATIONS, code_size
 from .trace import Name, Request, Step, is_plain, lines_of, read_requests
@@ -254,13 +254,10 @@ class Schedule(Steps):
         return made
 
     def _changed(self, primitive: Primitive, edit: Edit, bound: inspect.BoundArguments, shown: str) -> Any:
-        """What a primitive makes of a tree; what it stumbles over is its arguments' fault."""
+        """What a primitive makes of a tree. Where it fails, an argument is of a wrong type, or it has a bug."""
         function = self._functions[edit.tree.name]
-        try:
-            with function.context, function.location, blaming_at(shown, primitive.function, function, Refused):
-                return primitive.function(edit, *bound.args, **bound.kwargs)
-        except (TypeError, ValueError, AttributeError) as error:
-            raise RelaxError(f"{shown}: {told(error)}") from error
+        with function.context, function.location, blaming_at(shown, primitive.function, function, Refused):
+            return types_checked(primitive.function)(edit, *bound.args, **bound.kwargs)
 
     def _check_tensorized(self, function: str, edit: Edit, shown: str) -> None:
         """What an intrinsic computes stays what it was."""
@@ -358,7 +355,7 @@ class Schedule(Steps):
             return function
         if len(self._functions) == 1:
             return next(iter(self._functions))
-        found = [name for name in self._functions if block in self._block_names(name)]
+        found = [name for name in self._functions if self._may_have(name, block) and block in self._block_names(name)]
         if len(found) == 1:
             return found[0]
         if not found:
@@ -374,6 +371,10 @@ class Schedule(Steps):
             return function
         graphs = [symbol_name(each) for each in functions_at(self._module.operation.operation)]
         return next(iter(self._functions)) if function in graphs else function
+
+    def _may_have(self, function: str, block: str) -> bool:
+        """Told without reading a PrimFunc, which means to bufferize it."""
+        return function in self._trees or may_have_block(self._functions[function], block)
 
     def _block_names(self, function: str) -> list[str]:
         try:

@@ -200,10 +200,8 @@ class Writer:
             for lane in range(state.lanes.count):
                 self._block(block, replace(state.with_known(state.lanes.name, lane), lanes=None))
             return
-        lanes = state.lanes if state.lanes is not None and goes_along(block, state.lanes) else None
-        state = replace(
-            state if lanes else state.with_known(state.lanes.name, 0) if state.lanes else state, lanes=lanes
-        )
+        if state.lanes is not None and not goes_along(block, state.lanes):
+            state = replace(state.with_known(state.lanes.name, 0), lanes=None)
         asked = guards(block, self._extents)
         if state.only_starts:
             asked = [each for each in asked if loops_of(block, REDUCE).isdisjoint(variables_of(each.at))]

@@ -125,9 +125,15 @@ class Prospects:
         """`of_op`: the mask of the operation that makes the value, if it is another one."""
         mask, bound = _ANY, Bound()
 
+        def mask_of(it: Subject) -> int:
+            if it is subject:
+                return mask
+            if isinstance(it, Value):
+                return masks[it]
+            return mask if of_op is None else of_op
+
         def holds(pattern: GraphPattern, it: Subject) -> bool:
-            known = mask if it is subject else masks[it] if isinstance(it, Value) else mask if of_op is None else of_op
-            return bool(known & self._bits.get(pattern, _ANY))
+            return bool(mask_of(it) & self._bits.get(pattern, _ANY))
 
         for part in look.parts:
             ways = part.pattern.ways(subject, bound)

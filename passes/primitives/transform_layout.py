@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import replace
 from typing import Any
 
@@ -86,6 +87,8 @@ def _fill(edit: Edit, buffer: Buffer, value: float) -> None:
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         edit.refuse(f"pad_value is a number, not {value!r}")
     is_integer = isinstance(buffer.element, (ir.IntegerType, ir.IndexType))
+    if abs(value) > (2**63 - 1 if is_integer else sys.float_info.max):
+        edit.refuse(f"pad_value {value!r} is too large for '{buffer.name}'")
     make, number = (ir.IntegerAttr.get, int(value)) if is_integer else (ir.FloatAttr.get, float(value))
     attribute = make(buffer.element, number)
     iters = tuple(Iter(f"v{number}", SPATIAL, size) for number, size in enumerate(buffer.shape))

@@ -3,8 +3,8 @@
 # RUN: relax-opt %s --pass-pipeline='builtin.module(func.func(relax-canonicalize))' --print-script | FileCheck %s
 # RUN: relax-opt %s --relax-canonicalize --relax-canonicalize --print-script | FileCheck %s
 """The rules have their tests by family: relax-canonicalize-elementwise.py, -dimensions.py, -shapes.py, -constants.py;
-and in test/python/passes the proof that results stay the same to the last bit. Situations:
-test_transform_canonicalize_bindings.py."""
+and in test/python/passes the proof that results stay the same to the last bit. Situations of
+Apache TVM's test_transform_canonicalize_bindings.py."""
 
 from relax_mlir.script import ir as I, relax as R, tir as T
 

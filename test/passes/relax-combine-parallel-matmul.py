@@ -4,7 +4,7 @@
 # RUN: relax-opt %s --relax-combine-parallel-matmul='least=3' --print-script | FileCheck %s --check-prefix=THREE
 # RUN: not relax-opt %s --relax-combine-parallel-matmul='least=1' 2>&1 | FileCheck %s --check-prefix=ONE
 """Results are compared in test/python/passes/test_combine_parallel_matmul.py.
-Counterpart: test_transform_combine_parallel_matmul.py."""
+Counterpart in Apache TVM: test_transform_combine_parallel_matmul.py."""
 
 from relax_mlir.script import ir as I, relax as R, tir as T
 

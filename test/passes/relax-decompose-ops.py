@@ -4,7 +4,7 @@
 # RUN: relax-opt %s --relax-decompose-ops='mode=training' --print-script | FileCheck %s --check-prefix=TRAINED
 # RUN: not relax-opt %s --relax-decompose-ops='ops=nn.sofmax' 2>&1 | FileCheck %s --check-prefix=UNKNOWN
 """That the definitions give what the operators give is tested in test/python/passes/test_decompose_ops.py.
-Counterpart: test_transform_decompose_ops.py."""
+Counterpart in Apache TVM: test_transform_decompose_ops.py."""
 
 # UNKNOWN: option 'ops': 'nn.sofmax' has no decomposition; did you mean 'relax.nn.softmax'? (those that have one:
 

@@ -2,7 +2,7 @@
 # RUN: relax-opt %s --relax-donate='args=past*' --print-script | FileCheck %s
 # RUN: relax-opt %s --relax-donate='function=read args=past' --print-script | FileCheck %s --check-prefix=READ
 # RUN: relax-opt %s --relax-donate --print-script | FileCheck %s --check-prefix=NONE
-"""Arguments that a concat continues grow in place. What cannot: relax-donate-invalid.py; numerics: test_donate.py."""
+"""Arguments that a concat continues grow in place. What cannot: relax-donate-invalid.py; numerics: test_cache.py."""
 
 from relax_mlir.script import ir as I, relax as R
 

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # RUN: relax-opt %s --relax-fold-batch-norm --print-script | FileCheck %s
 """Numbers are powers of two where it matters, so that what is folded can be written down. That results stay the same
-is tested in test/python/passes/test_fold_batch_norm.py. Counterpart: test_transform_fold_batch_norm_to_conv2d.py."""
+is tested in test/python/passes/test_fold_batch_norm.py. Counterpart in Apache TVM:
+test_transform_fold_batch_norm_to_conv2d.py."""
 
 from relax_mlir.script import ir as I, relax as R, tir as T
 

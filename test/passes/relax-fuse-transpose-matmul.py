@@ -2,7 +2,7 @@
 # RUN: relax-opt %s --relax-fuse-transpose-matmul --print-script | FileCheck %s
 # RUN: relax-opt %s --relax-fuse-transpose-matmul='most=none' --print-script | FileCheck %s --check-prefix=ALL
 # RUN: not relax-opt %s --relax-fuse-transpose-matmul='most=-1' 2>&1 | FileCheck %s --check-prefix=NEGATIVE
-"""Counterpart: test_transform_fuse_transpose_matmul.py."""
+"""Counterpart in Apache TVM: test_transform_fuse_transpose_matmul.py."""
 
 # NEGATIVE: most must be 0 or more, or none, got -1
 

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # RUN: relax-opt %s --relax-infer-symbolic-shapes --print-script | FileCheck %s
 # RUN: relax-opt %s --relax-infer-symbolic-shapes='include-public=true' --print-script | FileCheck %s --check-prefix=PUBLIC
-"""Sizes that turn out to be the same. Counterparts: test_transform_canonicalize_shapes.py, -bind_symbolic_vars.py."""
+"""Sizes that turn out to be the same. Counterparts in Apache TVM:
+test_transform_canonicalize_shapes.py, -bind_symbolic_vars.py."""
 
 from relax_mlir.script import ir as I, relax as R, tir as T
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # RUN: relax-opt %s --relax-reorder-matmul --print-script | FileCheck %s
-"""Counterpart: test_transform_adjust_matmul_order.py."""
+"""Counterpart in Apache TVM: test_transform_adjust_matmul_order.py."""
 
 from relax_mlir.script import ir as I, relax as R, tir as T
 

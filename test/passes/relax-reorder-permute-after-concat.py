@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # RUN: relax-opt %s --relax-reorder-permute-after-concat --print-script | FileCheck %s
 # RUN: relax-opt %s --relax-combine-parallel-matmul --relax-reorder-permute-after-concat --relax-fuse-transpose-matmul --print-script | FileCheck %s --check-prefix=TOGETHER
-"""Counterpart: test_transform_reorder_permute_dims_after_concat.py."""
+"""Counterpart in Apache TVM: test_transform_reorder_permute_dims_after_concat.py."""
 
 from relax_mlir.script import ir as I, relax as R, tir as T
 

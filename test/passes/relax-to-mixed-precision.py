@@ -6,7 +6,7 @@
 # RUN: not relax-opt %s --relax-to-mixed-precision='dtype=f8' 2>&1 | FileCheck %s --check-prefix=DTYPE
 # RUN: not relax-opt %s --relax-to-mixed-precision='keep=relax.nn.geluu' 2>&1 | FileCheck %s --check-prefix=UNKNOWN
 """Results are compared in test/python/passes/test_to_mixed_precision.py.
-Counterpart: test_transform_to_mixed_precision.py."""
+Counterpart in Apache TVM: test_transform_to_mixed_precision.py."""
 
 # UNKNOWN: unknown operator 'relax.nn.geluu'; did you mean 'relax.nn.gelu'?
 # DTYPE: option 'dtype' expects one of f16, bf16, got 'f8'

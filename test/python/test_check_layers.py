@@ -253,18 +253,21 @@ def test_circle_that_a_function_closes(tree: Path, late: str) -> None:
     assert check(tree) == (1, [f"passes/fuse/a.py:2:1: error: {text}"])
 
 
-@pytest.mark.parametrize(
-    "back",
-    [
-        "from typing import TYPE_CHECKING\n\nif TYPE_CHECKING:\n    from .a import x",
-        "from .a_helper import x",
-    ],
-)
-def test_what_is_imported_for_types_closes_no_circle(tree: Path, back: str) -> None:
+def test_circle_that_annotations_close(tree: Path) -> None:
     write(tree, "passes/fuse/a.py", "from .b import x\n")
-    write(tree, "passes/fuse/b.py", back + "\n")
-    write(tree, "passes/fuse/a_helper.py", "")
+    write(tree, "passes/fuse/b.py", "from typing import TYPE_CHECKING\n\nif TYPE_CHECKING:\n    from .a import x\n")
+    text = "files import one another: passes/fuse/a.py -> passes/fuse/b.py -> passes/fuse/a.py"
+    assert check(tree) == (1, [f"passes/fuse/a.py:2:1: error: {text}"])
+
+
+def test_known_circles_stay_what_they_are(tree: Path) -> None:
+    """Those that annotations close are let through; as imports that run they are refused."""
+    write(tree, "passes/loops/tree.py", "from .scalars import x\n")
+    write(tree, "passes/loops/scalars.py", "if TYPE_CHECKING:\n    from .tree import x\n")
     assert check(tree) == (0, [])
+    write(tree, "passes/loops/scalars.py", "if TYPE_CHECKING:\n    from .tree import x\n\nfrom .tree import y\n")
+    text = "files import one another: passes/loops/scalars.py -> passes/loops/tree.py -> passes/loops/scalars.py"
+    assert check(tree) == (1, [f"passes/loops/scalars.py:5:1: error: {text}"])
 
 
 @pytest.mark.parametrize("back", ["from ..rows import one", "if TYPE_CHECKING:\n    from ..rows.one import x"])

@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-CHECKERS = ["check_layers.py"]
+CHECKERS = ["check_layers.py", "check_names.py"]
 # Each writes its files, or with --check compares them only.
 GENERATORS = [
     "gen_upstream_passes.py",

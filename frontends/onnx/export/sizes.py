@@ -71,8 +71,10 @@ class Sizes:
     def inside(self) -> Iterator[None]:
         """What becomes known of symbols inside is forgotten at the end."""
         before = dict(self._symbols)
-        yield
-        self._symbols = before
+        try:
+            yield
+        finally:
+            self._symbols = before
 
     # ---- tensors ----
 

@@ -306,3 +306,11 @@ def test_a_view_of_an_operation_without_a_class() -> None:
         "True llvm.mlir.zero",
         "<'llvm.mlir.zero' was erased by pass canonicalize>",
     ], done.stderr
+
+
+def test_a_python_that_counts_otherwise_is_refused() -> None:
+    """By what it does, not by its version."""
+    program = "import sys; sys.getrefcount = lambda held: 4; import relax_mlir.bindings.handles"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=600, check=False)
+    assert done.returncode == 1
+    assert "does not count references as CPython 3.10 to 3.13 do" in done.stderr.splitlines()[-1]

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import Any
 
 import numpy
@@ -11,6 +12,10 @@ import pytest
 from compiling import array, floats, module_with
 from export_round_trip import run
 from onnx import parser
+from relax_mlir.dialects.core.infos import TensorInfo
+from relax_mlir.frontends.onnx.export.sizes import Sizes
+from relax_mlir.frontends.onnx.export.values import Ref
+from relax_mlir.frontends.onnx.node import Unsupported
 
 import relax_mlir as rx
 from relax_mlir import relax
@@ -376,3 +381,13 @@ def test_a_network_and_back_again() -> None:
     again = rx.from_onnx(rx.to_onnx(module))
     wanted, found = (array(rx.compile(each)["main"](data)) for each in (module, again))
     numpy.testing.assert_allclose(found, wanted, rtol=1e-6)
+
+
+def test_sizes_of_a_branch_that_cannot_be_exported_are_forgotten() -> None:
+    """What follows is exported, too, so that all problems are told."""
+    sizes, n = Sizes(), rx.sym("n")
+    with contextlib.suppress(Unsupported), sizes.inside():
+        sizes.define(Ref("float32"), TensorInfo((n,), "float32"))
+        assert sizes.is_known(n)
+        raise Unsupported("no counterpart")
+    assert not sizes.is_known(n)

@@ -224,6 +224,22 @@ def test_bad_arguments(step: Callable[..., Any], message: str) -> None:
     assert (sch.show(), sch.trace) == before
 
 
+def test_a_primitive_that_fails(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By an argument of a wrong type, which is named, or by its own bug."""
+    sch = rx.Schedule(kernel("chain").module())
+    loop, before = sch.get_loops("C")[0], sch.show()
+    with pytest.raises(rx.RelaxError, match="compute_at: 'index' is int, got str 'a'"):
+        sch.compute_at("B", loop, index="a")
+    with pytest.raises(rx.RelaxError, match=r"'consumer_blocks' is Sequence\[BlockRV\] \| None, got BlockRV"):
+        sch.cache_read("C", 0, "local", sch.get_block("C"))
+    with pytest.raises(rx.RelaxError, match=r"pad_value 1000.* is too large for 'B'"):
+        sch.transform_layout("B", 0, lambda i, j: (i, j // 16, j % 16), pad_value=10**400)
+    monkeypatch.setattr("relax_mlir.passes.primitives.unroll.check_serial", lambda edit: None)
+    with pytest.raises(TypeError, match="takes 1 positional argument") as error:
+        sch.unroll(loop)
+    assert not isinstance(error.value, rx.RelaxError) and sch.show() == before
+
+
 def test_code_is_counted_where_it_is_asked_for() -> None:
     """Functions are many operations, and lanes that lie apart are code for each."""
     sch = rx.Schedule(kernel("softmax").module())

@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What is said of a node that cannot be imported."""
+
+from __future__ import annotations
+
+import keyword
+import re
+import traceback
+from pathlib import Path
+
+from ...support.suggest import suggest
+from .node import Node, Unsupported, described
+from .problems import Problem, shown
+from .registry import known_names
+from .values import Held, OneOf, Value
+
+
+def problem_of(node: Node, found: Unsupported, cause: BaseException | None = None) -> Problem:
+    """A node that cannot be imported, as it is reported."""
+    return Problem(node.name, node.domain, node.op, node.version, found.attribute, found.reason, found.help, cause)
+
+
+def bug_of(node: Node, error: Exception) -> Problem:
+    """A node whose converter or evaluator raised what it did not mean to; the traceback is kept."""
+    *_, last = traceback.extract_tb(error.__traceback__)
+    path = Path(last.filename)
+    raised = f"{path.parent.name}/{path.name}:{last.lineno}: {type(error).__name__}: {error}"
+    fault = "a bug of the converter, not of the model: please report it"
+    reason = f"internal error at {raised}; inputs: {described_inputs(node)}; this is {fault}"
+    return problem_of(node, Unsupported(reason), error)
+
+
+def of_operators(node: Node, message: str) -> str:
+    """Why a node cannot be imported; where operators that it becomes refuse their operands, with its own inputs."""
+    return f"{message}; the node's inputs: {described_inputs(node)}" if message.startswith("'relax.") else message
+
+
+def described_inputs(node: Node) -> str:
+    """The inputs that are there by name, type and shape."""
+    pairs = zip(node.proto.input, node.inputs, strict=False)
+    return ", ".join(f"'{shown(name)}' {_described(value)}" for name, value in pairs if value is not None) or "none"
+
+
+def _described(value: Held) -> str:
+    if isinstance(value, OneOf):
+        return str(value)
+    if not isinstance(value, Value):
+        return "a sequence or an optional"
+    return described(value)
+
+
+# ---- an unknown operator ----
+
+_CAPITAL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+_NOT_IN_NAMES = re.compile(r"\W+")
+
+UNKNOWN = "the front end does not know this operator (rx.register_onnx teaches it)"
+
+
+def unknown(node: Node) -> str:
+    """Why a node cannot be imported whose operator has no converter."""
+    return UNKNOWN + suggest(node.op, known_names(node.domain))
+
+
+def lines_to_teach(node: Node) -> str:
+    """Lines of Python after which a node's operator is known, to be written before the model is imported."""
+    domain, op = _quoted(node.domain), _quoted(node.op)
+    called = f"{domain}.{op}" if domain else op
+    names = ["x", "y", "z"] if len(node.inputs) <= 3 else [f"x{each}" for each in range(len(node.inputs))]
+    names = names[: len(node.inputs)]
+    inputs = f"[{', '.join(names)}]"
+    result = "node.value(0).info" if names else '"tensor<4xf32>"'
+    results = result if node.output_count == 1 else f"[{result}] * {node.output_count}"
+    given = ", ".join(f"node.tensor({each})" for each in range(len(names)))
+    lines = [
+        f'@rx.register_onnx("{domain}", "{op}")',
+        f"def {_function_name(node.op)}(node):",
+        *([f"    {', '.join(names)} = {given}"] if names else []),
+        f'    return rx.relax.call_dps_packed("{called}", {inputs}, {results})  # of a registered function, or',
+        f"    return node.call_tir(kernel, {inputs}, {results})  # of a PrimFunc, or of relax operators",
+    ]
+    where = "these lines before the import, or in a module for relax-compile --load-plugin, teach it"
+    return f"{where} {called}:\n" + "\n".join(lines)
+
+
+def _quoted(name: str) -> str:
+    """A name as it stands in quotes in Python."""
+    return shown(name.replace("\\", "\\\\").replace('"', '\\"'))
+
+
+def _function_name(operator: str) -> str:
+    name = _NOT_IN_NAMES.sub("_", _CAPITAL.sub("_", operator)).lower()
+    if not name.isidentifier():
+        name = f"operator_{name}"
+    return f"{name}_" if keyword.iskeyword(name) else name

@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Checks that names of classes and files tell them apart; needs Python alone. Usage: check_names.py [REPOSITORY]."""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import sys
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from check_layers import package_folder, python_files
+
+#: How many class names may be defined in three files or more, and names of files be in three folders or more: what
+#: there is. Lower them when there are fewer.
+MOST_CLASS_NAMES = 59
+MOST_FILE_NAMES = 67
+_MANY = 3
+#: What a folder of its kind is expected to have.
+CONVENTIONAL = frozenset(
+    {"__init__", "codegen", "driver", "options", "pipeline", "registry", "rules", "target"},
+)
+
+Places = Mapping[str, list[str]]
+
+
+def common_names(root: Path) -> tuple[Places, Places]:
+    """The names of classes that several files define, with these, and of files that several folders have."""
+    classes: dict[str, set[str]] = defaultdict(set)
+    files: dict[str, set[str]] = defaultdict(set)
+    for file in python_files(root):
+        if package_folder(file) is None:
+            continue
+        if file.stem not in CONVENTIONAL:
+            files[file.stem].add(file.parent.as_posix())
+        for node in ast.walk(ast.parse((root / file).read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ClassDef):
+                classes[node.name].add(file.as_posix())
+    return _common(classes), _common(files)
+
+
+def _common(places: Mapping[str, Iterable[str]]) -> Places:
+    found = {name: sorted(where) for name, where in places.items()}
+    many = {name: where for name, where in found.items() if len(where) >= _MANY}
+    return dict(sorted(many.items(), key=lambda each: (-len(each[1]), each[0])))
+
+
+def problems(root: Path) -> list[str]:
+    """What is above its limit, with all that counts."""
+    classes, files = common_names(root)
+    found = []
+    for names, what, most in (
+        (classes, "class names of three files or more", MOST_CLASS_NAMES),
+        (files, "file names of three folders or more", MOST_FILE_NAMES),
+    ):
+        if len(names) > most:
+            lines = [f"    {name} ({len(where)}): {', '.join(where)}" for name, where in names.items()]
+            found.append("\n".join([f"error: {what}: {len(names)}, {most} at most; rename one", *lines]))
+    return found
+
+
+def main(arguments: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="check_names.py", description=__doc__)
+    parser.add_argument("repository", nargs="?", type=Path, default=Path(__file__).resolve().parents[2])
+    found = problems(parser.parse_args(arguments).repository)
+    print(*found, sep="\n", end="\n" if found else "")
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
