@@ -41,7 +41,7 @@ USUAL_ANCHOR = "builtin.module"
 
 @dataclasses.dataclass(frozen=True)
 class Pass:
-    """A pass over one operation and what is in it, a frozen dataclass where it has options: see the module's docstring."""
+    """A pass over one operation and what is in it. One that has options is a frozen dataclass: see above."""
 
     #: The name in pipelines: relax-... on the graph, tir-... on tensor programs, your own prefix elsewhere.
     name: ClassVar[str] = ""
