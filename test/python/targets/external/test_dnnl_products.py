@@ -64,6 +64,11 @@ def test_what_is_added_along_other_dimensions_is_no_bias(shape: Any) -> None:
     assert agrees(built(body, (1, 8, 8, 6))) == ["convolution+binary"]
 
 
+def test_one_number_for_all_channels_is_no_bias() -> None:
+    body = lambda x, other: relax.add(conv(x, 16, 8, 3, 3), other)  # noqa: E731
+    assert agrees(built(body, (1, 8, 8, 6), (1, 1, 1, 1))) == ["convolution+binary"]
+
+
 def test_channels_last() -> None:
     def body(x: Any, other: Any) -> Any:
         weight = const(floats(3, 3, 8, 16))
