@@ -274,7 +274,10 @@ def decode_source(source: bytes, name: str) -> str:
         start = error.start
         line = source.count(b"\n", 0, start) + 1
         column = start - source.rfind(b"\n", 0, start)
-        raise ModelError("neither UTF-8 text nor MLIR bytecode", location=f"{name}:{line}:{column}") from None
+        notes = [f"an ONNX model: relax-compile --emit=relax {name} makes text of it"] if name.endswith(".onnx") else ()
+        raise ModelError(
+            "neither UTF-8 text nor MLIR bytecode", location=f"{name}:{line}:{column}", notes=notes
+        ) from None
 
 
 def _place(text: str, position: int, name: str) -> str:

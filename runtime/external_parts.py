@@ -7,7 +7,7 @@ import functools
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from ..support.blaming import is_ours, place_of, told_at
+from ..support.blaming import is_ours, place_of, told_at, told_with_calls
 from ..support.errors import RelaxError, told
 from ..support.external_runtime import ExternalRuntime, find_runtime
 from .artifact import External
@@ -131,7 +131,9 @@ def _named(where: str, function: Callable[..., object], blamed: Callable[..., ob
         try:
             return function(*arguments)
         except (Exception, SystemExit) as error:
-            raise RuntimeError(f"{where}: {_told(error, blamed)}") from error
+            # Native code hands on no more than the text.
+            text = told(error) if is_ours(blamed) else told_with_calls(error, blamed)
+            raise RuntimeError(f"{where}: {text}") from error
 
     return named
 

@@ -64,7 +64,8 @@ def _watch(
     result = function(*inputs, *outputs)
     if result is not None and not _is_in(result, spans) and unwritten == list(map(_sum, outputs)):
         kind = type(result).__name__
-        raise RelaxError(f"it has given a {kind}, and written nothing: results go to the outputs behind its inputs")
+        results = "results go to the outputs behind its inputs"
+        raise RelaxError(f"it has returned an object of type {kind}, and written nothing: {results}")
     changed = [number for number, each in enumerate(read) if _sum(each) != before[number]]
     if changed:
         raise RelaxError(f"it has written into input {changed[0]}, which is the caller's: results go to outputs")

@@ -22,6 +22,8 @@ from .errors import RelaxError, told
 _PACKAGE = __name__.partition(".")[0]
 #: The place of all that stands in cells.
 CELL = "__main__"
+#: Of a message: callers of the line that raised.
+_MOST_CALLS = 3
 
 
 def is_ours(function: object) -> bool:
@@ -42,6 +44,8 @@ def place_of(function: object) -> str:
     """
     while hasattr(function, "__wrapped__"):
         function = function.__wrapped__
+    if not hasattr(function, "__qualname__") and hasattr(type(function).__call__, "__code__"):
+        function = type(function).__call__  # an object that can be called
     code: CodeType | None = getattr(function, "__code__", None)
     if code is None or _is_cell(str(function.__module__), code.co_filename):
         return f"{getattr(function, '__module__', '?')}.{getattr(function, '__qualname__', '?')}"
@@ -75,6 +79,14 @@ def shown_place(file: str, line: int) -> str:
 def told_at(error: BaseException, function: object) -> str:
     """What an exception says, with its kind and the line of a user's file that it comes from."""
     return f"{told(error)} (at {_where(error, function)[0]})"
+
+
+def told_with_calls(error: BaseException, function: object) -> str:
+    """The same, with the lines of theirs that called that one: where native code is in between, the traceback ends."""
+    *outer, inner = _lines_of_theirs(error, function) or [place_of(function)]
+    calls = "".join(f", called at {place}" for place in outer[: -_MOST_CALLS - 1 : -1])
+    text = error.message if isinstance(error, RelaxError) else told(error)
+    return f"{text} (at {inner}{calls})"
 
 
 def called_from(error: BaseException, function: object) -> str:
@@ -138,13 +150,17 @@ def _add_place(error: RelaxError, note: str, make: Callable[[str], RelaxError]) 
 
 def _where(error: BaseException, function: object) -> tuple[str, str]:
     """The last line of a user's that an exception went through, and the one in this project that it called, if any."""
-    lines = list(_lines(error.__traceback__))
-    whose = _module_of(function).partition(".")[0]
-    theirs = [line.place for line in lines if line.package == whose or not line.is_library]
+    theirs = _lines_of_theirs(error, function)
     if not theirs:
         return place_of(function), ""
-    last = lines[-1]
+    last = list(_lines(error.__traceback__))[-1]
     return theirs[-1], last.place if last.package == _PACKAGE and not _is_asked_for_a_name(error) else ""
+
+
+def _lines_of_theirs(error: BaseException, function: object) -> list[str]:
+    """The lines of a user's that an exception went through, the outermost first."""
+    whose = _module_of(function).partition(".")[0]
+    return [line.place for line in _lines(error.__traceback__) if line.package == whose or not line.is_library]
 
 
 def _is_asked_for_a_name(error: BaseException) -> bool:

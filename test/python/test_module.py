@@ -98,6 +98,11 @@ def test_what_is_no_module_is_refused(text: str | bytes, message: str) -> None:
     assert message in str(caught.value)
 
 
+def test_an_onnx_model_given_as_a_module_is_refused_with_the_way() -> None:
+    with pytest.raises(rx.ModelError, match=r"m.onnx:1:1: neither UTF-8 (?s:.*)relax-compile --emit=relax m.onnx"):
+        rx.Module.parse(b"\x8a\xff", "m.onnx")
+
+
 def test_strings_that_are_not_utf_8_are_an_error_at_most() -> None:
     text = (
         'func.func @f(%a: tensor<4xf32>) {\n  "relax.add"(%a) : (tensor<4xf32>) -> tensor<4xf32> loc({})\n  return\n}'

@@ -5,6 +5,7 @@ anything runs.
 
 from __future__ import annotations
 
+import inspect
 import sys
 from collections import UserDict
 from collections.abc import Callable
@@ -270,10 +271,42 @@ def test_a_function_that_gives_its_results() -> None:
             main = rx.compile(built(exp), partition=[npu])["main"]
             return [numpy.asarray(main(a, a)).tolist() for _ in range(2)]
 
-    with pytest.raises(RuntimeError, match=f"part '{NAME}' .*it has given a ndarray, and written nothing"):
+    with pytest.raises(
+        RuntimeError, match=f"part '{NAME}' .*it has returned an object of type ndarray, and written nothing"
+    ):
         values(lambda x, out: numpy.exp(numpy.from_dlpack(x)))
     written = values(lambda x, out: numpy.exp(numpy.from_dlpack(x), out=numpy.from_dlpack(out)))
     assert written == [numpy.ones((4, 4)).tolist()] * 2
+
+
+class Driver:
+    """As load() gives one: an object that is called."""
+
+    def __init__(self, fails: bool) -> None:
+        self._fails = fails
+
+    def __call__(self, x: Any, out: Any) -> Any:
+        return self._start(x, out)
+
+    def _start(self, x: Any, out: Any) -> Any:
+        if self._fails:
+            raise OSError("no device")
+        return numpy.exp(numpy.from_dlpack(x))
+
+
+def test_the_lines_of_an_object_that_is_called() -> None:
+    """Native code hands on no traceback: the message has the lines that led there, or where `__call__` stands."""
+    lines, first = inspect.getsourcelines(Driver)
+    line = {text: first + place for place, each in enumerate(lines) for text in (each.strip(),)}
+    inner, outer = line['raise OSError("no device")'], line["return self._start(x, out)"]
+    for fails, place in (
+        (True, rf"OSError: no device \(at passes/\S+:{inner}, called at passes/\S+:{outer}\)"),
+        (False, rf"\): it has returned an object .* \(at passes/\S+:{outer - 1}\)"),
+    ):
+        with codegen(EXP, load=gives(**{NAME: Driver(fails)})) as npu:
+            main = rx.compile(built(exp), partition=[npu])["main"]
+            with pytest.raises(RuntimeError, match=place):
+                main(numpy.zeros((4, 4), "float32"), numpy.zeros((4, 4), "float32"))
 
 
 def test_objects_that_cannot_be_linked() -> None:
