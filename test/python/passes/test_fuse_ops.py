@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import blocks
@@ -15,6 +16,7 @@ from hypothesis import strategies as st
 from relax_mlir.bindings.mlir import ir
 from relax_mlir.bindings.navigation import operations_in
 from relax_mlir.dialects.core.ir_attributes import GROUP, OP_PATTERN
+from relax_mlir.passes.fuse.group import Member
 from relax_mlir.runtime import to_numpy
 
 import relax_mlir as rx
@@ -221,3 +223,14 @@ def test_one_number_that_a_product_reads_has_no_rows() -> None:
         f.returns(relax.matmul(relax.tile(x, [2, 3]), w))
     given = numpy.full((), 2, "float32"), numpy.ones((3, 4), "float32")
     numpy.testing.assert_array_equal(rx.compile(module)["main"](*given), numpy.full((2, 4), 6))
+
+
+def test_a_result_is_placed_by_the_members_own_loops() -> None:
+    """From the group's loops to the member's, and from these to its result: permutations that do not commute."""
+    with ir.Context():
+        turned = ir.AffineMap.get_permutation([1, 2, 0])
+        swapped = ir.AffineMap.get_permutation([1, 0, 2])
+        info: Any = SimpleNamespace(out_map=turned, pointwise=True, reads=[SimpleNamespace(maps=[turned])])
+        member = Member(None, info, 0, swapped, None)
+        assert member.result_map == ir.AffineMap.get_permutation([0, 2, 1])
+        assert member.read_maps(0) == [member.result_map]
