@@ -4,7 +4,8 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import NamedTuple
 
 from ...support.errors import OptionError
@@ -18,7 +19,7 @@ from .sizes import shape_text
 class Difference(NamedTuple):
     """How far an output is from the expected one: `reason` says why they cannot be compared.
 
-    `doubt` says why an output that is close tells nothing.
+    `worst` is where they differ most, `doubt` why an output that is close says nothing.
     """
 
     name: str
@@ -27,24 +28,45 @@ class Difference(NamedTuple):
     is_close: bool = False
     reason: str = ""
     doubt: str = ""
+    worst: str = ""
 
 
-def reference_outputs(path: str, inputs: Mapping[str, Given]) -> dict[str, object]:
-    """What onnxruntime computes. Raises RelaxError."""
-    try:
-        ort = importlib.import_module("onnxruntime")
-    except ImportError:
-        raise OptionError("--compare needs onnxruntime: pip install onnxruntime") from None
-    options = ort.SessionOptions()
-    options.log_severity_level = 4  # what goes wrong is raised too
-    try:
-        session = ort.InferenceSession(path, options, providers=["CPUExecutionProvider"])
-        taken = {each.name for each in session.get_inputs()}
-        names = [each.name for each in session.get_outputs()]
-        values = session.run(names, {name: value for name, value in inputs.items() if name in taken})
-    except Exception as error:  # its exceptions have no class in common
-        raise OptionError(f"onnxruntime cannot run '{path}': {(str(error).splitlines() or [''])[0]}") from None
-    return dict(spread_values(dict(zip(names, values, strict=True))))
+class Reference:
+    """A model in onnxruntime, with its inputs."""
+
+    def __init__(self, path: str, inputs: Mapping[str, Given], threads: int):
+        """Raises RelaxError."""
+        try:
+            ort = importlib.import_module("onnxruntime")
+        except ImportError:
+            raise OptionError("--compare needs onnxruntime: pip install onnxruntime") from None
+        self._path, self.threads = path, threads
+        options = ort.SessionOptions()
+        options.log_severity_level = 4  # what goes wrong is raised too
+        options.intra_op_num_threads = threads
+        with self._failures():
+            session = ort.InferenceSession(path, options, providers=["CPUExecutionProvider"])
+            taken = {each.name for each in session.get_inputs()}
+            self._names = [each.name for each in session.get_outputs()]
+        self._run = session.run
+        self._inputs = {name: value for name, value in inputs.items() if name in taken}
+
+    def run(self) -> list[Given]:
+        return list(self._run(self._names, self._inputs))
+
+    def outputs(self) -> dict[str, object]:
+        """What onnxruntime computes. Raises RelaxError."""
+        with self._failures():
+            values = self.run()
+        return dict(spread_values(dict(zip(self._names, values, strict=True))))
+
+    @contextmanager
+    def _failures(self) -> Iterator[None]:
+        try:
+            yield
+        except Exception as error:  # its exceptions have no class in common
+            text = (str(error).splitlines() or [""])[0]
+            raise OptionError(f"onnxruntime cannot run '{self._path}': {text}") from None
 
 
 def differences(ours: Mapping[str, Array], theirs: Mapping[str, object], tolerance: float) -> list[Difference]:
@@ -75,9 +97,14 @@ def difference(name: str, ours: Array, theirs: object, tolerance: float) -> Diff
         gap = numpy.where(numpy.isfinite(gap), gap, numpy.inf)
         relative = numpy.where(same, 0.0, gap / numpy.abs(b))
         allowed = numpy.where(numpy.isfinite(b), tolerance + tolerance * numpy.abs(b), 0.0)
+        excess = gap - allowed
     relative = numpy.where(numpy.isnan(relative), numpy.inf, relative)
     is_close = bool((gap <= allowed).all())
-    return Difference(name, float(gap.max()), float(relative.max()), is_close, doubt=_doubt(b, tolerance))
+    worst = numpy.unravel_index(int(numpy.argmax(numpy.where(numpy.isnan(excess), 0, excess))), gap.shape)
+    where = f"at {list(map(int, worst))}: " if worst else ""
+    place = f"{where}{number_text(a[worst])} instead of {number_text(b[worst])}"
+    doubt = _doubt(b, tolerance)
+    return Difference(name, float(gap.max()), float(relative.max()), is_close, doubt=doubt, worst=place)
 
 
 def _doubt(expected: Array, tolerance: float) -> str:
@@ -93,11 +120,25 @@ def _doubt(expected: Array, tolerance: float) -> str:
     return ""
 
 
+def with_doubt(
+    found: Difference, ours: Mapping[str, Array], others: Mapping[str, Array], tolerance: float
+) -> Difference:
+    """`others` are our results for other inputs: where they are the same, a close one tells little."""
+    one, other = ours.get(found.name), others.get(found.name)
+    if found.doubt or one is None or other is None or one.dtype.kind not in "fV":
+        return found
+    if not difference(found.name, one, other, tolerance).is_close:
+        return found
+    return found._replace(
+        doubt="it is the same for other random inputs, so little was compared: --input gives real ones"
+    )
+
+
 def report(found: list[Difference]) -> str:
     """A line for each output."""
     rows = [("output", "max abs difference", "max rel difference", "")]
     for each in found:
         numbers = ("-", "-") if each.reason else (number_text(each.absolute), number_text(each.relative))
         close = f"close, but {each.doubt}" if each.doubt else "close"
-        rows.append((each.name, *numbers, close if each.is_close else each.reason or "differs"))
+        rows.append((each.name, *numbers, close if each.is_close else each.reason or f"differs, most {each.worst}"))
     return table(*rows) + "\n"

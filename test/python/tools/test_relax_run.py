@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import io
+import itertools
 import os
 import re
 import subprocess
@@ -17,11 +18,12 @@ import numpy
 import pytest
 import tvm_ffi
 from noise import without_noise
+from relax_mlir.runtime.noise import percentile
 from relax_mlir.tools.relax_run import run
 from relax_mlir.tools.run import compare, driver
-from relax_mlir.tools.run.driver import times_text
 from relax_mlir.tools.run.inputs import random_array
 from relax_mlir.tools.run.outputs import write_folder
+from relax_mlir.tools.run.timing import time_in_turns, times_beside, times_text
 
 import relax_mlir as rx
 
@@ -208,7 +210,7 @@ def test_benchmark(program: Path) -> None:
 
 
 def test_noise_is_told(program: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(driver, "time_calls", lambda call, **counts: sorted([1e-3] * 8 + [3e-3] * 2))
+    monkeypatch.setattr(driver, "time_in_turns", lambda calls, **counts: [sorted([1e-3] * 8 + [3e-3] * 2)])
     stderr = io.StringIO()
     assert run([str(program), "--shape=x:5,4", "--benchmark"], io.StringIO(), io.StringIO(), stderr) == 0
     assert stderr.getvalue().startswith(
@@ -216,10 +218,24 @@ def test_noise_is_told(program: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     )
 
 
+def test_several_are_timed_in_turns() -> None:
+    calls: list[str] = []
+    one, other = time_in_turns([lambda: calls.append("a"), lambda: calls.append("b")], repeat=12, warmup=3)
+    assert (len(one), len(other), one) == (12, 12, sorted(one))
+    turns = [len(list(group)) for _, group in itertools.groupby(calls)]
+    assert turns == [5, 5, 3, 3, 4, 4, 3, 3, 4, 4] and calls[:6] == [*"aaaaa", "b"]
+    calls.clear()
+    time_in_turns([lambda: calls.append("a")], repeat=3, warmup=2)
+    assert calls == ["a"] * 5
+
+
 def test_percentiles() -> None:
     seconds = [index / 1000 for index in range(1, 101)]
-    assert [driver.percentile(seconds, share) for share in (50, 90, 99)] == [0.05, 0.09, 0.099]
+    assert [percentile(seconds, share) for share in (50, 90, 99)] == [0.05, 0.09, 0.099]
     assert times_text(seconds) == "100 calls: median 50.00, p90 90.00, p99 99.00, min 1.00 ms\n"
+    beside = times_beside(seconds, [2 * each for each in seconds], "onnxruntime", 2)
+    assert beside.splitlines()[1].startswith("onnxruntime: 100 calls: median 100.00,")
+    assert beside.endswith("\n0.50 of onnxruntime's time, by medians of calls in turns, both on 2 threads\n")
     assert times_text([2e-6]) == "1 call: median 2.00, p90 2.00, p99 2.00, min 2.00 us\n"
 
 
@@ -243,22 +259,48 @@ def test_comparison_with_onnxruntime(program: Path, folder: Path) -> None:
     assert out.count("close") == 2
     code, out, errors = told(program, "--input=both.npz", "--compare", other)
     assert (code, errors) == (1, "")
-    assert out.splitlines()[-1].endswith("differs")
+    assert re.search(r"differs, most at \[\d+(, \d+)*\]: \S+ instead of \S+$", out.splitlines()[-1])
     assert told(program, "--input=both.npz", "--compare", other, "--tolerance=2")[0] == 0
     _, _, errors = told(program, "--input=both.npz", "--compare", "x.npy")
     assert errors.startswith("relax-run: error: onnxruntime cannot run 'x.npy': ")
 
 
+def test_times_beside_onnxruntime(program: Path, folder: Path) -> None:
+    pytest.importorskip("onnxruntime")
+    same = model(folder / "same.onnx", "Tanh")
+    out = shown(program, "--input=both.npz", "--compare", same, "--benchmark", "--repeat=10", "--threads=1")
+    ours, theirs, share = out.splitlines()[3:6]
+    assert ours.startswith("this program: 10 calls: median ") and theirs.startswith("onnxruntime: 10 calls: median ")
+    assert re.fullmatch(r"\d+\.\d\d of onnxruntime's time, by medians of calls in turns, both on 1 thread", share)
+    assert out.count("close") == 2
+
+
+def test_outputs_that_are_the_same_for_other_inputs() -> None:
+    """A comparison of such says little; of whole numbers, a class for instance, it is usual."""
+    ours, moved = {"y": numpy.float32([1, 2])}, {"y": numpy.float32([1.1, 2])}
+    found = compare.difference("y", ours["y"], ours["y"], 1e-4)
+    assert compare.with_doubt(found, ours, moved, 1e-4) is found is compare.with_doubt(found, ours, {}, 1e-4)
+    doubted = compare.with_doubt(found, ours, {"y": ours["y"].copy()}, 1e-4)
+    assert "close, but it is the same for other random inputs" in compare.report([doubted])
+    whole = {"y": numpy.int64([3])}
+    found = compare.difference("y", whole["y"], whole["y"], 1e-4)
+    assert compare.with_doubt(found, whole, whole, 1e-4) is found
+
+
 def test_what_is_close() -> None:
     ours = numpy.array([1, numpy.nan, numpy.inf, 0], "float32")
-    assert compare.difference("y", ours, ours.copy(), 0) == compare.Difference("y", 0.0, 0.0, True)
+    assert compare.difference("y", ours, ours.copy(), 0) == compare.Difference(
+        "y", 0.0, 0.0, True, worst="at [0]: 1 instead of 1"
+    )
     for index, value in ((0, 2), (1, 3), (2, -numpy.inf), (2, 1e38), (3, numpy.nan)):
         theirs = ours.copy()
         theirs[index] = value
         assert not compare.difference("y", ours, theirs, 0.1).is_close
         assert not compare.difference("y", theirs, ours, 0.1).is_close
     far = compare.difference("y", numpy.float32([1, 2]), numpy.float32([1, numpy.nan]), 0.1)
-    assert far == compare.Difference("y", numpy.inf, numpy.inf, False), "NaN beside a number is as far as can be"
+    assert far == compare.Difference("y", numpy.inf, numpy.inf, worst="at [1]: 2 instead of nan"), (
+        "NaN beside a number is as far as can be"
+    )
     assert compare.difference("y", ours, ours[:3], 1).reason == "ours is float32 (4,), the model's is float32 (3,)"
     assert compare.difference("y", ours, ours.astype("float64"), 1).reason
     assert compare.difference("y", ours[:0], ours[:0], 1).is_close

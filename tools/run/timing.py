@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""How long calls take: of one function, or of several beside each other."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+
+from ...runtime.noise import percentile
+
+#: The turns that several functions take.
+_TURNS = 5
+
+
+def time_in_turns(calls: Sequence[Callable[[], object]], repeat: int = 100, warmup: int = 10) -> list[list[float]]:
+    """Seconds of the calls of each function, sorted.
+
+    Several take turns: what else the machine does is alike for all. The first call of a turn is not counted.
+    """
+    turns = min(_TURNS, repeat) if len(calls) > 1 else 1
+    seconds: list[list[float]] = [[] for _ in calls]
+    for turn in range(turns):
+        count = repeat * (turn + 1) // turns - repeat * turn // turns
+        for call, times in zip(calls, seconds, strict=True):
+            for _ in range(warmup if turn == 0 else 1):
+                call()
+            times += _timed(call, count)
+    return [sorted(each) for each in seconds]
+
+
+def _timed(call: Callable[[], object], count: int) -> list[float]:
+    seconds = []
+    for _ in range(count):
+        start = time.perf_counter()
+        call()
+        seconds.append(time.perf_counter() - start)
+    return seconds
+
+
+def times_text(seconds: Sequence[float]) -> str:
+    """The times on a line, in a unit that suits them."""
+    unit, factor = ("ms", 1e3) if percentile(seconds, 50) >= 1e-3 else ("us", 1e6)
+    shown = [("median", 50), ("p90", 90), ("p99", 99)]
+    parts = [f"{name} {percentile(seconds, share) * factor:.2f}" for name, share in shown]
+    calls = "1 call" if len(seconds) == 1 else f"{len(seconds)} calls"
+    return f"{calls}: {', '.join(parts)}, min {seconds[0] * factor:.2f} {unit}\n"
+
+
+def times_beside(ours: Sequence[float], theirs: Sequence[float], name: str, threads: int) -> str:
+    """Both times, and what share ours are of theirs."""
+    share = percentile(ours, 50) / percentile(theirs, 50)
+    on = "1 thread" if threads == 1 else f"{threads} threads"
+    lines = [f"this program: {times_text(ours)}", f"{name}: {times_text(theirs)}"]
+    return "".join([*lines, f"{share:.2f} of {name}'s time, by medians of calls in turns, both on {on}\n"])
