@@ -18,6 +18,8 @@ from .core.registry import register_pass
 from .lower_calls.bounds import Range, symbol_ranges
 from .params.signature import bind_sizes, changing_copy, graph_function
 
+_HOW_TO_MAKE_ONE = "where a model is read a size can become symbolic: relax-compile --shape <input>:n,3,224,224"
+
 
 @register_pass
 @dataclass(frozen=True)
@@ -56,9 +58,9 @@ class BindSymbolicVars(Pass):
         symbols = symbols_in(function)
         for name in ranges:
             if name not in symbols:
-                known = ", ".join(sorted(symbols)) or "none"
-                hint = suggest(name, symbols)
-                raise OptionError(f"{what}: @{self.function} has no symbolic size '{name}'; it has: {known}{hint}")
+                has = f"it has: {', '.join(sorted(symbols))}" if symbols else "all sizes of its inputs are numbers"
+                missing = f"@{self.function} has no symbolic size '{name}'; {has}{suggest(name, symbols)}"
+                raise OptionError(f"{what}: {missing}", notes=() if symbols else [_HOW_TO_MAKE_ONE])
         sizes = {name: range_.least for name, range_ in ranges.items() if range_.least == range_.most}
         with changing_copy(function, what) as copy:
             bind_sizes(copy, sizes, what)

@@ -160,6 +160,7 @@ def numpy_or_refusal(where: str) -> Any:
         import numpy
     except ImportError:
         raise UnsupportedArray(
-            f"{where} expected a tensor that can be passed as it is; others need numpy: pip install numpy"
+            f"{where} expected an array that is contiguous, aligned and knows DLPack; others, lists and numbers need "
+            "numpy: pip install numpy"
         ) from None
     return numpy

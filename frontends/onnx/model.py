@@ -103,7 +103,7 @@ def _parsed(data: bytes, what: str) -> ModelProto:
         return onnx.load_model_from_string(data)
     except DecodeError:
         notes = ["it is a pointer of Git LFS: `git lfs pull` fetches the model"] if data.startswith(_LFS) else []
-        raise ModelError(f"{what} is no ONNX model: its protobuf is malformed", notes=notes) from None
+        raise ModelError(f"{what} is no ONNX model: its protobuf is malformed, or cut short", notes=notes) from None
 
 
 def versions_of(imports: Any) -> dict[str, int]:

@@ -93,6 +93,9 @@ def parse(argv: Sequence[str]) -> Arguments:
     is_file = arguments["emit"] in FILES and not arguments["check"]
     if is_file and (arguments["o"] == "-" or (arguments["o"] is None and arguments.files[0] == "-")):
         raise OptionError(f"--emit={arguments['emit']} needs a file to write: -o <file>")
+    program = FILES["artifact"]
+    if arguments.files[0].endswith(program):
+        raise OptionError(f"{arguments.files[0]} is a compiled program: relax-run runs it")
     if is_file and arguments["o"] is None:
         # As compilers name what they make: after the input, in the current folder.
         stem = os.path.splitext(os.path.basename(arguments.files[0]))[0]

@@ -10,6 +10,7 @@ from ...runtime.threads import checked_threads
 from ...support.errors import OptionError
 from ..common.command_line import COMMON_OPTIONS, Arguments, Option, parse_arguments
 
+_MODELS = (".onnx", ".mlir", ".mlirbc", ".py")
 _INPUT, _OUTPUT, _TIME, _COMPARE = "Inputs", "Outputs", "Times", "Comparison"
 
 OPTIONS: dict[str, Option] = {
@@ -56,6 +57,10 @@ def parse(argv: Sequence[str]) -> Arguments:
         return arguments
     if len(arguments.files) != 1:
         raise OptionError(f"expected one program, as program.rxa, got {', '.join(arguments.files) or 'none'}")
+    if arguments.files[0].lower().endswith(_MODELS):
+        raise OptionError(
+            f"{arguments.files[0]} is a model, no program: relax-compile {arguments.files[0]} makes one of it"
+        )
     if arguments["output"] is not None and arguments["output-dir"] is not None:
         raise OptionError("--output and --output-dir exclude each other")
     if arguments["output"] is not None and not arguments["output"].endswith((".npz", ".npy")):

@@ -27,7 +27,7 @@ static void *tensor(const char *path, size_t bytes) {{
     }}
     if (path != 0) {{
         FILE *file = fopen(path, "rb");
-        if (file == 0 || fread(data, 1, bytes, file) != bytes) {{
+        if (file == 0 || fread(data, 1, bytes, file) != bytes || fgetc(file) != EOF) {{
             fprintf(stderr, "%s: expected a file of %lu bytes\\n", path, (unsigned long)bytes);
             exit(1);
         }}

@@ -98,8 +98,11 @@ def test_sizes_of_a_range() -> None:
             executable["main"](numpy.zeros(size, "float32"))
     fixed = rx.compile(chain("n", count=1), bind={"n": 8}, **options)
     assert "ranges" not in fixed.signature("main")["memory"]
-    with pytest.raises(rx.RelaxError, match="has no symbolic size 'm'"):
+    with pytest.raises(rx.RelaxError, match="has no symbolic size 'm'; it has: n"):
         rx.compile(chain("n", count=1), bind={"m": 8}, **options)
+    numbers = "no symbolic size 'm'; all sizes of its inputs are numbers\n.*--shape <input>:n"
+    with pytest.raises(rx.RelaxError, match=numbers):
+        rx.compile(chain(8, count=1), bind={"m": 8}, **options)
 
 
 def test_a_range_says_nothing_of_what_has_no_sizes() -> None:

@@ -328,6 +328,7 @@ def test_a_comparison_that_cannot_fail_says_so() -> None:
     [
         (["P", "--inpt=x=x.npy"], "unknown option '--inpt=x=x.npy'; did you mean 'input'?"),
         (["P", "P"], "expected one program"),
+        (["m.onnx"], "m.onnx is a model, no program: relax-compile m.onnx makes one of it"),
         (["none.rxa"], "none.rxa: cannot be read: No such file or directory"),
         (["x.npy"], "x.npy: not an artifact"),
         (["P", "--function=mian"], "no function 'mian' in this executable; there are main, "),

@@ -160,6 +160,10 @@ def test_the_makefile_makes_it(tmp_path: Path) -> None:
     assert done.returncode == 0 and not done.stderr, done.stderr
     shown = subprocess.run([str(tmp_path / "net")], cwd=tmp_path, capture_output=True, text=True, timeout=60)
     assert shown.stdout == "result: 1.5 1.5 1.5 1.5 1.5 1.5\n"
+    for count in (5, 7):
+        numpy.ones(count, "float32").tofile(tmp_path / "x.bin")
+        failed = subprocess.run(["./net", "x.bin"], cwd=tmp_path, capture_output=True, text=True, timeout=60)
+        assert (failed.returncode, failed.stderr) == (1, "x.bin: expected a file of 24 bytes\n")
 
 
 @pytest.mark.parametrize("compiler", ["gcc", "clang"])
