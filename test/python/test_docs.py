@@ -6,6 +6,7 @@ they show are as they are there. Blocks of `py` need what the tests do not have:
 from __future__ import annotations
 
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -26,6 +27,7 @@ PAGES = [
     "passes.md",
     "patterns.md",
     "quantized.md",
+    "quickstart.md",
     "schedules.md",
 ]
 PAGES += ["script.md", "targets.md", "te.md", "training.md"]
@@ -77,3 +79,21 @@ def test_the_plug_in_example_announces_what_is_shown() -> None:
     text = (DOCS / "tutorials" / "own_package.md").read_text(encoding="utf-8")
     shown = text.partition("```toml\n")[2].partition("```")[0]
     assert shown.strip() and shown.strip() in (ROOT / "examples/mynpu/pyproject.toml").read_text(encoding="utf-8")
+
+
+COMMANDS = re.compile(r"^```sh\n(.*?)^```", re.MULTILINE | re.DOTALL)
+
+
+def test_the_commands_of_the_quick_start(tmp_path: Path) -> None:
+    """Those that install are left out; its model is any."""
+    pytest.importorskip("onnxruntime")
+    shutil.copy(ROOT / "examples" / "digits" / "digits.onnx", tmp_path / "model.onnx")
+    shown = "".join(COMMANDS.findall((DOCS / "quickstart.md").read_text(encoding="utf-8")))
+    commands = [line.partition("#")[0].split() for line in shown.splitlines() if line.startswith("relax-")]
+    assert len(commands) == 5
+    folder = Path(sys.executable).parent
+    for name, *arguments in commands:
+        command = [str(folder / name), *arguments]
+        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=600)
+        assert done.returncode == 0, done.stderr
+    assert "of onnxruntime's time" in done.stdout and "close" in done.stdout
