@@ -3,8 +3,10 @@
 
 from __future__ import annotations
 
+import pytest
 from relax_mlir.bindings.mlir import ir
 from relax_mlir.bindings.navigation import defining_op, operations_in
+from relax_mlir.dialects.core.ir_attributes import PARALLEL
 from relax_mlir.emit import parallel
 from relax_mlir.emit.numbers import as_index
 
@@ -41,3 +43,18 @@ def test_the_run_shares_as_is_known() -> None:
         known = parallel._known_grain(steps, nanoseconds) or steps
         # More than there are is all of them.
         assert min(grain, steps) == min(known, steps), (steps, nanoseconds)
+
+
+@pytest.mark.parametrize(
+    ("are_apart", "steps", "flops", "grain"),
+    [(True, 4, 1, 1), (False, 4, 1, None), (False, 6400, 10**6, 200)],
+)
+def test_grains_of_steps(are_apart: bool, steps: int, flops: int, grain: int | None) -> None:
+    """Where steps are threads' of their own each is a grain, whatever it is worth; a loop that is none is serial."""
+    module = rx.Module.parse(TEXT)
+    (end,) = (op for op in operations_in(module.operation) if op.name == "func.return")
+    with module.context, ir.InsertionPoint(end), end.location, parallel.steps_apart(are_apart):
+        parallel.share_steps(steps, flops, lambda index: None)
+    (loop,) = (op for op in operations_in(module.operation) if op.name == "scf.for")
+    found = loop.attributes[PARALLEL].value if PARALLEL in loop.attributes else None
+    assert found == grain
