@@ -32,10 +32,10 @@ from .ops import vpu
 
 
 @rx.register_legalize(["vpu.ramp", "relax.nn.relu"], target="vpu")
-def ramp(op, operands, builder):
-    if builder.info(operands[0]).dtype != "f32":
-        return builder.decline("the unit has f32 alone")
-    return builder.elementwise(lambda x: vpu.positive(x))
+def ramp(call):
+    if call.info(call.operands[0]).dtype != "f32":
+        return call.decline("the unit has f32 alone")
+    return call.elementwise(lambda x: vpu.positive(x))
 
 
 @rx.register_lower_intrinsic("vpu.positive", target="vpu")

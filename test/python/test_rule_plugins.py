@@ -23,8 +23,8 @@ RULES = """
     from acme.ops import acme
 
     @rx.register_legalize("acme.triple")
-    def triple(op, operands, builder):
-        return builder.elementwise(lambda x: acme.thrice(x))
+    def triple(call):
+        return call.elementwise(lambda x: acme.thrice(x))
 
     @rx.register_legalize_intrinsic("acme.thrice")
     def thrice(op):
@@ -102,8 +102,8 @@ def test_rules_of_intrinsics_are_found_where_no_operator_asks(tmp_path: Path) ->
         "from acme.ops import acme",
         'acme.op("sextuple", "x", infer=lambda call: call.x, doc="6 x.")',
         '@rx.register_legalize("acme.sextuple")',
-        "def sextuple(op, operands, builder):",
-        "    return builder.elementwise(lambda x: rx.number(acme.thrice(x)) * 2.0)",
+        "def sextuple(call):",
+        "    return call.elementwise(lambda x: rx.number(acme.thrice(x)) * 2.0)",
     ])  # fmt: skip
     done = compiled(tmp_path, "acme.sextuple(*f)", own)
     assert (done.returncode, done.stdout) == (0, "[6. 6. 6. 6.]\n"), done.stderr
