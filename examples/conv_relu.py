@@ -14,7 +14,7 @@ def from_onnx(node):
     return own.conv_relu(*map(node.tensor, range(3)), strides=node.ints("strides"), padding=node.ints("pads"))
 
 
-@rx.register_legalize("own.conv_relu")
+@rx.rules.register_legalize("own.conv_relu")
 def legalize(call):
     if (call.op.data_layout, call.op.kernel_layout, call.op.groups) != ("NHWC", "HWIO", 1):
         return call.decline("only NHWC and HWIO, in one group: relax-convert-layout gives them")
@@ -35,7 +35,7 @@ def legalize(call):
     return call.call_te(conv_relu)
 
 
-@rx.register_schedule(operator="own.conv_relu", target="llvm")
+@rx.schedules.register_schedule(operator="own.conv_relu", target="llvm")
 def by_hand(function, context):
     sch = context.schedule(function)
     sch.set_scope("conv", 0, "local")

@@ -88,7 +88,7 @@ class LegalizeOps(Pass):
         target = chosen.name
         rules_by_name = self._rules(target, needed)
         conversion = Conversion(
-            f"legalization for target '{target}'", advice=_advice('@rx.register_legalize("{}") registers one')
+            f"legalization for target '{target}'", advice=_advice('@rx.rules.register_legalize("{}") registers one')
         )
         if self.unknown == "error":
             conversion.illegal("relax", *rules_by_name)

@@ -143,7 +143,7 @@ def _taken(module: Operation, code: Any, place: Place | None, seconds: float, *,
     elif isinstance(code, _BYTES):
         made = Made(bytes(code), (), seconds=seconds, is_kept=is_kept)
     else:
-        raise Declined(f"compile() gave a {type(code).__name__}, not bytes or rx.ObjectCode")
+        raise Declined(f"compile() gave a {type(code).__name__}, not bytes or rx.codegens.ObjectCode")
     if place is not None and not is_kept:
         place.keep(code)
     return made
@@ -153,7 +153,9 @@ def _objects_of(made: ObjectCode, module: Operation) -> tuple[bytes, ...]:
     """What is to be linked. In objects of all formats symbols' names stand as they are."""
     objects: Any = made.objects
     if not (isinstance(objects, (list, tuple)) and objects and all(isinstance(each, _BYTES) for each in objects)):
-        raise Declined(f"compile() gave rx.ObjectCode({reprlib.repr(objects)}), not a tuple of objects, each as bytes")
+        raise Declined(
+            f"compile() gave rx.codegens.ObjectCode({reprlib.repr(objects)}), not a tuple of objects, each as bytes"
+        )
     found = tuple(map(bytes, objects))
     symbols = [f"{SYMBOLS}{symbol_name(module)}.{name}" for name in Codegen.functions(module)]
     missing = [name for name in symbols if not any(name.encode() in each for each in found)]

@@ -7,7 +7,7 @@ from relax_mlir import relax
 from . import ops  # noqa: F401  # a rule is for an operator that is declared
 
 
-@rx.register_legalize("relax.nn.softmax", target="mynpu")
+@rx.rules.register_legalize("relax.nn.softmax", target="mynpu")
 def softmax(call):
     """The unit computes rows: a function of the vendor's library, found by name when the program runs."""
     rank = len(call.info(call.operands[0]).shape)
@@ -16,7 +16,7 @@ def softmax(call):
     return relax.call_dps_packed("mynpu.softmax", call.operands, call.result_infos)
 
 
-@rx.register_legalize("mynpu.scaled_relu")
+@rx.rules.register_legalize("mynpu.scaled_relu")
 def scaled_relu(call):
     """A kernel, generated: one function on scalars, whatever the shapes and sizes."""
     return call.elementwise(lambda x: rx.select(x > 0.0, x * call.op.scale, 0.0))

@@ -62,7 +62,7 @@ def test_all_operators_without_a_rule_are_told_at_legalize_with_what_would_help(
     assert [message.split(" op ")[0] for message in messages] == [
         f"legalization for target 'llvm' cannot convert 'ownops.{name}'" for name in ("forgotten", "double")
     ]
-    assert '@rx.register_legalize("ownops.forgotten") registers one' in str(caught.value)
+    assert '@rx.rules.register_legalize("ownops.forgotten") registers one' in str(caught.value)
 
 
 def test_an_intrinsic_without_a_rule_is_told_by_its_target():
@@ -71,7 +71,7 @@ def test_an_intrinsic_without_a_rule_is_told_by_its_target():
         rx.RelaxError, match=r"tir-lower-intrinsics for llvm cannot convert 'ownops\.bump' op"
     ) as caught:
         run(module_of("ownops.double"), rules)
-    assert '@rx.register_lower_intrinsic("ownops.bump") registers one' in str(caught.value)
+    assert '@rx.rules.register_lower_intrinsic("ownops.bump") registers one' in str(caught.value)
 
 
 def test_a_rule_calls_a_prim_func_written_as_text_which_the_module_gets_once():
