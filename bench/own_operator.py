@@ -78,7 +78,7 @@ def main() -> None:
     page = tutorial()
     model = resnet18(page)
     module = rx.from_onnx(model)
-    rx.apply_greedy(module, [rx.rewrite(page["chain"], page["own_operator"])])
+    rx.rewriting.apply_greedy(module, [rx.rewriting.rewrite(page["chain"], page["own_operator"])])
     rx.Pipeline([rx.ConvertLayout(dict.fromkeys(("own.conv_relu", "relax.nn.conv2d"), page["layouts"]))]).run(module)
     count = str(module).count("own.conv_relu")
     options = onnxruntime.SessionOptions()

@@ -14,12 +14,12 @@ def from_onnx(node):
     return own.conv_relu(*map(node.tensor, range(3)), strides=node.ints("strides"), padding=node.ints("pads"))
 
 
-@rx.register_legalize("own.conv_relu")
-def legalize(op, operands, builder):
-    if (op.data_layout, op.kernel_layout, op.groups) != ("NHWC", "HWIO", 1):
-        return builder.decline("only NHWC and HWIO, in one group: relax-convert-layout gives them")
-    (dy, dx), (top, left, *_), (_, hi, wi, _) = op.strides, op.padding, builder.shape(operands[0])
-    shape = n, h, w, _ = builder.result_shape()
+@rx.rules.register_legalize("own.conv_relu")
+def legalize(call):
+    if (call.op.data_layout, call.op.kernel_layout, call.op.groups) != ("NHWC", "HWIO", 1):
+        return call.decline("only NHWC and HWIO, in one group: relax-convert-layout gives them")
+    (dy, dx), (top, left, *_), (_, hi, wi, _) = call.op.strides, call.op.padding, call.shape(call.operands[0])
+    shape = n, h, w, _ = call.result_shape()
 
     # fmt: off
     def conv_relu(x, weight, bias):
@@ -32,10 +32,10 @@ def legalize(op, operands, builder):
         return te.compute(shape, lambda n, y, z, o: te.max(conv[n, y, z, o] + bias[o], 0.0), "relu")
     # fmt: on
 
-    return builder.call_te(conv_relu)
+    return call.call_te(conv_relu)
 
 
-@rx.register_schedule(operator="own.conv_relu", target="llvm")
+@rx.schedules.register_schedule(operator="own.conv_relu", target="llvm")
 def by_hand(function, context):
     sch = context.schedule(function)
     sch.set_scope("conv", 0, "local")

@@ -24,12 +24,12 @@ from .core.base import Pass
 from .core.journal import Journal
 from .core.options import PYTHON_ONLY
 from .core.registry import register_pass
-from .legalize.builder import PrimFuncs, RuleBuilder
+from .legalize.call import LegalizeCall, PrimFuncs
 from .legalize.known_sizes import with_known_sizes
 from .legalize.notes import LegalizationNotes
 from .legalize.regions import roots_by_target
 from .legalize.remembered import Remembered
-from .legalize.rules import Rule, RuleFunction, rules_by_op
+from .legalize.rules import Rule, RuleFunction, rule_of, rules_by_op
 
 
 @register_pass
@@ -88,7 +88,7 @@ class LegalizeOps(Pass):
         target = chosen.name
         rules_by_name = self._rules(target, needed)
         conversion = Conversion(
-            f"legalization for target '{target}'", advice=_advice('@rx.register_legalize("{}") registers one')
+            f"legalization for target '{target}'", advice=_advice('@rx.rules.register_legalize("{}") registers one')
         )
         if self.unknown == "error":
             conversion.illegal("relax", *rules_by_name)
@@ -108,7 +108,7 @@ class LegalizeOps(Pass):
         """For each operator the rules to try, in their order."""
         rules = rules_by_op(target, needed)
         for name, function in self.customize_legalize_map.items():
-            own = Rule(name, "this run", function, getattr(function, "__module__", ""))
+            own = Rule(name, "this run", rule_of(function), getattr(function, "__module__", ""))
             rules[name] = [own, *rules.get(name, ())]
         return rules
 
@@ -136,15 +136,15 @@ def _pattern(
     rule: Rule, target: ChosenTarget, prim_funcs: PrimFuncs, notes: LegalizationNotes | None, remembered: Remembered
 ) -> PatternFunction:
     def legalize(op: OpView, operands: list[Value], _: ConversionRewriter) -> object:
-        builder = RuleBuilder(op, operands, prim_funcs, target)
+        call = LegalizeCall(op, operands, prim_funcs, target)
         with blaming_at(lambda: f"the rule {rule.label} of '{rule.op}'", rule.function, op, Decline):
-            values = with_known_sizes(rule.function, op, operands, builder)
+            values = with_known_sizes(rule.function, call)
         if values is None:
             raise RelaxError(f"the rule {rule.label} of '{rule.op}' returned nothing: return values, or raise Decline")
         if not isinstance(values, Decline):
-            remembered.remember(op.operation, operands, rule, values, builder.called)
+            remembered.remember(op.operation, operands, rule, values, call.called)
             if notes is not None:
-                notes.taken(op.operation, rule, builder.called)
+                notes.taken(op.operation, rule, call.called)
         return values
 
     legalize.__name__ = rule.function.__name__

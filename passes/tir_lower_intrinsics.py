@@ -68,7 +68,9 @@ class LowerIntrinsics(Pass):
 
     def _conversion(self, target: str, needed: Sequence[str]) -> Conversion:
         """By the rules of a target, among them those of packages' own intrinsics that are needed."""
-        conversion = Conversion(f"{self.name} for {target}", advice='@rx.register_lower_intrinsic("{}") registers one')
+        conversion = Conversion(
+            f"{self.name} for {target}", advice='@rx.rules.register_lower_intrinsic("{}") registers one'
+        )
         # Between unsigned types and arith's, where the bits stay.
         conversion.legal("builtin.unrealized_conversion_cast")
         rules_of = intrinsic_rules_by_op(target, needed, fast_math=self.fast_math)

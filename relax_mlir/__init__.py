@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib
 import os
 import sys
+from collections.abc import Callable
 from typing import Any
 
 
@@ -36,7 +37,7 @@ if os.path.isfile(os.path.join(_checkout, "pyproject.toml")) and os.path.isdir(o
 
 from .support.version import VERSION as __version__  # noqa: E402, F401  # now that the folder is found
 
-# Module -> the public names that it defines. Type checkers read them in __init__.pyi (`make generate`).
+# Module -> the public names that it defines. Type checkers read them in *.pyi (`make generate`).
 _DEFINED_IN = {
     "support.errors": "ModelError OptionError RefusalError RelaxError VerificationError",
     "runtime.errors": "ArtifactError",
@@ -63,47 +64,59 @@ _DEFINED_IN = {
     "passes.core.stages": "Stage Stages",
     "passes.core.statistics": "Statistics",
     "passes.relax_legalize_ops": "LegalizeOps",
-    "passes.mixed_precision.registry": "register_precision",
-    # Targets: rules, schedules, and how code is made for them.
+    "passes.relax_convert_layout": "ConvertLayout",
+    # Targets, and how code is made for them.
     "targets.core.registry": "Target TargetOption all_targets find_target register_target",
     "targets.core.backend": "Backend ChosenTarget Machine",
     "targets.core.code": "CodeOptions find_backend",
     "bindings.rewriting": "Decline",
     "emit.numbers": "number select",
-    "passes.legalize.rules": "all_rules register_legalize",
-    "passes.intrinsics.registry": "all_intrinsic_rules register_legalize_intrinsic register_lower_intrinsic",
-    "passes.schedule.registry": "ScheduleContext register_plan register_schedule",
-    "passes.schedule.plan": "Panel Plan",
-    "passes.loops.tensor_intrins": "register_tensor_intrin",
     "passes.loops.schedule": "Schedule",
-    "passes.loops.primitives": "register_primitive",
+    "passes.relax_partition": "Partition",
     "dialects.core.facts": "OpPattern",
     "dialects.core.work": "Work work_of",
-    # Definitions and derivatives of operators.
-    "passes.decompose.registry": "all_decompositions register_decomposition",
-    "passes.gradient.registry": "all_gradients register_gradient",
-    # What operators make of elements that are known while compiling.
-    "passes.evaluate.ratios": "NotKnown",
-    "passes.evaluate.registry": "all_evaluations register_evaluation",
-    # Layouts that operators follow.
-    "passes.layout.registry": "all_layout_rules register_layout",
-    "passes.relax_convert_layout": "ConvertLayout",
     # Training.
     "compilation.training": "Trainer add_training_step append_loss grad unbind_params",
-    # Rewriting.
-    "bindings.conversion": "Conversion",
-    "passes.patterns.rewrite": "rewrite",
-    # External codegens.
-    "passes.partition.codegen": "Codegen ObjectCode PatternRow all_codegens find_codegen register_codegen",
-    "passes.partition.options": "CodegenOption",
-    "passes.partition.planning": "Planner Taken register_planner",
-    "passes.partition.table": "explanation partition_table",
-    "passes.relax_partition": "Partition",
-    "passes.relax_run_codegen": "RunCodegen",
-    "support.external_runtime": "ExternalRuntime register_runtime",
-    "bindings.patterns": "Pattern UPDATED apply_greedy apply_walk defining_op",
 }
-_EXPORTS = {name: module for module, names in _DEFINED_IN.items() for name in names.split()}
+# The same of modules next to this one: rx.rules.register_gradient. Until 0.2 rx has their names, too.
+_NAMESPACES = {
+    "rules": {
+        "passes.legalize.rules": "all_rules register_legalize",
+        "passes.intrinsics.registry": "all_intrinsic_rules register_legalize_intrinsic register_lower_intrinsic",
+        "passes.mixed_precision.registry": "register_precision",
+        "passes.decompose.registry": "all_decompositions register_decomposition",
+        "passes.gradient.registry": "all_gradients register_gradient",
+        "passes.evaluate.ratios": "NotKnown",
+        "passes.evaluate.registry": "all_evaluations register_evaluation",
+        "passes.layout.registry": "all_layout_rules register_layout",
+    },
+    "schedules": {
+        "passes.schedule.registry": "ScheduleContext register_plan register_schedule",
+        "passes.schedule.plan": "Panel Plan",
+        "passes.loops.tensor_intrins": "register_tensor_intrin",
+        "passes.loops.primitives": "register_primitive",
+    },
+    "codegens": {
+        "passes.partition.codegen": "Codegen ObjectCode PatternRow all_codegens find_codegen register_codegen",
+        "passes.partition.options": "CodegenOption",
+        "passes.partition.planning": "Planner Taken register_planner",
+        "passes.partition.table": "explanation partition_table",
+        "passes.relax_run_codegen": "RunCodegen",
+        "support.external_runtime": "ExternalRuntime register_runtime",
+    },
+    "rewriting": {
+        "bindings.conversion": "Conversion",
+        "passes.patterns.rewrite": "rewrite",
+        "bindings.patterns": "Pattern UPDATED apply_greedy apply_walk defining_op",
+    },
+}
+
+
+def _by_name(defined_in: dict[str, str]) -> dict[str, str]:
+    return {name: module for module, names in defined_in.items() for name in names.split()}
+
+
+_EXPORTS = _by_name(_DEFINED_IN)
 # Public name -> the module that it is.
 _MODULES = {
     "relax": "dialects.relax",
@@ -112,18 +125,41 @@ _MODULES = {
     "runtime": "runtime",
     "loops": "emit.loops",
     "optim": "passes.training.optimizers",
+    **{name: name for name in _NAMESPACES},
 }
 
 
-def __getattr__(name: str) -> Any:
-    module = _MODULES.get(name) or _EXPORTS.get(name)
-    if module is None:
-        raise AttributeError(f"module '{__name__}' has no attribute '{name}' (it has {', '.join(__dir__())})")
+def _imported(module: str) -> Any:
     if module.startswith("passes."):
         importlib.import_module(".targets", __name__)  # which passes name in their options, and which have own ones
-    value: Any = importlib.import_module(f".{module}", __name__)
-    if name in _EXPORTS:
-        value = getattr(value, name)
+    return importlib.import_module(f".{module}", __name__)
+
+
+def _namespace(path: str) -> tuple[list[str], Callable[[str], Any], Callable[[], list[str]]]:
+    """`__all__`, `__getattr__` and `__dir__` of a module of _NAMESPACES."""
+    known = _by_name(_NAMESPACES[path.rpartition(".")[2]])
+    names = sorted(known)
+
+    def get(name: str) -> Any:
+        if name not in known:
+            raise AttributeError(f"module '{path}' has no attribute '{name}' (it has {', '.join(names)})")
+        value = getattr(_imported(known[name]), name)
+        setattr(sys.modules[path], name, value)
+        return value
+
+    return names, get, lambda: names
+
+
+def __getattr__(name: str) -> Any:
+    if name in _MODULES:
+        value = _imported(_MODULES[name])
+    elif name in _EXPORTS:
+        value = getattr(_imported(_EXPORTS[name]), name)
+    else:
+        inside = next((each for each, defined_in in _NAMESPACES.items() if name in _by_name(defined_in)), None)
+        if inside is None:
+            raise AttributeError(f"module '{__name__}' has no attribute '{name}' (it has {', '.join(__dir__())})")
+        value = getattr(_imported(inside), name)
     globals()[name] = value
     return value
 

@@ -1,7 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # Written by tools/dev/gen_stubs.py from the names in __init__.py (`make generate`): do not edit.
 
+from . import codegens as codegens
+from . import rewriting as rewriting
+from . import rules as rules
 from . import runtime as runtime
+from . import schedules as schedules
 from .bindings.conversion import Conversion as Conversion
 from .bindings.mlir import ir as ir
 from .bindings.patterns import Pattern as Pattern

@@ -27,6 +27,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from ..support.external_part import ExternalPart
 from ..support.files import replacing
 from .errors import ArtifactError
 from .libraries import Libraries
@@ -76,28 +77,6 @@ class Constant:
 
 
 @dataclass(frozen=True)
-class External:
-    """What a codegen has made of a part of the program, for its runtime to load."""
-
-    codegen: str
-    #: The part's name. Its functions are called by the program as `name.function`.
-    name: str
-    #: Of the bytes, which the runtime has to be of too.
-    version: str
-    functions: tuple[str, ...]
-    #: The model's nodes that it stands for.
-    nodes: tuple[str, ...]
-    #: None where its functions are in the program's objects.
-    data: memoryview | None = None
-    #: How many of what each function is given it only reads; the rest are outputs.
-    inputs: tuple[int, ...] = ()
-
-    @property
-    def label(self) -> str:
-        return f"codegen '{self.codegen}', part '{self.name}'"
-
-
-@dataclass(frozen=True)
 class DeviceCode:
     """Kernels for a device that is not the CPU, as its driver loads them."""
 
@@ -133,7 +112,7 @@ class Artifact:
     #: Those of them that come with it, which no file holds; the others are found by name among the registered ones.
     functions: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
     #: The parts that codegens have made.
-    externals: tuple[External, ...] = ()
+    externals: tuple[ExternalPart, ...] = ()
     #: The object file of the threads that the process' programs share, if this one has parallel loops.
     pool: memoryview | None = None
     #: Kernels for other devices than the CPU.
@@ -342,7 +321,7 @@ def _manifest(artifact: Artifact, object_sizes: Sequence[int], places: Sequence[
     return json.dumps(content, sort_keys=True, separators=(",", ":")).encode()
 
 
-def _external_fields(external: External, place: Place | None) -> dict[str, Any]:
+def _external_fields(external: ExternalPart, place: Place | None) -> dict[str, Any]:
     fields = {
         "codegen": external.codegen,
         "name": external.name,
@@ -365,7 +344,7 @@ class _Parsed(NamedTuple):
     fields: dict[str, Any]
     object_sizes: list[int]
     constants: list[Constant]
-    externals: list[External]
+    externals: list[ExternalPart]
     devices: list[DeviceCode]
     #: Of constants, then of externals, then of devices, with what they are in words.
     places: list[tuple[str, Place]]
@@ -432,7 +411,7 @@ def _parse_external(content: object, parsed: _Parsed) -> None:
     has_data = isinstance(content, dict) and "offset" in content
     # Programs of before do not tell.
     inputs = tuple(fields.items("inputs", int)) if isinstance(content, dict) and "inputs" in content else ()
-    external = External(codegen, name, version, functions, nodes, memoryview(b"") if has_data else None, inputs)
+    external = ExternalPart(codegen, name, version, functions, nodes, memoryview(b"") if has_data else None, inputs)
     parsed.externals.append(external)
     if has_data:
         parsed.places.append((external.label, _parse_place(fields)))

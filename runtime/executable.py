@@ -17,9 +17,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from ..support.argument_types import types_checked
 from ..support.collector import uncollected
 from ..support.errors import OptionError
+from ..support.external_part import ExternalPart
 from ..support.suggest import suggest
 from . import display
-from .artifact import Artifact, External, artifact_bytes, parse_artifact, read_artifact, write_artifact
+from .artifact import Artifact, artifact_bytes, parse_artifact, read_artifact, write_artifact
 from .cache import function_of
 from .constants import ConstantMemory
 from .cpu import host_features, refused_features
@@ -363,7 +364,7 @@ def _linked(module: tvm_ffi.Module, artifact: Artifact) -> dict[str, object]:
     return {f"{each.name}.{name}": _find_of(each, module, name) for each in parts for name in each.functions}
 
 
-def _find_of(part: External, module: tvm_ffi.Module, name: str) -> tvm_ffi.Function:
+def _find_of(part: ExternalPart, module: tvm_ffi.Module, name: str) -> tvm_ffi.Function:
     try:
         return _find(module, f"{part.name}.{name}")
     except ArtifactError as error:

@@ -9,8 +9,8 @@ from typing import Any
 
 from ..support.blaming import is_ours, place_of, told_at, told_with_calls
 from ..support.errors import RelaxError, told
+from ..support.external_part import ExternalPart
 from ..support.external_runtime import ExternalRuntime, find_runtime
-from .artifact import External
 from .errors import ArtifactError
 from .native_calls import NativeFunction
 from .watching import is_each_call_watched, watched
@@ -19,7 +19,7 @@ from .watching import is_each_call_watched, watched
 _MOST_NODES = 8
 
 
-def runtimes_of(externals: Iterable[External]) -> list[tuple[External, ExternalRuntime]]:
+def runtimes_of(externals: Iterable[ExternalPart]) -> list[tuple[ExternalPart, ExternalRuntime]]:
     """The runtime of each part that has one, which this machine can run. Raises ArtifactError with all that is wrong.
 
     Nothing of the program has run before.
@@ -37,7 +37,7 @@ def runtimes_of(externals: Iterable[External]) -> list[tuple[External, ExternalR
     return found
 
 
-def _runtime_of(external: External) -> ExternalRuntime:
+def _runtime_of(external: ExternalPart) -> ExternalRuntime:
     try:
         cls = find_runtime(external.codegen)
     except RelaxError as error:
@@ -57,7 +57,7 @@ def _runtime_of(external: External) -> ExternalRuntime:
 
 
 def loaded_functions(
-    parts: Iterable[tuple[External, ExternalRuntime]], native_function: Callable[..., object] | None
+    parts: Iterable[tuple[ExternalPart, ExternalRuntime]], native_function: Callable[..., object] | None
 ) -> dict[str, Callable[..., object]]:
     """What the runtimes make of the parts, as the program calls them: lists of C calls by its own function for them, if
     it has one. Raises ArtifactError.
@@ -69,7 +69,7 @@ def loaded_functions(
     }
 
 
-def _loaded(external: External, runtime: ExternalRuntime) -> dict[str, Callable[..., object]]:
+def _loaded(external: ExternalPart, runtime: ExternalRuntime) -> dict[str, Callable[..., object]]:
     found = _asked(external, "load()", runtime.load, external.data)
     if not isinstance(found, Mapping):
         raise ArtifactError(
@@ -94,7 +94,7 @@ def _loaded(external: External, runtime: ExternalRuntime) -> dict[str, Callable[
     return dict(given)
 
 
-def _asked(external: External, what: str, method: Callable[..., Any], *arguments: object) -> Any:
+def _asked(external: ExternalPart, what: str, method: Callable[..., Any], *arguments: object) -> Any:
     """A stranger's method, which may raise anything, or mean to end the program."""
     try:
         return method(*arguments)
@@ -105,7 +105,7 @@ def _asked(external: External, what: str, method: Callable[..., Any], *arguments
 
 
 def _as_called(
-    external: External, name: str, function: Callable[..., object], native_function: Callable[..., object] | None
+    external: ExternalPart, name: str, function: Callable[..., object], native_function: Callable[..., object] | None
 ) -> Callable[..., object]:
     """Code that is no Python stays what it is."""
     import tvm_ffi

@@ -32,7 +32,7 @@ class Place:
 
 
 #: Whose lines say nothing to who calls them.
-_OWN = [f"{__package__.partition('.')[0]}.{name}" for name in ("emit.te", "frontends.te", "passes.legalize.builder")]
+_OWN = [f"{__package__.partition('.')[0]}.{name}" for name in ("emit.te", "frontends.te", "passes.legalize.call")]
 
 
 def place_of_caller() -> Place:

@@ -26,8 +26,8 @@ layer = is_op("relax.nn.relu")(is_op("relax.add")(product, is_const().has_rank(1
 by_rows = is_op("relax.nn.softmax")(wildcard().named("x")).has_attr(axis=lambda axis: axis in (-1, 1)).has_rank(2)
 
 
-@rx.register_codegen("mynpu")
-class MyNpu(rx.Codegen):
+@rx.codegens.register_codegen("mynpu")
+class MyNpu(rx.codegens.Codegen):
     """Layers, and softmax of rows."""
 
     patterns = (("mynpu.layer", layer, fits), ("mynpu.softmax", by_rows))

@@ -3,15 +3,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 
-from ...bindings.ir import Operation
-from ...bindings.mlir import ir
+from ...bindings.ir import Attribute, Operation
+from ...bindings.mlir import i64_attribute, ir, string_array, string_value
 from ...bindings.navigation import blocks_of, functions_in, operations_of, symbol_name, text_in
-from ...dialects.core.ir_attributes import CODEGEN
+from ...dialects.core.elements import elements_bytes, resource_of_bytes
+from ...dialects.core.ir_attributes import CODEGEN, EXTERNAL_MODS
 from ...support.callbacks import fragile
 from ...support.errors import RelaxError
+from ...support.external_part import ExternalPart
 from ...support.external_runtime import ExternalRuntime
 from ...support.registry import NamedRegistry
 from ...support.suggest import suggest
@@ -83,3 +85,44 @@ def _put_back(operation: Operation, held: list[Operation]) -> None:
         if stub is not None:
             ir.InsertionPoint(stub).insert(module)
             stub.erase()
+
+
+# ---- what codegens have made, on the module that the program is made of ----
+
+
+def external_attribute(part: ExternalPart, objects: Iterable[bytes]) -> Attribute:
+    """A part, with objects that are to be linked."""
+    fields: dict[str, Attribute] = {
+        "codegen": ir.StringAttr.get(part.codegen),
+        "name": ir.StringAttr.get(part.name),
+        "version": ir.StringAttr.get(part.version),
+        "functions": string_array(part.functions),
+        "inputs": ir.ArrayAttr.get(list(map(i64_attribute, part.inputs))),
+        "nodes": string_array(part.nodes),
+        "objects": ir.ArrayAttr.get([_blob(each, f"{part.name}_object") for each in objects]),
+    }
+    if part.data is not None:
+        fields["data"] = _blob(part.data, part.name)
+    return ir.DictAttr.get(fields)
+
+
+def _blob(data: bytes | memoryview, name: str) -> Attribute:
+    type_ = ir.RankedTensorType.get([len(data)], ir.IntegerType.get_signless(8))
+    return resource_of_bytes(data, type_, name)
+
+
+def taken_externals(module: Operation) -> tuple[tuple[ExternalPart, ...], tuple[memoryview, ...]]:
+    """The parts, and the objects of those that are linked; both are taken from the module."""
+    if EXTERNAL_MODS not in module.attributes:
+        return (), ()
+    stated = list(module.attributes[EXTERNAL_MODS])
+    del module.attributes[EXTERNAL_MODS]
+    return tuple(map(_part, stated)), tuple(elements_bytes(blob) for each in stated for blob in each["objects"])
+
+
+def _part(stated: Attribute) -> ExternalPart:
+    codegen, name, version = (string_value(stated[key]) for key in ("codegen", "name", "version"))
+    functions, nodes = (tuple(map(string_value, stated[key])) for key in ("functions", "nodes"))
+    data = elements_bytes(stated["data"]) if "data" in stated else None
+    inputs = tuple(ir.IntegerAttr(each).value for each in stated["inputs"])
+    return ExternalPart(codegen, name, version, functions, nodes, data, inputs)

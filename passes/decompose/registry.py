@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Registry of decompositions: an operator in terms of others, by its name.
 
-    rx.register_decomposition("mynpu.scaled_relu")(lambda op, x: relax.multiply(relax.nn.relu(x), op.scale))
+    rx.rules.register_decomposition("mynpu.scaled_relu")(lambda op, x: relax.multiply(relax.nn.relu(x), op.scale))
 
 A definition is given the operation, of which it reads the attributes, and its operands (None for an absent one, a
 tuple for a variadic one), and returns what takes the place of its results. It raises `rx.Decline` with the reason where

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Registry of compile-time evaluations: what an operator makes of known elements, by its name.
 
-    @rx.register_evaluation("mynpu.scaled_relu")
+    @rx.rules.register_evaluation("mynpu.scaled_relu")
     def scaled_relu(call, x):
         return numpy.maximum(x, 0) * x.dtype.type(call.scale)
 
 A rule is given the call, of which it reads attributes and `call.result`, the type of what it gives, and the operands as
 numpy arrays (None for an absent one, or an unknown shape; a tuple for a variadic one). It returns an array, or
-one for each result, to the last bit what the compiled program would compute; None, or rx.NotKnown raised, where that
-is unknown. Importers, relax-canonicalize and relax-fold-constant ask the same rules.
+one for each result, to the last bit what the compiled program would compute; None, or rx.rules.NotKnown raised,
+where that is unknown. Importers, relax-canonicalize and relax-fold-constant ask the same rules.
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ from ...dialects.relax.function_attributes import VISIBILITY
 from ...dialects.tir.prim_func import make_prim_func, prim_funcs_in
 from ..core.facts import FusedFact, KernelFact, NotFusedFact, origins_of
 from ..core.journal import Journal
-from ..legalize.builder import PrimFuncs
+from ..legalize.call import PrimFuncs
 from .block import Found
 from .compose import group_body
 from .group import Group

@@ -245,7 +245,7 @@ def _help_with(operation: Operation) -> str:
     if row_of(operation) is None:
         return "it is no operator of relax, and not one of those on scalars whose derivatives are known"
     reason = reason_against(operation.name)
-    return f'{f"{reason}; " if reason else ""}rx.register_gradient("{operation.name}") teaches it'
+    return f'{f"{reason}; " if reason else ""}rx.rules.register_gradient("{operation.name}") teaches it'
 
 
 def _derived(rule: RuleByTypes, operation: Operation, arriving: list[Any], varies: Sequence[bool]) -> list[Any]:

@@ -8,13 +8,13 @@ O, the result's places, o, then those that are summed: I, the kernel's places, i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from functools import reduce
 from itertools import starmap
 from math import gcd, prod
 from typing import Any, NamedTuple
 
-from ...bindings.ir import OpView, Value
+from ...bindings.ir import Value
 from ...bindings.mlir import ir
 from ...dialects.core.codec import decode
 from ...dialects.core.facts import Window
@@ -28,7 +28,7 @@ from ...emit.numbers import Size, as_index, constant, maximum, minimum
 from ...emit.parallel import are_steps_apart
 from ...emit.windows import Meeting, meeting, padded, span
 from ..layout.conversion import converted, permuted
-from .builder import RuleBuilder
+from .call import LegalizeCall
 
 #: This many products make up for reading a result, adding them and writing it: one tap's, in a sum over channels.
 _MANY = 16
@@ -85,18 +85,20 @@ class Lettered(NamedTuple):
 class Convolution:
     """What a convolution's attributes say, with an entry for each spatial dimension."""
 
-    def __init__(self, op: OpView, operands: Sequence[Value], builder: RuleBuilder):
-        self.data_layout, self.kernel_layout, self.out_layout = layouts_of(builder.call).values()
-        self._windows = windows_of(builder.call)
+    def __init__(self, call: LegalizeCall):
+        self.data_layout, self.kernel_layout, self.out_layout = layouts_of(call.inferred).values()
+        self._windows = windows_of(call.inferred)
         self.is_transposed = self.kernel_layout.dimensions.startswith("I")
         self.spatial = "".join(self._windows)
-        infos: list[Any] = [builder.info(operand) for operand in operands]
+        infos: list[Any] = [call.info(operand) for operand in call.operands]
         self.data, self.weight = infos
         #: Whether each channel is convolved with a kernel of its own, and they are in blocks: loops over its channels
         #: are those over the data's then, and no groups are needed.
-        self.is_by_blocks = op.groups > 1 and not self.is_transposed and self._has_blocks_of_single_channels(op.groups)
-        self.groups = 1 if self.is_by_blocks else op.groups
-        self.dtype: str = builder.result_dtype()
+        self.is_by_blocks = (
+            call.op.groups > 1 and not self.is_transposed and self._has_blocks_of_single_channels(call.op.groups)
+        )
+        self.groups = 1 if self.is_by_blocks else call.op.groups
+        self.dtype: str = call.result_dtype()
 
     def _has_blocks_of_single_channels(self, groups: int) -> bool:
         """NCHW16c, OIHW16o with one input channel, and NCHW16c."""
@@ -163,7 +165,7 @@ def _knows_blocks(info: TensorInfo, layout: Layout) -> bool:
     return all(axis.block in (None, size) for axis, size in zip(layout.axes, info.shape, strict=True))
 
 
-def in_plain_layouts(op: Any, operands: Sequence[Any], conv: Convolution, builder: RuleBuilder) -> Any:
+def in_plain_layouts(call: LegalizeCall, conv: Convolution) -> Any:
     """The operation on tensors without blocks, its result in its layout."""
     texts = {
         name: layout.dimensions if blocked_dimensions(layout) else layout.text
@@ -175,13 +177,13 @@ def in_plain_layouts(op: Any, operands: Sequence[Any], conv: Convolution, builde
     }
     data, weight = (
         converted(value, layout, layout.plain) if blocked_dimensions(layout) else value
-        for value, layout in zip(operands, (conv.data_layout, conv.kernel_layout), strict=True)
+        for value, layout in zip(call.operands, (conv.data_layout, conv.kernel_layout), strict=True)
     )
-    attributes = {**builder.call.attributes, **texts}
-    result = op.definition(data=data, weight=weight, **attributes)
+    attributes = {**call.inferred.attributes, **texts}
+    result = call.op.definition(data=data, weight=weight, **attributes)
     if blocked_dimensions(conv.out_layout):
         result = converted(result, conv.out_layout.plain, conv.out_layout)
-    return builder.cast(result, builder.result_infos[0])
+    return call.cast(result, call.result_infos[0])
 
 
 def check_channels(conv: Convolution, data: Lettered, weight: Lettered) -> None:

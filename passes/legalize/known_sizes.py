@@ -12,23 +12,23 @@ from ...dialects.core.codec import decode
 from ...dialects.core.infos import Info, ShapeInfo, TensorInfo, describe
 from ...dialects.core.opdef import Call, OpDef
 from ...dialects.core.operands import operand_info
-from .builder import RuleBuilder
+from .call import LegalizeCall
 from .rules import RuleFunction
 
 
-def with_known_sizes(rule: RuleFunction, op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
+def with_known_sizes(rule: RuleFunction, call: LegalizeCall) -> Any:
     """What the rule gives. It sees operands without unknown sizes, and results of just the types inferred from them.
 
     Elsewhere the operation is made again with a new symbol for each unknown size, and its results are cast.
     """
-    named = {value: _named(value, builder) for value in operands}
-    values = [named[value] for value in operands]
-    infos, attributes = builder.result_infos, builder.call.attributes
-    if values == list(operands) and _inferred(op, values, attributes) == infos:
-        return rule(op, operands, builder)
-    made = op.definition(**by_name(op, values), **attributes)
+    named = {value: _named(value, call) for value in call.operands}
+    values = [named[value] for value in call.operands]
+    infos, attributes = call.result_infos, call.inferred.attributes
+    if values == list(call.operands) and _inferred(call.op, values, attributes) == infos:
+        return rule(call)
+    made = call.op.definition(**by_name(call.op, values), **attributes)
     results = made if isinstance(made, tuple) else [made]
-    return [builder.cast(*pair) for pair in zip(results, infos, strict=True)]
+    return [call.cast(*pair) for pair in zip(results, infos, strict=True)]
 
 
 def by_name(op: OpView, values: Sequence[Any]) -> dict[str, Any]:
@@ -43,7 +43,7 @@ def _inferred(op: OpView, values: Sequence[Value], attributes: Mapping[str, obje
     return op.definition.infer_results(Call(op.definition, operands, attributes))
 
 
-def _named(value: Value, builder: RuleBuilder) -> Value:
+def _named(value: Value, call: LegalizeCall) -> Value:
     """The operand with a symbol for each size that its type does not tell."""
     info = decode(value.type)
     if not isinstance(info, (TensorInfo, ShapeInfo)):
@@ -53,6 +53,6 @@ def _named(value: Value, builder: RuleBuilder) -> Value:
         raise Decline(f"the rank of an operand ({describe(info)}) is not known")
     if None not in sizes:
         return value
-    new = iter(builder.new_symbols(sizes.count(None)))
+    new = iter(call.new_symbols(sizes.count(None)))
     filled = tuple(next(new) if size is None else size for size in sizes)
-    return builder.cast(value, info.with_shape(filled) if isinstance(info, TensorInfo) else ShapeInfo(filled))
+    return call.cast(value, info.with_shape(filled) if isinstance(info, TensorInfo) else ShapeInfo(filled))

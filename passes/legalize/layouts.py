@@ -3,12 +3,12 @@
 
 from __future__ import annotations
 
-from ...bindings.ir import OpView, Value
+from ...bindings.ir import Value
 from ...dialects.core.infos import TensorInfo
 from ...dialects.relax.infer.layouts import Layout
 from ...emit import linalg, loops
 from ..layout.conversion import converted
-from .builder import RuleBuilder
+from .call import LegalizeCall
 from .known_sizes import by_name
 
 
@@ -19,21 +19,21 @@ def require_blocks(tensor: Value, layout: Layout) -> None:
             loops.require_same(size, axis.block, f"blocks of {axis.dimension} in layout {layout.text}")
 
 
-def in_plain_layout(op: OpView, data: Value, builder: RuleBuilder, layout: Layout, out_layout: Layout) -> Value:
+def in_plain_layout(call: LegalizeCall, data: Value, layout: Layout, out_layout: Layout) -> Value:
     """The operation on its first operand without blocks, in the order of the dimensions; its result in its layout."""
     names = {name: None if name == "out_layout" else layout.dimensions for name in ("layout", "out_layout")}
-    given = builder.call.attributes
+    given = call.inferred.attributes
     attributes = {**given, **{key: text for key, text in names.items() if key in given}}
-    operands = by_name(op, builder.operands)
-    blocked = _with_blocks(data, builder, layout)
-    operands[op.definition.operands[0].name] = converted(blocked, layout, layout.plain)
-    result = converted(op.definition(**operands, **attributes), out_layout.plain, out_layout)
-    return builder.cast(result, builder.result_infos[0])
+    operands = by_name(call.op, call.operands)
+    blocked = _with_blocks(data, call, layout)
+    operands[call.op.definition.operands[0].name] = converted(blocked, layout, layout.plain)
+    result = converted(call.op.definition(**operands, **attributes), out_layout.plain, out_layout)
+    return call.cast(result, call.result_infos[0])
 
 
-def _with_blocks(data: Value, builder: RuleBuilder, layout: Layout) -> Value:
+def _with_blocks(data: Value, call: LegalizeCall, layout: Layout) -> Value:
     """The tensor with blocks of the layout's sizes in its type, which the run checks."""
-    info = builder.info(data)
+    info = call.info(data)
     assert isinstance(info, TensorInfo) and info.shape is not None
     sizes = [size if axis.block is None else axis.block for axis, size in zip(layout.axes, info.shape, strict=True)]
-    return builder.cast(data, info.with_shape(sizes))
+    return call.cast(data, info.with_shape(sizes))

@@ -3,19 +3,27 @@
 
 from __future__ import annotations
 
+import functools
+import inspect
+import warnings
 from collections.abc import Callable, Collection, Sequence
-from typing import NamedTuple, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias, TypeVar
 
 from ...bindings.ir import Value
 from ...bindings.rewriting import Decline
 from ...dialects.core.dialect import find_op
 from ...support.argument_types import types_checked
+from ...support.blaming import is_ours, place_of
 from ...support.registry import Registry, names_of
 from ...targets.core.registry import all_targets, find_target, load_rules, load_rules_for, rules_chain
 
+if TYPE_CHECKING:
+    from .call import LegalizeCall
+
 #: What a rule gives: the values of the operator's results, or why it does not apply.
 Legalized: TypeAlias = Value | Sequence[Value] | Decline
-RuleFunction = Callable[..., Legalized]
+#: A rule: it works with the call of an operator.
+RuleFunction: TypeAlias = Callable[["LegalizeCall"], Legalized]
 Function = TypeVar("Function", bound=RuleFunction)
 
 
@@ -52,11 +60,35 @@ def register_legalize(
     Refuses unknown operators and targets, and a second rule for the same pair.
     """
 
-    def rules(function: Function, place: str) -> list[Rule]:
+    def rules(function: RuleFunction, place: str) -> list[Rule]:
         find_target(target)
-        return [Rule(find_op(name).full_name, target, function, place, by_types) for name in names_of(op)]
+        rule = rule_of(function)
+        return [Rule(find_op(name).full_name, target, rule, place, by_types) for name in names_of(op)]
 
     return _RULES.registering(rules)
+
+
+def rule_of(function: RuleFunction) -> RuleFunction:
+    """The function as `rule(call)`. Until 0.2 others may have the form before, `rule(op, operands, builder)`."""
+    if is_ours(function) or _takes_one(function):
+        return function
+    warnings.warn(
+        f"{place_of(function)}: a rule is rule(call): call.op, call.operands, and what the builder could, "
+        "call.elementwise(...). rule(op, operands, builder) is taken until 0.2",
+        DeprecationWarning,
+        stacklevel=4,
+    )
+    old: Callable[..., Legalized] = function
+    return functools.wraps(old)(lambda call: old(call.op, call.operands, call))
+
+
+def _takes_one(function: RuleFunction) -> bool:
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):  # what is not written in Python says nothing
+        return True
+    needed = [each for each in parameters if each.default is each.empty and each.kind is not each.KEYWORD_ONLY]
+    return len(needed) == 1
 
 
 def rules_by_op(target: str, operators: Collection[str] = ()) -> dict[str, list[Rule]]:

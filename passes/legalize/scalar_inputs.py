@@ -10,21 +10,21 @@ from ...bindings.rewriting import Decline
 from ...dialects.core.infos import is_int, is_unsigned
 from ...emit import loops
 from ...emit.numbers import Number, constant
-from .builder import RuleBuilder
+from .call import LegalizeCall
 
 
 class ScalarInputs:
     """Scalar operands of one operation.
 
-    scalars = ScalarInputs(builder, [op.start, op.step])
-    builder.prim(body, scalars.inputs)     # body: `start, step = scalars.read(inputs, "f64")`
+    scalars = ScalarInputs(call, [call.op.start, call.op.step])
+    call.prim(body, scalars.inputs)     # body: `start, step = scalars.read(inputs, "f64")`
     """
 
-    def __init__(self, builder: RuleBuilder, values: Sequence[Value]):
-        self.dtypes = [builder.dtype(value) for value in values]
+    def __init__(self, call: LegalizeCall, values: Sequence[Value]):
+        self.dtypes = [call.dtype(value) for value in values]
         if any(map(is_unsigned, self.dtypes)):
             raise Decline("scalars without a sign are no values in MLIR's arithmetic")
-        known = [builder.scalar_value(value) for value in values]
+        known = [call.scalar_value(value) for value in values]
         #: The numbers that are known.
         self.known = [value if isinstance(value, (int, float)) else None for value in known]
         #: What to pass to a PrimFunc.

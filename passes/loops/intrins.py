@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Tensor intrinsics: instructions and micro-kernels, each with the small loop nest that it replaces (tensorization).
 
-@rx.register_tensor_intrin("mynpu.tile", '''
+@rx.schedules.register_tensor_intrin("mynpu.tile", '''
 @T.prim_func
 def tile(A: T.Buffer((4, 8), "float32"), B: T.Buffer((8, 16), "float32"), C: T.Buffer((4, 16), "float32")):
     for i, j, k in T.grid(4, 16, 8):

@@ -81,7 +81,7 @@ class Steps:
         """Makes several loops of one, outermost first, with these extents; one factor may be None: as many as it takes."""
 
     def tensorize(self, block_or_loop: LoopRV, tensor_intrin: str, preserve_unit_iters: bool = ...) -> None:
-        """Has an intrinsic (rx.register_tensor_intrin) compute a loop and all in it, which must be what it says it does."""
+        """Has an intrinsic (register_tensor_intrin) compute a loop and all in it, which must be what it says it does."""
 
     def tile(self, x_parent: LoopRV, y_parent: LoopRV, x_factor: int, y_factor: int) -> list[LoopRV]:
         """Splits two loops by a tile's sizes, and puts the loops over tiles outside: (xo, yo, xi, yi)."""

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Which operators are computed in 16 bits: always, never, or where their operands are.
 
-    rx.register_precision("mynpu.gemm", "always")
+    rx.rules.register_precision("mynpu.gemm", "always")
 
 What is not registered follows from the operator's row: contractions always, what treats elements one by one or moves
 them follows, everything else never.

@@ -236,7 +236,8 @@ def _check(name: str, codegen: type[Codegen]) -> None:
         is_row = isinstance(row, tuple) and 2 <= len(row) <= len(PatternRow._fields) and _is_named_pattern(row)
         if not is_row or not isinstance(PatternRow(*row).beside, bool):
             raise RelaxError(
-                f"codegen '{name}': a row is (name, pattern), (name, pattern, check) or an rx.PatternRow, not {row!r}"
+                f"codegen '{name}': a row is (name, pattern), (name, pattern, check) or an rx.codegens.PatternRow, "
+                f"not {row!r}"
             )
         whole = PatternRow(*row)
         prefix, _, what = whole.name.partition(".")

@@ -8,7 +8,8 @@ from __future__ import annotations
 import hashlib
 import sys
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from ...bindings.ir import Attribute, Operation, Type
 from ...bindings.mlir import ir
@@ -16,11 +17,22 @@ from ...bindings.package_files import described, loaded_compiler
 from ...dialects.core.elements import elements_bytes, hash_of, is_resource, print_by_content, resource_of_bytes
 from ...support.disk_cache import DiskCache
 from ...support.errors import RelaxError
-from ...support.external_bytes import packed, unpacked
+from ...support.external_bytes import Data, packed, unpacked
 from ..core.working import means
 from .codegen import ChosenCodegen, Code, ObjectCode
 
-_KIND, _FORMAT = "parts", "parts-1"
+_KIND, _FORMAT = "parts", "parts-2"
+
+
+@dataclass(frozen=True)
+class _Kept:
+    """Bytes, or objects with the constants of each function: types, with elements or the hash of a constant of the part
+    that has them.
+    """
+
+    data: Data | None
+    objects: Sequence[Data] = ()
+    constants: Mapping[str, Sequence[tuple[str, str | Data]]] = field(default_factory=dict)
 
 
 class Place(NamedTuple):
@@ -37,42 +49,37 @@ class Place(NamedTuple):
         if data is None:
             return None
         try:
-            return unpacked(_FORMAT, memoryview(data), self._read)
-        except RelaxError:
+            return self._code(unpacked(_FORMAT, memoryview(data), _Kept))
+        except (RelaxError, LookupError, ValueError):
             return None
 
     def keep(self, code: Code) -> None:
         if not isinstance(code, ObjectCode):
-            self.cache.put(_KIND, self.key, packed(_FORMAT, {"data": True}, [bytes(code)]))
+            self.cache.put(_KIND, self.key, packed(_FORMAT, _Kept(bytes(code))))
             return
-        pieces = list(map(bytes, code.objects))
-        constants: dict[str, list[list[str | int]]] = {}
-        for function, values in code.constants.items():
-            constants[function] = []
-            for value in values:
-                if not is_resource(value):
-                    return  # small ones are few, and there is no need to write them down in a second way
-                name = hash_of(value)
-                at: str | int = name if name in self.constants else len(pieces)
-                pieces += [] if name in self.constants else [bytes(elements_bytes(value))]
-                constants[function].append([str(value.type), at])
-        head = {"data": False, "objects": len(code.objects), "constants": constants}
-        self.cache.put(_KIND, self.key, packed(_FORMAT, head, pieces))
+        # Small ones are few, and there is no need to write them down in a second way.
+        if all(is_resource(value) for values in code.constants.values() for value in values):
+            constants = {name: [self._kept(value) for value in values] for name, values in code.constants.items()}
+            self.cache.put(_KIND, self.key, packed(_FORMAT, _Kept(None, tuple(map(bytes, code.objects)), constants)))
 
-    def _read(self, head: Any, pieces: Sequence[memoryview]) -> Code:
-        if head["data"]:
-            return bytes(pieces[0])
+    def _kept(self, value: Attribute) -> tuple[str, str | Data]:
+        name = hash_of(value)
+        return str(value.type), name if name in self.constants else elements_bytes(value)
+
+    def _code(self, kept: _Kept) -> Code:
+        if kept.data is not None:
+            return bytes(kept.data)
         constants = {
-            function: [self._constant(ir.Type.parse(type_), at, pieces) for type_, at in values]
-            for function, values in head["constants"].items()
+            function: [self._constant(ir.Type.parse(type_), known) for type_, known in values]
+            for function, values in kept.constants.items()
         }
-        return ObjectCode(tuple(map(bytes, pieces[: head["objects"]])), constants)
+        return ObjectCode(tuple(map(bytes, kept.objects)), constants)
 
-    def _constant(self, type_: Type, at: str | int, pieces: Sequence[memoryview]) -> Attribute:
-        data = elements_bytes(self.constants[at]) if isinstance(at, str) else pieces[at]
-        if isinstance(at, str) and self.constants[at].type == type_:
-            return self.constants[at]
-        return resource_of_bytes(data, type_)
+    def _constant(self, type_: Type, known: str | Data) -> Attribute:
+        if not isinstance(known, str):
+            return resource_of_bytes(known, type_)
+        found = self.constants[known]
+        return found if found.type == type_ else resource_of_bytes(elements_bytes(found), type_)
 
 
 def place_of_code(module: Operation, chosen: ChosenCodegen) -> Place | None:

@@ -72,7 +72,7 @@ def _declared(what: str, name: object, stated: object) -> CodegenOption:
     if not isinstance(name, str) or not name.replace("-", "_").isidentifier():
         raise OptionError(f"{what}: its name has to be a word")
     if not isinstance(option, CodegenOption):
-        raise OptionError(f"{what} has to be text, what it means, or an rx.CodegenOption, not {stated!r}")
+        raise OptionError(f"{what} has to be text, what it means, or an rx.codegens.CodegenOption, not {stated!r}")
     if not (_is_hint(option.type) or callable(option.type)):
         raise OptionError(f"{what}: its type is {option.type!r}, neither a type nor a function of the text")
     if isinstance(option.default, _PLAIN) and _is_hint(option.type):

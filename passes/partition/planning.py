@@ -106,7 +106,7 @@ class _Standing:
 
 def _operations_of(name: str, taken: object) -> Sequence[Operation]:
     if not isinstance(taken, Taken):
-        raise RelaxError(f"planner '{name}' gave {taken!r}, not rx.Taken")
+        raise RelaxError(f"planner '{name}' gave {taken!r}, not rx.codegens.Taken")
     return taken.operations
 
 

@@ -14,15 +14,16 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from ...bindings.ir import Attribute, Operation
-from ...bindings.mlir import i64_attribute, ir, string_array
+from ...bindings.mlir import ir
 from ...bindings.navigation import body_of, function_type_of, functions_in, operations_in, symbol_name
 from ...dialects.core.codec import decode
-from ...dialects.core.elements import resource_of_bytes
 from ...dialects.core.infos import TensorInfo
 from ...support.blaming import blaming, called_from, is_ours, place_of
 from ...support.errors import RefusalError, RelaxError, told
+from ...support.external_part import ExternalPart
 from ...support.external_runtime import find_runtime
 from ...targets.core.code import stages_of
+from ..core.external import external_attribute
 from ..core.facts import origins_of
 from ..core.pipeline import Pipeline
 from ..core.working import means
@@ -142,7 +143,7 @@ def _taken(module: Operation, code: Any, place: Place | None, seconds: float, *,
     elif isinstance(code, _BYTES):
         made = Made(bytes(code), (), seconds=seconds, is_kept=is_kept)
     else:
-        raise Declined(f"compile() gave a {type(code).__name__}, not bytes or rx.ObjectCode")
+        raise Declined(f"compile() gave a {type(code).__name__}, not bytes or rx.codegens.ObjectCode")
     if place is not None and not is_kept:
         place.keep(code)
     return made
@@ -152,7 +153,9 @@ def _objects_of(made: ObjectCode, module: Operation) -> tuple[bytes, ...]:
     """What is to be linked. In objects of all formats symbols' names stand as they are."""
     objects: Any = made.objects
     if not (isinstance(objects, (list, tuple)) and objects and all(isinstance(each, _BYTES) for each in objects)):
-        raise Declined(f"compile() gave rx.ObjectCode({reprlib.repr(objects)}), not a tuple of objects, each as bytes")
+        raise Declined(
+            f"compile() gave rx.codegens.ObjectCode({reprlib.repr(objects)}), not a tuple of objects, each as bytes"
+        )
     found = tuple(map(bytes, objects))
     symbols = [f"{SYMBOLS}{symbol_name(module)}.{name}" for name in Codegen.functions(module)]
     missing = [name for name in symbols if not any(name.encode() in each for each in found)]
@@ -212,22 +215,10 @@ def nodes_of(module: Operation) -> list[str]:
 
 def described(module: Operation, codegen: type[Codegen], made: Made) -> Attribute:
     """What is kept of it, on the module that the program is made of."""
-    name, functions = symbol_name(module), codegen.functions(module)
-    inputs = [i64_attribute(len(body_of(each).arguments)) for each in functions.values()]
-    fields: dict[str, Attribute] = {
-        "codegen": ir.StringAttr.get(codegen.name),
-        "name": ir.StringAttr.get(name),
-        "version": ir.StringAttr.get("" if made.data is None else version_of(codegen)),
-        "functions": string_array(list(functions)),
-        "inputs": ir.ArrayAttr.get(inputs),
-        "nodes": string_array(nodes_of(module)),
-        "objects": ir.ArrayAttr.get([_blob(each, f"{name}_object") for each in made.objects]),
-    }
-    if made.data is not None:
-        fields["data"] = _blob(made.data, name)
-    return ir.DictAttr.get(fields)
-
-
-def _blob(data: bytes, name: str) -> Attribute:
-    type_ = ir.RankedTensorType.get([len(data)], ir.IntegerType.get_signless(8))
-    return resource_of_bytes(data, type_, name)
+    functions = codegen.functions(module)
+    data = None if made.data is None else memoryview(made.data)
+    inputs = tuple(len(body_of(each).arguments) for each in functions.values())
+    version = "" if data is None else version_of(codegen)
+    nodes = tuple(nodes_of(module))
+    part = ExternalPart(codegen.name, symbol_name(module), version, tuple(functions), nodes, data, inputs)
+    return external_attribute(part, made.objects)

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from ...bindings.ir import Operation, Value
@@ -93,16 +94,23 @@ class Steps:
     def __init__(self, function: Operation, module: Operation, *, whole: bool):
         """`whole`: what a pattern has matched is one step, otherwise each operation."""
         self._functions = {symbol_name(each): each for each in functions_in(module) if has_body(each)}
-        self._whole, self._count = whole, 0
-        #: By number, as numpy has them, of ml_dtypes where numpy has no such type; None where that is missing.
-        self.constants: dict[int, Any] = {}
-        self.inputs = self._fresh(len(body_of(function).arguments))
+        self._whole = whole
+        #: By number: as the function has them, or a function that it calls.
+        self.values: list[Value] = []
+        self.constant_numbers: list[int] = []
+        self.inputs = self._fresh(body_of(function).arguments)
         self.steps: list[Step] = []
         self.outputs = self._walk(function, self.inputs, self.steps)
 
-    def _fresh(self, count: int) -> tuple[int, ...]:
-        self._count += count
-        return tuple(range(self._count - count, self._count))
+    @cached_property
+    def constants(self) -> dict[int, Any]:
+        """By number, as numpy has them, of ml_dtypes where numpy has no such type; None where that is missing."""
+        return {number: _constant(self.values[number]) for number in self.constant_numbers}
+
+    def _fresh(self, values: Sequence[Value]) -> tuple[int, ...]:
+        before = len(self.values)
+        self.values += values
+        return tuple(range(before, len(self.values)))
 
     def _walk(self, function: Operation, arguments: Sequence[int], steps: list[Step]) -> tuple[int, ...]:
         """The function's steps come to others'; the numbers of what it returns."""
@@ -118,9 +126,9 @@ class Steps:
             if op.name == "func.call":
                 made = self._walk(self._functions[callee_of(op)], read, inside)
             else:
-                made = self._fresh(len(op.results))
+                made = self._fresh(op.results)
                 if op.name in CONSTANTS:
-                    self.constants[made[0]] = _constant(op.results[0])
+                    self.constant_numbers += made
                 else:
                     inside.append(_alone(text_in(function, COMPOSITE), op, read, made))
             passages.append(Passage(op, read, made))

@@ -14,7 +14,7 @@ from .legality import check_serial
 
 @register_primitive
 def tensorize(edit: Edit, block_or_loop: LoopRV, tensor_intrin: str, preserve_unit_iters: bool = True) -> None:
-    """Has an intrinsic (rx.register_tensor_intrin) compute a loop and all in it, which must be what it says it does."""
+    """Has an intrinsic (register_tensor_intrin) compute a loop and all in it, which must be what it says it does."""
     del preserve_unit_iters
     found = edit.loop(block_or_loop)
     check_serial(edit, [found])

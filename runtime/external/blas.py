@@ -5,13 +5,14 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from itertools import product
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ...support import external_bytes
 from ...support.errors import RelaxError
+from ...support.external_bytes import Function, unpacked
 from ...support.external_runtime import ExternalRuntime, register_runtime
 from ..native_calls import KERNELS, Call, CallList, NativeFunction, Passed
 
@@ -23,7 +24,8 @@ _AXES = ("mk", "kn", "mn")
 _DTYPES = {"f32": "float32", "f64": "float64"}
 
 
-class Step(NamedTuple):
+@dataclass(frozen=True)
+class Step:
     """`spec` is a product as einsum has it, of values by their numbers; then a bias is added, and a relu follows."""
 
     spec: str
@@ -32,58 +34,22 @@ class Step(NamedTuple):
     b: int
     bias: int | None
     relu: bool
+    output: int
 
 
-class Function(NamedTuple):
-    """Inputs have the first numbers, then each step makes one value; negative ones are constants, from -1 on."""
-
-    input_count: int
-    steps: Sequence[Step]
-    results: Sequence[int]
-
-
-class Part(NamedTuple):
+@dataclass(frozen=True)
+class Part:
     """What the bytes hold."""
 
     threads: int
-    functions: Mapping[str, Function]
-    constants: Sequence[Any]
-
-
-def packed(part: Part) -> bytes:
-    """A part as bytes."""
-    arrays = [{"dtype": each.dtype.name, "shape": each.shape} for each in part.constants]
-    head = {"threads": part.threads, "functions": part.functions, "constants": arrays}
-    return external_bytes.packed("blas", head, [each.tobytes() for each in part.constants])
-
-
-def unpacked(data: memoryview) -> Part:
-    """The part of its bytes. Raises RelaxError where they are no such bytes, or some are missing."""
-    return external_bytes.unpacked("blas", data, _part)
-
-
-def _part(head: Mapping[str, Any], pieces: Sequence[memoryview]) -> Part:
-    import numpy
-
-    functions = {
-        name: Function(count, [Step(*step) for step in steps], results)
-        for name, (count, steps, results) in head["functions"].items()
-    }
-    # Of nothing at all numpy makes no array.
-    flat = [numpy.frombuffer(piece, stated["dtype"]) if len(piece) else numpy.empty(0, stated["dtype"])
-            for piece, stated in zip(pieces, head["constants"], strict=True)]  # fmt: skip
-    arrays = [
-        numpy.require(each, requirements="A").reshape(stated["shape"])
-        for each, stated in zip(flat, head["constants"], strict=True)
-    ]
-    return Part(int(head["threads"]), functions, arrays)
+    functions: Mapping[str, Function[Step]]
 
 
 @register_runtime("blas")
 class BlasRuntime(ExternalRuntime):
     """Functions that call OpenBLAS."""
 
-    version = "1"
+    version = "2"
 
     def requires(self, data: memoryview) -> str:
         """The package scipy-openblas32, with a library for this machine."""
@@ -96,8 +62,8 @@ class BlasRuntime(ExternalRuntime):
 
     def load(self, data: memoryview) -> Mapping[str, Callable[..., None]]:
         """Lists of its calls."""
-        part = unpacked(data)
-        return {name: _Runner(each, part).native() for name, each in part.functions.items()}
+        part = unpacked("blas", data, Part)
+        return {name: _Runner(each, part.threads).native() for name, each in part.functions.items()}
 
 
 @lru_cache(maxsize=1)
@@ -123,13 +89,12 @@ class _Value(NamedTuple):
 class _Runner:
     """A function of a part: called with inputs, then with the tensors that results are to be written to."""
 
-    def __init__(self, function: Function, part: Part):
-        self._function, self._threads = function, part.threads
-        self._constants = [_held(each) for each in part.constants]
+    def __init__(self, function: Function[Step], threads: int):
+        self._function, self._threads = function, threads
 
     def native(self) -> NativeFunction:
         """What programs call."""
-        return NativeFunction(self.listed, self._function.input_count + len(self._function.results))
+        return NativeFunction(self.listed, len(self._function.inputs) + len(self._function.outputs))
 
     def listed(self, *tensors: Any) -> CallList | None:
         """The calls for tensors of these layouts; done at once, on copies, where BLAS does not have them."""
@@ -143,7 +108,7 @@ class _Runner:
         on_copies = self._calls(copies)
         assert on_copies is not None
         on_copies.run([_address(each) for each in copies])
-        count = self._function.input_count
+        count = len(self._function.inputs)
         for output, copy in zip(arrays[count:], copies[count:], strict=True):
             output[...] = copy
         return None
@@ -152,32 +117,31 @@ class _Runner:
         """None where a tensor has to be copied first."""
         import numpy
 
-        count, steps, results = self._function
+        function = self._function
         passed = [_Value(each, Passed(place)) for place, each in enumerate(arrays)]
-        values, outputs = passed[:count], passed[count:]
+        values = {number: _held(each) for number, each in function.constants.items()}
+        values |= dict(zip(function.inputs, passed, strict=False))
+        outputs = passed[len(function.inputs) :]
         calls = [Call(library().scipy_openblas_set_num_threads, [self._threads])]
-        for number, step in enumerate(steps, count):
-            a, b = (self._value(values, each) for each in (step.a, step.b))
-            bias = None if step.bias is None else self._value(values, step.bias)
+        for step in function.steps:
+            a, b = values[step.a], values[step.b]
+            bias = None if step.bias is None else values[step.bias]
             # What is returned is made where it is to be.
-            out = outputs[results.index(number)] if number in results else None
+            out = outputs[function.outputs.index(step.output)] if step.output in function.outputs else None
             if out is None:
                 out = _held(numpy.empty(_result_shape(step.spec, a.array.shape, b.array.shape), _DTYPES[step.element]))
             made = _product(step.spec, a, b, out, bias, step.relu)
             if made is None:
                 return None
             calls += made
-            values.append(out)
-        for output, number in zip(outputs, results, strict=True):
-            made_at = self._value(values, number)
+            values[step.output] = out
+        for output, number in zip(outputs, function.outputs, strict=True):
+            made_at = values[number]
             if made_at is not output:
                 if not (made_at.array.flags.c_contiguous and output.array.flags.c_contiguous):
                     return None
                 calls.append(Call(_C.memcpy, [output.base, made_at.base, output.array.nbytes]))
-        return CallList(calls, keeps=[each.array for each in values if isinstance(each.base, int)])
-
-    def _value(self, values: Sequence[_Value], number: int) -> _Value:
-        return self._constants[-1 - number] if number < 0 else values[number]
+        return CallList(calls, keeps=[each.array for each in values.values() if isinstance(each.base, int)])
 
 
 def _held(array: object) -> _Value:

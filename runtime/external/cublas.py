@@ -7,9 +7,10 @@ import ctypes
 import itertools
 import math
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from ...support import external_bytes
+from ...support.external_bytes import unpacked
 from ...support.external_runtime import register_runtime
 from ..cuda.driver import driver
 from ..native_calls import Call, CallList, Given, NativeFunction, Passed
@@ -69,7 +70,8 @@ _COMPUTE = {"f64": (_COMPUTE_64F, "f64"), "i8": (_COMPUTE_32I, "i32")}
 _SCALARS: dict[str, Any] = {"f32": ctypes.c_float, "f64": ctypes.c_double, "i32": ctypes.c_int32}
 
 
-class Step(NamedTuple):
+@dataclass(frozen=True)
+class Step:
     """A product of the inputs `a` and `b`, by number, whose matrices may be stored transposed; then a bias along the
     last axis, and a function.
     """
@@ -87,24 +89,6 @@ class Step(NamedTuple):
     workspace: bool = True
 
 
-def packed(functions: Mapping[str, Step]) -> bytes:
-    """A part as bytes."""
-    return external_bytes.packed("cublas", functions, [])
-
-
-def unpacked(data: memoryview) -> dict[str, Step]:
-    """The functions of a part. Raises RelaxError where its bytes are damaged."""
-    return external_bytes.unpacked("cublas", data, _steps)
-
-
-def _steps(head: Mapping[str, Any], pieces: Sequence[memoryview]) -> dict[str, Step]:
-    del pieces
-    return {
-        name: Step._make(tuple(each) if isinstance(each, list) else each for each in given)
-        for name, given in head.items()
-    }
-
-
 @register_runtime("cublas")
 class CublasRuntime(LibraryRuntime):
     """Functions that call cuBLASLt."""
@@ -112,7 +96,8 @@ class CublasRuntime(LibraryRuntime):
     product = CUBLAS
 
     def functions(self, data: memoryview, library: Library) -> Mapping[str, Callable[..., None]]:
-        return {name: _Runner(step, library).native() for name, step in unpacked(data).items()}
+        functions = unpacked("cublas", data, dict[str, Step])
+        return {name: _Runner(step, library).native() for name, step in functions.items()}
 
 
 class _Shape(NamedTuple):

@@ -6,9 +6,10 @@ from __future__ import annotations
 import ctypes
 import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any
 
-from ...support import external_bytes
+from ...support.external_bytes import unpacked
 from ...support.external_runtime import register_runtime
 from ..native_calls import Call, CallList, Given, NativeFunction, Passed
 from .nvidia import WORKSPACE, Descriptors, Library, LibraryRuntime, NvidiaError, Product, device_of, ints, stream_of
@@ -71,7 +72,8 @@ _OF_CHANNELS = 1
 _MOST_ELEMENTS = 2**31 - 1
 
 
-class Windows(NamedTuple):
+@dataclass(frozen=True)
+class Windows:
     """What slides over a dimension: its elements (of pools), from place to place, their gap, padding on both sides."""
 
     taps: int
@@ -80,7 +82,8 @@ class Windows(NamedTuple):
     padding: int
 
 
-class Step(NamedTuple):
+@dataclass(frozen=True)
+class Step:
     """What a function of a part does with its inputs, by number."""
 
     #: "convolution", or one of POOLS or SOFTMAX.
@@ -102,22 +105,6 @@ class Step(NamedTuple):
     workspace: bool = False
 
 
-def packed(functions: Mapping[str, Step]) -> bytes:
-    """A part as bytes."""
-    return external_bytes.packed("cudnn", functions, [])
-
-
-def unpacked(data: memoryview) -> dict[str, Step]:
-    """The functions of a part. Raises RelaxError where its bytes are damaged."""
-    return external_bytes.unpacked("cudnn", data, _steps)
-
-
-def _steps(head: Mapping[str, Any], pieces: Sequence[memoryview]) -> dict[str, Step]:
-    del pieces
-    steps = {name: Step(*given) for name, given in head.items()}
-    return {name: each._replace(windows=[Windows(*one) for one in each.windows]) for name, each in steps.items()}
-
-
 @register_runtime("cudnn")
 class CudnnRuntime(LibraryRuntime):
     """Functions that call cuDNN."""
@@ -125,7 +112,8 @@ class CudnnRuntime(LibraryRuntime):
     product = CUDNN
 
     def functions(self, data: memoryview, library: Library) -> Mapping[str, Callable[..., None]]:
-        return {name: _Runner(step, library).native() for name, step in unpacked(data).items()}
+        functions = unpacked("cudnn", data, dict[str, Step])
+        return {name: _Runner(step, library).native() for name, step in functions.items()}
 
 
 class _Runner:
@@ -182,7 +170,7 @@ class _Described:
             return self._softmax()
         pool = self._made("Pooling")
         windows = _two(step.windows, Windows(1, 1, 1, 0))
-        columns = [ints(*(each[column] for each in windows)) for column in (0, 3, 1)]
+        columns = [ints(*(getattr(each, name) for each in windows)) for name in ("taps", "padding", "stride")]
         self._set("PoolingNd", pool, POOLS[step.kind], _PROPAGATE_NAN, len(windows), *columns)
         x, y = (self._image(self._shapes[number]) for number in (step.data, step.inputs))
         return "cudnnPoolingForward", [pool, self._one, x, Passed(step.data), self._zero, y, Passed(step.inputs)]
@@ -226,7 +214,7 @@ class _Described:
         x, y = (self._image(self._shapes[number]) for number in (step.data, step.inputs))
         weight, windows = self._filter(self._shapes[step.weight]), _two(step.windows, Windows(1, 1, 1, 0))
         described = self._made("Convolution")
-        columns = [ints(*(each[column] for each in windows)) for column in (3, 1, 2)]
+        columns = [ints(*(getattr(each, name) for each in windows)) for name in ("padding", "stride", "gap")]
         self._set("ConvolutionNd", described, len(windows), *columns, _CROSS_CORRELATION, _FLOAT)
         self._library.call("cudnnSetConvolutionGroupCount", described, step.groups)
         chosen = self._algorithm(handle, x, weight, described, y)

@@ -1,30 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Runs what the codegen `example_npu` makes: instructions of a processor that numpy stands for.
-
-Its bytes: a head (magic, length of the programs), the programs as JSON, and the constants, each at a multiple of 64,
-which are used where they are.
-"""
+"""Runs what the codegen `example_npu` makes: instructions of a processor that numpy stands for."""
 
 from __future__ import annotations
 
-import json
-import struct
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
-from ...support.errors import RelaxError
+from ...support.external_bytes import Function, unpacked
 from ...support.external_runtime import ExternalRuntime, register_runtime
 
 if TYPE_CHECKING:
     from numpy import ndarray
 
-_MAGIC = b"rx-xnpu\0"
-_LENGTH = struct.Struct("<Q")
-_ALIGNMENT = 64
 
-
-class Instruction(NamedTuple):
+@dataclass(frozen=True)
+class Instruction:
     """What the processor does in one go: a name of INSTRUCTIONS, how, and the values that it reads and writes."""
 
     name: str
@@ -33,66 +25,16 @@ class Instruction(NamedTuple):
     output: int
 
 
-class Program(NamedTuple):
-    """A function: values have numbers."""
-
-    inputs: Sequence[int]
-    constants: Mapping[int, ndarray]
-    instructions: Sequence[Instruction]
-    outputs: Sequence[int]
-
-
-def to_bytes(programs: Mapping[str, Program]) -> bytes:
-    blobs: list[bytes] = []
-    at = 0
-    listed: dict[str, Any] = {}
-    for name, program in programs.items():
-        places = []
-        for number, array in program.constants.items():
-            places.append([number, str(array.dtype), array.shape, at])
-            blobs.append(_padded(array.tobytes()))
-            at += len(blobs[-1])
-        listed[name] = {**program._asdict(), "constants": places}
-    text = json.dumps(listed).encode()
-    return b"".join([_padded(_MAGIC + _LENGTH.pack(len(text)) + text), *blobs])
-
-
-def _padded(data: bytes) -> bytes:
-    return data + bytes(-len(data) % _ALIGNMENT)
-
-
-def from_bytes(data: memoryview) -> dict[str, Program]:
-    """The constants are in the memory of `data`. Raises RelaxError for bytes that are others, or not whole."""
-    if data[: len(_MAGIC)] != _MAGIC:
-        raise RelaxError("these are no bytes of the codegen 'example_npu'")
-    start = len(_MAGIC) + _LENGTH.size
-    try:
-        (length,) = _LENGTH.unpack(data[len(_MAGIC) : start])
-        listed = json.loads(bytes(data[start : start + length]))
-    except (struct.error, ValueError) as error:
-        raise RelaxError("its bytes are cut short, or damaged at their beginning") from error
-    constants = start + length + -(start + length) % _ALIGNMENT
-    return {name: _program(each, data[constants:]) for name, each in listed.items()}
-
-
-def _program(listed: Mapping[str, Any], data: memoryview) -> Program:
-    import numpy
-
-    constants = {}
-    for number, dtype, shape, at in listed["constants"]:
-        count, wanted = numpy.prod(shape, dtype=int), numpy.dtype(dtype)
-        if at + count * wanted.itemsize > len(data):
-            raise RelaxError(f"its bytes are cut short: constants end at {at + count * wanted.itemsize} of {len(data)}")
-        constants[number] = numpy.frombuffer(data, wanted, count, at).reshape(shape)
-    instructions = [Instruction(*each) for each in listed["instructions"]]
-    return Program(listed["inputs"], constants, instructions, listed["outputs"])
+def programs_of(data: memoryview) -> dict[str, Function[Instruction]]:
+    """The functions of a part. Raises RelaxError for bytes that are others, or not whole."""
+    return unpacked("example_npu", data, dict[str, Function[Instruction]])
 
 
 @register_runtime("example_npu")
 class ExampleNpuRuntime(ExternalRuntime):
     """Needs numpy, nothing of the compiler."""
 
-    version = "1"
+    version = "2"
 
     def requires(self, data: memoryview) -> str:
         """The package numpy, and a processor that knows all instructions."""
@@ -100,20 +42,20 @@ class ExampleNpuRuntime(ExternalRuntime):
             import numpy  # noqa: F401
         except ImportError:
             return "it needs the package numpy (pip install numpy)"
-        used = {each.name for program in from_bytes(data).values() for each in program.instructions}
+        used = {each.name for program in programs_of(data).values() for each in program.steps}
         unknown = sorted(used - set(INSTRUCTIONS))
         return f"it has no instruction {', '.join(unknown)}" if unknown else ""
 
     def load(self, data: memoryview) -> Mapping[str, Callable[..., None]]:
-        return {name: partial(_run, program) for name, program in from_bytes(data).items()}
+        return {name: partial(_run, program) for name, program in programs_of(data).items()}
 
 
-def _run(program: Program, *tensors: Any) -> None:
+def _run(program: Function[Instruction], *tensors: Any) -> None:
     import numpy
 
     arrays = [numpy.from_dlpack(each) for each in tensors]
     values = {**program.constants, **dict(zip(program.inputs, arrays, strict=False))}
-    for each in program.instructions:
+    for each in program.steps:
         values[each.output] = INSTRUCTIONS[each.name](*(values[number] for number in each.inputs), **each.settings)
     for number, place in zip(program.outputs, arrays[len(program.inputs) :], strict=True):
         place[...] = values[number]

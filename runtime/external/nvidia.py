@@ -130,7 +130,7 @@ class Library:
 class LibraryRuntime(ExternalRuntime):
     """Functions that call one of NVIDIA's libraries."""
 
-    version = "1"
+    version = "2"
     product: ClassVar[Product]
 
     def requires(self, data: memoryview) -> str:

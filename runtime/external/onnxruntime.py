@@ -5,10 +5,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
-from ...support import external_bytes
 from ...support.errors import RelaxError
+from ...support.external_bytes import Data, unpacked
 from ...support.external_runtime import ExternalRuntime, register_runtime
 
 if TYPE_CHECKING:
@@ -25,33 +26,19 @@ _TYPES = {
 _TENSOR = re.compile(r"tensor\((\w+)\)")
 
 
-class Part(NamedTuple):
+@dataclass(frozen=True)
+class Part:
     """What the bytes of a part hold: models by the names of functions."""
 
     threads: int
-    models: Mapping[str, bytes | memoryview]
-
-
-def packed(part: Part) -> bytes:
-    """A part as bytes."""
-    head = {"threads": part.threads, "models": list(part.models)}
-    return external_bytes.packed("onnxruntime", head, list(part.models.values()))
-
-
-def unpacked(data: memoryview) -> Part:
-    """The part of its bytes. Raises RelaxError where they are no such bytes, or some are missing."""
-    return external_bytes.unpacked(
-        "onnxruntime",
-        data,
-        lambda head, pieces: Part(int(head["threads"]), dict(zip(head["models"], pieces, strict=True))),
-    )
+    models: Mapping[str, Data]
 
 
 @register_runtime("onnxruntime")
 class OnnxRuntime(ExternalRuntime):
     """Sessions for the functions of a part."""
 
-    version = "1"
+    version = "2"
 
     def requires(self, data: memoryview) -> str:
         """The package onnxruntime, not older than the models."""
@@ -69,7 +56,7 @@ class OnnxRuntime(ExternalRuntime):
         )
 
     def load(self, data: memoryview) -> Mapping[str, Callable[..., None]]:
-        part = unpacked(data)
+        part = unpacked("onnxruntime", data, Part)
         return {name: _Function(name, bytes(model), part.threads) for name, model in part.models.items()}
 
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from math import prod
-from typing import Any, NamedTuple
+from typing import Any
 
-from ...support import external_bytes
 from ...support.errors import RelaxError
+from ...support.external_bytes import Data, unpacked
 from ...support.external_runtime import ExternalRuntime, register_runtime
 from .cudart import Cuda, CudaError
 
@@ -24,47 +25,32 @@ def output_name(number: int) -> str:
     return f"output{number}"
 
 
-class Engine(NamedTuple):
+@dataclass(frozen=True)
+class Engine:
     """A function: how many bytes an element of each input and output has, and the engine as TensorRT stores it."""
 
     inputs: Sequence[int]
     outputs: Sequence[int]
-    plan: bytes | memoryview
+    plan: Data
 
 
-class Part(NamedTuple):
+@dataclass(frozen=True)
+class Part:
     """What the bytes of a part hold. `version` is that of the TensorRT that has built the engines."""
 
     version: str
     engines: Mapping[str, Engine]
 
 
-def packed(part: Part) -> bytes:
-    """A part as bytes."""
-    head = {"version": part.version, "functions": {name: each[:2] for name, each in part.engines.items()}}
-    return external_bytes.packed("tensorrt", head, [each.plan for each in part.engines.values()])
-
-
-def unpacked(data: memoryview) -> Part:
-    """The part of its bytes. Raises RelaxError where they are no such bytes, or some are missing."""
-    return external_bytes.unpacked("tensorrt", data, _part)
-
-
-def _part(head: Mapping[str, Any], plans: Sequence[memoryview]) -> Part:
-    functions = zip(head["functions"].items(), plans, strict=True)
-    engines = {name: Engine(inputs, outputs, plan) for (name, (inputs, outputs)), plan in functions}
-    return Part(head["version"], engines)
-
-
 @register_runtime("tensorrt")
 class TensorRtRuntime(ExternalRuntime):
     """Execution contexts for the functions of a part."""
 
-    version = "1"
+    version = "2"
 
     def requires(self, data: memoryview) -> str:
         """The TensorRT that the engines were built by, a GPU, and CUDA's library."""
-        version = unpacked(data).version
+        version = unpacked("tensorrt", data, Part).version
         try:
             import tensorrt
         except ImportError:
@@ -80,8 +66,8 @@ class TensorRtRuntime(ExternalRuntime):
         import tensorrt
 
         runtime = tensorrt.Runtime(tensorrt.Logger(tensorrt.Logger.WARNING))
-        cuda = Cuda()
-        return {name: _Function(name, engine, runtime, cuda) for name, engine in unpacked(data).engines.items()}
+        cuda, engines = Cuda(), unpacked("tensorrt", data, Part).engines
+        return {name: _Function(name, engine, runtime, cuda) for name, engine in engines.items()}
 
 
 class _Function:

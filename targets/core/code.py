@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING
 from ...bindings.ir import Module
 from ...bindings.navigation import operations_of, symbol_name
 from ...dialects.core.ir_attributes import C_FUNCTION
+from ...passes.core.external import taken_externals
 from ...passes.core.instruments import Instrument
 from ...passes.core.stages import Stage, Stages
 from ...support.collector import uncollected
 from ...support.disk_cache import DiskCache
 from ...support.errors import OptionError, RefusalError, RelaxError
 from .backend import Backend, ChosenTarget
-from .externals import taken_externals
 from .registry import all_targets, host_chain, libraries_of, parse_target
 
 if TYPE_CHECKING:

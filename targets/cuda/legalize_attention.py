@@ -4,8 +4,7 @@
 
 from __future__ import annotations
 
-from ...bindings.ir import OpView, Value
-from ...passes.legalize.builder import RuleBuilder
+from ...passes.legalize.call import LegalizeCall
 from ...passes.legalize.known_sizes import by_name
 from ...passes.legalize.rules import Legalized, register_legalize
 from ..gpu import legalize_attention as by_threads
@@ -22,11 +21,11 @@ _RULES = {
 
 
 @register_legalize(list(_RULES), target="cuda", by_types=True)
-def attention(op: OpView, operands: list[Value], builder: RuleBuilder) -> Legalized:
-    tensors = by_name(op, operands)
-    query, value = (builder.info(tensors[name]) for name in ("query", "value"))
-    tile = GroupTile if arch_of(builder.target).has_wgmma else MatrixTile
+def attention(call: LegalizeCall) -> Legalized:
+    tensors = by_name(call.op, call.operands)
+    query, value = (call.info(tensors[name]) for name in ("query", "value"))
+    tile = GroupTile if arch_of(call.target).has_wgmma else MatrixTile
     reason = tile.reason_against(query, value)
     if reason:
-        return builder.decline(reason)
-    return _RULES[op.operation.name](op, operands, builder, tile.of)
+        return call.decline(reason)
+    return _RULES[call.op.operation.name](call, tile.of)

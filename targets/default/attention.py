@@ -10,7 +10,7 @@ import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from ...bindings.ir import OpView, Value
+from ...bindings.ir import Value
 from ...dialects.core.infos import TensorInfo
 from ...dialects.core.symbols import Dim, SymExpr, dim_mod, equal
 from ...dialects.relax.infer.sizes import at_least
@@ -18,7 +18,7 @@ from ...emit import linalg, loops
 from ...emit.broadcast import broadcast_plan, require_broadcast
 from ...emit.conversions import accumulator
 from ...emit.numbers import Number, Size, as_index, constant, intrinsic, select
-from ...passes.legalize.builder import RuleBuilder
+from ...passes.legalize.call import LegalizeCall
 from ...passes.legalize.known_sizes import by_name
 from .attention_blocks import Blocks, Rows
 
@@ -53,11 +53,13 @@ class Attention(NamedTuple):
         return TensorInfo((batch, heads, queries, self.key.shape[1]), self.wide)  # type: ignore[index]
 
 
-def attention_of(op: OpView, operands: dict[str, Value], builder: RuleBuilder) -> Attention:
-    names = ("query", "key", "value", "bias")
-    infos: dict[str, Any] = {name: builder.info(operands[name]) if name in operands else None for name in names}
-    masks = {"causal_mask": op.causal_mask, "window": op.window_size, "is_blind_nan": op.blind == "nan"}
-    return Attention(**infos, scale=op.scale, **masks)
+def attention_of(call: LegalizeCall) -> Attention:
+    given = by_name(call.op, call.operands)
+    infos: dict[str, Any] = {
+        name: None if given.get(name) is None else call.info(given[name]) for name in ("query", "key", "value", "bias")
+    }
+    masks = {"causal_mask": call.op.causal_mask, "window": call.op.window_size, "is_blind_nan": call.op.blind == "nan"}
+    return Attention(**infos, scale=call.op.scale, **masks)
 
 
 # ---- what is computed ----
@@ -106,13 +108,13 @@ class Cached(NamedTuple):
     fits: bool
 
     @staticmethod
-    def of(op: OpView, operands: list[Value], builder: RuleBuilder) -> Cached:
-        given = {name: value for name, value in by_name(op, operands).items() if value is not None}
-        known, rows = builder.scalar_value(given["length"]), builder.shape(given["key"])[2]
+    def of(call: LegalizeCall) -> Cached:
+        given = {name: value for name, value in by_name(call.op, call.operands).items() if value is not None}
+        known, rows = call.scalar_value(given["length"]), call.shape(given["key"])[2]
         length = known if isinstance(known, (int, SymExpr)) else None
-        what = attention_of(op, given, builder)
+        what = attention_of(call)
         what = what._replace(key=_by_length(what.key, length), value=_by_length(what.value, length))
-        fits = at_least(rows, length) and equal(rows, builder.shape(given["value"])[2]) is True
+        fits = at_least(rows, length) and equal(rows, call.shape(given["value"])[2]) is True
         return Cached(what, list(given.values()), length, fits)
 
     def rows(self, query: Value, key: Value, value: Value, *biases: Value, count: Value) -> tuple[Rows, Rows, Rows]:

@@ -13,7 +13,7 @@ from ...emit import linalg, loops
 from ...emit.broadcast import along_axis, broadcast_generic, require_broadcast
 from ...emit.conversions import rounded, widened
 from ...emit.numbers import Number, fma, intrinsic, maximum, select
-from ...passes.legalize.builder import RuleBuilder
+from ...passes.legalize.call import LegalizeCall
 from ...passes.legalize.rules import Legalized, register_legalize
 
 # sqrt(1/2) as the nearest number of a type, and the rest.
@@ -59,39 +59,39 @@ _FUNCTIONS: dict[str, Callable[[Any, Number], Number]] = {
 
 
 @register_legalize([f"relax.nn.{name}" for name in _FUNCTIONS], by_types=True)
-def activation(op: OpView, operands: list[Value], builder: RuleBuilder) -> Legalized:
+def activation(call: LegalizeCall) -> Legalized:
     """Those narrower than f32 go through it."""
-    dtype, function = builder.dtype(operands[0]), _FUNCTIONS[op.definition.name.removeprefix("nn.")]
+    dtype, function = call.dtype(call.operands[0]), _FUNCTIONS[call.op.definition.name.removeprefix("nn.")]
     if not is_float(dtype):
-        return builder.decline("only floats are legalized; convert with relax.astype")
-    return builder.elementwise(lambda x: rounded(function(op, widened(x)), dtype), operands[:1])
+        return call.decline("only floats are legalized; convert with relax.astype")
+    return call.elementwise(lambda x: rounded(function(call.op, widened(x)), dtype), call.operands[:1])
 
 
 @register_legalize("relax.nn.relu", by_types=True)
-def relu(op: OpView, operands: list[Value], builder: RuleBuilder) -> Legalized:
+def relu(call: LegalizeCall) -> Legalized:
     """max(x, 0); NaN stays NaN."""
-    return builder.elementwise(lambda x: maximum(x, 0))
+    return call.elementwise(lambda x: maximum(x, 0))
 
 
 @register_legalize("relax.nn.prelu", by_types=True)
-def prelu(op: OpView, operands: list[Value], builder: RuleBuilder) -> Legalized:
-    data, slopes = operands
-    shape = builder.shape(data)
+def prelu(call: LegalizeCall) -> Legalized:
+    data, slopes = call.operands
+    shape = call.shape(data)
     rank = len(shape)
-    axis = op.axis % rank
-    plan = along_axis(builder.shape(slopes), shape[axis], axis)
+    axis = call.op.axis % rank
+    plan = along_axis(call.shape(slopes), shape[axis], axis)
 
     def body(x: Value, alpha: Value, output: Value) -> Value:
         require_broadcast(alpha, loops.sizes(x)[axis : axis + 1])
         sloped = lambda x, alpha: select(x > 0.0, x, x * alpha)  # noqa: E731
         return broadcast_generic([x, alpha], output, [list(range(rank)), plan], sloped)
 
-    return builder.prim(body)
+    return call.prim(body)
 
 
 @register_legalize("relax.nn.dropout", by_types=True)
-def dropout(op: OpView, operands: list[Value], builder: RuleBuilder) -> Legalized:
+def dropout(call: LegalizeCall) -> Legalized:
     """Where nothing is trained, nothing is dropped: the mask is 1 everywhere."""
-    mask: Any = builder.result_infos[1]
-    ones = builder.prim(lambda output: linalg.fill(1, output), [], [mask])
-    return [operands[0], *ones]
+    mask: Any = call.result_infos[1]
+    ones = call.prim(lambda output: linalg.fill(1, output), [], [mask])
+    return [call.operands[0], *ones]

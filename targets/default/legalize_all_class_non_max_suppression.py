@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ...bindings.ir import OpView, Value
+from ...bindings.ir import Value
 from ...bindings.mlir import ir
 from ...dialects.core.infos import TensorInfo
 from ...emit.boxes import any_of, load_box, load_wide, overlap
@@ -20,7 +20,7 @@ from ...emit.loops import Body, for_range, load, nest, repeat_while, require_sam
 from ...emit.numbers import Number, select
 from ...emit.parallel import share_places
 from ...emit.sorting import Sorter, precedes, with_sorter
-from ...passes.legalize.builder import RuleBuilder
+from ...passes.legalize.call import LegalizeCall
 from ...passes.legalize.rules import register_legalize
 
 #: `take(place, anchor, score)` is called for each box that is taken.
@@ -28,26 +28,26 @@ _Take = Callable[[Any, Any, Number], None]
 
 
 @register_legalize("relax.vision.all_class_non_max_suppression")
-def all_class_non_max_suppression(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
-    limit_dtype = builder.dtype(operands[2])
-    return _as_onnx(builder, limit_dtype) if op.output_format == "onnx" else _as_tensorflow(builder, limit_dtype)
+def all_class_non_max_suppression(call: LegalizeCall) -> Any:
+    limit_dtype = call.dtype(call.operands[2])
+    return _as_onnx(call, limit_dtype) if call.op.output_format == "onnx" else _as_tensorflow(call, limit_dtype)
 
 
-def rows_of_boxes(builder: RuleBuilder, select: Body, list_rows: Body, *, numbers: int) -> list[Value]:
+def rows_of_boxes(call: LegalizeCall, select: Body, list_rows: Body, *, numbers: int) -> list[Value]:
     """Rows of (batch, class, box), as many as there are; and their number.
 
     `select(boxes, scores, *limits, taken, *numbers, total)` writes the boxes of each class, `numbers` of it, and
     how many boxes there are in all; `list_rows(taken, *numbers, out)` the rows.
     """
-    shape = builder.shape(builder.operands[1])
+    shape = call.shape(call.operands[1])
     outputs = [TensorInfo(each, "i64") for each in (shape, *[shape[:2]] * numbers, (1,))]
-    *found, total = builder.loops(select, outputs=outputs, name="select_boxes")
-    (rows,) = builder.define_sizes(total, 1)
-    listed = builder.loops(list_rows, found, [TensorInfo((rows, 3), "i64")], name="list_boxes")
-    return [builder.cast(listed[0], builder.result_infos[0]), total]
+    *found, total = call.loops(select, outputs=outputs, name="select_boxes")
+    (rows,) = call.define_sizes(total, 1)
+    listed = call.loops(list_rows, found, [TensorInfo((rows, 3), "i64")], name="list_boxes")
+    return [call.cast(listed[0], call.result_infos[0]), total]
 
 
-def _as_onnx(builder: RuleBuilder, limit_dtype: str) -> list[Value]:
+def _as_onnx(call: LegalizeCall, limit_dtype: str) -> list[Value]:
     def select(boxes: Value, scores: Value, *rest: Value) -> None:
         *attributes, taken, counts, total = rest
 
@@ -81,7 +81,7 @@ def _as_onnx(builder: RuleBuilder, limit_dtype: str) -> list[Value]:
 
         nest(sizes(taken)[:2], of_class, 0)
 
-    return rows_of_boxes(builder, select, list_rows, numbers=1)
+    return rows_of_boxes(call, select, list_rows, numbers=1)
 
 
 def clear_pairs(scores: Value, pairs: Value, pair_scores: Value) -> None:
@@ -99,7 +99,7 @@ def clear_pairs(scores: Value, pairs: Value, pair_scores: Value) -> None:
     share_places([size(pairs, 0), size(pairs, 1)], clear)
 
 
-def _as_tensorflow(builder: RuleBuilder, limit_dtype: str) -> list[Value]:
+def _as_tensorflow(call: LegalizeCall, limit_dtype: str) -> list[Value]:
     """For each batch pairs (class, box), their scores, and how many there are; zeros follow."""
 
     def body(boxes: Value, scores: Value, *rest: Value) -> None:
@@ -128,7 +128,7 @@ def _as_tensorflow(builder: RuleBuilder, limit_dtype: str) -> list[Value]:
         clear_pairs(scores, pairs, pair_scores)
         _with_classes(boxes, scores, attributes, limit_dtype, of_all)
 
-    return builder.loops(body)
+    return call.loops(body)
 
 
 class _Classes:

@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ...bindings.ir import OpView, Value
+from ...bindings.ir import Value
 from ...dialects.core.infos import TensorInfo
 from ...dialects.core.symbols import equal
 from ...emit import linalg, loops, tensors
@@ -20,7 +20,7 @@ from ...emit.broadcast import broadcast_generic, broadcast_plan
 from ...emit.contraction import Labelled, labelled_product
 from ...emit.numbers import Number, Size, as_index, intrinsic, maximum, select
 from ...emit.reduction import Reduction
-from ...passes.legalize.builder import RuleBuilder
+from ...passes.legalize.call import LegalizeCall
 from ...passes.legalize.known_sizes import by_name
 from ...passes.legalize.rules import Legalized, register_legalize
 from .attention import (
@@ -46,8 +46,8 @@ _FEW_QUERIES = 8
 
 
 @register_legalize(["relax.nn.attention", "relax.nn.attention_bias"], by_types=True)
-def attention(op: OpView, operands: list[Value], builder: RuleBuilder) -> Legalized:
-    what = attention_of(op, by_name(op, operands), builder)
+def attention(call: LegalizeCall) -> Legalized:
+    what = attention_of(call)
 
     def body(query: Value, key: Value, value: Value, *rest: Value) -> Value:
         *biases, out = rest
@@ -58,27 +58,27 @@ def attention(op: OpView, operands: list[Value], builder: RuleBuilder) -> Legali
             return _attend(what, query, key, value, biases, out)
         return _attend_by_count(blocks_of(what, rows, keys), rows, keys, values, biases, out)
 
-    return builder.prim(body)
+    return call.prim(body)
 
 
 @register_legalize("relax.nn.attention_cached", by_types=True)
-def attention_cached(op: OpView, operands: list[Value], builder: RuleBuilder) -> Legalized:
+def attention_cached(call: LegalizeCall) -> Legalized:
     """Keys and values are read in place."""
-    cached = Cached.of(op, operands, builder)
+    cached = Cached.of(call)
 
     def body(*parameters: Value) -> Value:
         *tensors, count, out = parameters
         query, key, value = cached.rows(*tensors, count=count)
         return _attend_by_count(blocks_of(cached.what, query, key), query, key, value, tensors[3:], out)
 
-    return builder.prim(body, cached.operands)
+    return call.prim(body, cached.operands)
 
 
 @register_legalize("relax.nn.attention_var_len", by_types=True)
-def attention_var_len(op: OpView, operands: list[Value], builder: RuleBuilder) -> Legalized:
+def attention_var_len(call: LegalizeCall) -> Legalized:
     """One sequence after the other. Queries that are in none give zeros."""
-    given = by_name(op, operands)
-    what = attention_of(op, given, builder)
+    given = by_name(call.op, call.operands)
+    what = attention_of(call)
     names = ("query", "key", "value", "seqstart_q", "seqstart_k")
 
     def body(query: Value, key: Value, value: Value, *rest: Value) -> list[Value]:
@@ -94,7 +94,7 @@ def attention_var_len(op: OpView, operands: list[Value], builder: RuleBuilder) -
 
         return loops.for_range(0, sequence_count(of_queries), sequence, linalg.fill(0, out))
 
-    return builder.prim(body, [given[name] for name in names if given[name] is not None])
+    return call.prim(body, [given[name] for name in names if given[name] is not None])
 
 
 def _part(tensor: Value, start: Number, length: Number) -> Value:

@@ -8,31 +8,31 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 
 from ...bindings.affine import identity
-from ...bindings.ir import OpView, Value
+from ...bindings.ir import Value
 from ...bindings.mlir import ir
 from ...dialects.core.facts import Window
 from ...dialects.relax.infer.windows import each_dimension
 from ...emit import linalg, loops, tensors
 from ...emit.linalg import copy
 from ...emit.numbers import Size
-from ...passes.legalize.builder import RuleBuilder
+from ...passes.legalize.call import LegalizeCall
 from ...passes.legalize.convolution import Convolution, Lettered, check_channels, convolve, in_plain_layouts
 from ...passes.legalize.rules import Legalized, register_legalize
 
 
 @register_legalize(["relax.nn.conv1d", "relax.nn.conv2d", "relax.nn.conv3d"], by_types=True)
-def convolution(op: OpView, operands: list[Value], builder: RuleBuilder) -> Legalized:
-    conv = Convolution(op, operands, builder)
+def convolution(call: LegalizeCall) -> Legalized:
+    conv = Convolution(call)
     if not conv.has_fitting_blocks:
-        return in_plain_layouts(op, operands, conv, builder)
-    weight_operand = conv.laid_out(operands[1])
+        return in_plain_layouts(call, conv)
+    weight_operand = conv.laid_out(call.operands[1])
 
     def body(data_value: Value, weight_value: Value, out: Value) -> Value:
         data, weight = conv.of_data(data_value), conv.of_weight(weight_value)
         check_channels(conv, data, weight)
         return convolve(conv, data, weight, conv.of_result(out), conv.windows(weight.sizes))
 
-    return builder.prim(body, [operands[0], weight_operand])
+    return call.prim(body, [call.operands[0], weight_operand])
 
 
 # ---- transposed ----
@@ -41,11 +41,11 @@ def convolution(op: OpView, operands: list[Value], builder: RuleBuilder) -> Lega
 @register_legalize(
     ["relax.nn.conv1d_transpose", "relax.nn.conv2d_transpose", "relax.nn.conv3d_transpose"], by_types=True
 )
-def transposed_convolution(op: OpView, operands: list[Value], builder: RuleBuilder) -> Legalized:
-    conv = Convolution(op, operands, builder)
+def transposed_convolution(call: LegalizeCall) -> Legalized:
+    conv = Convolution(call)
     if not conv.has_fitting_blocks:
-        return in_plain_layouts(op, operands, conv, builder)
-    extra = each_dimension(op.output_padding, len(conv.spatial))
+        return in_plain_layouts(call, conv)
+    extra = each_dimension(call.op.output_padding, len(conv.spatial))
 
     def body(data_value: Value, weight_value: Value, out_value: Value) -> Value:
         data, weight, out = conv.of_data(data_value), conv.of_weight(weight_value), conv.of_result(out_value)
@@ -56,7 +56,7 @@ def transposed_convolution(op: OpView, operands: list[Value], builder: RuleBuild
         single = {letter: Window(window.taps, gap=window.gap) for letter, window in windows.items()}
         return convolve(conv, spread, kernel, out, single)
 
-    return builder.prim(body)
+    return call.prim(body)
 
 
 def _require_taps(conv: Convolution, weight: Lettered) -> None:

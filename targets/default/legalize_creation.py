@@ -8,13 +8,13 @@ import operator
 from math import prod
 from typing import Any
 
-from ...bindings.ir import OpView, Value
+from ...bindings.ir import Value
 from ...dialects import relax
 from ...dialects.core.infos import is_float
 from ...emit import linalg
 from ...emit.indices import step_count
 from ...emit.numbers import Number, as_i64, constant, intrinsic, select
-from ...passes.legalize.builder import RuleBuilder
+from ...passes.legalize.call import LegalizeCall
 from ...passes.legalize.rules import Legalized, register_legalize
 from ...passes.legalize.scalar_inputs import ScalarInputs, require_size
 
@@ -22,30 +22,30 @@ from ...passes.legalize.scalar_inputs import ScalarInputs, require_size
 
 
 @register_legalize(["relax.full", "relax.full_like"])
-def full(op: OpView, operands: list[Value], builder: RuleBuilder) -> Legalized:
-    value, dtype = op.fill_value, builder.result_dtype()
-    if builder.dtype(value) != dtype:
+def full(call: LegalizeCall) -> Legalized:
+    value, dtype = call.op.fill_value, call.result_dtype()
+    if call.dtype(value) != dtype:
         value = relax.astype(value, dtype=dtype)
-    return builder.prim(lambda x, output: linalg.copy(x, output, []), [value])
+    return call.prim(lambda x, output: linalg.copy(x, output, []), [value])
 
 
 @register_legalize(["relax.ones", "relax.ones_like", "relax.zeros", "relax.zeros_like"])
-def filled(op: OpView, operands: list[Value], builder: RuleBuilder) -> Legalized:
-    number = int(op.definition.name.startswith("ones"))
+def filled(call: LegalizeCall) -> Legalized:
+    number = int(call.op.definition.name.startswith("ones"))
     write = lambda output: linalg.fill(number, output)  # noqa: E731
-    return builder.prim(write, [])
+    return call.prim(write, [])
 
 
 @register_legalize("relax.scalar_to_tensor")
-def scalar_to_tensor(op: OpView, operands: list[Value], builder: RuleBuilder) -> Legalized:
-    scalars, dtype = ScalarInputs(builder, operands), builder.result_dtype()
+def scalar_to_tensor(call: LegalizeCall) -> Legalized:
+    scalars, dtype = ScalarInputs(call, call.operands), call.result_dtype()
 
     def write(*parameters: Any) -> Any:
         *inputs, output = parameters
         (value,) = scalars.read(inputs, dtype)
         return linalg.fill(value, output)
 
-    return builder.prim(write, scalars.inputs)
+    return call.prim(write, scalars.inputs)
 
 
 # ---- matrices ----
@@ -57,52 +57,52 @@ def _diagonal_distance(rank: int) -> Number:
 
 
 @register_legalize("relax.eye_like")
-def eye_like(op: OpView, operands: list[Value], builder: RuleBuilder) -> Legalized:
-    return _eye(builder, ScalarInputs(builder, [op.k]))
+def eye_like(call: LegalizeCall) -> Legalized:
+    return _eye(call, ScalarInputs(call, [call.op.k]))
 
 
 @register_legalize("relax.eye")
-def eye(op: OpView, operands: list[Value], builder: RuleBuilder) -> Legalized:
-    scalars = ScalarInputs(builder, [op.k, op.n, op.m])
-    unknown = [name for name, size in zip(("n", "m"), builder.result_shape(), strict=True) if size is None]
+def eye(call: LegalizeCall) -> Legalized:
+    scalars = ScalarInputs(call, [call.op.k, call.op.n, call.op.m])
+    unknown = [name for name, size in zip(("n", "m"), call.result_shape(), strict=True) if size is None]
 
     def sizes(*inputs: Any) -> list[Any]:
         _, *given = scalars.read(inputs, "i64")
         named = dict(zip(("n", "m"), given, strict=True))
         return [require_size(named[name], name) for name in unknown]
 
-    return _eye(builder, scalars, sizes if unknown else None)
+    return _eye(call, scalars, sizes if unknown else None)
 
 
-def _eye(builder: RuleBuilder, scalars: ScalarInputs, sizes: Any = None) -> list[Value]:
+def _eye(call: LegalizeCall, scalars: ScalarInputs, sizes: Any = None) -> list[Value]:
     def write(*parameters: Any) -> Any:
         *inputs, output = parameters
         k, one = scalars.read(inputs, "i64")[0], constant(1, output.type.element_type)
         return linalg.parallel([], output, lambda: select(_diagonal_distance(2) == k, one, 0))
 
-    return builder.prim(write, scalars.inputs, sizes=sizes)
+    return call.prim(write, scalars.inputs, sizes=sizes)
 
 
 @register_legalize(["relax.tril", "relax.triu"])
-def triangle(op: OpView, operands: list[Value], builder: RuleBuilder) -> Legalized:
-    scalars = ScalarInputs(builder, [op.k])
-    holds = operator.le if op.definition.name == "tril" else operator.ge
-    rank = len(builder.result_shape())
+def triangle(call: LegalizeCall) -> Legalized:
+    scalars = ScalarInputs(call, [call.op.k])
+    holds = operator.le if call.op.definition.name == "tril" else operator.ge
+    rank = len(call.result_shape())
 
     def write(x: Any, *parameters: Any) -> Any:
         *inputs, output = parameters
         k = scalars.read(inputs, "i64")[0]
         return linalg.parallel([x], output, lambda value: select(holds(_diagonal_distance(rank), k), value, 0))
 
-    return builder.prim(write, [op.x, *scalars.inputs])
+    return call.prim(write, [call.op.x, *scalars.inputs])
 
 
 @register_legalize("relax.one_hot")
-def one_hot(op: OpView, operands: list[Value], builder: RuleBuilder) -> Legalized:
-    scalars = ScalarInputs(builder, [op.on_value, op.off_value])
-    rank = len(builder.result_shape())
-    new = op.axis % rank
-    dtype, indices_dtype = scalars.dtypes[0], builder.dtype(op.indices)
+def one_hot(call: LegalizeCall) -> Legalized:
+    scalars = ScalarInputs(call, [call.op.on_value, call.op.off_value])
+    rank = len(call.result_shape())
+    new = call.op.axis % rank
+    dtype, indices_dtype = scalars.dtypes[0], call.dtype(call.op.indices)
 
     def write(indices: Any, *parameters: Any) -> Any:
         *inputs, output = parameters
@@ -115,20 +115,20 @@ def one_hot(op: OpView, operands: list[Value], builder: RuleBuilder) -> Legalize
 
         return linalg.parallel([indices], output, body, [[axis for axis in range(rank) if axis != new]])
 
-    return builder.prim(write, [op.indices, *scalars.inputs])
+    return call.prim(write, [call.op.indices, *scalars.inputs])
 
 
 # ---- sequences ----
 
 
 @register_legalize("relax.arange")
-def arange(op: OpView, operands: list[Value], builder: RuleBuilder) -> Legalized:
-    scalars = ScalarInputs(builder, [op.start, op.end, op.step])
+def arange(call: LegalizeCall) -> Legalized:
+    scalars = ScalarInputs(call, [call.op.start, call.op.end, call.op.step])
     wide = "i64" if scalars.are_integers else "f64"
-    dtype, (count,) = builder.result_dtype(), builder.result_shape()
+    dtype, (count,) = call.result_dtype(), call.result_shape()
     through = _computed_in(dtype, wide)
     if dtype != through:
-        return relax.astype(relax.dialect.ops["arange"](*operands, dtype=through), dtype=dtype)
+        return relax.astype(relax.dialect.ops["arange"](*call.operands, dtype=through), dtype=dtype)
 
     def write(*parameters: Any) -> Value:
         *inputs, output = parameters
@@ -138,7 +138,7 @@ def arange(op: OpView, operands: list[Value], builder: RuleBuilder) -> Legalized
     def sizes(*inputs: Number) -> list[Number]:
         return [step_count(*scalars.read(inputs, wide))]
 
-    return builder.prim(write, scalars.inputs, sizes=sizes if count is None else None)
+    return call.prim(write, scalars.inputs, sizes=sizes if count is None else None)
 
 
 def _computed_in(dtype: str, wide: str) -> str:
@@ -149,11 +149,11 @@ def _computed_in(dtype: str, wide: str) -> str:
 
 
 @register_legalize("relax.hamming_window")
-def hamming_window(op: OpView, operands: list[Value], builder: RuleBuilder) -> Legalized:
-    dtype, (count,) = builder.result_dtype(), builder.result_shape()
+def hamming_window(call: LegalizeCall) -> Legalized:
+    dtype, (count,) = call.result_dtype(), call.result_shape()
     if dtype not in ("f32", "f64"):
-        return relax.astype(relax.dialect.ops["hamming_window"](*operands, dtype="float32"), dtype=dtype)
-    scalars = ScalarInputs(builder, operands)
+        return relax.astype(relax.dialect.ops["hamming_window"](*call.operands, dtype="float32"), dtype=dtype)
+    scalars = ScalarInputs(call, call.operands)
 
     def write(*parameters: Any) -> Any:
         *inputs, output = parameters
@@ -172,15 +172,15 @@ def hamming_window(op: OpView, operands: list[Value], builder: RuleBuilder) -> L
     def sizes(*inputs: Number) -> list[Number]:
         return [require_size(scalars.read(inputs, "i64", "i1", "f64", "f64")[0], "window_size")]
 
-    return builder.prim(write, scalars.inputs, sizes=sizes if count is None else None)
+    return call.prim(write, scalars.inputs, sizes=sizes if count is None else None)
 
 
 # ---- counts ----
 
 
 @register_legalize("relax.size")
-def size(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
+def size(call: LegalizeCall) -> Any:
     def write(x: Value, output: Value) -> Value:
         return linalg.insert(as_i64(prod(linalg.sizes(x))), output, [])
 
-    return builder.prim(write)
+    return call.prim(write)

@@ -7,7 +7,6 @@ import operator
 from collections.abc import Callable
 from functools import partial
 
-from ...bindings.ir import OpView, Value
 from ...dialects.core.infos import is_float, is_unsigned
 from ...emit.loops import repeat_while
 from ...emit.numbers import (
@@ -23,7 +22,7 @@ from ...emit.numbers import (
     remainder,
     select,
 )
-from ...passes.legalize.builder import RuleBuilder
+from ...passes.legalize.call import LegalizeCall
 from ...passes.legalize.rules import Legalized, register_legalize
 
 
@@ -83,46 +82,46 @@ _OPERATORS: dict[str, Callable[..., Number]] = {
 
 
 @register_legalize([f"relax.{name}" for name in _OPERATORS], by_types=True)
-def arithmetic(op: OpView, operands: list[Value], builder: RuleBuilder) -> Legalized:
-    return builder.elementwise(_OPERATORS[op.definition.name])
+def arithmetic(call: LegalizeCall) -> Legalized:
+    return call.elementwise(_OPERATORS[call.op.definition.name])
 
 
 @register_legalize([f"relax.{name}" for name in _INTRINSICS], by_types=True)
-def intrinsics(op: OpView, operands: list[Value], builder: RuleBuilder) -> Legalized:
-    return builder.elementwise(partial(intrinsic, op.definition.name))
+def intrinsics(call: LegalizeCall) -> Legalized:
+    return call.elementwise(partial(intrinsic, call.op.definition.name))
 
 
 @register_legalize([f"relax.{name}" for name in _ROUNDINGS], by_types=True)
-def rounding(op: OpView, operands: list[Value], builder: RuleBuilder) -> Legalized:
-    name = _ROUNDINGS[op.definition.name]
-    return builder.elementwise(partial(intrinsic, name)) if is_float(builder.dtype(operands[0])) else operands[0]
+def rounding(call: LegalizeCall) -> Legalized:
+    name = _ROUNDINGS[call.op.definition.name]
+    return call.elementwise(partial(intrinsic, name)) if is_float(call.dtype(call.operands[0])) else call.operands[0]
 
 
 @register_legalize([f"relax.{name}" for name in _PREDICATES], by_types=True)
-def predicate(op: OpView, operands: list[Value], builder: RuleBuilder) -> Legalized:
-    if is_float(builder.dtype(operands[0])):
-        return builder.elementwise(partial(intrinsic, op.definition.name))
-    return builder.elementwise(lambda x: constant(op.definition.name == "isfinite", builder.result_dtype()))
+def predicate(call: LegalizeCall) -> Legalized:
+    if is_float(call.dtype(call.operands[0])):
+        return call.elementwise(partial(intrinsic, call.op.definition.name))
+    return call.elementwise(lambda x: constant(call.op.definition.name == "isfinite", call.result_dtype()))
 
 
 @register_legalize("relax.abs", by_types=True)
-def absolute(op: OpView, operands: list[Value], builder: RuleBuilder) -> Legalized:
-    dtype = builder.dtype(operands[0])
+def absolute(call: LegalizeCall) -> Legalized:
+    dtype = call.dtype(call.operands[0])
     if is_unsigned(dtype):
-        return operands[0]
-    return builder.elementwise(partial(intrinsic, "fabs") if is_float(dtype) else lambda x: maximum(x, -x))
+        return call.operands[0]
+    return call.elementwise(partial(intrinsic, "fabs") if is_float(dtype) else lambda x: maximum(x, -x))
 
 
 @register_legalize("relax.sign", by_types=True)
-def sign(op: OpView, operands: list[Value], builder: RuleBuilder) -> Legalized:
-    is_natural = is_unsigned(builder.dtype(operands[0]))
-    return builder.elementwise(lambda x: minimum(x, 1) if is_natural else intrinsic("sign", x))
+def sign(call: LegalizeCall) -> Legalized:
+    is_natural = is_unsigned(call.dtype(call.operands[0]))
+    return call.elementwise(lambda x: minimum(x, 1) if is_natural else intrinsic("sign", x))
 
 
 @register_legalize(["relax.left_shift", "relax.right_shift"], by_types=True)
-def shift(op: OpView, operands: list[Value], builder: RuleBuilder) -> Legalized:
+def shift(call: LegalizeCall) -> Legalized:
     """As numpy: by an amount that is negative or the width and more, every bit is shifted out."""
-    is_leftward = op.definition.name == "left_shift"
+    is_leftward = call.op.definition.name == "left_shift"
 
     def body(x: Number, amount: Number) -> Number:
         # Without sign, for which negative amounts are large.
@@ -132,16 +131,16 @@ def shift(op: OpView, operands: list[Value], builder: RuleBuilder) -> Legalized:
         moved = x << inside if is_leftward else x >> inside
         return select(amount.unsigned("<=", x.bits - 1), moved, 0)
 
-    return builder.elementwise(body)
+    return call.elementwise(body)
 
 
 _FLOAT_FUNCTIONS = {"atan2": "atan2", "log_add_exp": "logaddexp"}
 
 
 @register_legalize([f"relax.{name}" for name in _FLOAT_FUNCTIONS], by_types=True)
-def float_function(op: OpView, operands: list[Value], builder: RuleBuilder) -> Legalized:
+def float_function(call: LegalizeCall) -> Legalized:
     """Of integers the result in f64, towards zero."""
-    dtype, function = builder.dtype(operands[0]), partial(intrinsic, _FLOAT_FUNCTIONS[op.definition.name])
+    dtype, function = call.dtype(call.operands[0]), partial(intrinsic, _FLOAT_FUNCTIONS[call.op.definition.name])
     if is_float(dtype):
-        return builder.elementwise(function)
-    return builder.elementwise(lambda x, y: function(x.to("f64"), y.to("f64")).to(dtype))
+        return call.elementwise(function)
+    return call.elementwise(lambda x, y: function(x.to("f64"), y.to("f64")).to(dtype))

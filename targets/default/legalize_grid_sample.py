@@ -9,7 +9,7 @@ from functools import reduce
 from typing import NamedTuple, TypeVar
 
 from ...bindings.affine import identity
-from ...bindings.ir import OpView, Value
+from ...bindings.ir import Value
 from ...dialects.core.infos import bit_width
 from ...dialects.relax.infer.layouts import Layout, blocked_dimensions, layouts_of
 from ...emit import linalg, loops
@@ -25,7 +25,7 @@ from ...emit.interpolation import (
 )
 from ...emit.numbers import Number, Size, as_index, intrinsic, maximum, select
 from ...emit.tensors import merge, slice_of, split
-from ...passes.legalize.builder import RuleBuilder
+from ...passes.legalize.call import LegalizeCall
 from ...passes.legalize.layouts import in_plain_layout, require_blocks
 from ...passes.legalize.rules import Legalized, register_legalize
 
@@ -96,23 +96,23 @@ def _magnitude(x: Number) -> Number:
 
 
 @register_legalize("relax.image.grid_sample")
-def grid_sample(op: OpView, operands: list[Value], builder: RuleBuilder) -> Legalized:
-    layout = layouts_of(builder.call)["data"]
+def grid_sample(call: LegalizeCall) -> Legalized:
+    layout = layouts_of(call.inferred)["data"]
     spatial = [_axis(layout, letter) for letter in layout.dimensions[2:]]
     # Places in the image are numbered through.
     are_neighbours = spatial == list(range(spatial[0], spatial[0] + len(spatial)))
     if not are_neighbours or blocked_dimensions(layout) - {"C"}:
-        return in_plain_layout(op, operands[0], builder, layout, layout)
-    if is_empty(builder.info(operands[0]), spatial, builder.result_infos[0]):
-        return builder.decline("the image is empty: there is nothing to sample")
-    dtype, grid_dtype = (builder.dtype(operand) for operand in operands)
+        return in_plain_layout(call, call.operands[0], layout, layout)
+    if is_empty(call.info(call.operands[0]), spatial, call.result_infos[0]):
+        return call.decline("the image is empty: there is nothing to sample")
+    dtype, grid_dtype = (call.dtype(operand) for operand in call.operands)
     wide = "f64" if max(map(bit_width, (dtype, grid_dtype))) > 32 else "f32"
-    sampling = _Sampling(op.method, op.padding_mode, op.align_corners, wide)
+    sampling = _Sampling(call.op.method, call.op.padding_mode, call.op.align_corners, wide)
 
     def sampled(data: Value, grid: Value, output: Value) -> Value:
         return _sampled(data, grid, output, layout, sampling, (dtype, grid_dtype))
 
-    return builder.prim(sampled)
+    return call.prim(sampled)
 
 
 def _axis(layout: Layout, letter: str) -> int:
@@ -201,8 +201,8 @@ def _places(
 
 
 @register_legalize("relax.image.affine_grid")
-def affine_grid(op: OpView, operands: list[Value], builder: RuleBuilder) -> Legalized:
-    dtype, align_corners = builder.dtype(operands[0]), op.align_corners
+def affine_grid(call: LegalizeCall) -> Legalized:
+    dtype, align_corners = call.dtype(call.operands[0]), call.op.align_corners
     wide = "f64" if bit_width(dtype) > 32 else "f32"
 
     def gridded(data: Value, output: Value) -> Value:
@@ -225,7 +225,7 @@ def affine_grid(op: OpView, operands: list[Value], builder: RuleBuilder) -> Lega
 
         return linalg.parallel(parts, output, made, [[0, 1, None]] * len(parts))
 
-    return builder.prim(gridded, operands[:1])
+    return call.prim(gridded, call.operands[:1])
 
 
 def _position(place: Number, size: Number, align_corners: bool) -> Number:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
-from ...bindings.ir import OpView, Type, Value
+from ...bindings.ir import Type, Value
 from ...bindings.mlir import ir
 from ...dialects import relax
 from ...dialects.core.infos import ScalarInfo, TensorInfo, is_unsigned
@@ -22,7 +22,7 @@ from ...emit.loops import require_at_most, require_same
 from ...emit.numbers import Number, Size, as_index, constant, floor_remainder, maximum, minimum, remainder, select
 from ...emit.parallel import are_steps_apart
 from ...emit.tensors import slice_of
-from ...passes.legalize.builder import RuleBuilder
+from ...passes.legalize.call import LegalizeCall
 from ...passes.legalize.rules import Legalized, register_legalize
 
 
@@ -49,17 +49,17 @@ def _position(value: Number, dtype: str, size: Size, axis: int) -> Number:
 
 
 @register_legalize("relax.take", by_types=True)
-def take(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
+def take(call: LegalizeCall) -> Any:
     """Mode "fast" checks the indices; "clip" and "wrap" are numpy's; "nan" gives NaN for an index outside, which
     one below 0 is too."""
-    data, indices = operands
-    rank = len(builder.shape(data))
-    if op.axis is None and rank != 1:
-        return relax.take(relax.flatten(data), indices, axis=0, mode=op.mode)
-    axis = 0 if op.axis is None else op.axis % rank
-    is_scalar = isinstance(builder.info(indices), ScalarInfo)
-    count = 0 if is_scalar else len(builder.shape(indices))
-    mode, dtype = op.mode, builder.dtype(indices)
+    data, indices = call.operands
+    rank = len(call.shape(data))
+    if call.op.axis is None and rank != 1:
+        return relax.take(relax.flatten(data), indices, axis=0, mode=call.op.mode)
+    axis = 0 if call.op.axis is None else call.op.axis % rank
+    is_scalar = isinstance(call.info(indices), ScalarInfo)
+    count = 0 if is_scalar else len(call.shape(indices))
+    mode, dtype = call.op.mode, call.dtype(indices)
 
     def body(x: Any, given: Any, output: Any) -> Any:
         size = linalg.size(x, axis)
@@ -75,7 +75,7 @@ def take(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
         inputs, dims = ([], []) if is_scalar else ([given], [range(axis, axis + count)])
         return _read(inputs, dims, output, element)
 
-    return builder.prim(body)
+    return call.prim(body)
 
 
 def _check_taken(mode: str, indices: Value, dtype: str, axis: int, size: int | Value) -> None:
@@ -112,13 +112,16 @@ def _or_nan(read: Callable[[Number], Number], place: Number, size: Number, eleme
 
 
 @register_legalize("relax.strided_slice", by_types=True)
-def strided_slice(op: OpView, operands: list[Value], builder: RuleBuilder) -> Legalized:
-    rank = len(builder.shape(operands[0]))
+def strided_slice(call: LegalizeCall) -> Legalized:
+    rank = len(call.shape(call.operands[0]))
+    op = call.op
     strides = op.strides or (1,) * len(op.axes)
-    bounds = {axis % rank: three for axis, *three in zip(op.axes, op.begin, op.end, strides, strict=True)}
+    bounds = {
+        axis % rank: three for axis, *three in zip(call.op.axes, call.op.begin, call.op.end, strides, strict=True)
+    }
     steps = [bounds[axis][2] if axis in bounds else 1 for axis in range(rank)]
     expressions = [bound for bound in (*op.begin, *op.end) if not isinstance(bound, int)]
-    inferred = builder.result_shape()
+    inferred = call.result_shape()
 
     def ranges(x: Value, given: Sequence[Any]) -> dict[int, tuple[Any, Any]]:
         """For each axis that is cut where it starts and how many elements it takes."""
@@ -141,7 +144,7 @@ def strided_slice(op: OpView, operands: list[Value], builder: RuleBuilder) -> Le
         for axis, (start, count) in ranges(x, given).items():
             starts[axis] = start
             # Without a promise that bounds are inside, the size has been inferred by just this formula.
-            if op.assume_inbound:
+            if call.op.assume_inbound:
                 require_same(count, sizes[axis], f"the slice of axis {axis} leaves the tensor")
         if min(steps, default=1) > 0:
             # As x's, open sizes of axes that are not cut are known to be all of it: there are no gaps there.
@@ -149,8 +152,8 @@ def strided_slice(op: OpView, operands: list[Value], builder: RuleBuilder) -> Le
             return linalg.copy(slice_of(x, starts, part, steps), output)
         return _strided(x, starts, steps, output)
 
-    inputs = [operands[0], *map(builder.symbol, expressions)]
-    return builder.prim(body, inputs, sizes=unknown_sizes if None in inferred else None)
+    inputs = [call.operands[0], *map(call.symbol, expressions)]
+    return call.prim(body, inputs, sizes=unknown_sizes if None in inferred else None)
 
 
 def _strided(x: Value, starts: Sequence[Number], strides: Sequence[Size], output: Value) -> Value:
@@ -161,10 +164,10 @@ def _strided(x: Value, starts: Sequence[Number], strides: Sequence[Size], output
 
 
 @register_legalize("relax.dynamic_strided_slice", by_types=True)
-def dynamic_strided_slice(op: OpView, operands: list[Value], builder: RuleBuilder) -> Legalized:
+def dynamic_strided_slice(call: LegalizeCall) -> Legalized:
     """A stride of 0 is a ValueError, as in Python."""
-    rank = len(builder.shape(operands[0]))
-    dtypes = [builder.dtype(value) for value in operands[1:]]
+    rank = len(call.shape(call.operands[0]))
+    dtypes = [call.dtype(value) for value in call.operands[1:]]
 
     def slice_along(axis: int, size: Size, lists: Sequence[Value]) -> tuple[Any, Any, Any]:
         """The start, the number of elements, the stride."""
@@ -195,16 +198,16 @@ def dynamic_strided_slice(op: OpView, operands: list[Value], builder: RuleBuilde
         check(lists)
         return [slice_along(axis, size, lists)[1] for axis, size in enumerate(loops.sizes(x))]
 
-    return builder.prim(body, sizes=sizes)
+    return call.prim(body, sizes=sizes)
 
 
 # ---- gathering ----
 
 
 @register_legalize("relax.gather_elements", by_types=True)
-def gather_elements(op: OpView, operands: list[Value], builder: RuleBuilder) -> Legalized:
-    rank = len(builder.shape(operands[0]))
-    axis, dtype = op.axis % rank, builder.dtype(operands[1])
+def gather_elements(call: LegalizeCall) -> Legalized:
+    rank = len(call.shape(call.operands[0]))
+    axis, dtype = call.op.axis % rank, call.dtype(call.operands[1])
 
     def body(data: Value, indices: Value, output: Value) -> Value:
         for other in (each for each in range(rank) if each != axis):
@@ -217,15 +220,15 @@ def gather_elements(op: OpView, operands: list[Value], builder: RuleBuilder) -> 
 
         return _read([indices], [None], output, element)
 
-    return builder.prim(body)
+    return call.prim(body)
 
 
 @register_legalize("relax.gather_nd", by_types=True)
-def gather_nd(op: OpView, operands: list[Value], builder: RuleBuilder) -> Legalized:
-    batch, dtype = op.batch_dims, builder.dtype(operands[1])
-    depth = builder.shape(operands[1])[-1]
+def gather_nd(call: LegalizeCall) -> Legalized:
+    batch, dtype = call.op.batch_dims, call.dtype(call.operands[1])
+    depth = call.shape(call.operands[1])[-1]
     if not isinstance(depth, int):
-        return builder.decline(f"the last dimension of the indices ({depth}) must be a number")
+        return call.decline(f"the last dimension of the indices ({depth}) must be a number")
 
     def body(data: Value, indices: Value, output: Value) -> Value:
         places = linalg.rank_of(indices) - 1
@@ -245,7 +248,7 @@ def gather_nd(op: OpView, operands: list[Value], builder: RuleBuilder) -> Legali
 
         return _read(columns, [[*range(places), None]] * depth, output, element)
 
-    return builder.prim(body)
+    return call.prim(body)
 
 
 def _column(indices: Value, position: int) -> Value:
@@ -256,12 +259,12 @@ def _column(indices: Value, position: int) -> Value:
 
 
 @register_legalize("relax.index_tensor", by_types=True)
-def index_tensor(op: OpView, operands: list[Value], builder: RuleBuilder) -> Legalized:
-    shape, count = builder.result_shape(), len(operands) - 1
-    common = len(shape) - (len(builder.shape(operands[0])) - count)
-    dtypes = [builder.dtype(value) for value in operands[1:]]
-    outer = TensorInfo(shape[:common], builder.result_dtype())
-    plans: list[Any] = [broadcast_plan(builder.info(value), outer) for value in operands[1:]]
+def index_tensor(call: LegalizeCall) -> Legalized:
+    shape, count = call.result_shape(), len(call.operands) - 1
+    common = len(shape) - (len(call.shape(call.operands[0])) - count)
+    dtypes = [call.dtype(value) for value in call.operands[1:]]
+    outer = TensorInfo(shape[:common], call.result_dtype())
+    plans: list[Any] = [broadcast_plan(call.info(value), outer) for value in call.operands[1:]]
 
     def body(data: Value, *others: Value) -> Value:
         *indices, output = others
@@ -279,15 +282,15 @@ def index_tensor(op: OpView, operands: list[Value], builder: RuleBuilder) -> Leg
     def sizes(data: Value, *indices: Value) -> list[Number]:
         return [broadcast_size(indices, plans, axis) for axis, dim in enumerate(shape) if dim is None]
 
-    return builder.prim(body, sizes=sizes if None in shape else None)
+    return call.prim(body, sizes=sizes if None in shape else None)
 
 
 @register_legalize("relax.reverse_sequence", by_types=True)
-def reverse_sequence(op: OpView, operands: list[Value], builder: RuleBuilder) -> Legalized:
+def reverse_sequence(call: LegalizeCall) -> Legalized:
     """A length below 2 reverses nothing; one beyond the sequence is a ValueError."""
-    rank = len(builder.shape(operands[0]))
-    sequence, batch = op.seq_axis % rank, op.batch_axis % rank
-    dtype = builder.dtype(operands[1])
+    rank = len(call.shape(call.operands[0]))
+    sequence, batch = call.op.seq_axis % rank, call.op.batch_axis % rank
+    dtype = call.dtype(call.operands[1])
 
     def body(data: Value, lengths: Value, output: Value) -> Value:
         size = linalg.size(data, sequence)
@@ -309,4 +312,4 @@ def reverse_sequence(op: OpView, operands: list[Value], builder: RuleBuilder) ->
 
         return _read([lengths], [[batch]], output, element)
 
-    return builder.prim(body)
+    return call.prim(body)

@@ -5,24 +5,24 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ...bindings.ir import OpView, Value
+from ...bindings.ir import Value
 from ...dialects import relax
 from ...dialects.core.infos import TensorInfo
 from ...dialects.core.symbols import equal
 from ...emit import linalg, loops, tensors
 from ...emit.numbers import Size
-from ...passes.legalize.builder import RuleBuilder
+from ...passes.legalize.call import LegalizeCall
 from ...passes.legalize.rules import Legalized, register_legalize
 
 
-def _check_sizes(builder: RuleBuilder, parts: Sequence[Value], output: Value, axes: Sequence[int | None]) -> None:
+def _check_sizes(call: LegalizeCall, parts: Sequence[Value], output: Value, axes: Sequence[int | None]) -> None:
     """Checks that the parts' dimensions are as large as those of the output, where types do not tell.
 
     `axes` has the output's dimension for each of a part's; None for one that may have any size.
     """
-    shape = builder.result_shape()
+    shape = call.result_shape()
     for index, part in enumerate(parts):
-        known = builder.shape(builder.operands[index])
+        known = call.shape(call.operands[index])
         for own, axis in enumerate(axes):
             if axis is not None and equal(known[own], shape[axis]) is not True:
                 sizes = linalg.size(part, own), linalg.size(output, axis)
@@ -30,18 +30,18 @@ def _check_sizes(builder: RuleBuilder, parts: Sequence[Value], output: Value, ax
 
 
 @register_legalize("relax.concat", by_types=True)
-def concat(op: OpView, operands: list[Value], builder: RuleBuilder) -> Legalized:
-    if len(operands) == 1:
-        return operands[0]
-    rank = len(builder.result_shape())
-    joined = op.axis % rank
-    total = builder.result_shape()[joined]
-    if total is None or (len(operands) > _GROUP and not isinstance(total, int)):
-        return _concat_in_groups(op, operands, joined, builder)
+def concat(call: LegalizeCall) -> Legalized:
+    if len(call.operands) == 1:
+        return call.operands[0]
+    rank = len(call.result_shape())
+    joined = call.op.axis % rank
+    total = call.result_shape()[joined]
+    if total is None or (len(call.operands) > _GROUP and not isinstance(total, int)):
+        return _concat_in_groups(call, joined)
 
     def write(*parameters: Value) -> Value:
         *parts, output = parameters
-        _check_sizes(builder, parts, output, [None if axis == joined else axis for axis in range(rank)])
+        _check_sizes(call, parts, output, [None if axis == joined else axis for axis in range(rank)])
         # Here and below: MLIR has no slice that begins at a tensor's end.
         if linalg.is_nothing(linalg.sizes(output)):
             return output
@@ -59,43 +59,43 @@ def concat(op: OpView, operands: list[Value], builder: RuleBuilder) -> Legalized
             offset += sizes[joined]
         return output
 
-    return builder.prim(write)
+    return call.prim(write)
 
 
 # How long bufferization takes grows with the cube of how many slices of unknown sizes a kernel writes.
 _GROUP = 16
 
 
-def _concat_in_groups(op: OpView, operands: Sequence[Value], joined: int, builder: RuleBuilder) -> Value:
+def _concat_in_groups(call: LegalizeCall, joined: int) -> Value:
     """Joins groups, and what they give, which takes another copy but compiles in linear time.
 
     Where a sum of all sizes would be too large for an expression, those of the groups are read when the program runs.
     """
-    is_open = builder.result_shape()[joined] is None
-    step = _GROUP if len(operands) > _GROUP else 1
+    is_open = call.result_shape()[joined] is None
+    step = _GROUP if len(call.operands) > _GROUP else 1
     parts = []
-    for start in range(0, len(operands), step):
-        group = operands[start : start + step]
-        part = relax.concat(group, axis=op.axis) if len(group) > 1 else group[0]
-        parts.append(_with_new_size(part, joined, builder) if is_open else part)
-    return builder.cast(relax.concat(parts, axis=op.axis), builder.result_infos[0])
+    for start in range(0, len(call.operands), step):
+        group = call.operands[start : start + step]
+        part = relax.concat(group, axis=call.op.axis) if len(group) > 1 else group[0]
+        parts.append(_with_new_size(part, joined, call) if is_open else part)
+    return call.cast(relax.concat(parts, axis=call.op.axis), call.result_infos[0])
 
 
-def _with_new_size(value: Value, axis: int, builder: RuleBuilder) -> Value:
-    sizes = list(builder.shape(value))
-    (sizes[axis],) = builder.new_symbols(1)
-    return builder.cast(value, TensorInfo(tuple(sizes), builder.dtype(value)))
+def _with_new_size(value: Value, axis: int, call: LegalizeCall) -> Value:
+    sizes = list(call.shape(value))
+    (sizes[axis],) = call.new_symbols(1)
+    return call.cast(value, TensorInfo(tuple(sizes), call.dtype(value)))
 
 
 @register_legalize("relax.stack", by_types=True)
-def stack(op: OpView, operands: list[Value], builder: RuleBuilder) -> Legalized:
-    rank = len(builder.result_shape())
-    new = op.axis % rank
+def stack(call: LegalizeCall) -> Legalized:
+    rank = len(call.result_shape())
+    new = call.op.axis % rank
     old = [axis for axis in range(rank) if axis != new]
 
     def write(*parameters: Value) -> Value:
         *parts, output = parameters
-        _check_sizes(builder, parts, output, old)
+        _check_sizes(call, parts, output, old)
         sizes = linalg.sizes(output)
         if linalg.is_nothing(sizes):
             return output
@@ -106,15 +106,15 @@ def stack(op: OpView, operands: list[Value], builder: RuleBuilder) -> Legalized:
             output = tensors.put_slice(linalg.copy(part, place, old), output, offsets)
         return output
 
-    return builder.prim(write)
+    return call.prim(write)
 
 
 @register_legalize("relax.split", by_types=True)
-def split(op: OpView, operands: list[Value], builder: RuleBuilder) -> Legalized:
-    if len(builder.result_infos) == 1:
-        return operands[0]
-    rank = len(builder.result_shape())
-    axis = op.axis % rank
+def split(call: LegalizeCall) -> Legalized:
+    if len(call.result_infos) == 1:
+        return call.operands[0]
+    rank = len(call.result_shape())
+    axis = call.op.axis % rank
 
     def write(x: Value, *outputs: Value) -> list[Value]:
         offset: Size = 0
@@ -130,13 +130,13 @@ def split(op: OpView, operands: list[Value], builder: RuleBuilder) -> Legalized:
             offset += sizes[axis]
         return copies
 
-    return builder.prim(write)
+    return call.prim(write)
 
 
 @register_legalize("relax.meshgrid", by_types=True)
-def meshgrid(op: OpView, operands: list[Value], builder: RuleBuilder) -> Legalized:
-    axes = list(range(len(operands)))
-    if op.indexing == "xy":
+def meshgrid(call: LegalizeCall) -> Legalized:
+    axes = list(range(len(call.operands)))
+    if call.op.indexing == "xy":
         axes[:2] = reversed(axes[:2])
 
     def write(*parameters: Value) -> list[Value]:
@@ -146,4 +146,4 @@ def meshgrid(op: OpView, operands: list[Value], builder: RuleBuilder) -> Legaliz
             for x, output, axis in zip(inputs, outputs, axes, strict=True)
         ]
 
-    return builder.prim(write)
+    return call.prim(write)

@@ -12,7 +12,7 @@ from ...dialects.core.symbols import Dim, dim_mod, equal
 from ...emit import linalg, loops, tensors
 from ...emit.numbers import Number, Size, constant
 from ...emit.parallel import share_places
-from ...passes.legalize.builder import RuleBuilder
+from ...passes.legalize.call import LegalizeCall
 from ...passes.legalize.rules import Legalized, register_legalize
 
 
@@ -25,22 +25,22 @@ class _Block(NamedTuple):
 
 
 @register_legalize("relax.layout_transform", by_types=True)
-def layout_transform(op: OpView, operands: list[Value], builder: RuleBuilder) -> Legalized:
-    blocks = blocks_moved(op, operands, builder)
+def layout_transform(call: LegalizeCall) -> Legalized:
+    blocks = blocks_moved(call)
     if blocks is not None:
-        return builder.prim(lambda x, output: _move_blocks(x, output, blocks))
+        return call.prim(lambda x, output: _move_blocks(x, output, blocks))
 
     def write(x: Value, output: Value) -> None:
-        fill_around(op, output)
-        move = lambda *place: loops.store(loops.load(x, *place), output, *place_of(op, place))  # noqa: E731
+        fill_around(call.op, output)
+        move = lambda *place: loops.store(loops.load(x, *place), output, *place_of(call.op, place))  # noqa: E731
         loops.nest(loops.sizes(x), move)
 
-    return builder.loops(write)
+    return call.loops(write)
 
 
-def blocks_moved(op: OpView, operands: Sequence[Value], builder: RuleBuilder) -> Any:
+def blocks_moved(call: LegalizeCall) -> Any:
     """For each dimension of the result the blocks that it is made of; None where elements do not move by blocks."""
-    return _blocks(list(op.index_map.value.results), builder.shape(operands[0]))
+    return _blocks(list(call.op.index_map.value.results), call.shape(call.operands[0]))
 
 
 def fill_around(op: OpView, output: Value) -> None:
@@ -139,9 +139,9 @@ def _extent(block: _Block, sizes: Sequence[Dim]) -> Dim:
 
 
 @register_legalize("relax.nn.pixel_shuffle", by_types=True)
-def pixel_shuffle(op: OpView, operands: list[Value], builder: RuleBuilder) -> Legalized:
+def pixel_shuffle(call: LegalizeCall) -> Legalized:
     """(..., C * r * r, H, W) is (..., C, r, r, H, W), which becomes (..., C, H, r, W, r)."""
-    factor = op.upscale_factor
+    factor = call.op.upscale_factor
 
     def shuffled(data: Value, output: Value) -> Value:
         *batch, all_channels, height, width = linalg.sizes(data)
@@ -154,4 +154,4 @@ def pixel_shuffle(op: OpView, operands: list[Value], builder: RuleBuilder) -> Le
         order = [*range(first), *(first + step for step in (0, 2, 4, 1, 3))]
         return tensors.merge_all(linalg.copy(source, target, order), [*(1 for _ in batch), 1, 2, 2])
 
-    return builder.prim(shuffled)
+    return call.prim(shuffled)

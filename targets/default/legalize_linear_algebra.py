@@ -6,12 +6,12 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import Any
 
-from ...bindings.ir import OpView, Value
+from ...bindings.ir import Value
 from ...dialects.core.infos import TensorInfo
 from ...dialects.relax.infer.einsum import parse_subscripts
 from ...emit.contraction import Term, contraction, label_size, runtime_size
 from ...emit.conversions import accumulator
-from ...passes.legalize.builder import RuleBuilder
+from ...passes.legalize.call import LegalizeCall
 from ...passes.legalize.rules import Legalized, register_legalize
 
 _ELLIPSIS = "..."
@@ -19,7 +19,7 @@ Labels = tuple[str, ...]
 
 
 def _contract(
-    builder: RuleBuilder,
+    call: LegalizeCall,
     values: Sequence[Value],
     labels: Sequence[Labels],
     result_labels: Labels,
@@ -27,7 +27,7 @@ def _contract(
     exact: Collection[str] = (),
 ) -> list[Value]:
     """Calls a PrimFunc that multiplies the tensors and sums."""
-    infos: list[Any] = [builder.info(value) for value in values]
+    infos: list[Any] = [call.info(value) for value in values]
     assert result.shape is not None
     # Symbols that broadcast to a size which no type tells.
     unknown = [label for label, size in zip(result_labels, result.shape, strict=True) if size is None]
@@ -44,16 +44,16 @@ def _contract(
 
     is_moved = len(values) == 1 and set(labels[0]) == set(result_labels)
     pattern = "injective" if is_moved else None
-    return builder.prim(body, values, [result], pattern=pattern, sizes=sizes if unknown else None)
+    return call.prim(body, values, [result], pattern=pattern, sizes=sizes if unknown else None)
 
 
 @register_legalize("relax.matmul", by_types=True)
-def matmul(op: OpView, operands: list[Value], builder: RuleBuilder) -> Legalized:
-    left, right = (len(builder.shape(operand)) for operand in operands)
+def matmul(call: LegalizeCall) -> Legalized:
+    left, right = (len(call.shape(operand)) for operand in call.operands)
     if 0 in (left, right):
-        return builder.decline("a scalar is no matrix; use relax.multiply")
+        return call.decline("a scalar is no matrix; use relax.multiply")
     labels, result_labels = matmul_labels(left, right)
-    return _contract(builder, operands, labels, result_labels, builder.result_infos[0], {"k"})  # type: ignore[arg-type]
+    return _contract(call, call.operands, labels, result_labels, call.result_infos[0], {"k"})  # type: ignore[arg-type]
 
 
 def matmul_labels(left: int, right: int) -> tuple[list[Labels], Labels]:
@@ -66,30 +66,30 @@ def matmul_labels(left: int, right: int) -> tuple[list[Labels], Labels]:
 
 
 @register_legalize("relax.outer", by_types=True)
-def outer(op: OpView, operands: list[Value], builder: RuleBuilder) -> Legalized:
-    return _contract(builder, operands, [("m",), ("n",)], ("m", "n"), builder.result_infos[0])  # type: ignore[arg-type]
+def outer(call: LegalizeCall) -> Legalized:
+    return _contract(call, call.operands, [("m",), ("n",)], ("m", "n"), call.result_infos[0])  # type: ignore[arg-type]
 
 
 @register_legalize("relax.einsum", by_types=True)
-def einsum(op: OpView, operands: list[Value], builder: RuleBuilder) -> Legalized:
+def einsum(call: LegalizeCall) -> Legalized:
     """Two operands at a time, from left to right: labels that are not needed any more are summed on the way."""
-    result: Any = builder.result_infos[0]
-    labels, result_labels = _einsum_labels(op.subscripts, [len(builder.shape(value)) for value in operands])
-    value, own = operands[0], labels[0]
-    for position in range(1, len(operands) - 1):
+    result: Any = call.result_infos[0]
+    labels, result_labels = _einsum_labels(call.op.subscripts, [len(call.shape(value)) for value in call.operands])
+    value, own = call.operands[0], labels[0]
+    for position in range(1, len(call.operands) - 1):
         later = {label for term in (*labels[position + 1 :], result_labels) for label in term}
-        pair, pair_labels = [value, operands[position]], [own, labels[position]]
+        pair, pair_labels = [value, call.operands[position]], [own, labels[position]]
         kept = tuple(dict.fromkeys(label for term in pair_labels for label in term if label in later))
-        partial = _partial_result(builder, pair, pair_labels, kept, result.dtype)
-        (value,), own = _contract(builder, pair, pair_labels, kept, partial), kept
-    rest, rest_labels = ([operands[-1]], [labels[-1]]) if len(operands) > 1 else ([], [])
-    return _contract(builder, [value, *rest], [own, *rest_labels], result_labels, result)
+        partial = _partial_result(call, pair, pair_labels, kept, result.dtype)
+        (value,), own = _contract(call, pair, pair_labels, kept, partial), kept
+    rest, rest_labels = ([call.operands[-1]], [labels[-1]]) if len(call.operands) > 1 else ([], [])
+    return _contract(call, [value, *rest], [own, *rest_labels], result_labels, result)
 
 
 def _partial_result(
-    builder: RuleBuilder, values: Sequence[Value], labels: Sequence[Labels], kept: Labels, dtype: str
+    call: LegalizeCall, values: Sequence[Value], labels: Sequence[Labels], kept: Labels, dtype: str
 ) -> TensorInfo:
-    terms = [Term(value, builder.info(value), own) for value, own in zip(values, labels, strict=True)]  # type: ignore[arg-type]
+    terms = [Term(value, call.info(value), own) for value, own in zip(values, labels, strict=True)]  # type: ignore[arg-type]
     return TensorInfo(tuple(label_size(terms, label) for label in kept), accumulator(dtype))
 
 

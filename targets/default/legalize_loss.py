@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ...bindings.affine import identity
-from ...bindings.ir import OpView, Value
+from ...bindings.ir import Value
 from ...dialects.core.infos import is_unsigned
 from ...emit import linalg, loops
 from ...emit.arithmetic import element
@@ -16,7 +16,7 @@ from ...emit.conversions import rounded
 from ...emit.indices import as_position
 from ...emit.numbers import Number, as_index, select
 from ...emit.parallel import share_places
-from ...passes.legalize.builder import RuleBuilder
+from ...passes.legalize.call import LegalizeCall
 from ...passes.legalize.rules import Legalized, register_legalize
 
 #: Sums over a whole batch are long: in f32 their error would grow with the length.
@@ -24,8 +24,8 @@ _SUM = "f64"
 
 
 @register_legalize("relax.nn.cross_entropy_with_logits")
-def cross_entropy_with_logits(op: OpView, operands: list[Value], builder: RuleBuilder) -> Legalized:
-    dtype = builder.dtype(operands[0])
+def cross_entropy_with_logits(call: LegalizeCall) -> Legalized:
+    dtype = call.dtype(call.operands[0])
 
     def loss(predictions: Value, labels: Value, output: Value) -> Value:
         sizes = linalg.sizes(predictions)
@@ -36,14 +36,14 @@ def cross_entropy_with_logits(op: OpView, operands: list[Value], builder: RuleBu
         batch = as_index(sizes[0] if len(sizes) > 1 else 1)
         return _finished([total], output, lambda x: -x / batch.to(_SUM), dtype)
 
-    return builder.prim(loss)
+    return call.prim(loss)
 
 
 @register_legalize("relax.nn.nll_loss")
-def nll_loss(op: OpView, operands: list[Value], builder: RuleBuilder) -> Legalized:
-    dtype, target_dtype = builder.dtype(operands[0]), builder.dtype(operands[1])
-    reduction, has_weights = op.reduction, len(operands) > 2
-    ignored = None if is_unsigned(target_dtype) and op.ignore_index < 0 else op.ignore_index
+def nll_loss(call: LegalizeCall) -> Legalized:
+    dtype, target_dtype = call.dtype(call.operands[0]), call.dtype(call.operands[1])
+    reduction, has_weights = call.op.reduction, len(call.operands) > 2
+    ignored = None if is_unsigned(target_dtype) and call.op.ignore_index < 0 else call.op.ignore_index
 
     def loss(predictions: Value, targets: Value, *rest: Value) -> Value:
         weights, output = rest[0] if has_weights else None, rest[-1]
@@ -57,7 +57,7 @@ def nll_loss(op: OpView, operands: list[Value], builder: RuleBuilder) -> Legaliz
         totals = _summed([targets], 2, lambda target, *totals: gather.add(target, totals))
         return _finished(totals, output, operator.truediv, dtype)
 
-    return builder.prim(loss, pattern="opaque" if reduction == "none" else None)
+    return call.prim(loss, pattern="opaque" if reduction == "none" else None)
 
 
 class _Gather:

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from ...bindings.ir import OpView, Value
+from ...bindings.ir import Value
 from ...dialects import relax
 from ...dialects.core.infos import TensorInfo, is_float
 from ...dialects.core.symbols import equal
@@ -14,19 +14,19 @@ from ...emit import contraction, linalg, loops, tensors
 from ...emit.broadcast import broadcast_generic, broadcast_plan, is_proven, require_broadcast
 from ...emit.numbers import Number, Size, constant, select
 from ...emit.parallel import share_places
-from ...passes.legalize.builder import RuleBuilder
+from ...passes.legalize.call import LegalizeCall
 from ...passes.legalize.rules import register_legalize
 
 # ---- broadcasts and their inverse ----
 
 
 @register_legalize("relax.broadcast_to", by_types=True)
-def broadcast_to(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
-    (result,) = builder.result_infos
+def broadcast_to(call: LegalizeCall) -> Any:
+    (result,) = call.result_infos
     assert isinstance(result, TensorInfo)
-    if operands[0].type == op.operation.results[0].type:
-        return operands[0]
-    own = builder.info(operands[0])
+    if call.operands[0].type == call.op.operation.results[0].type:
+        return call.operands[0]
+    own = call.info(call.operands[0])
     plan = broadcast_plan(own, result)
 
     def write(x: Value, output: Value) -> Value:
@@ -34,24 +34,24 @@ def broadcast_to(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any
             require_broadcast(x, linalg.sizes(output))
         return broadcast_generic([x], output, [plan], lambda value: value)
 
-    return builder.prim(write, operands[:1])
+    return call.prim(write, call.operands[:1])
 
 
 @register_legalize(["relax.collapse_sum_like", "relax.collapse_sum_to"], by_types=True)
-def collapse_sum(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
-    old, new = builder.shape(builder.operands[0]), builder.result_shape()
+def collapse_sum(call: LegalizeCall) -> Any:
+    old, new = call.shape(call.operands[0]), call.result_shape()
     offset = len(old) - len(new)
     targets = [1] * offset + list(new)
     summed = [axis for axis in range(len(old)) if equal(old[axis], targets[axis]) is not True]
     if all(equal(targets[axis], 1) is True for axis in summed):
         inner = [axis for axis in summed if axis >= offset]
         # The sums first, so that new dimensions cost nothing.
-        total = relax.sum(operands[0], axis=[*range(offset), *inner]) if offset or inner else operands[0]
+        total = relax.sum(call.operands[0], axis=[*range(offset), *inner]) if offset or inner else call.operands[0]
         wide = relax.expand_dims(total, axis=[axis - offset for axis in inner]) if inner else total
         # Equal sizes may be written in two ways.
-        return builder.cast(wide, builder.result_infos[0])
-    dtype = builder.dtype(operands[0])
-    return builder.loops(lambda x, output: _sum_where_one(x, output, dtype), operands[:1])
+        return call.cast(wide, call.result_infos[0])
+    dtype = call.dtype(call.operands[0])
+    return call.loops(lambda x, output: _sum_where_one(x, output, dtype), call.operands[:1])
 
 
 def _sum_where_one(x: Value, output: Value, dtype: str) -> None:
@@ -81,28 +81,28 @@ def _sum_where_one(x: Value, output: Value, dtype: str) -> None:
 
 
 @register_legalize("relax.permute_dims", by_types=True)
-def permute_dims(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
-    old, new = builder.shape(builder.operands[0]), builder.result_shape()
+def permute_dims(call: LegalizeCall) -> Any:
+    old, new = call.shape(call.operands[0]), call.result_shape()
     rank = len(old)
-    axes = [axis % rank for axis in (range(rank)[::-1] if op.axes is None else op.axes)]
+    axes = [axis % rank for axis in (range(rank)[::-1] if call.op.axes is None else call.op.axes)]
     if axes == sorted(axes):
-        return operands[0]
+        return call.operands[0]
     moved = [axis for axis in axes if equal(old[axis], 1) is not True]
     if moved == sorted(moved):
-        return relax.reshape(operands[0], relax.shape_expr(new))
+        return relax.reshape(call.operands[0], relax.shape_expr(new))
     places = [axes.index(axis) for axis in range(rank)]
-    return builder.prim(lambda x, output: linalg.copy(x, output, places))
+    return call.prim(lambda x, output: linalg.copy(x, output, places))
 
 
 @register_legalize("relax.flip", by_types=True)
-def flip(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
-    flipped = op.axis % len(builder.shape(operands[0]))
+def flip(call: LegalizeCall) -> Any:
+    flipped = call.op.axis % len(call.shape(call.operands[0]))
 
     def write(x: Value, output: Value) -> Value:
         last = linalg.size(x, flipped) - 1
         return linalg.moved(x, output, {flipped: lambda place: last - place})
 
-    return builder.prim(write)
+    return call.prim(write)
 
 
 # ---- copies ----
@@ -117,31 +117,31 @@ class _Part(NamedTuple):
 
 
 @register_legalize("relax.repeat", by_types=True)
-def repeat(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
-    if op.axis is None:
-        return relax.repeat(relax.flatten(operands[0]), repeats=op.repeats, axis=0)
-    rank = len(builder.shape(operands[0]))
+def repeat(call: LegalizeCall) -> Any:
+    if call.op.axis is None:
+        return relax.repeat(relax.flatten(call.operands[0]), repeats=call.op.repeats, axis=0)
+    rank = len(call.shape(call.operands[0]))
     parts = [[_Part(axis)] for axis in range(rank)]
-    parts[op.axis % rank].append(_Part(None, op.repeats))
-    return _copies(builder, parts)
+    parts[call.op.axis % rank].append(_Part(None, call.op.repeats))
+    return _copies(call, parts)
 
 
 @register_legalize("relax.tile", by_types=True)
-def tile(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
-    old, new = builder.shape(builder.operands[0]), builder.result_shape()
-    counts = (1,) * (len(new) - len(op.repeats)) + op.repeats
+def tile(call: LegalizeCall) -> Any:
+    old, new = call.shape(call.operands[0]), call.result_shape()
+    counts = (1,) * (len(new) - len(call.op.repeats)) + call.op.repeats
     added = len(new) - len(old)
     return _copies(
-        builder,
+        call,
         [[_Part(None, count), *([_Part(axis - added)] if axis >= added else [])] for axis, count in enumerate(counts)],
     )
 
 
-def _copies(builder: RuleBuilder, parts: Sequence[Sequence[_Part]]) -> Any:
+def _copies(call: LegalizeCall, parts: Sequence[Sequence[_Part]]) -> Any:
     """The first operand's elements repeated: the result's dimensions taken apart, then one broadcast."""
-    old, new = builder.shape(builder.operands[0]), builder.result_shape()
+    old, new = call.shape(call.operands[0]), call.result_shape()
     if len(old) == len(new) and all(part.axis is not None or part.times == 1 for each in parts for part in each):
-        return builder.operands[0]
+        return call.operands[0]
 
     def write(x: Value, output: Value) -> Value:
         if 0 in new:
@@ -155,4 +155,4 @@ def _copies(builder: RuleBuilder, parts: Sequence[Sequence[_Part]]) -> Any:
         copied = linalg.copy(x, split, [order.index(axis) for axis in range(len(old))])
         return tensors.merge_all(copied, [len(each) for each in kept])
 
-    return builder.prim(write)
+    return call.prim(write)

@@ -3,14 +3,13 @@
 
 from __future__ import annotations
 
-from ...bindings.ir import OpView, Value
 from ...passes.decompose.registry import decomposed, find_decomposition
-from ...passes.legalize.builder import RuleBuilder
+from ...passes.legalize.call import LegalizeCall
 from ...passes.legalize.rules import Legalized, register_legalize
 
 
 @register_legalize("relax.matmul_nbits")
-def matmul_nbits(op: OpView, operands: list[Value], builder: RuleBuilder) -> Legalized:
+def matmul_nbits(call: LegalizeCall) -> Legalized:
     found = find_decomposition("relax.matmul_nbits")
     assert found is not None
-    return decomposed(found, op, operands)
+    return decomposed(found, call.op, call.operands)

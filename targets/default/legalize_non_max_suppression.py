@@ -31,7 +31,7 @@ from ...emit.loops import (
 from ...emit.numbers import Number, constant, intrinsic, maximum, minimum, select
 from ...emit.parallel import share_places
 from ...emit.sorting import Records, precedes, with_sorter
-from ...passes.legalize.builder import RuleBuilder
+from ...passes.legalize.call import LegalizeCall
 from ...passes.legalize.rules import Legalized, register_legalize
 
 #: As emit.sorting's: `use(sorter)` with memory for a number of records of these types.
@@ -39,17 +39,17 @@ WithSorter = Callable[[Any, Sequence[Any], Callable[[Any], object]], None]
 
 
 @register_legalize("relax.vision.non_max_suppression")
-def non_max_suppression(op: OpView, operands: list[Value], builder: RuleBuilder) -> Legalized:
-    return suppressed(op, builder, Image, with_sorter)
+def non_max_suppression(call: LegalizeCall) -> Legalized:
+    return suppressed(call, Image, with_sorter)
 
 
-def suppressed(op: OpView, builder: RuleBuilder, image_of: type[Image], with_sorter: WithSorter) -> Any:
+def suppressed(call: LegalizeCall, image_of: type[Image], with_sorter: WithSorter) -> Any:
     """The operator, where boxes of an image are sorted and gone through so."""
-    dtype = builder.dtype(builder.operands[0])
-    is_soft = op.soft_nms_sigma > 0
+    dtype = call.dtype(call.operands[0])
+    is_soft = call.op.soft_nms_sigma > 0
 
     def body(data: Value, valid_count: Value, indices: Value, *outs: Value) -> None:
-        _check(data, valid_count, indices, op, outs)
+        _check(data, valid_count, indices, call.op, outs)
         anchors, place = size(data, 1), ir.IndexType.get()
 
         def order(left: Sequence[Number], right: Sequence[Number]) -> Number:
@@ -57,14 +57,14 @@ def suppressed(op: OpView, builder: RuleBuilder, image_of: type[Image], with_sor
 
         def of_image(image: Image, sorter: Any, batch: Number) -> None:
             valid = maximum(minimum(load(valid_count, batch).to("index"), anchors), 0)
-            in_order = sorter.sort(valid, lambda i: [i, load(data, batch, i, op.score_index)], order)
-            looked_at = minimum(valid, op.top_k) if op.top_k > 0 else valid
+            in_order = sorter.sort(valid, lambda i: [i, load(data, batch, i, call.op.score_index)], order)
+            looked_at = minimum(valid, call.op.top_k) if call.op.top_k > 0 else valid
             image.start(looked_at, in_order)
             count = image.lower(batch, looked_at) if is_soft else image.suppress(batch, looked_at)
-            _write(op, image, batch, count, indices, outs)
+            _write(call.op, image, batch, count, indices, outs)
 
         def with_scratch(batch: Number, *memories: Value) -> None:
-            image = image_of(op, data, *memories)
+            image = image_of(call.op, data, *memories)
             elements = [place, data.type.element_type]
             with_sorter(anchors, elements, lambda sorter: of_image(image, sorter, batch))
 
@@ -72,7 +72,7 @@ def suppressed(op: OpView, builder: RuleBuilder, image_of: type[Image], with_sor
         elements = [place, element(accumulator(dtype)), flag, place]
         share_places([size(data, 0)], lambda batch: scratches([anchors], elements, partial(with_scratch, batch)))
 
-    return builder.loops(body)
+    return call.loops(body)
 
 
 def _check(data: Value, valid_count: Value, indices: Value, op: OpView, outs: Sequence[Value]) -> None:

@@ -16,19 +16,19 @@ from ...emit import linalg, loops, tensors
 from ...emit.conversions import rounded, widened
 from ...emit.numbers import Number, intrinsic
 from ...emit.reduction import Read, Reduction
-from ...passes.legalize.builder import Body, RuleBuilder
+from ...passes.legalize.call import Body, LegalizeCall
 from ...passes.legalize.rules import Legalized, register_legalize
 
 
 def _norm(
-    builder: RuleBuilder,
+    call: LegalizeCall,
     axes: Sequence[int],
     body: Body,
     outputs: Sequence[Any] | None = None,
     pattern: str | None = None,
 ) -> list[Value]:
     """A PrimFunc of `body(data, *parameters, *outputs)`, the parameters having the data's sizes along the axes."""
-    shape, *others = map(builder.shape, builder.operands)
+    shape, *others = map(call.shape, call.operands)
     unproven = [
         (1 + parameter, position, axis)
         for parameter, other in enumerate(others)
@@ -38,12 +38,12 @@ def _norm(
 
     def write(*values: Value) -> Value:
         for parameter, position, axis in unproven:
-            name = builder.op.definition.operands[parameter].name
+            name = call.op.definition.operands[parameter].name
             sizes = loops.size(values[parameter], position), loops.size(values[0], axis)
             loops.require_same(*sizes, f"{name} and the data along axis {axis}")
         return body(*values)
 
-    return builder.prim(write, outputs=outputs, pattern=pattern)
+    return call.prim(write, outputs=outputs, pattern=pattern)
 
 
 def _inverse_deviation(rows: Reduction, variance: Value, epsilon: float) -> Value:
@@ -83,40 +83,40 @@ def _axes(axes: Sequence[int], data: Value) -> list[int]:
 
 
 @register_legalize("relax.nn.layer_norm", by_types=True)
-def layer_norm(op: OpView, operands: list[Value], builder: RuleBuilder) -> Legalized:
-    axes = _axes(op.axes, operands[0])
+def layer_norm(call: LegalizeCall) -> Legalized:
+    axes = _axes(call.op.axes, call.operands[0])
 
     def body(data: Value, gamma: Value, beta: Value, output: Value) -> Value:
-        return _centered(op, Reduction(data, axes), (gamma, axes), (beta, axes), output)
+        return _centered(call.op, Reduction(data, axes), (gamma, axes), (beta, axes), output)
 
-    return _norm(builder, axes, body)
+    return _norm(call, axes, body)
 
 
 @register_legalize("relax.nn.instance_norm", by_types=True)
-def instance_norm(op: OpView, operands: list[Value], builder: RuleBuilder) -> Legalized:
-    axes, channels = _axes(op.axes, operands[0]), _axes([op.channel_axis], operands[0])
+def instance_norm(call: LegalizeCall) -> Legalized:
+    axes, channels = _axes(call.op.axes, call.operands[0]), _axes([call.op.channel_axis], call.operands[0])
 
     def body(data: Value, gamma: Value, beta: Value, output: Value) -> Value:
-        return _centered(op, Reduction(data, axes), (gamma, channels), (beta, channels), output)
+        return _centered(call.op, Reduction(data, axes), (gamma, channels), (beta, channels), output)
 
-    return _norm(builder, channels, body)
+    return _norm(call, channels, body)
 
 
 @register_legalize("relax.nn.group_norm", by_types=True)
-def group_norm(op: OpView, operands: list[Value], builder: RuleBuilder) -> Legalized:
+def group_norm(call: LegalizeCall) -> Legalized:
     """The channels become two dimensions, the groups and what is in them."""
-    (channel,), groups = _axes([op.channel_axis], operands[0]), op.num_groups
+    (channel,), groups = _axes([call.op.channel_axis], call.operands[0]), call.op.num_groups
     inner = channel + 1
-    axes = [inner, *(axis + (axis > channel) for axis in _axes(op.axes, operands[0]))]
+    axes = [inner, *(axis + (axis > channel) for axis in _axes(call.op.axes, call.operands[0]))]
 
     def body(data: Value, gamma: Value, beta: Value, output: Value) -> Value:
         channels = linalg.sizes(data)[channel]
         loops.require_same(channels // groups * groups, channels, f"{groups} groups of channels")
         rows, whole = Reduction(_in_groups(data, channel, groups), axes), _in_groups(output, channel, groups)
         scale, shift = ((_in_groups(each, 0, groups), [channel, inner]) for each in (gamma, beta))
-        return tensors.merge(_centered(op, rows, scale, shift, whole), channel, 2)
+        return tensors.merge(_centered(call.op, rows, scale, shift, whole), channel, 2)
 
-    return _norm(builder, [channel], body)
+    return _norm(call, [channel], body)
 
 
 def _in_groups(tensor: Value, axis: int, groups: int) -> Value:
@@ -126,8 +126,8 @@ def _in_groups(tensor: Value, axis: int, groups: int) -> Value:
 
 
 @register_legalize("relax.nn.rms_norm", by_types=True)
-def rms_norm(op: OpView, operands: list[Value], builder: RuleBuilder) -> Legalized:
-    axes, epsilon = _axes(op.axes, operands[0]), op.epsilon
+def rms_norm(call: LegalizeCall) -> Legalized:
+    axes, epsilon = _axes(call.op.axes, call.operands[0]), call.op.epsilon
 
     def body(data: Value, weight: Value, output: Value) -> Value:
         rows = Reduction(data, axes)
@@ -135,18 +135,18 @@ def rms_norm(op: OpView, operands: list[Value], builder: RuleBuilder) -> Legaliz
         factor = _inverse_deviation(rows, mean_square, epsilon)
         return _normalized(rows, [(operator.mul, rows.part(factor)), (operator.mul, (weight, axes))], output)
 
-    return _norm(builder, axes, body)
+    return _norm(call, axes, body)
 
 
 @register_legalize("relax.nn.batch_norm", by_types=True)
-def batch_norm(op: OpView, operands: list[Value], builder: RuleBuilder) -> Legalized:
-    channels = _axes([op.axis], operands[0])
-    others = [axis for axis in range(linalg.rank_of(operands[0])) if axis not in channels]
-    momentum, epsilon = op.momentum, op.epsilon
+def batch_norm(call: LegalizeCall) -> Legalized:
+    channels = _axes([call.op.axis], call.operands[0])
+    others = [axis for axis in range(linalg.rank_of(call.operands[0])) if axis not in channels]
+    momentum, epsilon = call.op.momentum, call.op.epsilon
 
     def result(rows: Reduction, mean: Value, variance: Value, gamma: Value, beta: Value, output: Value) -> Value:
         factor = rows.part(_inverse_deviation(rows, variance, epsilon))
-        affine = _affine(op, (gamma, channels), (beta, channels))
+        affine = _affine(call.op, (gamma, channels), (beta, channels))
         return _normalized(rows, [(operator.sub, rows.part(mean)), (operator.mul, factor), *affine], output)
 
     def in_training(
@@ -164,11 +164,11 @@ def batch_norm(op: OpView, operands: list[Value], builder: RuleBuilder) -> Legal
     def in_use(data: Value, gamma: Value, beta: Value, mean: Value, variance: Value, output: Value) -> Value:
         return result(Reduction(data, others), mean, variance, gamma, beta, output)
 
-    if op.training:
-        return _norm(builder, channels, in_training)
-    wanted = builder.result_infos
-    normalized = _norm(builder, channels, in_use, wanted[:1], "broadcast")
-    return [*normalized, *map(builder.cast, operands[3:], wanted[1:])]
+    if call.op.training:
+        return _norm(call, channels, in_training)
+    wanted = call.result_infos
+    normalized = _norm(call, channels, in_use, wanted[:1], "broadcast")
+    return [*normalized, *map(call.cast, call.operands[3:], wanted[1:])]
 
 
 def _moved(old: Number, new: Number, momentum: float) -> Number:

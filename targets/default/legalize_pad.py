@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 
-from ...bindings.ir import OpView, Value
+from ...bindings.ir import Value
 from ...bindings.mlir import ir
 from ...dialects.core.infos import is_bool, is_float
 from ...emit import linalg, loops
@@ -18,26 +18,26 @@ from ...emit.numbers import Number, Size, as_index, constant, maximum, minimum, 
 from ...emit.parallel import are_steps_apart
 from ...emit.tensors import put_slice, slice_of
 from ...emit.windows import Border, borders, surrounded
-from ...passes.legalize.builder import RuleBuilder
+from ...passes.legalize.call import LegalizeCall
 from ...passes.legalize.rules import Legalized, register_legalize
 
 
 @register_legalize("relax.nn.pad", by_types=True)
-def pad(op: OpView, operands: list[Value], builder: RuleBuilder) -> Legalized:
-    before, after, mode = op.pad_width[::2], op.pad_width[1::2], op.pad_mode
+def pad(call: LegalizeCall) -> Legalized:
+    before, after, mode = call.op.pad_width[::2], call.op.pad_width[1::2], call.op.pad_mode
     if mode != "constant":
         body = lambda data, output: _repeated(data, output, before, after, _PLACES[mode])  # noqa: E731
-        return builder.prim(body)
-    dtype, value = builder.dtype(operands[0]), op.pad_value
+        return call.prim(body)
+    dtype, value = call.dtype(call.operands[0]), call.op.pad_value
     if not is_float(dtype) and not math.isfinite(value):
-        return builder.decline(f"elements of type {dtype} cannot be {value}")
+        return call.decline(f"elements of type {dtype} cannot be {value}")
     value = bool(value) if is_bool(dtype) else value
 
     def with_border(data: Value, output: Value) -> Value:
         write = surrounded if are_steps_apart() else _surrounded
         return write(data, constant(value, dtype), before, after, output)
 
-    return builder.prim(with_border)
+    return call.prim(with_border)
 
 
 # ---- by a value ----

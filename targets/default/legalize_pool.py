@@ -13,7 +13,7 @@ from math import prod
 from typing import Any
 
 from ...bindings.affine import identity
-from ...bindings.ir import AffineMap, OpView, Value
+from ...bindings.ir import AffineMap, Value
 from ...bindings.mlir import ir
 from ...dialects import relax
 from ...dialects.core.facts import Window
@@ -28,7 +28,7 @@ from ...emit.parallel import are_steps_apart
 from ...emit.reduction import lowest
 from ...emit.small_floats import is_small_float
 from ...emit.windows import fitted, padded
-from ...passes.legalize.builder import RuleBuilder
+from ...passes.legalize.call import LegalizeCall
 from ...passes.legalize.layouts import in_plain_layout, require_blocks
 from ...passes.legalize.rules import Legalized, register_legalize
 
@@ -70,33 +70,31 @@ class _Places:
         return spread
 
 
-def _windows(builder: RuleBuilder) -> list[Window]:
-    return list(windows_of(builder.call).values())
+def _windows(call: LegalizeCall) -> list[Window]:
+    return list(windows_of(call.inferred).values())
 
 
-def _pooled(
-    op: OpView, operands: list[Value], builder: RuleBuilder, compute: Callable[..., Any]
-) -> Value | list[Value]:
+def _pooled(call: LegalizeCall, compute: Callable[..., Any]) -> Value | list[Value]:
     """`compute(data, output, places)` in a PrimFunc."""
-    layout, out_layout = layouts_of(builder.call).values()
+    layout, out_layout = layouts_of(call.inferred).values()
     spatial = layout.dimensions[2:]
     # Directly where windows slide along axes of the data, and the result has the same axes.
     if not is_permutation(layout, out_layout) or blocked_dimensions(layout) & set(spatial):
-        return in_plain_layout(op, operands[0], builder, layout, out_layout)
+        return in_plain_layout(call, call.operands[0], layout, out_layout)
     places = _Places(layout, out_layout, spatial)
 
     def body(data: Value, output: Value) -> Value:
         require_blocks(data, layout)
         return compute(data, output, places)
 
-    return builder.prim(body)
+    return call.prim(body)
 
 
 @register_legalize([f"relax.nn.max_pool{rank}d" for rank in (1, 2, 3)], by_types=True)
-def max_pool(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
-    windows, dtype, is_ceiled = _windows(builder), builder.dtype(operands[0]), op.ceil_mode
+def max_pool(call: LegalizeCall) -> Any:
+    windows, dtype, is_ceiled = _windows(call), call.dtype(call.operands[0]), call.op.ceil_mode
     if is_small_float(dtype):
-        return _through_f32(builder, operands[0], dtype)
+        return _through_f32(call, call.operands[0], dtype)
 
     def compute(data: Value, output: Value, places: _Places) -> Value:
         pick = lambda x, best: maximum(x.of(dtype), best)  # noqa: E731
@@ -111,7 +109,7 @@ def max_pool(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
             data = _over_windows(data, linalg.fill(least, room), places, alone, is_ceiled, least, pick)
         return data
 
-    return _pooled(op, operands, builder, compute)
+    return _pooled(call, compute)
 
 
 def _are_maxima_of_maxima(windows: Sequence[Window], places: _Places) -> bool:
@@ -125,9 +123,9 @@ def _are_maxima_of_maxima(windows: Sequence[Window], places: _Places) -> bool:
 
 
 @register_legalize([f"relax.nn.avg_pool{rank}d" for rank in (1, 2, 3)], by_types=True)
-def avg_pool(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
-    windows, dtype = _windows(builder), builder.dtype(operands[0])
-    is_ceiled, counts_padding = op.ceil_mode, op.count_include_pad
+def avg_pool(call: LegalizeCall) -> Any:
+    windows, dtype = _windows(call), call.dtype(call.operands[0])
+    is_ceiled, counts_padding = call.op.ceil_mode, call.op.count_include_pad
 
     def compute(data: Value, output: Value, places: _Places) -> Value:
         def count(at: Sequence[Number]) -> Number:
@@ -137,30 +135,30 @@ def avg_pool(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
         is_constant = not is_ceiled and (counts_padding or not any(window.is_padded for window in windows))
         return _mean(data, output, places, windows, dtype, None if is_constant else count, is_ceiled)
 
-    return _pooled(op, operands, builder, compute)
+    return _pooled(call, compute)
 
 
 @register_legalize([f"relax.nn.adaptive_avg_pool{rank}d" for rank in (1, 2, 3)], by_types=True)
-def adaptive_avg_pool(op: OpView, operands: list[Value], builder: RuleBuilder) -> Legalized:
-    dtype = builder.dtype(operands[0])
+def adaptive_avg_pool(call: LegalizeCall) -> Legalized:
+    dtype = call.dtype(call.operands[0])
 
     def compute(data: Value, output: Value, places: _Places) -> Value:
         shape = [data.type.shape[axis] for axis in places.axes]
-        if op.output_size is None:
+        if call.op.output_size is None:
             return _mean(data, output, places, [Window(1)] * len(shape), dtype, None)
-        wanted = each_dimension(op.output_size, len(shape))
+        wanted = each_dimension(call.op.output_size, len(shape))
         if all(size >= 0 and size % count == 0 for size, count in zip(shape, wanted, strict=True)):
             widths = [size // count for size, count in zip(shape, wanted, strict=True)]
             return _mean(data, output, places, [Window(width, width) for width in widths], dtype, None)
         return _uneven_mean(data, output, places, wanted, dtype)
 
-    return _pooled(op, operands, builder, compute)
+    return _pooled(call, compute)
 
 
-def _through_f32(builder: RuleBuilder, data: Value, dtype: str) -> Value:
+def _through_f32(call: LegalizeCall, data: Value, dtype: str) -> Value:
     """The same with elements that have an infinity, which not all small floats do."""
     wide = relax.astype(data, dtype="f32")
-    return relax.astype(builder.op.definition(wide, **builder.call.attributes), dtype=dtype)
+    return relax.astype(call.op.definition(wide, **call.inferred.attributes), dtype=dtype)
 
 
 def _over_windows(

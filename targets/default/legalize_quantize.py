@@ -10,20 +10,20 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, cast
 
-from ...bindings.ir import OpView, Value
+from ...bindings.ir import Value
 from ...dialects.core.infos import TensorInfo, bit_width, is_float
 from ...dialects.core.symbols import equal
 from ...emit import loops
 from ...emit.broadcast import along_axis, broadcast_generic, require_broadcast
 from ...emit.numbers import Number, intrinsic
-from ...passes.legalize.builder import RuleBuilder
+from ...passes.legalize.call import LegalizeCall
 from ...passes.legalize.rules import Legalized, register_legalize
 
 
 @register_legalize("relax.quantize", by_types=True)
-def quantize(op: OpView, operands: list[Value], builder: RuleBuilder) -> Legalized:
-    data, scale, zero_point = map(builder.dtype, operands)
-    target = builder.result_dtype()
+def quantize(call: LegalizeCall) -> Legalized:
+    data, scale, zero_point = map(call.dtype, call.operands)
+    target = call.result_dtype()
 
     def body(x: Number, s: Number, z: Number) -> Number:
         quotient = _f32(x, data) / _f32(s, scale)
@@ -33,18 +33,18 @@ def quantize(op: OpView, operands: list[Value], builder: RuleBuilder) -> Legaliz
         wide = "f64" if bit_width(zero_point) > 16 else "f32"
         return (intrinsic("roundeven", quotient).to(wide) + z.of(zero_point).to(wide)).to(target)
 
-    return _along_axis(op, operands, builder, body)
+    return _along_axis(call, body)
 
 
 @register_legalize("relax.dequantize", by_types=True)
-def dequantize(op: OpView, operands: list[Value], builder: RuleBuilder) -> Legalized:
-    data, scale, zero_point = map(builder.dtype, operands)
-    target = builder.result_dtype()
+def dequantize(call: LegalizeCall) -> Legalized:
+    data, scale, zero_point = map(call.dtype, call.operands)
+    target = call.result_dtype()
 
     def body(x: Number, s: Number, z: Number) -> Number:
         return (_difference(x, data, z, zero_point) * _f32(s, scale)).to(target)
 
-    return _along_axis(op, operands, builder, body)
+    return _along_axis(call, body)
 
 
 def _f32(value: Number, dtype: str) -> Number:
@@ -59,13 +59,13 @@ def _difference(x: Number, data: str, z: Number, zero_point: str) -> Number:
     return (x.of(data).to(wide) - z.of(zero_point).to(wide)).to("f32")
 
 
-def _along_axis(op: OpView, operands: list[Value], builder: RuleBuilder, body: Callable[..., Any]) -> list[Value]:
+def _along_axis(call: LegalizeCall, body: Callable[..., Any]) -> list[Value]:
     """`body` of each element with its scale and zero point: the only ones, or those at its place along the axis."""
     # Ranks and sizes are known here, or named.
-    data, *others = cast(list[TensorInfo], [builder.info(value) for value in operands])
+    data, *others = cast(list[TensorInfo], [call.info(value) for value in call.operands])
     assert data.shape is not None
     rank = len(data.shape)
-    axis = op.axis % max(rank, 1)
+    axis = call.op.axis % max(rank, 1)
     slices = data.shape[axis] if rank else 1
     plans: list[Any] = [list(range(rank)), *(along_axis(info.shape or (), slices, axis) for info in others)]
     # What inference could not compare the run compares.
@@ -77,4 +77,4 @@ def _along_axis(op: OpView, operands: list[Value], builder: RuleBuilder, body: C
             require_broadcast(inputs[position], [loops.sizes(output)[axis] if rank else 1])
         return broadcast_generic(inputs, output, plans, body)
 
-    return builder.prim(write)
+    return call.prim(write)

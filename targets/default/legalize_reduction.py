@@ -18,17 +18,17 @@ from ...emit.numbers import Number, Size, constant, divide, intrinsic, maximum, 
 from ...emit.parallel import share_ranges
 from ...emit.reduction import Reduction, highest, lowest
 from ...emit.sorting import around_axis, from_lower_key, lower_key
-from ...passes.legalize.builder import Body, RuleBuilder
+from ...passes.legalize.call import Body, LegalizeCall
 from ...passes.legalize.rules import Legalized, register_legalize
 
 # The index that no element has, and the largest number without sign: the smallest index of none.
 NOWHERE = -1
 
 
-def _reduce(op: OpView, builder: RuleBuilder, body: Body) -> list[Value]:
+def _reduce(call: LegalizeCall, body: Body) -> list[Value]:
     """A PrimFunc of `body(reduction, *outputs)`."""
-    axes = _axes(op, linalg.rank_of(builder.operands[0]))
-    return builder.prim(lambda x, *outputs: body(Reduction(x, axes), *outputs))
+    axes = _axes(call.op, linalg.rank_of(call.operands[0]))
+    return call.prim(lambda x, *outputs: body(Reduction(x, axes), *outputs))
 
 
 def _axes(op: OpView, rank: int) -> list[int]:
@@ -50,15 +50,15 @@ _OF_BOOLEANS = {"sum": "max", "prod": "min"}
 
 
 @register_legalize([f"relax.{name}" for name in _COMBINATIONS], by_types=True)
-def combination(op: OpView, operands: list[Value], builder: RuleBuilder) -> Legalized:
-    name, dtype = op.definition.name, builder.dtype(operands[0])
+def combination(call: LegalizeCall) -> Legalized:
+    name, dtype = call.op.definition.name, call.dtype(call.operands[0])
     combine, start = _COMBINATIONS[_OF_BOOLEANS.get(name, name) if is_bool(dtype) else name]
 
     def body(reduction: Reduction, output: Value) -> Value:
         wide = reduction.sum_dtype if name == "sum" and is_float(dtype) else reduction.dtype
         # What is combined in the result's own type needs no memory in between.
         result = str(output.type.element_type)
-        is_direct = wide == result and not op.keepdims
+        is_direct = wide == result and not call.op.keepdims
 
         def step(x: Number, total: Number) -> Number:
             return combine(to_float(widened(x), wide) if x.is_float else x.of(dtype), total)
@@ -67,16 +67,16 @@ def combination(op: OpView, operands: list[Value], builder: RuleBuilder) -> Lega
         totals = reduction.fold(step, [reduction.whole], start(dtype), totals)
         return totals if is_direct else reduction.over_kept(lambda x: rounded(x, result), [totals], output)
 
-    return _reduce(op, builder, body)
+    return _reduce(call, body)
 
 
 # ---- means ----
 @register_legalize("relax.mean", by_types=True)
-def mean(op: OpView, operands: list[Value], builder: RuleBuilder) -> Legalized:
-    dtype = builder.dtype(operands[0])
+def mean(call: LegalizeCall) -> Legalized:
+    dtype = call.dtype(call.operands[0])
     if not is_float(dtype):
-        return _reduce(op, builder, lambda rows, output: _integer_mean(dtype, rows, output))
-    return _reduce(op, builder, lambda rows, output: rows.mean(widened, [rows.whole], output))
+        return _reduce(call, lambda rows, output: _integer_mean(dtype, rows, output))
+    return _reduce(call, lambda rows, output: rows.mean(widened, [rows.whole], output))
 
 
 def _integer_mean(dtype: str, reduction: Reduction, output: Value) -> Value:
@@ -89,10 +89,10 @@ def _integer_mean(dtype: str, reduction: Reduction, output: Value) -> Value:
 
 
 @register_legalize(["relax.variance", "relax.std"], by_types=True)
-def spread(op: OpView, operands: list[Value], builder: RuleBuilder) -> Legalized:
-    dtype, is_root = builder.dtype(operands[0]), op.definition.name == "std"
+def spread(call: LegalizeCall) -> Legalized:
+    dtype, is_root = call.dtype(call.operands[0]), call.op.definition.name == "std"
     if not is_float(dtype):
-        return _integer_spread(op, operands[0], dtype)
+        return _integer_spread(call.op, call.operands[0], dtype)
 
     def body(reduction: Reduction, output: Value) -> Value:
         mean = reduction.mean(widened, [reduction.whole])
@@ -101,7 +101,7 @@ def spread(op: OpView, operands: list[Value], builder: RuleBuilder) -> Legalized
         root = lambda x: rounded(intrinsic("sqrt", x), str(output.type.element_type))  # noqa: E731
         return reduction.over_kept(root, [reduction.variance(mean)], output)
 
-    return _reduce(op, builder, body)
+    return _reduce(call, body)
 
 
 def _integer_spread(op: OpView, x: Value, dtype: str) -> Value:
@@ -112,19 +112,19 @@ def _integer_spread(op: OpView, x: Value, dtype: str) -> Value:
 
 # ---- positions ----
 @register_legalize(["relax.argmax", "relax.argmin"], by_types=True)
-def position(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
+def position(call: LegalizeCall) -> Any:
     """The first of the extreme elements, or of the NaNs; -1 of no elements.
 
     The extreme first, then where it is: two reductions of one value each become vectors, one of pairs does not.
     """
-    dtype = builder.dtype(operands[0])
-    pick, start = (maximum, lowest) if op.definition.name == "argmax" else (minimum, highest)
+    dtype = call.dtype(call.operands[0])
+    pick, start = (maximum, lowest) if call.op.definition.name == "argmax" else (minimum, highest)
 
     def body(reduction: Reduction, output: Value) -> Value:
         best = reduction.extreme(pick, start(dtype), dtype)
-        return _first_place(reduction, lambda x, best: _is_same(widened(x), best), best, output, op.keepdims)
+        return _first_place(reduction, lambda x, best: _is_same(widened(x), best), best, output, call.op.keepdims)
 
-    return _reduce(op, builder, body)
+    return _reduce(call, body)
 
 
 def _is_same(x: Number, best: Number) -> Number:
@@ -147,14 +147,14 @@ def _first_place(
 
 # ---- median ----
 @register_legalize("relax.median", by_types=True)
-def median(op: OpView, operands: list[Value], builder: RuleBuilder) -> Legalized:
+def median(call: LegalizeCall) -> Legalized:
     """The lower one of two, and where it stands first; NaN where there is one. Of no elements it is NaN, or the
     lowest integer, at -1.
 
     Nothing is sorted. Elements become keys, integers in the same order; the median's is found bit by bit from the
     highest, by counting the elements that are below: a loop over the data for each bit, and no memory.
     """
-    dtype = builder.dtype(operands[0])
+    dtype = call.dtype(call.operands[0])
 
     def body(reduction: Reduction, *outputs: Value) -> Any:
         key, result = _median_key(reduction, dtype), str(outputs[0].type.element_type)
@@ -162,9 +162,9 @@ def median(op: OpView, operands: list[Value], builder: RuleBuilder) -> Legalized
         if len(outputs) == 1:
             return values
         is_median = lambda x, key: lower_key(x, dtype) == key  # noqa: E731
-        return [values, _first_place(reduction, is_median, key, outputs[1], op.keepdims)]
+        return [values, _first_place(reduction, is_median, key, outputs[1], call.op.keepdims)]
 
-    return _reduce(op, builder, body)
+    return _reduce(call, body)
 
 
 def _median_key(reduction: Reduction, dtype: str) -> Value:
@@ -217,14 +217,14 @@ STEPS: dict[str, tuple[Callable[[Number, Number], Number], int]] = {
 
 
 @register_legalize([f"relax.{name}" for name in STEPS], by_types=True)
-def scan(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
-    (data,) = operands
-    name, source, result = op.definition.name, builder.dtype(data), builder.result_dtype()
-    if op.axis is None:
+def scan(call: LegalizeCall) -> Any:
+    (data,) = call.operands
+    name, source, result = call.op.definition.name, call.dtype(data), call.result_dtype()
+    if call.op.axis is None:
         flat = relax.flatten(data)
-        return relax.dialect.ops[name](flat, axis=0, dtype=op.dtype, exclusive=op.exclusive)
+        return relax.dialect.ops[name](flat, axis=0, dtype=call.op.dtype, exclusive=call.op.exclusive)
     rank = linalg.rank_of(data)
-    axis, is_exclusive, wide = op.axis % rank, op.exclusive, accumulator(result)
+    axis, is_exclusive, wide = call.op.axis % rank, call.op.exclusive, accumulator(result)
     step, start = STEPS[name]
 
     def advanced(place: Sequence[Size], total: Number, buffers: Sequence[Value]) -> Number:
@@ -270,4 +270,4 @@ def scan(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
 
         share_ranges(linalg.product([before, chunks]), linalg.product([count, _CHUNK // _AT_ONCE]), columns)
 
-    return builder.loops(body)
+    return call.loops(body)

@@ -7,19 +7,19 @@ from collections.abc import Sequence
 from math import prod
 from typing import Any
 
-from ...bindings.ir import OpView, Value
+from ...bindings.ir import Value
 from ...dialects import relax
 from ...dialects.core.symbols import Dim, equal, product
 from ...emit import linalg, loops, tensors
-from ...passes.legalize.builder import RuleBuilder
+from ...passes.legalize.call import LegalizeCall
 from ...passes.legalize.rules import Legalized, register_legalize
 
 _Groups = list[tuple[list[int], list[int]]]
 
 
 @register_legalize(["relax.reshape", "relax.flatten", "relax.expand_dims"], by_types=True)
-def reshape(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
-    old, new = builder.shape(operands[0]), builder.result_shape()
+def reshape(call: LegalizeCall) -> Any:
+    old, new = call.shape(call.operands[0]), call.result_shape()
 
     def write(x: Value, output: Value) -> Value:
         if equal(product(old), product(new)) is not True:
@@ -27,22 +27,22 @@ def reshape(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
             loops.require_same(have, want, "numbers of elements")
         return _copy(x, output, old, new)
 
-    return builder.prim(write, operands[:1])
+    return call.prim(write, call.operands[:1])
 
 
 @register_legalize(["relax.grad.no_grad", "relax.grad.start_checkpoint", "relax.grad.end_checkpoint"])
-def mark(op: OpView, operands: list[Value], builder: RuleBuilder) -> Legalized:
+def mark(call: LegalizeCall) -> Legalized:
     """Of derivatives, which have been built."""
-    return operands
+    return call.operands
 
 
 @register_legalize("relax.squeeze", by_types=True)
-def squeeze(op: OpView, operands: list[Value], builder: RuleBuilder) -> Legalized:
-    sizes = builder.shape(operands[0])
-    if builder.result_infos[0].shape is None:  # type: ignore[union-attr]
-        return builder.decline("sizes that may be 1 leave the rank open: name the axes")
-    new = builder.result_shape()
-    dropped = [axis % len(sizes) for axis in op.axis or ()]
+def squeeze(call: LegalizeCall) -> Legalized:
+    sizes = call.shape(call.operands[0])
+    if call.result_infos[0].shape is None:  # type: ignore[union-attr]
+        return call.decline("sizes that may be 1 leave the rank open: name the axes")
+    new = call.result_shape()
+    dropped = [axis % len(sizes) for axis in call.op.axis or ()]
 
     def write(x: Any, output: Value) -> Value:
         for axis in dropped:
@@ -50,12 +50,12 @@ def squeeze(op: OpView, operands: list[Value], builder: RuleBuilder) -> Legalize
                 loops.require_same(linalg.size(x, axis), 1, f"dimension {axis}, which is to go")
         return _copy(x, output, sizes, new)
 
-    return builder.prim(write)
+    return call.prim(write)
 
 
 @register_legalize("relax.nn.batch_flatten", by_types=True)
-def batch_flatten(op: OpView, operands: list[Any], builder: RuleBuilder) -> Legalized:
-    return relax.reshape(operands[0], relax.shape_expr(builder.result_shape()))
+def batch_flatten(call: LegalizeCall) -> Legalized:
+    return relax.reshape(call.operands[0], relax.shape_expr(call.result_shape()))
 
 
 def _copy(x: Value, output: Value, old: Sequence[Dim], new: Sequence[Dim]) -> Value:

@@ -31,7 +31,7 @@ from ...emit.interpolation import (
     weighted,
 )
 from ...emit.numbers import Number, as_index, constant, intrinsic, select
-from ...passes.legalize.builder import RuleBuilder
+from ...passes.legalize.call import LegalizeCall
 from ...passes.legalize.layouts import in_plain_layout, require_blocks
 from ...passes.legalize.rules import Legalized, register_legalize
 
@@ -59,21 +59,21 @@ class _Table(NamedTuple):
 
 
 @register_legalize(["relax.image.resize2d", "relax.image.resize3d"], by_types=True)
-def resize(op: OpView, operands: list[Value], builder: RuleBuilder) -> Legalized:
-    layout = layouts_of(builder.call)["data"]
+def resize(call: LegalizeCall) -> Legalized:
+    layout = layouts_of(call.inferred)["data"]
     spatial = layout.dimensions[2:]
     if blocked_dimensions(layout) & set(spatial):
-        return in_plain_layout(op, operands[0], builder, layout, layout)
+        return in_plain_layout(call, call.operands[0], layout, layout)
     axes = [next(i for i, axis in enumerate(layout.axes) if axis.dimension == letter) for letter in spatial]
-    dtype, out_dtype = builder.dtype(operands[0]), builder.result_dtype()
-    if is_empty(builder.info(operands[0]), axes, builder.result_infos[0]):
-        return builder.decline("the image is empty: there is nothing to make the result of")
-    settings = _Settings(op, dtype, out_dtype, len(axes))
+    dtype, out_dtype = call.dtype(call.operands[0]), call.result_dtype()
+    if is_empty(call.info(call.operands[0]), axes, call.result_infos[0]):
+        return call.decline("the image is empty: there is nothing to make the result of")
+    settings = _Settings(call.op, dtype, out_dtype, len(axes))
 
-    shapes = builder.shape(operands[0]), builder.result_shape()
+    shapes = call.shape(call.operands[0]), call.result_shape()
     times = {axis: count for axis in axes if (count := settings.times(*(shape[axis] for shape in shapes))) is not None}
     if len(times) == len(axes):
-        return _repeated(operands[0], times, builder)
+        return _repeated(call.operands[0], times, call)
 
     def resized(data: Value, output: Value) -> Value:
         require_blocks(data, layout)
@@ -82,7 +82,7 @@ def resize(op: OpView, operands: list[Value], builder: RuleBuilder) -> Legalized
         tables = [settings.table(data, output, axis, position) for position, axis in enumerate(axes)]
         return _combined(data, output, axes, tables, settings)
 
-    return builder.prim(resized, operands[:1])
+    return call.prim(resized, call.operands[:1])
 
 
 class _Settings:
@@ -175,9 +175,9 @@ class _Settings:
         return intrinsic("floor", x + _EPSILON) if rounding == "floor" else intrinsic("ceil", x - _EPSILON)
 
 
-def _repeated(data: Value, times: Mapping[int, int], builder: RuleBuilder) -> list[Value]:
+def _repeated(data: Value, times: Mapping[int, int], call: LegalizeCall) -> list[Value]:
     """Each element so often along the axes: the result has a dimension more for each, along which it is the same."""
-    dtype, out_dtype = builder.dtype(data), builder.result_dtype()
+    dtype, out_dtype = call.dtype(data), call.result_dtype()
 
     def repeated(data: Value, output: Value) -> Value:
         sizes = enumerate(linalg.sizes(data))
@@ -188,7 +188,7 @@ def _repeated(data: Value, times: Mapping[int, int], builder: RuleBuilder) -> li
         copies = linalg.parallel([data], apart, lambda x: x.of(dtype).to(out_dtype), [places])
         return tensors.merge_all(copies, counts)
 
-    return builder.prim(repeated, [data])
+    return call.prim(repeated, [data])
 
 
 def _combined(data: Value, output: Value, axes: Sequence[int], tables: Sequence[_Table], settings: _Settings) -> Value:

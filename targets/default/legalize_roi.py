@@ -9,7 +9,7 @@ import operator
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from ...bindings.ir import OpView, Value
+from ...bindings.ir import Value
 from ...emit.arithmetic import element
 from ...emit.boxes import load_wide
 from ...emit.conversions import accumulator
@@ -17,7 +17,7 @@ from ...emit.linalg import product
 from ...emit.loops import for_range, load, nest, require, require_same, scratch, size, sizes, store, when
 from ...emit.numbers import Number, Size, as_index, constant, intrinsic, maximum, minimum, select
 from ...emit.parallel import are_steps_apart, share_places, share_ranges
-from ...passes.legalize.builder import RuleBuilder
+from ...passes.legalize.call import LegalizeCall
 from ...passes.legalize.rules import register_legalize
 
 #: Nanoseconds for an element of a result: about two by two samples, each of four shares.
@@ -92,18 +92,18 @@ class _Bins(NamedTuple):
 
 
 @register_legalize("relax.vision.roi_align")
-def roi_align(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
+def roi_align(call: LegalizeCall) -> Any:
     """Bilinear samples on a grid in each bin; 0 where there are none."""
-    layout = _LAYOUTS[op.layout]
-    is_mean = op.mode == "avg"
-    mix = maximum if op.mode == "max_share" else operator.add
+    layout = _LAYOUTS[call.op.layout]
+    is_mean = call.op.mode == "avg"
+    mix = maximum if call.op.mode == "max_share" else operator.add
 
     def bins(rois: Value, region: Number, axis: int, count: int) -> _Bins:
-        start, end = (load_wide(rois, region, place) * op.spatial_scale for place in (1 + axis, 3 + axis))
-        whole = end - start if op.aligned else maximum(end - start, 1.0)
+        start, end = (load_wide(rois, region, place) * call.op.spatial_scale for place in (1 + axis, 3 + axis))
+        whole = end - start if call.op.aligned else maximum(end - start, 1.0)
         length = whole / float(count)
-        if op.sample_ratio > 0:
-            return _Bins(start, length, as_index(op.sample_ratio))
+        if call.op.sample_ratio > 0:
+            return _Bins(start, length, as_index(call.op.sample_ratio))
         # Regions without end have no sample inside of the image.
         samples = intrinsic("ceil", select(length - length == 0.0, length, 0.0)).to("i32")
         return _Bins(start, length, select(samples > 0, samples, 0).to("index"))
@@ -147,7 +147,7 @@ def roi_align(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
 
         _share(sizes(rois)[0], (rows, columns, channels), part)
 
-    return builder.loops(body)
+    return call.loops(body)
 
 
 def _sample(
@@ -210,12 +210,12 @@ def _neighbours(position: Number, extent: Number) -> tuple[Any, Any, Number]:
 
 
 @register_legalize("relax.vision.roi_pool")
-def roi_pool(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
+def roi_pool(call: LegalizeCall) -> Any:
     """The largest element of each bin; 0 for a bin outside. Coordinates are rounded, halves up."""
-    layout = _LAYOUTS[op.layout]
+    layout = _LAYOUTS[call.op.layout]
 
     def corner(rois: Value, region: Number, place: int) -> Number:
-        return intrinsic("floor", load_wide(rois, region, place) * op.spatial_scale + 0.5)
+        return intrinsic("floor", load_wide(rois, region, place) * call.op.spatial_scale + 0.5)
 
     def bounds(rois: Value, region: Number, axis: int, count: int, bin_: Number, extent: Number) -> tuple[Any, Any]:
         """Where a bin begins and ends."""
@@ -255,4 +255,4 @@ def roi_pool(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
 
         _share(sizes(rois)[0], (rows, columns, size(data, layout.channel)), of_region)
 
-    return builder.loops(body)
+    return call.loops(body)

@@ -20,7 +20,7 @@ from ...emit.indices import as_position, checked_position, require_index, requir
 from ...emit.loops import load, nest, require_at_most, require_same, scratch, size, sizes, store
 from ...emit.numbers import Number, Size, as_index, floor_divide, maximum, minimum
 from ...emit.tensors import put_slice, slice_of
-from ...passes.legalize.builder import RuleBuilder
+from ...passes.legalize.call import LegalizeCall
 from ...passes.legalize.known_sizes import by_name
 from ...passes.legalize.rules import Legalized, register_legalize
 from ...passes.legalize.scalar_inputs import ScalarInputs
@@ -63,25 +63,25 @@ def in_wide(op: OpView, operands: Sequence[Value], names: Sequence[str], dtype: 
     return relax.astype(op.definition(**given, **attributes), dtype=dtype)
 
 
-def in_other_type(op: OpView, operands: Sequence[Value], names: Sequence[str], builder: RuleBuilder, way: str) -> Any:
+def in_other_type(call: LegalizeCall, names: Sequence[str], way: str) -> Any:
     """What the operator becomes where its updates come together in another type, or why it cannot; None elsewhere.
 
     `names` are the operands of the data's type, `way` how updates of one place come together.
     """
-    dtype = builder.dtype(operands[0])
+    dtype = call.dtype(call.operands[0])
     if is_bool(dtype) and way == "mean":
-        return builder.decline("there is no mean of booleans; convert with relax.astype")
+        return call.decline("there is no mean of booleans; convert with relax.astype")
     wide = wide_dtype(dtype, way)
-    return None if wide == dtype else in_wide(op, operands, names, dtype, wide)
+    return None if wide == dtype else in_wide(call.op, call.operands, names, dtype, wide)
 
 
-def depth_of(indices: Value, builder: RuleBuilder) -> Any:
+def depth_of(indices: Value, call: LegalizeCall) -> Any:
     """How many indices each tuple in the last dimension has, or why the rule does not apply."""
-    depth = builder.shape(indices)[-1]
+    depth = call.shape(indices)[-1]
     return (
         depth
         if isinstance(depth, int)
-        else builder.decline(f"the last dimension of the indices ({depth}) must be a number")
+        else call.decline(f"the last dimension of the indices ({depth}) must be a number")
     )
 
 
@@ -98,16 +98,16 @@ def _change(memref: Value, at: Sequence[Number], value: Number, combine: Combine
 
 
 @register_legalize("relax.scatter_elements")
-def scatter_elements(op: OpView, operands: list[Value], builder: RuleBuilder) -> Legalized:
+def scatter_elements(call: LegalizeCall) -> Legalized:
     """The mean is of what was there and all updates of the place; of integers it is rounded down."""
-    dtype, index_dtype, reduction = builder.dtype(operands[0]), builder.dtype(operands[1]), op.reduction
-    other = in_other_type(op, operands, ("data", "updates"), builder, reduction)
+    dtype, index_dtype, reduction = call.dtype(call.operands[0]), call.dtype(call.operands[1]), call.op.reduction
+    other = in_other_type(call, ("data", "updates"), reduction)
     if other is not None:
         return other
     combine = combine_of("add" if reduction == "mean" else reduction, dtype)
 
     def body(data: Value, indices: Value, updates: Value, output: Value) -> None:
-        axis = op.axis % len(data.type.shape)
+        axis = call.op.axis % len(data.type.shape)
         limit = size(data, axis)
         check_elements(axis, data, indices, updates)
         require_indices(indices, index_dtype, axis, limit)
@@ -130,7 +130,7 @@ def scatter_elements(op: OpView, operands: list[Value], builder: RuleBuilder) ->
         else:
             nest(sizes(indices), write)
 
-    return builder.loops(body)
+    return call.loops(body)
 
 
 def check_elements(axis: int, data: Value, indices: Value, updates: Value) -> None:
@@ -147,12 +147,12 @@ def quotient(dtype: str) -> Combine:
 
 
 @register_legalize("relax.scatter_nd")
-def scatter_nd(op: OpView, operands: list[Value], builder: RuleBuilder) -> Legalized:
-    dtype, index_dtype, reduction = builder.dtype(operands[0]), builder.dtype(operands[1]), op.reduction
-    depth = depth_of(operands[1], builder)
+def scatter_nd(call: LegalizeCall) -> Legalized:
+    dtype, index_dtype, reduction = call.dtype(call.operands[0]), call.dtype(call.operands[1]), call.op.reduction
+    depth = depth_of(call.operands[1], call)
     if not isinstance(depth, int):
         return depth
-    other = in_other_type(op, operands, ("data", "updates"), builder, reduction)
+    other = in_other_type(call, ("data", "updates"), reduction)
     if other is not None:
         return other
     combine = combine_of(reduction, dtype)
@@ -171,7 +171,7 @@ def scatter_nd(op: OpView, operands: list[Value], builder: RuleBuilder) -> Legal
 
         nest(outer, write)
 
-    return builder.loops(body)
+    return call.loops(body)
 
 
 def _require_tuples(indices: Value, dtype: str, limits: Sequence[Number]) -> None:
@@ -186,10 +186,10 @@ def _require_tuples(indices: Value, dtype: str, limits: Sequence[Number]) -> Non
 
 
 @register_legalize("relax.index_put")
-def index_put(op: OpView, operands: list[Value], builder: RuleBuilder) -> Legalized:
-    dtype, dtypes = builder.dtype(operands[0]), [builder.dtype(value) for value in operands[1:-1]]
-    reduction = "add" if op.accumulate else "update"
-    other = in_other_type(op, operands, ("data", "values"), builder, reduction)
+def index_put(call: LegalizeCall) -> Legalized:
+    dtype, dtypes = call.dtype(call.operands[0]), [call.dtype(value) for value in call.operands[1:-1]]
+    reduction = "add" if call.op.accumulate else "update"
+    other = in_other_type(call, ("data", "values"), reduction)
     if other is not None:
         return other
     combine = combine_of(reduction, dtype)
@@ -216,19 +216,19 @@ def index_put(op: OpView, operands: list[Value], builder: RuleBuilder) -> Legali
 
         nest(outer, write)
 
-    return builder.loops(body)
+    return call.loops(body)
 
 
 @register_legalize("relax.slice_scatter")
-def slice_scatter(op: OpView, operands: list[Value], builder: RuleBuilder) -> Legalized:
+def slice_scatter(call: LegalizeCall) -> Legalized:
     """The slice is as in Python, but the step is positive: ValueError. It has the size of src, or ValueError."""
-    target, source, *bounds = operands
-    scalars = ScalarInputs(builder, bounds)
+    target, source, *bounds = call.operands
+    scalars = ScalarInputs(call, bounds)
 
     def body(data: Value, part: Value, *others: Value) -> Value:
         *given, output = others
         rank = linalg.rank_of(data)
-        axis = op.axis % rank
+        axis = call.op.axis % rank
         values = iter(given)
         begin, end, step = (as_index(next(values)) if number is None else int(number) for number in scalars.known)
         if not isinstance(step, int):
@@ -245,4 +245,4 @@ def slice_scatter(op: OpView, operands: list[Value], builder: RuleBuilder) -> Le
         written = linalg.copy(part, slice_of(whole, starts, sizes(part), strides))
         return put_slice(written, whole, starts, strides)
 
-    return builder.prim(body, [target, source, *scalars.inputs])
+    return call.prim(body, [target, source, *scalars.inputs])

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
-from ...bindings.ir import OpView, Value
+from ...bindings.ir import Value
 from ...dialects.core.infos import TensorInfo, bit_width, describe, is_float, is_unsigned
 from ...emit import linalg, loops
 from ...emit.conversions import widened
@@ -17,16 +17,16 @@ from ...emit.numbers import Number, as_index
 from ...emit.parallel import share_places
 from ...emit.reduction import Reduction
 from ...emit.sorting import first_not, precedes
-from ...passes.legalize.builder import RuleBuilder
+from ...passes.legalize.call import LegalizeCall
 from ...passes.legalize.rules import Legalized, register_legalize
 
 
 @register_legalize("relax.bucketize")
-def bucketize(op: OpView, operands: list[Value], builder: RuleBuilder) -> Legalized:
+def bucketize(call: LegalizeCall) -> Legalized:
     """numpy's searchsorted: NaN comes after every number. Boundaries that are not sorted give some place."""
-    dtypes = [builder.dtype(value) for value in operands]
-    common, result = _common(*dtypes), builder.dtype(op.results[0])
-    right = op.right
+    dtypes = [call.dtype(value) for value in call.operands]
+    common, result = _common(*dtypes), call.dtype(call.op.results[0])
+    right = call.op.right
 
     def body(x: Value, boundaries: Value, output: Value) -> Value:
         count = as_index(loops.sizes(boundaries)[0])
@@ -42,7 +42,7 @@ def bucketize(op: OpView, operands: list[Value], builder: RuleBuilder) -> Legali
 
         return linalg.parallel([x], output, step)
 
-    return builder.prim(body)
+    return call.prim(body)
 
 
 def _common(one: str, other: str) -> str:
@@ -67,10 +67,10 @@ def _common(one: str, other: str) -> str:
 
 
 @register_legalize("relax.nonzero")
-def nonzero(op: OpView, operands: list[Value], builder: RuleBuilder) -> Legalized:
-    info = builder.info(operands[0])
+def nonzero(call: LegalizeCall) -> Legalized:
+    info = call.info(call.operands[0])
     if not isinstance(info, TensorInfo) or info.shape is None:
-        return builder.decline(f"the rank of the operand ({describe(info)}) is not known")
+        return call.decline(f"the rank of the operand ({describe(info)}) is not known")
     rank = len(info.shape)
 
     def write(indices: list[Number], out: Value, column: Number) -> None:
@@ -87,7 +87,7 @@ def nonzero(op: OpView, operands: list[Value], builder: RuleBuilder) -> Legalize
 
         nest([size(data, axis) for axis in range(rank)], visit, 0)
 
-    return builder.loops(body, sizes=lambda data: [_count(data)])
+    return call.loops(body, sizes=lambda data: [_count(data)])
 
 
 def _count(data: Value) -> Number:
@@ -101,9 +101,9 @@ def _count(data: Value) -> Number:
 
 
 @register_legalize("relax.multinomial_from_uniform")
-def multinomial_from_uniform(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
+def multinomial_from_uniform(call: LegalizeCall) -> Any:
     """The first class up to which the probabilities sum to more than the sample; the last where they never do."""
-    wide = wide_probability(operands, builder)
+    wide = wide_probability(call)
 
     def draw(prob: Value, row: Number, threshold: Number) -> Number:
         last = size(prob, 1) - 1
@@ -117,25 +117,24 @@ def multinomial_from_uniform(op: OpView, operands: list[Value], builder: RuleBui
 
         return repeat_while([0, load(prob, row, 0).to(wide)], goes_on, step)[0]
 
-    return builder.loops(lambda prob, *others: draw_samples(operands, builder, prob, others, partial(draw, prob)))
+    return call.loops(lambda prob, *others: draw_samples(call, prob, others, partial(draw, prob)))
 
 
-def wide_probability(operands: Sequence[Value], builder: RuleBuilder) -> str:
+def wide_probability(call: LegalizeCall) -> str:
     """In what probabilities are summed and compared with samples."""
-    return "f64" if 64 in [bit_width(builder.dtype(operand)) for operand in operands[:2]] else "f32"
+    return "f64" if 64 in [bit_width(call.dtype(operand)) for operand in call.operands[:2]] else "f32"
 
 
 def draw_samples(
-    operands: Sequence[Value],
-    builder: RuleBuilder,
+    call: LegalizeCall,
     prob: Value,
     others: Sequence[Value],
     draw: Callable[[Number, Number], Number],
 ) -> None:
     """Writes `draw(row, threshold)`, a class, for each sample; `others` are samples, their rows and the result."""
     uniform, rows, out = others
-    index_dtype, result_dtype = builder.dtype(operands[2]), builder.result_dtype()
-    wide = wide_probability(operands, builder)
+    index_dtype, result_dtype = call.dtype(call.operands[2]), call.result_dtype()
+    wide = wide_probability(call)
     batch, classes = size(prob, 0), size(prob, 1)
     for buffer in (uniform, rows):
         require_same(sizes(buffer)[0], sizes(out)[0], "numbers of samples and of results")

@@ -6,31 +6,30 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ...bindings.ir import OpView, Value
 from ...bindings.rewriting import Decline
 from ...dialects.core.infos import is_float
 from ...emit import linalg
 from ...emit.conversions import limits
 from ...emit.numbers import Number, constant, maximum, minimum, select
-from ...passes.legalize.builder import RuleBuilder
+from ...passes.legalize.call import LegalizeCall
 from ...passes.legalize.rules import Legalized, register_legalize
 from ...passes.legalize.scalar_inputs import ScalarInputs
 
 
 @register_legalize("relax.where", by_types=True)
-def where(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
-    return builder.elementwise(select)
+def where(call: LegalizeCall) -> Any:
+    return call.elementwise(select)
 
 
 @register_legalize("relax.clip", by_types=True)
-def clip(op: OpView, operands: list[Value], builder: RuleBuilder) -> Legalized:
+def clip(call: LegalizeCall) -> Legalized:
     """min(max(x, low), high), so `high` where the bounds are exchanged, and NaN where any of them is.
 
     Bounds are converted to x's type first: of integers towards zero, and to the limits of the type.
     """
-    x, *bounds = operands
-    dtype = builder.dtype(x)
-    scalars = ScalarInputs(builder, bounds)
+    x, *bounds = call.operands
+    dtype = call.dtype(x)
+    scalars = ScalarInputs(call, bounds)
     known = [None if number is None else _constant_bound(number, dtype) for number in scalars.known]
     sources = [source for source, number in zip(scalars.dtypes, scalars.known, strict=True) if number is None]
 
@@ -40,7 +39,7 @@ def clip(op: OpView, operands: list[Value], builder: RuleBuilder) -> Legalized:
         low, high = (next(values) if bound is None else constant(bound, dtype) for bound in known)
         return linalg.parallel([x], output, lambda value: minimum(maximum(value.of(dtype), low), high))
 
-    return builder.prim(body, [x, *scalars.inputs])
+    return call.prim(body, [x, *scalars.inputs])
 
 
 def _constant_bound(number: float, dtype: str) -> float:

@@ -6,25 +6,25 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ...bindings.ir import OpView, Value
+from ...bindings.ir import Value
 from ...dialects.core.infos import bit_width
 from ...emit.conversions import rounded, widened
 from ...emit.numbers import Number, intrinsic, larger
 from ...emit.reduction import Read, Reduction, lowest
-from ...passes.legalize.builder import RuleBuilder
+from ...passes.legalize.call import LegalizeCall
 from ...passes.legalize.rules import Legalized, register_legalize
 
 
-def _along_axis(op: OpView, builder: RuleBuilder, body: Callable[[Reduction, Any, Any], Any]) -> list[Value]:
+def _along_axis(call: LegalizeCall, body: Callable[[Reduction, Any, Any], Any]) -> list[Value]:
     """A PrimFunc of `body(reduction along the axis, largest elements, output)`. A NaN makes its row NaN by the sum."""
-    x = builder.operands[0]
-    axis, dtype = op.axis % len(builder.shape(x)), builder.dtype(x)
+    x = call.operands[0]
+    axis, dtype = call.op.axis % len(call.shape(x)), call.dtype(x)
 
     def write(x: Value, output: Value) -> Value:
         rows = Reduction(x, [axis])
         return body(rows, rows.extreme(larger, lowest(dtype), dtype), output)
 
-    return builder.prim(write)
+    return call.prim(write)
 
 
 def _exp(x: Number, largest: Number) -> Number:
@@ -32,8 +32,8 @@ def _exp(x: Number, largest: Number) -> Number:
 
 
 @register_legalize("relax.nn.softmax", by_types=True)
-def softmax(op: OpView, operands: list[Value], builder: RuleBuilder) -> Legalized:
-    return _along_axis(op, builder, _softmax_of_narrow if bit_width(builder.dtype(operands[0])) < 32 else _softmax)
+def softmax(call: LegalizeCall) -> Legalized:
+    return _along_axis(call, _softmax_of_narrow if bit_width(call.dtype(call.operands[0])) < 32 else _softmax)
 
 
 def _softmax(rows: Reduction, largest: Value, output: Value) -> Value:
@@ -55,8 +55,8 @@ def _softmax_of_narrow(rows: Reduction, largest: Any, output: Value) -> Value:
 
 
 @register_legalize("relax.nn.log_softmax", by_types=True)
-def log_softmax(op: OpView, operands: list[Value], builder: RuleBuilder) -> Legalized:
-    return _along_axis(op, builder, _log_softmax)
+def log_softmax(call: LegalizeCall) -> Legalized:
+    return _along_axis(call, _log_softmax)
 
 
 def _log_softmax(rows: Reduction, largest: Value, output: Value) -> Value:

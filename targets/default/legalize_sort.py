@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from ...bindings.ir import OpView, Type, Value
+from ...bindings.ir import Type, Value
 from ...bindings.mlir import ir
 from ...dialects.core.infos import bit_width
 from ...emit.arithmetic import element
@@ -28,7 +28,7 @@ from ...emit.sorting import (
     precedes,
     with_sorter,
 )
-from ...passes.legalize.builder import RuleBuilder
+from ...passes.legalize.call import LegalizeCall
 from ...passes.legalize.rules import Legalized, register_legalize
 
 #: The indices of an element of a row.
@@ -39,9 +39,9 @@ Work = Callable[[Any], object]
 _SORTING, _SELECTING = 16, 2
 
 
-def axis_of(op: OpView, builder: RuleBuilder) -> int:
+def axis_of(call: LegalizeCall) -> int:
     """The axis from the front."""
-    return int(op.axis) % len(builder.shape(builder.operands[0]))
+    return int(call.op.axis) % len(call.shape(call.operands[0]))
 
 
 def _rows(data: Value, nanoseconds: int, use: Callable[[Work], object], body: Callable[[Any, Place], None]) -> None:
@@ -58,15 +58,15 @@ def _rows(data: Value, nanoseconds: int, use: Callable[[Work], object], body: Ca
     share_ranges(product([before, after]), product([count, nanoseconds]), part)
 
 
-def _order(builder: RuleBuilder, *, descending: bool) -> Order:
-    dtype = builder.dtype(builder.operands[0])
+def _order(call: LegalizeCall, *, descending: bool) -> Order:
+    dtype = call.dtype(call.operands[0])
     return lambda left, right: precedes(left[0], right[0], dtype, descending=descending)
 
 
 @register_legalize(["relax.sort", "relax.argsort"])
-def sort(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
-    axis, order = axis_of(op, builder), _order(builder, descending=op.descending)
-    is_of_places, dtype = op.definition.name == "argsort", builder.result_dtype()
+def sort(call: LegalizeCall) -> Any:
+    axis, order = axis_of(call), _order(call, descending=call.op.descending)
+    is_of_places, dtype = call.op.definition.name == "argsort", call.result_dtype()
 
     def body(*buffers: Value) -> None:
         data, out = (around_axis(buffer, axis) for buffer in buffers)
@@ -80,17 +80,17 @@ def sort(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
         elements = [data.type.element_type, *([ir.IndexType.get()] if is_of_places else [])]
         _rows(data, _SORTING, lambda work: with_sorter(count, elements, work), sort_row)
 
-    return builder.loops(body)
+    return call.loops(body)
 
 
 @register_legalize("relax.topk")
-def topk(op: OpView, operands: list[Value], builder: RuleBuilder) -> Legalized:
+def topk(call: LegalizeCall) -> Legalized:
     """Of equal elements those with the lowest positions, as ONNX has it."""
-    axis = axis_of(op, builder)
-    size_, wanted_ = builder.shape(operands[0])[axis], builder.result_shape()[axis]
-    choice = choice_of(builder.dtype(operands[0]), size_, op.largest)
-    dtype = "" if op.ret_type == "values" else builder.result_dtype(-1)
-    is_across = any(size != 1 for size in builder.shape(operands[0])[axis + 1 :])
+    axis = axis_of(call)
+    size_, wanted_ = call.shape(call.operands[0])[axis], call.result_shape()[axis]
+    choice = choice_of(call.dtype(call.operands[0]), size_, call.op.largest)
+    dtype = "" if call.op.ret_type == "values" else call.result_dtype(-1)
+    is_across = any(size != 1 for size in call.shape(call.operands[0])[axis + 1 :])
 
     def body(*buffers: Value) -> None:
         data, *outs = (around_axis(buffer, axis) for buffer in buffers)
@@ -117,7 +117,7 @@ def topk(op: OpView, operands: list[Value], builder: RuleBuilder) -> Legalized:
 
             def write_one(i: Number) -> None:
                 place = choice.place(row(i))
-                write_chosen(op.ret_type, read(place), place.to(dtype) if dtype else None, outs, at(i))
+                write_chosen(call.op.ret_type, read(place), place.to(dtype) if dtype else None, outs, at(i))
 
             for_range(0, wanted, write_one)
 
@@ -135,7 +135,7 @@ def topk(op: OpView, operands: list[Value], builder: RuleBuilder) -> Legalized:
 
         _rows(data, _SELECTING, with_memory, lambda memory, at: select_row(memory[0], memory[1], at))
 
-    return builder.loops(body)
+    return call.loops(body)
 
 
 def write_chosen(asked: str, value: Number, place: Number | None, outs: Sequence[Value], at: Sequence[Number]) -> None:

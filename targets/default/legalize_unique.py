@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from ...bindings.ir import OpView, Value
+from ...bindings.ir import Value
 from ...bindings.mlir import ir
 from ...bindings.rewriting import Decline
 from ...dialects.core.infos import TensorInfo
@@ -20,7 +20,7 @@ from ...emit.loops import and_then, for_range, load, repeat_while, scratches, si
 from ...emit.numbers import Number, maximum
 from ...emit.parallel import share_places
 from ...emit.sorting import Order, Record, Records, Sorter, around_axis, equals, precedes, with_sorter
-from ...passes.legalize.builder import RuleBuilder
+from ...passes.legalize.call import LegalizeCall
 from ...passes.legalize.rules import Legalized, register_legalize
 from .unique_few import group_few
 
@@ -47,37 +47,37 @@ class Steps(NamedTuple):
 
 
 @register_legalize("relax.unique")
-def unique(op: OpView, operands: list[Value], builder: RuleBuilder) -> Legalized:
-    return unique_by(Steps(_group, _by_first), operands, builder)
+def unique(call: LegalizeCall) -> Legalized:
+    return unique_by(Steps(_group, _by_first), call)
 
 
-def unique_by(steps: Steps, operands: Sequence[Value], builder: RuleBuilder) -> Any:
+def unique_by(steps: Steps, call: LegalizeCall) -> Any:
     """The operator, where groups are found by these steps."""
-    data, is_sorted, *flags = operands[:5]
-    shape = builder.shape(data)
-    if builder.scalar_value(is_sorted) is None:
-        return builder.decline("whether the result is sorted must be a constant")
-    axis = _axis(builder, operands[5:], len(shape))
+    data, is_sorted, *flags = call.operands[:5]
+    shape = call.shape(data)
+    if call.scalar_value(is_sorted) is None:
+        return call.decline("whether the result is sorted must be a constant")
+    axis = _axis(call, call.operands[5:], len(shape))
     of_elements = axis is None or len(shape) == 1
-    grouping = Grouping(axis, builder.dtype(data), bool(builder.scalar_value(is_sorted)), of_elements)
-    with_firsts, with_inverse, with_counts = (bool(builder.scalar_value(flag)) for flag in flags)
+    grouping = Grouping(axis, call.dtype(data), bool(call.scalar_value(is_sorted)), of_elements)
+    with_firsts, with_inverse, with_counts = (bool(call.scalar_value(flag)) for flag in flags)
 
     asked = [FIRSTS, *([COUNTS] if with_counts else []), *([INVERSE] if with_inverse else [])]
-    found = _grouped(builder, steps, shape, asked, grouping)
-    taken = _taken(builder, data, shape, [found[name] for name in asked if name != INVERSE], found["size"], axis)
+    found = _grouped(call, steps, shape, asked, grouping)
+    taken = _taken(call, data, shape, [found[name] for name in asked if name != INVERSE], found["size"], axis)
     results = [
         taken[0],
         *([taken[1]] if with_firsts else []),
         *([found[INVERSE]] if with_inverse else []),
         *([taken[2]] if with_counts else []),
     ]
-    return list(map(builder.cast, results, builder.result_infos))
+    return list(map(call.cast, results, call.result_infos))
 
 
-def _axis(builder: RuleBuilder, operand: Sequence[Value], rank: int) -> int | None:
+def _axis(call: LegalizeCall, operand: Sequence[Value], rank: int) -> int | None:
     if not operand:
         return None
-    axis = builder.scalar_value(operand[0])
+    axis = call.scalar_value(operand[0])
     if not isinstance(axis, int):
         raise Decline("the axis must be a constant")
     return axis % rank
@@ -87,7 +87,7 @@ def _axis(builder: RuleBuilder, operand: Sequence[Value], rank: int) -> int | No
 
 
 def _grouped(
-    builder: RuleBuilder, steps: Steps, shape: Sequence[Dim], asked: Sequence[str], grouping: Grouping
+    call: LegalizeCall, steps: Steps, shape: Sequence[Dim], asked: Sequence[str], grouping: Grouping
 ) -> dict[str, Value]:
     """What is asked for of the groups, with room for as many as there are items, and "size", how many there are."""
     most: Dim = product(shape) if grouping.axis is None else shape[grouping.axis]
@@ -108,7 +108,7 @@ def _grouped(
 
         scratches(room, [element("i64")] * 3 + [place], renumber)
 
-    values = builder.loops(body, builder.operands[:1], outputs, name="unique_groups")
+    values = call.loops(body, call.operands[:1], outputs, name="unique_groups")
     return dict(zip([*asked, "size"], values, strict=True))
 
 
@@ -213,7 +213,7 @@ def slice_order(items: Value, dtype: str, before: Number, after: Number) -> tupl
 
 
 def _taken(
-    builder: RuleBuilder,
+    call: LegalizeCall,
     data: Value,
     shape: Sequence[Dim],
     found: Sequence[Value],
@@ -221,9 +221,9 @@ def _taken(
     axis: int | None,
 ) -> list[Value]:
     """The items where groups are first, then `found` without the room that is not needed."""
-    count: Dim = 1 if not shape else builder.define_sizes(size_tensor, 1)[0]
-    sizes = tuple(count if dim is None else dim for dim in builder.result_shape())
-    outputs = [TensorInfo(sizes, builder.result_dtype()), *(TensorInfo((count,), "i64") for _ in found)]
+    count: Dim = 1 if not shape else call.define_sizes(size_tensor, 1)[0]
+    sizes = tuple(count if dim is None else dim for dim in call.result_shape())
+    outputs = [TensorInfo(sizes, call.result_dtype()), *(TensorInfo((count,), "i64") for _ in found)]
 
     def body(buffer: Value, *rest: Value) -> None:
         given, outs = rest[: len(found)], rest[len(found) :]
@@ -236,4 +236,4 @@ def _taken(
         for padded, out in zip(given, outs[1:], strict=True):
             share_places([size(out, 0)], lambda i, padded=padded, out=out: store(load(padded, i), out, i))
 
-    return builder.loops(body, [data, *found], outputs, name="unique_take")
+    return call.loops(body, [data, *found], outputs, name="unique_take")

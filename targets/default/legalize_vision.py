@@ -13,16 +13,16 @@ from ...emit.conversions import widened
 from ...emit.loops import for_range, load, require_at_most, require_same, size, sizes, store, when
 from ...emit.numbers import Number, constant, intrinsic, maximum, minimum, select
 from ...emit.parallel import share_places
-from ...passes.legalize.builder import RuleBuilder
+from ...passes.legalize.call import LegalizeCall
 from ...passes.legalize.rules import Legalized, register_legalize
 
 
 @register_legalize("relax.vision.get_valid_counts")
-def get_valid_counts(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
+def get_valid_counts(call: LegalizeCall) -> Any:
     """Boxes that score above the threshold, and are of a class, to the front; -1 follows."""
 
     def body(data: Value, counts: Value, out: Value, places: Value) -> None:
-        valid, anchors = ValidBoxes(op, data, out, places), size(data, 1)
+        valid, anchors = ValidBoxes(call.op, data, out, places), size(data, 1)
 
         def of_image(batch: Number) -> None:
             def step(anchor: Number, count: Number) -> Number:
@@ -36,7 +36,7 @@ def get_valid_counts(op: OpView, operands: list[Value], builder: RuleBuilder) ->
 
         for_range(0, size(data, 0), of_image)
 
-    return builder.loops(body)
+    return call.loops(body)
 
 
 class ValidBoxes:
@@ -65,15 +65,15 @@ class ValidBoxes:
 
 
 @register_legalize("relax.vision.multibox_transform_loc")
-def multibox_transform_loc(op: OpView, operands: list[Any], builder: RuleBuilder) -> Legalized:
-    classes, locations, anchors = operands
-    boxes_info, scores_info = builder.result_infos
-    boxes = _decoded_boxes(op, builder, [classes, locations, anchors], boxes_info)
-    scores = relax.nn.softmax(classes, axis=1) if op.apply_softmax else classes
-    return [boxes, _kept_scores(op, builder, scores, scores_info)]
+def multibox_transform_loc(call: LegalizeCall) -> Legalized:
+    classes, locations, anchors = call.operands
+    boxes_info, scores_info = call.result_infos
+    boxes = _decoded_boxes(call, [classes, locations, anchors], boxes_info)
+    scores = relax.nn.softmax(classes, axis=1) if call.op.apply_softmax else classes
+    return [boxes, _kept_scores(call, scores, scores_info)]
 
 
-def _decoded_boxes(op: OpView, builder: RuleBuilder, inputs: list[Any], info: Any) -> Value:
+def _decoded_boxes(call: LegalizeCall, inputs: list[Any], info: Any) -> Value:
     """Corners (top, left, bottom, right) from anchors' corners and what is predicted relative to them."""
 
     def body(classes: Value, locations: Value, anchors: Value, out: Value) -> None:
@@ -89,17 +89,17 @@ def _decoded_boxes(op: OpView, builder: RuleBuilder, inputs: list[Any], info: An
             left, top, right, bottom = (load_wide(anchors, 0, anchor, corner) for corner in range(4))
             first = anchor * 4
             x, y, width, height = (
-                load_wide(locations, batch, first + place) * op.variances[place] for place in range(4)
+                load_wide(locations, batch, first + place) * call.op.variances[place] for place in range(4)
             )
             x1, x2 = _extent(left, right, x, width)
             y1, y2 = _extent(top, bottom, y, height)
             for place, value in enumerate((y1, x1, y2, x2)):
-                limited = maximum(minimum(value, 1.0), 0.0) if op.clip else value
+                limited = maximum(minimum(value, 1.0), 0.0) if call.op.clip else value
                 store(limited.to(str(out.type.element_type)), out, batch, anchor, place)
 
         share_places([size(out, 0), count], decode)
 
-    return builder.loops(body, inputs, [info], name="multibox_boxes")[0]
+    return call.loops(body, inputs, [info], name="multibox_boxes")[0]
 
 
 def _extent(low: Number, high: Number, shift: Number, scale: Number) -> tuple[Number, Number]:
@@ -110,12 +110,12 @@ def _extent(low: Number, high: Number, shift: Number, scale: Number) -> tuple[Nu
     return center - half, center + half
 
 
-def _kept_scores(op: OpView, builder: RuleBuilder, scores: Any, info: Any) -> Value:
+def _kept_scores(call: LegalizeCall, scores: Any, info: Any) -> Value:
     """Scores below the threshold become 0, and those of the background where it is not kept."""
 
     def kept(x: Number) -> Number:
-        result = select(widened(x) < widened(x.constant(op.threshold)), 0.0, x)
-        return result if op.keep_background else select(linalg.index(1) == 0, 0.0, result)
+        result = select(widened(x) < widened(x.constant(call.op.threshold)), 0.0, x)
+        return result if call.op.keep_background else select(linalg.index(1) == 0, 0.0, result)
 
     body = lambda given, out: linalg.parallel([given], out, kept)  # noqa: E731
-    return builder.prim(body, [scores], [info], pattern="elemwise", name="multibox_scores")[0]
+    return call.prim(body, [scores], [info], pattern="elemwise", name="multibox_scores")[0]

@@ -10,7 +10,7 @@ import operator
 from dataclasses import dataclass
 from typing import Any
 
-from ...bindings.ir import OpView, Value
+from ...bindings.ir import Value
 from ...bindings.mlir import ir
 from ...emit.boxes import load_box, load_wide, overlap
 from ...emit.conversions import accumulator
@@ -20,7 +20,7 @@ from ...emit.loops import for_range, load, repeat_while, scratch, scratches, siz
 from ...emit.numbers import Number, constant, select
 from ...emit.parallel import share_places
 from ...emit.sorting import precedes
-from ...passes.legalize.builder import RuleBuilder
+from ...passes.legalize.call import LegalizeCall
 from ...passes.legalize.rules import Legalized, register_legalize
 from ..default.legalize_all_class_non_max_suppression import check_boxes, clear_pairs, only, rows_of_boxes
 from .emit.scanning import Scan, scan_row, scan_rows
@@ -28,12 +28,12 @@ from .emit.sorting import MergeSorter, with_merge_sorter
 
 
 @register_legalize("relax.vision.all_class_non_max_suppression", target="gpu")
-def all_class_non_max_suppression(op: OpView, operands: list[Value], builder: RuleBuilder) -> Legalized:
-    limit_dtype = builder.dtype(operands[2])
-    return _as_onnx(builder, limit_dtype) if op.output_format == "onnx" else _as_tensorflow(builder, limit_dtype)
+def all_class_non_max_suppression(call: LegalizeCall) -> Legalized:
+    limit_dtype = call.dtype(call.operands[2])
+    return _as_onnx(call, limit_dtype) if call.op.output_format == "onnx" else _as_tensorflow(call, limit_dtype)
 
 
-def _as_onnx(builder: RuleBuilder, limit_dtype: str) -> list[Value]:
+def _as_onnx(call: LegalizeCall, limit_dtype: str) -> list[Value]:
     def select_boxes(boxes: Value, scores: Value, *rest: Value) -> None:
         *limits, taken, before, counts, total = rest
         _Selection(boxes, scores, limits, limit_dtype).run(taken, counts)
@@ -61,10 +61,10 @@ def _as_onnx(builder: RuleBuilder, limit_dtype: str) -> list[Value]:
 
         share_places(sizes(taken), write)
 
-    return rows_of_boxes(builder, select_boxes, list_rows, numbers=2)
+    return rows_of_boxes(call, select_boxes, list_rows, numbers=2)
 
 
-def _as_tensorflow(builder: RuleBuilder, limit_dtype: str) -> list[Value]:
+def _as_tensorflow(call: LegalizeCall, limit_dtype: str) -> list[Value]:
     """For each batch pairs (class, box), their scores, and how many there are; zeros follow."""
 
     def body(boxes: Value, scores: Value, *rest: Value) -> None:
@@ -99,7 +99,7 @@ def _as_tensorflow(builder: RuleBuilder, limit_dtype: str) -> list[Value]:
         of_all = lambda taken: scratches([batches, classes], [i64] * 2, lambda *each: write_all(taken, *each))  # noqa: E731
         scratch(sizes(scores), i64, of_all)
 
-    return builder.loops(body)
+    return call.loops(body)
 
 
 @dataclass(frozen=True)

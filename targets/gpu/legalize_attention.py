@@ -6,10 +6,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from ...bindings.affine import identity
-from ...bindings.ir import OpView, Value
+from ...bindings.ir import Value
 from ...emit import linalg, loops
 from ...emit.numbers import Number, Size, as_index, constant, maximum, minimum
-from ...passes.legalize.builder import RuleBuilder
+from ...passes.legalize.call import LegalizeCall
 from ...passes.legalize.known_sizes import by_name
 from ...passes.legalize.rules import Legalized, register_legalize
 from ..default.attention import (
@@ -34,8 +34,8 @@ _FEW_QUERIES = 16
 
 
 @register_legalize(["relax.nn.attention", "relax.nn.attention_bias"], target="gpu", by_types=True)
-def attention(op: OpView, operands: list[Value], builder: RuleBuilder, tile_of: TileOf = Tile.of) -> Legalized:
-    what = attention_of(op, by_name(op, operands), builder)
+def attention(call: LegalizeCall, tile_of: TileOf = Tile.of) -> Legalized:
+    what = attention_of(call)
 
     def body(*parameters: Value) -> None:
         *tensors, out = parameters
@@ -44,27 +44,27 @@ def attention(op: OpView, operands: list[Value], builder: RuleBuilder, tile_of: 
         check_biases(tensors[3:], query, key)
         _attend_by_count(tile_of, blocks_of(what, query, key), query, key, value, tensors[3:], out)
 
-    return builder.loops(body)
+    return call.loops(body)
 
 
 @register_legalize("relax.nn.attention_cached", target="gpu", by_types=True)
-def attention_cached(op: OpView, operands: list[Value], builder: RuleBuilder, tile_of: TileOf = Tile.of) -> Legalized:
+def attention_cached(call: LegalizeCall, tile_of: TileOf = Tile.of) -> Legalized:
     """Keys and values are read in place."""
-    cached = Cached.of(op, operands, builder)
+    cached = Cached.of(call)
 
     def body(*parameters: Value) -> None:
         *tensors, count, out = parameters
         query, key, value = cached.rows(*tensors, count=count)
         _attend_by_count(tile_of, blocks_of(cached.what, query, key), query, key, value, tensors[3:], out)
 
-    return builder.loops(body, cached.operands)
+    return call.loops(body, cached.operands)
 
 
 @register_legalize("relax.nn.attention_var_len", target="gpu", by_types=True)
-def attention_var_len(op: OpView, operands: list[Value], builder: RuleBuilder, tile_of: TileOf = Tile.of) -> Legalized:
+def attention_var_len(call: LegalizeCall, tile_of: TileOf = Tile.of) -> Legalized:
     """All sequences at once. Queries that are in none give zeros."""
-    given = by_name(op, operands)
-    what = attention_of(op, given, builder)
+    given = by_name(call.op, call.operands)
+    what = attention_of(call)
     names = ("query", "key", "value", "seqstart_q", "seqstart_k")
 
     def body(query: Value, key: Value, value: Value, *rest: Value) -> None:
@@ -85,7 +85,7 @@ def attention_var_len(op: OpView, operands: list[Value], builder: RuleBuilder, t
         tile = tile_of(blocks_of(what, Rows.of(query), Rows.of(key)), rows, size, width)
         attend_to_sequences(tile, heads, width, sequence_count(of_queries), rows, sequence)
 
-    return builder.loops(body, [given[name] for name in names if given[name] is not None])
+    return call.loops(body, [given[name] for name in names if given[name] is not None])
 
 
 def _attend_by_count(

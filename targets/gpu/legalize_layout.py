@@ -5,31 +5,31 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...bindings.ir import OpView, Value
+from ...bindings.ir import Value
 from ...emit.linalg import indices_at, place_at, product
 from ...emit.loops import load, sizes, store
 from ...emit.numbers import Number
-from ...passes.legalize.builder import RuleBuilder
+from ...passes.legalize.call import LegalizeCall
 from ...passes.legalize.rules import Legalized, register_legalize
 from ..default.legalize_layout import blocks_moved, fill_around, place_of
 from .emit.placing import Writes
 
 
 @register_legalize("relax.layout_transform", target="gpu", by_types=True)
-def layout_transform(op: OpView, operands: list[Value], builder: RuleBuilder) -> Legalized:
-    if blocks_moved(op, operands, builder) is not None:
-        return builder.decline("blocks of dimensions are moved, by a copy")
+def layout_transform(call: LegalizeCall) -> Legalized:
+    if blocks_moved(call) is not None:
+        return call.decline("blocks of dimensions are moved, by a copy")
 
     def write(x: Value, output: Value) -> None:
         given, taken = sizes(x), sizes(output)
 
         def place(element: Number) -> tuple[Number, Any]:
-            return place_at(place_of(op, indices_at(element, given)), taken), lambda: None
+            return place_at(place_of(call.op, indices_at(element, given)), taken), lambda: None
 
         def put(element: Number, at: Number) -> None:
             store(load(x, *indices_at(element, given)), output, *indices_at(at, taken))
 
-        fill_around(op, output)
+        fill_around(call.op, output)
         Writes(product(given), product(taken), place).last_stays([], put)
 
-    return builder.loops(write)
+    return call.loops(write)

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from ...bindings.ir import OpView, Value
+from ...bindings.ir import Value
 from ...bindings.mlir import ir
 from ...dialects.core.infos import TensorInfo
 from ...dialects.core.symbols import product
@@ -12,7 +12,7 @@ from ...emit import linalg
 from ...emit.arithmetic import convert, element, from_bits
 from ...emit.contraction import summed
 from ...emit.numbers import Number, constant, operation
-from ...passes.legalize.builder import RuleBuilder
+from ...passes.legalize.call import LegalizeCall
 from ...passes.legalize.known_sizes import by_name
 from ...passes.legalize.rules import Legalized, register_legalize
 from .plans.strip import MANY_ROWS
@@ -25,34 +25,34 @@ _ROWS, _COLUMNS, _BLOCKS, _BYTES, _CODES = range(_LOOPS)
 
 
 @register_legalize("relax.matmul_nbits", target="gpu")
-def matmul_nbits(op: OpView, operands: list[Value], builder: RuleBuilder) -> Legalized:
-    held = by_name(op, operands)
+def matmul_nbits(call: LegalizeCall) -> Legalized:
+    held = by_name(call.op, call.operands)
     x, scale, zero_point, bias = (held[name] for name in ("x", "scale", "zero_point", "bias"))
-    *leading, depth = builder.shape(x)
-    sizes = [size for size in (*builder.shape(held["codes"]), depth) if isinstance(size, int)]
+    *leading, depth = call.shape(x)
+    sizes = [size for size in (*call.shape(held["codes"]), depth) if isinstance(size, int)]
     if len(sizes) < 4:
-        return builder.decline("a size of the matrix is not known")
+        return call.decline("a size of the matrix is not known")
     columns, blocks, _, known = sizes
     rows, ops = product(leading), relax.ops
     x = ops["reshape"](x, ops["shape_expr"](dims=(rows, known)))
-    if blocks * op.block_size != known:
-        x = ops["nn.pad"](x, pad_width=[0, 0, 0, blocks * op.block_size - known])
-    count = 8 // op.bits
-    x = ops["reshape"](x, ops["shape_expr"](dims=(rows, blocks, op.block_size // count, count)))
+    if blocks * call.op.block_size != known:
+        x = ops["nn.pad"](x, pad_width=[0, 0, 0, blocks * call.op.block_size - known])
+    count = 8 // call.op.bits
+    x = ops["reshape"](x, ops["shape_expr"](dims=(rows, blocks, call.op.block_size // count, count)))
     # Few rows wait for memory, not for products: there is no reason to round.
     is_few = isinstance(rows, int) and rows < MANY_ROWS
-    weight = "f32" if is_few else builder.dtype(x)
+    weight = "f32" if is_few else call.dtype(x)
     given = [x, held["codes"], scale, *([] if zero_point is None else [zero_point])]
-    dtypes = [builder.dtype(each) for each in given]
+    dtypes = [call.dtype(each) for each in given]
 
     def body(*parameters: Value) -> Value:
         *inputs, out = parameters
-        return summed(dtypes, out, "f32", lambda zeros: _added(op.bits, inputs, zeros, weight))
+        return summed(dtypes, out, "f32", lambda zeros: _added(call.op.bits, inputs, zeros, weight))
 
-    (result,) = builder.prim(body, given, [TensorInfo((rows, columns), "f32")], pattern="out_ewise_fusable")
+    (result,) = call.prim(body, given, [TensorInfo((rows, columns), "f32")], pattern="out_ewise_fusable")
     if bias is not None:
-        result = ops["add"](result, bias if builder.dtype(bias) == "f32" else ops["astype"](bias, dtype="f32"))
-    wanted = builder.result_dtype()
+        result = ops["add"](result, bias if call.dtype(bias) == "f32" else ops["astype"](bias, dtype="f32"))
+    wanted = call.result_dtype()
     result = result if wanted == "f32" else ops["astype"](result, dtype=wanted)
     return ops["reshape"](result, ops["shape_expr"](dims=(*leading, columns)))
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...bindings.ir import OpView, Value
+from ...bindings.ir import Value
 from ...bindings.mlir import ir
 from ...emit.loops import for_range, load, repeat_while, scratch, store, when
 from ...emit.numbers import Number, constant, select
-from ...passes.legalize.builder import RuleBuilder
+from ...passes.legalize.call import LegalizeCall
 from ...passes.legalize.rules import Legalized, register_legalize
 from ..default.legalize_non_max_suppression import Image, suppressed
 from .emit.sorting import with_merge_sorter
@@ -19,8 +19,8 @@ _THREADS = 256
 
 
 @register_legalize("relax.vision.non_max_suppression", target="gpu")
-def non_max_suppression(op: OpView, operands: list[Value], builder: RuleBuilder) -> Legalized:
-    return suppressed(op, builder, _Image, with_merge_sorter)
+def non_max_suppression(call: LegalizeCall) -> Legalized:
+    return suppressed(call, _Image, with_merge_sorter)
 
 
 class _Image(Image):

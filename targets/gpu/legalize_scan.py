@@ -5,14 +5,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...bindings.ir import OpView, Value
+from ...bindings.ir import Value
 from ...dialects import relax
 from ...emit import linalg
 from ...emit.conversions import accumulator
 from ...emit.loops import for_range, load, store
 from ...emit.numbers import Number, constant
 from ...emit.sorting import around_axis
-from ...passes.legalize.builder import RuleBuilder
+from ...passes.legalize.call import LegalizeCall
 from ...passes.legalize.rules import register_legalize
 from ..default.legalize_reduction import STEPS
 from .emit.scanning import Scan, scan_rows
@@ -22,12 +22,12 @@ _SHORT, _LONG, _MANY_ROWS = 64, 1024, 1 << 13
 
 
 @register_legalize([f"relax.{name}" for name in STEPS], target="gpu", by_types=True)
-def scan(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
-    (data,) = operands
-    name, source, result = op.definition.name, builder.dtype(data), builder.result_dtype()
-    if op.axis is None:
-        return relax.dialect.ops[name](relax.flatten(data), axis=0, dtype=op.dtype, exclusive=op.exclusive)
-    axis, is_exclusive, wide = op.axis % linalg.rank_of(data), op.exclusive, accumulator(result)
+def scan(call: LegalizeCall) -> Any:
+    (data,) = call.operands
+    name, source, result = call.op.definition.name, call.dtype(data), call.result_dtype()
+    if call.op.axis is None:
+        return relax.dialect.ops[name](relax.flatten(data), axis=0, dtype=call.op.dtype, exclusive=call.op.exclusive)
+    axis, is_exclusive, wide = call.op.axis % linalg.rank_of(data), call.op.exclusive, accumulator(result)
     combine, start = STEPS[name]
 
     def body(*buffers: Value) -> None:
@@ -56,7 +56,7 @@ def scan(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
         else:
             scan_rows(rows, count, Scan(wide, combine, start, read, write))
 
-    return builder.loops(body)
+    return call.loops(body)
 
 
 def _is_for_each(rows: object, count: object, *, is_across: bool) -> bool:

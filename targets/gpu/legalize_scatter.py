@@ -12,14 +12,14 @@ import functools
 import operator
 from collections.abc import Callable, Sequence
 
-from ...bindings.ir import OpView, Value
+from ...bindings.ir import Value
 from ...emit import loops
 from ...emit.broadcast import broadcast_sizes, load_broadcast, require_broadcast
 from ...emit.indices import as_position, from_end, require_index
 from ...emit.linalg import indices_at, place_at, product
 from ...emit.loops import load, sizes, store
 from ...emit.numbers import Number, Size, as_index, constant, select
-from ...passes.legalize.builder import RuleBuilder
+from ...passes.legalize.call import LegalizeCall
 from ...passes.legalize.rules import Legalized, register_legalize
 from ..default.legalize_scatter import check_elements, check_tuples, combine_of, depth_of, in_other_type, quotient
 from .emit.placing import NOWHERE, Writes, atomic_kind, change_at_once
@@ -96,15 +96,15 @@ class _Update:
 
 
 @register_legalize("relax.scatter_elements", target="gpu")
-def scatter_elements(op: OpView, operands: list[Value], builder: RuleBuilder) -> Legalized:
+def scatter_elements(call: LegalizeCall) -> Legalized:
     """The mean is of what was there and all updates of the place; of integers it is rounded down."""
-    dtype, index_dtype, reduction = builder.dtype(operands[0]), builder.dtype(operands[1]), op.reduction
-    other = in_other_type(op, operands, ("data", "updates"), builder, reduction)
+    dtype, index_dtype, reduction = call.dtype(call.operands[0]), call.dtype(call.operands[1]), call.op.reduction
+    other = in_other_type(call, ("data", "updates"), reduction)
     if other is not None:
         return other
 
     def body(data: Value, indices: Value, updates: Value, output: Value) -> None:
-        axis = op.axis % len(data.type.shape)
+        axis = call.op.axis % len(data.type.shape)
         check_elements(axis, data, indices, updates)
         loops.copy(data, output)
         places = _Places(sizes(indices), sizes(data), [axis], [index_dtype])
@@ -113,16 +113,16 @@ def scatter_elements(op: OpView, operands: list[Value], builder: RuleBuilder) ->
         )
         _Update(reduction, dtype, output, places, lambda at, _: load(updates, *at)).run(writes, [])
 
-    return builder.loops(body)
+    return call.loops(body)
 
 
 @register_legalize("relax.scatter_nd", target="gpu")
-def scatter_nd(op: OpView, operands: list[Value], builder: RuleBuilder) -> Legalized:
-    dtype, index_dtype, reduction = builder.dtype(operands[0]), builder.dtype(operands[1]), op.reduction
-    depth = depth_of(operands[1], builder)
+def scatter_nd(call: LegalizeCall) -> Legalized:
+    dtype, index_dtype, reduction = call.dtype(call.operands[0]), call.dtype(call.operands[1]), call.op.reduction
+    depth = depth_of(call.operands[1], call)
     if not isinstance(depth, int):
         return depth
-    other = in_other_type(op, operands, ("data", "updates"), builder, reduction)
+    other = in_other_type(call, ("data", "updates"), reduction)
     if other is not None:
         return other
 
@@ -133,14 +133,14 @@ def scatter_nd(op: OpView, operands: list[Value], builder: RuleBuilder) -> Legal
         writes = places.writes(lambda *at: [load(indices, *at, each) for each in range(depth)], lambda _, found: found)
         _Update(reduction, dtype, output, places, lambda at, rest: load(updates, *at, *rest)).run(writes, inner)
 
-    return builder.loops(body)
+    return call.loops(body)
 
 
 @register_legalize("relax.index_put", target="gpu")
-def index_put(op: OpView, operands: list[Value], builder: RuleBuilder) -> Legalized:
-    dtype, dtypes = builder.dtype(operands[0]), [builder.dtype(value) for value in operands[1:-1]]
-    reduction = "add" if op.accumulate else "update"
-    other = in_other_type(op, operands, ("data", "values"), builder, reduction)
+def index_put(call: LegalizeCall) -> Legalized:
+    dtype, dtypes = call.dtype(call.operands[0]), [call.dtype(value) for value in call.operands[1:-1]]
+    reduction = "add" if call.op.accumulate else "update"
+    other = in_other_type(call, ("data", "values"), reduction)
     if other is not None:
         return other
 
@@ -155,4 +155,4 @@ def index_put(op: OpView, operands: list[Value], builder: RuleBuilder) -> Legali
         read = lambda at, rest: load_broadcast(values, [*at, *rest])  # noqa: E731
         _Update(reduction, dtype, output, places, read).run(writes, inner)
 
-    return builder.loops(body)
+    return call.loops(body)

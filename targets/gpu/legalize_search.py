@@ -10,7 +10,7 @@ from __future__ import annotations
 import operator
 from functools import partial
 
-from ...bindings.ir import OpView, Value
+from ...bindings.ir import Value
 from ...dialects.core.infos import TensorInfo
 from ...dialects.core.symbols import product
 from ...emit import linalg
@@ -20,7 +20,7 @@ from ...emit.loops import load, scratch, size, sizes, store, when
 from ...emit.numbers import Number, as_index
 from ...emit.parallel import share_places
 from ...emit.sorting import first_not
-from ...passes.legalize.builder import RuleBuilder
+from ...passes.legalize.call import LegalizeCall
 from ...passes.legalize.rules import Legalized, register_legalize
 from ..default.legalize_search import draw_samples, wide_probability
 from .emit.numbering import numbering
@@ -28,10 +28,10 @@ from .emit.scanning import Scan, scan_rows
 
 
 @register_legalize("relax.nonzero", target="gpu")
-def nonzero(op: OpView, operands: list[Value], builder: RuleBuilder) -> Legalized:
-    shape = builder.shape(operands[0])
+def nonzero(call: LegalizeCall) -> Legalized:
+    shape = call.shape(call.operands[0])
     if None in shape:
-        return builder.decline("a size of the operand is not known")
+        return call.decline("a size of the operand is not known")
     rank = len(shape)
 
     def is_set(data: Value, at: list[Number]) -> Number:
@@ -48,8 +48,8 @@ def nonzero(op: OpView, operands: list[Value], builder: RuleBuilder) -> Legalize
         )
 
     infos = [TensorInfo((product(shape),), "i64"), TensorInfo((1,), "i64")]
-    numbers, total = builder.loops(number, outputs=infos, name="number_nonzero")
-    (columns,) = builder.define_sizes(total, 1)
+    numbers, total = call.loops(number, outputs=infos, name="number_nonzero")
+    (columns,) = call.define_sizes(total, 1)
 
     def write(data: Value, numbers: Value, out: Value) -> None:
         sizes = linalg.sizes(data)
@@ -66,16 +66,16 @@ def nonzero(op: OpView, operands: list[Value], builder: RuleBuilder) -> Legalize
         share_places(sizes, visit)
 
     result = TensorInfo((max(rank, 1), columns), "i64")
-    (found,) = builder.loops(write, [operands[0], numbers], [result])
-    return builder.cast(found, builder.result_infos[0])
+    (found,) = call.loops(write, [call.operands[0], numbers], [result])
+    return call.cast(found, call.result_infos[0])
 
 
 # ---- classes by their probabilities ----
 
 
 @register_legalize("relax.multinomial_from_uniform", target="gpu")
-def multinomial_from_uniform(op: OpView, operands: list[Value], builder: RuleBuilder) -> Legalized:
-    wide = wide_probability(operands, builder)
+def multinomial_from_uniform(call: LegalizeCall) -> Legalized:
+    wide = wide_probability(call)
 
     def body(prob: Value, *others: Value) -> None:
         batch, classes = sizes(prob)
@@ -87,8 +87,8 @@ def multinomial_from_uniform(op: OpView, operands: list[Value], builder: RuleBui
             read = lambda row, place: load(prob, row, place).to(wide)  # noqa: E731
             write = lambda row, place, _, total: store(total, totals, row, place)  # noqa: E731
             scan_rows(batch, classes, Scan(wide, operator.add, 0, read, write))
-            draw_samples(operands, builder, prob, others, partial(draw, totals))
+            draw_samples(call, prob, others, partial(draw, totals))
 
         scratch([batch, classes], element(wide), with_totals)
 
-    return builder.loops(body)
+    return call.loops(body)

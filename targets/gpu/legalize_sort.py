@@ -5,12 +5,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...bindings.ir import OpView, Value
+from ...bindings.ir import Value
 from ...emit import linalg
 from ...emit.loops import load, require, store
 from ...emit.numbers import Number, as_index
 from ...emit.sorting import Record, around_axis
-from ...passes.legalize.builder import RuleBuilder
+from ...passes.legalize.call import LegalizeCall
 from ...passes.legalize.rules import Legalized, register_legalize
 from ..default.legalize_sort import axis_of, choice_of, write_chosen
 from .emit.sorting import first_of_rows, sort_rows
@@ -19,13 +19,13 @@ from .emit.sorting import first_of_rows, sort_rows
 class _Rows:
     """The rows of a tensor along an axis, and records of their elements."""
 
-    def __init__(self, op: OpView, builder: RuleBuilder, data: Value, *, descending: bool):
-        self._axis = axis_of(op, builder)
+    def __init__(self, call: LegalizeCall, data: Value, *, descending: bool):
+        self._axis = axis_of(call)
         shape = linalg.sizes(data)
         self.data = around_axis(data, self._axis)
         self.count, self._after = shape[self._axis], linalg.product(shape[self._axis + 1 :])
         self.number = linalg.product([*shape[: self._axis], self._after])
-        self.choice = choice_of(builder.dtype(builder.operands[0]), self.count, descending)
+        self.choice = choice_of(call.dtype(call.operands[0]), self.count, descending)
         self.elements = self.choice.types(data.type.element_type)
 
     def check(self) -> None:
@@ -43,12 +43,12 @@ class _Rows:
 
 
 @register_legalize(["relax.sort", "relax.argsort"], target="gpu")
-def sort(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
-    is_of_places, dtype = op.definition.name == "argsort", builder.result_dtype()
+def sort(call: LegalizeCall) -> Any:
+    is_of_places, dtype = call.op.definition.name == "argsort", call.result_dtype()
 
     def body(data: Value, out: Value) -> None:
-        rows = _Rows(op, builder, data, descending=op.descending)
-        result = around_axis(out, axis_of(op, builder))
+        rows = _Rows(call, data, descending=call.op.descending)
+        result = around_axis(out, axis_of(call))
         rows.check()
 
         def write(row: Number, i: Number, record: Record) -> None:
@@ -57,18 +57,18 @@ def sort(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
 
         sort_rows(rows.number, rows.count, rows.elements, rows.choice.order, rows.record, write)
 
-    return builder.loops(body)
+    return call.loops(body)
 
 
 @register_legalize("relax.topk", target="gpu")
-def topk(op: OpView, operands: list[Value], builder: RuleBuilder) -> Legalized:
+def topk(call: LegalizeCall) -> Legalized:
     """Of equal elements those with the lowest positions, as ONNX has it."""
-    axis = axis_of(op, builder)
-    dtype = "" if op.ret_type == "values" else builder.result_dtype(-1)
-    wanted = builder.result_shape()[axis]
+    axis = axis_of(call)
+    dtype = "" if call.op.ret_type == "values" else call.result_dtype(-1)
+    wanted = call.result_shape()[axis]
 
     def body(data: Value, *outs: Value) -> None:
-        rows = _Rows(op, builder, data, descending=op.largest)
+        rows = _Rows(call, data, descending=call.op.largest)
         results, many = [around_axis(out, axis) for out in outs], linalg.sizes(outs[0])[axis]
         if isinstance(wanted, int) and not isinstance(rows.count, int):
             message = f"{{}} elements are asked for along axis {axis} of size {{}}"
@@ -78,8 +78,8 @@ def topk(op: OpView, operands: list[Value], builder: RuleBuilder) -> Legalized:
         def write(row: Number, i: Number, record: Record) -> None:
             place = rows.choice.place(record)
             told = place.to(dtype) if dtype else None
-            write_chosen(op.ret_type, rows.read(row, place), told, results, rows.place(row, i))
+            write_chosen(call.op.ret_type, rows.read(row, place), told, results, rows.place(row, i))
 
         first_of_rows(rows.number, rows.count, many, rows.elements, rows.choice.order, rows.record, write)
 
-    return builder.loops(body)
+    return call.loops(body)

@@ -6,12 +6,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from ...bindings.ir import OpView, Value
+from ...bindings.ir import Value
 from ...bindings.mlir import ir
 from ...emit.loops import for_range, load, scratch, size, store, when
 from ...emit.numbers import Number, maximum
 from ...emit.sorting import Order, Record, equals
-from ...passes.legalize.builder import RuleBuilder
+from ...passes.legalize.call import LegalizeCall
 from ...passes.legalize.rules import Legalized, register_legalize
 from ..default.legalize_sort import by_element
 from ..default.legalize_unique import COUNTS, FIRSTS, INVERSE, Grouping, Steps, slice_order, unique_by
@@ -21,8 +21,8 @@ from .emit.sorting import sort_rows
 
 
 @register_legalize("relax.unique", target="gpu")
-def unique(op: OpView, operands: list[Value], builder: RuleBuilder) -> Legalized:
-    return unique_by(Steps(_group, _by_first), operands, builder)
+def unique(call: LegalizeCall) -> Legalized:
+    return unique_by(Steps(_group, _by_first), call)
 
 
 def _group(items: Value, grouping: Grouping, results: Mapping[str, Any], found: Value) -> None:

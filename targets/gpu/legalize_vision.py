@@ -5,20 +5,20 @@ from __future__ import annotations
 
 import operator
 
-from ...bindings.ir import OpView, Value
+from ...bindings.ir import Value
 from ...emit.loops import size, store, when
 from ...emit.numbers import Number
 from ...emit.parallel import share_places
-from ...passes.legalize.builder import RuleBuilder
+from ...passes.legalize.call import LegalizeCall
 from ...passes.legalize.rules import Legalized, register_legalize
 from ..default.legalize_vision import ValidBoxes
 from .emit.scanning import Scan, scan_rows
 
 
 @register_legalize("relax.vision.get_valid_counts", target="gpu")
-def get_valid_counts(op: OpView, operands: list[Value], builder: RuleBuilder) -> Legalized:
+def get_valid_counts(call: LegalizeCall) -> Legalized:
     def body(data: Value, counts: Value, out: Value, places: Value) -> None:
-        batches, anchors, valid = size(data, 0), size(data, 1), ValidBoxes(op, data, out, places)
+        batches, anchors, valid = size(data, 0), size(data, 1), ValidBoxes(call.op, data, out, places)
 
         def write(batch: Number, anchor: Number, before: Number, _: Number) -> None:
             when(valid.has(batch, anchor), lambda: valid.put(batch, anchor, before.to("index")))
@@ -28,4 +28,4 @@ def get_valid_counts(op: OpView, operands: list[Value], builder: RuleBuilder) ->
         finish = lambda batch, total: store(total, counts, batch)  # noqa: E731
         scan_rows(batches, anchors, Scan("i32", operator.add, 0, is_valid, write, finish))
 
-    return builder.loops(body)
+    return call.loops(body)

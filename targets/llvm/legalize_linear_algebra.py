@@ -8,23 +8,23 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...bindings.ir import OpView, Value
+from ...bindings.ir import Value
 from ...emit import linalg
 from ...emit.contraction import Term, contraction
 from ...emit.tensors import merge, split
-from ...passes.legalize.builder import RuleBuilder
+from ...passes.legalize.call import LegalizeCall
 from ...passes.legalize.rules import Legalized, register_legalize
 from ..default.legalize_linear_algebra import matmul as matmul_of_matrices
 from ..default.legalize_linear_algebra import matmul_labels
 
 
 @register_legalize("relax.matmul", target="llvm", by_types=True)
-def matmul(op: OpView, operands: list[Value], builder: RuleBuilder) -> Legalized:
-    infos: list[Any] = [builder.info(value) for value in operands]
+def matmul(call: LegalizeCall) -> Legalized:
+    infos: list[Any] = [call.info(value) for value in call.operands]
     left, right = (info.shape for info in infos)
-    result: Any = builder.result_infos[0]
+    result: Any = call.result_infos[0]
     if len(left) < 2 or len(right) < 2 or right[-1] != 1 or None in result.shape:
-        return matmul_of_matrices(op, operands, builder)
+        return matmul_of_matrices(call)
     (rows, columns), labels = matmul_labels(len(left), len(right))
 
     def body(x: Value, column: Value, out: Value) -> Value:
@@ -34,7 +34,7 @@ def matmul(op: OpView, operands: list[Value], builder: RuleBuilder) -> Legalized
         last = linalg.rank_of(product) - 1
         return split(product, last, [linalg.size(product, last), 1])
 
-    return builder.prim(body)
+    return call.prim(body)
 
 
 def _without_last(tensor: Value) -> Value:

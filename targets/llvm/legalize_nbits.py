@@ -14,7 +14,7 @@ import operator
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from ...bindings.ir import OpView, Value
+from ...bindings.ir import Value
 from ...bindings.mlir import ir
 from ...dialects import relax
 from ...dialects.core.infos import TensorInfo
@@ -25,7 +25,7 @@ from ...emit import linalg, loops, vectors
 from ...emit.arithmetic import result_of
 from ...emit.numbers import Number, as_index, constant, minimum, number
 from ...emit.vectors import multiply_add
-from ...passes.legalize.builder import RuleBuilder
+from ...passes.legalize.call import LegalizeCall
 from ...passes.legalize.known_sizes import by_name
 from ...passes.legalize.rules import Legalized, register_legalize
 
@@ -42,26 +42,28 @@ _BYTES, _LEAST_WORK, _LEAST_GRAIN = 12, 20_000, 5_000
 
 
 @register_legalize("relax.matmul_nbits_panels", target="llvm")
-def matmul_nbits_panels(op: OpView, operands: list[Value], builder: RuleBuilder) -> Legalized:
-    held = by_name(op, operands)
+def matmul_nbits_panels(call: LegalizeCall) -> Legalized:
+    held = by_name(call.op, call.operands)
     x, scale, zero_point, bias = (held[name] for name in ("x", "scale", "zero_point", "bias"))
-    *leading, depth = builder.shape(x)
-    sizes = [size for size in (*builder.shape(scale), depth) if isinstance(size, int)]
+    *leading, depth = call.shape(x)
+    sizes = [size for size in (*call.shape(scale), depth) if isinstance(size, int)]
     if len(sizes) < 4:
-        return builder.decline("a size of the matrix is not known")
+        return call.decline("a size of the matrix is not known")
     panels, blocks, width, known = sizes
     count = product(leading)
-    matrix = _Matrix(op.bits, op.block_size, op.columns, blocks, panels, width, op.lanes, op.rows)
-    rows, sums = _prepared(builder, x, matrix, count, known)
+    matrix = _Matrix(
+        call.op.bits, call.op.block_size, call.op.columns, blocks, panels, width, call.op.lanes, call.op.rows
+    )
+    rows, sums = _prepared(call, x, matrix, count, known)
     inputs = [each for each in (rows, sums, held["codes"], scale, zero_point, bias) if each is not None]
 
     def body(*parameters: Value) -> None:
         *given, out = parameters
         _Kernel(matrix, given, out, zero_point is not None, bias is not None).write()
 
-    (result,) = builder.loops(body, inputs, [TensorInfo((count, op.columns), "f32")])
-    shaped = relax.reshape(result, relax.shape_expr(dims=(*leading, op.columns)))
-    wanted = builder.result_dtype()
+    (result,) = call.loops(body, inputs, [TensorInfo((count, call.op.columns), "f32")])
+    shaped = relax.reshape(result, relax.shape_expr(dims=(*leading, call.op.columns)))
+    wanted = call.result_dtype()
     return shaped if wanted == "f32" else relax.astype(shaped, dtype=wanted)
 
 
@@ -98,12 +100,12 @@ class _Matrix(NamedTuple):
         return (4, 2, 1) if self.rows > 4 else (2, 1)
 
 
-def _prepared(builder: RuleBuilder, x: Value, matrix: _Matrix, count: Dim, depth: int) -> tuple[Value, Value]:
+def _prepared(call: LegalizeCall, x: Value, matrix: _Matrix, count: Dim, depth: int) -> tuple[Value, Value]:
     """Rows of f32, divided by what their codes are multiplied with in a word, and the sum of each block."""
     import numpy
 
     ops = relax.dialect.ops
-    if builder.dtype(x) != "f32":
+    if call.dtype(x) != "f32":
         x = ops["astype"](x, dtype="f32")
     x = ops["reshape"](x, ops["shape_expr"](dims=(count, depth)))
     whole = matrix.blocks * matrix.block

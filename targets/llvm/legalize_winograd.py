@@ -12,7 +12,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from ...bindings.ir import OpView, Value
+from ...bindings.ir import Value
 from ...bindings.mlir import ir
 from ...dialects.core.symbols import Dim, equal
 from ...dialects.relax.winograd import TAPS
@@ -20,7 +20,7 @@ from ...emit import loops, vectors
 from ...emit.numbers import Number, Size, ceil_divided, constant, maximum, minimum, number
 from ...emit.parallel import FLOPS, share_steps
 from ...emit.vectors import multiply_add
-from ...passes.legalize.builder import RuleBuilder
+from ...passes.legalize.call import LegalizeCall
 from ...passes.legalize.known_sizes import by_name
 from ...passes.legalize.rules import Legalized, register_legalize
 from .winograd import transform_back, transform_data
@@ -32,28 +32,28 @@ _STEPS = 4
 
 
 @register_legalize("relax.nn.conv2d_winograd", target="llvm", by_types=True)
-def conv2d_winograd(op: OpView, operands: list[Value], builder: RuleBuilder) -> Legalized:
-    held = {name: value for name, value in by_name(op, operands).items() if value is not None}
-    panels, points, channels, columns = builder.shape(held["weight"])
-    batch, _, height, width, lanes = builder.result_shape()
+def conv2d_winograd(call: LegalizeCall) -> Legalized:
+    held = {name: value for name, value in by_name(call.op, call.operands).items() if value is not None}
+    panels, points, channels, columns = call.shape(held["weight"])
+    batch, _, height, width, lanes = call.result_shape()
     known = [panels, points, channels, columns, lanes]
     if not all(isinstance(size, int) for size in known):
-        return builder.decline("a size of the kernel is not known")
-    kernel = _Kernel._make([*known, op.rows, op.tiles])
+        return call.decline("a size of the kernel is not known")
+    kernel = _Kernel._make([*known, call.op.rows, call.op.tiles])
     wanted = {
         "data": (batch, kernel.blocks, None, None, lanes),
         "bias": (kernel.panels, kernel.columns),
         "residual": (batch, kernel.panels * kernel.vectors, height, width, lanes),
     }
     for name, shape in wanted.items():
-        if name in held and not _has_shape(builder.shape(held[name]), shape):
-            return builder.decline(f"it is not known that the sizes of {name} are those that the kernel needs")
+        if name in held and not _has_shape(call.shape(held[name]), shape):
+            return call.decline(f"it is not known that the sizes of {name} are those that the kernel needs")
 
     def body(*parameters: Value) -> None:
         *given, out = parameters
-        _Loops(kernel, op.padding[:2], op.relu, dict(zip(held, given, strict=True)), out).write()
+        _Loops(kernel, call.op.padding[:2], call.op.relu, dict(zip(held, given, strict=True)), out).write()
 
-    return builder.loops(body, list(held.values()))
+    return call.loops(body, list(held.values()))
 
 
 def _has_shape(shape: Sequence[Dim], wanted: Sequence[Dim]) -> bool:

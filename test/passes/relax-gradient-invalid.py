@@ -49,7 +49,7 @@ class TwoBlocks:
 class NoRule:
     @R.function
     def loss(x: R.Tensor((), "float32")) -> R.Tensor((), "float32"):
-        # expected-error @+1 {{no rule tells the derivative of 'relax.bitcast' (node 'y'): it takes the bits of numbers for others; rx.register_gradient("relax.bitcast") teaches it}}
+        # expected-error @+1 {{no rule tells the derivative of 'relax.bitcast' (node 'y'): it takes the bits of numbers for others; rx.rules.register_gradient("relax.bitcast") teaches it}}
         y = R.bitcast(x, dtype="float32")
         return y
 

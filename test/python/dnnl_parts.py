@@ -11,8 +11,9 @@ from before_after import changed, random_arrays, results_of
 from external_parts import assert_close, built, is_left, main_of
 from relax_mlir.bindings.navigation import last_of, operations_of
 from relax_mlir.passes.partition.options import option_values
-from relax_mlir.runtime.external.dnnl.description import Function, from_bytes
+from relax_mlir.runtime.external.dnnl.description import Function, Part
 from relax_mlir.runtime.external.dnnl.runtime import DnnlRuntime
+from relax_mlir.support.external_bytes import unpacked
 from relax_mlir.targets.external.dnnl.codegen import Dnnl
 
 import relax_mlir as rx
@@ -40,7 +41,7 @@ def the_part(module: rx.Module, **options: str) -> OnePart:
     inputs = [list(main.arguments).index(each) for each in call.operands]
     results = [list(call.results).index(each) for each in last_of(main).operands]
     data = Dnnl().compile(apart, option_values("dnnl", Dnnl.options, options.items()))
-    part, _ = from_bytes(memoryview(data))
+    part = unpacked("dnnl", memoryview(data), Part)
     (function,) = part.functions
     return OnePart(function, data, inputs, results)
 

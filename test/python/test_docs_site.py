@@ -28,6 +28,8 @@ HEADING = re.compile(r"^#+ (.*)$", re.MULTILINE)
 DIRECTIVE = re.compile(r"^::: (\S+)$", re.MULTILINE)
 #: Modules whose public names are users' too.
 MODULES = ("attrs", "loops", "optim", "runtime", "patterns", "te")
+#: Modules of public names of one kind, which until 0.2 are those of rx, too.
+NAMESPACES = ("rules", "schedules", "codegens", "rewriting")
 
 
 def prose(page: Path) -> str:
@@ -104,7 +106,7 @@ def public(module: ModuleType) -> list[tuple[str, object]]:
 def users_names() -> Iterator[tuple[str, object]]:
     """The names of rx that are not modules, and those that its modules are for."""
     yield from ((name, getattr(rx, name)) for name in dir(rx) if not isinstance(getattr(rx, name), ModuleType))
-    for name in MODULES:
+    for name in (*MODULES, *NAMESPACES):
         module = getattr(rx, name, None) or importlib.import_module(f"relax_mlir.{name}")
         for member, each in public(module):
             is_own = str(getattr(each, "__module__", "")).startswith("relax_mlir.")
@@ -122,6 +124,27 @@ def is_taken(module: ModuleType, each: object) -> bool:
 def test_the_reference_has_every_public_name() -> None:
     shown = {id(each) for each in shown_in_the_reference()}
     assert [name for name, each in users_names() if id(each) not in shown and name != "__version__"] == []
+
+
+def test_the_reference_has_every_name_once_where_it_belongs() -> None:
+    pages = (page.read_text(encoding="utf-8") for page in DOCS.glob("reference/*.md"))
+    shown = Counter(path for text in pages for path in DIRECTIVE.findall(text))
+    assert [path for path, count in shown.items() if count > 1] == []
+    for namespace in NAMESPACES:
+        module = importlib.import_module(f"relax_mlir.{namespace}")
+        assert {f"relax_mlir.{namespace}.{name}" for name in module.__all__} <= set(shown)
+        assert not {f"relax_mlir.{name}" for name in module.__all__} & set(shown)
+        assert all(getattr(rx, name) is getattr(module, name) for name in module.__all__)
+        assert not set(module.__all__) & set(dir(rx)) and dir(module) == module.__all__
+
+
+def test_an_unknown_name_of_a_namespace_is_refused() -> None:
+    with pytest.raises(AttributeError, match=r"'relax_mlir.schedules' has no attribute 'Plam' \(it has Panel, Plan, "):
+        rx.schedules.Plam  # type: ignore[attr-defined]  # noqa: B018
+    with pytest.raises(
+        AttributeError, match=r"'relax_mlir' has no attribute 'Codegem' \(it has ArtifactError, Backend, "
+    ):
+        rx.Codegem  # type: ignore[attr-defined]  # noqa: B018
 
 
 def test_the_reference_names_every_public_module() -> None:

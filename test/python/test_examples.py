@@ -146,8 +146,8 @@ def test_a_rule_that_declines_passes_the_operator_on(mynpu: Any) -> None:
 
 
 def test_a_map_of_the_run_goes_first(mynpu: Any) -> None:
-    def mine(op: Any, operands: list[Any], builder: Any) -> Any:
-        return relax.call_dps_packed("mine", operands, builder.result_infos)
+    def mine(call: Any) -> Any:
+        return relax.call_dps_packed("mine", call.operands, call.result_infos)
 
     module = softmax(-1)
     rx.LegalizeOps(target="mynpu", customize_legalize_map={"relax.nn.softmax": mine})(module)

@@ -25,8 +25,8 @@ tir.declare_intrinsic("twice", "x", dialect=d, doc="2 * x.")
 rx.register_target(rx.Target("celltarget", doc="The {factor}th.", parents=("llvm",)))
 
 @rx.register_legalize("cells.times")
-def times(op, operands, builder):
-    return builder.elementwise(lambda x: x * float(FACTOR))
+def times(call):
+    return call.elementwise(lambda x: x * float(FACTOR))
 
 @rx.register_lower_intrinsic("cells.twice")
 def twice(op):

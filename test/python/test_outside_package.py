@@ -31,14 +31,14 @@ import relax_mlir as rx
 from .ops import vpu
 
 
-@rx.register_legalize(["vpu.ramp", "relax.nn.relu"], target="vpu")
-def ramp(op, operands, builder):
-    if builder.info(operands[0]).dtype != "f32":
-        return builder.decline("the unit has f32 alone")
-    return builder.elementwise(lambda x: vpu.positive(x))
+@rx.rules.register_legalize(["vpu.ramp", "relax.nn.relu"], target="vpu")
+def ramp(call):
+    if call.info(call.operands[0]).dtype != "f32":
+        return call.decline("the unit has f32 alone")
+    return call.elementwise(lambda x: vpu.positive(x))
 
 
-@rx.register_lower_intrinsic("vpu.positive", target="vpu")
+@rx.rules.register_lower_intrinsic("vpu.positive", target="vpu")
 def positive(op):
     x = rx.number(op.x)
     return rx.select(x > 0.0, x, x.constant(0.0))
@@ -48,11 +48,11 @@ def positive(op):
 import relax_mlir as rx
 
 
-@rx.register_plan("vpu")
+@rx.schedules.register_plan("vpu")
 def plan_in_a_row(op, machine):
     if op.reductions or len(op.parallels) != 1:
         raise rx.Decline("only what is one loop")
-    return rx.Plan(order=(0,), carried=0, vector=0, lanes=machine.lanes(32))
+    return rx.schedules.Plan(order=(0,), carried=0, vector=0, lanes=machine.lanes(32))
 ''',
     "programs": '''
 """The stage of its own: products become programs of the unit."""
@@ -82,7 +82,7 @@ class Programs(rx.Pass):
             programs.append(f"matmul {product.result.type.shape[1]}")
             return relax.call_dps_packed("vpu.matmul", [product.x1, product.x2], product.result.type)
 
-        rx.apply_walk(op, [rx.Pattern("relax.matmul", call)])
+        rx.rewriting.apply_walk(op, [rx.rewriting.Pattern("relax.matmul", call)])
         op.attributes["vpu.programs"] = rx.ir.ArrayAttr.get([rx.ir.StringAttr.get(each) for each in programs])
 ''',
     "target": '''

@@ -268,16 +268,16 @@ RULES = """
     from .ops import mynpu
 
     @rx.register_legalize("relax.nn.relu", target="mynpu")
-    def relu(op, operands, builder):
-        return mynpu.ops["relu6"](operands[0])
+    def relu(call):
+        return mynpu.ops["relu6"](call.operands[0])
 
     @rx.register_legalize("mynpu.relu6")
-    def relu6(op, operands, builder):
+    def relu6(call):
         def clamp(x):
             x = rx.number(x)
             return rx.select(x > 6.0, x.constant(6.0), x).value
 
-        return builder.elementwise(clamp)
+        return call.elementwise(clamp)
 """
 RELU = """func.func @main(%a: tensor<4xf32>) -> tensor<4xf32> {
   %0 = "relax.nn.relu"(%a) : (tensor<4xf32>) -> tensor<4xf32>

@@ -23,8 +23,8 @@ RULES = """
     from acme.ops import acme
 
     @rx.register_legalize("acme.triple")
-    def triple(op, operands, builder):
-        return builder.elementwise(lambda x: acme.thrice(x))
+    def triple(call):
+        return call.elementwise(lambda x: acme.thrice(x))
 
     @rx.register_legalize_intrinsic("acme.thrice")
     def thrice(op):
@@ -102,8 +102,8 @@ def test_rules_of_intrinsics_are_found_where_no_operator_asks(tmp_path: Path) ->
         "from acme.ops import acme",
         'acme.op("sextuple", "x", infer=lambda call: call.x, doc="6 x.")',
         '@rx.register_legalize("acme.sextuple")',
-        "def sextuple(op, operands, builder):",
-        "    return builder.elementwise(lambda x: rx.number(acme.thrice(x)) * 2.0)",
+        "def sextuple(call):",
+        "    return call.elementwise(lambda x: rx.number(acme.thrice(x)) * 2.0)",
     ])  # fmt: skip
     done = compiled(tmp_path, "acme.sextuple(*f)", own)
     assert (done.returncode, done.stdout) == (0, "[6. 6. 6. 6.]\n"), done.stderr
@@ -121,7 +121,8 @@ def test_packages_that_cannot_be_imported(tmp_path: Path) -> None:
     broken = TARGET.replace('"acme.rules"', '"acme.nowhere"')
     install(tmp_path, {"ops": OPS, "target": broken}, {"target.acme-unit": "acme.target"}, "acme")
     told = compiled(tmp_path).stderr
-    assert 'no pattern is registered for this operation: @rx.register_legalize("acme.triple") registers one; ' in told
+    registers = '@rx.rules.register_legalize("acme.triple") registers one; '
+    assert f"no pattern is registered for this operation: {registers}" in told
     assert "target 'acme-unit', rule_modules: acme.nowhere: ModuleNotFoundError: No module named 'acme.nowhere'" in told
     asked = compiled(tmp_path, target="acme-unit").stderr
     assert "RelaxError: target 'acme-unit', rule_modules: acme.nowhere: ModuleNotFoundError" in asked

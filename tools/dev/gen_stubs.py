@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Writes dialects/<dialect>/__init__.pyi from the operator tables, passes/loops/steps.pyi from the primitives of
-schedules and relax_mlir/__init__.pyi from the list of its names: what editors and type checkers know of these."""
+schedules and relax_mlir/*.pyi from the list of its names: what editors and type checkers know of these."""
 
 from __future__ import annotations
 
 import inspect
 import keyword
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 DIALECTS = Path(__file__).resolve().parents[2] / "dialects"
 STEPS = DIALECTS.parent / "passes" / "loops" / "steps.pyi"
-FRONT_DOOR = DIALECTS.parent / "relax_mlir" / "__init__.pyi"
+FRONT_DOOR = DIALECTS.parent / "relax_mlir"
 FRONT_DOOR_HEAD = """\
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # Written by tools/dev/gen_stubs.py from the names in __init__.py (`make generate`): do not edit.
@@ -121,19 +121,26 @@ def steps() -> str:
     return STEPS_HEAD + "\n".join(lines)
 
 
-def front_door() -> str:
+def front_door() -> dict[Path, str]:
     """The public names, which are imported when they are first used."""
     import relax_mlir
 
     written = vars(relax_mlir)  # type checkers see what is written here, and not what it is written from
-    rows = {f"from .{module} import {name} as {name}" for name, module in written["_EXPORTS"].items()}
+    namespaces = {name: exported(written["_by_name"](each)) for name, each in written["_NAMESPACES"].items()}
+    rows = exported(written["_EXPORTS"]).union(*namespaces.values())
     aliases = []
     for name, module in written["_MODULES"].items():
         package, _, last = module.rpartition(".")
         rows.add(f"from .{package} import {last} as {last if name == last else f'_{last}'}")
         if name != last:  # an import under another name is private to a stub
             aliases.append(f"{name} = _{last}")
-    return "\n".join([FRONT_DOOR_HEAD, *sorted(rows), "", "__version__: str", *aliases, ""])
+    texts = {name: "\n".join([FRONT_DOOR_HEAD, *sorted(each), ""]) for name, each in namespaces.items()}
+    texts["__init__"] = "\n".join([FRONT_DOOR_HEAD, *sorted(rows), "", "__version__: str", *aliases, ""])
+    return {FRONT_DOOR / f"{name}.pyi": text for name, text in texts.items()}
+
+
+def exported(modules: Mapping[str, str]) -> set[str]:
+    return {f"from .{module} import {name} as {name}" for name, module in modules.items()}
 
 
 def stubs() -> dict[Path, str]:
@@ -143,7 +150,7 @@ def stubs() -> dict[Path, str]:
     from relax_mlir.dialects.core.dialect import registered_dialects
 
     written = {DIALECTS / name / "__init__.pyi": stub(registered_dialects()[name]) for name in OWN}
-    return {FRONT_DOOR: front_door(), STEPS: steps(), **written}
+    return {**front_door(), STEPS: steps(), **written}
 
 
 if __name__ == "__main__":

@@ -29,4 +29,4 @@ class FuseScaledRelu(rx.Pass):
     max_iterations: int = 10
 
     def run(self, op):
-        rx.apply_greedy(op, [rx.rewrite(scaled, fuse)], max_iterations=self.max_iterations)
+        rx.rewriting.apply_greedy(op, [rx.rewriting.rewrite(scaled, fuse)], max_iterations=self.max_iterations)

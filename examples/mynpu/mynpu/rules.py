@@ -7,16 +7,16 @@ from relax_mlir import relax
 from . import ops  # noqa: F401  # a rule is for an operator that is declared
 
 
-@rx.register_legalize("relax.nn.softmax", target="mynpu")
-def softmax(op, operands, builder):
+@rx.rules.register_legalize("relax.nn.softmax", target="mynpu")
+def softmax(call):
     """The unit computes rows: a function of the vendor's library, found by name when the program runs."""
-    rank = len(builder.info(operands[0]).shape)
-    if op.axis not in (-1, rank - 1):
-        return builder.decline(f"the unit computes along the last axis, not along {op.axis}")
-    return relax.call_dps_packed("mynpu.softmax", operands, builder.result_infos)
+    rank = len(call.info(call.operands[0]).shape)
+    if call.op.axis not in (-1, rank - 1):
+        return call.decline(f"the unit computes along the last axis, not along {call.op.axis}")
+    return relax.call_dps_packed("mynpu.softmax", call.operands, call.result_infos)
 
 
-@rx.register_legalize("mynpu.scaled_relu")
-def scaled_relu(op, operands, builder):
+@rx.rules.register_legalize("mynpu.scaled_relu")
+def scaled_relu(call):
     """A kernel, generated: one function on scalars, whatever the shapes and sizes."""
-    return builder.elementwise(lambda x: rx.select(x > 0.0, x * op.scale, 0.0))
+    return call.elementwise(lambda x: rx.select(x > 0.0, x * call.op.scale, 0.0))

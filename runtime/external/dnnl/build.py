@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import NamedTuple
 
+from ....support.external_bytes import Data
 from .describe import Described
 from .description import Argument, Function, Step, Value
 from .library import DnnlError
@@ -21,21 +22,23 @@ from .splitting import in_floats, is_exact, split
 
 
 class Constants:
-    """The constants of a part where they are mapped, and those that have been made of them."""
+    """What has been made of a part's constants, which are used where they are mapped."""
 
-    def __init__(self, data: memoryview, *, is_used: bool = True):
+    def __init__(self, *, is_used: bool = True):
         """Where they are not used, plans are only tried out: nothing is made of constants, which takes memory."""
-        import numpy
-
         self.is_used = is_used
-        self._bytes = numpy.frombuffer(data, "uint8")
         #: With what they are in another layout, for all plans.
         self.reordered: list[tuple[Held, Held]] = []
 
-    def buffer(self, offset: int, nbytes: int) -> Buffer:
-        if offset + nbytes > len(self._bytes):
-            raise DnnlError("a constant of codegen 'dnnl' reaches over the end of its bytes")
-        return Buffer(nbytes, address=self._bytes.ctypes.data + offset, owner=self._bytes)
+
+def _mapped(data: Data, nbytes: int) -> Buffer:
+    """A constant, where it is."""
+    import numpy
+
+    if nbytes > len(data):
+        raise DnnlError("a constant of codegen 'dnnl' reaches over the end of its bytes")
+    held = numpy.frombuffer(data, "uint8")
+    return Buffer(nbytes, address=held.ctypes.data, owner=held)
 
 
 class _Choice(NamedTuple):
@@ -60,9 +63,9 @@ class Builder:
     def build(self) -> Plan:
         for value in self._function.values:
             self.new_value(tuple(size(each, self._symbols) for each in value.dims), value.dtype)
-            if value.offset is not None:
+            if value.data is not None:
                 layout = self.plain(len(self._values) - 1)
-                self._held[len(self._values) - 1] = Held(layout, self._constants.buffer(value.offset, layout.nbytes))
+                self._held[len(self._values) - 1] = Held(layout, _mapped(value.data, layout.nbytes))
         for position, number in enumerate(self._function.inputs):
             self._held[number] = self._passed(number, position)
         for position, number in enumerate(self._function.outputs, len(self._function.inputs)):

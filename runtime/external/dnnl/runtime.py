@@ -10,10 +10,11 @@ from typing import Any, ClassVar
 from weakref import WeakValueDictionary
 
 from ....support.errors import RelaxError
+from ....support.external_bytes import packed, unpacked
 from ....support.external_runtime import ExternalRuntime, register_runtime
 from ...native_calls import CallList, NativeFunction
 from .build import Builder, Constants
-from .description import VERSION, Argument, Blobs, Function, Part, PostOp, Step, Value, from_bytes, to_bytes
+from .description import Argument, Function, Part, PostOp, Step, Value
 from .library import DnnlError, library
 from .plan import Plan
 from .sizes import bind
@@ -27,12 +28,12 @@ _CLIP, _SOFTMAX = 47, 196608
 class DnnlRuntime(ExternalRuntime):
     """Makes functions of the bytes that the codegen `dnnl` has written."""
 
-    version: ClassVar[str] = VERSION
+    version: ClassVar[str] = "2"
 
     def requires(self, data: memoryview) -> str:
         """Why this machine cannot run them; empty where it can."""
         try:
-            part, _ = from_bytes(memoryview(data))
+            part = unpacked("dnnl", memoryview(data), Part)
             found = library().instructions
         except RelaxError as error:
             return str(error)
@@ -52,8 +53,8 @@ class DnnlRuntime(ExternalRuntime):
         refusal = self.requires(data)
         if refusal:
             raise DnnlError(refusal)
-        part, blobs = from_bytes(memoryview(data))
-        constants = Constants(blobs, is_used=is_used)
+        part = unpacked("dnnl", memoryview(data), Part)
+        constants = Constants(is_used=is_used)
         return {function.name: Planned(function, constants, part) for function in part.functions}
 
 
@@ -109,6 +110,6 @@ def why_nan_stays() -> str:
         after = (PostOp("eltwise", _CLIP, 0.0, 1.0),)
         steps.append(Step("softmax", {"src": Argument(0)}, Argument(2 + axis), told, after))
     tried = Part((Function("tried", (Value(source.shape, "f32"),) * 4, (0,), (1, 2, 3), tuple(steps)),))
-    function = DnnlRuntime().load(memoryview(to_bytes(tried, Blobs())))["tried"]
+    function = DnnlRuntime().load(memoryview(packed("dnnl", tried)))["tried"]
     function(*map(tvm_ffi.from_dlpack, (source, *results)))
     return "its oneDNN does not make 0 of NaN by a clip, which the part counts on" if results.any() else ""

@@ -6,26 +6,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-from ....bindings.ir import Operation, Value
-from ....bindings.navigation import (
-    body_of,
-    callee_of,
-    functions_in,
-    last_of,
-    made_by,
-    operations_of,
-    symbol_name,
-)
 from ....bindings.rewriting import located_error
-from ....dialects.relax.known_constants import elements_of, is_constant
 from ....passes.partition.codegen import Codegen, register_codegen
 from ....passes.partition.options import CodegenOption
+from ....passes.partition.steps import Step as Matched
+from ....passes.partition.steps import Steps
 from ....passes.patterns.calls import is_call_tir
 from ....passes.patterns.match import match
 from ....passes.patterns.tree import wildcard
 from ....passes.structures.prim_funcs import KnownPrimFuncs, remembering
-from ....runtime.external.blas import Function, Part, Step, packed
+from ....runtime.external.blas import Part, Step
 from ....support.errors import RefusalError
+from ....support.external_bytes import Function, packed
 from .products import biases, products, relus, spec_of
 
 _A, _B, _BIAS = (wildcard().named(name) for name in ("a", "b", "bias"))
@@ -46,58 +38,22 @@ class Blas(Codegen):
     }
 
     def compile(self, module: Any, options: Mapping[str, Any]) -> bytes:
-        writer = _Writer({symbol_name(each): each for each in functions_in(module.operation)})
         with remembering(KnownPrimFuncs()):
-            written = {name: writer.function(each) for name, each in self.functions(module).items()}
-        return packed(Part(options["threads"], written, writer.constants))
+            functions = {name: _function(part) for name, part in self.steps(module).items()}
+        return packed("blas", Part(options["threads"], functions))
 
 
-class _Writer:
-    """Functions as steps on numbered values: inputs first, then what the steps make; constants are negative."""
-
-    def __init__(self, functions: Mapping[str, Operation]):
-        self._functions = functions
-        #: Arrays that functions read.
-        self.constants: list[Any] = []
-
-    def function(self, function: Operation) -> Function:
-        body = body_of(function)
-        numbers: dict[Value, int] = {value: number for number, value in enumerate(body.arguments)}
-        steps: list[Step] = []
-        *operations, end = operations_of(body)
-        for op in operations:
-            if op.name == "func.call" and callee_of(op) in self._functions:
-                steps.append(self._step(op, self._functions[callee_of(op)], numbers))
-                numbers[op.results[0]] = len(body.arguments) + len(steps) - 1
-            elif not is_constant_op(op):
-                raise located_error(f"codegen 'blas' has no {op.name}", op.location)
-        return Function(len(body.arguments), steps, [self._number(value, numbers) for value in end.operands])
-
-    def _number(self, value: Value, numbers: dict[Value, int]) -> int:
-        if value not in numbers:
-            array = elements_of(value) if is_constant(value) else None
-            if array is None:
-                raise RefusalError(f"codegen 'blas' cannot hold a constant of {value.type}")
-            self.constants.append(array)
-            numbers[value] = -len(self.constants)
-        return numbers[value]
-
-    def _step(self, call: Operation, composite: Operation, numbers: dict[Value, int]) -> Step:
-        """What a composite function computes: what it was matched by matches it again."""
-        body = body_of(composite)
-        root = made_by(last_of(body).operands[0])
-        found = match(_LAYER, root) if root is not None else None
-        if found is None:
-            raise located_error(f"@{symbol_name(composite)} is no product of matrices", composite.location)
-        arguments = dict(zip(body.arguments, call.operands, strict=True))
-
-        def number(value: Value) -> int:
-            return self._number(arguments.get(value, value), numbers)
-
-        spec, element = spec_of(found.structures[_PRODUCT])
-        bias = number(found["bias"]) if "bias" in found else None
-        return Step(spec, element, number(found["a"]), number(found["b"]), bias, "relu" in found)
+def _function(part: Steps) -> Function[Step]:
+    if any(array is None for array in part.constants.values()):
+        raise RefusalError("codegen 'blas' cannot hold a constant whose elements are missing")
+    return Function(part.inputs, part.constants, [_step(each) for each in part.steps], part.outputs)
 
 
-def is_constant_op(op: Operation) -> bool:
-    return len(op.results) == 1 and is_constant(op.results[0])
+def _step(step: Matched) -> Step:
+    """What a pattern has matched; the product is its first operation."""
+    product = step.operations[0]
+    found = match(_PRODUCT, product) if step.composite else None
+    if found is None:
+        raise located_error(f"codegen 'blas' has no {product.name}", product.location)
+    spec, element = spec_of(found.structures[_PRODUCT])
+    return Step(spec, element, step["a"], step["b"], step.get("bias"), "relu" in step, step.outputs[0])

@@ -1,24 +1,24 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""A part without its calls: the operations of its composites in their order, and who uses what they make."""
+"""A part's steps as a graph: who makes each value, and who uses it."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 from ....bindings.ir import Operation, Value
-from ....bindings.navigation import body_of, callee_of, functions_in, has_body, is_private, operations_of, symbol_name
+from ....bindings.navigation import functions_in, has_body, is_private, symbol_name
 from ....dialects.core.dialect import row_of
 from ....dialects.core.infos import TensorInfo
 from ....dialects.core.opdef import Call
 from ....dialects.core.verifier import call_of
-from ....dialects.relax.known_constants import CONSTANTS, elements_of, splat
+from ....dialects.relax.known_constants import elements_of, splat
 from ....dialects.relax.values import tensor_info
 from ....passes.partition.functions import CODEGEN
-from ....support.errors import RefusalError
+from ....passes.partition.steps import Steps
 
 
 class Whole(Protocol):
@@ -40,15 +40,12 @@ class Ref:
     """A value of the part. A composite that is called twice has values for each time."""
 
     value: Value
+    is_constant: bool
     made_by: Node | None = None
 
     @property
     def info(self) -> TensorInfo:
         return tensor_info(self.value)
-
-    @property
-    def is_constant(self) -> bool:
-        return self.made_by is not None and self.made_by.op.name in CONSTANTS
 
     @property
     def number(self) -> float | None:
@@ -63,7 +60,7 @@ class Node:
 
     op: Operation
     operands: list[Ref]
-    results: list[Ref] = field(default_factory=list)
+    results: list[Ref]
     #: What it is the last operation of; then it reads that one's source alone.
     whole: Whole | None = None
 
@@ -92,8 +89,8 @@ class Graph:
 
     name: str
     inputs: list[Ref]
+    outputs: list[Ref]
     nodes: list[Node] = field(default_factory=list)
-    outputs: list[Ref] = field(default_factory=list)
 
     @cached_property
     def uses(self) -> Counter[Ref]:
@@ -106,42 +103,29 @@ def public_functions(module: Operation, whole_at: WholeAt = lambda op: None) -> 
     functions = {symbol_name(each): each for each in functions_in(module) if has_body(each)}
     marked = [each for each in functions.values() if CODEGEN in each.attributes]
     public = marked or [each for each in functions.values() if not is_private(each)]
-    return [_flat(each, _Flattening(functions, whole_at)) for each in public]
+    return [_graph(each, module, whole_at) for each in public]
 
 
-class _Flattening(NamedTuple):
-    functions: Mapping[str, Operation]
-    whole_at: WholeAt
-
-
-def _flat(function: Operation, flattening: _Flattening) -> Graph:
-    inputs = [Ref(argument) for argument in body_of(function).arguments]
-    graph = Graph(symbol_name(function), inputs)
-    graph.outputs = _inline(function, inputs, graph, flattening)
-    return graph
-
-
-def _inline(function: Operation, arguments: list[Ref], graph: Graph, flattening: _Flattening) -> list[Ref]:
-    """Adds a function's operations; gives what it returns."""
-    body = body_of(function)
-    known: dict[Value, Ref] = dict(zip(body.arguments, arguments, strict=True))
-    found = {op: flattening.whole_at(op) for op in operations_of(body)}
-    inner = {op for each in found.values() if each is not None for op in each.inner}
-    for op in operations_of(body):
+def _graph(function: Operation, module: Operation, whole_at: WholeAt) -> Graph:
+    part = Steps(function, module, whole=False)
+    refs = [Ref(value, number in part.constant_numbers) for number, value in enumerate(part.values)]
+    graph = Graph(symbol_name(function), [refs[each] for each in part.inputs], [refs[each] for each in part.outputs])
+    wholes = {op: whole_at(op) for step in part.steps for op in step.operations}
+    inner = {op for each in wholes.values() if each is not None for op in each.inner}
+    # Of the call that is being walked through.
+    numbers: dict[Value, int] = {}
+    for step in part.steps:
+        (op,) = step.operations
+        numbers.update(zip((*op.operands, *op.results), (*step.inputs, *step.outputs), strict=True))
         if op in inner:
             continue
-        whole = found[op]
-        operands = [known[value] for value in ([whole.source] if whole else op.operands)]
-        if op.name == "func.return":
-            return operands
-        if op.name == "func.call":
-            made = _inline(flattening.functions[callee_of(op)], operands, graph, flattening)
-        else:
-            node = Node(op, operands, whole=whole)
-            made = node.results = [Ref(value, node) for value in op.results]
-            graph.nodes.append(node)
-        known.update(zip(op.results, made, strict=True))
-    raise RefusalError(f"function @{symbol_name(function)} does not return")
+        whole = wholes[op]
+        read = step.inputs if whole is None else [numbers[whole.source]]
+        node = Node(op, [refs[each] for each in read], [refs[each] for each in step.outputs], whole)
+        for ref in node.results:
+            ref.made_by = node
+        graph.nodes.append(node)
+    return graph
 
 
 def numbers_in(ref: Ref) -> Any:

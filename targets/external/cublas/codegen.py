@@ -11,13 +11,14 @@ from ....dialects.core.infos import TensorInfo
 from ....dialects.relax.values import tensor_info
 from ....passes.partition.codegen import Codegen, register_codegen
 from ....passes.partition.options import CodegenOption
+from ....passes.partition.steps import Steps
 from ....passes.patterns.matched import Match
 from ....passes.patterns.operators import is_op
 from ....passes.patterns.tree import GraphPattern, wildcard
-from ....runtime.external.cublas import Step, packed
+from ....runtime.external.cublas import Step
 from ....runtime.external.nvidia import WORKSPACE
+from ....support.external_bytes import packed
 from ..core.quantized import refuse_quantized
-from ..core.single import FLAT, Single
 
 #: Elements of the operands and of the result.
 ELEMENTS = [("f32", "f32"), ("f64", "f64"), ("f16", "f16"), ("bf16", "bf16"), ("f16", "f32"), ("bf16", "f32"),
@@ -112,7 +113,6 @@ class Cublas(Codegen):
     ]
     devices: ClassVar[tuple[str, ...]] = ("cuda",)
     separate: ClassVar[bool] = True
-    pipeline: ClassVar[str] = FLAT
     options: ClassVar[Mapping[str, CodegenOption]] = {
         "tf32": CodegenOption("products of f32 by tensor cores, which read 10 bits of its fractions", bool, False)
     }
@@ -124,14 +124,16 @@ class Cublas(Codegen):
 
     def compile(self, module: object, options: Mapping[str, Any]) -> bytes:
         """A step for each function."""
-        parts = {name: Single(each, Cublas) for name, each in self.functions(module).items()}
-        return packed({name: _step(each, options["tf32"]) for name, each in parts.items()})
+        parts = self.steps(module)
+        return packed("cublas", {name: _step(part, options["tf32"]) for name, part in parts.items()})
 
 
-def _step(part: Single, tf32: bool) -> Step:
-    found = part.found
-    transposed = "a_transposed" in found, "b_transposed" in found
-    after = FUNCTIONS[found.op("function").name] if "function" in found else ""
-    elements = tensor_info(found["a"]).dtype, tensor_info(found["product"]).dtype
-    a, b, bias = part.number("a"), part.number("b"), part.number_if_there("bias")
-    return Step(part.input_count, a, b, bias, transposed, after, elements, tf32, part.has_workspace)
+def _step(part: Steps, tf32: bool) -> Step:
+    """The only match of a part; behind it stands the memory to work in, the part's second output."""
+    step = part.steps[0]
+    product = step.op("product").operation
+    transposed = "a_transposed" in step.names, "b_transposed" in step.names
+    after = FUNCTIONS[step.operation.name] if "function" in step else ""
+    elements = tensor_info(product.operands[0]).dtype, tensor_info(product.results[0]).dtype
+    read = step["a"], step["b"], step.get("bias")
+    return Step(len(part.inputs), *read, transposed, after, elements, tf32, len(part.outputs) > 1)

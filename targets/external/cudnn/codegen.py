@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, ClassVar
 
 from ....bindings.ir import Operation
@@ -16,13 +17,15 @@ from ....dialects.relax.infer.windows import windows_of
 from ....dialects.relax.values import tensor_info
 from ....passes.partition.codegen import Codegen, PatternRow, register_codegen
 from ....passes.partition.options import CodegenOption
+from ....passes.partition.steps import Step as Matched
+from ....passes.partition.steps import Steps
 from ....passes.patterns.matched import Match
 from ....passes.patterns.operators import is_op
 from ....passes.patterns.tree import wildcard
-from ....runtime.external.cudnn import Step, Windows, packed
+from ....runtime.external.cudnn import Step, Windows
 from ....runtime.external.nvidia import WORKSPACE
+from ....support.external_bytes import packed
 from ..core.quantized import refuse_quantized
-from ..core.single import FLAT, Single
 
 CONVOLUTIONS = tuple(f"relax.nn.conv{rank}d" for rank in (1, 2, 3))
 POOLS = tuple(f"relax.nn.{kind}_pool{rank}d" for kind in ("max", "avg") for rank in (1, 2, 3))
@@ -56,7 +59,7 @@ def _refuse_padding(call: Call) -> str:
     return ""
 
 
-def _call(found: Match, name: str) -> Call:
+def _call(found: Match | Matched, name: str) -> Call:
     op = found.op(name).operation
     row = row_of(op)
     assert row is not None, op
@@ -136,7 +139,6 @@ class Cudnn(Codegen):
     patterns = ROWS
     devices: ClassVar[tuple[str, ...]] = ("cuda",)
     separate: ClassVar[bool] = True
-    pipeline: ClassVar[str] = FLAT
     options: ClassVar[Mapping[str, CodegenOption]] = {
         "tf32": CodegenOption("convolutions of f32 by tensor cores, which read 10 bits of its fractions", bool, False)
     }
@@ -148,29 +150,31 @@ class Cudnn(Codegen):
 
     def compile(self, module: object, options: Mapping[str, Any]) -> bytes:
         """A step for each function."""
-        parts = {name: Single(each, Cudnn) for name, each in self.functions(module).items()}
-        return packed({name: _step(each, options["tf32"]) for name, each in parts.items()})
+        parts = self.steps(module)
+        return packed("cudnn", {name: _step(part, options["tf32"]) for name, part in parts.items()})
 
 
-def _step(part: Single, tf32: bool) -> Step:
-    found = part.found
-    element = tensor_info(found["data"]).dtype
-    common = part.input_count, element, part.number("data")
+def _step(part: Steps, tf32: bool) -> Step:
+    """The only match of a part; behind it stands the memory to work in, the part's second output."""
+    found = part.steps[0]
+    info = tensor_info(found.operations[0].operands[0])
+    common = len(part.inputs), info.dtype, found["data"]
     if "softmax" in found:
-        info, op = tensor_info(found["data"]), found.op("softmax")
+        op = found.op("softmax")
         return Step(op.name.removeprefix("relax.nn."), *common, axis=op.axis % len(info.shape or ()))
-    call = _call(found, "product" if "product" in found else "pool")
+    call = _call(found, "product" if "product" in found.names else "pool")
     step = Step(_kind(call), *common, channels_last=_is_last(call), windows=_windows(call))
     if step.kind != "convolution":
         return step
-    return step._replace(
-        weight=part.number("weight"),
-        bias=part.number_if_there("bias"),
-        residual=part.number_if_there("residual"),
+    return replace(
+        step,
+        weight=found["weight"],
+        bias=found.get("bias"),
+        residual=found.get("residual"),
         relu="relu" in found,
         groups=call.groups,
         tf32=tf32,
-        workspace=part.has_workspace,
+        workspace=len(part.outputs) > 1,
     )
 
 

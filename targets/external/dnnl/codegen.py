@@ -9,9 +9,10 @@ from typing import Any, ClassVar
 from ....bindings.ir import Operation
 from ....passes.partition.codegen import Codegen, register_codegen
 from ....passes.partition.options import CodegenOption
-from ....runtime.external.dnnl.description import Blobs, Part, to_bytes
+from ....runtime.external.dnnl.description import Part
 from ....runtime.external.dnnl.runtime import DnnlRuntime
 from ....support.errors import RefusalError
+from ....support.external_bytes import packed
 from ..core.flatten import public_functions
 from .activations import activation_at
 from .converter import Converter
@@ -36,14 +37,14 @@ class Dnnl(Codegen):
 
     def compile(self, module: Any, options: Mapping[str, Any]) -> bytes:
         """The part as bytes. What this machine's oneDNN refuses is refused here, where sizes are known."""
-        blobs = Blobs()
-        converters = [Converter(graph, blobs) for graph in public_functions(module.operation, activation_at)]
+        converters = [Converter(graph) for graph in public_functions(module.operation, activation_at)]
         functions = tuple(converter.convert() for converter in converters)
         if not any(converter.computes for converter in converters):
             raise RefusalError("there is nothing to compute: tensors are only seen or stored in other ways")
         dtypes = {value.dtype for function in functions for value in function.values}
         needs = next((NEEDED[dtype] for dtype in ("f16", "bf16") if dtype in dtypes), ())
-        data = to_bytes(Part(functions, options["threads"], needs, any(each.drops_nan for each in converters)), blobs)
+        part = Part(functions, options["threads"], needs, any(each.drops_nan for each in converters))
+        data = packed("dnnl", part)
         if not why_not_loaded():
             DnnlRuntime().try_out(memoryview(data))
         return data

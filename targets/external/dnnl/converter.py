@@ -10,7 +10,7 @@ from typing import Any
 from ....dialects.core.dialect import row_of
 from ....dialects.core.symbols import Dim, SymExpr, product, sym
 from ....dialects.relax.known_constants import STORAGE_NAME
-from ....runtime.external.dnnl.description import Argument, Blobs, Function, PostOp, Quantized, Size, Step, Value
+from ....runtime.external.dnnl.description import Argument, Function, PostOp, Quantized, Size, Step, Value
 from ....support.errors import RefusalError
 from ..core.flatten import Graph, Node, Ref, numbers_in
 from . import fusing
@@ -26,8 +26,8 @@ _CARRIED = ("view", "reorder", "slice", "concat")
 class Converter:
     """Rules say `converter.step(kind, result, arguments)`; what is fused, and with what, is decided here."""
 
-    def __init__(self, graph: Graph, blobs: Blobs):
-        self.graph, self._blobs = graph, blobs
+    def __init__(self, graph: Graph):
+        self.graph = graph
         self.values: list[Value] = []
         self.steps: list[Step] = []
         #: Whether it counts on a clip that makes 0 of NaN.
@@ -52,7 +52,7 @@ class Converter:
         if isinstance(node.whole, Activation):
             self.eltwise(node.operands[0], node.result, *node.whole[:3])
             self.drops_nan |= node.whole.drops_nan
-        elif node.op.name != "arith.constant" and (row is None or row.role not in ("literal", "shape")):
+        elif row is None or row.role not in ("literal", "shape"):
             reason = refusal(node.op)
             if reason:
                 raise RefusalError(reason)
@@ -91,7 +91,7 @@ class Converter:
     def constant(self, array: Any) -> int:
         """An array of f32 or i32 as a value of the part."""
         dtype = {"float32": "f32", "int32": "i32"}[array.dtype.name]
-        self.values.append(Value(tuple(array.shape), dtype, self._blobs.add(array.tobytes())))
+        self.values.append(Value(tuple(array.shape), dtype, array.tobytes()))
         return len(self.values) - 1
 
     def number(self, value: float, like: Ref) -> Argument:
@@ -109,9 +109,9 @@ class Converter:
         """The number of a value; constants are added where they are first read, dequantized ones computed."""
         if ref not in self._numbers:
             info = ref.info
-            offset = self._blobs.add(_stored(ref)) if ref.is_constant else None
+            data = _stored(ref) if ref.is_constant else None
             self._numbers[ref] = len(self.values)
-            self.values.append(Value(self.sizes(info.shape or ()), info.dtype, offset))
+            self.values.append(Value(self.sizes(info.shape or ()), info.dtype, data))
             if ref.made_by is not None and ref.made_by.name == "relax.dequantize":
                 dequantize(self, ref.made_by)
         return self._numbers[ref]

@@ -17,8 +17,9 @@ from ....passes.partition.steps import Step, Steps
 from ....passes.patterns.matched import Match
 from ....passes.patterns.operators import is_op
 from ....passes.patterns.tree import GraphPattern, is_const, wildcard
-from ....runtime.external.example_npu import Instruction, Program, to_bytes
+from ....runtime.external.example_npu import Instruction
 from ....support.errors import RefusalError
+from ....support.external_bytes import Function, packed
 
 # Of the processor: what it computes in a second, and what a call of it takes.
 _FLOPS_PER_S, _CALL_S = 1e12, 5e-6
@@ -84,8 +85,8 @@ class ExampleNpu(Codegen):
 
     def compile(self, module: object, options: Mapping[str, Any]) -> bytes:
         """A program for each function. Raises RelaxError for what the passes have left that is no instruction."""
-        parts = self.steps(module, whole=False)
-        return to_bytes({name: _program(part, _PRECISIONS[options["precision"]]) for name, part in parts.items()})
+        parts, precision = self.steps(module, whole=False), _PRECISIONS[options["precision"]]
+        return packed("example_npu", {name: _program(part, precision) for name, part in parts.items()})
 
     def cost(self, composite: str, operations: Sequence[Operation]) -> float:
         """The processor's time."""
@@ -97,9 +98,9 @@ class ExampleNpu(Codegen):
         return _CALL_S
 
 
-def _program(part: Steps, precision: str) -> Program:
+def _program(part: Steps, precision: str) -> Function[Instruction]:
     constants = {number: array.astype(precision) for number, array in part.constants.items()}
-    return Program(part.inputs, constants, [_instruction(step) for step in part.steps], part.outputs)
+    return Function(part.inputs, constants, [_instruction(step) for step in part.steps], part.outputs)
 
 
 def _instruction(step: Step) -> Instruction:

@@ -17,7 +17,8 @@ from ....passes.partition.codegen import Codegen, register_codegen
 from ....passes.partition.options import CodegenOption
 from ....passes.patterns.matched import Match
 from ....passes.patterns.operators import is_op
-from ....runtime.external.onnxruntime import Part, packed
+from ....runtime.external.onnxruntime import Part
+from ....support.external_bytes import packed
 
 _DIALECT = "relax."
 #: Elements that a program and onnxruntime can pass to each other.
@@ -66,7 +67,7 @@ class OnnxRuntimeCodegen(Codegen):
     def compile(self, module: Any, options: Mapping[str, Any]) -> bytes:
         """A model for each public function. Raises RelaxError for what cannot be exported after all."""
         models = {name: _bytes(module.operation, name) for name in self.functions(module)}
-        return packed(Part(options["threads"], models))
+        return packed("onnxruntime", Part(options["threads"], models))
 
 
 def _bytes(module: Operation, name: str) -> bytes:

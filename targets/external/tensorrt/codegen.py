@@ -10,7 +10,8 @@ from ....passes.partition.codegen import Codegen, register_codegen
 from ....passes.partition.options import CodegenOption
 from ....passes.patterns.matched import Match
 from ....passes.patterns.operators import is_op
-from ....runtime.external.tensorrt import Part, packed
+from ....runtime.external.tensorrt import Part
+from ....support.external_bytes import packed
 from ..core.flatten import public_functions
 from . import converter  # noqa: F401  # brings the rules
 from .build import build, tensorrt
@@ -41,4 +42,4 @@ class TensorRt(Codegen):
         """An engine for each public function. Raises RelaxError where there is no TensorRT, or it builds none."""
         told, trt = Options(**options), tensorrt()
         engines = {each.name: build(trt, each, told) for each in public_functions(module.operation)}
-        return packed(Part(trt.__version__, engines))
+        return packed("tensorrt", Part(trt.__version__, engines))

@@ -69,7 +69,7 @@ class Converter:
 
     def _convert(self, node: Node) -> None:
         row = row_of(node.op)
-        if node.name == "arith.constant" or (row is not None and row.role in ("literal", "shape")):
+        if row is not None and row.role in ("literal", "shape"):
             return
         reason = refusal(node.op)
         if reason:

@@ -196,8 +196,8 @@ def test_operators_of_other_packages_are_folded_where_they_are_pure() -> None:
     alone = mine.op("alone", "x", infer=lambda call: call.x, doc="Nobody has a rule for it.")
 
     @rx.register_legalize(["foldable.twice", "foldable.heard", "foldable.put"])
-    def doubled(op: Any, operands: Any, builder: Any) -> Any:
-        return relax.add(operands[0], operands[0])
+    def doubled(call: Any) -> Any:
+        return relax.add(call.operands[0], call.operands[0])
 
     module = rx.Module()
     with module.function("main", []) as f:

@@ -81,7 +81,7 @@ TEST.op("below", "x", infer=lambda call: call.x, doc="Each row's distances to it
 
 
 @rx.register_legalize("rows_test.below")
-def below(op: Any, operands: Any, builder: Any) -> Any:
+def below(call: Any) -> Any:
     def body(x: Any, out: Any) -> Any:
         rows = Reduction(x, [2])
         most = rows.extreme(maximum, lowest("f32"), "f32")
@@ -91,7 +91,7 @@ def below(op: Any, operands: Any, builder: Any) -> Any:
 
         return rows.everywhere(distance, [rows.whole, rows.part(most)], out)
 
-    return builder.prim(body)
+    return call.prim(body)
 
 
 def test_positions_count_from_the_first_row() -> None:

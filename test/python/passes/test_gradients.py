@@ -329,7 +329,7 @@ def test_refusals() -> None:
 
     message = refused(third, (3,))
     assert "no rule tells the derivative of 'relax.bitcast' (node 'third'): it takes the bits of numbers" in message
-    assert 'rx.register_gradient("relax.bitcast") teaches it' in message
+    assert 'rx.rules.register_gradient("relax.bitcast") teaches it' in message
     blocks = lambda x, w: relax["nn.conv2d"](x, w, data_layout="NCHW2c")  # noqa: E731
     assert "only in layouts without blocks, not NCHW2c" in refused(blocks, (1, 1, 4, 4, 2), (1, 2, 2, 2))
 

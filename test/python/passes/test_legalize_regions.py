@@ -26,10 +26,10 @@ func.func @negated(%x: memref<4xf32>, %y: memref<4xf32>) attributes {tir.prim_fu
 
 
 @rx.register_legalize("relax.exp", target="regions-npu", by_types=True)
-def doubled(op: Any, operands: Any, builder: Any) -> Any:
+def doubled(call: Any) -> Any:
     """So that one sees in the results whose rule was taken."""
     _asked.append("exp")
-    return builder.elementwise(lambda x: rx.number(tir.exp(x)) * 2.0)
+    return call.elementwise(lambda x: rx.number(tir.exp(x)) * 2.0)
 
 
 def _negated(x: Any, out: Any) -> None:
@@ -91,7 +91,7 @@ def test_kernels_written_by_hand(text: bool) -> None:
         with module.function(name, {"x": rx.tensor((4,))}, target=target) as f:
             f.returns(relax.negative(*f))
     kernel = _KERNEL if text else _negated
-    by_map = {"relax.negative": lambda op, operands, builder: builder.call_tir(kernel)}
+    by_map = {"relax.negative": lambda call: call.call_tir(kernel)}
     rx.LegalizeOps(target="llvm", customize_legalize_map=by_map)(module)
     assert sorted(_functions(module).values()) == ["", "regions-npu"]
     x = numpy.arange(4, dtype="float32")

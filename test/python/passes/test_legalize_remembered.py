@@ -60,9 +60,9 @@ def test_a_rule_that_promises_nothing_is_asked_each_time(by_types: bool, asked: 
         f.returns(relax.exp(relax.exp(relax.exp(x))))
     seen = []
 
-    def rule(op: Any, operands: Any, builder: Any) -> Any:
-        seen.append(op)
-        return builder.elementwise(lambda number: number)
+    def rule(call: Any) -> Any:
+        seen.append(call.op)
+        return call.elementwise(lambda number: number)
 
     rules_by_op("llvm")
     with without_new(_RULES):

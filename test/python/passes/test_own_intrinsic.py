@@ -52,8 +52,8 @@ def module_with(intrinsic: Any) -> rx.Module:
     with module.function("main", [rx.tensor(("n",), "int64")]) as f:
         f.returns(relax.negative(*f))
 
-    def rule(op: Any, operands: list[Any], builder: Any) -> Any:
-        return builder.elementwise(intrinsic)
+    def rule(call: Any) -> Any:
+        return call.elementwise(intrinsic)
 
     rx.LegalizeOps(target="llvm", customize_legalize_map={"relax.negative": rule})(module)
     return module
@@ -81,12 +81,12 @@ def test_a_call_with_an_effect() -> None:
     with module.function("main", [rx.tensor((4,), "int64")]) as f:
         f.returns(relax.negative(*f))
 
-    def rule(op: Any, operands: list[Any], builder: Any) -> Any:
+    def rule(call: Any) -> Any:
         def body(x: Any, out: Any) -> None:
             dep_pop(constant(1, "i64"))
             loops.for_range(0, 4, lambda i: loops.store(loops.load(x, i), out, i))
 
-        return builder.loops(body)
+        return call.loops(body)
 
     rx.LegalizeOps(customize_legalize_map={"relax.negative": rule})(module)
     text = str(module)

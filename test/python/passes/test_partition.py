@@ -144,7 +144,7 @@ def again_by_other_handles(block: Any, composites: Any) -> Any:
     [
         (lambda block, composites: None, "TypeError: 'NoneType' object is not iterable"),
         (lambda block, composites: 1 / 0, "ZeroDivisionError: division by zero"),
-        (lambda block, composites: iter([7]), "gave 7, not rx.Taken"),
+        (lambda block, composites: iter([7]), "gave 7, not rx.codegens.Taken"),
         (lambda block, composites: [Taken(composites[0], exps(block)) for _ in range(2)], "takes relax.exp twice"),
         (lambda block, composites: iter([Taken(composites[0], exps(block) * 2)]), "takes relax.exp twice"),
         (lambda block, composites: iter([Taken(composites[0], exps(block))] * 2), "takes an operation twice"),

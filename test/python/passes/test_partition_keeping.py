@@ -141,7 +141,7 @@ def test_what_is_left_to_threads_is_done_at_once(tmp_path: Path) -> None:
     ("finish", "message"),
     [
         (lambda: 1 / 0, "ZeroDivisionError: division by zero"),
-        (lambda: "text", r"compile\(\) gave a str, not bytes or rx.ObjectCode"),
+        (lambda: "text", r"compile\(\) gave a str, not bytes or rx.codegens.ObjectCode"),
         (lambda: lambda: b"", r"compile\(\) gave a function, not bytes"),
     ],
 )

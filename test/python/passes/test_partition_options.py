@@ -92,7 +92,7 @@ def test_values_that_mean_nothing(given: str, message: str) -> None:
 @pytest.mark.parametrize(
     ("option", "message"),
     [
-        ({"x": 3}, "option 'x' has to be text, what it means, or an rx.CodegenOption, not 3"),
+        ({"x": 3}, "option 'x' has to be text, what it means, or an rx.codegens.CodegenOption, not 3"),
         ({"a b": "text"}, "option 'a b': its name has to be a word"),
         ({"x": rx.CodegenOption("", 3)}, "option 'x': its type is 3, neither a type nor a function"),
         ({"x": rx.CodegenOption("", int, "4")}, "option 'x' expects an integer, its default is '4'"),

@@ -16,7 +16,8 @@ from relax_mlir.passes.mixed_precision.stages import with_precision
 from relax_mlir.passes.partition.codegen import all_codegens
 from relax_mlir.passes.partition_stages import with_partition
 from relax_mlir.passes.patterns.tree import GraphPattern
-from relax_mlir.runtime.external.dnnl.description import from_bytes
+from relax_mlir.runtime.external.dnnl.description import Part
+from relax_mlir.support.external_bytes import unpacked
 
 import relax_mlir as rx
 from relax_mlir import relax
@@ -157,7 +158,7 @@ def test_dnnl_multiplies_bytes(level: int) -> None:
     for model, kind, count in ((layers, "matmul", 2), (images, "convolution", 1)):
         program = rx.compile(model(), partition=["dnnl"], opt_level=level, partition_elsewhere=True)
         (external,) = program._artifact.externals
-        part, _ = from_bytes(external.data)
+        part = unpacked("dnnl", external.data, Part)
         products = [step for function in part.functions for step in function.steps if step.kind == kind]
         assert len(products) == count and all({"src", "weights"} <= step.quantized.keys() for step in products)
 

@@ -69,18 +69,18 @@ def compiled(make: Callable[..., Any] = blamed.same) -> None:
 
 
 def legalize() -> None:
-    rx.register_legalize("blamed.same")(lambda op, operands, builder: builder.elementwise(nosuch))
+    rx.register_legalize("blamed.same")(lambda call: call.elementwise(nosuch))
     compiled()
 
 
 def legalize_body() -> None:
-    rx.register_legalize("blamed.same")(lambda op, operands, builder: builder.loops(nosuch))
+    rx.register_legalize("blamed.same")(lambda call: call.loops(nosuch))
     compiled()
 
 
 def intrinsic() -> None:
     rx.register_lower_intrinsic("blamed.twice")(nosuch)
-    rx.register_legalize("blamed.same")(lambda op, operands, builder: builder.elementwise(blamed.twice))
+    rx.register_legalize("blamed.same")(lambda call: call.elementwise(blamed.twice))
     compiled()
 
 
@@ -195,7 +195,7 @@ def test_what_users_functions_raise(case: str) -> None:
 
 
 def test_what_operators_say_in_a_rule_names_the_rule() -> None:
-    rx.register_legalize("blamed.same")(lambda op, operands, builder: relax.add(operands[0]))
+    rx.register_legalize("blamed.same")(lambda call: relax.add(call.operands[0]))
     with pytest.raises(rx.RelaxError) as caught:
         compiled()
     first, note = str(caught.value).split("\n")

@@ -66,8 +66,8 @@ def operator(name: str, kernel: Any, operands: str = "x", results: int = 1) -> A
     made = DIALECT.op(name, operands, infer=infer, doc="A test's.", **({"results": listed} if results > 1 else {}))
 
     @rx.register_legalize(f"called.{name}")
-    def rule(op: Any, operands: Any, builder: Any) -> Any:
-        return builder.call_tir(kernel() if callable(kernel) and not hasattr(kernel, "operation") else kernel)
+    def rule(call: Any) -> Any:
+        return call.call_tir(kernel() if callable(kernel) and not hasattr(kernel, "operation") else kernel)
 
     return made
 

@@ -19,20 +19,20 @@ rx.register_target(rx.Target("test_npu_2", parents=("test_npu",)))
 
 
 @rx.register_legalize("relax.exp", target="test_npu")
-def exp_on_the_npu(op: Any, operands: list[Any], builder: Any) -> Any:
-    return relax.call_dps_packed("npu.exp", operands, out_ty=op.result.type)
+def exp_on_the_npu(call: Any) -> Any:
+    return relax.call_dps_packed("npu.exp", call.operands, out_ty=call.op.result.type)
 
 
 @rx.register_legalize("relax.sin", target="test_npu")
-def sin_of_vectors(op: Any, operands: list[Any], builder: Any) -> Any:
-    if len(operands[0].type.shape) != 1:
-        return builder.decline("the unit takes vectors only")
-    return relax.call_dps_packed("npu.sin", operands, out_ty=op.result.type)
+def sin_of_vectors(call: Any) -> Any:
+    if len(call.operands[0].type.shape) != 1:
+        return call.decline("the unit takes vectors only")
+    return relax.call_dps_packed("npu.sin", call.operands, out_ty=call.op.result.type)
 
 
 @rx.register_legalize("relax.nn.silu", target="test_npu")
-def silu_from_others(op: Any, operands: list[Any], builder: Any) -> Any:
-    return relax.multiply(operands[0], relax.sigmoid(operands[0]))
+def silu_from_others(call: Any) -> Any:
+    return relax.multiply(call.operands[0], relax.sigmoid(call.operands[0]))
 
 
 def legalized(name: str, target: str, shape: tuple[Any, ...] = (4,), **options: Any) -> str:
@@ -62,8 +62,8 @@ def test_what_a_rule_makes_is_legalized_in_turn() -> None:
 
 
 def test_this_run_s_map_goes_first_and_skipped_operators_stay() -> None:
-    def mine(op: Any, operands: list[Any], builder: Any) -> Any:
-        return relax.call_pure_packed("mine", operands, ty_args=op.result.type)
+    def mine(call: Any) -> Any:
+        return relax.call_pure_packed("mine", call.operands, ty_args=call.op.result.type)
 
     assert 'func = "mine"' in legalized("relax.exp", "test_npu", customize_legalize_map={"relax.exp": mine})
     assert '"relax.exp"' in legalized("relax.exp", "test_npu", skip_ops=("relax.exp",))
@@ -77,9 +77,23 @@ def test_operators_that_a_target_takes_stay() -> None:
     assert '"relax.nn.conv2d"' in str(module) and '"relax.exp"' not in str(module)
 
 
+def test_a_rule_of_the_form_before_is_taken_with_a_warning() -> None:
+    def doubled(op: Any, operands: list[Any], builder: Any, factor: float = 2.0) -> Any:
+        assert builder.call.operands["x"] == builder.info(operands[0]) and op.definition.name == "tanh"
+        return builder.elementwise(lambda x: x * factor)
+
+    said = r"targets/test_legalize_rules.py:\d+: a rule is rule\(call\): .* is taken until 0.2"
+    with pytest.warns(DeprecationWarning, match=said) as found:
+        rx.register_legalize("relax.tanh", target="test_npu")(doubled)
+    assert found[0].filename == __file__
+    assert "arith.mulf" in legalized("relax.tanh", "test_npu")
+    with pytest.warns(DeprecationWarning, match=said):
+        legalized("relax.tanh", "llvm", customize_legalize_map={"relax.tanh": doubled})
+
+
 def test_a_rule_that_returns_nothing_says_so() -> None:
     with pytest.raises(rx.RelaxError, match="returned nothing"):
-        legalized("relax.exp", "llvm", customize_legalize_map={"relax.exp": lambda op, operands, builder: None})
+        legalized("relax.exp", "llvm", customize_legalize_map={"relax.exp": lambda call: None})
 
 
 @pytest.mark.parametrize(
@@ -94,9 +108,9 @@ def test_a_rule_that_returns_nothing_says_so() -> None:
     ],
 )
 def test_what_a_body_returns(declared: tuple[Any, ...], made: tuple[int, ...], error: str) -> None:
-    def rule(op: Any, operands: list[Any], builder: Any) -> Any:
-        type_ = rx.ir.RankedTensorType.get(made, rx.ir.F32Type.get(op.operation.context), loc=op.location)
-        return builder.prim(lambda x, out: rx.ir.Operation.create("tensor.empty", results=[type_]).result, operands)
+    def rule(call: Any) -> Any:
+        type_ = rx.ir.RankedTensorType.get(made, rx.ir.F32Type.get(call.op.operation.context), loc=call.op.location)
+        return call.prim(lambda x, out: rx.ir.Operation.create("tensor.empty", results=[type_]).result, call.operands)
 
     module = rx.Module()
     with module.function("main", [rx.tensor(declared)]) as f:
@@ -115,7 +129,7 @@ def test_what_a_body_returns(declared: tuple[Any, ...], made: tuple[int, ...], e
 )
 def test_bad_registrations_are_refused(op: str, target: str, message: str) -> None:
     with pytest.raises(rx.RelaxError, match=message):
-        rx.register_legalize(op, target=target)(lambda op, operands, builder: operands)
+        rx.register_legalize(op, target=target)(lambda call: call.operands)
 
 
 def test_bad_targets_are_refused() -> None:
@@ -150,9 +164,9 @@ def test_a_rule_is_told_the_target_with_its_options() -> None:
     places = ("here", ""), ("there", 'attributes {relax.target = "llvm"}')
     body = '%y = "relax.exp"(%x) : (tensor<4xf32>) -> tensor<4xf32> return %y : tensor<4xf32>'
 
-    def rule(op: Any, operands: list[Any], builder: Any) -> Any:
-        told.append(str(builder.target))
-        return builder.elementwise(lambda x: x + x)
+    def rule(call: Any) -> Any:
+        told.append(str(call.target))
+        return call.elementwise(lambda x: x + x)
 
     both = [f"func.func @{name}(%x: tensor<4xf32>) -> tensor<4xf32> {where} {{ {body} }}" for name, where in places]
     module = rx.Module.parse("\n".join(both))
@@ -188,13 +202,13 @@ def test_what_can_raise_is_opaque(mode: str, size: int | str, pattern: str) -> N
 def test_sizes_that_do_not_fit_are_found_at_run_time_at_the_latest(size: int, raises: bool) -> None:
     """Inference refuses such operands; what it overlooks must not be read behind its end."""
 
-    def checked(op: Any, operands: list[Any], builder: Any) -> Any:
+    def checked(call: Any) -> Any:
         def body(x: Any, output: Any) -> Any:
             loops.require_same(linalg.sizes(x)[0], size, "x")
             require_broadcast(x, [size])
             return output
 
-        return builder.prim(body)
+        return call.prim(body)
 
     text = legalized("relax.exp", "llvm", customize_legalize_map={"relax.exp": checked})
     assert text.count("tir.assert") == 2 * raises

@@ -193,7 +193,7 @@ def test_transposes_meet_around_an_own_elementwise_operator():
 def test_only_intrinsics_without_an_effect_are_fused(dialect: str, intrinsic: str, count: int):
     ask = rx.find_op(f"{dialect}.{intrinsic}")
     module = module_of(lambda x: relax.negative(own.twice(relax.abs(x))))
-    rules = {"ownfacts.twice": lambda op, operands, builder: builder.elementwise(lambda x: ask(x))}
+    rules = {"ownfacts.twice": lambda call: call.elementwise(lambda x: ask(x))}
     assert len(kernels(module, rules)) == count
 
 
@@ -202,8 +202,8 @@ def test_only_intrinsics_without_an_effect_are_fused(dialect: str, intrinsic: st
     [("negated", None, 1), ("negated_apart", None, 3), ("negated", "opaque", 3), ("negated_apart", "elemwise", 1)],
 )
 def test_an_operator_fuses_as_its_row_says_unless_its_rule_does(name: str, said: str | None, count: int):
-    def rule(op: Any, operands: Any, builder: Any) -> Any:
-        return builder.prim(lambda x, out: linalg.parallel([x], out, lambda number: 0.0 - number), pattern=said)
+    def rule(call: Any) -> Any:
+        return call.prim(lambda x, out: linalg.parallel([x], out, lambda number: 0.0 - number), pattern=said)
 
     module = module_of(lambda x: relax.exp(own.ops[name](relax.abs(x))))
     assert len(kernels(module, {f"ownfacts.{name}": rule})) == count

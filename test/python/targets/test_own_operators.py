@@ -62,20 +62,20 @@ def test_all_operators_without_a_rule_are_told_at_legalize_with_what_would_help(
     assert [message.split(" op ")[0] for message in messages] == [
         f"legalization for target 'llvm' cannot convert 'ownops.{name}'" for name in ("forgotten", "double")
     ]
-    assert '@rx.register_legalize("ownops.forgotten") registers one' in str(caught.value)
+    assert '@rx.rules.register_legalize("ownops.forgotten") registers one' in str(caught.value)
 
 
 def test_an_intrinsic_without_a_rule_is_told_by_its_target():
-    rules = {"ownops.double": lambda op, operands, builder: builder.elementwise(lambda x: own.bump(x))}
+    rules = {"ownops.double": lambda call: call.elementwise(lambda x: own.bump(x))}
     with pytest.raises(
         rx.RelaxError, match=r"tir-lower-intrinsics for llvm cannot convert 'ownops\.bump' op"
     ) as caught:
         run(module_of("ownops.double"), rules)
-    assert '@rx.register_lower_intrinsic("ownops.bump") registers one' in str(caught.value)
+    assert '@rx.rules.register_lower_intrinsic("ownops.bump") registers one' in str(caught.value)
 
 
 def test_a_rule_calls_a_prim_func_written_as_text_which_the_module_gets_once():
-    rules = {"ownops.double": lambda op, operands, builder: builder.call_tir(DOUBLE)}
+    rules = {"ownops.double": lambda call: call.call_tir(DOUBLE)}
     x, y = run(module_of("ownops.double", times=2), rules)
     numpy.testing.assert_array_equal(y, 4 * x)
     assert prim_funcs(module_of("ownops.double", times=2), rules) == ["double"]
@@ -95,8 +95,8 @@ def test_a_rule_calls_a_function_that_writes_loops_on_other_operands():
     def x_zero(x: Any) -> Any:
         return rx.number(rx.loops.load(x, 0, 0)).constant(0.0)
 
-    def rows(op: Any, operands: Any, builder: rx.ir.Value) -> Any:
-        return builder.call_tir(total, [relax.exp(operands[0])])
+    def rows(call: Any) -> Any:
+        return call.call_tir(total, [relax.exp(call.operands[0])])
 
     x, y = run(module_of("ownops.rows"), {"ownops.rows": rows})
     numpy.testing.assert_allclose(y, numpy.exp(x).sum(axis=1), rtol=1e-6)
@@ -104,8 +104,8 @@ def test_a_rule_calls_a_function_that_writes_loops_on_other_operands():
 
 def test_names_of_hand_written_and_generated_prim_funcs_do_not_clash():
     rules = {
-        "ownops.double": lambda op, operands, builder: builder.call_tir(DOUBLE),
-        "relax.exp": lambda op, operands, builder: builder.elementwise(tir.exp, name="double"),
+        "ownops.double": lambda call: call.call_tir(DOUBLE),
+        "relax.exp": lambda call: call.elementwise(tir.exp, name="double"),
     }
     assert prim_funcs(module_of("ownops.double", "relax.exp"), rules) == ["double", "double_1"]
     assert prim_funcs(module_of("relax.exp", "ownops.double"), rules) == ["double", "double_1"]
@@ -120,7 +120,7 @@ def test_names_of_hand_written_and_generated_prim_funcs_do_not_clash():
     ],
 )
 def test_what_is_no_prim_func_is_refused(kernel, message):
-    rules = {"ownops.double": lambda op, operands, builder: builder.call_tir(kernel)}
+    rules = {"ownops.double": lambda call: call.call_tir(kernel)}
     with pytest.raises(rx.RelaxError, match=message):
         prim_funcs(module_of("ownops.double"), rules)
 
@@ -169,9 +169,7 @@ def test_a_stage_of_the_target_lowers_what_the_target_takes():
             stages=lambda stages: stages.insert_after("intrinsics", "expand", Expand()),
         )
     )
-    rx.register_legalize("ownops.double", target="ownlegal")(
-        lambda op, operands, builder: builder.elementwise(lambda x: own.nudge(x))
-    )
+    rx.register_legalize("ownops.double", target="ownlegal")(lambda call: call.elementwise(lambda x: own.nudge(x)))
     x = numpy.ones((2, 4), "float32")
     executable = rx.compile(module_of("ownops.double"), "ownlegal", cache=False)
     numpy.testing.assert_array_equal(numpy.from_dlpack(executable["main"](x)), x + 1)

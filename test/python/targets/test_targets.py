@@ -51,8 +51,8 @@ rx.register_target(
 
 
 @rx.register_legalize("relax.exp", target="apart-rules")
-def exp_by_rules(op: Any, operands: list[Any], builder: Any) -> Any:
-    return builder.elementwise(lambda x: x)
+def exp_by_rules(call: Any) -> Any:
+    return call.elementwise(lambda x: x)
 
 
 @rx.register_schedule("elemwise", target="apart-schedules")

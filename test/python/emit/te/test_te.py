@@ -107,13 +107,13 @@ def test_in_a_rule() -> None:
     own.op("normed", "x", infer=lambda call: call.x, doc="x / (1 + sum |row|)")
 
     @rx.register_legalize("terules.normed")
-    def normed(op: Any, operands: Any, builder: Any) -> Any:
+    def normed(call: Any) -> Any:
         def rows(x: Any) -> Any:
             k = te.reduce_axis((0, x.shape[1]), name="k")
             total = te.compute((x.shape[0],), lambda i: te.sum(te.fabs(x[i, k]), axis=k), name="total")
             return te.compute(x.shape, lambda i, j: x[i, j] / (1.0 + total[i]), name="normed")
 
-        return builder.call_te(rows)
+        return call.call_te(rows)
 
     module = rx.Module()
     with module.function("main", {"x": rx.tensor(("n", "2 * m"))}) as f:

@@ -158,8 +158,8 @@ FUNCTIONS: list[Any] = []
 
 
 @rx.register_legalize("teprograms.same")
-def same_by_te(op: Any, operands: Any, builder: Any) -> Any:
-    return builder.call_te(FUNCTIONS[-1])
+def same_by_te(call: Any) -> Any:
+    return call.call_te(FUNCTIONS[-1])
 
 
 def in_a_rule(function: Any) -> Any:

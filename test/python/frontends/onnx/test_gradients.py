@@ -324,8 +324,8 @@ def own_operator() -> Iterator[None]:
     own.op("cube", "x", infer=lambda call: call.x, doc="x * x * x.")
 
     @rx.register_legalize("gradientnpu.cube")
-    def cube(op: Any, operands: Any, builder: Any) -> Any:
-        return builder.elementwise(lambda x: (rx.number(x) * rx.number(x) * rx.number(x)).value)
+    def cube(call: Any) -> Any:
+        return call.elementwise(lambda x: (rx.number(x) * rx.number(x) * rx.number(x)).value)
 
     @rx.register_onnx("my.own", "Cube")
     def convert(node: Any) -> Any:

@@ -18,6 +18,7 @@ from nvidia_parts import emulated, floats, module_of, parts, program
 from relax_mlir.runtime.external import cublas as runtime
 from relax_mlir.runtime.external import nvidia
 from relax_mlir.runtime.external.nvidia import use_library
+from relax_mlir.support.external_bytes import packed, unpacked
 
 import relax_mlir as rx
 from relax_mlir import relax
@@ -282,10 +283,10 @@ def test_libraries_that_are_old_or_others(cublas: EmulatedCublas, monkeypatch: p
 @pytest.mark.parametrize("cut", [4, 20, -2])
 def test_bytes_that_are_damaged(cut: int) -> None:
     step = runtime.Step(2, 0, 1, None, (False, True), "relu", ("f32", "f32"))
-    data = runtime.packed({"f": step})
-    assert runtime.unpacked(memoryview(data)) == {"f": step}
+    data = packed("cublas", {"f": step})
+    assert unpacked("cublas", memoryview(data), dict[str, runtime.Step]) == {"f": step}
     with pytest.raises(rx.RelaxError, match=r"cut short|no bytes"):
-        runtime.unpacked(memoryview(data[:cut]))
+        unpacked("cublas", memoryview(data[:cut]), dict[str, runtime.Step])
 
 
 def test_the_library_in_place_is_the_tests(cublas: EmulatedCublas) -> None:

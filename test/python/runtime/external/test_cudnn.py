@@ -18,6 +18,7 @@ from nvidia_parts import emulated, floats, module_of, parts, program
 from relax_mlir.runtime.external import cublas
 from relax_mlir.runtime.external import cudnn as runtime
 from relax_mlir.runtime.external.nvidia import use_library
+from relax_mlir.support.external_bytes import packed, unpacked
 
 import relax_mlir as rx
 from relax_mlir import relax
@@ -225,10 +226,10 @@ def test_without_the_library(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) ->
 def test_bytes_are_read_as_they_were_written() -> None:
     windows = [runtime.Windows(0, 2, 1, 1)] * 2
     step = runtime.Step("convolution", 3, "f16", 0, 1, 2, relu=True, windows=windows, groups=2, workspace=True)
-    data = runtime.packed({"f": step})
-    assert runtime.unpacked(memoryview(data)) == {"f": step}
+    data = packed("cudnn", {"f": step})
+    assert unpacked("cudnn", memoryview(data), dict[str, runtime.Step]) == {"f": step}
     with pytest.raises(rx.RelaxError, match="codegen 'cublas', but of 'cudnn'"):
-        cublas.unpacked(memoryview(data))
+        unpacked("cublas", memoryview(data), dict[str, cublas.Step])
 
 
 def test_a_model_with_both_libraries(cudnn: EmulatedCudnn) -> None:

@@ -16,8 +16,9 @@ from hypothesis import strategies as st
 from relax_mlir.passes.partition.codegen import find_codegen
 from relax_mlir.runtime import to_numpy
 from relax_mlir.runtime.external import blas
-from relax_mlir.runtime.external.blas import Function, Part, Step, packed, unpacked
+from relax_mlir.runtime.external.blas import Part, Step
 from relax_mlir.support.errors import RelaxError
+from relax_mlir.support.external_bytes import Function, packed, unpacked
 from relax_mlir.targets.external.blas.codegen import Blas
 from relax_mlir.targets.external.blas.products import products, spec_of, specs
 
@@ -56,9 +57,13 @@ def operands_of(spec: str, dtype: str = "float32", **sizes: int) -> tuple[Any, A
 def multiply(spec: str, a: Any, b: Any, out: Any, bias: Any = None, relu: bool = False) -> None:
     """A part that is one product, called from Python."""
     given = [each for each in (a, b, bias) if each is not None]
-    step = Step(spec, "f32" if out.itemsize == 4 else "f64", 0, 1, None if bias is None else 2, relu)
-    runner = blas._Runner(Function(len(given), [step], [len(given)]), Part(1, {}, []))
+    runner = one_product(spec, "f32" if out.itemsize == 4 else "f64", None if bias is None else 2, relu)
     runner.native()(*given, out)
+
+
+def one_product(spec: str, element: str = "f32", bias: int | None = None, relu: bool = False) -> Any:
+    count = 2 if bias is None else 3
+    return blas._Runner(Function(range(count), {}, [Step(spec, element, 0, 1, bias, relu, count)], [count]), 1)
 
 
 # ---- the library's calls ----
@@ -116,7 +121,7 @@ def test_strides_sizes_and_bias(spec: str, ways: list[str], biased: bool, data: 
 def test_inputs_are_read_only() -> None:
     """Those that have to be copied, too."""
     a, b, out = operands_of("mk,kn->mn")
-    runner = blas._Runner(Function(2, [Step("mk,kn->mn", "f32", 0, 1, None, False)], [2]), Part(1, {}, []))
+    runner = one_product("mk,kn->mn")
     strided = stretched(a, "steps")
     strided.flags.writeable = False
     assert runner.listed(strided, b, out) is None
@@ -132,7 +137,7 @@ def test_rows_of_batches_become_one_product() -> None:
         "bkm,kn->bmn": [(4, 5, 6, 2)],
         "mk,bkn->bmn": [(4, 5, 6, 2)],
     }.items():
-        runner = blas._Runner(Function(2, [Step(spec, "f32", 0, 1, None, False)], [2]), Part(1, {}, []))
+        runner = one_product(spec)
         listed = runner.listed(*operands_of(spec))
         assert listed is not None
         _, *products = listed.calls
@@ -149,19 +154,24 @@ def test_sizes_that_do_not_fit() -> None:
 
 
 # ---- bytes ----
-PART = Part(2, {"f": Function(1, [Step("mk,kn->mn", "f32", 0, -1, None, True)], [1])}, [random((6, 5))])
+WEIGHT = random((6, 5))
+PART = Part(2, {"f": Function([0], {1: WEIGHT}, [Step("mk,kn->mn", "f32", 0, 1, None, True, 2)], [2])})
+
+
+def read(data: bytes) -> Part:
+    return unpacked("blas", memoryview(data), Part)
 
 
 def test_bytes_come_back() -> None:
-    found = unpacked(memoryview(packed(PART)))
-    assert (found.threads, found.functions) == (2, PART.functions)
-    numpy.testing.assert_array_equal(found.constants[0], PART.constants[0])
-    empty = Part(1, {}, [numpy.zeros((0, 3), "float64")])
-    assert unpacked(memoryview(packed(empty))).constants[0].shape == (0, 3)
+    found = read(packed("blas", PART))
+    assert (found.threads, found.functions["f"].steps) == (2, PART.functions["f"].steps)
+    numpy.testing.assert_array_equal(found.functions["f"].constants[1], WEIGHT)
+    empty = Part(1, {"f": Function([], {0: numpy.zeros((0, 3), "float64")}, [], [0])})
+    assert read(packed("blas", empty)).functions["f"].constants[0].shape == (0, 3)
 
 
 def test_damaged_bytes_are_refused() -> None:
-    data = packed(PART)
+    data = packed("blas", PART)
     for wrong in (
         b"",
         b"something else at all",
@@ -174,16 +184,16 @@ def test_damaged_bytes_are_refused() -> None:
         if wrong == data:
             continue
         with pytest.raises(RelaxError, match="bytes"):
-            unpacked(memoryview(wrong))
+            read(wrong)
     with pytest.raises(RelaxError, match="damaged"):
-        unpacked(memoryview(data.replace(b'"threads"', b'"thread5"')))
+        read(data.replace(b'"threads"', b'"thread5"'))
 
 
 def test_one_function_by_itself() -> None:
-    f = blas.BlasRuntime().load(memoryview(packed(PART)))["f"]
+    f = blas.BlasRuntime().load(memoryview(packed("blas", PART)))["f"]
     x, out = random((4, 6)), numpy.empty((4, 5), "float32")
     f(x, out)
-    numpy.testing.assert_allclose(out, numpy.maximum(x @ PART.constants[0], 0), rtol=1e-5, atol=1e-5)
+    numpy.testing.assert_allclose(out, numpy.maximum(x @ WEIGHT, 0), rtol=1e-5, atol=1e-5)
     with pytest.raises(RelaxError, match="takes 2 tensors, inputs and outputs, got 1"):
         f(x)
 
@@ -193,9 +203,9 @@ def test_a_missing_library_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
         raise ImportError("No module named 'scipy_openblas32'")
 
     runtime = blas.BlasRuntime()
-    assert runtime.requires(memoryview(packed(PART))) == ""
+    assert runtime.requires(memoryview(packed("blas", PART))) == ""
     monkeypatch.setattr(blas, "library", missing)
-    told = runtime.requires(memoryview(packed(PART)))
+    told = runtime.requires(memoryview(packed("blas", PART)))
     assert (
         told
         == "it needs the package scipy-openblas32 (pip install scipy-openblas32): No module named 'scipy_openblas32'"
@@ -219,7 +229,7 @@ def partitioned(body: Callable[..., Any], *shapes: Any, dtype: str = "float32", 
 
 def steps_of(program: Any) -> list[list[Any]]:
     """What each part's functions do."""
-    parts = [unpacked(memoryview(each.data)) for each in program._artifact.externals]
+    parts = [read(each.data) for each in program._artifact.externals]
     return [list(function.steps) for part in parts for function in part.functions.values()]
 
 
@@ -259,7 +269,7 @@ def test_products_of_the_graph(spec: str, are_known: bool, dtype: str) -> None:
         shapes = tuple(tuple(SIZES.get(size, size) for size in shape) for shape in shapes)
     program = agrees(relax.matmul, *shapes, dtype=dtype)
     ((step,),) = steps_of(program)
-    assert step == Step(spec, "f32" if dtype == "float32" else "f64", 0, 1, None, False)
+    assert step == Step(spec, "f32" if dtype == "float32" else "f64", 0, 1, None, False, 2)
 
 
 def test_symbolic_sizes_may_be_0_and_1() -> None:
@@ -370,7 +380,7 @@ def test_other_elements_stay() -> None:
 
 def test_options() -> None:
     program = partitioned(relax.matmul, (4, 6), (6, 5), how="blas{threads=2}")
-    assert unpacked(memoryview(program._artifact.externals[0].data)).threads == 2
+    assert read(program._artifact.externals[0].data).threads == 2
     for wrong in ("0", "-1", "many"):
         with pytest.raises(RelaxError, match=f"option 'threads' expects an integer from 1 on, got '{wrong}'"):
             partitioned(relax.matmul, (4, 6), (6, 5), how=f"blas{{threads={wrong}}}")

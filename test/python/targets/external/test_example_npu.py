@@ -17,7 +17,8 @@ import pytest
 from before_after import changed
 from relax_mlir.bindings.navigation import operations_in
 from relax_mlir.passes.core.external import external_modules
-from relax_mlir.runtime.external.example_npu import ExampleNpuRuntime, Instruction, Program, from_bytes, to_bytes
+from relax_mlir.runtime.external.example_npu import ExampleNpuRuntime, Instruction, programs_of
+from relax_mlir.support.external_bytes import Function, packed
 
 import relax_mlir as rx
 from relax_mlir import relax
@@ -102,8 +103,8 @@ def test_layouts_meet_at_the_borders_alone() -> None:
     assert agrees(body, (1, 3, 8, 8)) == 5
     artifact = rx.compile(built(body, (1, 3, 8, 8)), partition=["example_npu"])._artifact
     (external,) = artifact.externals
-    (program,) = from_bytes(memoryview(external.data)).values()
-    names = [each.name for each in program.instructions]
+    (program,) = programs_of(memoryview(external.data)).values()
+    names = [each.name for each in program.steps]
     assert names == ["permute_dims", "conv2d", "relu", "conv2d", "relu", "max_pool2d", "permute_dims"]
 
 
@@ -181,14 +182,14 @@ def test_programs_run_without_the_compiler(tmp_path: Path) -> None:
     assert imported == "False" and list(map(float, found)) == pytest.approx(floats(4, 2).sum(0), rel=1e-5)
 
 
-def packed() -> bytes:
-    program = Program([0], {1: numpy.arange(20, dtype="float32")}, [Instruction("add", {}, [0, 1], 2)], [2])
-    return to_bytes({"f": program})
+def a_part() -> bytes:
+    program = Function([0], {1: numpy.arange(20, dtype="float32")}, [Instruction("add", {}, [0, 1], 2)], [2])
+    return packed("example_npu", {"f": program})
 
 
 def test_constants_are_used_where_they_are() -> None:
-    data = numpy.frombuffer(packed(), "uint8")
-    array = from_bytes(memoryview(data))["f"].constants[1]
+    data = numpy.frombuffer(a_part(), "uint8")
+    array = programs_of(memoryview(data))["f"].constants[1]
     assert numpy.shares_memory(array, data) and array.tolist() == list(range(20))
     place = numpy.empty(20, "float32")
     ExampleNpuRuntime().load(memoryview(data))["f"](numpy.ones(20, "float32"), place)
@@ -196,10 +197,10 @@ def test_constants_are_used_where_they_are() -> None:
 
 
 def test_bytes_that_are_not_whole() -> None:
-    data, runtime = packed(), ExampleNpuRuntime()
+    data, runtime = a_part(), ExampleNpuRuntime()
     assert runtime.requires(memoryview(data)) == ""
-    for length in range(len(data) - 48):  # what is behind is not read
+    for length in range(len(data)):
         with pytest.raises(rx.RelaxError, match=r"cut short|no bytes of the codegen 'example_npu'"):
             runtime.requires(memoryview(data)[:length])
-    unknown = to_bytes({"f": Program([0], {}, [Instruction("fly", {}, [0], 1)], [1])})
+    unknown = packed("example_npu", {"f": Function([0], {}, [Instruction("fly", {}, [0], 1)], [1])})
     assert runtime.requires(memoryview(unknown)) == "it has no instruction fly"

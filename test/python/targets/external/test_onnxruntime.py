@@ -14,7 +14,8 @@ import pytest
 from compiling import array, built, floats, module_with
 from relax_mlir.frontends.onnx.export import writing
 from relax_mlir.passes.partition.codegen import find_codegen
-from relax_mlir.runtime.external.onnxruntime import unpacked
+from relax_mlir.runtime.external.onnxruntime import Part
+from relax_mlir.support.external_bytes import unpacked
 
 import relax_mlir as rx
 from relax_mlir import relax
@@ -232,8 +233,8 @@ def _bytes_of(module: rx.Module, codegen: str) -> memoryview:
 
 def test_threads() -> None:
     module = module_with([rx.tensor((4,))], relax.exp)
-    assert unpacked(_bytes_of(module, "onnxruntime")).threads == 1
-    assert unpacked(_bytes_of(module, "onnxruntime{threads=2}")).threads == 2
+    assert unpacked("onnxruntime", _bytes_of(module, "onnxruntime"), Part).threads == 1
+    assert unpacked("onnxruntime", _bytes_of(module, "onnxruntime{threads=2}"), Part).threads == 2
     _both(module, floats(4), codegen="onnxruntime{threads=2}")
 
 

@@ -9,14 +9,21 @@ from typing import Any
 import numpy
 import pytest
 from compiling import floats, module_with
-from relax_mlir.runtime.external.onnxruntime import OnnxRuntime, Part, packed, unpacked
+from relax_mlir.runtime.external.onnxruntime import OnnxRuntime, Part
+from relax_mlir.support.external_bytes import packed, unpacked
 
 import relax_mlir as rx
 from relax_mlir import relax
 
 
 def _part(**models: rx.Module) -> bytes:
-    return packed(Part(1, {name: rx.to_onnx(module).SerializeToString() for name, module in models.items()}))
+    return packed(
+        "onnxruntime", Part(1, {name: rx.to_onnx(module).SerializeToString() for name, module in models.items()})
+    )
+
+
+def _read(data: bytes) -> Part:
+    return unpacked("onnxruntime", memoryview(data), Part)
 
 
 def _loaded(data: bytes) -> Any:
@@ -25,23 +32,23 @@ def _loaded(data: bytes) -> Any:
 
 def test_bytes_and_back() -> None:
     part = Part(3, {"one": b"abc", "two": b""})
-    found = unpacked(memoryview(packed(part)))
+    found = _read(packed("onnxruntime", part))
     assert found.threads == 3
     assert {name: bytes(model) for name, model in found.models.items()} == part.models
 
 
 @pytest.mark.parametrize("kept", [4, 12, 20, -1])
 def test_bytes_that_are_cut_short(kept: int) -> None:
-    data = memoryview(packed(Part(1, {"one": b"abcdef"})))
+    data = packed("onnxruntime", Part(1, {"one": b"abcdef"}))
     with pytest.raises(rx.RelaxError, match=r"cut short|no bytes of the codegen 'onnxruntime'"):
-        unpacked(data[:kept])
+        _read(data[:kept])
 
 
 def test_bytes_of_something_else() -> None:
     with pytest.raises(rx.RelaxError, match="no bytes of the codegen 'onnxruntime'"):
-        unpacked(memoryview(b"something else that is long enough"))
+        _read(b"something else that is long enough")
     with pytest.raises(rx.RelaxError, match="damaged at their beginning"):
-        unpacked(memoryview(packed(Part(1, {"one": b"abc"})).replace(b"threads", b"thread_")))
+        _read(packed("onnxruntime", Part(1, {"one": b"abc"})).replace(b"threads", b"thread_"))
 
 
 def test_several_functions_write_where_they_are_told() -> None:
@@ -85,7 +92,7 @@ def test_calls_that_do_not_fit() -> None:
 
 def test_a_model_that_onnxruntime_refuses() -> None:
     with pytest.raises(rx.RelaxError, match=r"onnxruntime .* refuses the model of main: "):
-        _loaded(packed(Part(1, {"main": b"no model"})))
+        _loaded(packed("onnxruntime", Part(1, {"main": b"no model"})))
 
 
 def test_what_the_machine_lacks(monkeypatch: pytest.MonkeyPatch) -> None:

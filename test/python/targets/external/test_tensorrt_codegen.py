@@ -15,6 +15,7 @@ from before_after import changed, results_of
 from relax_mlir.passes.partition.codegen import parse_codegen
 from relax_mlir.passes.partition.options import option_values
 from relax_mlir.runtime.external import tensorrt as runtime
+from relax_mlir.support.external_bytes import packed, unpacked
 from relax_mlir.targets.external.tensorrt.codegen import TensorRt
 from tensorrt_parts import PASSES, built, floats
 
@@ -147,19 +148,20 @@ def test_without_tensorrt_the_part_stays() -> None:
 
 
 def engine(version: str = "10.3.0") -> bytes:
-    return runtime.packed(runtime.Part(version, {"f": runtime.Engine([4], [4, 8], b"\x80plan")}))
+    return packed("tensorrt", runtime.Part(version, {"f": runtime.Engine([4], [4, 8], b"\x80plan")}))
 
 
 def test_bytes_are_read_as_they_were_written() -> None:
-    found = runtime.unpacked(memoryview(engine()))
+    found = unpacked("tensorrt", memoryview(engine()), runtime.Part)
     assert found.version == "10.3.0"
-    assert found.engines["f"][:2] == ([4], [4, 8]) and bytes(found.engines["f"].plan) == b"\x80plan"
+    found_engine = found.engines["f"]
+    assert (found_engine.inputs, found_engine.outputs, bytes(found_engine.plan)) == ([4], [4, 8], b"\x80plan")
 
 
 @pytest.mark.parametrize(("count", "words"), [(4, "no bytes of the codegen"), (12, "cut short"), (-3, "cut short")])
 def test_bytes_that_are_damaged(count: int, words: str) -> None:
     with pytest.raises(rx.RelaxError, match=words):
-        runtime.unpacked(memoryview(engine()[:count]))
+        unpacked("tensorrt", memoryview(engine()[:count]), runtime.Part)
 
 
 def test_what_is_missing_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -180,7 +182,7 @@ def test_calls_with_too_few_tensors_and_engines_that_are_none() -> None:
     (function,) = runtime.TensorRtRuntime().load(data).values()
     with pytest.raises(rx.RelaxError, match="takes 1 inputs and 1 outputs, got 1 tensors"):
         function(floats(3, 4))
-    broken = runtime.packed(runtime.Part("10.3.0", {"f": runtime.Engine([4], [4], b"other")}))
+    broken = packed("tensorrt", runtime.Part("10.3.0", {"f": runtime.Engine([4], [4], b"other")}))
     with pytest.raises(rx.RelaxError, match="TensorRT refuses the engine of f"):
         runtime.TensorRtRuntime().load(memoryview(broken))
 

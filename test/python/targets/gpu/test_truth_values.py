@@ -42,13 +42,13 @@ def ran(operator: Any, *arrays: np.ndarray) -> np.ndarray:
 @pytest.mark.parametrize("width", WIDTHS)
 def test_rows_of_truth_values_are_written(width: int) -> None:
     @rx.register_legalize("relax.greater", target="cuda")
-    def are_largest(op: Any, operands: Any, builder: Any) -> Any:
+    def are_largest(call: Any) -> Any:
         def write(x: Any, _: Any, output: Any) -> Any:
             rows = Reduction(x, [1])
             most = rows.extreme(larger, lowest("f32"), "f32")
             return rows.everywhere(lambda each, most: each >= most, [rows.whole, rows.part(most)], output)
 
-        return builder.prim(write)
+        return call.prim(write)
 
     x = np.random.default_rng(1).integers(-8, 8, (5, width)).astype("float32")
     np.testing.assert_array_equal(ran(relax.greater, x, x), x == x.max(-1, keepdims=True))
@@ -57,7 +57,7 @@ def test_rows_of_truth_values_are_written(width: int) -> None:
 @pytest.mark.parametrize("width", WIDTHS)
 def test_rows_of_truth_values_are_read(width: int) -> None:
     @rx.register_legalize("relax.where", target="cuda")
-    def share_of_chosen(op: Any, operands: Any, builder: Any) -> Any:
+    def share_of_chosen(call: Any) -> Any:
         def write(chosen: Any, x: Any, _: Any, output: Any) -> Any:
             rows = Reduction(x, [1])
             reads = [rows.alike(chosen), rows.whole]
@@ -67,7 +67,7 @@ def test_rows_of_truth_values_are_read(width: int) -> None:
                 lambda is_one, each, total: select(is_one, each, rounded(total, "f32")), shares, output
             )
 
-        return builder.prim(write)
+        return call.prim(write)
 
     random = np.random.default_rng(2)
     x, chosen = random.integers(-8, 8, (5, width)).astype("float32"), random.integers(0, 2, (5, width)).astype(bool)

@@ -2,8 +2,8 @@
 """What a legalization rule works with: it gives PrimFuncs' bodies and gets the values of calls to them.
 
     @register_legalize("relax.nn.silu")
-    def silu(op, operands, builder):
-        return builder.elementwise(lambda x: tir.sigmoid(x) * x)
+    def silu(call):
+        return call.elementwise(lambda x: tir.sigmoid(x) * x)
 
 A PrimFunc is in destination-passing style on tensors without symbols: the inputs, then one parameter a result. Or
 it is on memrefs (`loops`), where a loop that writes here and there says more than values do. Operations of one kind
@@ -84,7 +84,7 @@ class PrimFuncs:
         return name
 
 
-class RuleBuilder:
+class LegalizeCall:
     """One use of a rule on one operation."""
 
     def __init__(self, op: OpView, operands: Sequence[Value], prim_funcs: PrimFuncs, target: ChosenTarget):
@@ -100,9 +100,12 @@ class RuleBuilder:
         self._read: list[object] = []
 
     @property
-    def call(self) -> Call:
+    def inferred(self) -> Call:
         """The operation as inference sees it."""
         return call_of(self.op.definition, self.op.operation)
+
+    #: As rules say that have the form before; until 0.2.
+    call = inferred
 
     @property
     def result_infos(self) -> list[Info]:
@@ -121,7 +124,7 @@ class RuleBuilder:
         return str(self.result_infos[index].dtype)  # type: ignore[union-attr]
 
     def decline(self, reason: str) -> Decline:
-        """`return builder.decline("only ...")`: the rule does not apply; the next one is tried."""
+        """`return call.decline("only ...")`: the rule does not apply; the next one is tried."""
         return Decline(reason)
 
     def info(self, value: Value) -> Info:

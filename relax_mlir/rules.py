@@ -1,0 +1,6 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Rules of operators: their code for a target, derivatives, definitions, layouts. `rx.rules.register_gradient`."""
+
+from . import _namespace
+
+__all__, __getattr__, __dir__ = _namespace(__name__)

@@ -1,0 +1,18 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# Written by tools/dev/gen_stubs.py from the names in __init__.py (`make generate`): do not edit.
+
+from .passes.decompose.registry import all_decompositions as all_decompositions
+from .passes.decompose.registry import register_decomposition as register_decomposition
+from .passes.evaluate.ratios import NotKnown as NotKnown
+from .passes.evaluate.registry import all_evaluations as all_evaluations
+from .passes.evaluate.registry import register_evaluation as register_evaluation
+from .passes.gradient.registry import all_gradients as all_gradients
+from .passes.gradient.registry import register_gradient as register_gradient
+from .passes.intrinsics.registry import all_intrinsic_rules as all_intrinsic_rules
+from .passes.intrinsics.registry import register_legalize_intrinsic as register_legalize_intrinsic
+from .passes.intrinsics.registry import register_lower_intrinsic as register_lower_intrinsic
+from .passes.layout.registry import all_layout_rules as all_layout_rules
+from .passes.layout.registry import register_layout as register_layout
+from .passes.legalize.rules import all_rules as all_rules
+from .passes.legalize.rules import register_legalize as register_legalize
+from .passes.mixed_precision.registry import register_precision as register_precision

@@ -1,0 +1,10 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# Written by tools/dev/gen_stubs.py from the names in __init__.py (`make generate`): do not edit.
+
+from .passes.loops.primitives import register_primitive as register_primitive
+from .passes.loops.tensor_intrins import register_tensor_intrin as register_tensor_intrin
+from .passes.schedule.plan import Panel as Panel
+from .passes.schedule.plan import Plan as Plan
+from .passes.schedule.registry import ScheduleContext as ScheduleContext
+from .passes.schedule.registry import register_plan as register_plan
+from .passes.schedule.registry import register_schedule as register_schedule
