@@ -66,8 +66,8 @@ def _explain(text: str, anchor: str, lines: list[str]) -> str:
     if restricted:
         wanted = restricted.group(1)
         return f"pass '{name}' runs on {wanted}, not on {anchor}: write {wanted}({text})"
-    told = [line for line in lines if line.strip() and "failed to add" not in line]
-    detail = told[0].replace("<Pass-Options-Parser>: ", "").removeprefix(": ") if told else "malformed options"
+    reported = [line for line in lines if line.strip() and "failed to add" not in line]
+    detail = reported[0].replace("<Pass-Options-Parser>: ", "").removeprefix(": ") if reported else "malformed options"
     return f"pass '{name}': {detail} (in '{text}')"
 
 

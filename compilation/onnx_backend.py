@@ -64,8 +64,8 @@ class OnnxBackendRep(BackendRep):
     def _executable(self, shapes: tuple[InputShape, ...]) -> Executable:
         """The program for these shapes of the open inputs."""
         if shapes not in self._compiled:
-            told = {name: shape for (_, name), shape in zip(self._open, shapes, strict=True)}
-            module = from_onnx(self._source, shapes={**self._shapes, **told})
+            named = {name: shape for (_, name), shape in zip(self._open, shapes, strict=True)}
+            module = from_onnx(self._source, shapes={**self._shapes, **named})
             self._compiled[shapes] = compile(module, self._target)
         return self._compiled[shapes]
 

@@ -235,8 +235,8 @@ def _custom_form(source: str) -> tuple[str, int] | None:
 
 def _without_consequences(error: RelaxError) -> RelaxError:
     """The bytecode reader tells each step that failed for the first one's reason; only that has something to say."""
-    told = [diagnostic for diagnostic in error.diagnostics[1:] if diagnostic.line]
-    error.diagnostics = (*error.diagnostics[:1], *told)
+    located = [diagnostic for diagnostic in error.diagnostics[1:] if diagnostic.line]
+    error.diagnostics = (*error.diagnostics[:1], *located)
     return error
 
 

@@ -57,8 +57,8 @@ def read_elsewhere(source: str | bytes, name: str) -> None:
             process_pool().run([call], 1, done)
     if found:
         message, location, notes, diagnostics = json.loads(found)
-        told = [_diagnostic(each) for each in diagnostics]
-        raise ModelError(message, location=location, notes=notes, diagnostics=told)
+        described = [_diagnostic(each) for each in diagnostics]
+        raise ModelError(message, location=location, notes=notes, diagnostics=described)
 
 
 def known_dialects() -> set[str]:

@@ -208,8 +208,8 @@ def _needed(consumer: Consumer) -> frozenset[int]:
     for number in telling:
         gone = {weights[other] for other in range(len(weights)) if other not in needed}
         knows = knows_from(argument for argument in body_of(function).arguments if argument not in gone)
-        told = symbols_of(weights[number].type)
-        if any(not knows(size) and not told.isdisjoint(size.variables) for size in sizes):
+        symbols = symbols_of(weights[number].type)
+        if any(not knows(size) and not symbols.isdisjoint(size.variables) for size in sizes):
             needed.add(number)
     return frozenset(needed)
 

@@ -355,8 +355,8 @@ def _external_fields(external: External, place: Place | None) -> dict[str, Any]:
 
 
 def _device_fields(code: DeviceCode, place: Place) -> dict[str, object]:
-    told = {"kind": code.kind, "arch": code.arch, "format": code.format, "kernels": list(code.kernels)}
-    return {**told, **vars(place)}
+    described = {"kind": code.kind, "arch": code.arch, "format": code.format, "kernels": list(code.kernels)}
+    return {**described, **vars(place)}
 
 
 class _Parsed(NamedTuple):

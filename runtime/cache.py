@@ -79,15 +79,15 @@ class Cache:
     def __repr__(self) -> str:
         return f"<cache of {self._signature.name}: {self._length} rows of {self.capacity}>"
 
-    def reserve(self, rows: int, told: Mapping[str, int]) -> list[object]:
-        """The buffers with a place for `rows` rows, as they are passed; `told` are sizes that other arguments have."""
+    def reserve(self, rows: int, sizes: Mapping[str, int]) -> list[object]:
+        """The buffers with a place for `rows` rows, as they are passed; `sizes` are those of other arguments."""
         if not self._arrays or rows > self.capacity:
             capacity = max(rows, self._room if not self._arrays else 2 * self.capacity)
-            self._arrays = [self._grown_to(capacity, place, told) for place in range(len(self._signature.grown))]
+            self._arrays = [self._grown_to(capacity, place, sizes) for place in range(len(self._signature.grown))]
             self._passed = list(map(self._rows.passed, self._arrays))
         return self._passed
 
-    def told_length(self) -> Any:
+    def length_argument(self) -> Any:
         """What tells a function how many rows there are."""
         return self._rows.length(self._length)
 
@@ -111,14 +111,14 @@ class Cache:
         shape[buffer.axis] = self._room
         return self._with_rows(shape, array, buffer)
 
-    def _grown_to(self, capacity: int, place: int, told: Mapping[str, int]) -> Any:
+    def _grown_to(self, capacity: int, place: int, known: Mapping[str, int]) -> Any:
         buffer = self._signature.grown[place]
         described = self._signature.inputs[buffer.input]
         if self._arrays:
             shape = list(self._arrays[place].shape)
             shape[buffer.axis] = capacity
             return self._with_rows(shape, self._arrays[place], buffer)
-        sizes = {**told, **self._sizes}
+        sizes = {**known, **self._sizes}
         shape = [self._size(described, size, sizes) for size in described.shape]
         shape[buffer.axis] = capacity
         return self._rows.empty(shape, described)
@@ -220,7 +220,7 @@ class GrowingFunction(Function):
 
     def _passed(self, cache: Cache, others: Sequence[object]) -> tuple[list[object], int]:
         """What the function below takes, and how many rows will be new."""
-        sizes = _sizes_told(self._beside.inputs, others)
+        sizes = _sizes_of(self._beside.inputs, others)
         new = self._new_rows(sizes)
         buffers = cache.reserve(cache.length + new, sizes)
         below: list[object] = [None] * len(self._below.inputs)
@@ -228,7 +228,7 @@ class GrowingFunction(Function):
             below[place] = value
         for grown, value in zip(self._below.grown, buffers, strict=True):
             below[grown.input] = value
-        below[self._below.grown[0].length] = cache.told_length()
+        below[self._below.grown[0].length] = cache.length_argument()
         return below, new
 
     def _new_rows(self, sizes: Mapping[str, int]) -> int:
@@ -255,7 +255,7 @@ class GrowingFunction(Function):
         described = [self._below.inputs[each.input] for each in self._below.grown]
         arrays = [self._rows.taken(self.__name__, *pair) for pair in zip(described, given, strict=True)]
         others = tuple(whole[place] for place in self._others)
-        sizes = _sizes_told(self._beside.inputs, prepared(self._beside, others))
+        sizes = _sizes_of(self._beside.inputs, prepared(self._beside, others))
         cache.fill(arrays, self._new_rows(sizes))
         result, count = self._with_cache(cache, others), len(self._below.outputs)
         results = list(result) if count > 1 else [result][:count]
@@ -290,7 +290,7 @@ def _public(signature: Signature) -> Signature:
     return signature._replace(inputs=tuple(inputs), outputs=tuple(outputs))
 
 
-def _sizes_told(inputs: Sequence[Value], arguments: Sequence[object]) -> dict[str, int]:
+def _sizes_of(inputs: Sequence[Value], arguments: Sequence[object]) -> dict[str, int]:
     """The symbols that arguments' shapes tell."""
     sizes: dict[str, int] = {}
     for described, argument in zip(inputs, arguments, strict=False):

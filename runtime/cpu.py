@@ -55,19 +55,19 @@ def host_features() -> frozenset[str]:
 def cpu_identity() -> str:
     """A text that is the same on CPUs for which LLVM makes the same code."""
     pairs = (line.partition(":") for line in (_cpuinfo() or platform.processor()).splitlines())
-    told = {f"{key.strip()}:{value.strip()}" for key, colon, value in pairs if not colon or key.strip() in _TELLING}
-    return "\n".join([platform.machine(), *sorted(told)])
+    facts = {f"{key.strip()}:{value.strip()}" for key, colon, value in pairs if not colon or key.strip() in _TELLING}
+    return "\n".join([platform.machine(), *sorted(facts)])
 
 
 def _cpuinfo() -> str:
     """What the system tells of its CPU, without tiles where it keeps them from this process."""
-    told = told_by_system(_CPUINFO)
-    return told if _TILES not in told or may_use_tiles() else re.sub(r" amx_\w+", "", told)
+    cpuinfo = read_system_file(_CPUINFO)
+    return cpuinfo if _TILES not in cpuinfo or may_use_tiles() else re.sub(r" amx_\w+", "", cpuinfo)
 
 
 def refused_features() -> frozenset[str]:
     """What the CPU has and the system keeps from this process."""
-    return features_of(told_by_system(_CPUINFO)) - host_features()
+    return features_of(read_system_file(_CPUINFO)) - host_features()
 
 
 @lru_cache(maxsize=1)
@@ -82,7 +82,7 @@ def may_use_tiles() -> bool:
     return bool(ctypes.CDLL(None).syscall(*asked) == 0)
 
 
-def told_by_system(path: str) -> str:
+def read_system_file(path: str) -> str:
     """What a file of the system says; empty where there is none."""
     try:
         with open(path, encoding="ascii", errors="replace") as file:
@@ -119,9 +119,9 @@ def caches_of(folder: str) -> tuple[int, ...]:
     """The data caches that Linux describes in a folder, up to the first level that it says nothing of."""
     levels: dict[str, int] = {}
     index = 0
-    while level := told_by_system(f"{folder}/index{index}/level"):
-        size = byte_size(told_by_system(f"{folder}/index{index}/size"))
-        if size and told_by_system(f"{folder}/index{index}/type") in ("Data", "Unified"):
+    while level := read_system_file(f"{folder}/index{index}/level"):
+        size = byte_size(read_system_file(f"{folder}/index{index}/size"))
+        if size and read_system_file(f"{folder}/index{index}/type") in ("Data", "Unified"):
             levels[level] = size
         index += 1
     missing = next(level for level in range(1, len(levels) + 2) if str(level) not in levels)
@@ -132,8 +132,10 @@ def caches_of(folder: str) -> tuple[int, ...]:
 def host_cores() -> int:
     """How many cores there are, each counted once however many threads it runs; at least 1."""
     cpus = os.cpu_count() or 1
-    told = [told_by_system(f"/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list") for cpu in range(cpus)]
-    return len(set(told)) if all(told) else cpus
+    siblings = [
+        read_system_file(f"/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list") for cpu in range(cpus)
+    ]
+    return len(set(siblings)) if all(siblings) else cpus
 
 
 def host_triple() -> str:

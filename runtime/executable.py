@@ -262,8 +262,8 @@ class _Program(NamedTuple):
 
     def pickled(self, load_later: bool) -> tuple[object, ...]:
         """The arguments of _unpickled."""
-        told = dict(self.artifact.functions), self.device, self.graphs, self.artifact.folder
-        return artifact_bytes(self.artifact), load_later, *told
+        rest = dict(self.artifact.functions), self.device, self.graphs, self.artifact.folder
+        return artifact_bytes(self.artifact), load_later, *rest
 
     def __reduce__(self) -> tuple[Callable[..., Executable], tuple[object, ...]]:
         return _unpickled, self.pickled(False)
@@ -406,8 +406,8 @@ def _set_device(module: tvm_ffi.Module, artifact: Artifact, device: str, graphs:
     deleter = deleter_of_process(lambda: _load_objects(artifact.objects, artifact))
     constants = [constant.data for constant in artifact.constants]
     program = DeviceProgram(artifact.devices, device, constants, list(artifact.signatures), graphs)
-    told = program.told(deleter)
-    _set_table(module, _SET_DEVICE, told, "its device", len(told))
+    table = program.table_for(deleter)
+    _set_table(module, _SET_DEVICE, table, "its device", len(table))
     return program
 
 

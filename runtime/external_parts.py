@@ -7,8 +7,8 @@ import functools
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from ..support.blaming import is_ours, place_of, told_at
-from ..support.errors import RelaxError, told
+from ..support.blaming import is_ours, message_at, place_of
+from ..support.errors import RelaxError, message_of
 from ..support.external_runtime import ExternalRuntime, find_runtime
 from .artifact import External
 from .errors import ArtifactError
@@ -101,7 +101,7 @@ def _asked(external: External, what: str, method: Callable[..., Any], *arguments
     except RelaxError as error:
         raise ArtifactError(f"{external.label}: {error}") from error
     except (Exception, SystemExit) as error:
-        raise ArtifactError(f"{external.label}: {what}: {_told(error, method)}") from error
+        raise ArtifactError(f"{external.label}: {what}: {_message(error, method)}") from error
 
 
 def _as_called(
@@ -131,14 +131,14 @@ def _named(where: str, function: Callable[..., object], blamed: Callable[..., ob
         try:
             return function(*arguments)
         except (Exception, SystemExit) as error:
-            raise RuntimeError(f"{where}: {_told(error, blamed)}") from error
+            raise RuntimeError(f"{where}: {_message(error, blamed)}") from error
 
     return named
 
 
-def _told(error: BaseException, function: object) -> str:
+def _message(error: BaseException, function: object) -> str:
     """What a function has raised; with the line, where others have written it."""
-    return told(error) if is_ours(function) else told_at(error, function)
+    return message_of(error) if is_ours(function) else message_at(error, function)
 
 
 def _at(function: object) -> str:

@@ -155,8 +155,8 @@ def _meet(one: tuple[int, int], other: tuple[int, int]) -> bool:
 
 def _is_in(array: object, spans: list[tuple[int, int]]) -> bool:
     """Whether it is one of these, as numpy gives what it was given to write to."""
-    told = getattr(array, "__array_interface__", {}).get("data", (0,))[0]
-    return any(begin <= told < end for begin, end in spans)
+    address = getattr(array, "__array_interface__", {}).get("data", (0,))[0]
+    return any(begin <= address < end for begin, end in spans)
 
 
 def _sum(argument: object) -> int:

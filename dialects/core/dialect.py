@@ -133,7 +133,7 @@ class Dialect:
             raise RelaxError(f"operator {self.name}.{name} is declared twice: at {taken.place} and at {place}")
         clash = self._spelled.get(irdl_name(name))
         if clash not in (None, name):
-            raise RelaxError(f"operator {self.name}.{name} cannot be told from {self.name}.{clash} in IRDL")
+            raise RelaxError(f"operator {self.name}.{name} has the same name in IRDL as {self.name}.{clash}")
         if not all(part.isidentifier() and part == part.lower() for part in name.split(".")):
             raise RelaxError(f"'{name}' is no operator name: lower-case letters, digits, '_' and '.' only")
         first = name.partition(".")[0]

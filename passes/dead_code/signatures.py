@@ -95,9 +95,9 @@ class _Signature:
     def _drop_results(self, places: Sequence[int]) -> list[int]:
         """Of a graph's function: those whose sizes its parameters tell as well."""
         body = body_of(self._function)
-        told = _symbols(body.arguments)
+        known = _symbols(body.arguments)
         returned = last_of(body)
-        places = [place for place in places if symbols_of(returned.operands[place].type) <= told]
+        places = [place for place in places if symbols_of(returned.operands[place].type) <= known]
         if places:
             _return_less(returned, places)
             state_type(self._function)

@@ -329,19 +329,19 @@ def outputs_fit(group: Group, outputs: list[Value]) -> bool:
     return all(made[value].is_pointwise and made[value].result_map == group.out_map for value in outputs)
 
 
-def sizes_are_told(group: Group, outputs: list[Value]) -> bool:
+def sizes_are_known(group: Group, outputs: list[Value]) -> bool:
     """Whether parameters that are left tell each loop's size, and each size that a body asks for."""
     made = group.produced
-    told = dims_told(group, made)
+    known = sized_dims(group, made)
     if group.host is not None and group.host.generic is not None:
         generic = GenericOp(group.host.info.generic(group.host.generic))
         named = {plain_dim(expression) for map_ in generic.output_maps for expression in map_.results}
-        if not set(range(len(group.sizes))) <= told | named | _dims_of_slices(group, made):
+        if not set(range(len(group.sizes))) <= known | named | _dims_of_slices(group, made):
             return False
     for member in group.members:
         for parameter, axis in member.info.asked:
             map_ = asked_map(member, parameter, made, outputs)
-            if map_ is not None and plain_dim(map_.results[axis]) not in told:
+            if map_ is not None and plain_dim(map_.results[axis]) not in known:
                 return False
     return True
 
@@ -353,7 +353,7 @@ def _dims_of_slices(group: Group, made: dict[Any, Member]) -> set[int | None]:
     return {plain_dim(expression) for map_ in maps for expression in map_.results} - {None}
 
 
-def dims_told(group: Group, made: dict[Any, Member]) -> set[int | None]:
+def sized_dims(group: Group, made: dict[Any, Member]) -> set[int | None]:
     """The loops whose size a parameter has: an output, or an input that is read along them."""
     maps = [map_ for _, map_ in written_by_host(group)] if group.host is not None else [group.out_map]
     for member in group.members:

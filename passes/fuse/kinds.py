@@ -26,7 +26,7 @@ from .group import (
     outputs_fit,
     read_alike,
     single,
-    sizes_are_told,
+    sizes_are_known,
     with_head,
 )
 from .prim_infos import PrimInfos
@@ -183,7 +183,7 @@ class Kinds:
     def _judge(self, group: Group, outputs: list[Value]) -> str:
         if not outputs_fit(group, outputs):
             return "the loops do not come by each element of the outputs once and in one order"
-        if not sizes_are_told(group, outputs):
+        if not sizes_are_known(group, outputs):
             return "what is left of the parameters does not tell all sizes"
         if group.head is not None and not goes_on_in_place(group, outputs):
             return "the second does not go on with the first one's result in its place"

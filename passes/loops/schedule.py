@@ -26,7 +26,7 @@ from ...bindings.rewriting import blaming_at, located_error
 from ...dialects.core.ir_attributes import LOOPS
 from ...dialects.tir.prim_func import prim_funcs_in, schedule_lines, set_schedule_lines
 from ...support.argument_types import types_checked
-from ...support.errors import RelaxError, told
+from ...support.errors import RelaxError, message_of
 from ...support.suggest import suggest
 from ..core.pipeline import Pipeline
 from .bufferized import Scratch
@@ -197,9 +197,9 @@ class Schedule(Steps):
         try:
             made = self._do(find_primitive(request.primitive), arguments, options)
         except RelaxError as error:
-            told = [each._replace(message=f"{where}: {each.message}") for each in error.diagnostics[:1]]
+            located = [each._replace(message=f"{where}: {each.message}") for each in error.diagnostics[:1]]
             message = f"{where}: {error.message}"
-            raise RelaxError(message, location=error.location, notes=error.notes, diagnostics=told) from None
+            raise RelaxError(message, location=error.location, notes=error.notes, diagnostics=located) from None
         results = made if isinstance(made, list) else [] if made is None else [made]
         if len(results) != len(request.names) and request.names:
             raise RelaxError(
@@ -260,7 +260,7 @@ class Schedule(Steps):
             with function.context, function.location, blaming_at(shown, primitive.function, function, Refused):
                 return primitive.function(edit, *bound.args, **bound.kwargs)
         except (TypeError, ValueError, AttributeError) as error:
-            raise RelaxError(f"{shown}: {told(error)}") from error
+            raise RelaxError(f"{shown}: {message_of(error)}") from error
 
     def _check_tensorized(self, function: str, edit: Edit, shown: str) -> None:
         """What an intrinsic computes stays what it was."""

@@ -325,10 +325,10 @@ def knows_at_entry(function: Operation) -> Callable[[Dim], bool]:
 def knows_from(arguments: Iterable[Value]) -> Callable[[Dim], bool]:
     """Whether a size can be computed from those of a function's arguments."""
     symbols = input_symbols([decode(argument.type) for argument in arguments])
-    return lru_cache(maxsize=4096)(lambda dim: _is_told(dim, symbols))
+    return lru_cache(maxsize=4096)(lambda dim: _is_known(dim, symbols))
 
 
-def _is_told(dim: Dim, symbols: frozenset[str]) -> bool:
+def _is_known(dim: Dim, symbols: frozenset[str]) -> bool:
     return (str(dim) in symbols or dim.variables <= symbols) if isinstance(dim, SymExpr) else dim is not None
 
 
@@ -336,4 +336,4 @@ def is_sized(info: TensorInfo, symbols: frozenset[str]) -> bool:
     """Whether a caller that knows these symbols and expressions can tell the tensor's sizes."""
     if info.shape is None:
         return False
-    return all(_is_told(dim, symbols) for dim in info.shape)
+    return all(_is_known(dim, symbols) for dim in info.shape)

@@ -145,11 +145,11 @@ def lifetimes(function: Operation, knows: Callable[[Dim], bool]) -> Plan:
 
 def is_sized_at_entry(buffer: Buffer, knows: Callable[[Dim], bool]) -> bool:
     """Whether its bytes can be computed then, and multiples of them: more than that each of its sizes is known."""
-    return buffer.is_fixed if buffer.is_fixed or buffer.size is None else all(map(knows, _told_by(buffer.info)))
+    return buffer.is_fixed if buffer.is_fixed or buffer.size is None else all(map(knows, _needed_for(buffer.info)))
 
 
 @lru_cache(maxsize=4096)
-def _told_by(info: TensorInfo) -> tuple[Dim, ...]:
+def _needed_for(info: TensorInfo) -> tuple[Dim, ...]:
     """What has to be known for multiples of a tensor's bytes to be computed."""
     size, _ = measured(info)
     assert size is not None
@@ -274,8 +274,8 @@ def _place_symbolic(plan: Plan, buffers: Iterable[Buffer]) -> None:
     for unit, group in groups.items():
         places, end = (group if stack is None else group.without(stack.places)).arranged()
         if places:
-            told = {place: place * unit for place in {*places.values(), end}}
-            _take_slot(plan, {buffer: told[place] for buffer, place in places.items()}, told[end])
+            offsets = {place: place * unit for place in {*places.values(), end}}
+            _take_slot(plan, {buffer: offsets[place] for buffer, place in places.items()}, offsets[end])
 
 
 def _room(count: int, step: int) -> int:

@@ -87,9 +87,9 @@ def _stack(units: Sequence[SymExpr], groups: Sequence[Group]) -> Stack | None:
         sums = [tuple(map(add, end, beside)) for end in ends]
         # Nowhere more than apart.
         if sums and all(all(map(le, each, apart)) for each in sums) and _is_worth_it(sums, apart, weights):
-            told = {place: _size(place, units) for place in set(places.values())}
+            offsets = {place: _size(place, units) for place in set(places.values())}
             return Stack(
-                {buffer: told[place] for buffer, place in places.items()},
+                {buffer: offsets[place] for buffer, place in places.items()},
                 extremum("max", [_size(end, units) for end in ends]),
             )
     return None

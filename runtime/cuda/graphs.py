@@ -117,5 +117,5 @@ def is_faster(signature: Signature, speed: float) -> bool:
 
 def bytes_a_second(driver: Driver, device: Device) -> float:
     """Of the device's memory, by its clock: twice in each cycle."""
-    told = 2e3 / 8 * driver.attribute(device.handle, _MEMORY_KHZ) * driver.attribute(device.handle, _MEMORY_BITS)
-    return told if told > 0 else _BYTES_A_SECOND
+    bandwidth = 2e3 / 8 * driver.attribute(device.handle, _MEMORY_KHZ) * driver.attribute(device.handle, _MEMORY_BITS)
+    return bandwidth if bandwidth > 0 else _BYTES_A_SECOND

@@ -164,7 +164,7 @@ class Choice(NamedTuple):
         """Raises ValueError where there are more elements along an axis."""
         if self.is_limited:
             are_few = count < 1 << MOST_BITS
-            require(are_few, "ValueError", f"axis {axis} of size {{}} has more elements than can be told apart", count)
+            require(are_few, "ValueError", f"axis {axis} of size {{}} has more elements than indices can count", count)
 
 
 def choice_of(dtype: str, size: object, descending: bool) -> Choice:

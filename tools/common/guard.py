@@ -237,9 +237,9 @@ def _kill(child: int, number: int) -> None:
         os.kill(child, number)
 
 
-def _report_death(name: str, what: str, was_told_to_end: bool) -> None:
+def _report_death(name: str, what: str, was_interrupted: bool) -> None:
     temporary, _, path = _read_note(_legacy).partition(b"\n")
-    if was_told_to_end:
+    if was_interrupted:
         if temporary:
             os.unlink(temporary)
         sys.stderr.write(f"{name}: error: interrupted\n")

@@ -309,7 +309,7 @@ def _options(arguments: Arguments, cache: DiskCache | None, reporting: Reporting
     return CompileOptions(
         target=arguments["target"],
         opt_level=arguments["O"],
-        journal=reporting.journal if reporting.is_told else None,
+        journal=reporting.journal if reporting.is_recorded else None,
         jobs=arguments["jobs"],
         cache=cache or False,
         bind=_sizes(arguments["bind"]),

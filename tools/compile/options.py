@@ -40,7 +40,7 @@ OPTIONS: dict[str, Option] = {
     "partition": Option("list", _PARTS, "give the parts of the model that these external codegens have patterns for to them, earlier ones first: mynpu{cores=4},dnnl; a table tells what went where", "codegens"),
     "partition-plan": Option("text", _PARTS, "what goes where: by the order of codegens and their patterns (priority, the default), by what it costs (cost), or by a planner of one's own", "plan", "priority"),
     "strict-partition": Option("flag", _PARTS, "a codegen that declines a part, or fails, is an error; without it the part is the target's", default=False),
-    "partition-elsewhere": Option("flag", _PARTS, "the program runs on another machine: what this one lacks to run a part is not told, nor an error with --strict-partition", default=False),
+    "partition-elsewhere": Option("flag", _PARTS, "the program runs on another machine: what this one lacks to run a part is not reported, and no error with --strict-partition", default=False),
     "explain-partition": Option("flag", _PARTS, "tell of each operator that stays the pattern that came nearest, and why it does not match", default=False),
     "list-codegens": Option("flag", _PARTS, "list the external codegens that there are, with their patterns", default=False),
     "jobs": Option("number", _SPEED, "how many processes may compile kernels at once; as many as there are CPUs is the default", "n"),

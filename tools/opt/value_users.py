@@ -92,8 +92,8 @@ class _Comments:
         lines = []
         for argument in block.arguments:
             users = self._users(argument)
-            told = users if users == "unused" else f"used by {users}"
-            lines.append(f"{indent}// {argument.get_name(self._state)} is {told}")
+            shown = users if users == "unused" else f"used by {users}"
+            lines.append(f"{indent}// {argument.get_name(self._state)} is {shown}")
         return lines
 
     def _users(self, value: Value) -> str:

@@ -69,7 +69,7 @@ def _key(name: str, origins: Iterable[str]) -> _Key:
 
 def _kernels(journal: Journal) -> list[dict[str, Any]]:
     """What is called, in the order of the first call."""
-    told = {fact["name"]: fact for fact in journal.of("kernel")}
+    kernels = {fact["name"]: fact for fact in journal.of("kernel")}
     schedules = {fact["kernel"]: fact for fact in journal.of("schedule")}
     code = {fact["name"]: fact for fact in journal.of("code")}
     loops: dict[str, list[dict[str, Any]]] = defaultdict(list)
@@ -85,8 +85,8 @@ def _kernels(journal: Journal) -> list[dict[str, Any]]:
             "title": name,
             # Whose code it is, where it is not the target's.
             "codegen": codegens.get(name, ""),
-            **{field: told.get(name, {}).get(field, "") for field in ("operator", "pattern", "text")},
-            "marks": marks(told.get(name, {}).get("text", "")),
+            **{field: kernels.get(name, {}).get(field, "") for field in ("operator", "pattern", "text")},
+            "marks": marks(kernels.get(name, {}).get("text", "")),
             "schedule": _without(schedules.get(name, {}), "kind", "kernel"),
             "loops": loops[name],
             "code": _without(code.get(name, {}), "kind", "name"),

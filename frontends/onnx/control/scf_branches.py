@@ -68,10 +68,10 @@ def _yielded(
     for region, held in zip(sketch.regions, outputs, strict=True):
         with ir.InsertionPoint(region.blocks[0]):
             tensors.append(all_tensors(forms, held))
-    told = [[info_of(node, tensor, inner) for tensor in side] for side in tensors]
+    both = [[info_of(node, tensor, inner) for tensor in side] for side in tensors]
     infos = [
         common_info(node, one, other, f"output #{index} is {{}} in one branch, {{}} in the other")
-        for index, (one, other) in enumerate(zip(*told, strict=True))
+        for index, (one, other) in enumerate(zip(*both, strict=True))
     ]
     for region, held in zip(sketch.regions, tensors, strict=True):
         with ir.InsertionPoint(region.blocks[0]):

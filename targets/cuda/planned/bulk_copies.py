@@ -233,7 +233,7 @@ def bulk_copies(
     axes = [axes_of(each) for each in staged]
     if any(each is None for each in axes):
         return None
-    matrices = [_Matrix(each, told or [], line) for each, told, line in zip(staged, axes, lines, strict=True)]
+    matrices = [_Matrix(each, known or [], line) for each, known, line in zip(staged, axes, lines, strict=True)]
     return BulkCopies(group, matrices, memories, thread)
 
 

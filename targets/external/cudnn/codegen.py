@@ -45,8 +45,8 @@ def _refuse_layouts(call: Call) -> str:
     for images, weight in ((f"NC{spatial}", f"OI{spatial}"), (f"N{spatial}C", f"O{spatial}I")):
         if {"weight": weight, **texts} == {"data": images, "weight": weight, "result": images}:
             return ""
-    told = ", ".join(f"{name} {text}" for name, text in texts.items())
-    return f"cuDNN reads channels behind images, or last, of all tensors, not {told}"
+    listed = ", ".join(f"{name} {text}" for name, text in texts.items())
+    return f"cuDNN reads channels behind images, or last, of all tensors, not {listed}"
 
 
 def _refuse_padding(call: Call) -> str:

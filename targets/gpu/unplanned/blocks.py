@@ -122,9 +122,9 @@ class Together:
             if slots:
                 self._wait()
             for result, slot, used in zip(op.results, slots, uses, strict=True):
-                told = from_kept(load(slot, 0), result.type)
+                received = from_kept(load(slot, 0), result.type)
                 for use in used:
-                    use.owner.operation.operands[use.operand_number] = told
+                    use.owner.operation.operands[use.operand_number] = received
         marker.erase()
 
 

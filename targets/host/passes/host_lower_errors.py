@@ -104,7 +104,7 @@ class _FailingFunction:
     def __init__(self, program: _Program, function: Operation):
         self._program = program
         self._function = function
-        self._is_told = program.failing[symbol_name(function)]
+        self._has_where = program.failing[symbol_name(function)]
         self._where: Value | None = None
         #: By the number of a way out: the number of the one that it goes on to. 0 returns and has none.
         self._next = [-1]
@@ -146,13 +146,13 @@ class _FailingFunction:
 
     def _declare(self) -> None:
         function, block = self._function, body_of(self._function)
-        if self._is_told:
+        if self._has_where:
             self._where = block.add_argument(ir.Type.parse(PTR), function.location)
         _return_status(function, [argument.type for argument in block.arguments])
         # It returns a status, which no PrimFunc does, and no graph function.
         for name in [name for name in function.attributes if name.startswith(("tir.", "relax.")) and name != OPERATOR]:
             del function.attributes[name]
-        if not self._is_told:
+        if not self._has_where:
             function.attributes[ENTRY] = ir.UnitAttr.get()
 
     # ---- while control flow is structured: what is to be given back where ----

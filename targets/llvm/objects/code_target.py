@@ -110,8 +110,8 @@ def _architecture(name: str) -> Architecture:
 
 
 def _host_features(architecture: Architecture) -> frozenset[str]:
-    told = [feature for feature in host_features() if feature in architecture.features]
-    return architecture.baseline | architecture.with_implied(told)
+    known = [feature for feature in host_features() if feature in architecture.features]
+    return architecture.baseline | architecture.with_implied(known)
 
 
 def _changed(architecture: Architecture, has: frozenset[str], text: str) -> frozenset[str]:

@@ -270,9 +270,9 @@ def test_a_program_asks_for_tiles(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     with pytest.raises(ArtifactError, match=r"this CPU lacks what the code was compiled for: amx-int8, amx-tile"):
         rx.runtime.load(path)
     # A CPU that has them, and a system that does not give them.
-    told = cpu.told_by_system
-    flags = told("/proc/cpuinfo").replace("\nflags\t\t:", "\nflags\t\t: amx_tile amx_int8")
-    monkeypatch.setattr(cpu, "told_by_system", lambda name: flags if name == "/proc/cpuinfo" else told(name))
+    read = cpu.read_system_file
+    flags = read("/proc/cpuinfo").replace("\nflags\t\t:", "\nflags\t\t: amx_tile amx_int8")
+    monkeypatch.setattr(cpu, "read_system_file", lambda name: flags if name == "/proc/cpuinfo" else read(name))
     for each in (cpu.host_features, cpu.cpu_identity, cpu.may_use_tiles):
         each.cache_clear()
     try:
