@@ -48,7 +48,7 @@ def _resolve(wanted: Sequence[Any], source: TensorInfo) -> list[Any]:
         raise OpProblem("operand 'shape': only one size can be -1")
     rest = product(size for size in sizes if size != -1)
     if rest == 0:
-        raise OpProblem("operand 'shape': -1 beside a size of 0 could be anything: give the size itself")
+        raise OpProblem("operand 'shape': -1 next to a size of 0 could be anything: give the size itself")
     count = None if source.shape is None else product(source.shape)
     if count is None:
         raise OpProblem(

@@ -100,7 +100,7 @@ def _parameters(function: object, rank: int, what: str, place: Place) -> tuple[s
     for parameter in parameters:
         is_needed = parameter.default is inspect.Parameter.empty
         if parameter.kind is inspect.Parameter.KEYWORD_ONLY and is_needed:
-            raise place.problem(f"{what}: the function has an argument '{parameter.name}', which nobody gives")
+            raise place.problem(f"{what}: the function has an argument '{parameter.name}', which is not given")
         if parameter.kind is inspect.Parameter.VAR_POSITIONAL:
             names += [f"{parameter.name}{number}" for number in range(len(names), rank)]
         elif parameter.kind is not inspect.Parameter.VAR_KEYWORD and is_needed:

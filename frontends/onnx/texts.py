@@ -82,7 +82,7 @@ def moved(node: Node, convert: Callable[[list[Held | None]], Sequence[Held | Non
     places = range(len(node.inputs)) if chosen is None else chosen
     given = [each for place, each in enumerate(node.inputs) if place in places and isinstance(each, Texts)]
     if len(given) != len(places) or len(given) != sum(isinstance(each, Texts) for each in node.inputs):
-        raise node.fail("strings stand where numbers are expected, or beside numbers")
+        raise node.fail("strings stand where numbers are expected, or next to numbers")
     words = all_words(given)
     inputs: list[Held | None] = [
         of_words(each, words).places if isinstance(each, Texts) else each for each in node.inputs

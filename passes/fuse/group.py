@@ -143,7 +143,7 @@ def joined(producers: Group, consumers: Group) -> Group | None:
     return replace(consumers, members=members, head=producers.head or consumers.head)
 
 
-def beside(first: Group, second: Group) -> Group | None:
+def siblings(first: Group, second: Group) -> Group | None:
     """Both in the same loops, neither of them reading the other. None where their loops differ."""
     if first.host or second.host or first.head or second.head or loops_of(first) != loops_of(second):
         return None

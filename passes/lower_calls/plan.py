@@ -167,14 +167,14 @@ class _Planner:
         self._read_inside: list[set[Buffer]] = []
 
     def visit(self, block: Block, path: tuple[Block, ...]) -> None:
-        beside: int | None = None
+        concurrent: int | None = None
         for view in block.operations:
             op = view.operation
             name = op.name
-            is_beside = name == "func.call" and CONCURRENT in op.attributes
-            before, beside = beside, op.attributes[CONCURRENT].value if is_beside else None
+            is_concurrent = name == "func.call" and CONCURRENT in op.attributes
+            before, concurrent = concurrent, op.attributes[CONCURRENT].value if is_concurrent else None
             # What runs at the same time has one position: no memory of one is another's.
-            if beside is None or before != beside:
+            if concurrent is None or before != concurrent:
                 self._position += 1
             if name == "arith.constant":
                 # There may be more of these than of all others: nothing is used or made.

@@ -145,7 +145,10 @@ def _not_shared(value: Value, sharing: Sharing) -> str:
     if word == OPERAND and number.isdecimal():
         untried = "is made in its place" if int(number) < len(value.owner.operands) else "is not there"
         return f"operand {number} of '{name}' {sharing.problems.get(value, untried)}"
-    problems = {VIEW: f"'{name}' does not just show parts of what it reads", PART: "nobody just puts it beside others"}
+    problems = {
+        VIEW: f"'{name}' does not just show parts of what it reads",
+        PART: "nothing just puts it next to others",
+    }
     return problems.get(word, "")
 
 
@@ -168,13 +171,13 @@ def _follow(text: str, buffer: Buffer, knows: Callable[[Dim], bool]) -> str:
         return _follow_in_slot(where, behind, buffer, knows)
     buffer.offset = where
     if buffer.room is None:
-        return "its size is symbolic: it lies in a slot"
+        return "its size is symbolic: its place is in a slot"
     return "" if where % ALIGNMENT == 0 else f"places are multiples of {ALIGNMENT} bytes"
 
 
 def _follow_in_slot(slot: int, behind: str, buffer: Buffer, knows: Callable[[Dim], bool]) -> str:
     if not isinstance(buffer.size, SymExpr):
-        return "its size is a number: it lies in the arena"
+        return "its size is a number: its place is in the arena"
     try:
         buffer.slot, buffer.shift = slot, parse(behind or "0")
     except SymbolError as error:
@@ -192,7 +195,7 @@ def _check_apart(plan: Plan) -> None:
         alive = [(other, each) for other, each in alive if each.last >= buffer.first]
         for other, each in alive:
             if _meet(each, buffer) and not may_meet(each, buffer):
-                raise _refusal(value, f"it lies over the result of '{other.owner.name}', which is read later still")
+                raise _refusal(value, f"it overlaps the result of '{other.owner.name}', which is read later still")
         alive.append((value, buffer))
 
 

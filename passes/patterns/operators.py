@@ -70,7 +70,7 @@ class Op(GraphPattern):
         made = self.but(operands=stated[self.names[0]], by_operator=stated, is_open=is_open)
         if made.depth > MOST_DEEP:
             reason = f"more than {MOST_DEEP} patterns stand inside of one another"
-            raise RelaxError(f"pattern of {self}: {reason}; repeated() says so many alike")
+            raise RelaxError(f"pattern of {self}: {reason}; repeated() stands for several alike")
         return made
 
     def in_order(self) -> Op:

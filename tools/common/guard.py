@@ -16,7 +16,7 @@ import time
 from collections.abc import Callable, Iterator
 
 from ...support.errors import RelaxError
-from ...support.files import hidden_beside, is_special, mode_of, replacing
+from ...support.files import hidden_sibling, is_special, mode_of, replacing
 
 # What the child leaves behind for its parent, should it die.
 _stage: mmap.mmap | None = None
@@ -86,7 +86,7 @@ def kept_on_death(path: str, data: bytes, what: str) -> Iterator[str | None]:
     if is_special(path):
         yield None
         return
-    kept = hidden_beside(os.path.realpath(path))
+    kept = hidden_sibling(os.path.realpath(path))
     try:
         with replacing(kept, mode=mode_of(path)) as file:
             file.write(data)

@@ -39,7 +39,7 @@ _FACTS = {
     "short": "short: a few instructions, fusion puts several of them in a row",
 }
 _EFFECTS = {
-    True: "pure: it may be merged with its like, moved, and removed where nobody uses its results",
+    True: "pure: it may be merged with its like, moved, and removed where its results are unused",
     False: "effects: it stays where it is, as often as it stands there",
 }
 #: Functions of a row, and what they are for.

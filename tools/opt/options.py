@@ -21,7 +21,7 @@ OPTIONS: dict[str, Option] = {
     "verify-diagnostics": Option("text", _GENERAL, "for tests: succeed if the input's comments, as '// expected-error {{text}}', in a script '# expected-error {{text}}', announce all that is reported, and all that they announce is reported; with only-expected, others may be reported too", "all|only-expected", choices=("all", "only-expected"), bare="all"),
     "verify-each": Option("flag", _GENERAL, "do not check after each pass that the IR is valid: faster, and a pass that breaks it is found later or never", default=True),
     "verify-roundtrip": Option("flag", _GENERAL, "fail if the input, printed as text or written as bytecode, is not read back as the same IR; with --print-script also if its script is not read back as the same script", default=False),
-    "allow-unregistered-dialect": Option("flag", _GENERAL, "accept operations, types and attributes of dialects that nobody has defined; nothing checks them", default=False),
+    "allow-unregistered-dialect": Option("flag", _GENERAL, "accept operations, types and attributes of undefined dialects; nothing checks them", default=False),
     "no-implicit-module": Option("flag", _GENERAL, "run the passes on the input's one outermost operation as it is; without this option all that is not a module is put into one", default=False),
     "irdl-file": Option("text", _GENERAL, "before the input is read, define the dialects that this file describes in IRDL", "file"),
     "irdl-names": Option("flag", _GENERAL, "for tools that know this project's dialects by --dump-irdl: read and write relax.nn.x as relax.nn_x, which is how IRDL can spell it", default=False),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What the page shows, as JSON: facts that belong together side by side, with measured times where there are any."""
+"""What the page shows, as JSON: facts that belong together, in one row, with measured times where there are any."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What is known of the selection, beside everything else.
+// What is known of the selection, next to everything else.
 function showDetails(selection) {
   const aside = at("details");
   aside.classList.toggle("empty", selection === null);

@@ -145,7 +145,7 @@ class GraphView {
     }
   }
 
-  // Far edges side by side would hide everything else; they are whole when one of their ends is selected.
+  // Adjacent far edges would hide everything else; they are whole when one of their ends is selected.
   traceEnds([fromX, fromTop], [toX, toY]) {
     const { pen } = this;
     pen.moveTo(fromX, fromTop + BOX_HEIGHT);

@@ -19,7 +19,7 @@ _WHY = {
     "constant": "its value is known when the model is imported",
     "input": "it hands on what it gets",
     "nodes": "the nodes of its own graph took its place",
-    "operators": "nothing computes: what it made is a size, or simplified away, or nobody needs it",
+    "operators": "nothing computes: what it made is a size, or simplified away, or unused",
 }
 _Key = tuple[str, tuple[str, ...]]
 

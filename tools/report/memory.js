@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Memory over time: steps, which are calls and what else writes memory, run to the right, the arena's bytes up. Each buffer is where it lies while it is in use.
+// Memory over time: steps, which are calls and what else writes memory, run to the right, the arena's bytes up. Each buffer is where it is while it is in use.
 class MemoryView {
   constructor() {
     this.svg = at("memory-chart");

@@ -19,7 +19,7 @@ OPTIONS: dict[str, Option] = {
     "shape": Option("list", _INPUT, "the shape of an input that is not given, as x:1,3,224,224; a size with a name that nothing tells is 1", "input:sizes"),
     "output": Option("text", _OUTPUT, "write the outputs to this .npz file (.npy where there is one output)", "file"),
     "output-dir": Option("text", _OUTPUT, "write each output to <name>.npy in this folder", "folder"),
-    "verify-key": Option("text", _INPUT, "refuse the program unless the signature beside it, program.rxa.sig, is by this public Ed25519 key, a PEM file", "key.pub.pem"),
+    "verify-key": Option("text", _INPUT, "refuse the program unless the signature next to it, program.rxa.sig, is by this public Ed25519 key, a PEM file", "key.pub.pem"),
     "sha256": Option("text", _INPUT, "refuse the program unless this is its SHA-256", "hex"),
     "load-plugin": Option("list", _INPUT, "import this Python module or file first; the codegens and runtimes that it registers run their parts of the program; may be given several times", "module"),
     "print": Option("flag", _OUTPUT, "print the outputs' elements", default=False),

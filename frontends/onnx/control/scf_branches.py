@@ -141,10 +141,10 @@ def convert_each(
 
 def _chosen(node: Node, held: OneOf, index: int) -> list[Held | None]:
     """A node's inputs where the tensor is the one with this number."""
-    is_beside = [isinstance(each, OneOf) and each.place.ssa == held.place.ssa for each in node.inputs]
+    are_chosen = [isinstance(each, OneOf) and each.place.ssa == held.place.ssa for each in node.inputs]
     return [
-        each.tensors[index] if beside and isinstance(each, OneOf) else each
-        for each, beside in zip(node.inputs, is_beside, strict=True)
+        each.tensors[index] if is_chosen and isinstance(each, OneOf) else each
+        for each, is_chosen in zip(node.inputs, are_chosen, strict=True)
     ]
 
 

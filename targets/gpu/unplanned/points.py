@@ -163,7 +163,7 @@ def _divided(point: Number, sizes: Sequence[Size], is_narrow: bool) -> list[Valu
     rest = _narrowed(point) if is_narrow else point
     found: list[Number] = []
     for each in reversed(sizes[1:]):
-        length = number(rest.beside(_narrowed(each) if is_narrow and not isinstance(each, int) else each))
+        length = number(rest.as_operand(_narrowed(each) if is_narrow and not isinstance(each, int) else each))
         quotient = operation("arith.divui", [rest, length], rest.type)
         found.insert(0, rest - quotient * length)
         rest = quotient

@@ -56,7 +56,7 @@ class LowerErrors(Pass):
         with op.context:
             for name in program.failing:
                 if len(function_type_of(functions[name]).results):
-                    problem = f"function '{name}' returns a value, which has no place beside a status"
+                    problem = f"function '{name}' returns a value, which has no place next to a status"
                     raise located_error(problem, op.location)
                 if has_body(functions[name]):
                     _FailingFunction(program, functions[name]).run()

@@ -17,7 +17,7 @@ from .dot_instructions import dot_instructions
 
 OPTIONS = (
     TargetOption("cpu", "the CPU by LLVM's name: haswell, x86-64-v3, neoverse-n1; generic: the plainest one"),
-    TargetOption("features", "what it has beside or lacks, by LLVM's names: +avx512vnni,-avx512bf16"),
+    TargetOption("features", "what it has in addition or lacks, by LLVM's names: +avx512vnni,-avx512bf16"),
     TargetOption("triple", "architecture and system: x86_64-linux-gnu, aarch64-linux-gnu, riscv64-linux-gnu"),
     TargetOption("vector-bytes", "the vectors that loops are made of, in bytes; else the longest that the CPU has"),
     TargetOption("caches", "a core's data caches, innermost first: 32K,1M; else this machine's, of others 32K,512K"),

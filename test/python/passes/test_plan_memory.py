@@ -150,10 +150,10 @@ def test_slots() -> None:
 @pytest.mark.parametrize(
     ("which", "text", "expected"),
     [
-        (1, "arena 0", "it lies over the result of 'relax.call_tir', which is read later still"),
-        (1, "arena 192", "it lies over the result of 'relax.call_tir', which is read later still"),
+        (1, "arena 0", "it overlaps the result of 'relax.call_tir', which is read later still"),
+        (1, "arena 192", "it overlaps the result of 'relax.call_tir', which is read later still"),
         (1, "arena 100", "places are multiples of 64 bytes"),
-        (1, "slot 0", "its size is a number: it lies in the arena"),
+        (1, "slot 0", "its size is a number: its place is in the arena"),
         (1, "result 0", "it cannot be written into result 0 of the function"),
         (3, "result 1", "it cannot be written into result 1 of the function"),
         (1, "arena", "expected 'arena <bytes>', 'slot <number>', 'result <number>', 'operand <number>' or 'own'"),
@@ -184,7 +184,7 @@ def test_slots_for_several_sizes() -> None:
         for actual, expected in zip(finished(module)["main"](*inputs), inputs, strict=True):
             numpy.testing.assert_array_equal(to_numpy(actual), expected)
     state(module, ops[2], "arena 0")
-    assert "its size is symbolic: it lies in a slot" in refusal(module)
+    assert "its size is symbolic: its place is in a slot" in refusal(module)
 
 
 @pytest.mark.parametrize(
@@ -197,7 +197,7 @@ def test_slots_for_several_sizes() -> None:
         ("slot 0 + 4*m", "nothing tells where 4*m is, or that it is in the slot"),
         ("slot 0 + 4*", "column 3: expected a name, an integer"),
         ("slot 0 + 2*n + 2*max(n - 2, 0)", "multiples of 4 bytes"),
-        ("slot 0 + 4*max(n - 2, 0)", "it lies over the result of 'relax.call_tir', which is read later still"),
+        ("slot 0 + 4*max(n - 2, 0)", "it overlaps the result of 'relax.call_tir', which is read later still"),
         ("result 0 + 4", "expected 'arena <bytes>'"),
     ],
 )

@@ -194,7 +194,7 @@ _JOINED = """
         (_SHOWN, "%c", 2, "operand x", "expected 'arena <bytes>'"),
         (_SHOWN, "%c", 0, "operand 0", "operand 0 of 'relax.call_tir' is no memory of this function"),
         (_SHOWN, "%a", 2, "operand 0", "operand 0 of 'relax.call_tir' is read later still"),
-        (_SHOWN, "%c", 0, "part", "nobody just puts it beside others"),
+        (_SHOWN, "%c", 0, "part", "nothing just puts it next to others"),
         (_JOINED, "%d", 2, "operand 0", "operand 0 of 'relax.call_tir' is made in its place"),
         # Of what is put side by side some may be parts.
         (_JOINED, "%d", 0, "arena 1024", ""),

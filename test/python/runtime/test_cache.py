@@ -182,7 +182,7 @@ def test_wrong_use_is_refused_in_words(program: Any) -> None:
     main, (q, k, v) = program["main"], drawn(1, 1, 2)
     cache, other = main.cache(), rx.compile(attention(), donate=["past*"])["main"]
     for arguments, named, reason in (
-        ((q, k, cache), {}, "beside a cache it takes q, k, v; got 2 by place and none by name"),
+        ((q, k, cache), {}, "with a cache it takes q, k, v; got 2 by place and none by name"),
         ((q, k, v, cache), {"v": v}, "got 3 by place and v by name"),
         ((q, k, v, q, cache), {}, "got 4 by place"),
         ((q, k, v, cache, cache), {}, r"one cache stands for all that grows: main.cache\(\) makes one"),

@@ -371,7 +371,7 @@ def test_inputs_that_are_written_to(in_place: Any) -> None:
         (read_only, "'x' is written to, but the array is read-only"),
         (strided, "'x' is written to, but the array is in memory that kernels cannot use"),
         (misaligned, "'x' is written to, but the array is in memory that kernels cannot use"),
-        (lambda x: x.tolist(), "'x' is written to, which nobody would see in a list: pass an array"),
+        (lambda x: x.tolist(), "'x' is written to, which would not be seen in a list: pass an array"),
         (lambda x: tvm_ffi.from_dlpack(strided(x)), "'x' is written to, but its memory is not contiguous"),
         (lambda x: fake_framework.Array(strided(x)), "'x' is written to, but its memory is not contiguous"),
         (fake_framework.ReadOnly, "'x': is written to, but the array is read-only"),

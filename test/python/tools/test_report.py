@@ -68,9 +68,7 @@ def test_every_node_is_found_again_or_has_a_reason(data: dict[str, Any]) -> None
     assert without == {
         "folded": "its value is known when the model is imported",
         "same": "it hands on what it gets",
-        **dict.fromkeys(
-            ("view", "back"), "nothing computes: what it made is a size, or simplified away, or nobody needs it"
-        ),
+        **dict.fromkeys(("view", "back"), "nothing computes: what it made is a size, or simplified away, or unused"),
     }
     assert all(node["why"] == "" for node in nodes.values() if node["operators"])
     assert nodes["branch"]["inner"] == 2

@@ -166,7 +166,7 @@ def test_nothing_but_views_stays() -> None:
     (told,) = (fact for fact in journal.facts if fact["kind"] == "partition")
     assert told["matched"] == {"dnnl.view": 1, "dnnl.eltwise": 1}
     (kept,) = (fact for fact in journal.facts if fact["kind"] == "kept")
-    assert kept["operator"] == "relax.permute_dims" and "only beside others" in kept["reason"]
+    assert kept["operator"] == "relax.permute_dims" and "only together with others" in kept["reason"]
 
 
 @pytest.mark.parametrize("threads", ["0", "many", "-1", "2000"])

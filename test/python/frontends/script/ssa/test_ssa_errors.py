@@ -194,10 +194,10 @@ CASES = {
         "6:9",
         "`with` stands before an operation",
     ),
-    "regions beside statements": (
+    "regions next to statements": (
         body("with scf.if_(c):\n    with I.region():\n        pass\n    k = k + k"),
         "6:9",
-        "regions stand beside regions",
+        "regions stand next to regions",
     ),
     "names of with": (body("with scf.execute_region() as (a, b):\n    scf.yield_()"), "6:14", "2 names for 0 values"),
     "a block's argument": (
