@@ -90,7 +90,7 @@ def locate(location: Location) -> tuple[str, int, int, str]:
 
 
 class Origin(NamedTuple):
-    """Where an operation comes from: a model's node with its operator, where the location tells, or `file:1:2`."""
+    """Where an operation comes from: a model's node with its operator, where the location says, or `file:1:2`."""
 
     name: str
     operator: str = ""

@@ -67,7 +67,7 @@ def _free_released() -> None:
 
 
 def _references_of_a_variable() -> int:
-    """How many `sys.getrefcount` tells of what a function's variable alone holds: CPythons differ."""
+    """How many `sys.getrefcount` gives for what a function's variable alone holds: CPythons differ."""
     alone = object()
     return sys.getrefcount(alone)
 
@@ -208,7 +208,7 @@ def _reason(holder: object) -> str:
 
 
 def _left(root: Operation) -> tuple[dict[int, str], list[Operation]]:
-    """What is in a module: values (what tells them apart) with their operations' names, functions and the like.
+    """What is in a module: values (what distinguishes them) with their operations' names, functions and the like.
 
     Arguments have no name. An operation's own hash changes with its operands.
     """

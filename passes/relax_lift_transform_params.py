@@ -200,7 +200,7 @@ def _take(function: Operation, values: Sequence[tuple[Type, Sequence[Value]]], n
 
 
 def _needed(consumer: Consumer) -> frozenset[int]:
-    """The weights that a function still reads, and those that tell sizes which nothing else tells."""
+    """The weights that a function still reads, and those with sizes that nothing else has."""
     function, weights = consumer.function, consumer.weights
     needed = {number for number, weight in enumerate(weights) if use_count(weight)}
     telling = [number for number, weight in enumerate(weights) if number not in needed and symbols_of(weight.type)]

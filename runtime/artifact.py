@@ -400,7 +400,7 @@ def _parse_manifest(text: bytes) -> _Parsed:
     }
     has_pool = "pool" in content and fields.get("pool", bool)
     if has_pool and not sizes:
-        raise ArtifactError("damaged: its manifest tells of a pool of threads, and there is no object")
+        raise ArtifactError("damaged: its manifest names a pool of threads, and there is no object")
     parsed = _Parsed(found, sizes, [], [], [], [], has_pool)
     for each in fields.get("constants", list):
         _parse_constant(each, parsed)

@@ -88,7 +88,7 @@ class Cache:
         return self._passed
 
     def length_argument(self) -> Any:
-        """What tells a function how many rows there are."""
+        """A function's argument for how many rows there are."""
         return self._rows.length(self._length)
 
     def fill(self, arrays: Sequence[Any], room: int) -> None:
@@ -131,7 +131,7 @@ class Cache:
             return 0  # its own axis, which the caller knows
         if size is None or size not in sizes:
             raise ValueError(
-                f"{self._signature.name}: no argument tells the size {size} of '{described.name}': "
+                f"{self._signature.name}: no argument has the size {size} of '{described.name}': "
                 f"make the cache with it, cache({size}=...)"
             )
         return sizes[size]
@@ -236,7 +236,7 @@ class GrowingFunction(Function):
         if added.isdecimal():
             return int(added)
         if added not in sizes:
-            raise TypeError(f"{self.__name__}: no argument tells how many rows are new ({added})")
+            raise TypeError(f"{self.__name__}: no argument says how many rows are new ({added})")
         return sizes[added]
 
     def _with_arrays(self, arguments: tuple[object, ...]) -> Any:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""This machine's CPU: what tells it apart, what it can do in LLVM's names (code asks for some of it), caches, cores."""
+"""This machine's CPU: what identifies it, what it can do in LLVM's names (code asks for some of it), caches, cores."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ _CPUINFO = "/proc/cpuinfo"
 _TILES = " amx_tile"
 # Linux's numbers, on x86-64: the system call, what is asked for, and which part of a thread's state that is.
 _ARCH_PRCTL, _ARCH_REQ_XCOMP_PERM, _TILE_DATA = 158, 0x1023, 18
-# Linux tells RISC-V's extensions in one word, some of them without the smaller ones that they hold.
+# Linux names RISC-V's extensions in one word, some of them without the smaller ones that they hold.
 _RISCV_HELD = {"g": "imafd", "zfh": ["zfhmin"], "zvfh": ["zvfhmin"]}
-# What tells CPUs apart in /proc/cpuinfo, on x86, ARM and RISC-V.
+# What distinguishes CPUs in /proc/cpuinfo, on x86, ARM and RISC-V.
 _TELLING = frozenset(
     (
         "vendor_id", "cpu family", "model", "model name", "stepping", "flags",
@@ -60,7 +60,7 @@ def cpu_identity() -> str:
 
 
 def _cpuinfo() -> str:
-    """What the system tells of its CPU, without tiles where it keeps them from this process."""
+    """What the system says of its CPU, without tiles where it keeps them from this process."""
     cpuinfo = read_system_file(_CPUINFO)
     return cpuinfo if _TILES not in cpuinfo or may_use_tiles() else re.sub(r" amx_\w+", "", cpuinfo)
 

@@ -400,7 +400,7 @@ def _set_constants(module: tvm_ffi.Module, artifact: Artifact, on_device: Device
 
 
 def _set_device(module: tvm_ffi.Module, artifact: Artifact, device: str, graphs: bool | None) -> DeviceProgram:
-    """Puts kernels and constants onto the device, which the code owns from here on, and tells it where they are."""
+    """Puts kernels and constants onto the device, which the code owns from here on, and gives it their addresses."""
     from .cuda.loading import DeviceProgram, deleter_of_process
 
     deleter = deleter_of_process(lambda: _load_objects(artifact.objects, artifact))

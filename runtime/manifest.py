@@ -47,7 +47,7 @@ class Value(NamedTuple):
 class Buffer(NamedTuple):
     """An input that callers keep from call to call, with room: a call writes new rows behind those that it has."""
 
-    #: The places of the input, and of that which tells how many rows there are.
+    #: The places of the input, and of that which says how many rows there are.
     input: int
     length: int
     axis: int
@@ -185,7 +185,7 @@ def _buffer(content: dict[str, object], inputs: Sequence[Value]) -> Buffer:
     if not is_there or not 0 <= found.axis < len(inputs[found.input].shape):
         raise ArtifactError("damaged: what its manifest says of inputs that grow")
     if len(inputs[found.length].shape) != 2 or not isinstance(inputs[found.length].shape[0], str):
-        raise ArtifactError("damaged: its manifest has no input that tells how far others have grown")
+        raise ArtifactError("damaged: its manifest has no input that says how far others have grown")
     return found
 
 

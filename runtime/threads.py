@@ -51,7 +51,7 @@ def usable_cores() -> int:
     """The cores that this process may use: those that it may run on, each counted once, as far as its group is given
     time for them; at least 1."""
     cpus = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    # All may be of one core or each of its own: no system tells more cheaply what a set comes to.
+    # All may be of one core or each of its own: no system says more cheaply what a set comes to.
     return max(1, min(cpus, host_cores(), _allowed_cpus()))
 
 

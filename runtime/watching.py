@@ -22,7 +22,7 @@ VARIABLE = "RELAX_CHECK_PARTS"
 # The bytes of an output that are looked at to see whether anything has been written.
 _LOOKED_AT = 1 << 16
 # What outputs hold before a call: NaN of every float type, and integers that hardly anything gives. Where some of it is
-# there afterwards, a second call with the other one tells whether the function has written that itself.
+# there afterwards, a second call with the other one shows whether the function has written that itself.
 _BEFORE, _BEFORE_AGAIN = b"\xf5\xff", b"\x0a\x00"
 
 

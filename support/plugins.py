@@ -82,7 +82,7 @@ def leave_out(what: str, problem: RelaxError) -> None:
 
 
 def load_plugins(kind: str, name: str | None = None) -> bool:
-    """Imports the plug-ins of a kind (with this name); tells whether any was imported now.
+    """Imports the plug-ins of a kind (with this name); returns whether any was imported now.
 
     Raises RelaxError for the one that is asked for by its name; of all of a kind those that fail are left out, and
     `plugin_problems` has them.
@@ -126,7 +126,7 @@ def plugin_module(name: str) -> str:
 
 
 def load_plugin(name: str) -> bool:
-    """Imports a plug-in's module, by name or by its file's path; tells whether this was the first time."""
+    """Imports a plug-in's module, by name or by its file's path; returns whether this was the first time."""
     module = plugin_module(name)
     if module in _loaded:
         return False

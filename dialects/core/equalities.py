@@ -23,7 +23,7 @@ def contradict(one: Dim, other: Dim) -> bool:
 
 @contextmanager
 def reporting_to(listener: Listener) -> Iterator[None]:
-    """Inference inside tells `listener` each two sizes that must be the same."""
+    """Inference inside reports to `listener` each two sizes that must be the same."""
     token = _listener.set(listener)
     try:
         yield

@@ -113,7 +113,7 @@ def broadcast_to(call: Call) -> TensorInfo:
     check_broadcast(call, "x", old, "shape", new)
     padded = (1,) * (len(new) - len(old)) + old
     sizes = zip(padded, new, strict=True)
-    # Only a size of 1 can change: any other tells what an unknown target is.
+    # Only a size of 1 can change: any other says what an unknown target is.
     return call.x.with_shape(one if target is None and equal(one, 1) is False else target for one, target in sizes)
 
 

@@ -37,7 +37,7 @@ _NAMES = re.compile(r"[A-Za-z_]\w*")
 
 #: Gives the text of an operation's one result; None where it has no form for it. Asks `printer.take` for its operands.
 ExpressionWriter = Callable[["Printer", Operation], "Expr | None"]
-#: Writes lines and tells whether it did.
+#: Writes lines and returns whether it did.
 StatementWriter = Callable[["Printer", Operation], bool]
 EXPRESSIONS: dict[str, ExpressionWriter] = {}
 STATEMENTS: dict[str, StatementWriter] = {}

@@ -150,7 +150,7 @@ def _tensors(given: Any, what: str, place: Place) -> tuple[Tensor, ...]:
 def scan(init: object, update: object, state_placeholder: object, inputs: object = None, name: str = "scan") -> Any:
     """The states of a recurrence, step by step along their first dimension: `init` gives the first ones, `update` each
     of the others by the placeholder's elements of steps before."""
-    del inputs  # what the update reads tells them
+    del inputs  # what the update reads has them
     place = place_of_caller()
     what = f"te.scan '{checked_name(name, 'te.scan', place)}'"
     inits, updates, states = (

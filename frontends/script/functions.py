@@ -238,4 +238,4 @@ class PrimFunc:
                 if isinstance(dim, SymExpr) and str(dim) == name:
                     with ir.InsertionPoint.at_block_begin(block):
                         return linalg.size(value, axis)
-        raise self.source.problem(self.program.node, f"no parameter of '{self.program.name}' tells the size '{name}'")
+        raise self.source.problem(self.program.node, f"no parameter of '{self.program.name}' has the size '{name}'")

@@ -384,7 +384,7 @@ def _signature(definition: Operator, arguments: tuple[Any, ...], named: Mapping[
 
 
 def _is_plain(value: object) -> bool:
-    """Whether a constant's text tells all of it."""
+    """Whether a constant's text says all of it."""
     return all(map(_is_plain, value)) if type(value) is tuple else type(value) in (bool, int, float, str)
 
 

@@ -92,7 +92,7 @@ def _check_known(function: Operation, donation: Donation, places: Sequence[int],
     infos = [info for info in (decode(each.type) for each in others) if isinstance(info, TensorInfo)]
     sizes = {str(size) for info in infos for size in info.shape or ()}
     if isinstance(donation.added, SymExpr) and str(donation.added) not in sizes:
-        reason = f"no other argument tells how many rows are new: {donation.added} is no size of one"
+        reason = f"no other argument says how many rows are new: {donation.added} is no size of one"
         raise _problem(donation.concat, donation.name, reason, what)
 
 

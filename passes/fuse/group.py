@@ -347,7 +347,7 @@ def sizes_are_known(group: Group, outputs: list[Value]) -> bool:
 
 
 def _dims_of_slices(group: Group, made: dict[Any, Member]) -> set[int | None]:
-    """The loops along which slices of parameters are read: they have their sizes, though no parameter tells them."""
+    """The loops along which slices of parameters are read: they have their sizes, though no parameter has them."""
     moves = [each for each in group.members if each.info.moved_from is not None and each.call.operands[0] not in made]
     maps = [compose(member.info.moved_from, member.place) for member in moves]
     return {plain_dim(expression) for map_ in maps for expression in map_.results} - {None}

@@ -158,7 +158,7 @@ def _blocks(layout: Layout) -> list[tuple[str, int]]:
 
 
 def _knows_blocks(info: TensorInfo, layout: Layout) -> bool:
-    """Whether the type tells that blocks have their size."""
+    """Whether the type states that blocks have their size."""
     assert info.shape is not None
     return all(axis.block in (None, size) for axis, size in zip(layout.axes, info.shape, strict=True))
 

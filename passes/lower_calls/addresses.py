@@ -156,7 +156,7 @@ class Addresses:
         sizes, strides = [], []
         for group in _groups(op):
             sizes.append(math.prod(source.sizes[axis] for axis in group))
-            # The innermost dimension that has more than one element tells the stride.
+            # The innermost dimension that has more than one element has the stride.
             wide = [axis for axis in group if source.sizes[axis] != 1]
             strides.append(source.strides[(wide or group)[-1]])
         return _Layout(tuple(sizes), tuple(strides), source.offset)
@@ -197,7 +197,7 @@ def _is_open(*sizes: Size) -> bool:
 
 
 def is_known(size: Size) -> bool:
-    """Whether a call tells it."""
+    """Whether it is known at a call."""
     return not _is_open(size)
 
 

@@ -103,7 +103,7 @@ class FunctionLowering:
         unknown = [dim for dim in dims_of(info) if not self.sizes.knows(dim)]
         if unknown:
             raise located_error(
-                f"'{value.owner.name}' op's result ({describe(info)}) has a size that nothing tells before it is made",
+                f"'{value.owner.name}' op's result ({describe(info)}) has a size that is unknown before it is made",
                 value.owner.location,
             )
         element = memrefs.memref_type(info, self.context).element_type
@@ -311,7 +311,7 @@ def input_symbols(inputs: Sequence[Info]) -> frozenset[str]:
 
 
 def _sizes_in(info: Info) -> list[tuple[str, SymExpr]]:
-    """The symbolic sizes that an argument tells, and where."""
+    """The symbolic sizes that an argument has, and where."""
     if isinstance(info, TensorInfo):
         return [(f" dimension {axis}", dim) for axis, dim in enumerate(info.shape or ()) if isinstance(dim, SymExpr)]
     return [("", info.value)] if isinstance(info, ScalarInfo) and isinstance(info.value, SymExpr) else []

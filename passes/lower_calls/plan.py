@@ -303,7 +303,7 @@ def is_multiple(place: Size, step: int) -> bool:
 def is_behind(place: Size, other: Size, held: SymExpr) -> bool:
     """Whether other <= place is certain; `held` are the bytes of a tensor, which are never less than none.
 
-    Of h - 3 alone nothing tells that: only where it is a size do multiples of it grow.
+    Of h - 3 alone that is unknown: only where it is a size do multiples of it grow.
     """
     if at_most(other, place):
         return True

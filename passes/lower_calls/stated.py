@@ -153,7 +153,7 @@ def _not_shared(value: Value, sharing: Sharing) -> str:
 
 
 def _follow(text: str, buffer: Buffer, knows: Callable[[Dim], bool]) -> str:
-    """Gives a buffer the place that is stated, or tells why it cannot have it."""
+    """Gives a buffer the place that is stated, or says why it cannot have it."""
     word, _, number = text.partition(" ")
     number, _, behind = number.partition(" + ")
     written, buffer.output = buffer.output, None
@@ -166,7 +166,7 @@ def _follow(text: str, buffer: Buffer, knows: Callable[[Dim], bool]) -> str:
         buffer.output = where
         return "" if where == written else f"it cannot be written into result {where} of the function"
     if not is_sized_at_entry(buffer, knows):
-        return "nothing tells its size when the function begins: its memory is its own"
+        return "its size is unknown when the function begins: its memory is its own"
     if word == "slot":
         return _follow_in_slot(where, behind, buffer, knows)
     buffer.offset = where
@@ -184,7 +184,7 @@ def _follow_in_slot(slot: int, behind: str, buffer: Buffer, knows: Callable[[Dim
         return str(error)
     step = storage_bytes(buffer.info.dtype)
     if not knows(buffer.shift) or not is_behind(buffer.shift, 0, buffer.size):
-        return f"nothing tells where {buffer.shift} is, or that it is in the slot"
+        return f"it is unknown where {buffer.shift} is, or that it is in the slot"
     return "" if is_multiple(buffer.shift, step) else f"places of such elements are multiples of {step} bytes"
 
 
@@ -232,4 +232,4 @@ def _largest(ends: Mapping[Size, Value]) -> Size:
         return extremum("max", ends)
     except SymbolError as error:
         *_, value = ends.values()
-        raise _refusal(value, f"nothing tells how large its slot is: {error}") from None
+        raise _refusal(value, f"the size of its slot is unknown: {error}") from None

@@ -63,7 +63,7 @@ def _shown(into: FunctionLowering, op: Operation, sizes: list[Size]) -> list[Siz
 
 
 def _sizes_of(into: FunctionLowering, op: Operation, info: TensorInfo, memref: Value) -> list[Size]:
-    """The result's sizes as its type tells them; one that it leaves open follows from the number of elements."""
+    """The result's sizes as its type states them; one that it leaves open follows from the number of elements."""
     known = [dim is not None and into.sizes.knows(dim) for dim in info.shape or ()]
     if known.count(False) > 1:
         raise located_error(f"'{op.name}' op gives {describe(info)}: only one size can be left open", op.location)

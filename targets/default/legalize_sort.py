@@ -189,7 +189,7 @@ def by_element(dtype: str, descending: bool) -> Choice:
 
 
 def _by_key(dtype: str, descending: bool) -> Choice:
-    """One number, of which one comparison tells the order; elements are looked at in blocks, as they are."""
+    """One number, of which one comparison gives the order; elements are looked at in blocks, as they are."""
 
     def before(read: Callable[[Number], Number], top: Record) -> Callable[[Number], Number]:
         last = read(place_of(top[0]))

@@ -58,7 +58,7 @@ class Untold:
         some: R.Tensor(("n", 4), "float32") = R.call_pure_packed(
             func="some.rows", args=(x,), out_sinfo=R.Tensor(("n", 4), "float32")
         )
-        # expected-error @+1 {{no other argument tells how many rows are new: n is no size of one}}
+        # expected-error @+1 {{no other argument says how many rows are new: n is no size of one}}
         return R.sum(R.concat((past, some), axis=0))
 
 

@@ -267,7 +267,7 @@ def parse_shapes(texts: Sequence[str] | None, *, unknown: bool) -> dict[str, Any
     return shapes
 
 
-_LISTED = r"\(([^()]*)\)|\?"  # a shape in a list; `?`: the one that the model tells
+_LISTED = r"\(([^()]*)\)|\?"  # a shape in a list; `?`: the one that the model has
 
 
 def _shape(text: str, whole: str, unknown: bool) -> Any:

@@ -55,7 +55,7 @@ def doing() -> str:
 
 
 def tell_long_stages() -> None:
-    """From now on this process's parent tells of stages that take long, also where they do not let Python run."""
+    """From now on this process's parent reports stages that take long, also where they do not let Python run."""
     _leave_note(_watched, b"yes")
 
 

@@ -37,7 +37,7 @@ OPTIONS: dict[str, Option] = {
     "sign": Option("text", _GENERAL, "sign the program with this private Ed25519 key, a PEM file; the signature is written next to it, to <file>.sig", "key.pem"),
     "check": Option("flag", _MODEL, "compile nothing, list the nodes that cannot be imported; the exit code is 1 if there are any", default=False),
     "list-onnx-operators": Option("flag", _MODEL, "list the ONNX operators that can be imported, the version since which, and where that is written", default=False),
-    "partition": Option("list", _PARTS, "give the parts of the model that these external codegens have patterns for to them, earlier ones first: mynpu{cores=4},dnnl; a table tells what went where", "codegens"),
+    "partition": Option("list", _PARTS, "give the parts of the model that these external codegens have patterns for to them, earlier ones first: mynpu{cores=4},dnnl; a table says what went where", "codegens"),
     "partition-plan": Option("text", _PARTS, "what goes where: by the order of codegens and their patterns (priority, the default), by what it costs (cost), or by a planner of one's own", "plan", "priority"),
     "strict-partition": Option("flag", _PARTS, "a codegen that declines a part, or fails, is an error; without it the part is the target's", default=False),
     "partition-elsewhere": Option("flag", _PARTS, "the program runs on another machine: what this one lacks to run a part is not reported, and no error with --strict-partition", default=False),

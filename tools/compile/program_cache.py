@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Whole programs found again: by the content of a model and its files, the options, and the compiler.
 
-A hit imports neither MLIR nor numpy. Two steps lead to a program: the model tells which other files it has its data
+A hit imports neither MLIR nor numpy. Two steps lead to a program: the model says which other files it has its data
 in, and these with the model which program it is.
 """
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What MLIR tells of a text: errors, types of values, operators. Runs in a process that may crash."""
+"""What MLIR says of a text: errors, types of values, operators. Runs in a process that may crash."""
 
 from __future__ import annotations
 

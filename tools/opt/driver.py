@@ -267,7 +267,7 @@ def _files_read(arguments: Arguments) -> list[str]:
 
 
 def is_script(path: str, text: str) -> bool:
-    """By the file's name; what has none tells by its beginning."""
+    """By the file's name; what has none by its beginning."""
     return path.endswith(".py") or path == "-" and _SCRIPT.match(text) is not None
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What relax-opt --explain-op tells: an operator's row, and where all that is registered for it is written."""
+"""What relax-opt --explain-op prints: an operator's row, and where all that is registered for it is written."""
 
 from __future__ import annotations
 

@@ -44,10 +44,10 @@ def information(
     return version_text()
 
 
-def tells(
+def shows_information(
     arguments: Arguments, out: TextIO, name: str, head: Sequence[str], options: Mapping[str, Option], *, has_mlir: bool
 ) -> bool:
-    """Writes the text, if one is asked for, and tells whether it was."""
+    """Writes the text, if one is asked for, and returns whether it was."""
     asked = information(arguments, name, head, options, has_mlir=has_mlir)
     if asked is not None:
         write_text(out, asked)

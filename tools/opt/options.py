@@ -132,4 +132,4 @@ def _check_together(parsed: Arguments) -> None:
         raise OptionError("--print-script has names of its own: --mlir-print-unique-ssa-ids is for MLIR's syntax")
     if parsed["mlir-print-ir-tree-dir"] is not None and not any(parsed[name] for name in _PRINTING_IR):
         which = ", ".join(map(spelling, _PRINTING_IR))
-        raise OptionError(f"--mlir-print-ir-tree-dir tells where to print, not when: give one of {which} too")
+        raise OptionError(f"--mlir-print-ir-tree-dir says where to print, not when: give one of {which} too")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""`--mlir-print-value-users`, which the bindings' printer does not take: who uses each value, as mlir-opt tells it.
+"""`--mlir-print-value-users`, which the bindings' printer does not take: who uses each value, as mlir-opt prints it.
 
 The printer writes the location behind each operation. Here locations are numbers for its time, and each number becomes
 a comment: `// user: %1`, `// unused`, `// id: #0`; before a block's operations, `// %arg0 is used by %0`.

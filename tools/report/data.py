@@ -106,7 +106,7 @@ def _pieces(code: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def _add_times(calls: list[dict[str, Any]], kernels: Sequence[Mapping[str, Any]], measured: Measured) -> Roofline:
-    """Puts each measured time to its call. Calls that nothing tells apart share theirs in their order.
+    """Puts each measured time to its call. Calls that nothing distinguishes share theirs in their order.
 
     Gives what the machine can do, these calls among what it has done.
     """

@@ -2,7 +2,7 @@
 """From the model's nodes to operators to calls of kernels: which facts of a journal are about the same thing.
 
 Passes tell places in the model by origins, the names of nodes. An operator has those of its node; a call has those of
-all operators in it, and what was fused tells the PrimFunc that each of them was before.
+all operators in it, and what was fused names the PrimFunc that each of them was before.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ from ..run.sizes import Sizes
 from .data import Measured
 from .roofline import measured_roofline
 
-#: The option that tells sizes.
+#: The option that gives sizes.
 OPTION = "--report-shape"
 # Calls are repeated that often, or for about this many seconds.
 _LEAST_CALLS, _MOST_CALLS, _MOST_SECONDS = 3, 20, 2.0
@@ -60,7 +60,7 @@ def _sizes(signature: Signature, shapes: Mapping[str, Sequence[int]]) -> tuple[d
     given = dict(sizes.values)
     for each in described.values():
         if each.kind == "tensor" and each.name not in shapes:
-            sizes.shape(each.shape)  # symbols that nothing tells become 1
+            sizes.shape(each.shape)  # symbols that nothing determines become 1
     return given, [name for name in sizes.values if name not in given]
 
 

@@ -18,7 +18,7 @@ from .sizes import shape_text
 class Difference(NamedTuple):
     """How far an output is from the expected one: `reason` says why they cannot be compared.
 
-    `doubt` says why an output that is close tells nothing.
+    `doubt` says why an output that is close proves nothing.
     """
 
     name: str

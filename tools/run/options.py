@@ -16,7 +16,7 @@ OPTIONS: dict[str, Option] = {
     "function": Option("text", _INPUT, "the function to call; main is the default", "name", "main"),
     "input": Option("list", _INPUT, "an input from a file, as x=x.npy, or several by their names from an .npz file; a scalar also as n=5; may be given several times", "name=file.npy|file.npz"),
     "random": Option("number", _INPUT, "the seed for inputs that are not given: floats are normal, integers 0 to 9 (fewer for small types); 0 is the default", "seed", 0),
-    "shape": Option("list", _INPUT, "the shape of an input that is not given, as x:1,3,224,224; a size with a name that nothing tells is 1", "input:sizes"),
+    "shape": Option("list", _INPUT, "the shape of an input that is not given, as x:1,3,224,224; a size with a name that nothing determines is 1", "input:sizes"),
     "output": Option("text", _OUTPUT, "write the outputs to this .npz file (.npy where there is one output)", "file"),
     "output-dir": Option("text", _OUTPUT, "write each output to <name>.npy in this folder", "folder"),
     "verify-key": Option("text", _INPUT, "refuse the program unless the signature next to it, program.rxa.sig, is by this public Ed25519 key, a PEM file", "key.pub.pem"),

@@ -39,7 +39,7 @@ class Sizes:
         self._source_of.setdefault(symbol, by)
 
     def shape(self, expected: Sequence[Size]) -> tuple[int, ...]:
-        """The shape of an input that is not given; what nothing tells is 1."""
+        """The shape of an input that is not given; what nothing determines is 1."""
         return tuple(self._size(each) for each in expected)
 
     def _size(self, size: Size) -> int:

@@ -30,7 +30,7 @@ def build_branches(node: Node, condition: Value, makers: Sequence[Make], place: 
 
     `place` is 0 where the condition holds and 1 elsewhere, if there is such a tensor.
     """
-    # In an operation without results first: only what the branches give tells its types.
+    # In an operation without results first: only what the branches give has its types.
     sketch = ir.Operation.create("scf.if", operands=[scalar_of(node, condition)], regions=2)
     known_symbols = len(node.graph.symbols.given)
     try:

@@ -23,7 +23,7 @@ _MADE = "/* Written by relax-mlir{version}: {what} */"
 MOST_NUMBERS = 4
 
 _HEAP = """\
-/* Memory of a call: one block for what has known places, and those whose sizes only the call tells. */
+/* Memory of a call: one block for what has known places, and those whose sizes are dynamic. */
 struct memory {
     uint8_t *arena;
     struct block *blocks;

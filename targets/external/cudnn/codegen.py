@@ -184,7 +184,7 @@ def _kind(call: Call) -> str:
 
 
 def _windows(call: Call) -> list[Windows]:
-    """Of convolutions the weight tells how large they are, at the run."""
+    """Of convolutions the weight says how large they are, at run time."""
     found = windows_of(call).values()
     return [
         Windows(each.taps if isinstance(each.taps, int) else 0, each.stride, each.gap, each.before) for each in found

@@ -39,7 +39,7 @@ class Converter:
         self._symbols = {
             name: sym(f"s{i}") for i, dim in enumerate(symbolic) for name in dim.variables if dim == sym(name)
         }
-        #: Sizes of what is passed, of symbols that nothing else tells: they are known as a whole.
+        #: Sizes of what is passed, of symbols that nothing else has: they are known as a whole.
         self._wholes = {dim: f"s{i}" for i, dim in enumerate(symbolic) if not dim.variables <= self._symbols.keys()}
 
     def convert(self) -> Function:
@@ -66,7 +66,7 @@ class Converter:
         return any(step.kind not in _CARRIED for step in self.steps)
 
     def sizes(self, dims: Sequence[Dim]) -> tuple[Size, ...]:
-        """Sizes as the runtime reads them. Raises RelaxError for one that nothing tells which is passed."""
+        """Sizes as the runtime reads them. Raises RelaxError for one that nothing passed determines."""
         return tuple(self._size(each) for each in dims)
 
     def _size(self, dim: Dim) -> Size:

@@ -160,7 +160,7 @@ class _FailingFunction:
     def _mark(self, block: Block, held: _Held | None) -> list[Value]:
         """Tells what can fail which way out it takes: it gives back what the block, and those around, have made before.
 
-        Returns what is given back in the block. Where that is only sometimes, nothing tells on failure whether it was.
+        Returns what is given back in the block. Where that is only sometimes, it is unknown on failure whether it was.
         """
         is_body = block.owner.operation.name == "func.func"
         operations, gone = operations_of(block), list[Value]()

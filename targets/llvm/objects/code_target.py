@@ -55,7 +55,7 @@ class CodeTarget:
 
     @property
     def required(self) -> tuple[str, ...]:
-        """The features that whoever runs the code checks: those that a system tells of its CPU."""
+        """The features that whoever runs the code checks: those that a system names of its CPU."""
         return tuple(sorted(self.enabled & KNOWN_FEATURES))
 
 
@@ -125,7 +125,7 @@ def _changed(architecture: Architecture, has: frozenset[str], text: str) -> froz
             problem = f"{architecture.name} has no feature '{name}'{suggest(name, known)}"
             raise OptionError(problem, notes=[f"known: {', '.join(known)}"])
         if sign == "+" and name.startswith("zvl") and int(name[3:-1]) > 128:
-            raise OptionError(f"feature '{name}': no system tells how long vectors are, so code takes 128 bits")
+            raise OptionError(f"feature '{name}': no system says how long vectors are, so code takes 128 bits")
         if sign == "-" and name in architecture.baseline:
             raise OptionError(f"feature '{name}': code for {architecture.name} on Linux is never made without it")
         has = has | architecture.with_implied([name]) if sign == "+" else architecture.without(has, name)

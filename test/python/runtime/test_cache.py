@@ -230,7 +230,7 @@ def test_a_size_that_nothing_but_the_buffers_have() -> None:
         f.returns(relax.sum(relax.concat(past, new, axis=0)))
     main = rx.compile(module, donate=["past"])["main"]
     with pytest.raises(
-        ValueError, match=r"no argument tells the size n of 'past': make the cache with it, cache\(n=...\)"
+        ValueError, match=r"no argument has the size n of 'past': make the cache with it, cache\(n=...\)"
     ):
         main(numpy.ones((1, 1), "float32"), main.cache())
     cache = main.cache(n=3)

@@ -69,7 +69,7 @@ def test_options(text: str, options: dict[str, str]) -> None:
         ("llvm{triple=aarch64-apple-darwin}", "expected one of x86_64-linux-gnu, aarch64-linux-gnu, riscv64-linux-gnu"),
         ("llvm{triple=aarch64-linux-android}", "expected one of"),
         ("llvm{triple=arm64-linux-gnu}", "no code can be made for architecture 'arm64'; did you mean 'aarch64'?"),
-        ("llvm{triple=riscv64-linux-gnu features=+v,+zvl512b}", "no system tells how long vectors are"),
+        ("llvm{triple=riscv64-linux-gnu features=+v,+zvl512b}", "no system says how long vectors are"),
     ],
 )
 def test_what_is_refused(text: str, reason: str, capfd: pytest.CaptureFixture[str]) -> None:

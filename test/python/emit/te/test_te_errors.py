@@ -224,7 +224,7 @@ def reduced(combine: Callable[..., Any], identity: Callable[..., Any], **options
         (lambda: te.create_prim_func([X, X, Y]), "'X' is there twice"),
         (lambda: te.create_prim_func([X, Y, Y]), "'Y' is there twice"),
         (lambda: te.create_prim_func([X, Y], name=3), "te.create_prim_func: a name is a text, not 3"),
-        (lambda: te.create_prim_func([te.compute((N,), lambda i: 1.0)]), "no tensor that is given tells the size 'n'"),
+        (lambda: te.create_prim_func([te.compute((N,), lambda i: 1.0)]), "no tensor that is given has the size 'n'"),
     ],
 )  # fmt: skip
 def test_refusals_tell_the_line(make: Callable[[], Any], message: str) -> None:
