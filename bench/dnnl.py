@@ -157,15 +157,15 @@ def main() -> None:
     parser.add_argument("--parts", action="store_true")
     parser.add_argument("--bf16", action="store_true")
     parser.add_argument("--models", default="")
-    told = parser.parse_args()
-    if told.parts:
+    options = parser.parse_args()
+    if options.parts:
         print(parts.HEAD)
         print(parts.row("dnnl", relax.nn.relu, (8,)))
         return
     print("| | default, ms | dnnl, ms | times as fast | compile default, s | dnnl, s | apart |")
     print("| --- | --- | --- | --- | --- | --- | --- |")
-    for name, module, arrays in cases(told.only, told.models):
-        if told.bf16:
+    for name, module, arrays in cases(options.only, options.models):
+        if options.bf16:
             rx.Pipeline("relax-to-mixed-precision{dtype=bf16}").run(module)
         print(measure(name, module, arrays), flush=True)
 

@@ -208,7 +208,7 @@ def main(given: Sequence[str] | None = None) -> int:
     wrong = list[str]()
     for name, read in models.items():
         for arch in arguments.arch:
-            wrong += _told(name, read, arch, with_kernels=arguments.kernels)
+            wrong += _checked(name, read, arch, with_kernels=arguments.kernels)
     for each in wrong:
         print(each, file=sys.stderr)
     return 1 if wrong and arguments.strict else 0
@@ -238,7 +238,7 @@ def _few_bits() -> rx.Module:
     return module
 
 
-def _told(name: str, read: Callable[[], rx.Module], arch: str, *, with_kernels: bool) -> list[str]:
+def _checked(name: str, read: Callable[[], rx.Module], arch: str, *, with_kernels: bool) -> list[str]:
     """Prints a model's rows, and says what is wrong with it."""
     try:
         code = code_of(name, read(), arch)

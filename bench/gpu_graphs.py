@@ -86,8 +86,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except DeviceError as error:
         print(f"nothing is measured: {error}")
         return 1 if options.must else 0
-    told = graphs.bytes_a_second(driver(), device)
-    print(f"{device.name} ({device.arch}), whose memory has {told:.3g} bytes a second by its clock")
+    bandwidth = graphs.bytes_a_second(driver(), device)
+    print(f"{device.name} ({device.arch}), whose memory has {bandwidth:.3g} bytes a second by its clock")
     sizes = (2, 2, 4, 2, 1 << 12) if options.small else (_CALLS, _FEW, _MANY, _ARGUMENTS, _LARGE)
     for name, figure in measured(options.turns, *sizes).items():
         print(f"{name:<16} = {figure:10.3g}, in the estimate {getattr(graphs, name):.3g}")

@@ -103,8 +103,8 @@ def conv(
     pads = [tap // 2 * dilation for tap in taps] * 2
     arrays = (random(1, inputs, size, size), random(outputs, inputs // groups, *taps))
     work = 2 * inputs // groups * outputs * taps[0] * taps[1] * (size // stride) ** 2
-    told = {" /": stride, " d": dilation, " g": groups}
-    suffix = "".join(f"{sign}{number}" for sign, number in told.items() if number > 1)
+    parameters = {" /": stride, " d": dilation, " g": groups}
+    suffix = "".join(f"{sign}{number}" for sign, number in parameters.items() if number > 1)
     name = f"conv {taps[0]}x{taps[1]} {inputs}->{outputs} {size}x{size}{suffix}"
     onnx = ("Conv", {"pads": pads, "strides": [stride] * 2, "dilations": [dilation] * 2, "group": groups})
     attributes = {"strides": [stride] * 2, "padding": pads, "dilation": [dilation] * 2, "groups": groups}

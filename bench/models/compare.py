@@ -63,9 +63,9 @@ def _compare_at(
     worst = apart(results if len(expected) > 1 else [results], expected)
     close = worst <= TOLERANCE
     ours, theirs = _milliseconds(lambda: main_function(*given)), _milliseconds(lambda: session.run(None, inputs))
-    told = " ".join(f"{key}={value}" for key, value in sizes.items())
+    shown = " ".join(f"{key}={value}" for key, value in sizes.items())
     verdict = "" if close else "  DIFFERS"
-    print(f"{name:<24}{told:<28}{worst:>12.1e}{seconds:>11.2f}{ours:>9.2f}{theirs:>13.2f}{verdict}", flush=True)
+    print(f"{name:<24}{shown:<28}{worst:>12.1e}{seconds:>11.2f}{ours:>9.2f}{theirs:>13.2f}{verdict}", flush=True)
     return close
 
 

@@ -233,15 +233,15 @@ def _shares(case: Case, work: Work, ends: int, found: Figures) -> dict[int, tupl
 
 
 def _head(precision: str, batch: int, peers: Sequence[str], threads: Sequence[int]) -> str:
-    told = f"{precision}, batch {batch}" + (", of the mlp 32" if batch == 1 else "")
+    title = f"{precision}, batch {batch}" + (", of the mlp 32" if batch == 1 else "")
     width, columns = 17 + 21 * len(peers), ""
     for count in threads:
-        told += f"; {_threads(count)}: {peak(precision, count) / 1e9:.0f} GFLOP/s, {stream(count) / 1e9:.1f} GB/s"
+        title += f"; {_threads(count)}: {peak(precision, count) / 1e9:.0f} GFLOP/s, {stream(count) / 1e9:.1f} GB/s"
         columns += f"{'ours':>10}{'floor':>7}" + "".join(f"{who:>14}{'to':>7}" for who in peers)
     between = handed()
-    told += f"; from core to core {between / 1e9:.0f} GB/s" if between else ""
+    title += f"; from core to core {between / 1e9:.0f} GB/s" if between else ""
     above = "".join(_threads(count).rjust(width) for count in threads)
-    return f"\n{told}\n{'':<22}{above}\n{'milliseconds':<22}{columns}"
+    return f"\n{title}\n{'':<22}{above}\n{'milliseconds':<22}{columns}"
 
 
 def _row(name: str, found: Figures, shares: Mapping[int, tuple[float, str]]) -> str:
@@ -312,8 +312,8 @@ def _by_turns(row: Row, over: tuple[str, int], under: tuple[str, int]) -> float:
 
 def _label(row: Row, threads: int | None = None) -> str:
     case = row.case
-    told = [case.name, case.precision if case.precision != "f32" else "", f"batch {case.batch}" if case.batch else ""]
-    return " ".join([*filter(None, told), *([f"x{threads}"] if threads else [])])
+    parts = [case.name, case.precision if case.precision != "f32" else "", f"batch {case.batch}" if case.batch else ""]
+    return " ".join([*filter(None, parts), *([f"x{threads}"] if threads else [])])
 
 
 if __name__ == "__main__":

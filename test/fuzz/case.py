@@ -188,14 +188,14 @@ def _problem(case: Case, code: int, errors: str, left: list[str]) -> str:
     internal = re.search(r"internal error[^\n]*", errors)
     if internal:
         return internal.group()[:_SHOWN]
-    told = _ERROR.findall(errors)
-    if code == 0 and told:
+    reported = _ERROR.findall(errors)
+    if code == 0 and reported:
         return "an error, but exit code 0"
-    if code == 1 and not told:
+    if code == 1 and not reported:
         return "exit code 1 without an error"
     # Several operations may be wrong, and MLIR's parser sometimes tells a thing twice, but each time it is at a place.
-    if len(told) > 1 and not all(_PLACED.match(error) for error in told):
-        return f"{len(told)} errors instead of one"
+    if len(reported) > 1 and not all(_PLACED.match(error) for error in reported):
+        return f"{len(reported)} errors instead of one"
     return _left_behind(case, code, left)
 
 

@@ -77,8 +77,8 @@ def check(kind: str, graph: Graph, target: str = "llvm") -> Outcome:
         try:
             call = on_target.compile(chosen.build(graph), graph, level)
         except rx.RelaxError as error:
-            told = next((limit for limit in on_target.told_limits if limit in str(error)), None)
-            return Outcome("undefined", told) if told else Outcome("failed", f"refused: {error}"[:400])
+            limit_met = next((limit for limit in on_target.known_limits if limit in str(error)), None)
+            return Outcome("undefined", limit_met) if limit_met else Outcome("failed", f"refused: {error}"[:400])
         except Exception as error:  # bugs of the compiler, and what a compiler of its C says of it
             return Outcome("failed", f"{type(error).__name__} while compiling: {error}"[:400])
         problem = _call(call, graph, expected, shaken, chosen)

@@ -102,8 +102,8 @@ class _Drawing:
     def program(self) -> Program:
         for _ in range(self.random.randint(2, 4)):
             self.buffers.append(self._buffer())
-        told = {size for each in self.buffers for size in each.sizes}
-        self.dims = tuple(size for size in self.dims if isinstance(size, int) or size in told)
+        known = {size for each in self.buffers for size in each.sizes}
+        self.dims = tuple(size for size in self.dims if isinstance(size, int) or size in known)
         parameters = [*self.buffers, self.ids]
         self.random.shuffle(parameters)
         for _ in range(self.random.randint(0, 1)):

@@ -58,8 +58,8 @@ def test_it_is_found_by_its_entry_point(python: Path, tmp_path: Path) -> None:
     tool = [python, "-m", "relax_mlir.tools.relax_compile"]
     listed = run(*tool, "--list-codegens", cwd=tmp_path).stdout
     assert "mynpu: Layers, and softmax of rows.\n  mynpu.layer: " in listed
-    told = run(*tool, BYOC / "classifier.py", "-o", "classifier.rxa", "--partition=mynpu", cwd=tmp_path).stderr
-    head, _, row = told.splitlines()
+    table = run(*tool, BYOC / "classifier.py", "-o", "classifier.rxa", "--partition=mynpu", cwd=tmp_path).stderr
+    head, _, row = table.splitlines()
     assert head == "partition: 4 of 7 operators" and row.split()[:3] == ["mynpu", "4", "2"]
 
 

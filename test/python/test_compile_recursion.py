@@ -61,7 +61,7 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str], emit: s
     path = tmp_path / "some.mlir"
     path.write_text(CASES["by others"][1], encoding="utf-8")
     assert relax_compile([str(path), f"--emit={emit}", "-o", str(tmp_path / "out")]) == 1
-    assert "some.mlir:" in (told := capsys.readouterr().err) and "calls itself" in told
+    assert "some.mlir:" in (errors := capsys.readouterr().err) and "calls itself" in errors
     assert [each.name for each in tmp_path.iterdir()] == ["some.mlir"]
 
 

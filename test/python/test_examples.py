@@ -100,8 +100,8 @@ def test_a_network_learns_as_torch_does(capsys: pytest.CaptureFixture[str]) -> N
 def test_what_is_learnt_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
     example: Any = importlib.import_module("digits.learn")
     assert example.main() == 0
-    *_, told, took = capsys.readouterr().out.strip().split("\n")
-    assert float(told.partition("%")[0]) >= 95 and took.startswith("compiled and trained in ")
+    *_, accuracy, took = capsys.readouterr().out.strip().split("\n")
+    assert float(accuracy.partition("%")[0]) >= 95 and took.startswith("compiled and trained in ")
 
 
 def softmax(axis: int) -> rx.Module:

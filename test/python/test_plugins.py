@@ -159,7 +159,7 @@ def test_a_broken_plug_in_is_one_error(tmp_path: Path, text: str, message: str) 
 
 
 @pytest.mark.parametrize("point", ["mynpu-tile", "pas.mynpu-tile", "pass.", "."])
-def test_a_misnamed_entry_point_is_told(tmp_path: Path, point: str) -> None:
+def test_a_misnamed_entry_point_is_reported(tmp_path: Path, point: str) -> None:
     install(tmp_path, {"passes": PASSES}, {point: "mynpu.passes"})
     done = relax_opt(tmp_path, "--mynpu-tile")
     assert done.returncode == 1

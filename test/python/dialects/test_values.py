@@ -127,7 +127,7 @@ def test_values_are_compared_and_kept_as_before() -> None:
     assert not on_values(lambda x: hasattr(x, "__dlpack__"), rx.tensor((4,)))
 
 
-def test_the_line_of_an_expression_is_told() -> None:
+def test_the_line_of_an_expression_is_reported() -> None:
     made = rx.Module()
     with made.function("main", {"x": rx.tensor((4,))}) as f:
         (x,) = f

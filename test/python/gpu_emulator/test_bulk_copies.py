@@ -56,9 +56,9 @@ def encoded(driver: EmulatedCuda, map_: _Map, **changes: Any) -> int:
             ("box", ctypes.c_uint32), ("steps", ctypes.c_uint32),
         )
     ]  # fmt: skip
-    told = [given[name] for name in ("interleave", "swizzle", "promotion", "fill")]
+    modes = [given[name] for name in ("interleave", "swizzle", "promotion", "fill")]
     rank, at = len(given["sizes"]), map_.address + given["at"]
-    return int(driver.cuTensorMapEncodeTiled(at, given["kind"], rank, given["address"], *lists, *told))
+    return int(driver.cuTensorMapEncodeTiled(at, given["kind"], rank, given["address"], *lists, *modes))
 
 
 def copied(matrix: Any = None, **changes: str) -> Any:

@@ -89,15 +89,17 @@ def test_members_that_mean_nothing(members: Any, message: str) -> None:
         rx.compile(built(exp), partition=[npu], strict_partition=True)
 
 
-def test_misspelt_members_are_told() -> None:
+def test_misspelt_members_are_reported() -> None:
     """Those that are called nearly what is not there; helpers are their authors'."""
     members = {"worksapce": lambda *_: 64, "_laod": None, "loader": None, "instructions": None}
     with (
-        pytest.warns(RuntimeWarning, match="nothing asks for its member 'worksapce'; did you mean 'workspace'") as told,
+        pytest.warns(
+            RuntimeWarning, match="nothing asks for its member 'worksapce'; did you mean 'workspace'"
+        ) as warned,
         codegen(EXP, **members),
     ):
         pass
-    assert len(told) == 1
+    assert len(warned) == 1
 
 
 def test_two_of_one_name() -> None:
@@ -292,7 +294,7 @@ def test_objects_that_cannot_be_linked() -> None:
             rx.compile(built(exp), partition=[npu])["main"]
 
 
-def test_all_that_is_missing_is_told_at_once(tmp_path: Path) -> None:
+def test_all_that_is_missing_is_reported_at_once(tmp_path: Path) -> None:
     def both(a: Any, b: Any) -> Any:
         return relax.exp(a), relax.exp(relax.tanh(relax.exp(b)))
 

@@ -250,7 +250,7 @@ def test_results_are_found_again_and_only_where_the_caller_says(tmp_path: Path) 
     assert compiled(False, 1.0) == pytest.approx(numpy.e) and DiskCache().sizes() == usual
 
 
-def test_a_journal_is_told_of_one_compilation() -> None:
+def test_a_journal_records_one_compilation() -> None:
     journal = rx.Journal()
     module = built(numpy.ones(3, "f4"), op="relax.exp")
     rx.compile(module, journal=journal)

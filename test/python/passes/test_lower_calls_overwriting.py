@@ -323,7 +323,7 @@ def test_parts_whose_dimensions_are_joined_are_others_in_each_round() -> None:
     assert kernel_of(body.replace("%i", "%c8"), wide).may_overwrite(0, 2, is_alike=True)
 
 
-def test_parameters_that_are_told_to_be_apart() -> None:
+def test_parameters_that_are_stated_to_be_apart() -> None:
     kernel = kernel_of(loop(move("%i", "%i")), attributes="tir.prim_func, tir.noalias")
     assert not kernel.may_overwrite(0, 2, is_alike=True) and not kernel.pairs
 

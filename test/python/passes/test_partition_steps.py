@@ -273,7 +273,7 @@ def test_attributes_that_say_nothing_sensible(stated: str) -> None:
         steps_of_text(f", relax.pattern = {stated}")
 
 
-def test_a_name_that_no_value_has_is_told_with_the_line_that_asks() -> None:
+def test_a_name_that_no_value_has_is_reported_with_the_line_that_asks() -> None:
     """Of the codegen, and what names there are."""
 
     class Asking(Native):

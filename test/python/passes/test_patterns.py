@@ -200,7 +200,7 @@ def test_constants() -> None:
     )
 
 
-def test_checks_are_told_the_match() -> None:
+def test_checks_are_given_the_match() -> None:
     def is_wide(found: Match) -> bool | str:
         return found["w"].type.shape[1] >= 4 or "few columns"
 

@@ -113,8 +113,8 @@ func.func @main(%k: i64, %o: !relax.object, %x: tensor<?xf32, #relax.sym<["n"]>>
     rx.Pipeline('relax-bind-symbolic-vars{vars="n:2..64"},relax-legalize-ops,tir-bufferize,relax-lower-calls').run(
         module
     )
-    (told,) = re.findall(r"argument #(\d.*) is {}, expected 2 to 64", str(module))
-    assert told == "2 'arg2' dimension 0: n"
+    (named,) = re.findall(r"argument #(\d.*) is {}, expected 2 to 64", str(module))
+    assert named == "2 'arg2' dimension 0: n"
 
 
 def test_sizes_that_a_range_lets_be_negative() -> None:
@@ -298,7 +298,7 @@ def test_arena_peak_and_sum_are_what_the_places_say(block: Any) -> None:
     assert apart <= plan["peak"] <= alive and plan["peak"] <= plan["arena"]
 
 
-def test_a_size_that_is_told_where_its_symbol_is_not() -> None:
+def test_a_size_that_is_known_where_its_symbol_is_not() -> None:
     """Nothing tells 8*n + 8 of n + 1: such memory is the tensor's own."""
     module = chain("n + 1", 1)
     x = numpy.arange(5, dtype="float32")

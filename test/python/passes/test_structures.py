@@ -119,7 +119,7 @@ def test_products_that_are_others(text: str) -> None:
     assert key(text) != key(PRODUCT)
 
 
-def test_other_numbers_are_told_apart_by_the_binding_alone() -> None:
+def test_other_numbers_are_distinguished_by_the_binding_alone() -> None:
     """The key leaves numbers out, which may be wildcards."""
     one, two = structure(PRODUCT), structure(PRODUCT.replace("0.0", "1.0"))
     assert one.key == two.key

@@ -263,11 +263,14 @@ def test_the_command_line(tmp_path: Path) -> None:
     """relax-compile makes such a program, and relax-run calls it with buffers."""
     source, made = tmp_path / "attention.mlir", tmp_path / "attention.rxa"
     source.write_text(str(attention()))
-    for pattern, code, told in (("past.*", 0, ""), ("pst.*", 1, "@main has no argument 'pst.*'; it has q, past.key")):
+    for pattern, code, message in (
+        ("past.*", 0, ""),
+        ("pst.*", 1, "@main has no argument 'pst.*'; it has q, past.key"),
+    ):
         said = io.StringIO()
         arguments = [str(source), "-o", str(made), "--donate", pattern, "--no-cache"]
         assert relax_compile.run(arguments, io.StringIO(), io.StringIO(), said) == code
-        assert told in said.getvalue()
+        assert message in said.getvalue()
     shown, said = io.StringIO(), io.StringIO()
     shapes = [each for text in ("p:20,0", "q:1,2,3,8") for each in ("--shape", text)]
     assert relax_run.run([str(made), *shapes], io.StringIO(), shown, said) == 0, said.getvalue()

@@ -141,7 +141,7 @@ def test_types_that_numpy_lacks_come_with_ml_dtypes() -> None:
     assert [each.astype(int).tolist() for each in results] == [[0, 1, 2, 3]] * 2
 
 
-def test_what_a_framework_lacks_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_a_framework_lacks_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(tensor: Any) -> Any:
         raise RuntimeError("no floats here")
 

@@ -186,10 +186,10 @@ CASES: dict[str, tuple[Callable[[], Any], str]] = {
 
 @pytest.mark.parametrize("case", CASES)
 def test_what_users_functions_raise(case: str) -> None:
-    act, told = CASES[case]
+    act, message = CASES[case]
     with pytest.raises(rx.RelaxError) as caught:
         act()
-    assert re.match(told, str(caught.value)), str(caught.value)
+    assert re.match(message, str(caught.value)), str(caught.value)
     assert re.search(_LINE, str(caught.value)), str(caught.value)
     assert isinstance(caught.value.__cause__, (AttributeError, KeyError))
 

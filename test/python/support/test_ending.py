@@ -58,7 +58,7 @@ def test_threads_are_refused_at_exit(work: str) -> None:
 @pytest.mark.parametrize(
     ("work", "what"), [(_CALLS, "a call of main"), (_COMPILES, "(pass [a-z-]+|native code)")], ids=["calls", "compiles"]
 )
-def test_what_threads_are_told(work: str, what: str) -> None:
+def test_what_threads_receive(work: str, what: str) -> None:
     done = ended(f"{work}\nlast.append(lambda: print(*rounds, sep='\\n'))")
     assert (done.returncode, done.stderr) == (0, "")
     assert re.fullmatch(f"({what}: {_ADVICE}\n){{3}}", done.stdout), done.stdout

@@ -18,7 +18,7 @@ def test_nothing_stands_where_no_place_is_known() -> None:
     assert str(RelaxError("no such operator")) == "no such operator"
 
 
-def test_other_exceptions_are_told_with_their_kind() -> None:
+def test_other_exceptions_are_reported_with_their_kind() -> None:
     class Silent(Exception):
         def __str__(self) -> str:
             raise ZeroDivisionError

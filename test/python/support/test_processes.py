@@ -139,7 +139,7 @@ def test_calls_that_begin_early(pool: Pool, tmp_path: Path) -> None:
     assert pool.idle_count() == 2
 
 
-def test_a_call_that_fails_early_is_told_by_the_run_that_wants_it(pool: Pool) -> None:
+def test_a_call_that_fails_early_is_reported_by_the_run_that_wants_it(pool: Pool) -> None:
     pool.prepare(1, "functions_of_test", [call("refuse")])
     with pytest.raises(RelaxError, match="node 7: kernel 'refuse': cannot do it"):
         run(pool, 1, call("refuse"))

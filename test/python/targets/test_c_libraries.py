@@ -247,11 +247,12 @@ def test_beside_the_programs_file(tmp_path: Path) -> None:
         program = saved(tmp_path, name)
         assert read_artifact(program).libraries == ((name,), ("acme_mm16",))
         (tmp_path / "libacme_here.so").unlink(missing_ok=True)
-        told = run_elsewhere(program, expect=1)
+        errors = run_elsewhere(program, expect=1)
         assert (
-            f"ArtifactError: the C library '{name}', which the program calls, is not here: it was looked for at" in told
+            f"ArtifactError: the C library '{name}', which the program calls, is not here: it was looked for at"
+            in errors
         )
-        assert f"{tmp_path}/libacme_here.so" in told
+        assert f"{tmp_path}/libacme_here.so" in errors
         shutil.copy(folder() / "libacme.so", tmp_path / "libacme_here.so")
         assert run_elsewhere(program) == "32.0\n"
         assert run_elsewhere(program, "import pickle; program = pickle.loads(pickle.dumps(program))") == "32.0\n"
@@ -264,10 +265,10 @@ def test_by_its_path(tmp_path: Path) -> None:
     assert f"calls {place}" in repr(rx.runtime.load(program))
 
 
-def test_all_that_is_missing_is_told_before_anything_is_loaded(tmp_path: Path) -> None:
+def test_all_that_is_missing_is_reported_before_anything_is_loaded(tmp_path: Path) -> None:
     program = saved(tmp_path, "libacme_one.so", "libacme_two.so")
-    told = run_elsewhere(program, expect=1)
-    assert all(f"the C library 'libacme_{each}.so'" in told for each in ("one", "two"))
+    errors = run_elsewhere(program, expect=1)
+    assert all(f"the C library 'libacme_{each}.so'" in errors for each in ("one", "two"))
 
 
 def test_what_is_no_library_and_functions_that_it_lacks(tmp_path: Path) -> None:

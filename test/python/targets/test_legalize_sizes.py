@@ -105,7 +105,7 @@ def unanswered(module: rx.Module) -> str:
 
 
 @pytest.mark.parametrize("file", SAMPLES, ids=lambda file: file.stem)
-def test_every_operator_takes_sizes_of_0_and_sizes_told_once(file: Path) -> None:
+def test_every_operator_takes_sizes_of_0_and_sizes_stated_once(file: Path) -> None:
     wrong, seen = [], set()
     for module, op in sampled(file):
         for infos in variants([decode(value.type) for value in op.operands]):

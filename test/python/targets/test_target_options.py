@@ -116,14 +116,16 @@ def test_vectors_follow_the_cpu(text: str, vector_bytes: int) -> None:
     assert machine.vector_bytes == vector_bytes
     options = str(target).removeprefix("llvm")
     for stage, plain in zip(rx.stages(text), rx.stages("llvm"), strict=True):
-        is_told = stage.name in ("layouts", "legalize", "plan", "apply")
-        told = [each.replace("@target", f"@target{options}") if is_told else each for each in map(str, plain.passes)]
+        takes_target = stage.name in ("layouts", "legalize", "plan", "apply")
+        expected = [
+            each.replace("@target", f"@target{options}") if takes_target else each for each in map(str, plain.passes)
+        ]
         if stage.name == "integers" and not any(dot.total == "i32" for dot in machine.dots):
-            told = [f"{each}{{products=false}}" for each in told]
-        told = [each for each in told if each != "llvm-load-tiles"]
+            expected = [f"{each}{{products=false}}" for each in expected]
+        expected = [each for each in expected if each != "llvm-load-tiles"]
         if stage.name == "to-llvm" and any(dot.rows > 1 for dot in machine.dots):
-            told.append("llvm-load-tiles")
-        assert [str(each) for each in stage.passes] == told
+            expected.append("llvm-load-tiles")
+        assert [str(each) for each in stage.passes] == expected
 
 
 def test_features_bring_others_along() -> None:

@@ -395,7 +395,7 @@ def test_options(options: dict[str, Any], text: str) -> None:
 
 
 @pytest.mark.parametrize("jobs", [1, 2])
-def test_instruments_are_told_of_each_piece(jobs: int, elsewhere: Pool, tmp_path: Path) -> None:
+def test_instruments_see_each_piece(jobs: int, elsewhere: Pool, tmp_path: Path) -> None:
     for _ in range(2):
         pieces = pieces_of(network(), jobs=jobs, cache=tmp_path)
         count = len(pieces)

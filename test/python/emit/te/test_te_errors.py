@@ -234,7 +234,7 @@ def test_refusals_tell_the_line(make: Callable[[], Any], message: str) -> None:
     assert "test_te_errors.py:" in str(error.value) and "Traceback" not in str(error.value)
 
 
-def test_a_computation_in_another_one_is_told_once() -> None:
+def test_a_computation_in_another_one_is_reported_once() -> None:
     for function in (lambda i: X[i], lambda i: 1 / 0):
         with pytest.raises(rx.RelaxError) as error:
             te.compute((4,), lambda i: te.compute((4,), function)[i])  # noqa: B023  # called at once

@@ -147,7 +147,7 @@ def test_what_is_computed_on_memory() -> None:
     np.testing.assert_allclose(found[1], array[:, :2] + expected[:, None], rtol=1e-5)
 
 
-def test_what_user_functions_write_wrongly_is_told() -> None:
+def test_what_user_functions_write_wrongly_is_reported() -> None:
     x = te.placeholder((4,), name="X")
     wrong = te.extern((4,), [x], lambda ins, outs: rx.loops.store(1.0, outs[0], 0, 0), name="wrong")
     with pytest.raises(rx.RelaxError, match=r"(?s)test_te_memory.py:.*invalid number of indices"):

@@ -36,8 +36,8 @@ def test_what_a_converter_raises_is_a_row_among_others(monkeypatch: pytest.Monke
     _break(monkeypatch, "Abs")
     with pytest.raises(rx.RelaxError, match=r"2 nodes of the model") as caught:
         rx.from_onnx(model([node("Abs", "x", "a"), node("Unheard", "x", "b")], outputs=["a", "b"]))
-    told = r"internal error at onnx/test_problems.py:\d+: KeyError: 'surprise'; inputs: 'x' f32 \[2, 3\]"
-    assert re.search(told, str(caught.value))
+    expected = r"internal error at onnx/test_problems.py:\d+: KeyError: 'surprise'; inputs: 'x' f32 \[2, 3\]"
+    assert re.search(expected, str(caught.value))
     assert isinstance(caught.value.__cause__, KeyError) and caught.value.__cause__.__traceback__ is not None
 
 

@@ -227,7 +227,7 @@ def test_what_a_result_is_left_with_is_zero(also):
     numpy.testing.assert_array_equal(rx.compile(given)["main"](a, floats(8)), after(numpy.zeros(8), slice(4), a[:4]))
 
 
-def test_what_is_cleared_is_told_from_a_function_of_that_name():
+def test_what_is_cleared_is_distinguished_from_a_function_of_that_name():
     other = """    @T.prim_func
     def half_cleared(A: T.Buffer((8,), "float32"), C: T.Buffer((8,), "float32")):
         for i in range(8):

@@ -267,7 +267,7 @@ def test_refusals_show_the_loops_as_they_were() -> None:
     assert before != sch.show()
 
 
-def test_unknown_steps_are_told_apart() -> None:
+def test_unknown_steps_are_distinguished() -> None:
     sch, *_ = product()
     with pytest.raises(AttributeError, match="a schedule has no 'splitt'; did you mean 'split'"):
         sch.splitt(1)

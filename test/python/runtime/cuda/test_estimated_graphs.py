@@ -272,7 +272,7 @@ def test_a_profile_is_of_kernels_and_counts_no_call(device: EmulatedCuda) -> Non
     assert launched(device, run.ready("main", X, PLACES))[:2] == (False, True)
 
 
-def test_the_first_failure_is_told(device: EmulatedCuda) -> None:
+def test_the_first_failure_is_reported(device: EmulatedCuda) -> None:
     """Two calls on the device before the host looks: the graph's flag is its own, the record is the thread's."""
     run = warmed(device)
     run["main"](*given(device, X, numpy.array([0, 77, 2])))

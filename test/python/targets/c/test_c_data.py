@@ -113,15 +113,15 @@ def test_what_only_a_comment_names_is_left_out(target: str) -> None:
 
 def test_a_size_that_only_a_comment_names_is_left_out() -> None:
     """`size_2` is what the graph calls a size that the data tell."""
-    told = 'tensor<?x?x?xi32, #relax.sym<["n", "n", "max(min(max(n - 3, 0) - 8, n - 9), 0)"]>>'
+    result = 'tensor<?x?x?xi32, #relax.sym<["n", "n", "max(min(max(n - 3, 0) - 8, n - 9), 0)"]>>'
     array = 'tensor<?x?x?xi32, #relax.sym<["n", "n", "n"]>>'
     three, unknown = "tensor<3xi64>", "tensor<?x?x?xi32>"
     module = rx.Module.parse(f"""
-func.func @main(%x: {array}, %begin: {three}, %end: {three}) -> {told} {{
+func.func @main(%x: {array}, %begin: {three}, %end: {three}) -> {result} {{
   %step = arith.constant dense<[1, 1, -1]> : {three}
   %y = "relax.dynamic_strided_slice"(%x, %begin, %end, %step) : ({array}, {three}, {three}, {three}) -> {unknown}
-  %z = "relax.match_cast"(%y) : ({unknown}) -> {told}
-  return %z : {told}
+  %z = "relax.match_cast"(%y) : ({unknown}) -> {result}
+  return %z : {result}
 }}
 """)
     program = CProgram(module, "c{memory=heap}", opt_level=0)

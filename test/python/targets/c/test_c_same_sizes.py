@@ -76,8 +76,8 @@ def calls_of(*sites: tuple[list[str], str]) -> rx.Module:
     text = "func.func private @kernel(memref<?x?xf32>, memref<?x?xf32>, memref<?x?xf32>)\n"
     text += "func.func @main(%x: memref<?x?xf32>) {\n"
     for inputs, output in sites:
-        told = ", ".join(f'"{each}"' for each in inputs)
-        site = f'{SITE} = {{inputs = [{told}], outputs = ["{output}"]}}' if output else ""
+        listed = ", ".join(f'"{each}"' for each in inputs)
+        site = f'{SITE} = {{inputs = [{listed}], outputs = ["{output}"]}}' if output else ""
         text += (
             f"  func.call @kernel(%x, %x, %x) {{{site}}} : (memref<?x?xf32>, memref<?x?xf32>, memref<?x?xf32>) -> ()\n"
         )

@@ -68,7 +68,7 @@ def test_libraries_beside_ours(capsys: pytest.CaptureFixture[str]) -> None:
     assert norm[place - 9 : place].strip() == "-", "it takes nothing of it"
 
 
-def test_wrong_results_are_told(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_wrong_results_are_reported(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setattr(gpu, "_TOLERANCE", {"float32": -1.0})
     with use_library(EmulatedCuda()):
         assert gpu.main(["--small", "--turns", "1", "--only", "softmax"]) == 1
@@ -163,8 +163,8 @@ def test_spills_and_refusals_fail(
     assert "spills 8 bytes of a thread" in capsys.readouterr().err
     monkeypatch.setattr(gpu_code, "resources", refusing)
     assert gpu_code.main([*arguments, "--strict"]) == 1
-    told = capsys.readouterr()
-    assert "digits for sm_80: ptxas refuses the PTX" in told.err and "refused" in told.out
+    shown = capsys.readouterr()
+    assert "digits for sm_80: ptxas refuses the PTX" in shown.err and "refused" in shown.out
 
 
 def test_no_models(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -183,9 +183,9 @@ def test_first_results(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: 
         assert gpu_startup.main([]) == 0
         path = tmp_path / "digits.rxa"
         rx.compile(rx.from_onnx(gpu_startup._DIGITS), "cuda").save(path)
-        told = capsys.readouterr().out
+        shown = capsys.readouterr().out
         assert gpu_startup.main(["--of", str(path)]) == 0
-    _, head, *rows = told.splitlines()
+    _, head, *rows = shown.splitlines()
     assert head.split() == ["driver", "load", "call", "first", "result"]
     assert [each[:20].strip() for each in rows] == ["PTX alone", "machine code too"]
     for each in rows:

@@ -210,7 +210,7 @@ def test_sums_stay_in_registers_and_nobody_waits_for_them(factor: str, total: st
 
 
 @needs_ptxas
-def test_what_has_the_assembler_wait_is_told() -> None:
+def test_what_has_the_assembler_wait_is_reported() -> None:
     ptx = matmul((256, 256, 4096)).compiled(plan(), ARCH.name).ptx
     wait = "wgmma.wait_group.sync.aligned 1;"
     register = ptx.partition("m64n64k16.f32.f16.f16 {")[2].partition(",")[0]

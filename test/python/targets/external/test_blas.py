@@ -188,16 +188,16 @@ def test_one_function_by_itself() -> None:
         f(x)
 
 
-def test_a_missing_library_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_library_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     def missing() -> ctypes.CDLL:
         raise ImportError("No module named 'scipy_openblas32'")
 
     runtime = blas.BlasRuntime()
     assert runtime.requires(memoryview(packed(PART))) == ""
     monkeypatch.setattr(blas, "library", missing)
-    told = runtime.requires(memoryview(packed(PART)))
+    problem = runtime.requires(memoryview(packed(PART)))
     assert (
-        told
+        problem
         == "it needs the package scipy-openblas32 (pip install scipy-openblas32): No module named 'scipy_openblas32'"
     )
     with pytest.raises(RelaxError, match="this machine cannot run it: it needs the package scipy-openblas32"):
@@ -383,7 +383,7 @@ def test_an_artifact_of_it_loads_again(tmp_path: Any) -> None:
     numpy.testing.assert_allclose(to_numpy(rx.runtime.load(path)["main"](a, b)), a @ b, rtol=1e-5, atol=1e-5)
 
 
-def test_every_structure_is_told_apart() -> None:
+def test_every_structure_is_distinguished() -> None:
     found = products()
     assert len({each.key for each in found}) == len(found) == 2 * len(specs()) == 2 * len(set(specs()))
     assert [spec_of(each) for each in found][: len(specs())] == [(spec, "f32") for spec in specs()]

@@ -141,7 +141,7 @@ def test_without_a_compiler_the_part_stays(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 @needs_compiler
-def test_the_compilers_words_are_told() -> None:
+def test_the_compilers_words_are_reported() -> None:
     module = module_with([rx.tensor((4,))], relax.exp)
     with pytest.raises(rx.RelaxError) as caught:
         rx.compile(module, partition=["c{flags=-fno-such-flag}"], strict_partition=True)

@@ -51,7 +51,7 @@ def test_symbolic_sizes() -> None:
     assert agrees(built(flat, ("n", 2, 3)), sizes={"n": 3}) == ["view", "eltwise"]
 
 
-def test_sizes_that_are_told_as_a_whole() -> None:
+def test_sizes_that_are_known_as_a_whole() -> None:
     """n * m rows, and neither n nor m is a size of what is passed; one that nothing tells is refused."""
     weights = floats(4, 6)
     layer = lambda x: relax.nn.relu(relax.matmul(x, const(weights)))  # noqa: E731

@@ -38,7 +38,7 @@ image = (1, 8, 6, 6)
 
 
 @pytest.mark.parametrize(
-    ("body", "inputs", "told"),
+    ("body", "inputs", "why"),
     [
         (relax.erf, [(2, 4)], "no primitive for relax.erf"),
         (relax.exp, [rx.tensor((2, 4), "float64")], "does not compute it with elements of f64, only of f32"),
@@ -132,8 +132,8 @@ image = (1, 8, 6, 6)
         ),
     ],
 )
-def test_why_not(body: Any, inputs: Any, told: str) -> None:
-    assert told in reason(body, *inputs)
+def test_why_not(body: Any, inputs: Any, why: str) -> None:
+    assert why in reason(body, *inputs)
 
 
 def test_what_the_machine_lacks(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -163,8 +163,8 @@ def test_nothing_but_views_stays() -> None:
         rx.Partition(codegens=("dnnl",), explain=True)(
             built(lambda x, y: (relax.permute_dims(x, [1, 0]), relax.exp(relax.reshape(y, (6,)))), (2, 3), (2, 3))
         )
-    (told,) = (fact for fact in journal.facts if fact["kind"] == "partition")
-    assert told["matched"] == {"dnnl.view": 1, "dnnl.eltwise": 1}
+    (recorded,) = (fact for fact in journal.facts if fact["kind"] == "partition")
+    assert recorded["matched"] == {"dnnl.view": 1, "dnnl.eltwise": 1}
     (kept,) = (fact for fact in journal.facts if fact["kind"] == "kept")
     assert kept["operator"] == "relax.permute_dims" and "only together with others" in kept["reason"]
 
@@ -193,44 +193,44 @@ def test_bytes_say_what_they_are() -> None:
 @pytest.mark.parametrize("length", [0, 5, 30, 200, -64, -1])
 def test_cut_bytes(length: int) -> None:
     cut = memoryview(some_bytes()[:length])
-    told = DnnlRuntime().requires(cut)
-    assert told.startswith(("these are no bytes of codegen 'dnnl'", "the bytes of codegen 'dnnl' are cut"))
+    missing = DnnlRuntime().requires(cut)
+    assert missing.startswith(("these are no bytes of codegen 'dnnl'", "the bytes of codegen 'dnnl' are cut"))
     with pytest.raises(RelaxError, match="codegen 'dnnl'"):
         DnnlRuntime().load(cut)
 
 
 def test_damaged_bytes() -> None:
     data = some_bytes()
-    for place, told in ((0, "no bytes of"), (40, "damaged"), (data.index(b'"version":"') + 11, "are of version x")):
+    for place, problem in ((0, "no bytes of"), (40, "damaged"), (data.index(b'"version":"') + 11, "are of version x")):
         damaged = bytearray(data)
         damaged[place] = ord("x")
-        assert told in DnnlRuntime().requires(memoryview(damaged))
+        assert problem in DnnlRuntime().requires(memoryview(damaged))
 
 
 def test_another_instruction_set() -> None:
     part = Part((), needs=("avx1024",))
-    told = DnnlRuntime().requires(memoryview(to_bytes(part, Blobs())))
-    assert "avx1024 would do" in told
+    missing = DnnlRuntime().requires(memoryview(to_bytes(part, Blobs())))
+    assert "avx1024 would do" in missing
 
 
 @pytest.mark.parametrize(
-    ("path", "told"), [("/nowhere/libdnnl.so.3", "cannot be loaded"), ("libgomp.so.1", "cannot be loaded")]
+    ("path", "problem"), [("/nowhere/libdnnl.so.3", "cannot be loaded"), ("libgomp.so.1", "cannot be loaded")]
 )
-def test_another_library(path: str, told: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_another_library(path: str, problem: str, monkeypatch: pytest.MonkeyPatch) -> None:
     data = some_bytes()
     monkeypatch.setenv(libraries.PLACE, path)
     libraries.library.cache_clear()
     try:
-        assert told in (found := DnnlRuntime().requires(memoryview(data))) and "pip install onednn-cpu-gomp" in found
+        assert problem in (found := DnnlRuntime().requires(memoryview(data))) and "pip install onednn-cpu-gomp" in found
     finally:
         libraries.library.cache_clear()
 
 
 def test_another_version(monkeypatch: pytest.MonkeyPatch) -> None:
     place = libraries.library_path()
-    for oldest, told in (((3, 99), "3.99 or a later 3.x is needed"), ((4, 0), "4.0 or a later 4.x")):
+    for oldest, problem in (((3, 99), "3.99 or a later 3.x is needed"), ((4, 0), "4.0 or a later 4.x")):
         monkeypatch.setattr(libraries, "OLDEST", oldest)
-        with pytest.raises(RelaxError, match=told):
+        with pytest.raises(RelaxError, match=problem):
             libraries.Library(place)
 
 

@@ -136,7 +136,7 @@ def test_constants_at_half_precision() -> None:
         (lambda x: relax.tanh(x), (4,), "float32", "no pattern has relax.tanh"),
     ],
 )  # fmt: skip
-def test_what_it_leaves_is_told(body: Any, shape: Any, dtype: str, why: str) -> None:
+def test_what_it_leaves_is_reported(body: Any, shape: Any, dtype: str, why: str) -> None:
     journal = rx.Journal()
     partition = rx.Partition(codegens=("example_npu",), explain=True)
     program = rx.compile(built(body, shape, dtype=dtype), partition=partition, journal=journal, opt_level=0)
