@@ -64,7 +64,7 @@ class Row(NamedTuple):
     name: str
     #: Seconds of a call, by who.
     found: Mapping[str, float]
-    #: Work of a second, of what the device can do; 0 where nobody knows.
+    #: Work of a second, of what the device can do; 0 where unknown.
     share: float
     wrong: str = ""
     #: Whether it is a CUDA graph by default.

@@ -33,7 +33,7 @@ _TURNS, _CALLS = 9, 50
 
 
 def program(launches: int, arguments: int = 0, elements: int = 64) -> rx.Artifact:
-    """Products one behind the other of the first argument; nobody reads the others."""
+    """Products one behind the other of the first argument; nothing reads the others."""
     module = rx.Module()
     with module.function("main", [rx.tensor((8, 8)), *[rx.tensor((elements,))] * arguments]) as f:
         value, *_ = f

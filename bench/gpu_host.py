@@ -27,7 +27,7 @@ import relax_mlir as rx
 from relax_mlir import relax
 
 ROUNDS, CALLS = 7, 300
-#: All that a program calls while it runs, and memory at an address that nobody follows.
+#: All that a program calls while it runs, and memory at an address that is never followed.
 NATIVE = """
 define i32 @nothing() { ret i32 0 }
 define i32 @no(ptr %stream, ptr %out) { store i32 0, ptr %out ret i32 0 }

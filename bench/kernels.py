@@ -7,7 +7,7 @@
 
 GFLOP/s for what computes, GB/s (bytes read and written once) for what moves. The three take turns in one run; each
 figure is the fastest call, by the time that its thread was on the CPU, which others may share. Weights are arguments
-for all of them: nobody prepares them before. Products of bf16 are of f32 in onnxruntime, which has none on CPUs. "x2"
+for all of them: they are not prepared before. Products of bf16 are of f32 in onnxruntime, which has none on CPUs. "x2"
 is how many times as fast two threads are here, by the clock; "compile" is the time from the operator to something that
 can be called, in milliseconds, the second time in a process.
 """

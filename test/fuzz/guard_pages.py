@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Arrays beside pages that nobody may touch: an access one element outside of them ends the process.
+"""Arrays beside pages that must not be touched: an access one element outside of them ends the process.
 
 Inputs are placed by `guarded`. Results are placed by tvm-ffi's allocator, which compiled code asks where one is set.
 """

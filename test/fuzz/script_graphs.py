@@ -109,7 +109,7 @@ class _Drawing:
         for _ in range(self.random.randint(0, 1)):
             self.temporaries.append(self._buffer())
         body: list[Any] = []
-        for each in self.temporaries:  # what a temporary holds at first nobody knows
+        for each in self.temporaries:  # what a temporary holds at first is unknown
             body.append(self._filled(each))
         for _ in range(self.random.randint(1, 3)):
             body += self._statement({}, 0)

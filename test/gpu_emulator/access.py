@@ -231,7 +231,7 @@ class Access:
         elif does == "writes" and any(state & READ_ONLY for state in states):
             kind = "write to read-only memory"
         else:
-            kind, message = "unwritten", f"{message}; nobody has written there"
+            kind, message = "unwritten", f"{message}; it is unwritten"
         return self.fault(kind, line, thread, message)
 
     def _states(self, space: str, thread: int, address: int, width: int) -> list[int]:

@@ -284,5 +284,5 @@ class BulkCopies:
             return
         slots = self._seen.reshape(len(self._phase), -1, len(self._columns))
         if self._under_way or (self._brought > slots.max(axis=1, initial=0)).any():
-            text = "the kernel has ended and nobody has waited for a bulk copy"
+            text = "the kernel has ended without a wait for a bulk copy"
             raise self._m.fault("missing wait", line, 0, "; ".join([text, *self.describe()]))

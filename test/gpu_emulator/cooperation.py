@@ -10,7 +10,7 @@ _ALL = "0xffffffff"
 
 
 def members(instruction: Instruction) -> str | None:
-    """The operand with the lanes that wait for one another here; None for instructions that wait for nobody."""
+    """The operand with the lanes that wait for one another here; None for instructions that wait for none."""
     parts = instruction.parts
     if parts[0] in ("shfl", "vote", "match", "redux"):
         if "sync" not in parts:

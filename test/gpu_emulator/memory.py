@@ -138,7 +138,7 @@ class Memory(Region):
         self.used -= allocation.size
 
     def take_away(self, allocation: Allocation, how: str) -> None:
-        """Its place stays taken, and nobody may use it; what it held is lost."""
+        """Its place stays taken, and must not be used; what it held is lost."""
         place = slice(allocation.start, allocation.start + allocation.size)
         self.state[place], self.data[place] = 0, _POISON
         allocation.freed = how

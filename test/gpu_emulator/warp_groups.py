@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""wgmma: what is read of shared memory, and the registers of its sums and factors, are nobody else's until it was
+"""wgmma: what is read of shared memory, and the registers of its sums and factors, are not used otherwise until it was
 waited for.
 
 Sums are computed at once. What a device would do later is marked: registers and bytes in use, bytes that their writer

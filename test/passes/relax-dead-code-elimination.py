@@ -53,7 +53,7 @@ class Module:
             y[i] = x[i]
         return
 
-    # Those that only call one another are reached by nobody.
+    # Those that only call one another are not reached.
     # CHECK-NOT: def unreached(
     # ENTRY: def unreached(
     @R.function(private=True)
@@ -120,7 +120,7 @@ class Module:
     def shaped(x: R.Tensor(("n", "m"), "float32"), s: R.Shape(("n", "m"))) -> R.Tensor(("n", "m"), "float32"):
         return R.add(x, R.zeros(R.shape(["n", "m"]), "float32"))
 
-    # PrimFuncs on tensors: an output that nobody uses, with what is only for it, and an input that nobody reads. Those
+    # PrimFuncs on tensors: an output that nothing uses, with what is only for it, and an input that nothing reads. Those
     # on buffers write all of them.
     # CHECK-LABEL: def prim(
     # CHECK-NEXT: {{.*}} = R.call_tir(cls.apart, (x,), out_sinfo=R.Tensor((4,), "float32"))

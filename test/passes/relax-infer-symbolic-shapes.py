@@ -27,7 +27,7 @@ class Module:
         z = R.exp(x)
         return z
 
-    # An operator that nobody needs may go, so it says nothing.
+    # An operator that nothing needs may go, so it says nothing.
     # CHECK-LABEL: def dead(
     # CHECK-NEXT: y: R.Tensor((80,), "float32") = R.reshape(x, (80,))
     # CHECK-NEXT: return x
@@ -96,7 +96,7 @@ class Module:
         b = R.add(y, d)
         return a, b
 
-    # A branch says what holds in it. Where it contradicts what holds around it, it is never taken, and nobody minds.
+    # A branch says what holds in it. Where it contradicts what holds around it, it is never taken, which is no error.
     # CHECK-LABEL: def branches(
     # CHECK: [[W:[a-z_0-9]*]] = R.match_cast(w, out_sinfo=R.Tensor((3,), "float32"))
     # CHECK: R.match_cast(x, out_sinfo=R.Tensor((8,), "float32"))

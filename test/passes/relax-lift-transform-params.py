@@ -26,7 +26,7 @@ from relax_mlir.script import ir as I, relax as R, tir as T
 @I.ir_module(ssa=True)
 class Module:
     # What is worth it is made before, with all the steps on the way, constants and PrimFuncs included. A weight that
-    # is used as it is, is handed on; one that nobody uses is not. What spreads few numbers stays where it is read.
+    # is used as it is, is handed on; one that nothing uses is not. What spreads few numbers stays where it is read.
     # CHECK-LABEL: def main_transform_params(
     # CHECK-NEXT: w: R.Tensor((8, 4), "float32"),
     # CHECK-NEXT: b: R.Tensor((8,), "float32"),
@@ -126,7 +126,7 @@ class Module:
             r = R.negative(pure)
         return seen, pure, r
 
-    # A size that only a weight tells: it is passed on for that, though nobody reads it.
+    # A size that only a weight tells: it is passed on for that, though nothing reads it.
     # TOLD-LABEL: def told_transform_params(
     # TOLD: return [[SUM:s]], w, k
     # TOLD-LABEL: def told(

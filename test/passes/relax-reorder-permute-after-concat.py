@@ -29,7 +29,7 @@ class Module:
         y = R.concat((R.permute_dims(a, axes=(1, 2, 0)), R.permute_dims(b, axes=(1, 2, 0))), axis=2)
         return y
 
-    # Permuted differently, one not at all, one wanted by others too; a lone one is nobody's.
+    # Permuted differently, one not at all, one wanted by others too; a lone one is left.
     # CHECK-LABEL: def stays(
     # CHECK-COUNT-6: R.permute_dims(
     # CHECK: return

@@ -66,7 +66,7 @@ func.func @open(%x: tensor<?x4x16x16xf32, #relax.sym<["n", 4, 16, 16]>>, %w: ten
 
 // -----
 
-// One convolution has nobody to leave anything in the cache for.
+// One convolution has no other to leave anything in the cache for.
 // CHECK-LABEL: func.func @alone
 // CHECK-NOT: scf.for
 // CHECK: return

@@ -105,7 +105,7 @@ class Module:
             B[i] = A[i, j] + B[i]
         return B
 
-    # Which of two zeros is the larger nobody says. What is new comes first: whether it is NaN is known before the rest.
+    # Which of two zeros is the larger is not defined. What is new comes first: whether it is NaN is known before the rest.
     # CHECK-LABEL: def largest(
     # CHECK: v1 = arith.maximumf(A.vload([0], T.float32x16), v0, fastmath="nsz")
     @T.prim_func(attrs={"tir.op_pattern": "comm_reduce"})

@@ -61,7 +61,7 @@ class Module:
             C[b, i, j] = C[b, i, j] + arith.extf(A[b, i, k], T.float32) * arith.extf(B[b, k, j], T.float32)
         return C
 
-    # Few rows leave most of a tile empty, and where nobody knows how long sums are it cannot be filled up.
+    # Few rows leave most of a tile empty, and where the length of sums is unknown it cannot be filled up.
     # CHECK-LABEL: def few(
     # CHECK: rule dot"
     @T.prim_func

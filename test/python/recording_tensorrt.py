@@ -208,7 +208,7 @@ class Network:
         waiting = self.layers
         while waiting:
             ready = [each for each in waiting if all(tensor in known for tensor in each.inputs.values())]
-            assert ready, f"{waiting[0].name} reads what nobody makes"
+            assert ready, f"{waiting[0].name} reads what is not made"
             for layer in ready:
                 self._compute(layer, known)
             waiting = [each for each in waiting if each not in ready]

@@ -129,4 +129,4 @@ def test_what_compiling_imports() -> None:
     needless = "frontends.onnx frontends.script passes.gradient passes.training passes.partition tools targets.c.source"
     assert [name for name in own if name.startswith(tuple(needless.split()))] == []
     assert {"onnx", "yaml", "multiprocessing", "unittest"}.isdisjoint(found)
-    assert not [name for name in found if name.endswith("dialects._llvm_ops_gen")], "classes that nobody asks for"
+    assert not [name for name in found if name.endswith("dialects._llvm_ops_gen")], "classes that nothing asks for"

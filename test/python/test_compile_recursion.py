@@ -36,7 +36,7 @@ CASES = {
         function("main", "a", private=False) + function("a", "b") + function("b", "c") + function("c", "leaf", "a")
         + function("leaf"),
     ),
-    "nobody needs it": ("g calls @g", function("main", private=False) + function("g", "g")),
+    "it is not needed": ("g calls @g", function("main", private=False) + function("g", "g")),
 }  # fmt: skip
 WAYS: dict[str, Callable[[rx.Module], Any]] = {
     "llvm": rx.compile,

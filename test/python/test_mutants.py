@@ -186,7 +186,7 @@ child.wait()
     started = [sys.executable, "-c", code]
     ended = watched.run(started, cwd=tmp_path, environment=os.environ, cpu_s=60, idle_s=2)
     assert ended == (None, "started\n")
-    assert os.read(reader, 1) == b"", "and nobody is left who could write"
+    assert os.read(reader, 1) == b"", "and no writer is left"
     os.close(reader)
 
 

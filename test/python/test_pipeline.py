@@ -270,7 +270,7 @@ def test_a_failing_upstream_pass() -> None:
 def test_passes_declare_what_they_produce() -> None:
     @dataclass(frozen=True)
     class MakeLoop(rx.Pass):
-        """Makes an operation of a dialect that nobody has loaded."""
+        """Makes an operation of a dialect that is not loaded."""
 
         name: ClassVar[str] = "test-make-loop"
         dependent_dialects: ClassVar[tuple[str, ...]] = ("cf",)

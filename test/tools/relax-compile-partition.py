@@ -13,7 +13,7 @@
 # DECLINED-NOT: {{.}}
 # RUN: not env PYTHONPATH=%S/../passes/Inputs relax-compile %s --load-plugin=npu_codegen --partition='npu{refuse=fused_nn_conv2d_npu}' --strict-partition --no-cache -o %t.rxa 2>&1 | FileCheck %s --check-prefix=STRICT
 # STRICT: error: {{.*}}codegen 'npu' declined @fused_nn_conv2d_npu (large): was told to refuse
-# What this machine lacks to run a part is told; or an error; or nobody asks, where another machine runs it.
+# What this machine lacks to run a part is told; or an error; or nothing asks, where another machine runs it.
 # RUN: env PYTHONPATH=%S/../passes/Inputs relax-compile %s --load-plugin=npu_codegen --partition='npu{needs=driver7}' -o %t.rxa 2>&1 | FileCheck %s --check-prefix=MISSING
 # RUN: env PYTHONPATH=%S/../passes/Inputs relax-compile %s --load-plugin=npu_codegen --partition='npu{needs=driver7}' -o %t.rxa 2>&1 | FileCheck %s --check-prefix=MISSING
 # MISSING: partition: 1 of 2 operators

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What MLIR reports: errors become an exception and are told to nobody else; the rest goes on."""
+"""What MLIR reports: errors become an exception and are reported nowhere else; the rest goes on."""
 
 from __future__ import annotations
 

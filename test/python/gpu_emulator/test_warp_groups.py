@@ -76,7 +76,7 @@ def test_a_product() -> None:
 @pytest.mark.parametrize(
     ("part", "text", "words"),
     [
-        ("fill", _PARTS["fill"].replace("st.shared.v4.b32 [%d11+2048]", "// "), "nobody has written there"),
+        ("fill", _PARTS["fill"].replace("st.shared.v4.b32 [%d11+2048]", "// "), "it is unwritten"),
         ("show", "", "no fence.proxy.async behind it"),
         ("meet", "", "nothing orders the two"),
         ("fence", "", "no wgmma.fence is behind that"),

@@ -142,7 +142,7 @@ class Silent(rx.Codegen):
         return b"code"
 
 
-def test_a_codegen_that_nobody_runs() -> None:
+def test_a_codegen_without_a_runtime() -> None:
     """Neither load() nor a runtime of its name: told before the program is made."""
     with codegen(EXP, base=Silent) as npu, pytest.raises(rx.RelaxError, match="nothing here runs what codegen 'npu'"):
         rx.compile(built(exp), partition=[npu], strict_partition=True)

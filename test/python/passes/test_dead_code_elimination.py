@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""relax-dead-code-elimination: programs compute what they computed, and nothing is left that nobody needs.
+"""relax-dead-code-elimination: programs compute what they computed, and nothing is left that nothing needs.
 
 Situations of Apache TVM's tests/python/relax/test_transform_dead_code_elimination.py and test_transform_cse.py; in
 scripts: test/passes/relax-dead-code-elimination.py, upstream-cse.py.

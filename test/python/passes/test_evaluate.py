@@ -189,7 +189,7 @@ def test_to_the_last_bit_what_the_program_computes(dtype: str, seed: int) -> Non
     for case, operation in zip(cases, operations, strict=True):
         of_program = [next(computed) for _ in operation.results]
         found = _evaluated(case, operation)
-        assert found is not None or not case.always, f"nobody knows what {case.op} makes of {dtype}"
+        assert found is not None or not case.always, f"it is unknown what {case.op} makes of {dtype}"
         for own, other in zip(found or (), of_program, strict=found is not None):
             expected = to_numpy(other, own.dtype.name)
             assert own.dtype == expected.dtype and own.shape == expected.shape, case

@@ -106,7 +106,7 @@ def test_functions_are_grouped_as_if_alone(given_functions: list[tuple[Program, 
 
 @draws(20, deadline=None)
 @given(PROGRAMS, st.sampled_from([3, "n"]))
-# What nobody reads beside what somebody reads: they were to be one kernel, which could not be made.
+# What nothing reads beside what somebody reads: they were to be one kernel, which could not be made.
 @example([("exp", 0, 0), ("exp", 5, 0), ("exp", 0, 0), ("exp", 1, 0), ("multiply", 0, 4), ("exp", 0, 0)], 3)
 @example([("softmax", 0, 0), ("exp", 0, 0), ("multiply", 5, 2), ("exp", 3, 0), ("exp", 0, 0)], 3)
 def test_repeated_steps_compute_the_same(program: Program, rows: Any) -> None:

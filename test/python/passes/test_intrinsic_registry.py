@@ -74,7 +74,7 @@ def test_own_intrinsic_is_an_external_call_on_its_target() -> None:
 
 
 def test_a_function_says_whose_rules_it_gets() -> None:
-    """One of another target than the module's, beside one that says nothing, and one whose target nobody knows."""
+    """One of another target than the module's, beside one that says nothing, and one whose target is unknown."""
     other = PROGRAM.replace("@f(", "@g(").replace("{llvm.emit_c_interface}", '{tir.prim_func, tir.target = "vta"}')
     on_llvm, on_vta = lowered(PROGRAM + other, "llvm").split("func.func @g(")
     assert "arith.muli" in on_llvm and "tir.call_extern" not in on_llvm

@@ -45,7 +45,7 @@ def journal() -> rx.Journal:
 # ---- keeping facts ----
 
 
-def test_nobody_listens_by_itself() -> None:
+def test_no_journal_listens_by_itself() -> None:
     assert rx.Journal.active() is None
 
 

@@ -124,7 +124,7 @@ def linear() -> rx.Module:
 WEIGHT, BIAS = numpy.arange(12, dtype="f4").reshape(4, 3), numpy.ones(3, "f4")
 
 
-def test_an_array_that_nobody_can_change_is_the_constant() -> None:
+def test_an_array_that_cannot_change_is_the_constant() -> None:
     weight = numpy.arange(4000, dtype="f4").reshape(40, 100)
     module = linear()
     BindParams(arrays={"weight": weight})(module)

@@ -81,7 +81,7 @@ SAME = {
             }} -> {M}""",
         )
     ),
-    "memory of its own, and what nobody needs": f"""
+    "memory of its own, and what nothing needs": f"""
         func.func @f(%a: {M}, %b: {M}) -> {M} {{
           %c0 = arith.constant 0 : index
           %c1 = arith.constant 1 : index

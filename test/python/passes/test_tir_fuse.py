@@ -362,7 +362,7 @@ def test_equal_groups_share_a_function() -> None:
     assert names.count("fused_negative_exp") == 1
 
 
-def test_what_nobody_calls_any_more_goes() -> None:
+def test_what_is_not_called_any_more_goes() -> None:
     module = lowered(built(SQUARE, lambda x: (relax.exp(relax.abs(x)), relax.matmul(relax.abs(x), x))))
     found = [op.attributes["sym_name"].value for op in operations_in(module.operation) if is_prim_func(op)]
     assert sorted(found) == ["fused_abs_exp_abs", "matmul"]

@@ -95,7 +95,7 @@ def test_tvm_ffi_in_tvm_ffi_out(total: Any) -> None:
     assert type(double("float32")(x)) is tvm_ffi.Tensor
 
 
-def test_a_framework_nobody_has_heard_of(total: Any) -> None:
+def test_an_unknown_framework(total: Any) -> None:
     x = fake_framework.Array(numpy.ones((2, 4), numpy.float32))
     rows, everything = total(x, numpy.ones((2, 4), numpy.float32))
     assert type(rows) is type(everything) is fake_framework.Array
@@ -378,7 +378,7 @@ def test_inputs_that_are_written_to(in_place: Any) -> None:
     ],
     ids=["read-only", "strided", "misaligned", "list", "tvm-ffi", "framework", "framework, read-only"],
 )
-def test_what_nobody_would_see_written_is_refused(in_place: Any, change: Callable[[Any], Any], text: str) -> None:
+def test_writes_that_would_not_be_seen_are_refused(in_place: Any, change: Callable[[Any], Any], text: str) -> None:
     x = numpy.ones((2, 2), numpy.float32)
     with pytest.raises(UnsupportedArray, match=re.escape(f"main: argument #0 {text}")):
         in_place(change(x), numpy.ones(4, numpy.float32))

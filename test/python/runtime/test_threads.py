@@ -300,7 +300,7 @@ def test_after_a_fork_the_child_has_threads_of_its_own(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("what", ["fails", "finds"])
 def test_a_child_does_what_others_did_at_the_fork(tmp_path: Path, what: str) -> None:
-    """What threads held then, the lock of errors or that of the loader, nobody would give back in the child."""
+    """What threads held then, the lock of errors or that of the loader, would not be given back in the child."""
     code = """
         import signal, threading
         from relax_mlir.runtime.threads import working_threads

@@ -229,7 +229,7 @@ def test_what_a_users_call_into_ours_raises_names_both() -> None:
 
 
 @pytest.mark.parametrize("error", [MemoryError(), KeyboardInterrupt()])
-def test_what_is_nobodys_fault(error: BaseException) -> None:
+def test_what_is_blamed_on_no_function(error: BaseException) -> None:
     with pytest.raises(type(error)), blaming("something", nosuch):
         raise error
     with pytest.raises(rx.Decline), blaming("something", nosuch, answers=(rx.Decline,)):

@@ -267,7 +267,7 @@ def test_a_folder_of_somebody_else_is_not_used(tmp_path: Path, monkeypatch: pyte
 
 
 def test_what_the_umask_gave_others_is_taken_back(tmp_path: Path) -> None:
-    """Folders of before, whose insides were nobody else's."""
+    """Folders of before, whose insides were private."""
     folder = tmp_path / "cache"
     DiskCache(folder).put("things", KEY, b"data")
     assert [stat.S_IMODE(each.stat().st_mode) for each in (folder, folder / disk_cache.FORMAT)] == [0o700, 0o700]

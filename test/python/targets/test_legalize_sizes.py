@@ -24,7 +24,7 @@ FILES = sorted((Path(__file__).parents[2] / "dialects" / "relax").glob("*.mlir")
 #: What is not legalized, or takes no tensors.
 OTHERS = ("calls", "constants", "effects")
 SAMPLES = [file for file in FILES if not file.stem.endswith("-invalid") and file.stem not in OTHERS]
-#: How a rule says that it cannot, and how the compiler says that a size is nobody's.
+#: How a rule says that it cannot, and how the compiler says that a size is unknown.
 ANSWERS = ("declined", "nothing defines", "no pattern is registered")
 
 

@@ -119,7 +119,7 @@ KIB = 1024
         ((L1, L1I, L2, L3), (48 * KIB, 2048 * KIB, 65536 * KIB)),
         ((L3, L2, L1), (48 * KIB, 2048 * KIB, 65536 * KIB)),
         ((L1,), (48 * KIB,)),
-        ((L1, L3), (48 * KIB,)),  # what is behind a level that nobody tells is not the second
+        ((L1, L3), (48 * KIB,)),  # what is behind an unknown level is not the second
         ((L2, L3), ()),
         ((L1I,), ()),
         ((("1", "Data", ""), L2), ()),  # an old kernel on Arm

@@ -216,7 +216,7 @@ def test_convolutions(types: Any, channels: int, outputs: int, taps: int, stride
 
 
 def test_weights_that_are_packed_at_each_call() -> None:
-    """Those that no constant is, as nobody packs them before: a plan does not know."""
+    """Those that no constant is, as they are not packed before: a plan does not know."""
     module, x, expected = picture(TYPES[0], 64, 48, 3, 1)
     target = "llvm{triple=x86_64-linux-gnu cpu=graniterapids cores=1}"
     stages = rx.stages(target)

@@ -358,7 +358,7 @@ class Waiting(rx.Backend):
         return (rx.Stage("wait", (Wait(),)),)
 
     def build(self, module, target, options):
-        raise AssertionError("nobody waits so long")
+        raise AssertionError("the wait is too long")
 
 rx.register_target(rx.Target("slow", parents=("llvm",), backend=Waiting, doc="Takes its time."))
 '''

@@ -66,7 +66,7 @@ module {
 
 // -----
 
-// The arena ends behind the last call that gets a piece of it, though nobody reads temporaries any more, and behind all
+// The arena ends behind the last call that gets a piece of it, though nothing reads temporaries any more, and behind all
 // rounds of a loop around such a call.
 // CHECK-LABEL: func.func @main
 // CHECK: %[[ARENA:.*]] = memref.alloc(%{{.*}}) {alignment = 64 : i64, relax.arena} : memref<?xi8>

@@ -68,7 +68,7 @@ func.func @before(%ok: i1) {
   return
 }
 
-// Nor is what one of two branches has given back: nobody knows which one ran.
+// Nor is what one of two branches has given back: which one ran is unknown.
 // CHECK-LABEL: func.func @sometimes(
 // CHECK: memref.dealloc
 // CHECK-NOT: memref.dealloc

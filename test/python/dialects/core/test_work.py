@@ -133,7 +133,7 @@ def test_some_in_numbers(build: Any, shapes: Any, flops: int) -> None:
     assert rx.work_of(built(build, shapes)[1].owner).flops == flops
 
 
-def test_what_nobody_knows() -> None:
+def test_what_is_unknown() -> None:
     assert rx.work_of(built(relax.sort, ((4,),))[1].owner) == (None, 32)
     assert rx.work_of(built(relax.nonzero, ((4, 4),))[1].owner).bytes is None
 

@@ -192,7 +192,7 @@ def test_numbers_and_memory(nodes: list[Node], type_: str, last: int) -> None:
     check_text(function(parameters, program.emitter.lines, [(pick(pool, last), type_), (pool[-1], type_)]))
 
 
-# ---- tensors, whose names a script assigns again where nobody can tell ----
+# ---- tensors, whose names a script assigns again where it makes no difference ----
 
 _T = "tensor<4xi64>"
 _offsets = st.integers(0, 2)

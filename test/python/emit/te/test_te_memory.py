@@ -133,7 +133,7 @@ def test_extern_of_a_packed_function() -> None:
 
 
 def test_what_is_computed_on_memory() -> None:
-    """Beside a function that writes memory the others do, too: parts, starts of reductions, sizes that nobody tells."""
+    """Beside a function that writes memory the others do, too: parts, starts of reductions, unknown sizes."""
     n = te.var("n")
     x = te.placeholder((n, 4), name="X")
     copied = te.extern((n, 4), [x], lambda ins, outs: rx.loops.copy(ins[0], outs[0]), name="copied")

@@ -209,7 +209,7 @@ def test_a_loop_without_a_count() -> None:
     compared(numpy.array(60, "float32"))
 
 
-def test_rows_whose_sizes_nobody_knows() -> None:
+def test_rows_of_unknown_sizes() -> None:
     """Their elements are carried along with their shape."""
     model = _model("""(int64 n, float[k] x) => (float[m] last, float[t, p] rows) {
         go = Constant <value = bool {1}> ()

@@ -145,7 +145,7 @@ def test_first_version_of_the_encoder() -> None:
 
 
 def test_moved() -> None:
-    """Constants and labels, chosen, joined and given other shapes; nobody looks at the strings."""
+    """Constants and labels, chosen, joined and given other shapes; nothing looks at the strings."""
     nodes = [
         classifier(3),
         node("ArgMax", ["scores"], ["at"], axis=1, keepdims=0),

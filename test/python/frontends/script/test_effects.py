@@ -323,7 +323,7 @@ def test_a_branch_does_not_write_what_is_around_it():
         ("b = R.exp(t)", "nothing has written this tensor"),
     ],
 )
-def test_memory_that_nobody_wrote_is_refused(line, message):
+def test_unwritten_memory_is_refused(line, message):
     with pytest.raises(rx.RelaxError, match=message):
         module(ALLOCATED, line, "return a")
 

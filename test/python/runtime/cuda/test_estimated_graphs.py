@@ -225,7 +225,7 @@ def test_what_another_thread_records_goes_on(device: EmulatedCuda, mode: int) ->
     ],
 )  # fmt: skip
 def test_what_the_driver_refuses_to_record_is_launched_one_by_one(device: EmulatedCuda, name: str, code: int) -> None:
-    """From then on: nobody has asked for a graph."""
+    """From then on: nothing has asked for a graph."""
     run = Executable(programs())
     for _ in range(2):
         run["main"](*given(device))

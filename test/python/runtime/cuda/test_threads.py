@@ -26,7 +26,7 @@ THREADS = 4
 
 @pytest.fixture
 def device() -> Iterator[EmulatedCuda]:
-    # Behind a kernel that has failed, others work on what nobody has written.
+    # Behind a kernel that has failed, others work on what is unwritten.
     library = EmulatedCuda(checks=Checks(unwritten=False))
     with use_library(library):
         yield library

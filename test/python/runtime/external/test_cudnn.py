@@ -207,7 +207,7 @@ def test_no_algorithm(cudnn: EmulatedCudnn, monkeypatch: pytest.MonkeyPatch) -> 
     with pytest.raises(RuntimeError, match="cudnnConvolutionForward gave 5000"):
         made.copying()["main"](*arrays)
     cudnn.fail = {}
-    made.copying()["main"](*arrays)  # the handle is nobody's
+    made.copying()["main"](*arrays)  # the handle is unowned
 
 
 def test_without_the_library(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Constants of all types, memory that is looked at as bytes, and what is left out since nobody uses it."""
+"""Constants of all types, memory that is looked at as bytes, and what is left out since it is unused."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ func.func @main(%x: tensor<{shape}xf32>) -> tensor<{shape}xf32> {{
     assert f"it takes a {source} for a {target}" in str(caught.value)
 
 
-#: Names of inputs and of the model's nodes stand in comments, where nobody uses what is called so.
+#: Names of inputs and of the model's nodes stand in comments, where nothing uses what is called so.
 NAMES = ("size", "t", "f32", "arena", "memory", "take_memory(", "end", "n")
 
 

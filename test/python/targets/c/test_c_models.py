@@ -263,7 +263,7 @@ def test_branches_of_graphs(target: str) -> None:
         numpy.testing.assert_allclose(program(X, numpy.array(flag))[0], function(X), rtol=1e-6)
 
 
-#: The same, but nobody knows how often: what it carries is copied from turn to turn.
+#: The same, but how often is unknown: what it carries is copied from turn to turn.
 UNCOUNTED = """
 func.func @main(%x: tensor<4xf32>, %n: i64) -> tensor<4xf32> {
   %zero = arith.constant 0 : i64

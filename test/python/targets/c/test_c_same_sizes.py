@@ -88,7 +88,7 @@ def calls_of(*sites: tuple[list[str], str]) -> rx.Module:
     ("sites", "same"),
     [
         ([(["f32[n,m]", "f32[m,n]"], "f32[n,n]")], {(1, 0): (0, 1), (1, 1): (0, 0), (2, 0): (0, 0), (2, 1): (0, 0)}),
-        # Two that nobody knows may differ, and so may what formulas with commas say.
+        # Two unknown ones may differ, and so may what formulas with commas say.
         ([(["f32[?,m]", "f32[?,m]"], "f32[?,?]")], {(1, 1): (0, 1)}),
         ([(["f32[max(n, 1),4]", "f32[n,m]"], "f32[n,m]")], {(2, 0): (1, 0), (2, 1): (1, 1)}),
         ([(["f32[n + 1,4]", "f32[n + 1,m]"], "f32[n,4]")], {(1, 0): (0, 0), (2, 1): (0, 1)}),

@@ -216,7 +216,7 @@ def test_each_level(opt_level: int) -> None:
 
 
 def test_registers_of_groups_of_warps_stay_where_they_are() -> None:
-    """While such a group computes nobody may touch them: at the lowest level they would be copied to others."""
+    """While such a group computes they must not be touched: at the lowest level they would be copied to others."""
     ask = "wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {$0, $1, $2, $3}, $8, $8, 1, 1, 1, 0, 0;"
     sums = "!llvm.struct<(f32, f32, f32, f32)>"
     body = f"""%i = gpu.global_id x
@@ -394,7 +394,7 @@ def test_no_kernel() -> None:
         make_ptx(module.operation, "sm_80", 3)
 
 
-def test_functions_that_nobody_has() -> None:
+def test_functions_that_do_not_exist() -> None:
     calls = "func.func private @{0}(f32) -> f32\n" + on_elements("f32", "%z = func.call @{0}(%x) : (f32) -> f32", "k")
     mine = problem(calls.replace("{0}", "mine"))
     assert "a kernel calls 'mine', which is not defined: no GPU has such a function" in mine and ":7:" in mine
