@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Parts for oneDNN beside the default path, on one thread.
+"""Parts for oneDNN against the default path, on one thread.
 
     python bench/dnnl.py              prints the table
     python bench/dnnl.py --only conv  those whose names have this in them
-    python bench/dnnl.py --parts      what a part costs beside its primitive
+    python bench/dnnl.py --parts      what a part costs against its primitive
     python bench/dnnl.py --bf16       both in bf16, as relax-to-mixed-precision makes it
     python bench/dnnl.py --models build/models   models that bench/models/export.py has written
 

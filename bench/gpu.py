@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Operators and exported models on a GPU, beside NVIDIA's libraries and torch, as it is and compiled, where installed.
+"""Operators and exported models on a GPU, against NVIDIA's libraries and torch, as it is and compiled, where installed.
 
     python bench/gpu.py build/models       prints the tables; where there is no device it says so
     python bench/gpu.py --only product     the cases whose names have this in them
@@ -273,10 +273,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"nothing is measured: {error}")
         return 1 if options.must else 0
     torch = find_torch()
-    beside = (
-        f"beside torch {torch.__version__}" if torch else "torch with CUDA is not installed: nothing to compare with"
+    versions = (
+        f"against torch {torch.__version__}" if torch else "torch with CUDA is not installed: nothing to compare with"
     )
-    print(f"{device.name} ({device.arch}), code for {_arch(device)}; {beside}\n{head()}", flush=True)
+    print(f"{device.name} ({device.arch}), code for {_arch(device)}; {versions}\n{head()}", flush=True)
     rows = []
     for case in small_cases() if options.small else cases():
         if options.only in case.name:

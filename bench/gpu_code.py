@@ -10,7 +10,7 @@ Models are those of the folder, `4 bits`, products of 1 and of 128 rows of f16 w
 the most of a thread, "shared" the most bytes of a block, those that launches ask for among them, "spills" bytes of a
 thread that registers have no room for, of all kernels. "compile" is seconds on the CPU in one process
 without a cache, of these "ptx" LLVM's for the device.
-"peak" is the most of the planned memory that is alive at a time; it is unknown where the run tells sizes.
+"peak" is the most of the planned memory that is alive at a time; it is unknown where sizes are dynamic.
 """
 
 from __future__ import annotations

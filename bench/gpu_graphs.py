@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """What CUDA graphs cost and spare on a GPU: what runtime/cuda/graphs.py goes by.
 
-    python bench/gpu_graphs.py          prints them beside those that stand there; where there is no device it says so
+    python bench/gpu_graphs.py          prints them next to those that stand there; where there is no device it says so
     python bench/gpu_graphs.py --must   fails where there is no device
 
 Calls of small kernels, one behind the other, by the device's clock (CUDA events): what a further kernel costs, launched

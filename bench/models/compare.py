@@ -80,7 +80,7 @@ def random_inputs(model: Exported, sizes: dict[str, int]) -> dict[str, Any]:
 
 
 def onnxruntime_session(path: Path, threads: int = 1, sizes: Mapping[str, int] = MappingProxyType({})) -> Any:
-    """`sizes` are told of what varies in the model."""
+    """`sizes` are given for what varies in the model."""
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = threads
     options.inter_op_num_threads = 1

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""How long it takes from a model's file to something that runs, and how much memory, beside other compilers.
+"""How long it takes from a model's file to something that runs, and how much memory, against other compilers.
 
 python bench/models/compile_times.py build/models [--peers=build/models/env-peers/bin/python] [name ...]
 

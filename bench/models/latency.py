@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Times the exported models, static and of run-time sizes, by threads, precisions and batches, beside onnxruntime and
+"""Times the exported models, static and of run-time sizes, by threads, precisions and batches, against onnxruntime and
 OpenVINO (f32 forced, and as it is by default).
 
 python bench/models/latency.py build/models [--models bert vit] [--threads 1 2] [--precision f32 bf16] [--batch 1 8]
@@ -84,7 +84,7 @@ class Row(NamedTuple):
 def main() -> int:
     arguments = _arguments()
     version = find_openvino(arguments.folder)
-    print(f"beside onnxruntime {onnxruntime.__version__}" + (f" and {version}" if version else ""))
+    print(f"against onnxruntime {onnxruntime.__version__}" + (f" and {version}" if version else ""))
     if not version:
         print("OpenVINO is not installed, its columns are missing: pip install openvino")
     absent = set() if version else {OPENVINO, OPENVINO_DEFAULT}
@@ -166,7 +166,7 @@ def _measured(case: Case, peers: Sequence[str], arguments: argparse.Namespace, s
     if not case.is_dynamic:
         static.programs[case.model.name] = program
     programs = {OURS: program, **({_STATIC: static.programs.get(case.model.name)} if case.is_dynamic else {})}
-    # Ours beside each other: they are compared turn by turn.
+    # Ours next to each other: they are compared turn by turn.
     ours = [(who, threads, each) for threads in arguments.threads for who, each in programs.items() if each]
     runs = {(who, threads): _ours(each, given, threads) for who, threads, each in ours}
     runs |= {(who, threads): run_of(who, case, path, inputs, threads) for threads in arguments.threads for who in peers}
@@ -201,7 +201,7 @@ def _tolerance(case: Case, exported: Path, expected: Sequence[Any], inputs: Mapp
 
 
 def _turns(runs: Mapping[tuple[str, int], Run], budget: float) -> Turns:
-    """Milliseconds of a call of each, in as many turns as fit into so many seconds."""
+    """Milliseconds of a call of each, in as many turns as fit into that many seconds."""
     for run in runs.values():
         run()
     once = {key: _seconds_of_call(run, 0) for key, run in runs.items()}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""How a graph's module becomes something to call on each target: arrays beside guard pages in, arrays out."""
+"""How a graph's module becomes something to call on each target: arrays next to guard pages in, arrays out."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Calls programs with shared loops from eight threads at once, for so many seconds: random sizes, grains and numbers of
+"""Calls programs with shared loops from eight threads at once, for some seconds: random sizes, grains and numbers of
 threads, checks that fail in the middle, sums and products of floats, programs that come and go, forks in between.
 
 python test/fuzz/threads.py [--seconds 60] [--seed 0]

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from .machine import Launch
     from .program import Block, Program
 
-SHARED_START = LOCAL_START = 1024  # no variable lies at 0
+SHARED_START = LOCAL_START = 1024  # no variable is at 0
 _PIECE = 16
 _GAP = 128  # behind the memory of a block or thread
 _SPACES = ("global", "shared", "local")

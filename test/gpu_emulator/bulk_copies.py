@@ -205,7 +205,7 @@ class BulkCopies:
         data = m.launch.parameters[start : start + BYTES] if 0 <= start < len(m.launch.parameters) else b""
         found = read_map(data)
         if found is None or len(found.sizes) != rank:
-            raise m.fault("tensor map", line, 0, f"no map of {rank} axes lies at {address:#x}, among the parameters")
+            raise m.fault("tensor map", line, 0, f"no map of {rank} axes is at {address:#x}, among the parameters")
         return found
 
     def _box(self, map_: TensorMap, starts: list[int], line: int) -> Any:
@@ -232,7 +232,7 @@ class BulkCopies:
         return data.reshape(-1)
 
     def _target(self, to: int, size: int, line: int) -> Any:
-        """Where the bytes of a box go to: pieces of lines of 128 bytes, turned by where the line lies."""
+        """Where the bytes of a box go to: pieces of lines of 128 bytes, turned by where the line is."""
         m = self._m
         if to % _LINE:
             raise m.fault("misaligned", line, 0, f"{to:#x} is no multiple of {_LINE}, in shared memory")

@@ -170,9 +170,9 @@ def _multiply_by_groups(coder: Coder, instruction: Instruction) -> None:
     factors = ", ".join([*given, coder.use(right, "u64")])
     numbers = tuple(coder.number_of(each) for each in registers)
     held = tuple(coder.number_of(each) for each in words)
-    lies = tuple(each == "1" for each in turned)
+    transposed = tuple(each == "1" for each in turned)
     found = coder.temporary(
-        f"m.warp_groups.multiply({shape!r}, {tuple(kinds)!r}, {lies}, {numbers}, {held}, ({sums},), ({factors},), "
+        f"m.warp_groups.multiply({shape!r}, {tuple(kinds)!r}, {transposed}, {numbers}, {held}, ({sums},), ({factors},), "
         f"{coder.use(adds, 'pred')}, {instruction.line})"
     )
     for number, target in enumerate(registers):

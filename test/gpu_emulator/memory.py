@@ -94,7 +94,7 @@ class Memory(Region):
 
     @property
     def host_address(self) -> int:
-        """Where the arena lies in this process."""
+        """Where the arena is in this process."""
         return int(self.data.ctypes.data)
 
     def allocate(self, size: int, label: str = "", is_managed: bool = False) -> Allocation:
@@ -194,7 +194,7 @@ class Memory(Region):
         return found
 
     def is_freed(self, address: int) -> bool:
-        """Whether it lies in what was given back."""
+        """Whether it is in what was given back."""
         found = self.around(address)
         return found is not None and bool(found.freed) and self.offset(address) < found.start + found.size
 

@@ -91,7 +91,7 @@ class WarpGroups:
         states[pieces] = states[pieces] | IN_USE if is_used else states[pieces] & (255 - IN_USE)
 
     def _factor(self, descriptor: Any, rows: Any, depth: int, kind: str, turned: bool, line: int) -> tuple[Any, Any]:
-        """A matrix for each warp, rows by steps, and the pieces of shared memory that it lies in."""
+        """A matrix for each warp, rows by steps, and the pieces of shared memory that it is in."""
         m, size = self._m, _BYTES[kind]
         first, next_side, next_lines = (
             (descriptor >> numpy.uint64(at) & numpy.uint64(0x3FFF)).astype(numpy.int64)[:, None, None] * _PIECE

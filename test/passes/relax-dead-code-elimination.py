@@ -105,7 +105,7 @@ class Module:
     def sized(x: R.Tensor(("n",), "float32"), y: R.Tensor(("m",), "float32")) -> R.Tensor(("n",), "float32"):
         return R.zeros(R.shape(["n"]), "float32")
 
-    # So may a shape, or a number; where another parameter tells it too, they are passed no more, nor made.
+    # So may a shape, or a number; where another parameter has it too, they are passed no more, nor made.
     # CHECK-LABEL: def shapes(
     # CHECK: made = cls.shaped(x)
     # CHECK-NEXT: return made

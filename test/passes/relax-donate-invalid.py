@@ -52,7 +52,7 @@ class Expression:
 
 # -----
 @I.ir_module(ssa=True)
-class Untold:
+class Unknown:
     @R.function
     def main(past: R.Tensor(("p", 4), "float32"), x: R.Tensor(("s", 4), "int64")) -> R.Tensor((), "float32"):
         some: R.Tensor(("n", 4), "float32") = R.call_pure_packed(

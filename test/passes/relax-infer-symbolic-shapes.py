@@ -68,13 +68,13 @@ class Module:
         dot = R.matmul(left, right)
         return dot
 
-    # A name that is told by those before it is defined no more: its match_cast becomes a check, or nothing.
-    # CHECK-LABEL: def told_later(
+    # A name that follows from those before it is defined no more: its match_cast becomes a check, or nothing.
+    # CHECK-LABEL: def known_later(
     # CHECK: m = R.match_cast(y, out_sinfo=R.Tensor(("n + 3",), "float32"))
     # CHECK-NEXT: part: R.Tensor(("n",), "float32") = R.strided_slice(
     # CHECK: r: R.Tensor((), "float32") = R.matmul(x, part)
     @R.function
-    def told_later(x: R.Tensor(("n",), "float32"), y: R.Tensor(("?",), "float32")) -> R.Tensor((), "float32"):
+    def known_later(x: R.Tensor(("n",), "float32"), y: R.Tensor(("?",), "float32")) -> R.Tensor((), "float32"):
         m = R.match_cast(y, out_sinfo=R.Tensor(("k + 3",), "float32"))
         part = R.strided_slice(m, axes=[0], begin=[3], end=[9223372036854775807])
         r = R.matmul(x, part)

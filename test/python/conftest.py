@@ -36,7 +36,7 @@ def _is_compiling(item: pytest.Item) -> bool:
 
 @functools.cache
 def _room(path: Path) -> str:
-    """The folder of this one in which a file lies; "" for the file of this one."""
+    """The folder of this one in which a file is; "" for the file of this one."""
     return "/".join(path.relative_to(Path(__file__).parent).parts[:-1][:1])
 
 

@@ -75,7 +75,7 @@ class Tensor:
         self.layer, self.index, self.name, self.dtype, self.shape = layer, index, name, dtype, shape
 
 
-#: What can be said of a layer, beside what it is made with.
+#: What can be said of a layer, in addition to what it is made with.
 PROPERTIES = {
     "convolution": "num_groups stride_nd dilation_nd pre_padding post_padding padding_nd padding_mode bias",
     "deconvolution": "num_groups stride_nd dilation_nd pre_padding post_padding padding_nd padding_mode bias",

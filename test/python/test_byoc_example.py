@@ -73,7 +73,7 @@ def test_its_program_runs_in_a_process_of_its_own(python: Path, tmp_path: Path) 
 
 
 def test_relax_run_takes_it_as_a_plugin(python: Path, tmp_path: Path) -> None:
-    """Where nothing announces it: relax-run, too, imports what it is told."""
+    """Where nothing announces it: relax-run, too, imports what is named."""
     tool = [python, "-m", "relax_mlir.tools.relax_compile"]
     run(*tool, BYOC / "classifier.py", "-o", "classifier.rxa", "--partition=mynpu", cwd=tmp_path)
     without = [sys.executable, "-m", "relax_mlir.tools.relax_run", "classifier.rxa", "--shape=x:3,4"]

@@ -103,7 +103,7 @@ _LAYER_KILOBYTES = 4 * 1024
 
 
 def test_memory_follows_the_weights(tmp_path: Any) -> None:
-    """The model's weights, once more as they are read by kernels, and nothing beside them."""
+    """The model's weights, once more as they are read by kernels, and nothing else."""
     command = [sys.executable, "-c", _MEMORY]
     most = [int(subprocess.check_output([*command, str(layers), str(tmp_path / "m.rxa")])) for layers in (2, 22)]
     times = (most[1] - most[0]) / (20 * _LAYER_KILOBYTES)

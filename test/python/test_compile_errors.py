@@ -162,7 +162,7 @@ def test_an_assertion_that_has_no_way_out() -> None:
 
 
 class _Raising:
-    """A packed function that raises what it is told."""
+    """A packed function that raises what it is given."""
 
     error: BaseException = ValueError()
 

@@ -37,7 +37,7 @@ class Fail(rx.Pass):
 
 
 class Log(rx.Instrument):
-    """Remembers what it was told."""
+    """Remembers what was reported."""
 
     def __init__(self, name: str = "", shared: list[str] | None = None):
         self.name = name

@@ -179,7 +179,7 @@ CODEGEN = """
 
 
 def test_lists_do_without_packages_that_are_broken(tmp_path: Path) -> None:
-    """They are told at the end, with the reason; who asks for one of them by its name gets an error."""
+    """They are reported at the end, with the reason; who asks for one of them by its name gets an error."""
     install(tmp_path, {"codegen": CODEGEN}, {"codegen.mynpu": "mynpu.codegen"})
     broken = {"codegen.dead": "dead.x", "pass.dead-one": "dead.x", "target.dead": "dead.x", "dialect.dead": "dead.x"}
     install(tmp_path, {"x": "import no_driver"}, {**broken, "codgen.npu": "dead.x"}, "dead")

@@ -13,7 +13,7 @@ from relax_mlir.support.errors import RelaxError
 
 
 def _reporting() -> tuple[Any, list[Diagnostic]]:
-    """A context, and what its `reporting` is told."""
+    """A context, and what its `reporting` gets."""
     reported: list[Diagnostic] = []
     with reporting(reported.append):
         return new_context(), reported

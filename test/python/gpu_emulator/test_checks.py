@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What the emulator finds wrong in kernels: of each kind one that commits the fault, beside it one that does not."""
+"""What the emulator finds wrong in kernels: of each kind one that commits the fault, next to it one that does not."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""wgmma in the emulator: beside numpy, and what a device would compute wrongly without a word is found."""
+"""wgmma in the emulator: against numpy, and what a device would compute wrongly without a word is found."""
 
 from __future__ import annotations
 

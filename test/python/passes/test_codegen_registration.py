@@ -143,7 +143,7 @@ class Silent(rx.Codegen):
 
 
 def test_a_codegen_without_a_runtime() -> None:
-    """Neither load() nor a runtime of its name: told before the program is made."""
+    """Neither load() nor a runtime of its name: reported before the program is made."""
     with codegen(EXP, base=Silent) as npu, pytest.raises(rx.RelaxError, match="nothing here runs what codegen 'npu'"):
         rx.compile(built(exp), partition=[npu], strict_partition=True)
 
@@ -246,7 +246,7 @@ def test_a_function_that_means_to_end_the_program() -> None:
 
 
 def test_a_function_that_writes_into_its_inputs() -> None:
-    """Those are the caller's. It is told at the first call; where both are one, nothing is wrong."""
+    """Those are the caller's. It is reported at the first call; where both are one, nothing is wrong."""
 
     def spoil(x: Any, out: Any) -> None:
         numpy.from_dlpack(x)[0, 0] += 1
@@ -264,7 +264,7 @@ def test_a_function_that_writes_into_its_inputs() -> None:
 
 
 def test_a_function_that_gives_its_results() -> None:
-    """They are to be written; what numpy gives of where it was told to write is let go."""
+    """They are to be written; what numpy gives of where it was to write is let go."""
     a = numpy.zeros((4, 4), "float32")
 
     def values(function: Callable[..., Any]) -> Any:

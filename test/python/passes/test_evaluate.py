@@ -304,7 +304,7 @@ _EXPECTED: dict[str, Any] = {
 }
 
 
-def test_integers_beside_symbols_are_divided_towards_zero() -> None:
+def test_integers_with_symbols_are_divided_towards_zero() -> None:
     module = rx.Module()
     with module.function("main", [rx.tensor((5,), "int64")] * 2) as f:
         left, right = objects([-7, -7, 7, -7, 7]), objects([sym("n"), 2, -2, -2, 2])

@@ -39,7 +39,7 @@ def names(module: rx.Module) -> list[str]:
 
 
 def check_bits(*arrays: Any, op: str, dtype: str, **attributes: Any) -> None:
-    """The operator on constants, which is folded, beside itself on arguments."""
+    """The operator on constants, which is folded, against itself on arguments."""
     module = rx.Module()
     with module.function("main", [rx.tensor(array.shape, array.dtype.name) for array in arrays]) as f:
         make = rx.find_op(op)
@@ -175,7 +175,7 @@ def test_without_who_runs_programs_numpy_s_part_is_folded() -> None:
 
 
 def test_what_fails_keeps_nothing_else_from_being_folded() -> None:
-    """An index outside, what is made for it and of it, and nine others; the run tells what is wrong."""
+    """An index outside, what is made for it and of it, and nine others; the run reports what is wrong."""
     module = rx.Module()
     with module.function("main", []) as f:
         outside = relax.take(relax.negative(relax.const([1.0, 2.0])), relax.const([5]), axis=0)

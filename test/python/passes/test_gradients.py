@@ -215,7 +215,7 @@ def test_nothing_goes_back_through_integers() -> None:
 
 
 def test_one_value_may_stand_for_two_arguments() -> None:
-    """x * y + z where all are the same: the derivatives are told apart, and z is no argument."""
+    """x * y + z where all are the same: the derivatives are distinguished, and z is no argument."""
     module = rx.Module()
     with module.function("main", [rx.tensor((2,), "float64")]) as f:
         (z,) = f

@@ -95,7 +95,7 @@ def test_bits_are_the_same(dtype: str, steps: Any, shape: tuple[int, ...], total
     given = _elements(dtype, 19)
     results = [rx.compile(module, pipeline=each)["main"](given) for each in (WITH, WITHOUT)]
     assert _bits(results[0]) == _bits(results[1])
-    # A filled tensor that is summed up stays one, and so does what alone tells how often a loop runs.
+    # A filled tensor that is summed up stays one, and so does what alone says how often a loop runs.
     stays = total and shape in ((19,), (1, 1))
     assert stays or "arith.constant dense" not in _inlined(module)
 

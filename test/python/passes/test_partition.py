@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Parts of models to codegens and back: values, plans, what is told, what is refused.
+"""Parts of models to codegens and back: values, plans, what is reported, what is refused.
 
 Situations of Apache TVM's test_transform_codegen_pass.py.
 """
@@ -95,7 +95,7 @@ def parts(module: rx.Module, **options: Any) -> list[str]:
 
 
 def test_a_plan_by_cost_takes_what_pays() -> None:
-    """A large product, and what lies between two that are taken; not what is cheaper where it is."""
+    """A large product, and what is between two that are taken; not what is cheaper where it is."""
 
     def body(a: Any, b: Any) -> Any:
         return relax.tanh(relax.matmul(relax.exp(relax.matmul(a, b)), b))

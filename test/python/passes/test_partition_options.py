@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What can be told of codegens: declared with types, given to compile as values, refused before that."""
+"""The options of codegens: declared with types, given to compile as values, refused before that."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Parts do not depend on the order in which a graph is written, and what keeps a match from being taken is told."""
+"""Parts do not depend on the order in which a graph is written, and what keeps a match from being taken is reported."""
 
 from __future__ import annotations
 

@@ -96,7 +96,7 @@ def test_one_value_in_two_places() -> None:
 
 
 def test_a_wildcard_for_what_is_made_inside() -> None:
-    """It has no place, and who asks for it is told."""
+    """It has no place, and who asks for it gets an error."""
 
     def body(a: Any, b: Any) -> Any:
         inner = relax.nn.relu(a)

@@ -76,7 +76,7 @@ def test_what_is_not_made_yet_cannot_be_read() -> None:
 
 
 def test_rewriting_asks_where_an_operand_fits_alone() -> None:
-    """What must make an operand is told from the pattern."""
+    """What must make an operand follows from the pattern."""
     x, y = wildcard(), is_const()
     products, chain = matmul(relu(x), y), is_op("relax.tanh")(x).repeated(relu)
     patterns = {

@@ -299,7 +299,7 @@ def test_arena_peak_and_sum_are_what_the_places_say(block: Any) -> None:
 
 
 def test_a_size_that_is_known_where_its_symbol_is_not() -> None:
-    """Nothing tells 8*n + 8 of n + 1: such memory is the tensor's own."""
+    """No rule derives 8*n + 8 from n + 1: such memory is the tensor's own."""
     module = chain("n + 1", 1)
     x = numpy.arange(5, dtype="float32")
     assert (to_numpy(rx.compile(module, opt_level=0)["main"](x)) == x).all()

@@ -151,7 +151,7 @@ def test_other_levels_give_the_same(level: int) -> None:
         numpy.testing.assert_allclose(main(q, k, v, cache), expected(q, keys, values), rtol=1e-4, atol=1e-5)
 
 
-def test_lists_and_arrays_with_gaps_are_taken_beside_a_cache(program: Any) -> None:
+def test_lists_and_arrays_with_gaps_are_taken_with_a_cache(program: Any) -> None:
     main, (q, k, v) = program["main"], drawn(1, 1, 2)
     expected_y, cache = main(q, k, v, main.cache()), main.cache()
     given = q.tolist(), numpy.concatenate([k, k], 3)[..., :SIZE], v.astype("f4")

@@ -281,7 +281,7 @@ def run(tmp_path: Path, code: str, **environment: str) -> subprocess.CompletedPr
                           text=True, timeout=300, env={**os.environ, **environment})  # fmt: skip
 
 
-#: CPython warns of a fork beside threads from 3.12 on: that it goes well is what is tried.
+#: CPython warns of a fork while threads run from 3.12 on: that it goes well is what is tried.
 FORKS = {"PYTHONWARNINGS": "ignore::DeprecationWarning"}
 
 

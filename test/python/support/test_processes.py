@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Worker processes: what they make comes back, what kills them is told, and none outlives its parent."""
+"""Worker processes: what they make comes back, what kills them is reported, and none outlives its parent."""
 
 from __future__ import annotations
 

@@ -168,7 +168,7 @@ def test_how_buffers_are_passed() -> None:
 
 
 def test_elements_that_lie_apart_are_refused() -> None:
-    """C is told of no stride between neighbours."""
+    """C is given no stride between neighbours."""
     text = """
 func.func private @f(%x: memref<4x4xf32>, %y: memref<4xf32>) attributes {tir.prim_func} {
   %c = memref.subview %x[0, 1] [4, 1] [1, 1] : memref<4x4xf32> to memref<4xf32, strided<[4], offset: 1>>
@@ -222,7 +222,7 @@ def test_implementations_are_loops_with_their_schedules(steps: str) -> None:
 
 
 def run_elsewhere(program: Path, more: str = "", *, first: str = "", expect: int = 0) -> str:
-    """What a process that has loaded nothing yet tells of a saved program."""
+    """What a process that has loaded nothing yet says of a saved program."""
     code = f"""
 import numpy, relax_mlir.runtime as runtime
 {first}
@@ -241,7 +241,7 @@ def saved(place: Path, *libraries: str) -> Path:
     return place / "acme.rxa"
 
 
-def test_beside_the_programs_file(tmp_path: Path) -> None:
+def test_next_to_the_programs_file(tmp_path: Path) -> None:
     """However it was named; a pickled program finds it there, too."""
     for name in ("libacme_here.so", str(folder() / "gone" / "libacme_here.so"), "./lib/libacme_here.so"):
         program = saved(tmp_path, name)

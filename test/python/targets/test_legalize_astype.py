@@ -51,7 +51,7 @@ def every_element(name: str) -> Any:
 
 @functools.cache
 def roundings() -> Any:
-    """Every number of each type of up to 16 bits and what lies half-way between two, in f64."""
+    """Every number of each type of up to 16 bits and what is half-way between two, in f64."""
     values = [numpy.array([], "float64")]
     for name in ["float16", "bfloat16", *SMALL_FLOATS]:
         found = every_element(name).astype("float64")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Sizes of 0, and sizes that only one operand's type tells: each operator of the lit tests is legalized with them, or
+"""Sizes of 0, and sizes that only one operand's type states: each operator of the lit tests is legalized with them, or
 declined by its rule. What comes out is valid IR."""
 
 from __future__ import annotations

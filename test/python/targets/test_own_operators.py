@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What a package brings for operators of its own: rules, hand-written PrimFuncs, stages; and what it is told."""
+"""What a package brings for operators of its own: rules, hand-written PrimFuncs, stages; and what it gets."""
 
 from __future__ import annotations
 

@@ -78,7 +78,7 @@ class _Managed(ctypes.Structure):
 
 
 class FromParts:
-    """A float32 tensor (2, 4) made by hand: the device, offset and sizes as told, strides null."""
+    """A float32 tensor (2, 4) made by hand: the device, offset and sizes as given, strides null."""
 
     def __init__(self, device: int, byte_offset: int, sizes: tuple[int, ...] = (2, 4), null: bool = False) -> None:
         self.memory = (ctypes.c_float * 16)(*range(16))

@@ -29,7 +29,7 @@ TYPES = [
 ]  # fmt: skip
 SOME = [TYPES[0], TYPES[4]]
 ROWS, STEPS = st.sampled_from((8, 15, 16, 17, 33, 50)), st.sampled_from((8, 31, 32, 64, 67, 131))
-#: Where the second factor comes from, and how it lies.
+#: Where the second factor comes from, and its layout.
 SECOND = ("known", "given", "transposed")
 
 
@@ -96,7 +96,7 @@ def test_open_sizes(types: Any, second: str) -> None:
 
 @pytest.mark.parametrize(("m", "is_tiled"), [(40, True), (20, False), ("m", False)])
 def test_columns_across_rows_are_copied_for_many_rows(m: Any, is_tiled: bool) -> None:
-    """Known or not: a matrix that is read otherwise as well, and stays as it lies, is no one's panels."""
+    """Known or not: a matrix that is read otherwise as well, and stays in its layout, is no one's panels."""
     x, y = narrow((20 if m == "m" else m, 64), "bfloat16", 1), narrow((48, 64), "bfloat16", 2)
     module = rx.Module()
     with module.function("main", [rx.tensor((m, 64), "bfloat16"), rx.tensor((48, 64), "bfloat16")]) as f:

@@ -57,7 +57,7 @@ def exp_by_rules(op: Any, operands: list[Any], builder: Any) -> Any:
 
 @rx.register_schedule("elemwise", target="apart-schedules")
 def schedule_apart(function: Any, context: Any) -> Any:
-    return context.decline("only told")
+    return context.decline("only reported")
 
 
 def names(chain: Any) -> list[str]:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""relax-opt's ways of printing, beside upstream's own tool, colors, reproducers of one pass, and texts' versions."""
+"""relax-opt's ways of printing, against upstream's own tool, colors, reproducers of one pass, and texts' versions."""
 
 from __future__ import annotations
 

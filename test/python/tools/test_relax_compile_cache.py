@@ -57,7 +57,7 @@ def model(path: Path, operator: str = "Tanh", factor: float = 2.0, *, outside: b
 
 
 def made(*arguments: str | Path) -> str:
-    """What -v tells."""
+    """What -v prints."""
     stdout, stderr = io.StringIO(), io.StringIO()
     code = run([*map(str, arguments), "-v"], io.StringIO(), stdout, stderr)
     shown = stderr.getvalue()
@@ -283,7 +283,7 @@ def test_the_compiler_itself_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert {f"relax_mlir{part}" for part in PARTS} == set(PACKAGE_DIR)
     files = list(fingerprint.own_files())
     folders = {line.removeprefix(f"{REPOSITORY}/").partition("/")[0] for line in files}
-    assert folders == set(PACKAGE_DIR.values())  # not what lies beside them, which changes while tests run
+    assert folders == set(PACKAGE_DIR.values())  # not what is next to them, which changes while tests run
     for name in ("units.py", "upstream_passes.json", "relax_compile.py", "artifact.py", "compiling.py"):
         assert any(f"/{name} " in line for line in files), name
     for name in ("cpu_identity", "host_caches", "bindings_identity"):

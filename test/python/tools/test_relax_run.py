@@ -258,7 +258,7 @@ def test_what_is_close() -> None:
         assert not compare.difference("y", ours, theirs, 0.1).is_close
         assert not compare.difference("y", theirs, ours, 0.1).is_close
     far = compare.difference("y", numpy.float32([1, 2]), numpy.float32([1, numpy.nan]), 0.1)
-    assert far == compare.Difference("y", numpy.inf, numpy.inf, False), "NaN beside a number is as far as can be"
+    assert far == compare.Difference("y", numpy.inf, numpy.inf, False), "NaN next to a number is as far as can be"
     assert compare.difference("y", ours, ours[:3], 1).reason == "ours is float32 (4,), the model's is float32 (3,)"
     assert compare.difference("y", ours, ours.astype("float64"), 1).reason
     assert compare.difference("y", ours[:0], ours[:0], 1).is_close
@@ -346,7 +346,7 @@ def test_outputs_of_one_file_name(tmp_path: Path) -> None:
     arrays = {name: numpy.ones(1) for name in ("a/b", "a.b", "a:b")}
     with pytest.raises(rx.RelaxError, match=r"outputs 'a/b' and 'a:b' would both be 'a_b\.npy': --output writes one"):
         write_folder(str(tmp_path / "made"), arrays)
-    assert not (tmp_path / "made").exists(), "it is told before anything is written"
+    assert not (tmp_path / "made").exists(), "it is reported before anything is written"
     del arrays["a:b"]
     write_folder(str(tmp_path / "made"), arrays)
     assert sorted(os.listdir(tmp_path / "made")) == ["a.b.npy", "a_b.npy"]

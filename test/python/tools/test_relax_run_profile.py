@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""relax-run --profile: a model's nodes beside their times, as a table and as data."""
+"""relax-run --profile: a model's nodes next to their times, as a table and as data."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Memory over time in reports: which calls a buffer is there for, where it lies, and what is in use at each call."""
+"""Memory over time in reports: which calls a buffer is there for, where it is, and what is in use at each call."""
 
 from __future__ import annotations
 

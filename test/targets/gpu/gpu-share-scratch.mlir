@@ -1,6 +1,6 @@
 // RUN: relax-opt %s --gpu-share-scratch --split-input-file | FileCheck %s
 
-// What functions need for themselves lies behind the graph's temporaries, for all of them at the same place: there is room
+// What functions need for themselves is behind the graph's temporaries, for all of them at the same place: there is room
 // for the one that needs most. Memory of unknown size stays where it was.
 // CHECK-LABEL: func.func @two
 // CHECK-SAME: (%[[X:.*]]: memref<64xf32>, %[[PLACE:.*]]: memref<768xi8>) -> i32

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Branches of an If that give tensors of different ranks, and the nodes that get one of them, beside onnxruntime."""
+"""Branches of an If that give tensors of different ranks, and the nodes that get one of them, against onnxruntime."""
 
 from __future__ import annotations
 

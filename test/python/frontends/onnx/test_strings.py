@@ -215,7 +215,7 @@ def test_n_grams_of_strings() -> None:
         ([classifier(3), node("LabelEncoder", ["label"], ["y"], _ML, keys_floats=[1.0], values_int64s=[1])],
          "keys are numbers, but"),
         ([classifier(3), node("Neg", ["label"], ["y"])], "holds strings"),
-        ([classifier(3), node("Concat", ["label", "x"], ["y"], axis=0)], "beside numbers"),
+        ([classifier(3), node("Concat", ["label", "x"], ["y"], axis=0)], "next to numbers"),
         ([classifier(3), node("Cast", ["label"], ["y"], to=1)], "no such number: could not convert"),
         ([node("Cast", ["x"], ["y"], to=8)], "elements of type string cannot be compiled"),
     ],

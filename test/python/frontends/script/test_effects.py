@@ -140,7 +140,7 @@ def test_tiles_of_any_size_are_found_to_be_all():
 
 
 def test_a_schedule_of_tiles_goes_on_from_them():
-    """What it tells is what was added to the text's loops: it is done again where these are."""
+    """What it reports is what was added to the text's loops: it is done again where these are."""
     text = prim(
         "for o, i in T.grid(2, 4):\n    with T.block('C'):\n        v = T.axis.spatial(8, o * 4 + i)\n"
         "        C[v] = A[v] * T.float32(2)"

@@ -9,7 +9,7 @@ import relax_mlir as rx
 
 
 def doubled(steps: int) -> rx.Module:
-    """b = a doubled so many times."""
+    """b = a doubled a number of times."""
     lines = [f"%{step + 1} = arith.addf %{step}, %{step} : f32" for step in range(steps)]
     return rx.Module.parse(f"""
 func.func @double(%a: tensor<8xf32>, %b: tensor<8xf32>) -> tensor<8xf32> attributes {{tir.prim_func}} {{

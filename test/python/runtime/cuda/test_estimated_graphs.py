@@ -246,7 +246,7 @@ def test_a_graph_that_fails_later_is_left(device: EmulatedCuda) -> None:
 
 
 @pytest.mark.parametrize("name", ["cuEventRecord", LAUNCH])
-def test_what_fails_beside_a_graph_is_raised(device: EmulatedCuda, name: str) -> None:
+def test_what_fails_next_to_a_graph_is_raised(device: EmulatedCuda, name: str) -> None:
     run = Executable(programs())
     for _ in range(2):
         run["main"](*given(device))

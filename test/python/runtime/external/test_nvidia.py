@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Where NVIDIA's libraries are looked for, and what they are told of memory."""
+"""Where NVIDIA's libraries are looked for, and what they are given of memory."""
 
 from __future__ import annotations
 

@@ -164,7 +164,7 @@ def test_the_makefile_makes_it(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("compiler", ["gcc", "clang"])
 def test_compilers_have_nothing_to_say_at_o3(compiler: str, tmp_path: Path) -> None:
-    """Each of those on the path: tiles whose sizes do not fit, weights from a file, and plain loops beside them."""
+    """Each of those on the path: tiles whose sizes do not fit, weights from a file, and plain loops next to them."""
     if shutil.which(compiler) is None:
         pytest.skip(f"this machine has no {compiler}")
 

@@ -56,7 +56,7 @@ def test_the_figures_of_graphs_on_the_emulator(capsys: pytest.CaptureFixture[str
     assert device.calls("cuGraphLaunch") and device.leaks() == []
 
 
-def test_libraries_beside_ours(capsys: pytest.CaptureFixture[str]) -> None:
+def test_libraries_against_ours(capsys: pytest.CaptureFixture[str]) -> None:
     with emulated(EmulatedCublas) as cublas:
         assert gpu.main(["--small", "--turns", "1", "--only", "float16"]) == 0
         assert gpu.main(["--small", "--turns", "1", "--only", "layer norm"]) == 0
@@ -205,7 +205,7 @@ def test_no_first_result_without_a_device(capsys: pytest.CaptureFixture[str]) ->
 # ---- bench/gpu_traffic.py ----
 
 
-def test_what_is_moved_beside_what_has_to_be(capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_is_moved_relative_to_what_has_to_be(capsys: pytest.CaptureFixture[str]) -> None:
     assert gpu_traffic.main(["--only", "rows of 16"]) == 0
     _, *rows = capsys.readouterr().out.splitlines()
     assert len(rows) == 4 and all(row.split()[-2:] == ["1.00", "1.00"] for row in rows)

@@ -132,7 +132,7 @@ def test_no_batches_need_no_maps() -> None:
     assert not library.calls(ENCODE)
 
 
-def test_heads_lie_beside_each_other() -> None:
+def test_heads_are_adjacent() -> None:
     """An input whose batches lie inside of its rows: axes of a map go by ever larger strides."""
     code = checked(
         [(2, 66, 3, 64), (2, 3, 64, 72)],

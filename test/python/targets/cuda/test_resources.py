@@ -97,7 +97,7 @@ def test_nothing_spills(arch: str) -> None:
     threads = {name: int(re.search(r"\.(?:req|max)ntid (\d+)", code)[1]) for name, code in entries(text).items()}  # type: ignore[index]
     for name, each in used.items():
         assert each.spills == 0 and not each.remarks, f"{name} for {arch}: {each}"
-        assert each.registers * threads[name] <= REGISTERS, f"{name} for {arch}: no block has so many: {each}"
+        assert each.registers * threads[name] <= REGISTERS, f"{name} for {arch}: no block has that many: {each}"
         assert each.shared <= STATIC_SHARED, f"{name} for {arch}: {each}"
     # The point of planning: what many results need is read once by a block.
     sharing = [name for name, each in used.items() if each.shared >= 4096]

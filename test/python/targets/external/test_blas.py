@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The codegen `blas`: products in compiled models beside numpy, and the calls of the library by themselves."""
+"""The codegen `blas`: products in compiled models against numpy, and the calls of the library by themselves."""
 
 from __future__ import annotations
 

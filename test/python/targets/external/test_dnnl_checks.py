@@ -147,7 +147,7 @@ def test_what_the_machine_lacks(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_pattern_takes_less_where_more_is_refused() -> None:
-    """What follows the convolution stays, and is told."""
+    """What follows the convolution stays, and is reported."""
     module = built(lambda x: relax.erf(relax.nn.relu(relax.nn.conv2d(x, const(floats(4, 8, 3, 3))))), image)
     rx.Pipeline("relax-fuse-ops-by-pattern{codegen=dnnl}").run(module)
     assert "dnnl.conv_with_post_ops" in str(module)
@@ -157,7 +157,7 @@ def test_a_pattern_takes_less_where_more_is_refused() -> None:
 
 
 def test_nothing_but_views_stays() -> None:
-    """They go beside what computes, and it is told why not where there is nothing."""
+    """They go along with what computes, and the reason is reported where nothing does."""
     journal = rx.Journal()
     with journal.recording():
         rx.Partition(codegens=("dnnl",), explain=True)(

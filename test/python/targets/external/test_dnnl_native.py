@@ -164,6 +164,6 @@ print((megabytes("VmHWM") - before - weight) / weight)
 
 
 def test_constants_are_copied_once_while_compiling() -> None:
-    """Into the part's bytes, beside the user's own."""
+    """Into the part's bytes, next to the user's own."""
     done = subprocess.run([sys.executable, "-c", MEMORY], capture_output=True, text=True, check=True)
     assert float(done.stdout) < 1.5

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Codegen dnnl: pooling, norms, functions of elements, reductions, views, beside the default path."""
+"""Codegen dnnl: pooling, norms, functions of elements, reductions, views, against the default path."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Codegen example_npu: what it takes, beside the default path; its bytes; what is refused.
+"""Codegen example_npu: what it takes, against the default path; its bytes; what is refused.
 
 Situations of Apache TVM's test_example_npu.py.
 """
@@ -79,7 +79,7 @@ def test_a_convolution_that_is_in_nhwc_already() -> None:
 @pytest.mark.parametrize("pool", [relax.nn.max_pool2d, relax.nn.avg_pool2d])
 @pytest.mark.parametrize("attributes", [{"pool_size": 2, "strides": 2}, {"pool_size": (3, 2), "padding": (1, 0, 1, 1)}])
 def test_pools(pool: Any, attributes: Any) -> None:
-    """The mean is that of what lies inside."""
+    """The mean is that of what is inside."""
     assert agrees(lambda x: pool(x, **attributes), (2, 3, 9, 8)) == 1
 
 

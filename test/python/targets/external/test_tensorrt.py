@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Codegen tensorrt: each converter's layers, evaluated in numpy, beside the default path.
+"""Codegen tensorrt: each converter's layers, evaluated in numpy, against the default path.
 
 Situations of Apache TVM's test_tensorrt.py (relay) and test_codegen_tensorrt.py.
 """
