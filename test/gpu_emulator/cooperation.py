@@ -172,8 +172,8 @@ def _multiply_by_groups(coder: Coder, instruction: Instruction) -> None:
     held = tuple(coder.number_of(each) for each in words)
     transposed = tuple(each == "1" for each in turned)
     found = coder.temporary(
-        f"m.warp_groups.multiply({shape!r}, {tuple(kinds)!r}, {transposed}, {numbers}, {held}, ({sums},), ({factors},), "
-        f"{coder.use(adds, 'pred')}, {instruction.line})"
+        f"m.warp_groups.multiply({shape!r}, {tuple(kinds)!r}, {transposed}, {numbers}, {held}, ({sums},), "
+        f"({factors},), {coder.use(adds, 'pred')}, {instruction.line})"
     )
     for number, target in enumerate(registers):
         coder.set(target, kinds[0], f"{found}[{number}]")
