@@ -19,7 +19,7 @@ _WIDEST_LINE = 200
 
 
 class Diagnostic(NamedTuple):
-    """One message. `line` and `column` count from 1; 0 where the location does not tell."""
+    """One message. `line` and `column` count from 1; 0 where the location does not say."""
 
     severity: str
     message: str

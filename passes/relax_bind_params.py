@@ -161,5 +161,5 @@ def _constant(type_: Type, array: ndarray, location: Location) -> Value:
     made: Value = constant_op(attribute, loc=location).result
     if attribute.type == type_:
         return made
-    # Sizes that the parameter does not tell.
+    # Sizes that the parameter does not state.
     return ir.Operation.create("relax.match_cast", results=[type_], operands=[made], loc=location).result

@@ -291,7 +291,7 @@ def _public(signature: Signature) -> Signature:
 
 
 def _sizes_of(inputs: Sequence[Value], arguments: Sequence[object]) -> dict[str, int]:
-    """The symbols that arguments' shapes tell."""
+    """The symbols that arguments' shapes have."""
     sizes: dict[str, int] = {}
     for described, argument in zip(inputs, arguments, strict=False):
         for name, size in zip(described.shape, getattr(argument, "shape", ()), strict=False):

@@ -36,7 +36,7 @@ _ARCH_PRCTL, _ARCH_REQ_XCOMP_PERM, _TILE_DATA = 158, 0x1023, 18
 # Linux names RISC-V's extensions in one word, some of them without the smaller ones that they hold.
 _RISCV_HELD = {"g": "imafd", "zfh": ["zfhmin"], "zvfh": ["zvfhmin"]}
 # What distinguishes CPUs in /proc/cpuinfo, on x86, ARM and RISC-V.
-_TELLING = frozenset(
+_IDENTIFYING = frozenset(
     (
         "vendor_id", "cpu family", "model", "model name", "stepping", "flags",
         "CPU implementer", "CPU architecture", "CPU variant", "CPU part", "CPU revision", "Features",
@@ -47,7 +47,7 @@ _TELLING = frozenset(
 
 @lru_cache(maxsize=1)
 def host_features() -> frozenset[str]:
-    """The features that code can be compiled for. Empty where the system does not tell."""
+    """The features that code can be compiled for. Empty where the system does not say."""
     return features_of(_cpuinfo())
 
 
@@ -55,7 +55,9 @@ def host_features() -> frozenset[str]:
 def cpu_identity() -> str:
     """A text that is the same on CPUs for which LLVM makes the same code."""
     pairs = (line.partition(":") for line in (_cpuinfo() or platform.processor()).splitlines())
-    facts = {f"{key.strip()}:{value.strip()}" for key, colon, value in pairs if not colon or key.strip() in _TELLING}
+    facts = {
+        f"{key.strip()}:{value.strip()}" for key, colon, value in pairs if not colon or key.strip() in _IDENTIFYING
+    }
     return "\n".join([platform.machine(), *sorted(facts)])
 
 
@@ -111,7 +113,7 @@ def _riscv_extensions(isa: str) -> set[str]:
 
 @lru_cache(maxsize=1)
 def host_caches() -> tuple[int, ...]:
-    """Bytes of the data caches that the first core reaches, innermost first. Empty where the system does not tell."""
+    """Bytes of the data caches that the first core reaches, innermost first. Empty where the system does not say."""
     return caches_of("/sys/devices/system/cpu/cpu0/cache")
 
 

@@ -55,7 +55,7 @@ class Unwritable(Exception):
 
 @dataclass
 class Inside:
-    """The body of a nest: elements at places that its loops tell are what it reads, unless its inputs are listed."""
+    """The body of a nest: elements at places that its loops state are what it reads, unless its inputs are listed."""
 
     indices: frozenset[str]
     operands: frozenset[Value]

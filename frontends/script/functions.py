@@ -99,7 +99,7 @@ class PrimFunc:
         return self.outputs or self.kept
 
     def _of_known_sizes(self, fresh: Sequence[Buffer]) -> list[Buffer]:
-        """Those from the last one on whose sizes the other parameters tell."""
+        """Those from the last one on whose sizes the other parameters have."""
         known: set[str] = set()
         for each in self.program.parameters:
             if isinstance(each, Scalar):

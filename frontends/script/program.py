@@ -138,7 +138,7 @@ class Block(Statement):
 
 
 class Program(NamedTuple):
-    """A function. `symbols` are sizes that its buffers tell."""
+    """A function. `symbols` are sizes that its buffers have."""
 
     node: ast.FunctionDef
     name: str

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Shapes as values: what types tell is a constant, what is converted back and forth is left alone."""
+"""Shapes as values: what types state is a constant, what is converted back and forth is left alone."""
 
 from __future__ import annotations
 

@@ -93,7 +93,7 @@ class _Signature:
     # ---- results ----
 
     def _drop_results(self, places: Sequence[int]) -> list[int]:
-        """Of a graph's function: those whose sizes its parameters tell as well."""
+        """Of a graph's function: those whose sizes its parameters have as well."""
         body = body_of(self._function)
         known = _symbols(body.arguments)
         returned = last_of(body)

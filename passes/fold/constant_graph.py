@@ -46,7 +46,7 @@ class _Size(NamedTuple):
     #: Endless where it is symbolic; 0 for what is no tensor.
     elements: float
     nbytes: int
-    #: Whether numbers and symbols that are known tell all sizes.
+    #: Whether numbers and symbols that are known give all sizes.
     is_known: bool
 
 
@@ -229,7 +229,7 @@ def _elements_and_bytes(type_: Type) -> tuple[float, int]:
 
 
 def _is_sized(type_: Type) -> bool:
-    """Whether numbers and symbols tell all sizes."""
+    """Whether numbers and symbols give all sizes."""
     info = decode(type_)
     if isinstance(info, ScalarInfo):
         return True

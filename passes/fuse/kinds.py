@@ -184,7 +184,7 @@ class Kinds:
         if not outputs_fit(group, outputs):
             return "the loops do not come by each element of the outputs once and in one order"
         if not sizes_are_known(group, outputs):
-            return "what is left of the parameters does not tell all sizes"
+            return "what is left of the parameters does not give all sizes"
         if group.head is not None and not goes_on_in_place(group, outputs):
             return "the second does not go on with the first one's result in its place"
         return "" if self.limits is None else _costs_more(group, outputs, self.limits)

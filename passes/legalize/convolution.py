@@ -185,7 +185,7 @@ def in_plain_layouts(op: Any, operands: Sequence[Any], conv: Convolution, builde
 
 
 def check_channels(conv: Convolution, data: Lettered, weight: Lettered) -> None:
-    """Checks at run time what types do not tell: that channels agree and groups divide them."""
+    """Checks at run time what types do not state: that channels agree and groups divide them."""
     if conv.is_by_blocks:
         loops.require_same(data.sizes["O"], weight.sizes["O"], "channels of the data and the weight")
         return

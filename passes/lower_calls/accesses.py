@@ -219,7 +219,7 @@ class Accesses:
         return [each.plus(ONE, -1) for each in counts]
 
     def _structured(self, op: Operation, levels: tuple[Level, ...], trail: tuple[int, ...]) -> None:
-        """A linalg operation is a nest of loops around the elements that its maps tell; others are anywhere."""
+        """A linalg operation is a nest of loops around the elements that its maps state; others are anywhere."""
         inputs, outputs = (int(each) for each in op.attributes["operandSegmentSizes"])
         is_generic = op.name == "linalg.generic"
         nest = _nest(op, self._position) if is_generic else ()

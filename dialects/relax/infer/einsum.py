@@ -105,7 +105,7 @@ def _common_dtype(call: Call, infos: tuple[TensorInfo, ...]) -> str:
 
 
 class _Sizes:
-    """The size of each label, and of the dimensions under the ellipsis, as operands tell them."""
+    """The size of each label, and of the dimensions under the ellipsis, as operands have them."""
 
     def __init__(self, call: Call):
         self.call = call

@@ -19,7 +19,7 @@ _MOST = 1 << 62
 
 
 class SizeBounds:
-    """Bounds of index values and of memrefs' sizes; what a private function gets, its callers tell."""
+    """Bounds of index values and of memrefs' sizes; what a private function gets, its callers state."""
 
     def __init__(self, functions: Mapping[str, Operation], calls: Mapping[str, Iterable[Operation]]) -> None:
         self._functions = functions

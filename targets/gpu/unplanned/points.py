@@ -32,7 +32,7 @@ class Points(GenericOp):
     """A linalg.generic on memory: how many points it has, and what is computed at one."""
 
     def known_count(self, dims: Sequence[int]) -> int | None:
-        """How many points loops have together as far as types tell."""
+        """How many points loops have together as far as types state it."""
         sizes = [self.known_size(dim) for dim in dims]
         return None if None in sizes else math.prod(size for size in sizes if size is not None)
 
