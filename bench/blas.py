@@ -2,7 +2,7 @@
 """Products of matrices in compiled programs: with the codegen `blas`, without, and numpy's; each on one thread.
 
 OPENBLAS_NUM_THREADS=1 python bench/blas.py        microseconds a call, the fastest of some rounds, by turns
-python bench/blas.py --parts                       what a part costs beside its product
+python bench/blas.py --parts                       what a part costs against its product
 """
 
 from __future__ import annotations

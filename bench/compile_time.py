@@ -145,7 +145,7 @@ def all_once() -> dict[str, float]:
         os.chdir(folder)
         try:
             subprocess.run([sys.executable, "-c", "import numpy" + first("tanh", repr(_KEPT))], check=True)
-            return {name: once(*told) for name, told in ONCE.items()}
+            return {name: once(*case) for name, case in ONCE.items()}
         finally:
             os.chdir(here)
 

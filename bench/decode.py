@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Tokens a second of models that go on with a text, one token a call, beside onnxruntime and, where it is installed,
+"""Tokens a second of models that go on with a text, one token a call, against onnxruntime and, where it is installed,
 OpenVINO (f32).
 
 python bench/decode.py [build/models] [--threads 1 2] [--contexts 64 512 2048] [--turns 7]
 
-Models are exported by `make models`. Before each token there are so many others. All run in turns in this process;
+Models are exported by `make models`. Before each token there are that many others. All run in turns in this process;
 figures are medians of turns, ratios above 1 say that this project is faster. The floor is the time to read weights,
 keys and values once, as fast as a product of one row with 256 MB of weights reads these.
 """
@@ -71,7 +71,7 @@ def main() -> None:
 def _runs(
     model: Exported, path: Path, program: rx.runtime.Executable, context: int, threads: int, with_openvino: bool
 ) -> dict[str, Run]:
-    """Each decodes one token behind so many others."""
+    """Each decodes one token behind that many others."""
     step, cache = program["main"], program["main"].cache(room=context + 1)  # type: ignore[attr-defined]
     step(numpy.full((1, context), 7), cache)
 

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Parts for oneDNN beside the default path, on one thread.
+"""Parts for oneDNN against the default path, on one thread.
 
     python bench/dnnl.py              prints the table
     python bench/dnnl.py --only conv  those whose names have this in them
-    python bench/dnnl.py --parts      what a part costs beside its primitive
+    python bench/dnnl.py --parts      what a part costs against its primitive
     python bench/dnnl.py --bf16       both in bf16, as relax-to-mixed-precision makes it
     python bench/dnnl.py --models build/models   models that bench/models/export.py has written
 
@@ -157,15 +157,15 @@ def main() -> None:
     parser.add_argument("--parts", action="store_true")
     parser.add_argument("--bf16", action="store_true")
     parser.add_argument("--models", default="")
-    told = parser.parse_args()
-    if told.parts:
+    options = parser.parse_args()
+    if options.parts:
         print(parts.HEAD)
         print(parts.row("dnnl", relax.nn.relu, (8,)))
         return
     print("| | default, ms | dnnl, ms | times as fast | compile default, s | dnnl, s | apart |")
     print("| --- | --- | --- | --- | --- | --- | --- |")
-    for name, module, arrays in cases(told.only, told.models):
-        if told.bf16:
+    for name, module, arrays in cases(options.only, options.models):
+        if options.bf16:
             rx.Pipeline("relax-to-mixed-precision{dtype=bf16}").run(module)
         print(measure(name, module, arrays), flush=True)
 

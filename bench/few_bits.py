@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Products with weights of few bits (MatMulNBits), beside onnxruntime and what memory gives.
+"""Products with weights of few bits (MatMulNBits), against onnxruntime and what memory gives.
 
     python bench/few_bits.py            prints the table
     python bench/few_bits.py --json f   writes the figures too
@@ -82,7 +82,7 @@ def in_onnxruntime(made: Any, x: Any, threads: int) -> Callable[[], Any]:
 
 
 def stream(nbytes: int) -> tuple[rx.runtime.Executable, Any]:
-    """A sum over so many bytes, and these."""
+    """A sum over that many bytes, and these."""
     data = numpy.ones((256, nbytes // 1024), "f4")
     module = rx.Module()
     with module.function("main", [rx.tensor(data.shape)]) as f:

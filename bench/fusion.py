@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What two rules of fusion are worth: kernels beside one another, and cheap heads computed again.
+"""What two rules of fusion are worth: kernels next to each other, and cheap heads computed again.
 
     python bench/fusion.py            prints the table
     python bench/fusion.py --json f   writes the figures too

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Operators and exported models on a GPU, beside NVIDIA's libraries and torch, as it is and compiled, where installed.
+"""Operators and exported models on a GPU, against NVIDIA's libraries and torch, as it is and compiled, where installed.
 
     python bench/gpu.py build/models       prints the tables; where there is no device it says so
     python bench/gpu.py --only product     the cases whose names have this in them
@@ -64,7 +64,7 @@ class Row(NamedTuple):
     name: str
     #: Seconds of a call, by who.
     found: Mapping[str, float]
-    #: Work of a second, of what the device can do; 0 where nobody knows.
+    #: Work of a second, of what the device can do; 0 where unknown.
     share: float
     wrong: str = ""
     #: Whether it is a CUDA graph by default.
@@ -83,11 +83,11 @@ class Peak(NamedTuple):
 
 def peak_of(device: Device) -> Peak:
     """By the device's own clocks; empty for devices that the table above does not have."""
-    told = {which: driver().attribute(device.handle, which) for which in (13, 16, 36, 37)}
-    cycles = told[_MULTIPROCESSORS] * told[_CLOCK_KHZ] * 1e3
+    attributes = {which: driver().attribute(device.handle, which) for which in (13, 16, 36, 37)}
+    cycles = attributes[_MULTIPROCESSORS] * attributes[_CLOCK_KHZ] * 1e3
     found = {unit: each * cycles for unit, each in _PER_CYCLE.get((device.major, device.minor), {}).items()}
     # Twice a cycle.
-    return Peak({**found, "bytes": 2e3 * told[_MEMORY_KHZ] * told[_MEMORY_BITS] / 8})
+    return Peak({**found, "bytes": 2e3 * attributes[_MEMORY_KHZ] * attributes[_MEMORY_BITS] / 8})
 
 
 def measured(runs: Mapping[str, Run], turns: int = _TURNS, of_a_turn: float = _OF_A_TURN) -> dict[str, float]:
@@ -241,7 +241,7 @@ def head() -> str:
     return f"{'':<44}{'ours us':>10}{'peak':>7}{GRAPH:>10} {'to':>7}{others}"
 
 
-def told(row: Row) -> str:
+def shown(row: Row) -> str:
     ours = row.found[OURS]
     cells = [f"{row.name:<44}{1e6 * ours:10.1f}", f"{row.share:7.0%}" if row.share else f"{'-':>7}"]
     for who, width in ((GRAPH, 10), (LIBRARIES, 10), (EAGER, 10), (COMPILED, 15)):
@@ -273,19 +273,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"nothing is measured: {error}")
         return 1 if options.must else 0
     torch = find_torch()
-    beside = (
-        f"beside torch {torch.__version__}" if torch else "torch with CUDA is not installed: nothing to compare with"
+    versions = (
+        f"against torch {torch.__version__}" if torch else "torch with CUDA is not installed: nothing to compare with"
     )
-    print(f"{device.name} ({device.arch}), code for {_arch(device)}; {beside}\n{head()}", flush=True)
+    print(f"{device.name} ({device.arch}), code for {_arch(device)}; {versions}\n{head()}", flush=True)
     rows = []
     for case in small_cases() if options.small else cases():
         if options.only in case.name:
             rows.append(row_of_case(case, device, torch, options.turns))
-            print(told(rows[-1]), flush=True)
+            print(shown(rows[-1]), flush=True)
     if not options.small:
         for row in rows_of_models(options.folder, device, torch, options.turns):
             rows.append(row)
-            print(told(row), flush=True)
+            print(shown(row), flush=True)
     return 1 if any(row.wrong for row in rows) else 0
 
 

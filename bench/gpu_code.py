@@ -10,7 +10,7 @@ Models are those of the folder, `4 bits`, products of 1 and of 128 rows of f16 w
 the most of a thread, "shared" the most bytes of a block, those that launches ask for among them, "spills" bytes of a
 thread that registers have no room for, of all kernels. "compile" is seconds on the CPU in one process
 without a cache, of these "ptx" LLVM's for the device.
-"peak" is the most of the planned memory that is alive at a time; it is unknown where the run tells sizes.
+"peak" is the most of the planned memory that is alive at a time; it is unknown where sizes are dynamic.
 """
 
 from __future__ import annotations
@@ -208,7 +208,7 @@ def main(given: Sequence[str] | None = None) -> int:
     wrong = list[str]()
     for name, read in models.items():
         for arch in arguments.arch:
-            wrong += _told(name, read, arch, with_kernels=arguments.kernels)
+            wrong += _checked(name, read, arch, with_kernels=arguments.kernels)
     for each in wrong:
         print(each, file=sys.stderr)
     return 1 if wrong and arguments.strict else 0
@@ -238,7 +238,7 @@ def _few_bits() -> rx.Module:
     return module
 
 
-def _told(name: str, read: Callable[[], rx.Module], arch: str, *, with_kernels: bool) -> list[str]:
+def _checked(name: str, read: Callable[[], rx.Module], arch: str, *, with_kernels: bool) -> list[str]:
     """Prints a model's rows, and says what is wrong with it."""
     try:
         code = code_of(name, read(), arch)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """What CUDA graphs cost and spare on a GPU: what runtime/cuda/graphs.py goes by.
 
-    python bench/gpu_graphs.py          prints them beside those that stand there; where there is no device it says so
+    python bench/gpu_graphs.py          prints them next to those that stand there; where there is no device it says so
     python bench/gpu_graphs.py --must   fails where there is no device
 
 Calls of small kernels, one behind the other, by the device's clock (CUDA events): what a further kernel costs, launched
@@ -33,7 +33,7 @@ _TURNS, _CALLS = 9, 50
 
 
 def program(launches: int, arguments: int = 0, elements: int = 64) -> rx.Artifact:
-    """Products one behind the other of the first argument; nobody reads the others."""
+    """Products one behind the other of the first argument; nothing reads the others."""
     module = rx.Module()
     with module.function("main", [rx.tensor((8, 8)), *[rx.tensor((elements,))] * arguments]) as f:
         value, *_ = f
@@ -86,8 +86,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except DeviceError as error:
         print(f"nothing is measured: {error}")
         return 1 if options.must else 0
-    told = graphs.bytes_a_second(driver(), device)
-    print(f"{device.name} ({device.arch}), whose memory has {told:.3g} bytes a second by its clock")
+    bandwidth = graphs.bytes_a_second(driver(), device)
+    print(f"{device.name} ({device.arch}), whose memory has {bandwidth:.3g} bytes a second by its clock")
     sizes = (2, 2, 4, 2, 1 << 12) if options.small else (_CALLS, _FEW, _MANY, _ARGUMENTS, _LARGE)
     for name, figure in measured(options.turns, *sizes).items():
         print(f"{name:<16} = {figure:10.3g}, in the estimate {getattr(graphs, name):.3g}")

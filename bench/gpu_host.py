@@ -27,7 +27,7 @@ import relax_mlir as rx
 from relax_mlir import relax
 
 ROUNDS, CALLS = 7, 300
-#: All that a program calls while it runs, and memory at an address that nobody follows.
+#: All that a program calls while it runs, and memory at an address that is never followed.
 NATIVE = """
 define i32 @nothing() { ret i32 0 }
 define i32 @no(ptr %stream, ptr %out) { store i32 0, ptr %out ret i32 0 }
@@ -54,13 +54,13 @@ class IdleDriver:
         self.cuMemAllocAsync = ctypes.CFUNCTYPE(_I)(self._engine.get_function_address("allocate"))
         self.cuStreamIsCapturing = ctypes.CFUNCTYPE(_I)(self._engine.get_function_address("no"))
         self._memory = ctypes.create_string_buffer(1 << 16)
-        told = {"cuDeviceGetCount": 1, "cuModuleGetFunction": 1, "cuModuleLoadDataEx": 1, "cuDeviceGet": 0}
-        told |= {"cuStreamCreate": 16, "cuGraphInstantiateWithFlags": 1, "cuEventCreate": 1}
-        self._told = {name: self._writing(value) for name, value in told.items()}
+        values = {"cuDeviceGetCount": 1, "cuModuleGetFunction": 1, "cuModuleLoadDataEx": 1, "cuDeviceGet": 0}
+        values |= {"cuStreamCreate": 16, "cuGraphInstantiateWithFlags": 1, "cuEventCreate": 1}
+        self._functions = {name: self._writing(value) for name, value in values.items()}
         address = ctypes.addressof(self._memory)
         for name in ("cuDevicePrimaryCtxRetain", "cuMemAlloc_v2", "cuMemHostAlloc", "cuMemHostGetDevicePointer_v2"):
-            self._told[name] = self._writing(address)
-        self._told["cuDeviceGetAttribute"] = ctypes.CFUNCTYPE(_I, _P, _I, _I)(_attribute)
+            self._functions[name] = self._writing(address)
+        self._functions["cuDeviceGetAttribute"] = ctypes.CFUNCTYPE(_I, _P, _I, _I)(_attribute)
 
     def _writing(self, value: int) -> Any:
         def write(out: int, *_: Any) -> int:
@@ -70,7 +70,7 @@ class IdleDriver:
         return ctypes.CFUNCTYPE(_I, _P)(write)
 
     def __getattr__(self, name: str) -> Any:
-        return self._told.get(name, self._nothing)
+        return self._functions.get(name, self._nothing)
 
 
 def _attribute(out: int, which: int, device: int) -> int:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""How soon the first result of a saved program is there on a GPU, beside the driver's own start.
+"""How soon the first result of a saved program is there on a GPU, next to the driver's own start.
 
     python bench/gpu_startup.py          prints a row for each kind of code; where there is no device it says so
     python bench/gpu_startup.py --must   fails where there is no device

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What kernels that are bound by memory read and write, beside the least that there is to do; no device is needed.
+"""What kernels that are bound by memory read and write, relative to the least that there is to do; no device is needed.
 
-    python bench/gpu_traffic.py                  a row for each operator, known sizes and sizes that the run tells
+    python bench/gpu_traffic.py                  a row for each operator, known sizes and dynamic sizes
     python bench/gpu_traffic.py --only softmax   the rows whose names have this in them
 
 "moved" are the bytes that threads ask of global memory, as the emulator of PTX counts them, for each of the operands'
 and the result's: 1.00 is all of it once. "sectors" are the 32 bytes of memory that the requests of warps touch, for
-each that as many bytes take side by side: 1.00 is coalesced. What all rows read, as weights of norms, is in a cache.
+each that as many bytes take contiguously: 1.00 is coalesced. What all rows read, as weights of norms, is in a cache.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ CASES = [
 
 
 def traffic_of(case: Case, dtype: str, *, is_open: bool) -> dict[str, Traffic]:
-    """What each kernel of a case asks of memory. `is_open`: only the run tells sizes."""
+    """What each kernel of a case asks of memory. `is_open`: sizes are dynamic."""
     names = {size: f"n{size}" for shape in case.shapes for size in shape}
     shapes = [tuple(names[size] for size in shape) if is_open else shape for shape in case.shapes]
     module = rx.Module()

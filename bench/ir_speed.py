@@ -5,7 +5,7 @@
     python bench/ir_speed.py --json f   writes the figures too
 
 Two rows say what the bindings themselves cost on this machine in this run: creating operations without any
-inference, and verifying them with a Python verifier that only says yes. Everything else is to be seen beside them.
+inference, and verifying them with a Python verifier that only says yes. Everything else is to be seen next to them.
 
 The graph is a chain of unary, binary and attribute-carrying operators in functions of 500 operations, every
 tenth with a symbolic batch dimension: signatures repeat, as they do in models.

@@ -7,7 +7,7 @@
 
 GFLOP/s for what computes, GB/s (bytes read and written once) for what moves. The three take turns in one run; each
 figure is the fastest call, by the time that its thread was on the CPU, which others may share. Weights are arguments
-for all of them: nobody prepares them before. Products of bf16 are of f32 in onnxruntime, which has none on CPUs. "x2"
+for all of them: they are not prepared before. Products of bf16 are of f32 in onnxruntime, which has none on CPUs. "x2"
 is how many times as fast two threads are here, by the clock; "compile" is the time from the operator to something that
 can be called, in milliseconds, the second time in a process.
 """
@@ -103,8 +103,8 @@ def conv(
     pads = [tap // 2 * dilation for tap in taps] * 2
     arrays = (random(1, inputs, size, size), random(outputs, inputs // groups, *taps))
     work = 2 * inputs // groups * outputs * taps[0] * taps[1] * (size // stride) ** 2
-    told = {" /": stride, " d": dilation, " g": groups}
-    suffix = "".join(f"{sign}{number}" for sign, number in told.items() if number > 1)
+    parameters = {" /": stride, " d": dilation, " g": groups}
+    suffix = "".join(f"{sign}{number}" for sign, number in parameters.items() if number > 1)
     name = f"conv {taps[0]}x{taps[1]} {inputs}->{outputs} {size}x{size}{suffix}"
     onnx = ("Conv", {"pads": pads, "strides": [stride] * 2, "dilations": [dilation] * 2, "group": groups})
     attributes = {"strides": [stride] * 2, "padding": pads, "dilation": [dilation] * 2, "groups": groups}

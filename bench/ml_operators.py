@@ -68,7 +68,7 @@ class Case(NamedTuple):
 
 def trees(kind: str, count: int, leaves: int, depth: int, mode: str, votes: Callable[[int], list[int]],
           missing: int = 0) -> dict[str, Any]:  # fmt: skip
-    """Grown at random leaves until there are so many, none deeper than so many steps."""
+    """Grown at random leaves until there are that many, none deeper than that many steps."""
     nodes: dict[str, list[Any]] = {
         name: [] for name in ("treeids", "nodeids", "featureids", "values", "modes", "truenodeids", "falsenodeids",
                               "missing_value_tracks_true")

@@ -32,7 +32,7 @@ UNSIGNED, SIGNED = ("uint8", "int8", "int32"), ("int8", "int8", "int32")
 
 
 class Shape(NamedTuple):
-    """A product of m rows, or a convolution of pictures of m by m with filters of so many taps a side."""
+    """A product of m rows, or a convolution of pictures of m by m with filters of that many taps a side."""
 
     m: int
     k: int

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Time and peak memory of importing a large ONNX model, with its weights inside of the file and beside it.
+"""Time and peak memory of importing a large ONNX model, with its weights inside of the file and next to it.
 
     python bench/onnx_import.py                     prints the table, for 500 MB
     python bench/onnx_import.py --megabytes 1900    close to what a protobuf may hold
@@ -90,7 +90,7 @@ def figures(folder: Path, megabytes: float, repeats: int) -> dict[str, dict[str,
     """The best time and the least peak of each step, by where the weights are."""
     steps = [step for step in STEPS if "onnxruntime" not in step or importlib.util.find_spec("onnxruntime")]
     found: dict[str, dict[str, tuple[float, float]]] = {}
-    for place, external in (("inside", False), ("beside", True)):
+    for place, external in (("inside", False), ("outside", True)):
         small = write(chain(0.01), folder / f"small-{place}", external)
         large = write(chain(megabytes), folder / f"large-{place}", external)
         runs = [{step: measure(step, small, large) for step in steps} for _ in range(repeats)]
@@ -106,10 +106,10 @@ def main() -> None:
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
         found = figures(Path(name), arguments.megabytes, arguments.repeats)
-    print(f"{'':24}{'weights inside':>22}{'weights beside':>22}")
+    print(f"{'':24}{'weights inside':>22}{'weights outside':>22}")
     print(f"{f'{arguments.megabytes:g} MB':24}" + f"{'s':>10}{'peak/size':>12}" * 2)
     for step in found["inside"]:
-        cells = (found[place][step] for place in ("inside", "beside"))
+        cells = (found[place][step] for place in ("inside", "outside"))
         shown = "".join(f"{seconds:10.2f}{grown / arguments.megabytes / 1e6:12.2f}" for seconds, grown in cells)
         print(f"{step:24}{shown}")
     if arguments.json:

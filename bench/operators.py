@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""ONNX operators at sizes that models have, weights known, each as a model of its own, beside onnxruntime, one thread.
+"""ONNX operators at sizes that models have, weights known, each as a model of its own, against onnxruntime, one thread.
 
     python bench/operators.py            prints the table, those that are furthest behind at its end
     python bench/operators.py conv pool  those whose names have one of these in them
-    python bench/operators.py --open     batches, rows and sizes of pictures known at run time only, and ours beside
+    python bench/operators.py --open     batches, rows and sizes of pictures known at run time only, next to known ones
                                          ours with known ones
 
 All take turns in one run; each figure is the fastest call in microseconds, by the time that its thread was on the CPU,
@@ -113,7 +113,7 @@ def _tell_behind(whose: str, found: Mapping[str, float]) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description="Single ONNX operators beside onnxruntime.")
+    parser = argparse.ArgumentParser(description="Single ONNX operators against onnxruntime.")
     parser.add_argument("words", nargs="*", help="only those whose names have one of these in them")
     parser.add_argument("--open", action="store_true", help="batch and sizes of pictures, and how many rows, are open")
     add_option(parser)

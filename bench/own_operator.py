@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""An operator of one's own with loops by hand in a ResNet-18, beside the generated code and onnxruntime.
+"""An operator of one's own with loops by hand in a ResNet-18, against the generated code and onnxruntime.
 
     python bench/own_operator.py
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What a part costs beside what its library computes: for bench/dnnl.py and bench/blas.py."""
+"""What a part costs against what its library computes: for bench/dnnl.py and bench/blas.py."""
 
 from __future__ import annotations
 

@@ -6,7 +6,7 @@
 
 Time is the thread's own (CPU), the fastest of several rounds on fresh copies. Operations are counted as MLIR's
 print-op-stats does: constants are some, of which passes for weights do more than of operators. "growth" is the figure
-of the largest graph beside that of the smallest one: about 1 where a pass is linear. The last column is the largest
+of the largest graph relative to the smallest one: about 1 where a pass is linear. The last column is the largest
 graph's time per operator of relax, constants left out. A pass runs behind those that it needs; operations are the
 block's, or those that these have made of them where there are more.
 """
@@ -120,7 +120,7 @@ class Figure(NamedTuple):
 
 
 def measure(block: Any, count: int, passes: Mapping[str, str], rounds: int) -> dict[str, Figure]:
-    """The figures of each pass, over a graph of so many operations."""
+    """The figures of each pass, over a graph of that many operations."""
     one, two = (_counts(block(each))[0] for each in (1, 2))
     module = block(max((count - one) // (two - one) + 1, 1))
     found = {}

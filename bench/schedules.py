@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""A product whose loops are scheduled by hand beside the generated one, numpy and onnxruntime, and the core's peak.
+"""A product whose loops are scheduled by hand against the generated one, numpy and onnxruntime, and the core's peak.
 
     python bench/schedules.py
 

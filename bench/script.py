@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Microseconds per operation of reading and printing scripts, beside MLIR's own text of the same module.
+"""Microseconds per operation of reading and printing scripts, against MLIR's own text of the same module.
 
     python bench/script.py            prints the table
     python bench/script.py --json f   writes the figures too

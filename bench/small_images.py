@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Convolutional networks on batches of small images, beside onnxruntime, on one thread.
+"""Convolutional networks on batches of small images, against onnxruntime, on one thread.
 
     python bench/small_images.py                prints the table
     python bench/small_images.py --only resnet  networks whose names have this in them
@@ -102,7 +102,7 @@ class Network:
     def conv(
         self, count: int, taps: int = 3, stride: int = 1, groups: int = 1, other: str = "", *, relu: bool = True
     ) -> str:
-        """A convolution to so many channels, as batch norms leave it; `other` is added."""
+        """A convolution to that many channels, as batch norms leave it; `other` is added."""
         shape = (count, self.channels // groups, taps, taps)
         spread = (2 / numpy.prod(shape[1:])) ** 0.5
         weight = self._weight(self._random.standard_normal(shape) * spread)
@@ -139,12 +139,12 @@ def of_blocks(network: Network, *, bottleneck: bool) -> None:
             stride, count = (2 if stage and not place else 1), width * (4 if bottleneck else 1)
             start, channels = network.last, network.channels
             is_same = stride == 1 and channels == count
-            beside = start if is_same else network.conv(count, 1, stride, relu=False)
+            shortcut = start if is_same else network.conv(count, 1, stride, relu=False)
             network.last, network.channels = start, channels
             if bottleneck:
                 network.conv(width, 1)
             network.conv(width, 3, stride)
-            network.conv(count, 1 if bottleneck else 3, other=beside)
+            network.conv(count, 1 if bottleneck else 3, other=shortcut)
 
 
 def resnet(network: Network) -> None:

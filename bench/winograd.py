@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""3x3 convolutions by Winograd's minimal filtering, beside direct sums: times, and errors against sums in f64.
+"""3x3 convolutions by Winograd's minimal filtering, against direct sums: times, and errors against sums in f64.
 
     python bench/winograd.py                             prints the table
-    python bench/winograd.py --batch 8                   of so many pictures
-    python bench/winograd.py build/models/resnet18.onnx  a call of a model, its outputs beside those of direct sums
+    python bench/winograd.py --batch 8                   of that many pictures
+    python bench/winograd.py build/models/resnet18.onnx  a call of a model, its outputs against those of direct sums
 
 Eight convolutions stand one behind the other, with kernels of their own and a relu, as networks have them: kernels come
 from memory. All take turns in one run; figures are the fastest call's, by the time that its thread was on the CPU, or

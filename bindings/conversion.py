@@ -357,4 +357,4 @@ def _describe_cast(operation: Operation) -> str:
     source = ", ".join(str(value.type) for value in operation.operands)
     target = ", ".join(str(value.type) for value in operation.results)
     users = sorted({use.owner.operation.name for result in operation.results for use in result.uses})
-    return f"{source} is still needed as {target} by {', '.join(users) or 'nobody'}"
+    return f"{source} is still needed as {target} by {', '.join(users) or 'nothing'}"

@@ -19,7 +19,7 @@ _WIDEST_LINE = 200
 
 
 class Diagnostic(NamedTuple):
-    """One message. `line` and `column` count from 1; 0 where the location does not tell."""
+    """One message. `line` and `column` count from 1; 0 where the location does not say."""
 
     severity: str
     message: str
@@ -90,7 +90,7 @@ def locate(location: Location) -> tuple[str, int, int, str]:
 
 
 class Origin(NamedTuple):
-    """Where an operation comes from: a model's node with its operator, where the location tells, or `file:1:2`."""
+    """Where an operation comes from: a model's node with its operator, where the location says, or `file:1:2`."""
 
     name: str
     operator: str = ""

@@ -204,7 +204,7 @@ def _reason(holder: object) -> str:
 
 
 def _left(root: Operation) -> tuple[dict[int, str], list[Operation]]:
-    """What is in a module: values (what tells them apart) with their operations' names, functions and the like.
+    """What is in a module: values (what distinguishes them) with their operations' names, functions and the like.
 
     Arguments have no name. An operation's own hash changes with its operands.
     """
@@ -276,14 +276,14 @@ def _refuse(holder: object, name: str) -> Any:
 
 
 def _text(holder: object) -> str:
-    return f"<{_told(holder)}>"
+    return f"<{_erasure(holder)}>"
 
 
 def erased_error(holder: object) -> RelaxError:
-    return RelaxError(f"{_told(holder)}: look up in the module what is there now")
+    return RelaxError(f"{_erasure(holder)}: look up in the module what is there now")
 
 
-def _told(holder: object) -> str:
+def _erasure(holder: object) -> str:
     what, reason = object.__getattribute__(holder, "what"), object.__getattribute__(holder, "reason")
     whose = f"a value of '{what}'" if isinstance(holder, Result) else f"'{what}'" if what else "an argument"
     return f"{whose} was erased by {reason}"

@@ -171,8 +171,8 @@ NOT_UTF8 = "<not UTF-8>"
 def is_not_utf8(error: Exception) -> bool:
     """Whether the bindings failed to make a Python string, which they tell in several ways."""
     # What is raised inside of one of their callbacks comes out as the text of another exception.
-    told = str(error)
-    return isinstance(error, UnicodeDecodeError) or "str_from_cstr" in told or "UnicodeDecodeError" in told
+    message = str(error)
+    return isinstance(error, UnicodeDecodeError) or "str_from_cstr" in message or "UnicodeDecodeError" in message
 
 
 def readable(read: Callable[[], str]) -> str:

@@ -66,8 +66,8 @@ def _explain(text: str, anchor: str, lines: list[str]) -> str:
     if restricted:
         wanted = restricted.group(1)
         return f"pass '{name}' runs on {wanted}, not on {anchor}: write {wanted}({text})"
-    told = [line for line in lines if line.strip() and "failed to add" not in line]
-    detail = told[0].replace("<Pass-Options-Parser>: ", "").removeprefix(": ") if told else "malformed options"
+    reported = [line for line in lines if line.strip() and "failed to add" not in line]
+    detail = reported[0].replace("<Pass-Options-Parser>: ", "").removeprefix(": ") if reported else "malformed options"
     return f"pass '{name}': {detail} (in '{text}')"
 
 
@@ -92,7 +92,7 @@ _capturing = threading.Lock()
 def _captured_stderr() -> Iterator[list[str]]:
     """Collects what LLVM's option parser writes to the process's stderr before it fails: it holds the reason.
 
-    It is told nowhere else: the error of the bindings only repeats the text, and what values an option takes is known
+    Nothing else has it: the error of the bindings only repeats the text, and what values an option takes is known
     to C++ alone (upstream_passes.json has names and defaults). So each text is parsed once a process, see
     passes/core/pipeline.py. Whatever else came is another thread's, and goes where that wanted it.
     """

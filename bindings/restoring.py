@@ -66,8 +66,8 @@ def _is_same(one: Operation, other: Operation, known: dict[Value, Value]) -> boo
         return False
     if len(one.successors):
         return False  # which block stands for which is not followed
-    for region, beside in zip(one.regions, other.regions, strict=True):
-        blocks = list(region.blocks), list(beside.blocks)
+    for region, counterpart in zip(one.regions, other.regions, strict=True):
+        blocks = list(region.blocks), list(counterpart.blocks)
         if len(blocks[0]) != len(blocks[1]) or not all(
             _is_same_block(*pair, known) for pair in zip(*blocks, strict=True)
         ):

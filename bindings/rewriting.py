@@ -121,7 +121,7 @@ class PatternCall:
 
     @fragile
     def place(self) -> list[str]:
-        """Moves what has been made before the matched operation; tells the names of it and of what is inside."""
+        """Moves what has been made before the matched operation; gives the names of it and of what is inside."""
         names: list[str] = []
         made = self._first_made()
         while made is not None:

@@ -2,7 +2,7 @@
 """IR as text in which no two values have the same name, not even in different functions.
 
 MLIR's own option for that is out of the bindings' reach. So the values get locations that are names of ours, which
-MLIR can print in place of its own; where those stand tells which value each name in the usual text means.
+MLIR can print in place of its own; where those stand says which value each name in the usual text means.
 """
 
 from __future__ import annotations

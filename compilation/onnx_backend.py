@@ -34,7 +34,7 @@ class OnnxBackendRep(BackendRep):
         self._source, self._shapes, self._target = source, shapes, target
         self._tuple = namedtupledict("Outputs", [output.name for output in model.proto.graph.output])
         kinds = [kind_of(each.type) for each in inputs]
-        #: The places of inputs that may be lists or None; those of which callers tell it by what they pass, with names.
+        #: The places of inputs that may be lists or None; those that are so by what callers pass, with names.
         self._may_be_lists = [position for position, kind in enumerate(kinds) if kind in ("sequence", "optional")]
         self._open = [
             (position, inputs[position].name) for position in self._may_be_lists if inputs[position].name not in shapes
@@ -64,8 +64,8 @@ class OnnxBackendRep(BackendRep):
     def _executable(self, shapes: tuple[InputShape, ...]) -> Executable:
         """The program for these shapes of the open inputs."""
         if shapes not in self._compiled:
-            told = {name: shape for (_, name), shape in zip(self._open, shapes, strict=True)}
-            module = from_onnx(self._source, shapes={**self._shapes, **told})
+            named = {name: shape for (_, name), shape in zip(self._open, shapes, strict=True)}
+            module = from_onnx(self._source, shapes={**self._shapes, **named})
             self._compiled[shapes] = compile(module, self._target)
         return self._compiled[shapes]
 

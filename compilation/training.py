@@ -51,7 +51,7 @@ def append_loss(
     """
     model, name = function_of(module.operation, function), name or f"{function}_loss"
     if not has_body(model):
-        raise RelaxError(f"@{function} has no body, so nothing tells what its parameters are called")
+        raise RelaxError(f"@{function} has no body, so the names of its parameters are unknown")
     arguments = body_of(model).arguments
     inputs: dict[str, Any] = dict(zip(argument_names(model), (each.type for each in arguments), strict=True))
     for target in targets:

@@ -234,9 +234,9 @@ def _custom_form(source: str) -> tuple[str, int] | None:
 
 
 def _without_consequences(error: RelaxError) -> RelaxError:
-    """The bytecode reader tells each step that failed for the first one's reason; only that has something to say."""
-    told = [diagnostic for diagnostic in error.diagnostics[1:] if diagnostic.line]
-    error.diagnostics = (*error.diagnostics[:1], *told)
+    """The bytecode reader reports each step that failed for the first one's reason; only that has something to say."""
+    located = [diagnostic for diagnostic in error.diagnostics[1:] if diagnostic.line]
+    error.diagnostics = (*error.diagnostics[:1], *located)
     return error
 
 
@@ -285,7 +285,7 @@ def _place(text: str, position: int, name: str) -> str:
 
 
 def _load_dialect_plugins(source: str | bytes) -> bool:
-    """Imports announced dialects that the source mentions; tells whether there was one."""
+    """Imports announced dialects that the source mentions; returns whether there was one."""
     loaded = False
     for kind, name, module in announced_plugins():
         mentioned = f"{name}." in source if isinstance(source, str) else name.encode() in source

@@ -53,12 +53,12 @@ def read_elsewhere(source: str | bytes, name: str) -> None:
         try:
             process_pool().run([call], 1, done)
         except RelaxError:
-            # What that process had read before may have been the reason: a new one tells.
+            # What that process had read before may have been the reason: a new one finds out.
             process_pool().run([call], 1, done)
     if found:
         message, location, notes, diagnostics = json.loads(found)
-        told = [_diagnostic(each) for each in diagnostics]
-        raise ModelError(message, location=location, notes=notes, diagnostics=told)
+        described = [_diagnostic(each) for each in diagnostics]
+        raise ModelError(message, location=location, notes=notes, diagnostics=described)
 
 
 def known_dialects() -> set[str]:

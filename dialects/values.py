@@ -55,20 +55,18 @@ _SIGNS = {
 }  # fmt: skip
 
 
-def _operand(value: object, beside: Value) -> Any:
+def _operand(value: object, like: Value) -> Any:
     """The other operand of a value in an expression, a number as a constant of its type; None for what is none."""
     found = as_value(value)
     if found is not None:
         return found
-    info = decode(beside.type)
+    info = decode(like.type)
     if isinstance(value, (bool, int, float)) and isinstance(info, TensorInfo):
         if isinstance(value, float) and not is_float(info.dtype):
             how = f"relax.astype(x, 'float32'), or relax.const({value})"
-            raise NoSuchOperation(f"{value} beside a tensor of {dtype_name(info.dtype)} would be rounded: {how}")
+            raise NoSuchOperation(f"{value} with a tensor of {dtype_name(info.dtype)} would be rounded: {how}")
         if is_int(info.dtype) and not _is_in_range(value, info.dtype):
-            raise NoSuchOperation(
-                f"{value} is no {dtype_name(info.dtype)}, as the tensor beside it: relax.astype(x, dtype)"
-            )
+            raise NoSuchOperation(f"{value} is no {dtype_name(info.dtype)}, as the tensor is: relax.astype(x, dtype)")
         return const(value, info.dtype)
     return const(value) if hasattr(value, "__array__") else None
 

@@ -64,7 +64,7 @@ class Arithmetic(Value):
         """A constant of this number's type."""
         return type(self)(constant_value(value, self.type))
 
-    def beside(self, other: Value | float) -> Value:
+    def as_operand(self, other: Value | float) -> Value:
         """The other operand of an operation: a Python number becomes a constant of this type."""
         return other if isinstance(other, Value) else self.constant(other)
 
@@ -73,7 +73,7 @@ class Arithmetic(Value):
         return type(self)(result_of(name, operands, result, **attributes))
 
     def binary(self, float_op: str, int_op: str, other: Operand, *, swapped: bool = False) -> Self:
-        pair: list[Value] = [self, self.beside(other)]
+        pair: list[Value] = [self, self.as_operand(other)]
         name = float_op if self.is_float else int_op
         made = self.made(name, pair[::-1] if swapped else pair, self.type)
         made.is_unsigned = self.is_unsigned or getattr(other, "is_unsigned", False)
@@ -167,7 +167,7 @@ class Arithmetic(Value):
     def _compared(self, name: str, predicate: int, other: Operand) -> Self:
         attribute = i64_attribute(predicate)
         truth = with_element(self.type, ir.IntegerType.get_signless(1))
-        return self.made(name, [self, self.beside(other)], truth, predicate=attribute)
+        return self.made(name, [self, self.as_operand(other)], truth, predicate=attribute)
 
     def __lt__(self, other: Operand) -> Self:
         return self.compare("<", other)
@@ -219,7 +219,7 @@ def _wrapped(value: int, type_: Type) -> int:
 def select(condition: Value, yes: X | float, no: X | float) -> X:
     like = yes if isinstance(yes, Arithmetic) else no
     assert isinstance(like, Arithmetic), "one of both must say the type"
-    made = like.made("arith.select", [condition, like.beside(yes), like.beside(no)], like.type)
+    made = like.made("arith.select", [condition, like.as_operand(yes), like.as_operand(no)], like.type)
     made.is_unsigned = any(getattr(each, "is_unsigned", False) for each in (yes, no))
     return made
 

@@ -171,7 +171,7 @@ def _place(label: str, size: Dim, sizes: Sequence[Dim]) -> str | None:
 
 
 def _check_label(terms: Sequence[Term], label: str, is_exact: bool) -> None:
-    """Checks at run time that sizes agree, where types do not tell."""
+    """Checks at run time that sizes agree, where types do not state it."""
     axes = [
         (term, axis, size)
         for term in terms

@@ -42,9 +42,9 @@ def _refuse_buffer(value: Value) -> str | None:
     if not _element_bytes(value):
         return f"elements of {value.type.element_type} are no bytes"
     if strides and strides[-1] != 1:
-        told = "unknown" if strides[-1] == ir.ShapedType.get_dynamic_stride_or_offset() else strides[-1]
+        shown = "unknown" if strides[-1] == ir.ShapedType.get_dynamic_stride_or_offset() else strides[-1]
         return (
-            f"it is given buffers whose last dimension lies side by side, that of {value.type} has the stride {told}: "
+            f"it is given buffers whose last dimension is contiguous, that of {value.type} has the stride {shown}: "
             "have its part copied before (sch.cache_read)"
         )
     return None
@@ -102,8 +102,8 @@ def _declare(operation: Operation, name: str, function_type: Type) -> None:
         with ir.InsertionPoint.at_block_begin(body):
             ir.Operation.create("func.func", attributes=attributes, regions=1)
         return
-    told = known.attributes
-    known_type = told["function_type"].value if "function_type" in told else known.name
+    stated = known.attributes
+    known_type = stated["function_type"].value if "function_type" in stated else known.name
     if known_type != function_type:
         message = f"C function '{name}' is called as {function_type}, but '{name}' is {known_type} in this module"
         diagnostic = Diagnostic("error", message, *locate(operation.location))

@@ -102,7 +102,7 @@ class GenericOp:
                     yield operand, axis
 
     def known_size(self, dim: int) -> int | None:
-        """A loop's size as far as types tell."""
+        """A loop's size as far as types state it."""
         sizes = (int(operand.type.shape[axis]) for operand, axis in self.axes_along(dim))
         return next((size for size in sizes if size != DYNAMIC), None)
 

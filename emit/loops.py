@@ -111,7 +111,7 @@ def when(condition: Number, then: Body, otherwise: Body | None = None, types: Se
 
 
 def with_results(sketch: Operation, types: Sequence[Type]) -> Operation:
-    """The operation with the sketch's operands and blocks, and results of types that only its blocks tell. What is left
+    """The operation with the sketch's operands and blocks, and results of types that its blocks state. What is left
     of the sketch is to be erased."""
     operands, count = list(sketch.operands), len(sketch.regions)
     made = ir.Operation.create(sketch.name, results=list(types), operands=operands, regions=count)

@@ -141,7 +141,7 @@ def _extreme_of(name: str, known: Callable[[int, int], int]) -> _Extreme:
 
 def _extreme(name: str, x: Any, y: Any) -> Number:
     like = number(x if isinstance(x, Value) else y)
-    pair = [like.beside(x), like.beside(y)]
+    pair = [like.as_operand(x), like.as_operand(y)]
     has_sign = not any(getattr(each, "is_unsigned", False) for each in (like, *pair))
     kind = "imumf" if like.is_float else "si" if has_sign else "ui"
     made = operation(f"arith.{name}{kind}", pair, like.type)
@@ -196,7 +196,7 @@ def _divided(name: str, x: Number, y: Number) -> Number:
 
 def fma(x: Number, y: Operand, z: Operand) -> Number:
     """x * y + z, rounded once."""
-    return operation("math.fma", [x, x.beside(y), x.beside(z)], x.type)
+    return operation("math.fma", [x, x.as_operand(y), x.as_operand(z)], x.type)
 
 
 def polynomial(x: Number, coefficients: Sequence[float]) -> Number:

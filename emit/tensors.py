@@ -21,7 +21,7 @@ from .numbers import Size
 def split(tensor: Value, axis: int, sizes: Sequence[Size]) -> Value:
     """The tensor with one dimension as several, whose sizes multiply to its own.
 
-    Where one side's type does not tell a size that the other's does, what is known is true of both.
+    Where one side's type does not state a size that the other's does, what is known is true of both.
     """
     shape = list(tensor.type.shape)
     tensor = cast(tensor, [*shape[:axis], _static_product(sizes), *shape[axis + 1 :]])

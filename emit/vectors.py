@@ -103,5 +103,5 @@ def _transfer_attributes(rank: int, *counts: int) -> dict[str, Attribute]:
 def multiply_add(x: Number, y: Value | float, z: Value) -> Number:
     """x * y + z, rounded once where the machine can."""
     fast = ir.Attribute.parse("#arith.fastmath<contract>")
-    multiplied = result_of("arith.mulf", [x, x.beside(y)], x.type, fastmath=fast)
+    multiplied = result_of("arith.mulf", [x, x.as_operand(y)], x.type, fastmath=fast)
     return number(result_of("arith.addf", [multiplied, z], x.type, fastmath=fast))

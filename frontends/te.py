@@ -342,7 +342,7 @@ def _intrinsic(name: str, *operands: Any, **options: Any) -> Any:
     body(f"te.{name}")
     known = [operand(each) for each in operands]
     like = next((each for each in known if isinstance(each, Scalar)), None)
-    values = [scalar(each) if like is None else like.plain.beside(each) for each in known]
+    values = [scalar(each) if like is None else like.plain.as_operand(each) for each in known]
     if like is not None and like.is_unsigned and not is_bool(like.dtype) and name not in _OF_BITS:
         raise RelaxError(f"te.{name} is of signed numbers, not of {like.dtype}: convert it, .astype")
     made = tir.ops[name](*values, **options)

@@ -84,12 +84,12 @@ def _keeping(stage: Stage, kept: Collection[str]) -> Stage:
     options = {name: f"keep-quantized=true{listed}" for name in _FOLDING}
     options["relax-fuse-dequantize-matmul"] = "keep-quantized=true"
 
-    def told(each: str | Pass) -> str | Pass:
+    def with_options(each: str | Pass) -> str | Pass:
         name, _, given = str(each).partition("{")
         more = [text for text in (given.removesuffix("}"), options.get(name)) if text]
         return f"{name}{{{' '.join(more)}}}" if name in options else each
 
-    return replace(stage, passes=tuple(map(told, stage.passes)))
+    return replace(stage, passes=tuple(map(with_options, stage.passes)))
 
 
 def _passes(

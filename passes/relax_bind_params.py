@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 class BindParams(Pass):
     """Makes constants of a function's parameters, by their names: of the arrays in a file that numpy.savez wrote.
 
-    From Python, `BindParams(arrays={"weight": array})`. A symbolic size that an array tells becomes its number.
+    From Python, `BindParams(arrays={"weight": array})`. A symbolic size that an array has becomes its number.
     """
 
     name: ClassVar[str] = "relax-bind-params"
@@ -116,7 +116,7 @@ class BindParams(Pass):
         return array.copy() if array.flags.writeable else array
 
     def _check_type(self, name: str, type_: Type, array: ndarray, sizes: dict[str, Dim]) -> None:
-        """Refuses an array of another element type or rank; adds what it tells of symbols."""
+        """Refuses an array of another element type or rank; adds what it says of symbols."""
         info = decode(type_)
         if not isinstance(info, TensorInfo):
             raise OptionError(
@@ -138,7 +138,7 @@ class BindParams(Pass):
         for dim, size in zip(info.shape or (), array.shape, strict=False):
             found = dim.substitute(sizes) if isinstance(dim, SymExpr) else dim
             if isinstance(found, SymExpr):
-                help_ = f"nothing tells that '{found}' is {size}: relax-bind-symbolic-vars does"
+                help_ = f"it is not stated that '{found}' is {size}: relax-bind-symbolic-vars does so"
                 raise self._unfit(name, info, f"shape {array.shape}", help_)
             if found not in (None, size):
                 raise self._unfit(name, info, f"shape {array.shape}", f"'{dim}' is {found}" if found != dim else "")
@@ -161,5 +161,5 @@ def _constant(type_: Type, array: ndarray, location: Location) -> Value:
     made: Value = constant_op(attribute, loc=location).result
     if attribute.type == type_:
         return made
-    # Sizes that the parameter does not tell.
+    # Sizes that the parameter does not state.
     return ir.Operation.create("relax.match_cast", results=[type_], operands=[made], loc=location).result

@@ -72,9 +72,9 @@ class BindSymbolicVars(Pass):
             least, most = noted.pop(name, range_)
             found = Range(max(least, range_.least), min(most, range_.most))
             if found.least > found.most:
-                told = f"{range_.least}..{range_.most}" if range_.least < range_.most else str(range_.least)
+                given = f"{range_.least}..{range_.most}" if range_.least < range_.most else str(range_.least)
                 raise OptionError(
-                    f"pass '{self.name}': '{name}' cannot be {told}: @{self.function} is for {least}..{most}"
+                    f"pass '{self.name}': '{name}' cannot be {given}: @{self.function} is for {least}..{most}"
                 )
             if range_.least < range_.most:
                 noted[name] = found

@@ -28,7 +28,7 @@ class Donate(Pass):
     """Lets a function grow arguments in place that a concat continues: each becomes a buffer with room behind its rows.
 
     `args` are names, or patterns of names like past*. Behind the arguments there is a new one, a tensor [length, 0],
-    which tells how many rows there are; what was concatenated is no result any more: it is in the buffer.
+    which says how many rows there are; what was concatenated is no result any more: it is in the buffer.
     """
 
     name: ClassVar[str] = "relax-donate"

@@ -94,8 +94,8 @@ class _Calls:
         if name not in self._changeable or not calls or not is_private(function):
             return False
         signature = function_type_of(function)
-        told = [_told(call, list(signature.inputs)) for call in calls]
-        numbers = {name: size for name, size in told[0].items() if all(each.get(name) == size for each in told)}
+        answers = [_numbers_of(call, list(signature.inputs)) for call in calls]
+        numbers = {name: size for name, size in answers[0].items() if all(each.get(name) == size for each in answers)}
         after = []
         for index, type_ in enumerate(signature.inputs):
             known = decode(substituted_type(type_, numbers))
@@ -115,7 +115,7 @@ def _passed(value: Value) -> Value:
     return value if cast is None else cast.operands[0]
 
 
-def _told(call: Operation, inputs: Sequence[Type]) -> dict[str, int]:
+def _numbers_of(call: Operation, inputs: Sequence[Type]) -> dict[str, int]:
     """The numbers that a call passes for a function's symbols. Raises RelaxError where there are none that do."""
     parameters = [decode(type_) for type_ in inputs]
     equations = Equations({name: -1 for info in parameters for name in names_in(dims_of(info))})

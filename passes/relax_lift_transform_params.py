@@ -200,7 +200,7 @@ def _take(function: Operation, values: Sequence[tuple[Type, Sequence[Value]]], n
 
 
 def _needed(consumer: Consumer) -> frozenset[int]:
-    """The weights that a function still reads, and those that tell sizes which nothing else tells."""
+    """The weights that a function still reads, and those with sizes that nothing else has."""
     function, weights = consumer.function, consumer.weights
     needed = {number for number, weight in enumerate(weights) if use_count(weight)}
     telling = [number for number, weight in enumerate(weights) if number not in needed and symbols_of(weight.type)]
@@ -208,8 +208,8 @@ def _needed(consumer: Consumer) -> frozenset[int]:
     for number in telling:
         gone = {weights[other] for other in range(len(weights)) if other not in needed}
         knows = knows_from(argument for argument in body_of(function).arguments if argument not in gone)
-        told = symbols_of(weights[number].type)
-        if any(not knows(size) and not told.isdisjoint(size.variables) for size in sizes):
+        symbols = symbols_of(weights[number].type)
+        if any(not knows(size) and not symbols.isdisjoint(size.variables) for size in sizes):
             needed.add(number)
     return frozenset(needed)
 

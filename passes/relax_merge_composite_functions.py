@@ -46,20 +46,20 @@ class MergeCompositeFunctions(Pass):
         codegens = {name: codegen_of(each) for name, each in composites.items()}
         pure = pure_functions(op)
         names = FreshNames(symbol_name(each) for each in operations_of(body_of(op)))
-        beside = {name for name, each in composites.items() if NEVER_ALONE in each.attributes}
+        never_alone = {name for name, each in composites.items() if NEVER_ALONE in each.attributes}
         for function in functions_to_part(op, self.entry_functions, f"pass '{self.name}'"):
             alone: list[Operation] = []
             for block in blocks_in(function):
-                alone += _merge_in(block, _Composites(codegens, pure, beside), function, names)
+                alone += _merge_in(block, _Composites(codegens, pure, never_alone), function, names)
             for call in alone:
                 composite = composites[callee_of(call)]
                 if not inline_call(call, composite, symbols_in(function)):
                     del composite.attributes[COMPOSITE]  # a function as others
-        for name in beside:
+        for name in never_alone:
             del composites[name].attributes[NEVER_ALONE]
-        if beside:
+        if never_alone:
             references = Counter(name for each in operations_in(op, is_external) for name in references_of(each))
-            remove_dead(op, [composites[name] for name in beside], references)
+            remove_dead(op, [composites[name] for name in never_alone], references)
 
 
 class _Composites(NamedTuple):
@@ -69,7 +69,7 @@ class _Composites(NamedTuple):
     #: All functions of which it does not matter when they are called.
     pure: set[str]
     #: Of which there are no parts alone.
-    beside: set[str]
+    never_alone: set[str]
 
 
 def _is_separate(codegen: str) -> bool:
@@ -86,7 +86,7 @@ def _merge_in(block: Block, composites: _Composites, function: Operation, names:
     for group in grouped(order.begun, codegen, _is_separate):
         own = codegen(group[0])
         for part in _parts(group, order, pure):
-            if all(callee_of(each) in composites.beside for each in part.operations):
+            if all(callee_of(each) in composites.never_alone for each in part.operations):
                 alone += part.operations
             elif part.results:
                 name = names.of(f"{callee_of(part.operations[0])}_{own}")

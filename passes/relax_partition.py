@@ -53,8 +53,8 @@ class Partition(Pass):
         twice = next((name for name in names if names.count(name) > 1), None)
         if twice is not None:
             raise OptionError(f"pass '{self.name}': codegens= names '{twice}' twice")
-        is_told = Journal.active() is not None
-        census = Census(op, names, self.entry_functions, plan=self.plan, explain=self.explain) if is_told else None
+        is_recorded = Journal.active() is not None
+        census = Census(op, names, self.entry_functions, plan=self.plan, explain=self.explain) if is_recorded else None
         passes = (
             FuseOpsByPattern(codegen=names, entry_functions=self.entry_functions, plan=self.plan),
             MergeCompositeFunctions(entry_functions=self.entry_functions),

@@ -82,14 +82,14 @@ class RunCodegen(Pass):
             missing = self._missing(chosen, made)
         except Declined as refusal:
             _note(module, chosen, reason=str(refusal))
-            what, place = _told(module, chosen, "declined", refusal), _place_of(module)
+            what, place = _message(module, chosen, "declined", refusal), _place_of(module)
             if self.declined == "error":
                 raise located_error(what, place) from refusal
             warn(f"{what}; it stays with the target", place)
             _take_back(module, calls)
             return []
         if missing:
-            warn(_told(module, chosen, "cannot run here", missing), _place_of(module))
+            warn(_message(module, chosen, "cannot run here", missing), _place_of(module))
         _note(module, chosen, made, missing=missing)
         found = described(module, chosen.codegen, made)
         for call in calls:
@@ -114,7 +114,7 @@ def _note(
         journal.add(ExternalFact(*names, size, seconds, reason, missing, is_kept))
 
 
-def _told(module: Operation, chosen: ChosenCodegen, verb: str, why: object) -> str:
+def _message(module: Operation, chosen: ChosenCodegen, verb: str, why: object) -> str:
     # The message stands at a place already.
     nodes = [each for each in nodes_of(module) if each != place_text(*locate(_place_of(module))[:3])]
     shown = f" ({', '.join(nodes[:_MOST_NODES])}{', ...' if len(nodes) > _MOST_NODES else ''})" if nodes else ""

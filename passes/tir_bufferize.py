@@ -106,7 +106,7 @@ def _fold_views(module: Operation) -> bool:
 
 
 def _has_sizes_of(expanded: Operation, memref: Value) -> bool:
-    """Whether the sizes that only values tell are asked of the memref itself."""
+    """Whether the sizes that only values have are asked of the memref itself."""
     axes = [axis for axis, size in enumerate(expanded.result.type.shape) if size == DYNAMIC]
     for axis, size in zip(axes, list(expanded.operands)[1:], strict=True):
         asked = made_by(size, "memref.dim")

@@ -106,8 +106,8 @@ def _can_do_without(user: Operation, parameter: Value) -> bool:
     if math.prod(parameter.type.shape) > 1 and generic.reductions:
         return False
     others = [map_ for value, map_ in zip(generic.operands, generic.maps, strict=True) if value != parameter]
-    told = {plain_dim(expression) for map_ in others for expression in map_.results}
-    return told.issuperset(range(len(generic.kinds)))
+    sized = {plain_dim(expression) for map_ in others for expression in map_.results}
+    return sized.issuperset(range(len(generic.kinds)))
 
 
 def _read_less(generic: Operation, parameter: Value, number: Attribute) -> None:

@@ -107,9 +107,9 @@ class _Outlined:
             ranged = [ir.IndexType.get()] * 3
             with ir.InsertionPoint.after(function):
                 block = _private_function(name, [*ranged, *(value.type for value in self.passed)])
-            start, stop, _, *told = block.arguments
+            start, stop, _, *received = block.arguments
             with ir.InsertionPoint(block):
-                made = dict(zip(self.passed, told, strict=True))
+                made = dict(zip(self.passed, received, strict=True))
                 for op in self.made_again:
                     copied = op.clone().operation
                     use_instead(copied, made)

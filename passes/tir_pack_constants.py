@@ -103,8 +103,8 @@ def _packing(op: StructuredOp, plan: Plan) -> _Packing | None:
         return None if is_done else _as_panels(operand, plan, plan.panel)
     joined = join(op, plan.joined)
     if plan.dot is None:
-        told = with_panel(joined, plan)
-        return None if told is None else _packing(op, told)
+        paneled = with_panel(joined, plan)
+        return None if paneled is None else _packing(op, paneled)
     if plan.dot.is_packed:
         return None
     operands = [each for each in range(joined.input_count) if joined.uses(each, plan.vector)]

@@ -83,7 +83,7 @@ def _of_numbers(where: str, described: Value, value: object) -> Any:
     numpy = numpy_or_refusal(where)
     if described.written:
         kind = type(value).__name__
-        raise UnsupportedArray(f"{where} is written to, which nobody would see in a {kind}: pass an array")
+        raise UnsupportedArray(f"{where} is written to, which would not be seen in a {kind}: pass an array")
     try:
         array = numpy.asarray(value)
     except (OverflowError, TypeError, ValueError) as error:

@@ -334,8 +334,8 @@ def _external_fields(external: ExternalPart, place: Place | None) -> dict[str, A
 
 
 def _device_fields(code: DeviceCode, place: Place) -> dict[str, object]:
-    told = {"kind": code.kind, "arch": code.arch, "format": code.format, "kernels": list(code.kernels)}
-    return {**told, **vars(place)}
+    described = {"kind": code.kind, "arch": code.arch, "format": code.format, "kernels": list(code.kernels)}
+    return {**described, **vars(place)}
 
 
 class _Parsed(NamedTuple):
@@ -379,7 +379,7 @@ def _parse_manifest(text: bytes) -> _Parsed:
     }
     has_pool = "pool" in content and fields.get("pool", bool)
     if has_pool and not sizes:
-        raise ArtifactError("damaged: its manifest tells of a pool of threads, and there is no object")
+        raise ArtifactError("damaged: its manifest names a pool of threads, and there is no object")
     parsed = _Parsed(found, sizes, [], [], [], [], has_pool)
     for each in fields.get("constants", list):
         _parse_constant(each, parsed)

@@ -79,16 +79,16 @@ class Cache:
     def __repr__(self) -> str:
         return f"<cache of {self._signature.name}: {self._length} rows of {self.capacity}>"
 
-    def reserve(self, rows: int, told: Mapping[str, int]) -> list[object]:
-        """The buffers with a place for `rows` rows, as they are passed; `told` are sizes that other arguments have."""
+    def reserve(self, rows: int, sizes: Mapping[str, int]) -> list[object]:
+        """The buffers with a place for `rows` rows, as they are passed; `sizes` are those of other arguments."""
         if not self._arrays or rows > self.capacity:
             capacity = max(rows, self._room if not self._arrays else 2 * self.capacity)
-            self._arrays = [self._grown_to(capacity, place, told) for place in range(len(self._signature.grown))]
+            self._arrays = [self._grown_to(capacity, place, sizes) for place in range(len(self._signature.grown))]
             self._passed = list(map(self._rows.passed, self._arrays))
         return self._passed
 
-    def told_length(self) -> Any:
-        """What tells a function how many rows there are."""
+    def length_argument(self) -> Any:
+        """A function's argument for how many rows there are."""
         return self._rows.length(self._length)
 
     def fill(self, arrays: Sequence[Any], room: int) -> None:
@@ -111,14 +111,14 @@ class Cache:
         shape[buffer.axis] = self._room
         return self._with_rows(shape, array, buffer)
 
-    def _grown_to(self, capacity: int, place: int, told: Mapping[str, int]) -> Any:
+    def _grown_to(self, capacity: int, place: int, known: Mapping[str, int]) -> Any:
         buffer = self._signature.grown[place]
         described = self._signature.inputs[buffer.input]
         if self._arrays:
             shape = list(self._arrays[place].shape)
             shape[buffer.axis] = capacity
             return self._with_rows(shape, self._arrays[place], buffer)
-        sizes = {**told, **self._sizes}
+        sizes = {**known, **self._sizes}
         shape = [self._size(described, size, sizes) for size in described.shape]
         shape[buffer.axis] = capacity
         return self._rows.empty(shape, described)
@@ -131,7 +131,7 @@ class Cache:
             return 0  # its own axis, which the caller knows
         if size is None or size not in sizes:
             raise ValueError(
-                f"{self._signature.name}: no argument tells the size {size} of '{described.name}': "
+                f"{self._signature.name}: no argument has the size {size} of '{described.name}': "
                 f"make the cache with it, cache({size}=...)"
             )
         return sizes[size]
@@ -156,10 +156,10 @@ class GrowingFunction(Function):
         places.add(signature.grown[0].length)
         self._others = [place for place in range(len(signature.inputs)) if place not in places]
         #: The arguments without the cache.
-        self._beside = signature._replace(inputs=tuple(signature.inputs[place] for place in self._others))
-        self._names = [each.name for each in self._beside.inputs]
+        self._other_signature = signature._replace(inputs=tuple(signature.inputs[place] for place in self._others))
+        self._names = [each.name for each in self._other_signature.inputs]
         #: Knows for types of them how they are passed and results are given.
-        self._known = Function(packed, self._beside)
+        self._known = Function(packed, self._other_signature)
 
     def cache(self, room: int = 0, **sizes: int) -> Cache:
         """An empty cache, with a place for `room` rows at first; `sizes` are those that no other argument has."""
@@ -176,7 +176,7 @@ class GrowingFunction(Function):
         cache, others = self._parted(arguments, named)
         if cache is None:
             return prepared(self._below, others)
-        return self._passed(cache, prepared(self._beside, others))[0]
+        return self._passed(cache, prepared(self._other_signature, others))[0]
 
     def _parted(
         self, arguments: tuple[object, ...], named: Mapping[str, object]
@@ -189,16 +189,16 @@ class GrowingFunction(Function):
             reason = "one cache stands for all that grows" if len(caches) > 1 else "the cache is another function's"
             raise TypeError(f"{self.__name__}: {reason}: {self.__name__}.cache() makes one")
         others = tuple([each for each in arguments if each is not caches[0]])
-        beside = {name: each for name, each in named.items() if each is not caches[0]}
-        if beside or len(others) != len(self._names):
-            others = self._beside_cache(others, beside)
+        by_name = {name: each for name, each in named.items() if each is not caches[0]}
+        if by_name or len(others) != len(self._names):
+            others = self._all_others(others, by_name)
         return caches[0], others
 
-    def _beside_cache(self, others: tuple[object, ...], named: Mapping[str, object]) -> tuple[object, ...]:
+    def _all_others(self, others: tuple[object, ...], named: Mapping[str, object]) -> tuple[object, ...]:
         given = dict(zip(self._names, others, strict=False))
         if len(others) > len(self._names) or given.keys() & named.keys() or {*given, *named} != {*self._names}:
             raise TypeError(
-                f"{self.__name__}: beside a cache it takes {', '.join(self._names) or 'nothing'}; got "
+                f"{self.__name__}: with a cache it takes {', '.join(self._names) or 'nothing'}; got "
                 f"{len(others)} by place and {', '.join(named) or 'none'} by name"
             )
         return tuple({**given, **named}[name] for name in self._names)
@@ -211,7 +211,7 @@ class GrowingFunction(Function):
         try:
             result = self.packed(*below)
         except REFUSALS:
-            copies = prepared(self._beside, others)
+            copies = prepared(self._other_signature, others)
             if all(one is other for one, other in zip(others, copies, strict=True)):
                 raise
             result = self.packed(*self._passed(cache, copies)[0])
@@ -220,7 +220,7 @@ class GrowingFunction(Function):
 
     def _passed(self, cache: Cache, others: Sequence[object]) -> tuple[list[object], int]:
         """What the function below takes, and how many rows will be new."""
-        sizes = _sizes_told(self._beside.inputs, others)
+        sizes = _sizes_of(self._other_signature.inputs, others)
         new = self._new_rows(sizes)
         buffers = cache.reserve(cache.length + new, sizes)
         below: list[object] = [None] * len(self._below.inputs)
@@ -228,7 +228,7 @@ class GrowingFunction(Function):
             below[place] = value
         for grown, value in zip(self._below.grown, buffers, strict=True):
             below[grown.input] = value
-        below[self._below.grown[0].length] = cache.told_length()
+        below[self._below.grown[0].length] = cache.length_argument()
         return below, new
 
     def _new_rows(self, sizes: Mapping[str, int]) -> int:
@@ -236,7 +236,7 @@ class GrowingFunction(Function):
         if added.isdecimal():
             return int(added)
         if added not in sizes:
-            raise TypeError(f"{self.__name__}: no argument tells how many rows are new ({added})")
+            raise TypeError(f"{self.__name__}: no argument says how many rows are new ({added})")
         return sizes[added]
 
     def _with_arrays(self, arguments: tuple[object, ...]) -> Any:
@@ -255,7 +255,7 @@ class GrowingFunction(Function):
         described = [self._below.inputs[each.input] for each in self._below.grown]
         arrays = [self._rows.taken(self.__name__, *pair) for pair in zip(described, given, strict=True)]
         others = tuple(whole[place] for place in self._others)
-        sizes = _sizes_told(self._beside.inputs, prepared(self._beside, others))
+        sizes = _sizes_of(self._other_signature.inputs, prepared(self._other_signature, others))
         cache.fill(arrays, self._new_rows(sizes))
         result, count = self._with_cache(cache, others), len(self._below.outputs)
         results = list(result) if count > 1 else [result][:count]
@@ -290,8 +290,8 @@ def _public(signature: Signature) -> Signature:
     return signature._replace(inputs=tuple(inputs), outputs=tuple(outputs))
 
 
-def _sizes_told(inputs: Sequence[Value], arguments: Sequence[object]) -> dict[str, int]:
-    """The symbols that arguments' shapes tell."""
+def _sizes_of(inputs: Sequence[Value], arguments: Sequence[object]) -> dict[str, int]:
+    """The symbols that arguments' shapes have."""
     sizes: dict[str, int] = {}
     for described, argument in zip(inputs, arguments, strict=False):
         for name, size in zip(described.shape, getattr(argument, "shape", ()), strict=False):

@@ -21,7 +21,7 @@ class _Buffer(ctypes.Structure):
 
 
 def address_of(view: memoryview) -> int:
-    """Where a contiguous buffer begins; ctypes itself tells that of writable ones only."""
+    """Where a contiguous buffer begins; ctypes itself gives that of writable ones only."""
     buffer = _Buffer()
     ctypes.pythonapi.PyObject_GetBuffer(ctypes.py_object(view), ctypes.byref(buffer), 0)
     address = buffer.address or 0

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""This machine's CPU: what tells it apart, what it can do in LLVM's names (code asks for some of it), caches, cores."""
+"""This machine's CPU: what identifies it, what it can do in LLVM's names (code asks for some of it), caches, cores."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ _CPUINFO = "/proc/cpuinfo"
 _TILES = " amx_tile"
 # Linux's numbers, on x86-64: the system call, what is asked for, and which part of a thread's state that is.
 _ARCH_PRCTL, _ARCH_REQ_XCOMP_PERM, _TILE_DATA = 158, 0x1023, 18
-# Linux tells RISC-V's extensions in one word, some of them without the smaller ones that they hold.
+# Linux names RISC-V's extensions in one word, some of them without the smaller ones that they hold.
 _RISCV_HELD = {"g": "imafd", "zfh": ["zfhmin"], "zvfh": ["zvfhmin"]}
-# What tells CPUs apart in /proc/cpuinfo, on x86, ARM and RISC-V.
-_TELLING = frozenset(
+# What distinguishes CPUs in /proc/cpuinfo, on x86, ARM and RISC-V.
+_IDENTIFYING = frozenset(
     (
         "vendor_id", "cpu family", "model", "model name", "stepping", "flags",
         "CPU implementer", "CPU architecture", "CPU variant", "CPU part", "CPU revision", "Features",
@@ -47,7 +47,7 @@ _TELLING = frozenset(
 
 @lru_cache(maxsize=1)
 def host_features() -> frozenset[str]:
-    """The features that code can be compiled for. Empty where the system does not tell."""
+    """The features that code can be compiled for. Empty where the system does not say."""
     return features_of(_cpuinfo())
 
 
@@ -55,19 +55,21 @@ def host_features() -> frozenset[str]:
 def cpu_identity() -> str:
     """A text that is the same on CPUs for which LLVM makes the same code."""
     pairs = (line.partition(":") for line in (_cpuinfo() or platform.processor()).splitlines())
-    told = {f"{key.strip()}:{value.strip()}" for key, colon, value in pairs if not colon or key.strip() in _TELLING}
-    return "\n".join([platform.machine(), *sorted(told)])
+    facts = {
+        f"{key.strip()}:{value.strip()}" for key, colon, value in pairs if not colon or key.strip() in _IDENTIFYING
+    }
+    return "\n".join([platform.machine(), *sorted(facts)])
 
 
 def _cpuinfo() -> str:
-    """What the system tells of its CPU, without tiles where it keeps them from this process."""
-    told = told_by_system(_CPUINFO)
-    return told if _TILES not in told or may_use_tiles() else re.sub(r" amx_\w+", "", told)
+    """What the system says of its CPU, without tiles where it keeps them from this process."""
+    cpuinfo = read_system_file(_CPUINFO)
+    return cpuinfo if _TILES not in cpuinfo or may_use_tiles() else re.sub(r" amx_\w+", "", cpuinfo)
 
 
 def refused_features() -> frozenset[str]:
     """What the CPU has and the system keeps from this process."""
-    return features_of(told_by_system(_CPUINFO)) - host_features()
+    return features_of(read_system_file(_CPUINFO)) - host_features()
 
 
 @lru_cache(maxsize=1)
@@ -82,7 +84,7 @@ def may_use_tiles() -> bool:
     return bool(ctypes.CDLL(None).syscall(*asked) == 0)
 
 
-def told_by_system(path: str) -> str:
+def read_system_file(path: str) -> str:
     """What a file of the system says; empty where there is none."""
     try:
         with open(path, encoding="ascii", errors="replace") as file:
@@ -111,7 +113,7 @@ def _riscv_extensions(isa: str) -> set[str]:
 
 @lru_cache(maxsize=1)
 def host_caches() -> tuple[int, ...]:
-    """Bytes of the data caches that the first core reaches, innermost first. Empty where the system does not tell."""
+    """Bytes of the data caches that the first core reaches, innermost first. Empty where the system does not say."""
     return caches_of("/sys/devices/system/cpu/cpu0/cache")
 
 
@@ -119,9 +121,9 @@ def caches_of(folder: str) -> tuple[int, ...]:
     """The data caches that Linux describes in a folder, up to the first level that it says nothing of."""
     levels: dict[str, int] = {}
     index = 0
-    while level := told_by_system(f"{folder}/index{index}/level"):
-        size = byte_size(told_by_system(f"{folder}/index{index}/size"))
-        if size and told_by_system(f"{folder}/index{index}/type") in ("Data", "Unified"):
+    while level := read_system_file(f"{folder}/index{index}/level"):
+        size = byte_size(read_system_file(f"{folder}/index{index}/size"))
+        if size and read_system_file(f"{folder}/index{index}/type") in ("Data", "Unified"):
             levels[level] = size
         index += 1
     missing = next(level for level in range(1, len(levels) + 2) if str(level) not in levels)
@@ -132,8 +134,10 @@ def caches_of(folder: str) -> tuple[int, ...]:
 def host_cores() -> int:
     """How many cores there are, each counted once however many threads it runs; at least 1."""
     cpus = os.cpu_count() or 1
-    told = [told_by_system(f"/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list") for cpu in range(cpus)]
-    return len(set(told)) if all(told) else cpus
+    siblings = [
+        read_system_file(f"/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list") for cpu in range(cpus)
+    ]
+    return len(set(siblings)) if all(siblings) else cpus
 
 
 def host_triple() -> str:

@@ -263,8 +263,8 @@ class _Program(NamedTuple):
 
     def pickled(self, load_later: bool) -> tuple[object, ...]:
         """The arguments of _unpickled."""
-        told = dict(self.artifact.functions), self.device, self.graphs, self.artifact.folder
-        return artifact_bytes(self.artifact), load_later, *told
+        rest = dict(self.artifact.functions), self.device, self.graphs, self.artifact.folder
+        return artifact_bytes(self.artifact), load_later, *rest
 
     def __reduce__(self) -> tuple[Callable[..., Executable], tuple[object, ...]]:
         return _unpickled, self.pickled(False)
@@ -401,14 +401,14 @@ def _set_constants(module: tvm_ffi.Module, artifact: Artifact, on_device: Device
 
 
 def _set_device(module: tvm_ffi.Module, artifact: Artifact, device: str, graphs: bool | None) -> DeviceProgram:
-    """Puts kernels and constants onto the device, which the code owns from here on, and tells it where they are."""
+    """Puts kernels and constants onto the device, which the code owns from here on, and gives it their addresses."""
     from .cuda.loading import DeviceProgram, deleter_of_process
 
     deleter = deleter_of_process(lambda: _load_objects(artifact.objects, artifact))
     constants = [constant.data for constant in artifact.constants]
     program = DeviceProgram(artifact.devices, device, constants, list(artifact.signatures), graphs)
-    told = program.told(deleter)
-    _set_table(module, _SET_DEVICE, told, "its device", len(told))
+    table = program.table_for(deleter)
+    _set_table(module, _SET_DEVICE, table, "its device", len(table))
     return program
 
 

@@ -7,8 +7,8 @@ import functools
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from ..support.blaming import is_ours, place_of, told_at, told_with_calls
-from ..support.errors import RelaxError, told
+from ..support.blaming import is_ours, message_at, message_with_calls, place_of
+from ..support.errors import RelaxError, message_of
 from ..support.external_part import ExternalPart
 from ..support.external_runtime import ExternalRuntime, find_runtime
 from .errors import ArtifactError
@@ -101,7 +101,7 @@ def _asked(external: ExternalPart, what: str, method: Callable[..., Any], *argum
     except RelaxError as error:
         raise ArtifactError(f"{external.label}: {error}") from error
     except (Exception, SystemExit) as error:
-        raise ArtifactError(f"{external.label}: {what}: {_told(error, method)}") from error
+        raise ArtifactError(f"{external.label}: {what}: {_message(error, method)}") from error
 
 
 def _as_called(
@@ -132,15 +132,15 @@ def _named(where: str, function: Callable[..., object], blamed: Callable[..., ob
             return function(*arguments)
         except (Exception, SystemExit) as error:
             # Native code hands on no more than the text.
-            text = told(error) if is_ours(blamed) else told_with_calls(error, blamed)
+            text = message_of(error) if is_ours(blamed) else message_with_calls(error, blamed)
             raise RuntimeError(f"{where}: {text}") from error
 
     return named
 
 
-def _told(error: BaseException, function: object) -> str:
+def _message(error: BaseException, function: object) -> str:
     """What a function has raised; with the line, where others have written it."""
-    return told(error) if is_ours(function) else told_at(error, function)
+    return message_of(error) if is_ours(function) else message_at(error, function)
 
 
 def _at(function: object) -> str:

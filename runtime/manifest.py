@@ -47,7 +47,7 @@ class Value(NamedTuple):
 class Buffer(NamedTuple):
     """An input that callers keep from call to call, with room: a call writes new rows behind those that it has."""
 
-    #: The places of the input, and of that which tells how many rows there are.
+    #: The places of the input, and of that which says how many rows there are.
     input: int
     length: int
     axis: int
@@ -126,8 +126,8 @@ def profile_content(sites: Iterable[Site]) -> dict[str, object]:
         kernel = {name: _plain(fields.pop(name)) for name in _OF_KERNELS}
         if kernel not in kernels:
             kernels.append(kernel)
-        told = {name: _plain(value) for name, value in fields.items() if isinstance(value, int) or any(value or ())}
-        places.append({**told, "kernel": kernels.index(kernel)})
+        stated = {name: _plain(value) for name, value in fields.items() if isinstance(value, int) or any(value or ())}
+        places.append({**stated, "kernel": kernels.index(kernel)})
     return {"kernels": kernels, "sites": places}
 
 
@@ -185,7 +185,7 @@ def _buffer(content: dict[str, object], inputs: Sequence[Value]) -> Buffer:
     if not is_there or not 0 <= found.axis < len(inputs[found.input].shape):
         raise ArtifactError("damaged: what its manifest says of inputs that grow")
     if len(inputs[found.length].shape) != 2 or not isinstance(inputs[found.length].shape[0], str):
-        raise ArtifactError("damaged: its manifest has no input that tells how far others have grown")
+        raise ArtifactError("damaged: its manifest has no input that says how far others have grown")
     return found
 
 
@@ -211,8 +211,8 @@ def _sites(entry: Fields, function: str) -> tuple[Site, ...]:
     places, numbers = _column(sites, "place", int), _column(sites, "kernel", int)
     if min([*places, *numbers], default=0) < 0 or max(numbers, default=-1) >= len(kernels):
         raise ArtifactError(f"damaged: what its manifest says of the kernels of '{function}'")
-    told = _column(kernels, "name", str), _texts(kernels, "operators", list), _column(kernels, "main", str)
-    names, operators, mains = ([values[number] for number in numbers] for values in told)
+    columns = _column(kernels, "name", str), _texts(kernels, "operators", list), _column(kernels, "main", str)
+    names, operators, mains = ([values[number] for number in numbers] for values in columns)
     nodes = [_texts(sites, name, list, NoneType) for name in ("nodes", "node_operators")]
     types = [_texts(sites, name, list, NoneType) for name in ("inputs", "outputs")]
     moved = _column(sites, "bytes", int, NoneType)

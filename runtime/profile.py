@@ -19,7 +19,7 @@ class KernelTime:
 
     #: A PrimFunc's name, or that of a packed function.
     kernel: str
-    #: Names of the model's nodes, or places in a file; their operators where the model tells ("onnx.Conv").
+    #: Names of the model's nodes, or places in a file; their operators where the model says so ("onnx.Conv").
     nodes: tuple[str, ...]
     node_operators: tuple[str, ...]
     #: What the kernel computes, and which of it the time is filed under.
@@ -166,7 +166,7 @@ def _table(head: Sequence[str], rows: Sequence[Sequence[str]], title: str, texts
 
 
 def _nodes(kernel: KernelTime, most: int | None) -> str:
-    """All nodes; where there is no room the end of the first, which tells more than its beginning, and a count."""
+    """All nodes; where there is no room the end of the first, which says more than its beginning, and a count."""
     whole = ", ".join(kernel.nodes)
     if most is None or len(whole) <= most:
         return whole

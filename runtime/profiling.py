@@ -71,7 +71,7 @@ def _no_clocks(on: int) -> int:
 
 @contextmanager
 def _clocks(switch: Switch, sites: Sequence[Site]) -> Iterator[Callable[[], list[tuple[int, int]]]]:
-    """The clocks are on inside. What comes tells calls and nanoseconds of each site."""
+    """The clocks are on inside. What comes has calls and nanoseconds of each site."""
     places = [site.place for site in sites]
     words = 1 + 2 * (1 + max(places)) if places else 0
     try:

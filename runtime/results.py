@@ -15,7 +15,7 @@ Give = Callable[[Any], Any]
 
 
 def giver(signature: Signature, arguments: Sequence[object]) -> Give:
-    """What makes a call's result what the caller gets: the first array tells the framework, tvm-ffi's where none is.
+    """What makes a call's result what the caller gets: the first array decides the framework, tvm-ffi's where none is.
 
     Numbers and lists that stand for arrays are numpy's.
     """

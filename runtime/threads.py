@@ -16,7 +16,7 @@ from typing import Any
 
 from ..support.ending import at_end
 from ..support.errors import OptionError
-from .cpu import host_cores, told_by_system
+from .cpu import host_cores, read_system_file
 
 VARIABLE = "RELAX_NUM_THREADS"
 #: The caller and as many workers as the pool has room for (pool.mlir).
@@ -51,7 +51,7 @@ def usable_cores() -> int:
     """The cores that this process may use: those that it may run on, each counted once, as far as its group is given
     time for them; at least 1."""
     cpus = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    # All may be of one core or each of its own: no system tells more cheaply what a set comes to.
+    # All may be of one core or each of its own: no system says more cheaply what a set comes to.
     return max(1, min(cpus, host_cores(), _allowed_cpus()))
 
 
@@ -60,22 +60,22 @@ def _allowed_cpus() -> int:
     """How many CPUs' time the control groups of this process get, rounded up."""
     quotas = [_quota(f"/sys/fs/cgroup{path}/cpu.max") for path in _group_paths()]
     older = (
-        told_by_system("/sys/fs/cgroup/cpu/cpu.cfs_quota_us"),
-        told_by_system("/sys/fs/cgroup/cpu/cpu.cfs_period_us"),
+        read_system_file("/sys/fs/cgroup/cpu/cpu.cfs_quota_us"),
+        read_system_file("/sys/fs/cgroup/cpu/cpu.cfs_period_us"),
     )
     return min([*quotas, _rounded(*older)])
 
 
 def _group_paths() -> list[str]:
     """The groups around this process, from its own to the root."""
-    lines = told_by_system("/proc/self/cgroup").splitlines()
+    lines = read_system_file("/proc/self/cgroup").splitlines()
     path = next((line.partition("::")[2] for line in lines if line.startswith("0::")), "/")
     parts = [part for part in path.split("/") if part]
     return ["".join(f"/{part}" for part in parts[:count]) for count in range(len(parts), -1, -1)]
 
 
 def _quota(path: str) -> int:
-    quota, _, period = told_by_system(path).partition(" ")
+    quota, _, period = read_system_file(path).partition(" ")
     return _rounded(quota, period)
 
 

@@ -22,7 +22,7 @@ VARIABLE = "RELAX_CHECK_PARTS"
 # The bytes of an output that are looked at to see whether anything has been written.
 _LOOKED_AT = 1 << 16
 # What outputs hold before a call: NaN of every float type, and integers that hardly anything gives. Where some of it is
-# there afterwards, a second call with the other one tells whether the function has written that itself.
+# there afterwards, a second call with the other one shows whether the function has written that itself.
 _BEFORE, _BEFORE_AGAIN = b"\xf5\xff", b"\x0a\x00"
 
 
@@ -156,8 +156,8 @@ def _meet(one: tuple[int, int], other: tuple[int, int]) -> bool:
 
 def _is_in(array: object, spans: list[tuple[int, int]]) -> bool:
     """Whether it is one of these, as numpy gives what it was given to write to."""
-    told = getattr(array, "__array_interface__", {}).get("data", (0,))[0]
-    return any(begin <= told < end for begin, end in spans)
+    address = getattr(array, "__array_interface__", {}).get("data", (0,))[0]
+    return any(begin <= address < end for begin, end in spans)
 
 
 def _sum(argument: object) -> int:

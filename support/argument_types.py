@@ -13,7 +13,7 @@ from collections.abc import Callable, Collection, Mapping
 from types import NoneType, UnionType
 from typing import Any, Literal, ParamSpec, TypeVar
 
-from .errors import OptionError, told
+from .errors import OptionError, message_of
 
 _Parameters = ParamSpec("_Parameters")
 _Result = TypeVar("_Result")
@@ -46,7 +46,7 @@ def types_checked(function: Callable[_Parameters, _Result]) -> Callable[_Paramet
 
 def _said(error: Exception) -> list[str]:
     """What the code said that failed; it may know better."""
-    return list(error.notes) if isinstance(error, WrongType) else [told(error)]
+    return list(error.notes) if isinstance(error, WrongType) else [message_of(error)]
 
 
 def _problem(function: Callable[..., object], arguments: tuple[object, ...], options: dict[str, object]) -> str | None:

@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator
 from types import CodeType, TracebackType
 from typing import NamedTuple
 
-from .errors import RelaxError, told
+from .errors import RelaxError, message_of
 
 _PACKAGE = __name__.partition(".")[0]
 #: The place of all that stands in cells.
@@ -76,16 +76,16 @@ def shown_place(file: str, line: int) -> str:
     return f"{os.path.basename(folder)}/{name}:{line}"
 
 
-def told_at(error: BaseException, function: object) -> str:
+def message_at(error: BaseException, function: object) -> str:
     """What an exception says, with its kind and the line of a user's file that it comes from."""
-    return f"{told(error)} (at {_where(error, function)[0]})"
+    return f"{message_of(error)} (at {_where(error, function)[0]})"
 
 
-def told_with_calls(error: BaseException, function: object) -> str:
+def message_with_calls(error: BaseException, function: object) -> str:
     """The same, with the lines of theirs that called that one: where native code is in between, the traceback ends."""
     *outer, inner = _lines_of_theirs(error, function) or [place_of(function)]
     calls = "".join(f", called at {place}" for place in outer[: -_MOST_CALLS - 1 : -1])
-    text = error.message if isinstance(error, RelaxError) else told(error)
+    text = error.message if isinstance(error, RelaxError) else message_of(error)
     return f"{text} (at {inner}{calls})"
 
 
@@ -129,7 +129,7 @@ class blaming:  # read as a word: with blaming(...)
         if isinstance(error, RelaxError):
             _add_place(error, f"in {what}, at {place}", self._make)
             return
-        made = self._make(f"{what}: {told(error)} (at {place})")
+        made = self._make(f"{what}: {message_of(error)} (at {place})")
         if inside:
             bug = "if the call is right, this is a bug of relax-mlir: please report it"
             made.notes = (*made.notes, f"{place} called what raised this at {inside}; {bug}")

@@ -5,7 +5,7 @@
     <folder>/<format>/written                      a byte for each block written since the last tidying
 
 A damaged entry counts as none. What was used longest ago goes before the limit is reached. A folder that cannot be
-written is no error: `problem` tells why nothing is kept. Code from the folder is run, so no other user may write to it.
+written is no error: `problem` says why nothing is kept. Code from the folder is run, so no other user may write to it.
 """
 
 from __future__ import annotations

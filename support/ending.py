@@ -44,8 +44,8 @@ class Ending:
 
     def _wait_for_others(self) -> None:
         """For functions of others, in threads that may be in this package as well."""
-        for is_told in (False, True):
-            if is_told:
+        for is_second in (False, True):
+            if is_second:
                 for thread in _in_calls_of_others():
                     _raise_in(thread, SystemExit)
             _wait(lambda: not _in_calls_of_others(), _OF_OTHERS_S)

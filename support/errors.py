@@ -62,7 +62,7 @@ class OptionError(RelaxError):
     """An option, an argument or a name that somebody gave is unknown, of a wrong type, or makes no sense."""
 
 
-def told(error: BaseException) -> str:
+def message_of(error: BaseException) -> str:
     """What somebody else's exception says, behind its kind: it may say nothing, or fail to."""
     try:
         text = str(error)

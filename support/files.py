@@ -22,7 +22,7 @@ def replacing(
 
     `is_durable`: the bytes are on the disk before they have the name; what can be made again need not wait for it.
     """
-    temporary = hidden_beside(path, prefix)
+    temporary = hidden_sibling(path, prefix)
     try:
         with open(temporary, "xb") as file:
             yield file
@@ -38,7 +38,7 @@ def replacing(
         raise
 
 
-def hidden_beside(path: StrPath, prefix: str = ".relax-") -> str:
+def hidden_sibling(path: StrPath, prefix: str = ".relax-") -> str:
     """The name of a new file in the same folder."""
     return os.path.join(os.path.dirname(path), prefix + os.urandom(8).hex())
 

@@ -21,7 +21,7 @@ import importlib
 import os
 import sys
 
-from .errors import OptionError, RelaxError, told
+from .errors import OptionError, RelaxError, message_of
 
 GROUP = "relax_mlir.plugins"
 KINDS = ("dialect", "pass", "target", "codegen", "runtime", "rules", "onnx")
@@ -62,7 +62,7 @@ def _entry_points() -> list[tuple[str, str]]:
             found.update({(point.name, point.value): None for point in each.entry_points if point.group == GROUP})
         except Exception as error:  # the same
             place = getattr(each, "_path", "an installed package")
-            _problems[str(place)] = RelaxError(f"{place}: its entry points cannot be read: {told(error)}")
+            _problems[str(place)] = RelaxError(f"{place}: its entry points cannot be read: {message_of(error)}")
     return list(found)
 
 
@@ -82,7 +82,7 @@ def leave_out(what: str, problem: RelaxError) -> None:
 
 
 def load_plugins(kind: str, name: str | None = None) -> bool:
-    """Imports the plug-ins of a kind (with this name); tells whether any was imported now.
+    """Imports the plug-ins of a kind (with this name); returns whether any was imported now.
 
     Raises RelaxError for the one that is asked for by its name; of all of a kind those that fail are left out, and
     `plugin_problems` has them.
@@ -126,14 +126,14 @@ def plugin_module(name: str) -> str:
 
 
 def load_plugin(name: str) -> bool:
-    """Imports a plug-in's module, by name or by its file's path; tells whether this was the first time."""
+    """Imports a plug-in's module, by name or by its file's path; returns whether this was the first time."""
     module = plugin_module(name)
     if module in _loaded:
         return False
     try:
         importlib.import_module(module)
     except (Exception, SystemExit) as error:  # a stranger's module may raise anything, or mean to end the program
-        shown = str(error) if isinstance(error, (ImportError, RelaxError)) else told(error)
+        shown = str(error) if isinstance(error, (ImportError, RelaxError)) else message_of(error)
         raise RelaxError(f"cannot load plug-in '{name}': {shown}") from error
     _check_place(name, module)
     _loaded.add(module)

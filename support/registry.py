@@ -16,7 +16,7 @@ from .suggest import suggest
 
 Entry = TypeVar("Entry")
 Thing = TypeVar("Thing")
-#: What tells entries of one name apart.
+#: What distinguishes entries of one name.
 Sort = tuple[Any, ...]
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -30,7 +30,7 @@ def is_extended() -> bool:
 
 
 class Registry(Generic[Entry]):
-    """Entries by name, and of one name by sort: a target, a version, whatever tells them apart.
+    """Entries by name, and of one name by sort: a target, a version, whatever distinguishes them.
 
     A second one of a name and sort is refused, unless it comes from the same place, as when a module is reloaded.
     """
@@ -189,7 +189,7 @@ class NamedRegistry(Registry[Named[Thing]]):
         return sorted({*self.entries, *(announced_names(self._plugins) if self._plugins else ())})
 
     def all(self) -> list[Named[Thing]]:
-        """Every entry, sorted by name; packages that cannot be imported are left out (plugins.problems tells them)."""
+        """Every entry, sorted by name; packages that cannot be imported are left out (plugins.problems lists them)."""
         self._source(None)
         self._import_plugins(None)
         return super().all()

@@ -15,7 +15,7 @@ from .. import __version__
 from ..support.errors import RelaxError
 from .common.command_line import COMMON_OPTIONS, Option, parse_arguments
 from .common.tool import Tool
-from .opt.information import tells
+from .opt.information import shows_information
 
 OPTIONS: dict[str, Option] = {
     "stdio": Option("flag", "Server", "changes nothing, for editors that pass it: standard input and output are what is spoken on", default=False),
@@ -24,7 +24,7 @@ OPTIONS: dict[str, Option] = {
 }  # fmt: skip
 
 HELP_HEAD = (
-    "relax-lsp: tells editors about MLIR files with relax and tir operators, by the language server protocol",
+    "relax-lsp: informs editors about MLIR files with relax and tir operators, by the language server protocol",
     "",
     "usage: relax-lsp [options]        (an editor starts it)",
 )
@@ -34,7 +34,7 @@ def start(argv: Sequence[str], stdin: TextIO, stdout: TextIO, stderr: TextIO) ->
     arguments = parse_arguments(argv, OPTIONS)
     if arguments.files:
         raise RelaxError(f"relax-lsp takes no files, its editor names them; got {', '.join(arguments.files)}")
-    if tells(arguments, stdout, "relax-lsp", HELP_HEAD, OPTIONS, has_mlir=False):
+    if shows_information(arguments, stdout, "relax-lsp", HELP_HEAD, OPTIONS, has_mlir=False):
         return 0
     try:
         from .lsp.server import serve

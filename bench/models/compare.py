@@ -63,9 +63,9 @@ def _compare_at(
     worst = apart(results if len(expected) > 1 else [results], expected)
     close = worst <= TOLERANCE
     ours, theirs = _milliseconds(lambda: main_function(*given)), _milliseconds(lambda: session.run(None, inputs))
-    told = " ".join(f"{key}={value}" for key, value in sizes.items())
+    shown = " ".join(f"{key}={value}" for key, value in sizes.items())
     verdict = "" if close else "  DIFFERS"
-    print(f"{name:<24}{told:<28}{worst:>12.1e}{seconds:>11.2f}{ours:>9.2f}{theirs:>13.2f}{verdict}", flush=True)
+    print(f"{name:<24}{shown:<28}{worst:>12.1e}{seconds:>11.2f}{ours:>9.2f}{theirs:>13.2f}{verdict}", flush=True)
     return close
 
 
@@ -80,7 +80,7 @@ def random_inputs(model: Exported, sizes: dict[str, int]) -> dict[str, Any]:
 
 
 def onnxruntime_session(path: Path, threads: int = 1, sizes: Mapping[str, int] = MappingProxyType({})) -> Any:
-    """`sizes` are told of what varies in the model."""
+    """`sizes` are given for what varies in the model."""
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = threads
     options.inter_op_num_threads = 1

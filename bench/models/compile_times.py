@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""How long it takes from a model's file to something that runs, and how much memory, beside other compilers.
+"""How long it takes from a model's file to something that runs, and how much memory, against other compilers.
 
 python bench/models/compile_times.py build/models [--peers=build/models/env-peers/bin/python] [name ...]
 
@@ -59,18 +59,18 @@ def _row(model: Path, peers: str, failures: list[str]) -> Iterator[str]:
     with tempfile.TemporaryDirectory() as folder:
         output, cache = os.path.join(folder, "model.rxa"), os.path.join(folder, "cache")
         ours = [_OURS, f"--cache-dir={cache}", "-o", output, str(model)]
-        yield _told(ours, failures)
+        yield _output(ours, failures)
         os.unlink(output)  # else nothing would have to be written
-        yield _told(ours, failures)
+        yield _output(ours, failures)
         os.unlink(output)
         for programs in Path(cache).glob("*/programs"):
             shutil.rmtree(programs)
-        yield _told(ours, failures)
+        yield _output(ours, failures)
     for peer in _NAMES if peers else ():
-        yield _told([peers, str(_PEERS), peer, str(model)], failures)
+        yield _output([peers, str(_PEERS), peer, str(model)], failures)
 
 
-def _told(command: Sequence[str], failures: list[str]) -> str:
+def _output(command: Sequence[str], failures: list[str]) -> str:
     try:
         return str(measured(command))
     except subprocess.CalledProcessError as error:

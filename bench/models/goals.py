@@ -29,16 +29,16 @@ def verdict(goal: str, limit: float, found: Mapping[str, float], at_least: bool 
     worst_first = sorted(found.items(), key=lambda pair: pair[1], reverse=not at_least)
     missing = [(name, value) for name, value in worst_first if _is_over(limit, value, at_least)]
     if not found:
-        told, says = "-", "not measured"
+        figure, says = "-", "not measured"
     else:
         name, value = worst_first[0]
-        told = f"{value:.2f} ({name})" if len(found) == 1 else f"{value:.2f} at worst ({name})"
+        figure = f"{value:.2f} ({name})" if len(found) == 1 else f"{value:.2f} at worst ({name})"
         says = "met" if len(found) == 1 else f"met by all {len(found)}"
     if missing:
         listed = ", ".join(f"{name} {value:.2f}" for name, value in missing)
         by = f"missed by {abs(missing[0][1] - limit):.2f}"
         says = by if len(found) == 1 else f"{by}, in {len(missing)} of {len(found)}: {listed}"
-    return f"| {goal} | {sign} {limit:.2f} | {told} | {says} |\n"
+    return f"| {goal} | {sign} {limit:.2f} | {figure} | {says} |\n"
 
 
 def _is_over(limit: float, value: float, at_least: bool) -> bool:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Times the exported models, static and of run-time sizes, by threads, precisions and batches, beside onnxruntime and
+"""Times the exported models, static and of run-time sizes, by threads, precisions and batches, against onnxruntime and
 OpenVINO (f32 forced, and as it is by default).
 
 python bench/models/latency.py build/models [--models bert vit] [--threads 1 2] [--precision f32 bf16] [--batch 1 8]
@@ -84,7 +84,7 @@ class Row(NamedTuple):
 def main() -> int:
     arguments = _arguments()
     version = find_openvino(arguments.folder)
-    print(f"beside onnxruntime {onnxruntime.__version__}" + (f" and {version}" if version else ""))
+    print(f"against onnxruntime {onnxruntime.__version__}" + (f" and {version}" if version else ""))
     if not version:
         print("OpenVINO is not installed, its columns are missing: pip install openvino")
     absent = set() if version else {OPENVINO, OPENVINO_DEFAULT}
@@ -166,7 +166,7 @@ def _measured(case: Case, peers: Sequence[str], arguments: argparse.Namespace, s
     if not case.is_dynamic:
         static.programs[case.model.name] = program
     programs = {OURS: program, **({_STATIC: static.programs.get(case.model.name)} if case.is_dynamic else {})}
-    # Ours beside each other: they are compared turn by turn.
+    # Ours next to each other: they are compared turn by turn.
     ours = [(who, threads, each) for threads in arguments.threads for who, each in programs.items() if each]
     runs = {(who, threads): _ours(each, given, threads) for who, threads, each in ours}
     runs |= {(who, threads): run_of(who, case, path, inputs, threads) for threads in arguments.threads for who in peers}
@@ -201,7 +201,7 @@ def _tolerance(case: Case, exported: Path, expected: Sequence[Any], inputs: Mapp
 
 
 def _turns(runs: Mapping[tuple[str, int], Run], budget: float) -> Turns:
-    """Milliseconds of a call of each, in as many turns as fit into so many seconds."""
+    """Milliseconds of a call of each, in as many turns as fit into that many seconds."""
     for run in runs.values():
         run()
     once = {key: _seconds_of_call(run, 0) for key, run in runs.items()}
@@ -233,15 +233,15 @@ def _shares(case: Case, work: Work, ends: int, found: Figures) -> dict[int, tupl
 
 
 def _head(precision: str, batch: int, peers: Sequence[str], threads: Sequence[int]) -> str:
-    told = f"{precision}, batch {batch}" + (", of the mlp 32" if batch == 1 else "")
+    title = f"{precision}, batch {batch}" + (", of the mlp 32" if batch == 1 else "")
     width, columns = 17 + 21 * len(peers), ""
     for count in threads:
-        told += f"; {_threads(count)}: {peak(precision, count) / 1e9:.0f} GFLOP/s, {stream(count) / 1e9:.1f} GB/s"
+        title += f"; {_threads(count)}: {peak(precision, count) / 1e9:.0f} GFLOP/s, {stream(count) / 1e9:.1f} GB/s"
         columns += f"{'ours':>10}{'floor':>7}" + "".join(f"{who:>14}{'to':>7}" for who in peers)
     between = handed()
-    told += f"; from core to core {between / 1e9:.0f} GB/s" if between else ""
+    title += f"; from core to core {between / 1e9:.0f} GB/s" if between else ""
     above = "".join(_threads(count).rjust(width) for count in threads)
-    return f"\n{told}\n{'':<22}{above}\n{'milliseconds':<22}{columns}"
+    return f"\n{title}\n{'':<22}{above}\n{'milliseconds':<22}{columns}"
 
 
 def _row(name: str, found: Figures, shares: Mapping[int, tuple[float, str]]) -> str:
@@ -312,8 +312,8 @@ def _by_turns(row: Row, over: tuple[str, int], under: tuple[str, int]) -> float:
 
 def _label(row: Row, threads: int | None = None) -> str:
     case = row.case
-    told = [case.name, case.precision if case.precision != "f32" else "", f"batch {case.batch}" if case.batch else ""]
-    return " ".join([*filter(None, told), *([f"x{threads}"] if threads else [])])
+    parts = [case.name, case.precision if case.precision != "f32" else "", f"batch {case.batch}" if case.batch else ""]
+    return " ".join([*filter(None, parts), *([f"x{threads}"] if threads else [])])
 
 
 if __name__ == "__main__":

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Times of models that external codegens run in part, beside the target's own code and onnxruntime, on one thread.
+"""Times of models that external codegens run in part, against the target's own code and onnxruntime, on one thread.
 
 OPENBLAS_NUM_THREADS=1 python bench/models/partition.py build/models [name ...]
 

@@ -29,7 +29,7 @@ PEERS = {
 
 
 class Case(NamedTuple):
-    """A model at a batch, the one that it is exported with (0) or another; static or with sizes that the run tells."""
+    """A model at a batch, the one that it is exported with (0) or another; static or with dynamic sizes."""
 
     model: Exported
     is_dynamic: bool
@@ -52,7 +52,7 @@ class Case(NamedTuple):
 
     @property
     def shapes(self) -> dict[str, tuple[int, ...]]:
-        """What inputs are told to be: static models of another batch are dynamic ones whose sizes are told."""
+        """What inputs are declared as: static models of another batch are dynamic ones with their sizes given."""
         if self.is_dynamic or not self.batch:
             return {}
         return {each.name: self.model.shape(each, self.sizes) for each in self.model.inputs}
@@ -111,7 +111,7 @@ def run_of(who: str, case: Case, path: Path, inputs: Mapping[str, Any], threads:
 def openvino_run(
     path: Path, inputs: Mapping[str, Any], threads: int, precision: str, shapes: Mapping[str, Sequence[int]] = _NONE
 ) -> Run:
-    """In a precision, or its own default where that is empty; `shapes` are told of what varies in the model."""
+    """In a precision, or its own default where that is empty; `shapes` are given for what varies in the model."""
     import openvino
 
     core = openvino.Core()
@@ -127,7 +127,7 @@ def openvino_run(
 
 
 def find_openvino(folder: Path) -> str:
-    """Its version and what it computes in by default; empty where it is not installed, neither here nor beside the
+    """Its version and what it computes in by default; empty where it is not installed, neither here nor next to the
     models, where `make bench-models` puts it."""
     if importlib.util.find_spec("openvino") is None:
         # Behind all others: what is installed here is not taken from there.

@@ -29,7 +29,7 @@ def undisturbed(measure: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T
 
 
 def _stolen_seconds() -> float:
-    """Of all CPUs, since the machine was started; 0 where nobody tells."""
+    """Of all CPUs, since the machine was started; 0 where unknown."""
     if not _TIMES.exists():
         return 0.0
     fields = _TIMES.read_text(encoding="ascii").split(maxsplit=9)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
-#: A size that only the run tells, with the largest that the exporter is told of.
+#: A dynamic size, with the largest that the exporter gets.
 BATCH, SEQUENCE, FRAMES, PAST = "batch", "sequence", "frames", "past"
 
 
@@ -260,7 +260,7 @@ def detector() -> Any:
 
 
 def _suppress(boxes: Any, scores: Any) -> Any:
-    """ONNX's NonMaxSuppression, which torch has no operator for: `translations` tells the exporter."""
+    """ONNX's NonMaxSuppression, which torch has no operator for: `translations` teaches the exporter."""
     import torch
 
     return torch.ops.relax_zoo.suppress(boxes, scores)

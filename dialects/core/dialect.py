@@ -133,7 +133,7 @@ class Dialect:
             raise RelaxError(f"operator {self.name}.{name} is declared twice: at {taken.place} and at {place}")
         clash = self._spelled.get(irdl_name(name))
         if clash not in (None, name):
-            raise RelaxError(f"operator {self.name}.{name} cannot be told from {self.name}.{clash} in IRDL")
+            raise RelaxError(f"operator {self.name}.{name} has the same name in IRDL as {self.name}.{clash}")
         if not all(part.isidentifier() and part == part.lower() for part in name.split(".")):
             raise RelaxError(f"'{name}' is no operator name: lower-case letters, digits, '_' and '.' only")
         first = name.partition(".")[0]
@@ -145,9 +145,7 @@ class Dialect:
                 f"name it otherwise, '{_free_name(name)}' for instance"
             )
         if "__" in irdl_name(name):
-            raise RelaxError(
-                f"'{name}' is no operator name: MLIR takes none with two '_' side by side, or '_' beside '.'"
-            )
+            raise RelaxError(f"'{name}' is no operator name: MLIR takes none with two adjacent '_', or '_' next to '.'")
         variadic = any(text.startswith("*") for text in f"{operands} {row.get('results', '')}".split())
         definition = (VariadicOperator if variadic else Operator)(self, name, operands, family=family, **row)
         definition.place = place
@@ -320,7 +318,7 @@ def _check_namespace(name: str, place: str) -> None:
     if not isinstance(name, str) or not name.isidentifier() or name != name.lower():
         raise RelaxError(f"'{name}' is no dialect name: lower-case letters, digits and '_' only")
     if name.startswith("_") or "__" in name:
-        raise RelaxError(f"'{name}' is no dialect name: MLIR takes none with '_' in front, or two of them side by side")
+        raise RelaxError(f"'{name}' is no dialect name: MLIR takes none with '_' in front, or two adjacent ones")
     taken = _DIALECTS.get(name)
     if taken is not None and not can_be_declared_again(taken.declared_at, place):
         raise RelaxError(f"dialect '{name}' is declared twice: at {taken.declared_at} and at {place}")

@@ -159,7 +159,7 @@ def print_short(operation: OperationBase, most: int) -> str:
 
 
 def hash_of(value: Attribute) -> str:
-    """A word for a resource that tells its bytes."""
+    """A word for a resource that gives its bytes."""
     return f"sha256_{hashlib.sha256(elements_bytes(value)).hexdigest()}"
 
 

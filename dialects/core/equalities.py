@@ -22,8 +22,8 @@ def contradict(one: Dim, other: Dim) -> bool:
 
 
 @contextmanager
-def told_to(listener: Listener) -> Iterator[None]:
-    """Inference inside tells `listener` each two sizes that must be the same."""
+def reporting_to(listener: Listener) -> Iterator[None]:
+    """Inference inside reports to `listener` each two sizes that must be the same."""
     token = _listener.set(listener)
     try:
         yield

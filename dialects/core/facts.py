@@ -59,7 +59,7 @@ class LayoutFact(NamedTuple):
 class Window(NamedTuple):
     """What slides over one dimension: `taps` elements, `gap` apart. `before` and `after` are the padding."""
 
-    #: A Dim where types tell it, a Size in the body of a rule.
+    #: A Dim where types state it, a Size in the body of a rule.
     taps: Any
     stride: int = 1
     gap: int = 1

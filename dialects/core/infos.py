@@ -69,7 +69,7 @@ class ShapeInfo(NamedTuple):
 
 
 class ScalarInfo(NamedTuple):
-    """A scalar SSA value, with its value where the defining operation tells it."""
+    """A scalar SSA value, with its value where the defining operation states it."""
 
     dtype: str
     value: int | float | bool | SymExpr | None = None

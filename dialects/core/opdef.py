@@ -114,7 +114,7 @@ Flops = Callable[[Call, Dim], Dim]
 
 
 #: What an operator is for, where it is no computation that a rule has to be found for: a call of something by its
-#: name, a constant or size that is known before the program runs, what tells or checks shapes, an effect.
+#: name, a constant or size that is known before the program runs, what gives or checks shapes, an effect.
 Role = Literal["", "call", "literal", "shape", "effect"]
 
 

@@ -129,7 +129,7 @@ def _number(kind: AttrKind, value: object, name: str) -> int:
 
 
 def operand_info(value: Value) -> Info:
-    """The info of an SSA value; a scalar's says which value it has where its defining operation tells."""
+    """The info of an SSA value; a scalar's says which value it has where its defining operation states it."""
     info = decode(value.type)
     if not isinstance(info, ScalarInfo):
         return info

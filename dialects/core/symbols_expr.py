@@ -234,7 +234,7 @@ def _leading(size: Size) -> int:
 
 
 def _at_least(a: Size, b: Size, margin: int = 0) -> bool:
-    """Whether a >= b + margin for all sizes, as far as bounds tell."""
+    """Whether a >= b + margin for all sizes, as far as bounds say."""
     lower, _ = bounds(add_terms(terms_of(a), terms_of(b), -1))
     return lower is not None and lower >= margin
 

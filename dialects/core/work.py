@@ -17,7 +17,7 @@ from .verifier import call_of
 
 
 class Work(NamedTuple):
-    """None where a size, or the operator's row, does not tell it."""
+    """None where a size, or the operator's row, does not state it."""
 
     #: Operations on numbers; a function such as exp counts as one.
     flops: Dim

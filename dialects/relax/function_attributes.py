@@ -40,7 +40,7 @@ class Group(NamedTuple):
     kind: str
     size: int
     name: str = ""
-    #: Of results. Whether the first value, a 0-D bool, tells if there is anything; None stands for nothing.
+    #: Of results. Whether the first value, a 0-D bool, says if there is anything; None stands for nothing.
     is_optional: bool = False
     #: Whether the last two values are any number of further tensors of a list: their elements one behind the other,
     #: and a row of integers for each tensor, its number of elements and its shape.
@@ -122,7 +122,7 @@ def argument_names(function: Operation) -> list[str]:
 class Grown(NamedTuple):
     """A buffer with room that a call writes new rows into, behind those that it has."""
 
-    #: The names of the arguments that it is, and that tells how many rows it has.
+    #: The names of the arguments that it is, and the one with its number of rows.
     input: str
     length: str
     axis: int

@@ -287,7 +287,7 @@ injective_op("take", "x indices:tensor_or_scalar", attrs={"axis": Int(None, doc=
    infer=take, doc="The slices of x along an axis at the indices.")  # fmt: skip
 injective_op("strided_slice", "x", attrs={
    "axes": Ints(), "begin": _Bounds(), "end": _Bounds(doc="open: 2**63 - 1 or its negation"),
-   "strides": Ints(None, doc="absent: all 1"), "assume_inbound": Bool(False, doc="no bound lies outside")},
+   "strides": Ints(None, doc="absent: all 1"), "assume_inbound": Bool(False, doc="no bound is outside")},
    infer=strided_slice, doc="x[begin:end:strides] along the named axes, by Python's rules.")  # fmt: skip
 op("dynamic_strided_slice", "x begin end strides", infer=dynamic_strided_slice,
    doc="x[begin:end:strides] with bounds and strides known at run time only, one for each dimension.")  # fmt: skip

@@ -48,7 +48,7 @@ def _resolve(wanted: Sequence[Any], source: TensorInfo) -> list[Any]:
         raise OpProblem("operand 'shape': only one size can be -1")
     rest = product(size for size in sizes if size != -1)
     if rest == 0:
-        raise OpProblem("operand 'shape': -1 beside a size of 0 could be anything: give the size itself")
+        raise OpProblem("operand 'shape': -1 next to a size of 0 could be anything: give the size itself")
     count = None if source.shape is None else product(source.shape)
     if count is None:
         raise OpProblem(
@@ -113,7 +113,7 @@ def broadcast_to(call: Call) -> TensorInfo:
     check_broadcast(call, "x", old, "shape", new)
     padded = (1,) * (len(new) - len(old)) + old
     sizes = zip(padded, new, strict=True)
-    # Only a size of 1 can change: any other tells what an unknown target is.
+    # Only a size of 1 can change: any other says what an unknown target is.
     return call.x.with_shape(one if target is None and equal(one, 1) is False else target for one, target in sizes)
 
 

@@ -50,9 +50,9 @@ def _tensor(printer: Printer, attribute: Attribute) -> Expr | None:
     values = _splat(attribute) if is_splat else elements_text(attribute)
     if not values:
         return None
-    is_told = type_.encoding is None and (values.startswith("[") or not type_.shape) and 0 not in type_.shape
-    told = quoted(dtype_name(str(type_.element_type))) if is_told else printer.type_text(type_)
-    return Expr(f"R.const({values}, {told})") if "I.type" not in told else None
+    is_short = type_.encoding is None and (values.startswith("[") or not type_.shape) and 0 not in type_.shape
+    type_text = quoted(dtype_name(str(type_.element_type))) if is_short else printer.type_text(type_)
+    return Expr(f"R.const({values}, {type_text})") if "I.type" not in type_text else None
 
 
 @expression("linalg.index")

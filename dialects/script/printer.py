@@ -37,7 +37,7 @@ _NAMES = re.compile(r"[A-Za-z_]\w*")
 
 #: Gives the text of an operation's one result; None where it has no form for it. Asks `printer.take` for its operands.
 ExpressionWriter = Callable[["Printer", Operation], "Expr | None"]
-#: Writes lines and tells whether it did.
+#: Writes lines and returns whether it did.
 StatementWriter = Callable[["Printer", Operation], bool]
 EXPRESSIONS: dict[str, ExpressionWriter] = {}
 STATEMENTS: dict[str, StatementWriter] = {}
@@ -55,7 +55,7 @@ class Unwritable(Exception):
 
 @dataclass
 class Inside:
-    """The body of a nest: elements at places that its loops tell are what it reads, unless its inputs are listed."""
+    """The body of a nest: elements at places that its loops state are what it reads, unless its inputs are listed."""
 
     indices: frozenset[str]
     operands: frozenset[Value]

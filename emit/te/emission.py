@@ -71,7 +71,7 @@ class Emission:
                     if str(size) == name and isinstance(size, SymExpr):
                         self._symbols[name] = self._at_begin(partial(linalg.size, value, axis))
                         return self._symbols[name]
-            raise RelaxError(f"no tensor that is given tells the size '{name}': none has it as a dimension")
+            raise RelaxError(f"no tensor that is given has the size '{name}': none has it as a dimension")
         return self._symbols[name]
 
     @staticmethod

@@ -100,7 +100,7 @@ def _parameters(function: object, rank: int, what: str, place: Place) -> tuple[s
     for parameter in parameters:
         is_needed = parameter.default is inspect.Parameter.empty
         if parameter.kind is inspect.Parameter.KEYWORD_ONLY and is_needed:
-            raise place.problem(f"{what}: the function has an argument '{parameter.name}', which nobody gives")
+            raise place.problem(f"{what}: the function has an argument '{parameter.name}', which is not given")
         if parameter.kind is inspect.Parameter.VAR_POSITIONAL:
             names += [f"{parameter.name}{number}" for number in range(len(names), rank)]
         elif parameter.kind is not inspect.Parameter.VAR_KEYWORD and is_needed:
@@ -150,7 +150,7 @@ def _tensors(given: Any, what: str, place: Place) -> tuple[Tensor, ...]:
 def scan(init: object, update: object, state_placeholder: object, inputs: object = None, name: str = "scan") -> Any:
     """The states of a recurrence, step by step along their first dimension: `init` gives the first ones, `update` each
     of the others by the placeholder's elements of steps before."""
-    del inputs  # what the update reads tells them
+    del inputs  # what the update reads has them
     place = place_of_caller()
     what = f"te.scan '{checked_name(name, 'te.scan', place)}'"
     inits, updates, states = (

@@ -25,7 +25,7 @@ _DO_MORE = ("tir.assert", "tir.call_extern", "tir.call_packed", "memref.store")
 
 @dataclass(frozen=True, eq=False)
 class Hole:
-    """`fill(body, *operands)` tells it when what was done is done again."""
+    """`fill(body, *operands)` reports to it when what was done is done again."""
 
     fill: Callable[..., Value]
     #: Whether a body needs no operands.

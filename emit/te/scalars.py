@@ -193,7 +193,7 @@ def _wider(x: str, y: str) -> str:
     wide, narrow = sorted((x, y), key=bit_width, reverse=True)
     fits = is_float(x) or is_unsigned(x) == is_unsigned(y) or not is_unsigned(wide)
     if bit_width(wide) == bit_width(narrow) or not fits:
-        raise RelaxError(f"{x} beside {y}, of which none holds the other's numbers: say which, by .astype")
+        raise RelaxError(f"{x} and {y}, of which neither holds the other's numbers: say which, by .astype")
     return wide
 
 

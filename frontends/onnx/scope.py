@@ -16,7 +16,7 @@ from .values import Held, Value
 
 
 class Scope:
-    """A graph that is imported: what its names stand for, and what nodes are told of it."""
+    """A graph that is imported: what its names stand for, and what nodes know of it."""
 
     def __init__(
         self,

@@ -23,7 +23,7 @@ _MOVING: dict[str, tuple[int, ...] | None] = {
         "Transpose Unsqueeze".split(), (0,)),
 }  # fmt: skip
 #: Those that tell something of elements without a look at the strings.
-_TELLING: dict[str, tuple[int, ...] | None] = {"Equal": (0, 1), "Shape": (0,), "Size": (0,)}
+_ABOUT: dict[str, tuple[int, ...] | None] = {"Equal": (0, 1), "Shape": (0,), "Size": (0,)}
 
 
 def held_of(tensor: TensorProto, data: TensorData) -> Value | Texts:
@@ -73,21 +73,21 @@ def all_words(several: Sequence[Texts]) -> list[str]:
 
 def moves_texts(node: Node) -> bool:
     """Whether a node takes strings and does not look at them."""
-    return (node.op in _MOVING or node.op in _TELLING) and any(isinstance(each, Texts) for each in node.inputs)
+    return (node.op in _MOVING or node.op in _ABOUT) and any(isinstance(each, Texts) for each in node.inputs)
 
 
 def moved(node: Node, convert: Callable[[list[Held | None]], Sequence[Held | None]]) -> list[Held | None]:
     """The outputs of such a node; `convert` makes them of inputs without strings."""
-    chosen = {**_MOVING, **_TELLING}[node.op]
+    chosen = {**_MOVING, **_ABOUT}[node.op]
     places = range(len(node.inputs)) if chosen is None else chosen
     given = [each for place, each in enumerate(node.inputs) if place in places and isinstance(each, Texts)]
     if len(given) != len(places) or len(given) != sum(isinstance(each, Texts) for each in node.inputs):
-        raise node.fail("strings stand where numbers are expected, or beside numbers")
+        raise node.fail("strings stand where numbers are expected, or next to numbers")
     words = all_words(given)
     inputs: list[Held | None] = [
         of_words(each, words).places if isinstance(each, Texts) else each for each in node.inputs
     ]
     outputs = convert(inputs)
-    if node.op in _TELLING:
+    if node.op in _ABOUT:
         return list(outputs)
     return [Texts(each, words) if isinstance(each, Value) else each for each in outputs]

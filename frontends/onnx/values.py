@@ -155,7 +155,7 @@ class SequenceValue:
 class RunTimeSequence:
     """A sequence of dynamic length: some items, then any number of tensors of one rank.
 
-    These are joined: `data` has their elements one behind the other, a row of `rows` tells how many are one tensor's,
+    These are joined: `data` has their elements one behind the other, a row of `rows` says how many are one tensor's,
     and then its shape.
     """
 

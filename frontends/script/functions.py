@@ -63,7 +63,7 @@ class PrimFunc:
         buffers = [each for each in self.program.parameters if isinstance(each, Buffer)]
         fresh = list(takewhile(lambda each: self.effects.get(each) is Effect.REPLACES, reversed(buffers)))
         if is_alone:  # a result's type is not stated
-            fresh = self._of_told_sizes(fresh)
+            fresh = self._of_known_sizes(fresh)
         #: What goes in and out, and is written where it is; the others that are written are made anew.
         self.kept = [each for each in self.effects if (in_place or each not in fresh) and not is_cleared]
         #: What is 0 at first.
@@ -98,19 +98,19 @@ class PrimFunc:
         """In the order in which a call gives them."""
         return self.outputs or self.kept
 
-    def _of_told_sizes(self, fresh: Sequence[Buffer]) -> list[Buffer]:
-        """Those from the last one on whose sizes the other parameters tell."""
-        told: set[str] = set()
+    def _of_known_sizes(self, fresh: Sequence[Buffer]) -> list[Buffer]:
+        """Those from the last one on whose sizes the other parameters have."""
+        known: set[str] = set()
         for each in self.program.parameters:
             if isinstance(each, Scalar):
-                told.add(each.name)
+                known.add(each.name)
             elif each not in fresh:
-                told.update(str(dim) for dim in each.dims)
+                known.update(str(dim) for dim in each.dims)
 
-        def is_told(buffer: Buffer) -> bool:
-            return all(dim.variables <= told for dim in buffer.dims if isinstance(dim, SymExpr))
+        def is_known(buffer: Buffer) -> bool:
+            return all(dim.variables <= known for dim in buffer.dims if isinstance(dim, SymExpr))
 
-        return list(takewhile(is_told, fresh))
+        return list(takewhile(is_known, fresh))
 
     def _effect_on(self, buffer: Buffer) -> Effect:
         if self._nests_found is not None and is_replaced(buffer, self._nests_found):
@@ -238,4 +238,4 @@ class PrimFunc:
                 if isinstance(dim, SymExpr) and str(dim) == name:
                     with ir.InsertionPoint.at_block_begin(block):
                         return linalg.size(value, axis)
-        raise self.source.problem(self.program.node, f"no parameter of '{self.program.name}' tells the size '{name}'")
+        raise self.source.problem(self.program.node, f"no parameter of '{self.program.name}' has the size '{name}'")

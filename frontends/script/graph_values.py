@@ -208,9 +208,9 @@ class GraphValues(ABC):
             except NotConstant:
                 raise self.source.problem(node, "this cannot be computed while the graph is read") from None
         like = next(value for value in values if isinstance(value, ir.Value))
-        return self.built(node, relax[name], tuple(self._beside(node, value, like) for value in values), {})
+        return self.built(node, relax[name], tuple(self._operand(node, value, like) for value in values), {})
 
-    def _beside(self, node: ast.AST, value: object, like: Value) -> Any:
+    def _operand(self, node: ast.AST, value: object, like: Value) -> Any:
         """A Python number in an operation with a tensor is one of its elements."""
         info = decode(like.type)
         if isinstance(value, (bool, int, float)) and isinstance(info, TensorInfo):
@@ -384,7 +384,7 @@ def _signature(definition: Operator, arguments: tuple[Any, ...], named: Mapping[
 
 
 def _is_plain(value: object) -> bool:
-    """Whether a constant's text tells all of it."""
+    """Whether a constant's text says all of it."""
     return all(map(_is_plain, value)) if type(value) is tuple else type(value) in (bool, int, float, str)
 
 

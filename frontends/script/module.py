@@ -64,7 +64,7 @@ def read_script(source: Source, around: Mapping[str, Any] | None = None, context
 def _read_in_pieces(
     source: Source, shortened: Shortened | None, around: Mapping[str, object] | None, pieces: Pieces
 ) -> MlirModule | None:
-    """None where there are no pieces, or anything is wrong: the whole tells what, as it does of short scripts."""
+    """None where there are no pieces, or anything is wrong: the whole says what, as it does of short scripts."""
     if not pieces:
         return None
     try:
@@ -164,7 +164,7 @@ class ModuleReader:
         words = map(self.names.word, function.decorator_list)
         kind = next((word[0] for word in words if word in ((RELAX, "function"), (TIR, "prim_func"))), None)
         if kind is None:
-            message = f"function '{function.name}' has no decorator that tells what it is: @R.function or @T.prim_func"
+            message = f"function '{function.name}' has no decorator that says what it is: @R.function or @T.prim_func"
             raise self.source.problem(function, message)
         if function.name in self.functions:
             raise self.source.problem(function, f"the module has a function '{function.name}' already")

@@ -95,7 +95,7 @@ class _Lane(ast.NodeTransformer):
 
     def _agree(self, node: ast.expr, count: int) -> None:
         if self.lanes not in (None, count):
-            raise self._names.source.problem(node, f"a part of {count} elements beside one of {self.lanes}")
+            raise self._names.source.problem(node, f"a part of {count} elements with one of {self.lanes}")
         self.lanes = count
 
 

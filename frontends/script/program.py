@@ -138,7 +138,7 @@ class Block(Statement):
 
 
 class Program(NamedTuple):
-    """A function. `symbols` are sizes that its buffers tell."""
+    """A function. `symbols` are sizes that its buffers have."""
 
     node: ast.FunctionDef
     name: str
@@ -216,7 +216,7 @@ def indices_of(node: ast.Subscript) -> Sequence[ast.expr]:
 
 
 def place_of(indices: Sequence[ast.expr]) -> list[str]:
-    """What tells places in a buffer apart: the indices' texts."""
+    """What distinguishes places in a buffer: the indices' texts."""
     return [each.id if isinstance(each, ast.Name) else ast.dump(each) for each in indices]
 
 

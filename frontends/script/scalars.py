@@ -269,7 +269,7 @@ class Scalars:
 
     def _shifted(self, sign: str, x: Number, y: Any) -> Number:
         """By all bits or more: what is left is 0, or the sign. To LLVM it is no number, and a check of it no check."""
-        y, most = numbers.number(x.beside(y)), bit_width(x.dtype) - 1
+        y, most = numbers.number(x.as_operand(y)), bit_width(x.dtype) - 1
         is_ordinary = y.unsigned("<=", most)
         if sign == "<<" or x.is_unsigned:
             return numbers.select(is_ordinary, ARITHMETIC[sign](x, y), 0)
@@ -289,13 +289,13 @@ class Scalars:
             if not isinstance(each, (Number, bool, int, float)):
                 raise self.source.problem(node, f"numbers are needed, this is {kind_of(each)}")
         if not isinstance(x, Number) or not isinstance(y, Number):
-            return self._beside(node, x, y)
+            return self._with_constant(node, x, y)
         if x.element == y.element and x.is_unsigned == y.is_unsigned:
             return x, y
         dtype = common(x.dtype, y.dtype)
         return self.cast(node, x, dtype), self.cast(node, y, dtype)
 
-    def _beside(self, node: ast.AST, x: Any, y: Any) -> tuple[Any, Any]:
+    def _with_constant(self, node: ast.AST, x: Any, y: Any) -> tuple[Any, Any]:
         if not isinstance(x, Number) and not isinstance(y, Number):
             return x, y
         like, other = (x, y) if isinstance(x, Number) else (y, x)

@@ -92,11 +92,11 @@ def _branch(op: Operation, symbols: SymbolTable) -> Branch | None:
         return None
     branch = Branch(op, *_inputs(op), results)
     infos = [decode(value.type) for value in branch.given]
-    told = input_symbols(infos)
-    is_told = all(isinstance(info, (TensorInfo, ScalarInfo)) for info in infos) and _named_inside(op) <= told
+    known = input_symbols(infos)
+    is_known = all(isinstance(info, (TensorInfo, ScalarInfo)) for info in infos) and _named_inside(op) <= known
     returned = [decode(value.type) for value in branch.returned]
-    are_told = all(isinstance(info, TensorInfo) and is_sized(info, told) for info in returned)
-    return branch if is_told and are_told else None
+    are_results_known = all(isinstance(info, TensorInfo) and is_sized(info, known) for info in returned)
+    return branch if is_known and are_results_known else None
 
 
 def _inputs(loop: Operation) -> tuple[list[Value], list[Operation]]:

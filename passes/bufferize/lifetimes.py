@@ -135,12 +135,12 @@ def _is_row_by_row(type_: Type) -> bool:
 
 
 def _has_sizes_of(one: Value, other: Value) -> bool:
-    """Whether the sizes that types do not tell are the same values."""
+    """Whether the sizes that types do not state are the same values."""
     return bool(one.type.has_static_shape) or (_sizes(one) is not None and _sizes(one) == _sizes(other))
 
 
 def _sizes(memref: Value) -> list[Value] | None:
-    """What the sizes that its type does not tell were made with; None for what comes from elsewhere."""
+    """What the sizes that its type does not state were made with; None for what comes from elsewhere."""
     if (made := made_by(memref, "memref.cast")) is not None and made.operands[0].type.shape == memref.type.shape:
         return _sizes(made.operands[0])
     if (made := made_by(memref, "memref.alloc")) is not None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Shapes as values: what types tell is a constant, what is converted back and forth is left alone."""
+"""Shapes as values: what types state is a constant, what is converted back and forth is left alone."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _MOST_DIMENSIONS = 64
 
 
 def shape_of_known(op: OpView, rewriter: Rewriter) -> Operation | None:
-    """The type tells the shape: numbers, and symbols of the function's parameters, which hold in all of it."""
+    """The type states the shape: numbers, and symbols of the function's parameters, which hold in all of it."""
     shape = shape_of(op.input)
     if not is_known(shape) or not symbols_of(op.input.type) <= _parameter_symbols(op.operation):
         return None

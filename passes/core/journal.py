@@ -76,7 +76,7 @@ class Journal:
 
     @contextmanager
     def recording(self) -> Iterator[Journal]:
-        """Whatever runs inside, in this thread or task, tells this journal and no other."""
+        """Whatever runs inside, in this thread or task, writes into this journal and no other."""
         token = _active.set(self)
         try:
             yield self

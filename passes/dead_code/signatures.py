@@ -93,11 +93,11 @@ class _Signature:
     # ---- results ----
 
     def _drop_results(self, places: Sequence[int]) -> list[int]:
-        """Of a graph's function: those whose sizes its parameters tell as well."""
+        """Of a graph's function: those whose sizes its parameters have as well."""
         body = body_of(self._function)
-        told = _symbols(body.arguments)
+        known = _symbols(body.arguments)
         returned = last_of(body)
-        places = [place for place in places if symbols_of(returned.operands[place].type) <= told]
+        places = [place for place in places if symbols_of(returned.operands[place].type) <= known]
         if places:
             _return_less(returned, places)
             state_type(self._function)

@@ -57,7 +57,7 @@ def rank_of(value: Value) -> int:
 
 
 def require_same(*sizes: Dim, what: str) -> None:
-    """Declines where sizes are not proven to be the same: of those that are not, the operator itself tells."""
+    """Declines where sizes are not proven to be the same: of those that are not, the operator itself does."""
     if any(equal(sizes[0], size) is not True for size in sizes[1:]):
         raise Decline(f"the sizes of {what} are not known to be the same")
 

@@ -53,7 +53,7 @@ def donations_of(function: Operation, places: Sequence[int], what: str) -> list[
     found = [_donation(function, place, what) for place in places]
     for each in found:
         _check_alike(found[0], each, what)
-        _check_told(function, each, places, what)
+        _check_known(function, each, places, what)
     return found
 
 
@@ -86,13 +86,13 @@ def _check_alike(one: Donation, other: Donation, what: str) -> None:
             raise _problem(other.concat, other.name, reason, what)
 
 
-def _check_told(function: Operation, donation: Donation, places: Sequence[int], what: str) -> None:
+def _check_known(function: Operation, donation: Donation, places: Sequence[int], what: str) -> None:
     """Callers make room before they call: other arguments tell them for how many rows."""
     others = [each for place, each in enumerate(body_of(function).arguments) if place not in places]
     infos = [info for info in (decode(each.type) for each in others) if isinstance(info, TensorInfo)]
-    told = {str(size) for info in infos for size in info.shape or ()}
-    if isinstance(donation.added, SymExpr) and str(donation.added) not in told:
-        reason = f"no other argument tells how many rows are new: {donation.added} is no size of one"
+    sizes = {str(size) for info in infos for size in info.shape or ()}
+    if isinstance(donation.added, SymExpr) and str(donation.added) not in sizes:
+        reason = f"no other argument says how many rows are new: {donation.added} is no size of one"
         raise _problem(donation.concat, donation.name, reason, what)
 
 

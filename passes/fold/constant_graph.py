@@ -46,8 +46,8 @@ class _Size(NamedTuple):
     #: Endless where it is symbolic; 0 for what is no tensor.
     elements: float
     nbytes: int
-    #: Whether numbers and symbols that are known tell all sizes.
-    is_told: bool
+    #: Whether numbers and symbols that are known give all sizes.
+    is_known: bool
 
 
 @dataclass(slots=True)
@@ -145,8 +145,8 @@ class ConstantGraph:
     def _size_of(self, type_: Type) -> _Size:
         size = self._sizes.get(type_)
         if size is None:
-            is_told = _is_sized(type_) and symbols_of(type_) <= self._symbols
-            size = self._sizes[type_] = _Size(*_elements_and_bytes(type_), is_told)
+            is_known = _is_sized(type_) and symbols_of(type_) <= self._symbols
+            size = self._sizes[type_] = _Size(*_elements_and_bytes(type_), is_known)
         return size
 
     def _is_computable(self, op: Operation, is_literal: bool) -> bool:
@@ -155,7 +155,7 @@ class ConstantGraph:
         if row is None or (has_sized_attributes(op) and not symbols_of_operation(op) <= self._symbols):
             return False
         results = op.results
-        if not all(self._size_of(result.type).is_told for result in results):
+        if not all(self._size_of(result.type).is_known for result in results):
             return False
         if is_literal:
             return row.role == "literal"
@@ -229,7 +229,7 @@ def _elements_and_bytes(type_: Type) -> tuple[float, int]:
 
 
 def _is_sized(type_: Type) -> bool:
-    """Whether numbers and symbols tell all sizes."""
+    """Whether numbers and symbols give all sizes."""
     info = decode(type_)
     if isinstance(info, ScalarInfo):
         return True

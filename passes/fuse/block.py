@@ -88,7 +88,7 @@ class BlockGroups:
         if self._kinds.limits is not None and self._kinds.limits.beside:
             for users in self._reading.users:
                 if len(users) > 1:
-                    self._join_beside(users)
+                    self._join_siblings(users)
         return self._found()
 
     def group_at(self, position: int) -> GroupOf | None:
@@ -125,7 +125,7 @@ class BlockGroups:
         while self._round(edges, more_outputs=True):
             pass
 
-    def _join_beside(self, positions: Sequence[int]) -> None:
+    def _join_siblings(self, positions: Sequence[int]) -> None:
         """Calls that do not read each other's results, each with the last one before it of the same loops."""
         before: dict[Loops, GroupOf] = {}
         for position in positions:

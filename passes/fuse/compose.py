@@ -89,19 +89,19 @@ class _GroupBody:
         loop = plain_dim(expression)
         assert loop is not None
         if loop not in self._sizes:
-            self._sizes[loop] = linalg.size(*self._telling(loop))
+            self._sizes[loop] = linalg.size(*self._sized_by(loop))
         return self._sizes[loop]
 
-    def _telling(self, loop: int) -> tuple[Any, int]:
+    def _sized_by(self, loop: int) -> tuple[Any, int]:
         """A parameter and its axis that is as long as a loop: there is one, or the group would not be."""
         return next(
             (value, axis)
-            for value, map_ in self._told()
+            for value, map_ in self._sized()
             for axis, expression in enumerate(map_.results)
             if plain_dim(expression) == loop
         )
 
-    def _told(self) -> Iterator[tuple[Any, Any]]:
+    def _sized(self) -> Iterator[tuple[Any, Any]]:
         """Parameters with the maps from the loops to their elements."""
         if self._group.host is None:
             yield from ((value, self._group.out_map) for value in self._destinations.values())

@@ -143,7 +143,7 @@ def joined(producers: Group, consumers: Group) -> Group | None:
     return replace(consumers, members=members, head=producers.head or consumers.head)
 
 
-def beside(first: Group, second: Group) -> Group | None:
+def siblings(first: Group, second: Group) -> Group | None:
     """Both in the same loops, neither of them reading the other. None where their loops differ."""
     if first.host or second.host or first.head or second.head or loops_of(first) != loops_of(second):
         return None
@@ -329,31 +329,31 @@ def outputs_fit(group: Group, outputs: list[Value]) -> bool:
     return all(made[value].is_pointwise and made[value].result_map == group.out_map for value in outputs)
 
 
-def sizes_are_told(group: Group, outputs: list[Value]) -> bool:
+def sizes_are_known(group: Group, outputs: list[Value]) -> bool:
     """Whether parameters that are left tell each loop's size, and each size that a body asks for."""
     made = group.produced
-    told = dims_told(group, made)
+    known = sized_dims(group, made)
     if group.host is not None and group.host.generic is not None:
         generic = GenericOp(group.host.info.generic(group.host.generic))
         named = {plain_dim(expression) for map_ in generic.output_maps for expression in map_.results}
-        if not set(range(len(group.sizes))) <= told | named | _dims_of_slices(group, made):
+        if not set(range(len(group.sizes))) <= known | named | _dims_of_slices(group, made):
             return False
     for member in group.members:
         for parameter, axis in member.info.asked:
             map_ = asked_map(member, parameter, made, outputs)
-            if map_ is not None and plain_dim(map_.results[axis]) not in told:
+            if map_ is not None and plain_dim(map_.results[axis]) not in known:
                 return False
     return True
 
 
 def _dims_of_slices(group: Group, made: dict[Any, Member]) -> set[int | None]:
-    """The loops along which slices of parameters are read: they have their sizes, though no parameter tells them."""
+    """The loops along which slices of parameters are read: they have their sizes, though no parameter has them."""
     moves = [each for each in group.members if each.info.moved_from is not None and each.call.operands[0] not in made]
     maps = [compose(member.info.moved_from, member.place) for member in moves]
     return {plain_dim(expression) for map_ in maps for expression in map_.results} - {None}
 
 
-def dims_told(group: Group, made: dict[Any, Member]) -> set[int | None]:
+def sized_dims(group: Group, made: dict[Any, Member]) -> set[int | None]:
     """The loops whose size a parameter has: an output, or an input that is read along them."""
     maps = [map_ for _, map_ in written_by_host(group)] if group.host is not None else [group.out_map]
     for member in group.members:

@@ -18,15 +18,15 @@ from ...bindings.ir import Attribute, Value
 from .group import (
     Group,
     Loops,
-    beside,
     goes_on_in_place,
     is_slowed_down,
     joined,
     loops_of,
     outputs_fit,
     read_alike,
+    siblings,
     single,
-    sizes_are_told,
+    sizes_are_known,
     with_head,
 )
 from .prim_infos import PrimInfos
@@ -39,7 +39,7 @@ class Limits(NamedTuple):
     max_ops: int
     max_parameters: int
     epilogues: bool
-    #: Whether what reads one tensor in the same loops is one.
+    #: Whether calls that read one tensor in the same loops are fused.
     beside: bool
     #: Whether a call costs more than to read a tensor again, and functions that wait for each other nothing.
     launched: bool = False
@@ -163,11 +163,11 @@ class Kinds:
         if producers.host is not None:
             is_wanted = self.limits is None or self.limits.epilogues
             return with_head(producers, consumers) if is_wanted else None
-        return joined(producers, consumers) or self._beside(producers, consumers)
+        return joined(producers, consumers) or self._siblings(producers, consumers)
 
-    def _beside(self, first: Group, second: Group) -> Group | None:
+    def _siblings(self, first: Group, second: Group) -> Group | None:
         """Where kernels are called in no time to speak of, what is saved is reading a tensor again."""
-        group = beside(first, second)
+        group = siblings(first, second)
         is_any = self.limits is None or self.limits.launched
         return group if group is None or is_any or read_alike(first, second) else None
 
@@ -183,8 +183,8 @@ class Kinds:
     def _judge(self, group: Group, outputs: list[Value]) -> str:
         if not outputs_fit(group, outputs):
             return "the loops do not come by each element of the outputs once and in one order"
-        if not sizes_are_told(group, outputs):
-            return "what is left of the parameters does not tell all sizes"
+        if not sizes_are_known(group, outputs):
+            return "what is left of the parameters does not give all sizes"
         if group.head is not None and not goes_on_in_place(group, outputs):
             return "the second does not go on with the first one's result in its place"
         return "" if self.limits is None else _costs_more(group, outputs, self.limits)

@@ -12,7 +12,7 @@ from ...emit.generic import GenericOp
 from .prim_info import AROUND, is_plain_generic, is_pure, writes_each
 
 # In addition to loops, what computes sizes and makes memory for temporaries.
-_BESIDE = AROUND | {"func.return", "linalg.fill", "tensor.empty"}
+_ALLOWED = AROUND | {"func.return", "linalg.fill", "tensor.empty"}
 
 
 def pattern_of(function: Operation) -> OpPattern:
@@ -23,7 +23,7 @@ def pattern_of(function: Operation) -> OpPattern:
         return OpPattern.OPAQUE
     if not is_pure(function):
         return OpPattern.OPAQUE
-    loops = [op for op in operations_of(blocks[0]) if not _is_beside(op)]
+    loops = [op for op in operations_of(blocks[0]) if not _is_allowed(op)]
     if not loops or not all(map(is_plain_generic, loops)):
         return OpPattern.OPAQUE
     reductions = [generic for op in loops if (generic := GenericOp(op)).reductions]
@@ -34,8 +34,8 @@ def pattern_of(function: Operation) -> OpPattern:
     return OpPattern.OPAQUE
 
 
-def _is_beside(op: Operation) -> bool:
-    return op.name in _BESIDE or op.name.partition(".")[0] in ("arith", "index")
+def _is_allowed(op: Operation) -> bool:
+    return op.name in _ALLOWED or op.name.partition(".")[0] in ("arith", "index")
 
 
 def _of_reductions(reductions: list[GenericOp]) -> OpPattern:

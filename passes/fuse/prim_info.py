@@ -230,7 +230,7 @@ def writes_each(generic: Any, block: Any, end: Any) -> bool:
 
 
 def _is_movement(generic: Operation) -> bool:
-    """Whether each element of the output is one of a parameter's, at a place that the indices tell."""
+    """Whether each element of the output is one of a parameter's, at a place that the indices state."""
     *scalars, _ = body_of(generic).arguments
     end, *others = reversed(operations_of(body_of(generic)))
     if others or len(scalars) != 1 or end.operands[0] != scalars[0]:

@@ -45,7 +45,7 @@ class StatedGroups(BlockGroups):
             self._start_again()
             self._join(self._edges)
             for calls in groups.values():
-                self._join_beside(calls)
+                self._join_siblings(calls)
             for number, calls in groups.items():
                 self._check_whole(number, calls)
         return self._found()
@@ -67,7 +67,7 @@ class StatedGroups(BlockGroups):
             group = GroupOf(whole.kind, own, tuple(calls), tuple([values[at] for at in whole.values]))
             return self._put(group, self._outputs(group)[0] if whole.kind.host is not None else outputs, last)
         self._join(edges)
-        self._join_beside(calls)
+        self._join_siblings(calls)
         group = self._group[calls[0]]
         if len(group.calls) < len(calls):
             return False

@@ -40,7 +40,7 @@ class Remembered:
     def derived(
         self, step: Step, arriving: Sequence[Value | None], varies: Sequence[bool], ask: Callable[[], list[Any]]
     ) -> list[Any]:
-        """What `ask` makes, a gradient or None for each operand; `varies` tells for which ones there may be any."""
+        """What `ask` makes, a gradient or None for each operand; `varies` says for which ones there may be any."""
         operation, operands, _, results = step
         arrived = [each for each in arriving if each is not None]
         others = [*results, *arrived]

@@ -14,7 +14,7 @@ from .registry import GradientCall, UnknownSizes
 def rank_of(call: GradientCall, x: Value, what: str = "its operand") -> int:
     shape = shape_of(x)
     if shape is None:
-        raise call.fail(f"the rank of {what} is not known: relax.match_cast tells it")
+        raise call.fail(f"the rank of {what} is not known: relax.match_cast states it")
     return len(shape)
 
 

@@ -159,7 +159,7 @@ class _Reverse:
                 return
         rule = self._rules.get(name) or find_gradient(name) or _rule_of_decomposition(name)
         if rule is None:
-            raise RefusalError(f"no rule tells the derivative of {named(operation)}: {_help_with(operation)}")
+            raise RefusalError(f"no rule gives the derivative of {named(operation)}: {_help_with(operation)}")
         self._rules[name] = rule
 
         def ask() -> list[Any]:

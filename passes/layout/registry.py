@@ -54,7 +54,7 @@ def register_layout(op: str | Sequence[str], *, moves: bool = False) -> Callable
 
 
 def find_layout_rule(definition: OpDef) -> LayoutRule | None:
-    """The rule of an operator: its own; else what its row tells."""
+    """The rule of an operator: its own; else what its row states."""
     own = _RULES.find(definition.full_name)
     if own is not None or not (definition.layouts or is_elementwise(definition)):
         return own

@@ -47,16 +47,16 @@ _ASSERT = "tir.assert"
 class PrimFuncs:
     """The PrimFuncs that one run of legalization has made in a module."""
 
-    def __init__(self, module: Operation, target: str = "", beside: PrimFuncs | None = None):
-        """`target`: theirs, where it is not the module's. `beside`: those of the same run for another target."""
+    def __init__(self, module: Operation, target: str = "", shared: PrimFuncs | None = None):
+        """`target`: theirs, where it is not the module's. `shared`: those of the same run for another target."""
         self.module = module
         self._target = target
-        names = {symbol_name(op) for op in operations_of(body_of(module))} if beside is None else beside._names
+        names = {symbol_name(op) for op in operations_of(body_of(module))} if shared is None else shared._names
         self._names: set[str] = names
         self._by_key: dict[object, str] = {}
         #: Those that were written by hand.
         self._kernels: dict[object, str] = {}
-        self.symbols: FreshSymbols = FreshSymbols(module) if beside is None else beside.symbols
+        self.symbols: FreshSymbols = FreshSymbols(module) if shared is None else shared.symbols
 
     def attributes(self, operator: str) -> dict[str, Attribute]:
         """Those of a PrimFunc that computes an operator, in the current context."""

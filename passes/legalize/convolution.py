@@ -160,7 +160,7 @@ def _blocks(layout: Layout) -> list[tuple[str, int]]:
 
 
 def _knows_blocks(info: TensorInfo, layout: Layout) -> bool:
-    """Whether the type tells that blocks have their size."""
+    """Whether the type states that blocks have their size."""
     assert info.shape is not None
     return all(axis.block in (None, size) for axis, size in zip(layout.axes, info.shape, strict=True))
 
@@ -187,7 +187,7 @@ def in_plain_layouts(call: LegalizeCall, conv: Convolution) -> Any:
 
 
 def check_channels(conv: Convolution, data: Lettered, weight: Lettered) -> None:
-    """Checks at run time what types do not tell: that channels agree and groups divide them."""
+    """Checks at run time what types do not state: that channels agree and groups divide them."""
     if conv.is_by_blocks:
         loops.require_same(data.sizes["O"], weight.sizes["O"], "channels of the data and the weight")
         return

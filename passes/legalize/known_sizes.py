@@ -44,7 +44,7 @@ def _inferred(op: OpView, values: Sequence[Value], attributes: Mapping[str, obje
 
 
 def _named(value: Value, call: LegalizeCall) -> Value:
-    """The operand with a symbol for each size that its type does not tell."""
+    """The operand with a symbol for each size that its type does not state."""
     info = decode(value.type)
     if not isinstance(info, (TensorInfo, ShapeInfo)):
         return value

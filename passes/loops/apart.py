@@ -20,7 +20,7 @@ def spatial_bindings(block: Block) -> list[Size]:
 
 def keeps_apart(block: Block, loop: Loop, inner: Mapping[str, Size]) -> bool:
     """Whether a block's points are known to be others at each step of a loop, whatever the loops inside do."""
-    for index in _told_by(spatial_bindings(block)):
+    for index in _determined_by(spatial_bindings(block)):
         factor = factor_of(index, loop.name)
         reached = range_of(without(index, loop.name), inner)
         if factor and reached is not None and isinstance(reached.extent, int) and reached.extent <= abs(factor):
@@ -47,7 +47,7 @@ def overlaps(block: Block, loop: Loop, inner: Mapping[str, Size]) -> bool:
     return by is not None and any(by * step in apart for step in range(1, loop.extent))
 
 
-def _told_by(indices: Sequence[Size]) -> list[Size]:
+def _determined_by(indices: Sequence[Size]) -> list[Size]:
     """These, and what they determine: a value whose quotient and remainder by a number are known is known."""
     found = list(indices)
     for each in list(indices) * len(indices):

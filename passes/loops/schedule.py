@@ -197,9 +197,9 @@ class Schedule(Steps):
         try:
             made = self._do(find_primitive(request.primitive), arguments, options)
         except RelaxError as error:
-            told = [each._replace(message=f"{where}: {each.message}") for each in error.diagnostics[:1]]
+            located = [each._replace(message=f"{where}: {each.message}") for each in error.diagnostics[:1]]
             message = f"{where}: {error.message}"
-            raise RelaxError(message, location=error.location, notes=error.notes, diagnostics=told) from None
+            raise RelaxError(message, location=error.location, notes=error.notes, diagnostics=located) from None
         results = made if isinstance(made, list) else [] if made is None else [made]
         if len(results) != len(request.names) and request.names:
             raise RelaxError(

@@ -66,15 +66,15 @@ def _goes_on(loop: Loop) -> bool:
 
 def _header(chain: Sequence[Loop]) -> str:
     names, first = ", ".join(loop.name for loop in chain), chain[0]
-    told = f", annotations={dict(first.annotations)!r}" if first.annotations else ""
+    more = f", annotations={dict(first.annotations)!r}" if first.annotations else ""
     if len(chain) > 1:
         return f"for {names} in T.grid({', '.join(str(loop.extent) for loop in chain)}):"
-    if first.kind == SERIAL and not told:
+    if first.kind == SERIAL and not more:
         return f"for {names} in range({first.extent}):"
     if "." in first.kind:
-        return f'for {names} in T.thread_binding({first.extent}, thread="{first.kind}"{told}):'
+        return f'for {names} in T.thread_binding({first.extent}, thread="{first.kind}"{more}):'
     word = "unroll" if first.kind == "unrolled" else first.kind
-    return f"for {names} in T.{word}({first.extent}{told}):"
+    return f"for {names} in T.{word}({first.extent}{more}):"
 
 
 def _block(tree: Tree, block: Block) -> Iterator[str]:

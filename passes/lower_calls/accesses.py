@@ -219,7 +219,7 @@ class Accesses:
         return [each.plus(ONE, -1) for each in counts]
 
     def _structured(self, op: Operation, levels: tuple[Level, ...], trail: tuple[int, ...]) -> None:
-        """A linalg operation is a nest of loops around the elements that its maps tell; others are anywhere."""
+        """A linalg operation is a nest of loops around the elements that its maps state; others are anywhere."""
         inputs, outputs = (int(each) for each in op.attributes["operandSegmentSizes"])
         is_generic = op.name == "linalg.generic"
         nest = _nest(op, self._position) if is_generic else ()
@@ -282,9 +282,9 @@ class Accesses:
     def reshaped(self, op: Operation, view: View) -> View:
         """Dimensions joined or taken apart: new coordinates, the same for all that is seen so."""
         sizes = list(op.operands)[1:]
-        told = (op.name, str(op.attributes["reassociation"]), tuple(op.results[0].type.shape), tuple(sizes))
+        reshape = (op.name, str(op.attributes["reassociation"]), tuple(op.results[0].type.shape), tuple(sizes))
         rank = op.results[0].type.rank
-        frame = (view.frame, view.axes, tuple(_frozen(each) for each in view.moved), *told)
+        frame = (view.frame, view.axes, tuple(_frozen(each) for each in view.moved), *reshape)
         depends = view.depends.union(sizes, *(each.terms for each in view.moved))
         return View(view.parameter, frame, tuple(range(rank)), (NONE,) * rank, depends)
 

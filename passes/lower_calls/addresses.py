@@ -156,7 +156,7 @@ class Addresses:
         sizes, strides = [], []
         for group in _groups(op):
             sizes.append(math.prod(source.sizes[axis] for axis in group))
-            # The innermost dimension that has more than one element tells the stride.
+            # The innermost dimension that has more than one element has the stride.
             wide = [axis for axis in group if source.sizes[axis] != 1]
             strides.append(source.strides[(wide or group)[-1]])
         return _Layout(tuple(sizes), tuple(strides), source.offset)
@@ -196,12 +196,12 @@ def _is_open(*sizes: Size) -> bool:
     return any(name.startswith(_OPEN) for size in sizes if isinstance(size, SymExpr) for name in size.variables)
 
 
-def is_told(size: Size) -> bool:
-    """Whether a call tells it."""
+def is_known(size: Size) -> bool:
+    """Whether it is known at a call."""
     return not _is_open(size)
 
 
-def _of_told(compute: Callable[..., Size | None], least: int | None = None) -> Callable[..., Size | None]:
+def _if_known(compute: Callable[..., Size | None], least: int | None = None) -> Callable[..., Size | None]:
     """What is simplified by bounds; without sign, or rounded as for what has none, where `least` is stated."""
 
     def computed(left: Size, right: Size) -> Size | None:
@@ -217,12 +217,12 @@ _ARITHMETIC: dict[str, Callable[..., Size | None]] = {
     "arith.subi": lambda left, right: left - right,
     "arith.muli": lambda left, right: left * right,
     "arith.index_cast": lambda size: size,
-    "arith.minsi": _of_told(dim_min),
-    "arith.minui": _of_told(dim_min, 0),
-    "arith.maxsi": _of_told(dim_max),
-    "arith.maxui": _of_told(dim_max, 0),
-    **dict.fromkeys(("arith.divsi", "arith.divui"), _of_told(dim_floordiv, 1)),
-    **dict.fromkeys(("arith.remsi", "arith.remui"), _of_told(dim_mod, 1)),
+    "arith.minsi": _if_known(dim_min),
+    "arith.minui": _if_known(dim_min, 0),
+    "arith.maxsi": _if_known(dim_max),
+    "arith.maxui": _if_known(dim_max, 0),
+    **dict.fromkeys(("arith.divsi", "arith.divui"), _if_known(dim_floordiv, 1)),
+    **dict.fromkeys(("arith.remsi", "arith.remui"), _if_known(dim_mod, 1)),
 }
 
 #: Predicates of comparisons with sign.

@@ -40,9 +40,9 @@ def distinct_pairs(reads: Sequence[Access], writes: Sequence[Access]) -> Iterato
 def _kind(access: Access, kinds: dict[Hashable, int]) -> _Kind:
     axes = () if access.axes is None else (access.address, *access.axes)
     varying = tuple([axis and (frozenset(axis.first.terms.items()), axis.length, _ends(axis)) for axis in axes])
-    told = (access.levels, access.view.frame, access.view.depends, varying)
+    key = (access.levels, access.view.frame, access.view.depends, varying)
     places = tuple([0 if axis is None else axis.first.number for axis in axes])
-    return _Kind(kinds.setdefault(told, len(kinds)), access.trail, places)
+    return _Kind(kinds.setdefault(key, len(kinds)), access.trail, places)
 
 
 def _ends(axis: Axis) -> tuple[Hashable, ...]:

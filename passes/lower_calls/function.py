@@ -103,7 +103,7 @@ class FunctionLowering:
         unknown = [dim for dim in dims_of(info) if not self.sizes.knows(dim)]
         if unknown:
             raise located_error(
-                f"'{value.owner.name}' op's result ({describe(info)}) has a size that nothing tells before it is made",
+                f"'{value.owner.name}' op's result ({describe(info)}) has a size that is unknown before it is made",
                 value.owner.location,
             )
         element = memrefs.memref_type(info, self.context).element_type
@@ -311,7 +311,7 @@ def input_symbols(inputs: Sequence[Info]) -> frozenset[str]:
 
 
 def _sizes_in(info: Info) -> list[tuple[str, SymExpr]]:
-    """The symbolic sizes that an argument tells, and where."""
+    """The symbolic sizes that an argument has, and where."""
     if isinstance(info, TensorInfo):
         return [(f" dimension {axis}", dim) for axis, dim in enumerate(info.shape or ()) if isinstance(dim, SymExpr)]
     return [("", info.value)] if isinstance(info, ScalarInfo) and isinstance(info.value, SymExpr) else []
@@ -325,10 +325,10 @@ def knows_at_entry(function: Operation) -> Callable[[Dim], bool]:
 def knows_from(arguments: Iterable[Value]) -> Callable[[Dim], bool]:
     """Whether a size can be computed from those of a function's arguments."""
     symbols = input_symbols([decode(argument.type) for argument in arguments])
-    return lru_cache(maxsize=4096)(lambda dim: _is_told(dim, symbols))
+    return lru_cache(maxsize=4096)(lambda dim: _is_known(dim, symbols))
 
 
-def _is_told(dim: Dim, symbols: frozenset[str]) -> bool:
+def _is_known(dim: Dim, symbols: frozenset[str]) -> bool:
     return (str(dim) in symbols or dim.variables <= symbols) if isinstance(dim, SymExpr) else dim is not None
 
 
@@ -336,4 +336,4 @@ def is_sized(info: TensorInfo, symbols: frozenset[str]) -> bool:
     """Whether a caller that knows these symbols and expressions can tell the tensor's sizes."""
     if info.shape is None:
         return False
-    return all(_is_told(dim, symbols) for dim in info.shape)
+    return all(_is_known(dim, symbols) for dim in info.shape)

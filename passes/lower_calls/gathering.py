@@ -26,7 +26,7 @@ class Gathering(NamedTuple):
 
 
 def gatherings(loop: Operation, moves_of: Callable[[Operation], Sequence[Move]]) -> dict[Value, Gathering]:
-    """By what the loop carries; `moves_of(call)` tells from where to where a kernel moves elements."""
+    """By what the loop carries; `moves_of(call)` says from where to where a kernel moves elements."""
     _, *carried = body_of(loop).arguments
     found: dict[Value, Gathering] = {}
     for argument, yielded in zip(carried, last_of(body_of(loop)).operands, strict=True):

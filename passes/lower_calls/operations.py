@@ -130,7 +130,7 @@ def _in_memory(lowered: Lowered, op: Operation) -> Value:
 
 
 def _require_sizes(memref: Value, type_: Type) -> None:
-    """An error at run time where sizes that the type tells are not those of the memory."""
+    """An error at run time where sizes that the type states are not those of the memory."""
     for axis, size in enumerate(type_.shape):
         extent = memrefs.dim(memref, axis)
         if size != DYNAMIC and not isinstance(extent, int):

@@ -21,7 +21,7 @@ from ...dialects.core.ir_attributes import ANY_ORDER, NOALIAS
 from ...dialects.core.symbols import Size, SymbolError, at_most, dim_max
 from ...emit.generic import GenericOp
 from .accesses import Access, Accesses, Axis
-from .addresses import Addresses, is_told
+from .addresses import Addresses, is_known
 from .alike import distinct_pairs
 from .linear import NONE, Linear, Term
 
@@ -128,7 +128,7 @@ class Kernel:
                 return ()
             distance = target.first - source.first
             place = read.view.parameter, write.view.parameter
-            if not is_told(distance) or found.setdefault(place, distance) != distance:
+            if not is_known(distance) or found.setdefault(place, distance) != distance:
                 return ()
         written = [infos[parameter] for parameter in self._accesses.writes]
         if not all(_is_nothing_without(span, info) for span in addresses.spans for info in written):
@@ -322,8 +322,8 @@ def _bound(rounds: _Rounds, access: Access, term: Term, is_last: bool) -> Linear
     for level in access.levels:
         if level.counter is not None and level.counter == term:
             bounds = level.lasts if is_last else level.firsts
-            told = (each for each in bounds if all(_is_shared(inner, access, rounds.shared) for inner in each.terms))
-            return next(told, None)
+            shared = (each for each in bounds if all(_is_shared(inner, access, rounds.shared) for inner in each.terms))
+            return next(shared, None)
     return None
 
 

@@ -41,7 +41,9 @@ def _call_inplace(into: FunctionLowering, op: Operation) -> None:
     """What the function writes into arguments are its results; it returns nothing that is new."""
     indices = op.opview.inplace_indices
     if any(index < 0 for index in indices):
-        reason = "returns new values beside those written in place: call it twice, or with relax.call_dps_packed"
+        reason = (
+            "returns new values in addition to those written in place: call it twice, or with relax.call_dps_packed"
+        )
         raise located_error(f"'{op.name}' op of \"{op.opview.func}\" {reason}", op.location)
     arguments = [
         (_writable(into, op, position) if position in indices else into.lowered(value), value)

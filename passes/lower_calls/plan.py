@@ -145,11 +145,11 @@ def lifetimes(function: Operation, knows: Callable[[Dim], bool]) -> Plan:
 
 def is_sized_at_entry(buffer: Buffer, knows: Callable[[Dim], bool]) -> bool:
     """Whether its bytes can be computed then, and multiples of them: more than that each of its sizes is known."""
-    return buffer.is_fixed if buffer.is_fixed or buffer.size is None else all(map(knows, _told_by(buffer.info)))
+    return buffer.is_fixed if buffer.is_fixed or buffer.size is None else all(map(knows, _needed_for(buffer.info)))
 
 
 @lru_cache(maxsize=4096)
-def _told_by(info: TensorInfo) -> tuple[Dim, ...]:
+def _needed_for(info: TensorInfo) -> tuple[Dim, ...]:
     """What has to be known for multiples of a tensor's bytes to be computed."""
     size, _ = measured(info)
     assert size is not None
@@ -167,14 +167,14 @@ class _Planner:
         self._read_inside: list[set[Buffer]] = []
 
     def visit(self, block: Block, path: tuple[Block, ...]) -> None:
-        beside: int | None = None
+        concurrent: int | None = None
         for view in block.operations:
             op = view.operation
             name = op.name
-            is_beside = name == "func.call" and CONCURRENT in op.attributes
-            before, beside = beside, op.attributes[CONCURRENT].value if is_beside else None
+            is_concurrent = name == "func.call" and CONCURRENT in op.attributes
+            before, concurrent = concurrent, op.attributes[CONCURRENT].value if is_concurrent else None
             # What runs at the same time has one position: no memory of one is another's.
-            if beside is None or before != beside:
+            if concurrent is None or before != concurrent:
                 self._position += 1
             if name == "arith.constant":
                 # There may be more of these than of all others: nothing is used or made.
@@ -274,8 +274,8 @@ def _place_symbolic(plan: Plan, buffers: Iterable[Buffer]) -> None:
     for unit, group in groups.items():
         places, end = (group if stack is None else group.without(stack.places)).arranged()
         if places:
-            told = {place: place * unit for place in {*places.values(), end}}
-            _take_slot(plan, {buffer: told[place] for buffer, place in places.items()}, told[end])
+            offsets = {place: place * unit for place in {*places.values(), end}}
+            _take_slot(plan, {buffer: offsets[place] for buffer, place in places.items()}, offsets[end])
 
 
 def _room(count: int, step: int) -> int:
@@ -303,7 +303,7 @@ def is_multiple(place: Size, step: int) -> bool:
 def is_behind(place: Size, other: Size, held: SymExpr) -> bool:
     """Whether other <= place is certain; `held` are the bytes of a tensor, which are never less than none.
 
-    Of h - 3 alone nothing tells that: only where it is a size do multiples of it grow.
+    Of h - 3 alone that is unknown: only where it is a size do multiples of it grow.
     """
     if at_most(other, place):
         return True

@@ -80,16 +80,16 @@ def _stack(units: Sequence[SymExpr], groups: Sequence[Group]) -> Stack | None:
     weights = [tuple(_at(unit, sample) for unit in units) for sample in _SAMPLES]
     for others in _left_out(groups, apart):
         kept = [group.without(others) for group in groups]
-        beside = tuple(group.without(own.rooms).arranged()[1] for group, own in zip(groups, kept, strict=True))
+        others_ends = tuple(group.without(own.rooms).arranged()[1] for group, own in zip(groups, kept, strict=True))
         rooms, counts = _counted([group.rooms for group in kept]), _counted([group.counts for group in kept])
         places = _in_turn(_in_order(rooms, weights[1]), rooms, weights[1])
         ends = _largest(tuple(map(add, place, counts[buffer])) for buffer, place in places.items())
-        sums = [tuple(map(add, end, beside)) for end in ends]
+        sums = [tuple(map(add, end, others_ends)) for end in ends]
         # Nowhere more than apart.
         if sums and all(all(map(le, each, apart)) for each in sums) and _is_worth_it(sums, apart, weights):
-            told = {place: _size(place, units) for place in set(places.values())}
+            offsets = {place: _size(place, units) for place in set(places.values())}
             return Stack(
-                {buffer: told[place] for buffer, place in places.items()},
+                {buffer: offsets[place] for buffer, place in places.items()},
                 extremum("max", [_size(end, units) for end in ends]),
             )
     return None
@@ -127,13 +127,13 @@ def _in_order(rooms: Mapping[Buffer, Counts], weights: Counts) -> list[Buffer]:
     are, the lower are the others."""
     kinds = {buffer: next(index for index, count in enumerate(room) if count) for buffer, room in rooms.items()}
     timeline = Timeline()
-    besides = dict.fromkeys(rooms, 0)
+    neighbours = dict.fromkeys(rooms, 0)
     for buffer in rooms:
         for each in timeline.alive_with(buffer):
             for one, other in ((each, buffer), (buffer, each)) if kinds[each] != kinds[buffer] else ():
-                besides[one] = max(besides[one], _weigh(rooms[other], weights))
+                neighbours[one] = max(neighbours[one], _weigh(rooms[other], weights))
         timeline.add(buffer)
-    return sorted(rooms, key=lambda each: (kinds[each], -besides[each], -sum(rooms[each]), each.first))
+    return sorted(rooms, key=lambda each: (kinds[each], -neighbours[each], -sum(rooms[each]), each.first))
 
 
 def _in_turn(buffers: Sequence[Buffer], rooms: Mapping[Buffer, Counts], weights: Counts) -> dict[Buffer, Counts]:

@@ -145,12 +145,15 @@ def _not_shared(value: Value, sharing: Sharing) -> str:
     if word == OPERAND and number.isdecimal():
         untried = "is made in its place" if int(number) < len(value.owner.operands) else "is not there"
         return f"operand {number} of '{name}' {sharing.problems.get(value, untried)}"
-    problems = {VIEW: f"'{name}' does not just show parts of what it reads", PART: "nobody just puts it beside others"}
+    problems = {
+        VIEW: f"'{name}' does not just show parts of what it reads",
+        PART: "nothing just puts it next to others",
+    }
     return problems.get(word, "")
 
 
 def _follow(text: str, buffer: Buffer, knows: Callable[[Dim], bool]) -> str:
-    """Gives a buffer the place that is stated, or tells why it cannot have it."""
+    """Gives a buffer the place that is stated, or says why it cannot have it."""
     word, _, number = text.partition(" ")
     number, _, behind = number.partition(" + ")
     written, buffer.output = buffer.output, None
@@ -163,25 +166,25 @@ def _follow(text: str, buffer: Buffer, knows: Callable[[Dim], bool]) -> str:
         buffer.output = where
         return "" if where == written else f"it cannot be written into result {where} of the function"
     if not is_sized_at_entry(buffer, knows):
-        return "nothing tells its size when the function begins: its memory is its own"
+        return "its size is unknown when the function begins: its memory is its own"
     if word == "slot":
         return _follow_in_slot(where, behind, buffer, knows)
     buffer.offset = where
     if buffer.room is None:
-        return "its size is symbolic: it lies in a slot"
+        return "its size is symbolic: its place is in a slot"
     return "" if where % ALIGNMENT == 0 else f"places are multiples of {ALIGNMENT} bytes"
 
 
 def _follow_in_slot(slot: int, behind: str, buffer: Buffer, knows: Callable[[Dim], bool]) -> str:
     if not isinstance(buffer.size, SymExpr):
-        return "its size is a number: it lies in the arena"
+        return "its size is a number: its place is in the arena"
     try:
         buffer.slot, buffer.shift = slot, parse(behind or "0")
     except SymbolError as error:
         return str(error)
     step = storage_bytes(buffer.info.dtype)
     if not knows(buffer.shift) or not is_behind(buffer.shift, 0, buffer.size):
-        return f"nothing tells where {buffer.shift} is, or that it is in the slot"
+        return f"it is unknown where {buffer.shift} is, or that it is in the slot"
     return "" if is_multiple(buffer.shift, step) else f"places of such elements are multiples of {step} bytes"
 
 
@@ -192,7 +195,7 @@ def _check_apart(plan: Plan) -> None:
         alive = [(other, each) for other, each in alive if each.last >= buffer.first]
         for other, each in alive:
             if _meet(each, buffer) and not may_meet(each, buffer):
-                raise _refusal(value, f"it lies over the result of '{other.owner.name}', which is read later still")
+                raise _refusal(value, f"it overlaps the result of '{other.owner.name}', which is read later still")
         alive.append((value, buffer))
 
 
@@ -229,4 +232,4 @@ def _largest(ends: Mapping[Size, Value]) -> Size:
         return extremum("max", ends)
     except SymbolError as error:
         *_, value = ends.values()
-        raise _refusal(value, f"nothing tells how large its slot is: {error}") from None
+        raise _refusal(value, f"the size of its slot is unknown: {error}") from None

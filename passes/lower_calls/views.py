@@ -31,7 +31,7 @@ def view(into: FunctionLowering, op: Operation) -> None:
     memref = into.get(source)
     shown = _shown(into, op, memrefs.dims(memref))
     extents = (
-        _told(into, op, info, memref)
+        _sizes_of(into, op, info, memref)
         if shown is None
         else [
             into.sizes.compute(dim) if dim is not None and into.sizes.knows(dim) else shown[axis]
@@ -62,17 +62,17 @@ def _shown(into: FunctionLowering, op: Operation, sizes: list[Size]) -> list[Siz
     return [size for axis, size in enumerate(sizes) if axis not in gone]
 
 
-def _told(into: FunctionLowering, op: Operation, info: TensorInfo, memref: Value) -> list[Size]:
-    """The result's sizes as its type tells them; one that it leaves open follows from the number of elements."""
+def _sizes_of(into: FunctionLowering, op: Operation, info: TensorInfo, memref: Value) -> list[Size]:
+    """The result's sizes as its type states them; one that it leaves open follows from the number of elements."""
     known = [dim is not None and into.sizes.knows(dim) for dim in info.shape or ()]
     if known.count(False) > 1:
         raise located_error(f"'{op.name}' op gives {describe(info)}: only one size can be left open", op.location)
-    told = [into.sizes.compute(dim) for dim in info.shape or () if dim is not None and into.sizes.knows(dim)]
+    found = [into.sizes.compute(dim) for dim in info.shape or () if dim is not None and into.sizes.knows(dim)]
     if False in known:
-        rest = maximum(as_index(count_of(told)), 1)
+        rest = maximum(as_index(count_of(found)), 1)
         count = as_index(count_of(memrefs.dims(memref)))
-        told.insert(known.index(False), floor_divide(count, rest))
-    return told
+        found.insert(known.index(False), floor_divide(count, rest))
+    return found
 
 
 def _squeezed(op: Operation, rank: int) -> set[int]:

@@ -14,7 +14,7 @@ from ...bindings.navigation import functions_in, is_private, symbol_name
 from ...dialects.core.dialect import find_op
 from ...support.argument_types import types_checked
 from ...support.blaming import blaming
-from ...support.errors import RelaxError, told
+from ...support.errors import RelaxError, message_of
 from ...support.external_runtime import ExternalRuntime, find_runtime, register_runtime
 from ...targets.core.code import stages_of
 from ..core.external import CODEGENS
@@ -68,7 +68,7 @@ class Composite(NamedTuple):
     def _named(self, error: BaseException) -> RelaxError:
         what = f"codegen '{self.codegen}', pattern '{self.name}'"
         if not isinstance(error, RelaxError):
-            return RelaxError(f"{what}: {told(error)}")
+            return RelaxError(f"{what}: {message_of(error)}")
         return error.altered(f"{what}: {error.message}")
 
     @property

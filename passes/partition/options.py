@@ -110,7 +110,7 @@ def options_text(options: Mapping[str, CodegenOption]) -> list[str]:
 
 
 def _shown(name: str, option: CodegenOption) -> str:
-    is_told = option.default is not None and _is_hint(option.type)
-    default = f"default {format_value(option.default)}" if is_told else ""
-    told = "; ".join(filter(None, (option.expected if option.type is not str else "", default)))
-    return f"{name}: {option.doc}" + (f" ({told})" if told else "")
+    shows_default = option.default is not None and _is_hint(option.type)
+    default = f"default {format_value(option.default)}" if shows_default else ""
+    hints = "; ".join(filter(None, (option.expected if option.type is not str else "", default)))
+    return f"{name}: {option.doc}" + (f" ({hints})" if hints else "")

@@ -151,7 +151,7 @@ class _Explanation:
 
     def __init__(self, codegens: Sequence[str], plan: str, operators: Sequence[Operation]):
         self._matches = f"matches, but the plan '{plan}' did not take it"
-        self._alone = "matches, but is taken only beside others of the codegen, and none is next to it"
+        self._alone = "matches, but is taken only together with others of the codegen, and none is adjacent"
         composites = [each for codegen in codegens for each in find_codegen(codegen).composites()]
         #: By the operations that they end with, and by all that they have in them.
         self._ending: dict[str, list[Composite]] = defaultdict(list)

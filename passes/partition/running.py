@@ -19,7 +19,7 @@ from ...bindings.navigation import body_of, function_type_of, functions_in, oper
 from ...dialects.core.codec import decode
 from ...dialects.core.infos import TensorInfo
 from ...support.blaming import blaming, called_from, is_ours, place_of
-from ...support.errors import RefusalError, RelaxError, told
+from ...support.errors import RefusalError, RelaxError, message_of
 from ...support.external_part import ExternalPart
 from ...support.external_runtime import find_runtime
 from ...targets.core.code import stages_of
@@ -123,7 +123,7 @@ def _declining(function: Callable[..., object]) -> Iterator[None]:
         place = called_from(error, function)
         raise Declined((error.message or type(error).__name__) + (f" (at {place})" if place else "")) from error
     except (Exception, SystemExit) as error:  # a bug of a codegen that is ours
-        raise Declined(told(error)) from error
+        raise Declined(message_of(error)) from error
 
 
 def _made(
@@ -204,7 +204,7 @@ def missing_here(codegen: type[Codegen], made: Made) -> str:
     except RelaxError as error:
         return error.message
     except (Exception, SystemExit) as error:
-        return f"requires(): {told(error)}"
+        return f"requires(): {message_of(error)}"
 
 
 def nodes_of(module: Operation) -> list[str]:

@@ -54,7 +54,7 @@ class Step:
     def op(self, name: str) -> Any:
         """The operation that makes a named value, with its attributes as Python has them."""
         if name not in self.makers:
-            raise RelaxError(f"{self._told}: no operation of it makes '{name}'{suggest(name, self.makers)}{self._why}")
+            raise RelaxError(f"{self._title}: no operation of it makes '{name}'{suggest(name, self.makers)}{self._why}")
         return self.makers[name].opview
 
     def __getitem__(self, name: str) -> int:
@@ -63,8 +63,8 @@ class Step:
         if found:
             return found[0]
         if name in self.names:
-            raise RelaxError(f"{self._told}: '{name}' is inside of it: whole=False has a step for each operation")
-        raise RelaxError(f"{self._told}: no value of it is called '{name}'{suggest(name, self.names)}{self._why}")
+            raise RelaxError(f"{self._title}: '{name}' is inside of it: whole=False has a step for each operation")
+        raise RelaxError(f"{self._title}: no value of it is called '{name}'{suggest(name, self.names)}{self._why}")
 
     def get(self, name: str) -> int | None:
         """As `step[name]`; None where what may be there is not."""
@@ -79,7 +79,7 @@ class Step:
         return isinstance(name, str) and bool(self.all(name))
 
     @property
-    def _told(self) -> str:
+    def _title(self) -> str:
         return f"step '{self.composite}'" if self.composite else f"step {self.operations[-1].name}"
 
     @property

@@ -29,7 +29,7 @@ def partition_table(facts: Sequence[Mapping[str, Any]]) -> str:
     back = f", {counted(declined, 'part')} declined" if declined else ""
     lines = [f"partition: {taken} of {total} operators{back}", table(*rows)]
     for what, why in (("declined", "reason"), ("cannot run here", "missing")):
-        lines += [_told(what, fact, fact[why]) for fact in made.values() if fact[why]]
+        lines += [_line(what, fact, fact[why]) for fact in made.values() if fact[why]]
     return "\n".join(lines) + "\n"
 
 
@@ -61,7 +61,7 @@ def _bytes(size: int | str | None) -> str:
     return "?" if size is None else size if isinstance(size, str) else byte_text(size)
 
 
-def _told(what: str, fact: Mapping[str, Any], why: str) -> str:
+def _line(what: str, fact: Mapping[str, Any], why: str) -> str:
     shown = _nodes(fact["origins"])
     return f"{what}: {fact['codegen']}, part {fact['name']}{f' ({shown})' if shown else ''}: {why}"
 

@@ -70,7 +70,7 @@ class Op(GraphPattern):
         made = self.but(operands=stated[self.names[0]], by_operator=stated, is_open=is_open)
         if made.depth > MOST_DEEP:
             reason = f"more than {MOST_DEEP} patterns stand inside of one another"
-            raise RelaxError(f"pattern of {self}: {reason}; repeated() says so many alike")
+            raise RelaxError(f"pattern of {self}: {reason}; repeated() stands for several alike")
         return made
 
     def in_order(self) -> Op:
@@ -171,8 +171,8 @@ class Result(GraphPattern):
 class Filled(Leaf):
     """A tensor that is one number everywhere, of which a test is given the number and the element type."""
 
-    def __init__(self, test: NumberTest, told: str):
-        self.test, self.told = test, told
+    def __init__(self, test: NumberTest, text: str):
+        self.test, self._text = test, text
 
     def problem(self, subject: Subject) -> str:
         number = splat(subject) if isinstance(subject, Value) else None
@@ -186,7 +186,7 @@ class Filled(Leaf):
 
     @property
     def text(self) -> str:
-        return self.told
+        return self._text
 
 
 class Every(GraphPattern):

@@ -57,7 +57,7 @@ class Beside(GraphPattern):
         taken = {bound.maker(bound[each]) for each in self.whole.outputs if each in bound}
         heads = {name for op in self.output.heads or () for name in op.names}
         found = (op for op in self._users(bound) if op not in taken and (not heads or op.name in heads))
-        return [((self.output, subject_of(op)),) for op in found] or f"has no {self.output} beside it"
+        return [((self.output, subject_of(op)),) for op in found] or f"has no {self.output} next to it"
 
     def _users(self, bound: Bound) -> Iterator[Operation]:
         """Who makes something of the known parts, by operators that the output is made of: nearest first."""

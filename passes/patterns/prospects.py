@@ -187,8 +187,8 @@ class Prospects:
         if isinstance(pattern, Result):
             return self._add(pattern, frozenset(pattern.op.names))
         if isinstance(pattern, Op):
-            told = tuple((name, value) for name, value in pattern.attributes if not callable(value))
-            asked = pattern if told == pattern.attributes else pattern.but(attributes=told)
+            constant = tuple((name, value) for name, value in pattern.attributes if not callable(value))
+            asked = pattern if constant == pattern.attributes else pattern.but(attributes=constant)
             return self._add(asked, frozenset(pattern.names))
         return _ANY
 

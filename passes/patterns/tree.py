@@ -334,8 +334,8 @@ class UsedOnce(Condition):
 class OfType(Condition):
     """A tensor with a condition on its type; `problem` says what there is instead, if it does not hold."""
 
-    def __init__(self, inner: GraphPattern, told: str, problem: Callable[[TensorInfo], str]):
-        self.inner, self.told, self.problem = inner, told, problem
+    def __init__(self, inner: GraphPattern, condition: str, problem: Callable[[TensorInfo], str]):
+        self.inner, self.condition, self.problem = inner, condition, problem
 
     def refusal(self, subject: Subject) -> str:
         info = decode(subject.type) if isinstance(subject, Value) else None
@@ -343,7 +343,7 @@ class OfType(Condition):
 
     @property
     def text(self) -> str:
-        return f"{self.inner.text}: {self.told}"
+        return f"{self.inner.text}: {self.condition}"
 
 
 class Found(GraphPattern):

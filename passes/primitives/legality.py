@@ -25,7 +25,7 @@ def check_nested(edit: Edit, loops: Sequence[Loop]) -> None:
             edit.refuse(f"'{inner.name}' is not directly in '{outer.name}'")
         if len(outer.body) > 1:
             others = ", ".join(f"'{node.name}'" for node in outer.body if node.name != inner.name)
-            edit.refuse(f"'{inner.name}' is not all that is in '{outer.name}': beside it there is {others}")
+            edit.refuse(f"'{inner.name}' is not all that is in '{outer.name}': there is also {others}")
 
 
 def chain_of(edit: Edit, loops: Sequence[Loop]) -> list[Loop]:

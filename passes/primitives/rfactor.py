@@ -42,9 +42,9 @@ def rfactor(edit: Edit, loop: LoopRV, factor_axis: int, merge_loops: bool = True
         edit.refuse(f"'{found.name}' has {len(inside)} blocks in it: rfactor is for one reduction")
     block = inside[0]
     root = edit.tree.around(found.name)[0] if edit.tree.around(found.name) else found
-    beside = [each.name for each in blocks_in([root]) if each is not block]
-    if beside:
-        edit.refuse(f"'{beside[0]}' is in the same loops as '{block.name}': rfactor it before")
+    others = [each.name for each in blocks_in([root]) if each is not block]
+    if others:
+        edit.refuse(f"'{others[0]}' is in the same loops as '{block.name}': rfactor it before")
     if block.inits is None:
         edit.refuse(f"'{block.name}' has no init: rfactor it before its reduction is decomposed")
     reducer = reducer_of(edit, block)

@@ -35,7 +35,9 @@ def transform_layout(
     found = edit.block(block)
     old = _buffer(edit, found, buffer)
     if old.is_given:
-        edit.refuse(f"'{old.name}' is a parameter, which lies as its callers say: transform a copy of it (cache_read)")
+        edit.refuse(
+            f"'{old.name}' is a parameter, whose layout its callers choose: transform a copy of it (cache_read)"
+        )
     if any(old in each.loaded() for each in edit.tree.blocks()):
         edit.refuse(f"'{old.name}' is read at places that are computed")
     if len(index_map.parameters) != len(old.shape):

@@ -150,7 +150,7 @@ def _in_place(op: StructuredOp) -> StructuredOp:
 
 
 def _destination(value: Value) -> Value | None:
-    """The parameter whose memory a value will be in, as far as structured operations tell."""
+    """The parameter whose memory a value will be in, as far as structured operations say."""
     while (producer := made_by(value)) is not None:
         if producer.name != "linalg.generic":
             return None

@@ -153,9 +153,9 @@ def _check_loops(op: StructuredOp, plan: Plan, rows: int, columns: int) -> None:
     if dim not in plan.order[len(plan.order) - plan.carried :]:
         raise Decline(f"dot products need a reduction that is carried, not loop {dim}")
     # Tiles of columns are put together of rows as well.
-    beside = dim if plan.tiles is not None and op.is_contiguous(columns, dim) else plan.vector
-    if not op.is_contiguous(rows, dim) or not op.is_contiguous(columns, beside) or not op.uses(columns, dim):
-        raise Decline(f"dot products need elements side by side along loop {dim}, of vectors along loop {plan.vector}")
+    contiguous = dim if plan.tiles is not None and op.is_contiguous(columns, dim) else plan.vector
+    if not op.is_contiguous(rows, dim) or not op.is_contiguous(columns, contiguous) or not op.uses(columns, dim):
+        raise Decline(f"dot products need contiguous elements along loop {dim}, of vectors along loop {plan.vector}")
     if any(length % group for each, length in plan.blocks if each == dim):
         raise Decline(f"blocks of loop {dim} are not made of whole groups of {group}")
 

@@ -109,7 +109,7 @@ def _common_dims(producer: StructuredOp, consumer: StructuredOp, position: int) 
 def check_lanes(op: StructuredOp, vector: int) -> None:
     """Raises Decline where the epilogue's other inputs would be fetched lane by lane."""
     if any(is_lanewise(op, vector, operand) for operand in range(op.input_count, len(op.operands))):
-        raise Decline("what it reads besides lies across the vectors")
+        raise Decline("what else it reads is not contiguous along the vectors")
 
 
 def is_long(epilogue: Epilogue) -> bool:

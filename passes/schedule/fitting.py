@@ -100,9 +100,9 @@ def _check_steps(plan: Plan) -> None:
 def _check_panel(op: StructuredOp, plan: Plan, panel: Panel) -> None:
     """What is copied before the loops inside of the vectors' must be the same in all of them."""
     inside = plan.order[plan.order.index(plan.vector) + 1 :]
-    beside = (plan.vector,) if plan.tiles is None else (plan.vector, panel.dim)
-    if panel.operand >= op.input_count or not any(op.is_contiguous(panel.operand, dim) for dim in beside):
-        raise Decline(f"panels need an input whose elements lie side by side along the vectors, not {panel.operand}")
+    contiguous = (plan.vector,) if plan.tiles is None else (plan.vector, panel.dim)
+    if panel.operand >= op.input_count or not any(op.is_contiguous(panel.operand, dim) for dim in contiguous):
+        raise Decline(f"panels need an input whose elements are contiguous along the vectors, not {panel.operand}")
     if panel.dim not in op.reductions or panel.dim not in inside or plan.vector in op.reductions:
         raise Decline("panels need a reduction inside of the vectors' loop")
     if any(op.uses(panel.operand, dim) for dim in inside if dim != panel.dim):

@@ -64,7 +64,7 @@ def _is_whole(op: StructuredOp, operand: int, outer: int, inner: int) -> bool:
 
 
 def _is_whole_in(value: Value, axes: Sequence[int]) -> bool:
-    """Whether types tell that there is no gap between neighbours along these axes."""
+    """Whether types state that there is no gap between neighbours along these axes."""
     slice_ = made_by(value, "tensor.extract_slice")
     if slice_ is None:
         return True

@@ -39,8 +39,8 @@ def unpacked(panels: Value, matrix: Type, group: int) -> Value:
     width = wide // group
     apart = panels if group == 1 else tensors.split(panels, 2, [width, group])
     sizes = [steps, count, width] if group == 1 else [steps, group, count, width]
-    beside = _moved(apart, sizes, _panel_places(len(sizes)))
-    merged = tensors.merge(beside, len(sizes) - 2, 2)
+    moved = _moved(apart, sizes, _panel_places(len(sizes)))
+    merged = tensors.merge(moved, len(sizes) - 2, 2)
     return _part(merged if group == 1 else tensors.merge(merged, 0, 2), matrix)
 
 
@@ -49,8 +49,8 @@ def ungrouped(packed: Value, weights: Type, group: int) -> Value:
     *outer, steps, wide = packed.type.shape
     rank, width = len(outer), wide // group
     apart = tensors.split(packed, rank + 1, [width, group])
-    beside = _moved(apart, [*outer, steps, group, width], _group_places(rank + 3))
-    return _part(tensors.merge(beside, rank, 2), weights)
+    moved = _moved(apart, [*outer, steps, group, width], _group_places(rank + 3))
+    return _part(tensors.merge(moved, rank, 2), weights)
 
 
 def _moved(source: Value, sizes: Sequence[int], places: Sequence[int]) -> Value:

@@ -192,8 +192,8 @@ class TileNest(Nest):
         assert self.dots is not None
         loop, points = self._columns_loop
         start, size = ranges[loop]
-        is_beside = self.op.is_contiguous(self.dots.columns, self.plan.vector)
-        copied = self._grouped_rows if is_beside else self._turned_columns
+        is_contiguous = self.op.is_contiguous(self.dots.columns, self.plan.vector)
+        copied = self._grouped_rows if is_contiguous else self._turned_columns
 
         def columns(position: Size, memory: Value) -> list[Value]:
             left = size - position if self.blocks is None else self.plan.lanes

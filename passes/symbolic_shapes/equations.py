@@ -131,7 +131,7 @@ class Equations:
             sign = -1 if coefficient > 0 else 1
             rest = {other: sign * count // scale for other, count in terms.items() if other != monomial}
             name, size = str(monomial[0]), make(rest)
-            if self._may_be_told(name, size, operation):
+            if self._may_follow(name, size, operation):
                 is_size = bounds(terms_of(size))[0] is not None
                 found.append((self._places[name], is_size, order, name, size))
         if not found:
@@ -139,7 +139,7 @@ class Equations:
         *_, name, size = max(found, key=lambda each: each[:3])
         return name, size
 
-    def _may_be_told(self, name: str, size: Size, operation: Operation) -> bool:
+    def _may_follow(self, name: str, size: Size, operation: Operation) -> bool:
         """Whether the size says what the symbol is where that is defined."""
         place = self._places.get(name)
         if place is None or name in self._kept:

@@ -10,7 +10,7 @@ from ...bindings.mlir import ir
 from ...bindings.rewriting import is_used
 from ...dialects.core.codec import TypeProblem, decode
 from ...dialects.core.dialect import row_of
-from ...dialects.core.equalities import told_to
+from ...dialects.core.equalities import reporting_to
 from ...dialects.core.infos import Info, ScalarInfo, ShapeInfo, TensorInfo
 from ...dialects.core.opdef import Call, OpDef, OpProblem
 from ...dialects.core.operands import operand_info
@@ -133,7 +133,7 @@ class FunctionShapes:
         attributes = {name: self._resolved(value) for name, value in call_of(row, operation).attributes.items()}
         call = Call(row, by_name(operation.opview, infos), attributes)
         try:
-            with told_to(listen):
+            with reporting_to(listen):
                 if row.infer is not None:
                     results = row.infer_results(call)
                     # What is stated and what is inferred are compared while the program runs.

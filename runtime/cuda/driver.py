@@ -171,10 +171,10 @@ class Driver:
 
     def error_text(self, status: int) -> str:
         """An error's name and what the driver says of it."""
-        texts = [self._told(name, status) for name in ("cuGetErrorName", "cuGetErrorString")]
+        texts = [self._error_string(name, status) for name in ("cuGetErrorName", "cuGetErrorString")]
         return ": ".join(filter(None, texts)) or f"unknown error {status}"
 
-    def _told(self, name: str, status: int) -> str:
+    def _error_string(self, name: str, status: int) -> str:
         found = ctypes.c_char_p()
         failed = self._function(name)(status, ctypes.byref(found))
         return "" if failed or found.value is None else found.value.decode(errors="replace")

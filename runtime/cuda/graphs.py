@@ -34,7 +34,7 @@ _NEVER = 2**64 - 1
 _LAUNCH, _IN_GRAPH = 2.5e-6, 0.4e-6
 #: What a launch of a graph costs it, all that is asked and recorded around it included, and each copy around a graph.
 _GRAPH, _COPY = 8e-6, 2.5e-6
-#: Bytes that a device's memory reads or writes in a second, where it does not tell.
+#: Bytes that a device's memory reads or writes in a second, where it does not say.
 _BYTES_A_SECOND = 1e12
 #: The most memory of each graph that was not requested.
 _MOST_MEMORY = 1 << 26
@@ -117,5 +117,5 @@ def is_faster(signature: Signature, speed: float) -> bool:
 
 def bytes_a_second(driver: Driver, device: Device) -> float:
     """Of the device's memory, by its clock: twice in each cycle."""
-    told = 2e3 / 8 * driver.attribute(device.handle, _MEMORY_KHZ) * driver.attribute(device.handle, _MEMORY_BITS)
-    return told if told > 0 else _BYTES_A_SECOND
+    bandwidth = 2e3 / 8 * driver.attribute(device.handle, _MEMORY_KHZ) * driver.attribute(device.handle, _MEMORY_BITS)
+    return bandwidth if bandwidth > 0 else _BYTES_A_SECOND

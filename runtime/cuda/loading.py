@@ -95,7 +95,7 @@ class DeviceProgram:
         self.table = (ctypes.c_void_p * max(len(places), 1))(*places)
         self._names = _texts(f"kernel '{name}'" for name in codes[0].kernels)
 
-    def told(self, deleter: int) -> Any:
+    def table_for(self, deleter: int) -> Any:
         """The table that the code is given; `deleter` is the address of what frees results."""
         names = ctypes.cast(self._names, ctypes.c_void_p).value
         head = [self.context, self.device.number, self.record[1], self.record[0], names, deleter]

@@ -255,7 +255,7 @@ class _Described:
         return made
 
     def set_bias(self) -> Call:
-        """What tells the product where the bias is."""
+        """The product's description with the bias in it."""
         arguments = [self.product, _BIAS_POINTER, self.bias, ctypes.sizeof(self.bias)]
         return Call(self._library.function("cublasLtMatmulDescSetAttribute"), arguments, is_status=True)
 

@@ -63,7 +63,7 @@ def _run(options: CodeOptions, module: Module) -> list[ndarray]:
 def _compute(options: CodeOptions, module: Module) -> list[ndarray]:
     cache, target = options.cache, parse_target(HOST)
     program = None if cache is None or is_extended() else _program(options, module)
-    if cache is not None and program is not None and (kept := _kept(cache, _told(cache, program))) is not None:
+    if cache is not None and program is not None and (kept := _kept(cache, _keys_of(cache, program))) is not None:
         return kept
     try:
         with evaluating_by(None):
@@ -88,11 +88,11 @@ def _program(options: CodeOptions, module: Module) -> str:
     """What results depend on before anything is lowered, hashed: the compiler, the machine, the module's content."""
     machine = cpu_identity(), host_caches(), host_cores()
     text = print_by_content(module.operation, hash_of, places=False)
-    told = json.dumps([loaded_compiler(), machine, options.opt_level, text])
-    return hashlib.blake2b(told.encode("utf-8", "surrogateescape"), digest_size=20).hexdigest()
+    parts = json.dumps([loaded_compiler(), machine, options.opt_level, text])
+    return hashlib.blake2b(parts.encode("utf-8", "surrogateescape"), digest_size=20).hexdigest()
 
 
-def _told(cache: DiskCache, program: str) -> list[str]:
+def _keys_of(cache: DiskCache, program: str) -> list[str]:
     """The keys of a program's results; none where it has not been seen."""
     data = cache.get(_PROGRAMS, program)
     return [] if data is None else list(json.loads(data))

@@ -110,17 +110,17 @@ def _check(target: Target) -> None:
     if target.host is not None and not isinstance(target.host, str):
         raise RelaxError(f"target '{target.name}': host={target.host!r}: expected one name")
     if target.backend is not None:
-        with _told_of(f"target '{target.name}'"):
+        with _naming(f"target '{target.name}'"):
             check_backend(target.backend)
     whose = {"parents": target.parents, "rules": target.rules, "schedules": target.schedules}
     for field, names in {**whose, "host": (target.host,) if target.host else ()}.items():
         for name in names or ():
-            with _told_of(f"target '{target.name}', {field}"):
+            with _naming(f"target '{target.name}', {field}"):
                 find_target(name)
 
 
 @contextmanager
-def _told_of(where: str) -> Iterator[None]:
+def _naming(where: str) -> Iterator[None]:
     try:
         yield
     except RelaxError as error:

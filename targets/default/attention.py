@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What the operators of attention ask for, and what only the run can tell of their operands, for all targets' rules.
+"""What the operators of attention ask for, and what is dynamic of their operands, for all targets' rules.
 
 Queries, keys and values are tensors or memrefs.
 """

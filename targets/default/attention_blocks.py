@@ -116,7 +116,7 @@ def _is_for_all_heads(what: Blocks) -> bool:
 
 
 def _turned(what: Blocks, biases: Sequence[Value]) -> tuple[Blocks, list[Value]]:
-    """With a bias that has its queries side by side, as scores have them: turned once for all heads."""
+    """With a bias whose queries are contiguous, as scores have them: turned once for all heads."""
     (bias,) = biases
     sizes = linalg.sizes(bias)
     empty = linalg.empty([*sizes[:2], sizes[_KEYS], sizes[_QUERIES]], bias.type.element_type)
@@ -215,7 +215,7 @@ class _Head:
         return rows.some(self.sequence, part.start, part.size, rows.head_for(self.head, self.heads))
 
     def _columns(self) -> Value:
-        """The queries scaled, side by side: [size of a head, queries]."""
+        """The queries scaled, contiguous: [size of a head, queries]."""
         size = self.query.sizes[3]
         rows = self.query.some(self.sequence, self.rows.start, self.rows.size, self.head)
         columns = self._scratch([size, self.rows.most], [size, self.rows.size])

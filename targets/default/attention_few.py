@@ -2,7 +2,7 @@
 """Attention of few queries, as a model has that adds token by token: one query at a time meets some keys at a time.
 
 Keys are read once for all heads that they serve. A block of scores is [heads, keys]: the largest score and the sum are
-found along vectors of keys, and the query's own place tells between which keys those that it sees are.
+found along vectors of keys, and the query's own place says between which keys those that it sees are.
 """
 
 from __future__ import annotations

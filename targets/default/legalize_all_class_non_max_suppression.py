@@ -200,7 +200,7 @@ def _with_classes(
 
 
 def check_boxes(boxes: Value, scores: Value) -> None:
-    """Sizes that types do not tell."""
+    """Sizes that types do not state."""
     of_boxes, of_scores = sizes(boxes), sizes(scores)
     require_same(of_boxes[0], of_scores[0], "batches of boxes and scores")
     require_same(of_boxes[1], of_scores[2], "numbers of boxes and scores")

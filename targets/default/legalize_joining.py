@@ -16,7 +16,7 @@ from ...passes.legalize.rules import Legalized, register_legalize
 
 
 def _check_sizes(call: LegalizeCall, parts: Sequence[Value], output: Value, axes: Sequence[int | None]) -> None:
-    """Checks that the parts' dimensions are as large as those of the output, where types do not tell.
+    """Checks that the parts' dimensions are as large as those of the output, where types do not state it.
 
     `axes` has the output's dimension for each of a part's; None for one that may have any size.
     """

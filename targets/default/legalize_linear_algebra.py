@@ -29,7 +29,7 @@ def _contract(
     """Calls a PrimFunc that multiplies the tensors and sums."""
     infos: list[Any] = [call.info(value) for value in values]
     assert result.shape is not None
-    # Symbols that broadcast to a size which no type tells.
+    # Symbols that broadcast to a size which no type states.
     unknown = [label for label, size in zip(result_labels, result.shape, strict=True) if size is None]
 
     def terms(parameters: Sequence[Value]) -> list[Term]:

@@ -76,7 +76,7 @@ def suppressed(call: LegalizeCall, image_of: type[Image], with_sorter: WithSorte
 
 
 def _check(data: Value, valid_count: Value, indices: Value, op: OpView, outs: Sequence[Value]) -> None:
-    """Sizes that types do not tell."""
+    """Sizes that types do not state."""
     batches, anchors, values = sizes(data)
     of_boxes = [indices, *(outs[:-1] if op.return_indices else outs)]
     for buffer in (valid_count, indices, *outs):

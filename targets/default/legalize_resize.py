@@ -192,7 +192,7 @@ def _repeated(data: Value, times: Mapping[int, int], call: LegalizeCall) -> list
 
 
 def _combined(data: Value, output: Value, axes: Sequence[int], tables: Sequence[_Table], settings: _Settings) -> Value:
-    """The output, each element made of those of the data that the tables tell."""
+    """The output, each element made of those of the data that the tables state."""
     rank = linalg.rank_of(output)
     inputs = [tensor for table in tables for tensor in table.tensors]
     read_at = [[axis] for axis, table in zip(axes, tables, strict=True) for _ in table.tensors]

@@ -164,7 +164,7 @@ class Choice(NamedTuple):
         """Raises ValueError where there are more elements along an axis."""
         if self.is_limited:
             are_few = count < 1 << MOST_BITS
-            require(are_few, "ValueError", f"axis {axis} of size {{}} has more elements than can be told apart", count)
+            require(are_few, "ValueError", f"axis {axis} of size {{}} has more elements than indices can count", count)
 
 
 def choice_of(dtype: str, size: object, descending: bool) -> Choice:
@@ -189,7 +189,7 @@ def by_element(dtype: str, descending: bool) -> Choice:
 
 
 def _by_key(dtype: str, descending: bool) -> Choice:
-    """One number, of which one comparison tells the order; elements are looked at in blocks, as they are."""
+    """One number, of which one comparison gives the order; elements are looked at in blocks, as they are."""
 
     def before(read: Callable[[Number], Number], top: Record) -> Callable[[Number], Number]:
         last = read(place_of(top[0]))

@@ -139,7 +139,7 @@ def _group(items: Value, grouping: Grouping, results: Mapping[str, Any], found: 
 
 
 def _number(total: Number, in_order: Records, same: Order, results: Mapping[str, Any]) -> Number:
-    """Goes through records in order, the positions first in them, and tells where groups begin."""
+    """Goes through records in order, the positions first in them, and says where groups begin."""
 
     def step(place: Number, groups: Number) -> Number:
         record = in_order(place)

@@ -29,7 +29,7 @@ class _Places:
     """Where updates go: those of some sizes, to places of some sizes."""
 
     def __init__(self, updates: Sequence[Size], places: Sequence[Size], axes: Sequence[int], dtypes: Sequence[str]):
-        """`axes`: of the places those that indices of these types tell."""
+        """`axes`: of the places those that indices of these types state."""
         self.updates, self.places = updates, places
         self._axes, self._dtypes = axes, dtypes
 

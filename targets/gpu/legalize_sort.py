@@ -77,8 +77,8 @@ def topk(call: LegalizeCall) -> Legalized:
 
         def write(row: Number, i: Number, record: Record) -> None:
             place = rows.choice.place(record)
-            told = place.to(dtype) if dtype else None
-            write_chosen(call.op.ret_type, rows.read(row, place), told, results, rows.place(row, i))
+            index = place.to(dtype) if dtype else None
+            write_chosen(call.op.ret_type, rows.read(row, place), index, results, rows.place(row, i))
 
         first_of_rows(rows.number, rows.count, many, rows.elements, rows.choice.order, rows.record, write)
 

@@ -24,7 +24,7 @@ _LAUNCHES = trusted(
         "relax-canonicalize",
         "cse",
     ),
-    "what one kernel can do is one operator, or follows a product whose result it reads as it lies",
+    "what one kernel can do is one operator, or follows a product whose result it reads in its layout",
     level=2,
 )
 _PLAN = Stage(

@@ -3,7 +3,7 @@
 
 No fixed tolerance fits a random graph: the difference of two nearly equal sums has few digits, and a comparison of
 them none. So the oracle computes the graph several times, with errors of the size that an operator may make put in
-before and after each (`graphs.Noise`). What changes tells how well determined each element is.
+before and after each (`graphs.Noise`). What changes says how well determined each element is.
 """
 
 from __future__ import annotations

@@ -22,7 +22,7 @@ from relax_mlir.tools.relax_opt import run
 
 INPUT = "input"  # the name of the input file in a case's folder
 OUTPUT = "output"  # and of the output file that command lines may name
-_GRACE_S = 60  # on a busy machine; Python is told to end first: what does not is stuck in C++
+_GRACE_S = 60  # on a busy machine; Python is asked to end first: what does not is stuck in C++
 _LOOK_S = 1.0
 _LONGEST_WAIT = 10  # of its time, for a process that does not work
 _SHOWN = 400
@@ -43,7 +43,7 @@ class Case(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """`problem` is empty when all went as promised; `crash` is one inside MLIR that was caught and told as an error."""
+    """`problem` is empty when all went as promised; `crash` is one inside MLIR, caught and reported as an error."""
 
     problem: str
     crash: str
@@ -124,7 +124,7 @@ def _death(tool: Tool, child: int, in_time: bool) -> Outcome:
         return Outcome("", f"{tool.name}: error: MLIR did not end in {tool.patience_s + _GRACE_S:.0f} s", 1, "")
     if code >= 0:
         return Outcome(f"the process ended with exit code {code}", "", code, "")
-    # The guard would have told it as an error.
+    # The guard would have reported it as an error.
     return Outcome("", f"{tool.name}: error: MLIR crashed ({signal.Signals(-code).name})", 1, "")
 
 
@@ -188,14 +188,14 @@ def _problem(case: Case, code: int, errors: str, left: list[str]) -> str:
     internal = re.search(r"internal error[^\n]*", errors)
     if internal:
         return internal.group()[:_SHOWN]
-    told = _ERROR.findall(errors)
-    if code == 0 and told:
+    reported = _ERROR.findall(errors)
+    if code == 0 and reported:
         return "an error, but exit code 0"
-    if code == 1 and not told:
+    if code == 1 and not reported:
         return "exit code 1 without an error"
-    # Several operations may be wrong, and MLIR's parser sometimes tells a thing twice, but each time it is at a place.
-    if len(told) > 1 and not all(_PLACED.match(error) for error in told):
-        return f"{len(told)} errors instead of one"
+    # Several operations may be wrong, and the parser sometimes reports a thing twice, but each time it is at a place.
+    if len(reported) > 1 and not all(_PLACED.match(error) for error in reported):
+        return f"{len(reported)} errors instead of one"
     return _left_behind(case, code, left)
 
 

@@ -86,14 +86,14 @@ def fuzz(
     """Runs until the time or the number of cases is up."""
     totals = Totals()
     end = None if seconds is None else time.monotonic() + seconds
-    started = told = time.monotonic()
+    started = shown = time.monotonic()
     queue = ((kinds[index % len(kinds)], seed, index, target) for index in range(cases or 10**12))
     for (kind, _, index, _), outcome in isolated.run(_case, queue, jobs, end, _PATIENCE_S, one_graph.died):
         totals.add(kind, index, outcome)
-        if sys.stderr.isatty() and time.monotonic() - told > 2:
-            told = time.monotonic()
+        if sys.stderr.isatty() and time.monotonic() - shown > 2:
+            shown = time.monotonic()
             done = sum(totals.statuses.values())
-            sys.stderr.write(f"\r{done} graphs in {told - started:.0f} s, {totals.statuses['failed']} failures ")
+            sys.stderr.write(f"\r{done} graphs in {shown - started:.0f} s, {totals.statuses['failed']} failures ")
     return totals
 
 

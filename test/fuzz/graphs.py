@@ -110,7 +110,7 @@ class Noise:
         return [self._shaken(each, self._unit(node, each)) for each in results]
 
     def _unit(self, node: Node, result: Any) -> float:
-        """What errors are relative to, beside the element itself."""
+        """What errors are relative to, in addition to the element itself."""
         if node.op in self._sizes.by_one:
             return 1.0
         if node.op not in self._sizes.by_largest or not self._step_of(result.dtype):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Arrays beside pages that nobody may touch: an access one element outside of them ends the process.
+"""Arrays next to pages that must not be touched: an access one element outside of them ends the process.
 
 Inputs are placed by `guarded`. Results are placed by tvm-ffi's allocator, which compiled code asks where one is set.
 """
@@ -118,7 +118,7 @@ _results = _Results()
 
 @contextmanager
 def guarded_results() -> Iterator[None]:
-    """In this thread, results of compiled functions that run on the CPU lie beside forbidden pages."""
+    """In this thread, results of compiled functions that run on the CPU lie next to forbidden pages."""
     library = ctypes.CDLL(libinfo.find_libtvm_ffi())
     set_allocator = library.TVMFFIEnvSetDLPackManagedTensorAllocator
     set_allocator.argtypes = [_ALLOCATOR, ctypes.c_int, ctypes.c_void_p]

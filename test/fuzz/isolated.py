@@ -115,7 +115,7 @@ def _serve(function: Callable[..., Any], orders: int, results: int) -> NoReturn:
     """The rest of a child's life."""
     try:
         signal.signal(signal.SIGINT, signal.SIG_IGN)
-        # What a crash writes of itself would hide what is told of it.
+        # What a crash writes of itself would hide what is reported of it.
         silent = os.open(os.devnull, os.O_WRONLY)
         os.dup2(silent, 2)
         for number in (signal.SIGSEGV, signal.SIGBUS, signal.SIGABRT, signal.SIGFPE):
@@ -126,7 +126,7 @@ def _serve(function: Callable[..., Any], orders: int, results: int) -> NoReturn:
                 os._exit(0)
             try:
                 _send(results, (True, function(*arguments)))
-            except Exception:  # told to the parent, which shows it
+            except Exception:  # reported to the parent, which shows it
                 _send(results, (False, traceback.format_exc(limit=-6)))
     finally:
         os._exit(70)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""How a graph's module becomes something to call on each target: arrays beside guard pages in, arrays out."""
+"""How a graph's module becomes something to call on each target: arrays next to guard pages in, arrays out."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class OnTarget(NamedTuple):
     #: How the script passes an array.
     argument: str = "rx.runtime.tensor({})"
     #: What valid graphs are refused for, in these words.
-    told_limits: tuple[str, ...] = (_UNKNOWN_SIZES,)
+    known_limits: tuple[str, ...] = (_UNKNOWN_SIZES,)
     #: What it needs that this machine lacks.
     lacks: str = ""
 
@@ -105,7 +105,7 @@ TARGETS = {
         "from c_programs import CProgram  # test/python\n"
         "main = CProgram(module, 'c{{memory=heap}}', opt_level={level})",
         argument="{}",
-        told_limits=(_UNKNOWN_SIZES, "is only known when the data are there", "so it has no place in static memory"),
+        known_limits=(_UNKNOWN_SIZES, "is only known when the data are there", "so it has no place in static memory"),
         lacks="" if c_programs.COMPILER else "a compiler of C ($CC, cc)",
     ),
     "cuda": OnTarget(

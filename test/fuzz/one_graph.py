@@ -77,8 +77,8 @@ def check(kind: str, graph: Graph, target: str = "llvm") -> Outcome:
         try:
             call = on_target.compile(chosen.build(graph), graph, level)
         except rx.RelaxError as error:
-            told = next((limit for limit in on_target.told_limits if limit in str(error)), None)
-            return Outcome("undefined", told) if told else Outcome("failed", f"refused: {error}"[:400])
+            limit_met = next((limit for limit in on_target.known_limits if limit in str(error)), None)
+            return Outcome("undefined", limit_met) if limit_met else Outcome("failed", f"refused: {error}"[:400])
         except Exception as error:  # bugs of the compiler, and what a compiler of its C says of it
             return Outcome("failed", f"{type(error).__name__} while compiling: {error}"[:400])
         problem = _call(call, graph, expected, shaken, chosen)
@@ -93,7 +93,7 @@ def check(kind: str, graph: Graph, target: str = "llvm") -> Outcome:
 
 
 def _shaken(chosen: Kind, graph: Graph, run: Arrays, count: int) -> list[Arrays]:
-    """With noise, so many times. What is undefined only then is undetermined, as a whole."""
+    """With noise, a number of times. What is undefined only then is undetermined, as a whole."""
     return [evaluate(graph, run, chosen.oracle, Noise(seed, chosen.errors, chosen.step_of)) for seed in range(count)]
 
 
@@ -120,7 +120,7 @@ def _call(call: Call, graph: Graph, expected: Sequence[Arrays], shaken: Sequence
 
 
 def _placed(run: Arrays, at_end: bool) -> Arrays:
-    """The arrays beside guard pages; what is one array stays one."""
+    """The arrays next to guard pages; what is one array stays one."""
     placed = {id(array): guard_pages.guarded(array, at_end) for array in run.values()}
     return {name: placed[id(array)] for name, array in run.items()}
 
@@ -136,7 +136,7 @@ def array_text(array: Any) -> str:
 
 
 def program(graph: Graph, making: str, problem: str, expected: Sequence[Arrays], on_target: OnTarget) -> str:
-    """A program that compiles and calls the graph and prints what the oracle gives beside it."""
+    """A program that compiles and calls the graph and prints what the oracle gives next to it."""
     lines = [f"# {line}" for line in problem.splitlines()]
     lines += ["import numpy", "import relax_mlir as rx", "", making, ""]
     for level in graph.levels:

@@ -183,7 +183,7 @@ UNDEFINED: Sequence[tuple[str, Check, str]] = (
     ("Slice", _goes_back_from_before, "the reference evaluator has Python's slices, which are others there"),
     ("ReduceLogSum ReduceLogSumExp ReduceL2", _is_integer, "onnxruntime rounds integers after each step"),
     ("GlobalMaxPool", _is_no_image, "the reference evaluator gives another shape"),
-    ("Conv ConvTranspose", _is_infinite, "0 times infinity where the padding lies: some kernels leave it out"),
+    ("Conv ConvTranspose", _is_infinite, "0 times infinity where the padding is: some kernels leave it out"),
     ("BatchNormalization", _has_infinite_weight, "onnxruntime makes scale and shift one first: infinity less infinity"),
     ("Conv ConvTranspose", _has_nan, "the reference evaluator multiplies by zeros between dilated taps"),
     ("Conv MaxPool AveragePool", _is_empty, "a convolution of nothing: onnxruntime refuses or gives garbage"),

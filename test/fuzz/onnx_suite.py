@@ -87,14 +87,14 @@ def _problem(case: Case, code: int, errors: str, left: list[str]) -> str:
     internal = re.search(r"internal error[^\n]*", errors)
     if internal:
         return internal.group()[:400]
-    told = re.findall(r"^relax-(?:compile|run): error: .*", errors, re.MULTILINE)
+    reported = re.findall(r"^relax-(?:compile|run): error: .*", errors, re.MULTILINE)
     table = case.arguments[0] == "check" and Path("stdout").stat().st_size > 0
-    if len(told) != code and not (table and not told):
-        return f"{len(told)} errors with exit code {code}"
+    if len(reported) != code and not (table and not reported):
+        return f"{len(reported)} errors with exit code {code}"
     failed = _FAILED.search(errors)
     if failed and failed[1] not in _EXPECTED:
-        return told[0][:400]
-    unexpected = [name for name in left if name != PROGRAM or told and told[0].startswith("relax-compile")]
+        return reported[0][:400]
+    unexpected = [name for name in left if name != PROGRAM or reported and reported[0].startswith("relax-compile")]
     return f"left behind: {', '.join(unexpected)}" if unexpected else ""
 
 

@@ -301,7 +301,7 @@ class _Wanted:
         self.shaken = self._with_noise(agreement.SHAKES)
 
     def difference(self, number: int, name: str, found: Any) -> str:
-        """Of a result of a call; with more noise before one is told."""
+        """Of a result of a call; with more noise before one is reported."""
         for count in (agreement.SHAKES, agreement.MANY_SHAKES):
             if len(self.shaken[number]) < count:
                 self.shaken = self._with_noise(count)
@@ -336,14 +336,14 @@ def _problem(module: rx.Module, graph: Graph, wanted: _Wanted, **options: Any) -
 
 
 def draw(seed: int, index: int) -> Graph:
-    """Half of them have a second branch beside the first, of which the patterns can take the same."""
+    """Half of them have a second branch next to the first, of which the patterns can take the same."""
     random = Random(f"graph:{seed}:{index}")
     graph = relax_graphs.draw(random)
     return with_branch(graph) if random.random() < 0.5 else graph
 
 
 def with_branch(graph: Graph) -> Graph:
-    """A graph beside itself, with inputs and nodes of its own; constants are the same."""
+    """A graph next to itself, with inputs and nodes of its own; constants are the same."""
 
     def other(name: Any) -> Any:
         if isinstance(name, tuple):

@@ -87,7 +87,7 @@ def check(seed: int, index: int, codegens: Sequence[str], most_layers: int) -> O
         level, journal = chance.randrange(_LEVELS), rx.Journal()
         problem = _problem(drawn, wanted, codegen, level, journal)
         if problem:
-            return Outcome("failed", f"{codegen or 'no codegen'} at -O{level}: {problem}; {drawn.told}")
+            return Outcome("failed", f"{codegen or 'no codegen'} at -O{level}: {problem}; {drawn.description}")
         facts = [fact for fact in journal.facts if fact["kind"] == "partition"]
         taken[codegen] = sum(count for fact in facts for count in fact["matched"].values())
     return Outcome("agree", taken=taken)

@@ -26,7 +26,7 @@ _SHIFT = 0.02
 class Drawn(NamedTuple):
     model: onnx.ModelProto
     #: How it was drawn, in words.
-    told: str
+    description: str
     inputs: list[Any]
     #: Operators of the float model.
     operators: list[str]
@@ -142,8 +142,8 @@ def draw(random: Random, most_layers: int = MOST_LAYERS, *, narrow: bool = True)
     arrays = [made.numbers.normal(size=(size, *made.input_shape)).astype("float32") for size in (1, 3)]
     samples = [made.numbers.normal(size=(2, *made.input_shape)).astype("float32") for _ in range(_SAMPLES)]
     operators = [node.op_type for node in made.nodes]
-    told = ", ".join(f"{name}={value}" for name, value in options.items())
-    return Drawn(_quantized(made.model(), samples, options), f"{' '.join(operators)}; {told}", arrays, operators)
+    description = ", ".join(f"{name}={value}" for name, value in options.items())
+    return Drawn(_quantized(made.model(), samples, options), f"{' '.join(operators)}; {description}", arrays, operators)
 
 
 def _options(random: Random, narrow: bool) -> dict[str, Any]:

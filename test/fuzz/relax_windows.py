@@ -38,7 +38,7 @@ def _windows(padded: Any, taps: Sequence[int], strides: Sequence[int], dilation:
 
 def _convolution(x: Any, w: Any, strides: Any, padding: Any, dilation: Any, groups: int) -> Any:
     if any(padding) and x.dtype.kind == "f" and not numpy.isfinite(w).all():
-        raise Undefined("0 times infinity where the padding lies: kernels leave it out")
+        raise Undefined("0 times infinity where the padding is: kernels leave it out")
     windows = _windows(_surrounded(_wide(x), padding, 0), w.shape[2:], strides, dilation)
     places, taps = "".join(_LETTERS[: x.ndim - 2]), "ijk"[: x.ndim - 2]
     parts = zip(numpy.split(windows, groups, 1), numpy.split(_wide(w), groups, 0), strict=True)

@@ -41,7 +41,7 @@ _SHOWN_FAILURES = 10
 
 
 class Suite(NamedTuple):
-    """What is fuzzed; functions, as processes are told of it."""
+    """What is fuzzed; functions, as it is passed to processes."""
 
     make_case: Callable[[Random], Case]
     preload: Callable[[], None]

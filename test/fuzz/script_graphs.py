@@ -102,14 +102,14 @@ class _Drawing:
     def program(self) -> Program:
         for _ in range(self.random.randint(2, 4)):
             self.buffers.append(self._buffer())
-        told = {size for each in self.buffers for size in each.sizes}
-        self.dims = tuple(size for size in self.dims if isinstance(size, int) or size in told)
+        known = {size for each in self.buffers for size in each.sizes}
+        self.dims = tuple(size for size in self.dims if isinstance(size, int) or size in known)
         parameters = [*self.buffers, self.ids]
         self.random.shuffle(parameters)
         for _ in range(self.random.randint(0, 1)):
             self.temporaries.append(self._buffer())
         body: list[Any] = []
-        for each in self.temporaries:  # what a temporary holds at first nobody knows
+        for each in self.temporaries:  # what a temporary holds at first is unknown
             body.append(self._filled(each))
         for _ in range(self.random.randint(1, 3)):
             body += self._statement({}, 0)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Calls programs with shared loops from eight threads at once, for so many seconds: random sizes, grains and numbers of
+"""Calls programs with shared loops from eight threads at once, for some seconds: random sizes, grains and numbers of
 threads, checks that fail in the middle, sums and products of floats, programs that come and go, forks in between.
 
 python test/fuzz/threads.py [--seconds 60] [--seed 0]
@@ -77,7 +77,7 @@ class Checked:
         text = _TEXT.replace("LIMIT", str(_LIMIT))
         for word, number in words.items():
             text = text.replace(word, str(number))
-        self.told = str(words)
+        self.description = str(words)
         self.executable = rx.compile(rx.Module.parse(text))
 
     def call(self, chance: random.Random) -> str:
@@ -89,9 +89,9 @@ class Checked:
         try:
             found: Any = numpy.from_dlpack(self.executable["main"](given))
         except ValueError as error:
-            told = re.search(r"(\d+) is too much", str(error))
+            refused = re.search(r"(\d+) is too much", str(error))
             wanted = _LIMIT + min(failing) if failing else None
-            return "" if told and int(told[1]) == wanted else f"{error}, expected {wanted}"
+            return "" if refused and int(refused[1]) == wanted else f"{error}, expected {wanted}"
         if failing:
             return "nothing failed"
         with numpy.errstate(over="ignore"):
@@ -110,7 +110,7 @@ class Computed:
         module = rx.Module()
         with module.function("main", [rx.tensor(shape)]) as f:
             f.returns(build(*f))
-        self.told = f"{name} of {shape}"
+        self.description = f"{name} of {shape}"
         self.executable = rx.compile(module, "llvm{cores=4}")
         self._given = numpy.random.default_rng(shape).standard_normal(shape, dtype=numpy.float32)
         self.executable.threads = 1
@@ -169,13 +169,13 @@ def main() -> int:
                 problem = program.call(own)
                 calls[number] += 1
                 if problem:
-                    problems.append(f"{program.told}: {problem}")
+                    problems.append(f"{program.description}: {problem}")
                     return
             if number == 0:
                 children += 1
                 problem = problem_of_child(program, own)
                 if problem:
-                    problems.append(f"{program.told}: {problem}")
+                    problems.append(f"{program.description}: {problem}")
                 programs[place] = made(own)
 
     threads = [threading.Thread(target=caller, args=(number,)) for number in range(_CALLERS)]

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from .machine import Launch
     from .program import Block, Program
 
-SHARED_START = LOCAL_START = 1024  # no variable lies at 0
+SHARED_START = LOCAL_START = 1024  # no variable is at 0
 _PIECE = 16
 _GAP = 128  # behind the memory of a block or thread
 _SPACES = ("global", "shared", "local")
@@ -231,7 +231,7 @@ class Access:
         elif does == "writes" and any(state & READ_ONLY for state in states):
             kind = "write to read-only memory"
         else:
-            kind, message = "unwritten", f"{message}; nobody has written there"
+            kind, message = "unwritten", f"{message}; it is unwritten"
         return self.fault(kind, line, thread, message)
 
     def _states(self, space: str, thread: int, address: int, width: int) -> list[int]:

@@ -34,7 +34,7 @@ class Barriers:
         self._voters: Any = numpy.zeros(count, numpy.int64)
 
     def forget(self) -> None:
-        """Other threads are left; nobody waits."""
+        """Other threads are left; nothing waits."""
         self._new()
 
     def arrive(self, number: Any, count: Any, value: Any, is_arrive: bool, aligned: bool, line: int) -> None:

@@ -205,7 +205,7 @@ class BulkCopies:
         data = m.launch.parameters[start : start + BYTES] if 0 <= start < len(m.launch.parameters) else b""
         found = read_map(data)
         if found is None or len(found.sizes) != rank:
-            raise m.fault("tensor map", line, 0, f"no map of {rank} axes lies at {address:#x}, among the parameters")
+            raise m.fault("tensor map", line, 0, f"no map of {rank} axes is at {address:#x}, among the parameters")
         return found
 
     def _box(self, map_: TensorMap, starts: list[int], line: int) -> Any:
@@ -232,7 +232,7 @@ class BulkCopies:
         return data.reshape(-1)
 
     def _target(self, to: int, size: int, line: int) -> Any:
-        """Where the bytes of a box go to: pieces of lines of 128 bytes, turned by where the line lies."""
+        """Where the bytes of a box go to: pieces of lines of 128 bytes, turned by where the line is."""
         m = self._m
         if to % _LINE:
             raise m.fault("misaligned", line, 0, f"{to:#x} is no multiple of {_LINE}, in shared memory")
@@ -284,5 +284,5 @@ class BulkCopies:
             return
         slots = self._seen.reshape(len(self._phase), -1, len(self._columns))
         if self._under_way or (self._brought > slots.max(axis=1, initial=0)).any():
-            text = "the kernel has ended and nobody has waited for a bulk copy"
+            text = "the kernel has ended without a wait for a bulk copy"
             raise self._m.fault("missing wait", line, 0, "; ".join([text, *self.describe()]))

@@ -10,7 +10,7 @@ _ALL = "0xffffffff"
 
 
 def members(instruction: Instruction) -> str | None:
-    """The operand with the lanes that wait for one another here; None for instructions that wait for nobody."""
+    """The operand with the lanes that wait for one another here; None for instructions that wait for none."""
     parts = instruction.parts
     if parts[0] in ("shfl", "vote", "match", "redux"):
         if "sync" not in parts:
@@ -170,10 +170,10 @@ def _multiply_by_groups(coder: Coder, instruction: Instruction) -> None:
     factors = ", ".join([*given, coder.use(right, "u64")])
     numbers = tuple(coder.number_of(each) for each in registers)
     held = tuple(coder.number_of(each) for each in words)
-    lies = tuple(each == "1" for each in turned)
+    transposed = tuple(each == "1" for each in turned)
     found = coder.temporary(
-        f"m.warp_groups.multiply({shape!r}, {tuple(kinds)!r}, {lies}, {numbers}, {held}, ({sums},), ({factors},), "
-        f"{coder.use(adds, 'pred')}, {instruction.line})"
+        f"m.warp_groups.multiply({shape!r}, {tuple(kinds)!r}, {transposed}, {numbers}, {held}, ({sums},), "
+        f"({factors},), {coder.use(adds, 'pred')}, {instruction.line})"
     )
     for number, target in enumerate(registers):
         coder.set(target, kinds[0], f"{found}[{number}]")

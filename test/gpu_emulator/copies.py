@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""cp.async: what is copied arrives when its thread waits for it, and nobody may look before."""
+"""cp.async: what is copied arrives when its thread waits for it, and must not be looked at before."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ _DESC_ATTRIBUTES: dict[int, Any] = {_TRANSA: ctypes.c_int32, _TRANSB: ctypes.c_i
 _LAYOUT_ATTRIBUTES: dict[int, Any] = {5: ctypes.c_int32, 6: ctypes.c_int64}
 _PREFERENCES: dict[int, Any] = {1: ctypes.c_uint64, **dict.fromkeys((5, 6, 7, 8), ctypes.c_uint32)}
 _DEFAULT, _RELU, _BIAS, _GELU = 1, 2, 4, 32
-#: How a kernel is told apart in an algorithm's 64 bytes.
+#: How a kernel is distinguished in an algorithm's 64 bytes.
 _MAGIC = 0x6C742D616C676F21
 _RESULT_BYTES, _NEEDS = 96, 4096
 
@@ -198,7 +198,7 @@ class EmulatedCublas(EmulatedLibrary):
         self.require(key == hash(_key(product, layouts)) & 0xFFFFFFFF, "the algorithm is for another product")
         self.require(size >= needs, f"{size} bytes of workspace of {needs}")
         wrong = [f"{place:#x}" for place, each in zip(places, alignments, strict=True) if place % each]
-        self.require(not wrong, f"{wrong} are not aligned as the heuristic was told: {alignments}")
+        self.require(not wrong, f"{wrong} are not aligned as the heuristic was asked: {alignments}")
 
     def _compute(self, product: Desc, layouts: list[Layout], a: int, b: int, d: int) -> None:
         operands = []
@@ -220,7 +220,7 @@ class EmulatedCublas(EmulatedLibrary):
         self.write(result, values.astype(result.dtype))
 
     def _matrices(self, address: int, layout: Layout) -> Any:
-        """[batch, rows, columns], columns side by side."""
+        """[batch, rows, columns], columns adjacent."""
         count, step = layout.batch
         sizes = count, layout.rows, layout.columns
         return self.tensor(address, DTYPES[layout.type], sizes, (step, 1, layout.leading))

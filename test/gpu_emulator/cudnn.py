@@ -109,7 +109,7 @@ class EmulatedCudnn(EmulatedLibrary):
         found.stream, found.thread = self.driver.stream(stream), threading.get_ident()
 
     def _running(self, handle: int) -> Any:
-        """A handle that this thread has set its stream on, and nobody else since."""
+        """A handle that this thread has set its stream on, and no other thread since."""
         found = self.known(handle, Handle)
         self.require(found.context == self.context(), "the handle is of another device")
         self.require(found.thread == threading.get_ident(), "another thread has the handle")

@@ -28,14 +28,14 @@ def _encode(
     box_at: int | None, steps_at: int | None, interleave: int, swizzle: int, promotion: int, fill: int,
 ) -> None:  # fmt: skip
     if not to or to % ALIGNMENT:
-        raise DriverError(INVALID_VALUE, f"the map lies at {to or 0:#x}, which is no multiple of {ALIGNMENT}")
+        raise DriverError(INVALID_VALUE, f"the map is at {to or 0:#x}, which is no multiple of {ALIGNMENT}")
     if kind not in _ELEMENT_BYTES or not 1 <= rank <= MOST_AXES:
         raise DriverError(INVALID_VALUE, f"elements of type {kind}, {rank} axes")
     if interleave or swizzle != _TURNED_LINES or promotion > 3 or fill:
         text = f"interleave {interleave}, swizzle {swizzle}, promotion {promotion}, fill {fill}"
         raise DriverError(INVALID_VALUE, f"{text}: the emulator knows turned lines of 128 bytes and zeros alone")
     if not address or address % _UNIT:
-        raise DriverError(INVALID_VALUE, f"the tensor lies at {address:#x}, which is no multiple of {_UNIT}")
+        raise DriverError(INVALID_VALUE, f"the tensor is at {address:#x}, which is no multiple of {_UNIT}")
     element = _ELEMENT_BYTES[kind]
     sizes = _numbers(sizes_at, rank, ctypes.c_uint64, "sizes")
     strides = [element, *_numbers(strides_at, rank - 1, ctypes.c_uint64, "strides")]

@@ -112,7 +112,7 @@ class EmulatedLibrary:
         del self.descriptors[handle]
 
     def left(self, kind: type[Any]) -> int:
-        """How many of a kind nobody has given back."""
+        """How many of a kind are not given back."""
         return sum(isinstance(each, kind) for each in self.descriptors.values())
 
     # ---- memory ----

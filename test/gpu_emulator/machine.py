@@ -32,14 +32,14 @@ CHUNK_THREADS = 1 << 16
 CHUNK_SHARED_BYTES = 1 << 23
 
 RUNS_LIMIT = 2_000_000  # of basic blocks, in a chunk
-_TURN = 256  # after so many, the threads that stand last go first: others may spin until these have written
+_TURN = 256  # after that many, the threads that stand last go first: others may spin until these have written
 
 Triple = tuple[int, int, int]
 
 
 @dataclass
 class Checks:
-    """What is looked for beside what a device notices itself."""
+    """What is looked for in addition to what a device notices itself."""
 
     races: bool = True
     unwritten: bool = True

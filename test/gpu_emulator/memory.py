@@ -94,7 +94,7 @@ class Memory(Region):
 
     @property
     def host_address(self) -> int:
-        """Where the arena lies in this process."""
+        """Where the arena is in this process."""
         return int(self.data.ctypes.data)
 
     def allocate(self, size: int, label: str = "", is_managed: bool = False) -> Allocation:
@@ -138,7 +138,7 @@ class Memory(Region):
         self.used -= allocation.size
 
     def take_away(self, allocation: Allocation, how: str) -> None:
-        """Its place stays taken, and nobody may use it; what it held is lost."""
+        """Its place stays taken, and must not be used; what it held is lost."""
         place = slice(allocation.start, allocation.start + allocation.size)
         self.state[place], self.data[place] = 0, _POISON
         allocation.freed = how
@@ -194,7 +194,7 @@ class Memory(Region):
         return found
 
     def is_freed(self, address: int) -> bool:
-        """Whether it lies in what was given back."""
+        """Whether it is in what was given back."""
         found = self.around(address)
         return found is not None and bool(found.freed) and self.offset(address) < found.start + found.size
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Floating-point arithmetic with one rounding, in any direction, and conversions, on numpy arrays.
 
-What a narrower type rounds is first computed in float64 and rounded to odd: the last bit is set if the exact value lies
+What a narrower type rounds is first computed in float64 and rounded to odd: the last bit is set if the exact value is
 between two numbers. Rounded again to a type of fewer bits by two, that gives what rounding once would have.
 """
 
@@ -80,7 +80,7 @@ def fma_f4(a: Array, b: Array, c: Array, mode: str = "rn") -> Array:
     if mode == "rn":
         total = product + wide_c
         bits = total.view(numpy.uint64)
-        # Only what lies in the very middle of two numbers, or is subnormal, could be rounded twice to another.
+        # Only what is in the very middle of two numbers, or is subnormal, could be rounded twice to another.
         doubtful = (bits & numpy.uint64(0x1FFFFFFF)) == numpy.uint64(0x10000000)
         if not doubtful.any() and not (numpy.abs(total) < 1.2e-38).any():
             return total.astype(numpy.float32)

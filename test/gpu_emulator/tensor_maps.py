@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Tensor maps: what a device has in these 128 bytes is nobody's business; here they say what they are."""
+"""Tensor maps: what a device has in these 128 bytes is its own; here they say what they are."""
 
 from __future__ import annotations
 

@@ -53,7 +53,7 @@ _DESTRUCTOR = ctypes.PYFUNCTYPE(None, ctypes.c_void_p)
 
 @_DESTRUCTOR
 def _end(capsule: int) -> None:
-    """Of a capsule that nobody has consumed: consumers rename it."""
+    """Of a capsule that is not consumed: consumers rename it."""
     if _is_capsule(capsule, b"dltensor"):
         _handed_out.pop(_pointer(capsule, b"dltensor"), None)
 

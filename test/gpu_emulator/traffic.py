@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""How much of global memory's sectors the requests of warps touch, beside what the bytes that they ask for take."""
+"""How much of global memory's sectors the requests of warps touch, relative to what the bytes take."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Requests:
 
     count: int = 0
     sectors: int = 0
-    #: The sectors that as many different bytes take where they lie side by side.
+    #: The sectors that as many different bytes take where they are contiguous.
     least: int = 0
     #: As the instructions say, for each thread.
     bytes: int = 0

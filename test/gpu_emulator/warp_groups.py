@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""wgmma: what is read of shared memory, and the registers of its sums and factors, are nobody else's until it was
+"""wgmma: what is read of shared memory, and the registers of its sums and factors, are not used otherwise until it was
 waited for.
 
 Sums are computed at once. What a device would do later is marked: registers and bytes in use, bytes that their writer
@@ -91,7 +91,7 @@ class WarpGroups:
         states[pieces] = states[pieces] | IN_USE if is_used else states[pieces] & (255 - IN_USE)
 
     def _factor(self, descriptor: Any, rows: Any, depth: int, kind: str, turned: bool, line: int) -> tuple[Any, Any]:
-        """A matrix for each warp, rows by steps, and the pieces of shared memory that it lies in."""
+        """A matrix for each warp, rows by steps, and the pieces of shared memory that it is in."""
         m, size = self._m, _BYTES[kind]
         first, next_side, next_lines = (
             (descriptor >> numpy.uint64(at) & numpy.uint64(0x3FFF)).astype(numpy.int64)[:, None, None] * _PIECE

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# A function of a codegen that needs memory while it runs gets it as a result that nobody reads.
+# A function of a codegen that needs memory while it runs gets it as a result that nothing reads.
 # RUN: relax-opt %s --relax-allocate-workspace --print-script | FileCheck %s
 """Situations of Apache TVM's test_transform_allocate_workspace.py."""
 

@@ -8,7 +8,7 @@ from relax_mlir.script import ir as I, relax as R, tir as T
 
 @I.ir_module(ssa=True)
 class Module:
-    # What lies in one tensor is taken of it, and whole tensors are. Where n is 0, y's bounds cross.
+    # What is in one tensor is taken of it, and whole tensors are. Where n is 0, y's bounds cross.
     # CHECK-LABEL: def of_joined(
     # CHECK: joined: {{.*}} = R.concat((a, b, c))
     # CHECK-NEXT: y: {{.*}} = R.strided_slice(joined, axes=(0,), begin=(5,), end=("n + 4",))

@@ -60,7 +60,7 @@ class Module:
         bad = R.tensor_to_shape(R.const([-1], "int64"))
         return size, sizes, made, bad
 
-    # A cast that says nothing new is passed by where operands may have any type, and goes when nobody is left.
+    # A cast that says nothing new is passed by where operands may have any type, and goes when no use is left.
     # CHECK-LABEL: def proven_casts(
     # CHECK: ) ->
     # CHECK-NEXT: e: R.Tensor(("?", "?"), "float32") = R.exp(x)

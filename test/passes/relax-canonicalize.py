@@ -34,7 +34,7 @@ class Module:
         sums = R.sum(a, axis=(0,), keepdims=False)
         return rows, columns, y, sums
 
-    # What nobody uses goes, but for what has an effect.
+    # What nothing uses goes, but for what has an effect.
     # CHECK-LABEL: def dead(
     # CHECK-NEXT: R.print((a,))
     # CHECK-NEXT: return

@@ -71,7 +71,7 @@ class Module:
         c = R.scatter_nd(y, at, values)
         return a, b, c
 
-    # Bounds that the run tells are in the order of the axes. Where that needs a conversion, the rest uses it.
+    # Dynamic bounds are in the order of the axes. Where that needs a conversion, the rest uses it.
     # CHECK-LABEL: def sliced(
     # CHECK: y_1: {{.*}} = R.permute_dims(y, axes=(0, 3, 1, 2))
     # CHECK-NEXT: a: {{.*}} = R.strided_slice(

@@ -53,7 +53,7 @@ class Module:
             y[i] = x[i]
         return
 
-    # Those that only call one another are reached by nobody.
+    # Those that only call one another are not reached.
     # CHECK-NOT: def unreached(
     # ENTRY: def unreached(
     @R.function(private=True)
@@ -105,7 +105,7 @@ class Module:
     def sized(x: R.Tensor(("n",), "float32"), y: R.Tensor(("m",), "float32")) -> R.Tensor(("n",), "float32"):
         return R.zeros(R.shape(["n"]), "float32")
 
-    # So may a shape, or a number; where another parameter tells it too, they are passed no more, nor made.
+    # So may a shape, or a number; where another parameter has it too, they are passed no more, nor made.
     # CHECK-LABEL: def shapes(
     # CHECK: made = cls.shaped(x)
     # CHECK-NEXT: return made
@@ -120,7 +120,7 @@ class Module:
     def shaped(x: R.Tensor(("n", "m"), "float32"), s: R.Shape(("n", "m"))) -> R.Tensor(("n", "m"), "float32"):
         return R.add(x, R.zeros(R.shape(["n", "m"]), "float32"))
 
-    # PrimFuncs on tensors: an output that nobody uses, with what is only for it, and an input that nobody reads. Those
+    # PrimFuncs on tensors: an output that nothing uses, with what is only for it, and an input that nothing reads. Those
     # on buffers write all of them.
     # CHECK-LABEL: def prim(
     # CHECK-NEXT: {{.*}} = R.call_tir(cls.apart, (x,), out_sinfo=R.Tensor((4,), "float32"))

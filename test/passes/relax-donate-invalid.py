@@ -52,13 +52,13 @@ class Expression:
 
 # -----
 @I.ir_module(ssa=True)
-class Untold:
+class Unknown:
     @R.function
     def main(past: R.Tensor(("p", 4), "float32"), x: R.Tensor(("s", 4), "int64")) -> R.Tensor((), "float32"):
         some: R.Tensor(("n", 4), "float32") = R.call_pure_packed(
             func="some.rows", args=(x,), out_sinfo=R.Tensor(("n", 4), "float32")
         )
-        # expected-error @+1 {{no other argument tells how many rows are new: n is no size of one}}
+        # expected-error @+1 {{no other argument says how many rows are new: n is no size of one}}
         return R.sum(R.concat((past, some), axis=0))
 
 

@@ -113,7 +113,7 @@ class Module:
         y, m, v = R.nn.batch_norm(c, gamma, gamma, gamma, variance, axis=1, epsilon=0.0, training=False)
         return c, y
 
-    # A batch norm that is being trained stays, one whose parameters only the run tells, and one of who knows how many
+    # A batch norm that is being trained stays, one whose parameters only the run shows, and one of who knows how many
     # channels: of one, the scale would make two.
     # CHECK-LABEL: def stays(
     # CHECK: R.nn.batch_norm(

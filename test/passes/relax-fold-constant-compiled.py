@@ -102,7 +102,7 @@ class Module:
             r = R.add(x, x)
         return r
 
-    # What has an effect, what somebody else computes, and what fails stays: the run tells how. What depends on it too.
+    # What has an effect, what somebody else computes, and what fails stays: the run says how. What depends on it too.
     # CHECK-LABEL: def not_ours(
     # CHECK: R.call_pure_packed(
     # CHECK: R.call_dps_packed(

@@ -8,7 +8,7 @@ from relax_mlir.script import ir as I, relax as R, tir as T
 
 @I.ir_module(ssa=True)
 class Module:
-    # A last word of a column may have codes that nobody reads; codes and zero points are from 0 on.
+    # A last word of a column may have codes that nothing reads; codes and zero points are from 0 on.
     # CHECK-LABEL: def by_column(
     # CHECK: y = R.const({{\[\[\[}}129, 131, 133, 135, 137, 139, 0, 0]], {{\[\[}}130, 132,
     # CHECK: R.matmul_nbits(

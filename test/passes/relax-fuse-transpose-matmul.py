@@ -11,7 +11,7 @@ from relax_mlir.script import ir as I, relax as R, tir as T
 
 @I.ir_module(ssa=True)
 class Module:
-    # A weight that lies transposed is read so. How many rows there are only the run knows; they are taken for few.
+    # A weight that is transposed is read so. Their number of rows is dynamic; they are taken for few.
     # CHECK-LABEL: def weight(
     # CHECK: y: {{.*}} = R.einsum((x, w), subscripts="IK,JK->IJ")
     # CHECK-NEXT: return y

@@ -49,7 +49,7 @@ class TwoBlocks:
 class NoRule:
     @R.function
     def loss(x: R.Tensor((), "float32")) -> R.Tensor((), "float32"):
-        # expected-error @+1 {{no rule tells the derivative of 'relax.bitcast' (node 'y'): it takes the bits of numbers for others; rx.rules.register_gradient("relax.bitcast") teaches it}}
+        # expected-error @+1 {{no rule gives the derivative of 'relax.bitcast' (node 'y'): it takes the bits of numbers for others; rx.rules.register_gradient("relax.bitcast") teaches it}}
         y = R.bitcast(x, dtype="float32")
         return y
 
@@ -73,7 +73,7 @@ class External:
 
     @R.function
     def loss(x: R.Tensor((), "float32")) -> R.Tensor((), "float32"):
-        # expected-error @+1 {{no rule tells the derivative of 'func.call' (node 'y'): only calls of functions that have a body and may be inlined are differentiated}}
+        # expected-error @+1 {{no rule gives the derivative of 'func.call' (node 'y'): only calls of functions that have a body and may be inlined are differentiated}}
         y = cls.outside(x)
         return y
 

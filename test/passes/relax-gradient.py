@@ -66,7 +66,7 @@ class Module:
         total = R.sum(e)
         return e, total
 
-    # Calls are bodies in the new function, and calls elsewhere. It is there to be called: nobody's private one.
+    # Calls are bodies in the new function, and calls elsewhere. It is there to be called: no private one.
     # PUBLIC: @R.function(private=True)
     # PUBLIC-NEXT: def middle(
     # PUBLIC: @R.function{{$}}

@@ -28,7 +28,7 @@ class Module:
         z = R.exp(x)
         return z
 
-    # An operator that nobody needs may go, so it says nothing.
+    # An operator that nothing needs may go, so it says nothing.
     # CHECK-LABEL: def dead(
     # CHECK-NEXT: y: R.Tensor((80,), "float32") = R.reshape(x, (80,))
     # CHECK-NEXT: return x
@@ -69,13 +69,13 @@ class Module:
         dot = R.matmul(left, right)
         return dot
 
-    # A name that is told by those before it is defined no more: its match_cast becomes a check, or nothing.
-    # CHECK-LABEL: def told_later(
+    # A name that follows from those before it is defined no more: its match_cast becomes a check, or nothing.
+    # CHECK-LABEL: def known_later(
     # CHECK: m = R.match_cast(y, out_sinfo=R.Tensor(("n + 3",), "float32"))
     # CHECK-NEXT: part: R.Tensor(("n",), "float32") = R.strided_slice(
     # CHECK: r: R.Tensor((), "float32") = R.matmul(x, part)
     @R.function
-    def told_later(x: R.Tensor(("n",), "float32"), y: R.Tensor(("?",), "float32")) -> R.Tensor((), "float32"):
+    def known_later(x: R.Tensor(("n",), "float32"), y: R.Tensor(("?",), "float32")) -> R.Tensor((), "float32"):
         m = R.match_cast(y, out_sinfo=R.Tensor(("k + 3",), "float32"))
         part = R.strided_slice(m, axes=[0], begin=[3], end=[9223372036854775807])
         r = R.matmul(x, part)
@@ -97,7 +97,7 @@ class Module:
         b = R.add(y, d)
         return a, b
 
-    # A branch says what holds in it. Where it contradicts what holds around it, it is never taken, and nobody minds.
+    # A branch says what holds in it. Where it contradicts what holds around it, it is never taken, which is no error.
     # CHECK-LABEL: def branches(
     # CHECK: [[W:[a-z_0-9]*]] = R.match_cast(w, out_sinfo=R.Tensor((3,), "float32"))
     # CHECK: R.match_cast(x, out_sinfo=R.Tensor((8,), "float32"))

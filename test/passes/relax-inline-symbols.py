@@ -64,7 +64,7 @@ class Module:
         b = cls.upstream(yn, size)
         return a, b
 
-    # Names that only the body knows are told apart from the caller's, and those of one call from those of the next.
+    # Names that only the body knows are distinguished from the caller's, and those of one call from those of the next.
     @R.function(private=True)
     def own_names(x: R.Tensor(("?",), "float32")) -> R.Tensor(("?",), "float32"):
         xk = R.match_cast(x, out_sinfo=R.Tensor(("k",), "float32"))
@@ -72,13 +72,13 @@ class Module:
         r = R.match_cast(xk, out_sinfo=R.Tensor(("?",), "float32"))
         return r
 
-    # CHECK-LABEL: def told_apart(
+    # CHECK-LABEL: def distinguished(
     # CHECK: R.match_cast(x, out_sinfo=R.Tensor(("k_1",), "float32"))
     # CHECK-NEXT: R.print((R.prim_value("k_1 + 1"), R.shape(("2*k_1",))))
     # CHECK: R.match_cast({{.*}}, out_sinfo=R.Tensor(("k_2",), "float32"))
     # CHECK-NEXT: R.print((R.prim_value("k_2 + 1"), R.shape(("2*k_2",))))
     @R.function
-    def told_apart(k: R.Tensor(("k",), "float32"), x: R.Tensor(("?",), "float32")) -> R.Tensor(("?",), "float32"):
+    def distinguished(k: R.Tensor(("k",), "float32"), x: R.Tensor(("?",), "float32")) -> R.Tensor(("?",), "float32"):
         once = cls.own_names(x)
         twice = cls.own_names(once)
         return twice

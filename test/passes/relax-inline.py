@@ -93,7 +93,7 @@ class Module:
         y = cls.blocks(c, x)
         return y
 
-    # Functions that must stay functions, and what nobody has a body or a right to change of.
+    # Functions that must stay functions, and what has no body or must not change.
     # CHECK-DAG: def marked(
     # CHECK-DAG: def prim(
     # CHECK-DAG: def codegen(

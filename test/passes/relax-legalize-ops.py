@@ -23,7 +23,7 @@ class Module:
         d = R.exp(c)
         return d
 
-    # Names are told apart, from other functions' too; types are signless inside, and the operations know the sign.
+    # Names are distinguished, from other functions' too; types are signless inside, and the operations know the sign.
     # CHECK-LABEL: def unsigned(
     # CHECK: q = R.call_tir(cls.divide_1, (u, u), out_sinfo=R.Tensor((4,), "uint8"))
     @R.function

@@ -10,9 +10,9 @@
 # What is lifted already is not lifted again.
 # RUN: relax-opt %s --relax-lift-transform-params='inputs=1' --relax-lift-transform-params='inputs=1' --print-script | FileCheck %s
 # RUN: relax-opt %s --relax-lift-transform-params='inputs=1 keep=permute_dims,s' --print-script | FileCheck %s --check-prefix=KEPT
-# RUN: relax-opt %s --relax-lift-transform-params='function=told inputs=1' --print-script | FileCheck %s --check-prefix=TOLD
+# RUN: relax-opt %s --relax-lift-transform-params='function=stated inputs=1' --print-script | FileCheck %s --check-prefix=STATED
 """What is done with weights alone goes into a function that is called once: when a program is built, or loaded.
-Situations of Apache TVM's test_transform_lift_transform_params.py; functions that share their weights: the file beside this one."""
+Situations of Apache TVM's test_transform_lift_transform_params.py; functions that share their weights: the file next to this one."""
 
 from relax_mlir.script import ir as I, relax as R, tir as T
 
@@ -26,7 +26,7 @@ from relax_mlir.script import ir as I, relax as R, tir as T
 @I.ir_module(ssa=True)
 class Module:
     # What is worth it is made before, with all the steps on the way, constants and PrimFuncs included. A weight that
-    # is used as it is, is handed on; one that nobody uses is not. What spreads few numbers stays where it is read.
+    # is used as it is, is handed on; one that nothing uses is not. What spreads few numbers stays where it is read.
     # CHECK-LABEL: def main_transform_params(
     # CHECK-NEXT: w: R.Tensor((8, 4), "float32"),
     # CHECK-NEXT: b: R.Tensor((8,), "float32"),
@@ -126,17 +126,17 @@ class Module:
             r = R.negative(pure)
         return seen, pure, r
 
-    # A size that only a weight tells: it is passed on for that, though nobody reads it.
-    # TOLD-LABEL: def told_transform_params(
-    # TOLD: return [[SUM:s]], w, k
-    # TOLD-LABEL: def told(
-    # TOLD-NEXT: x: R.Tensor(("n",), "float32"),
-    # TOLD-NEXT: s: R.Tensor((), "float32"),
-    # TOLD-NEXT: w: R.Tensor(("m",), "float32"),
-    # TOLD-NEXT: k: R.Tensor(("n",), "float32"),
-    # TOLD-NEXT: ) ->
+    # A size that only a weight has: it is passed on for that, though nothing reads it.
+    # STATED-LABEL: def stated_transform_params(
+    # STATED: return [[SUM:s]], w, k
+    # STATED-LABEL: def stated(
+    # STATED-NEXT: x: R.Tensor(("n",), "float32"),
+    # STATED-NEXT: s: R.Tensor((), "float32"),
+    # STATED-NEXT: w: R.Tensor(("m",), "float32"),
+    # STATED-NEXT: k: R.Tensor(("n",), "float32"),
+    # STATED-NEXT: ) ->
     @R.function
-    def told(
+    def stated(
         x: R.Tensor(("n",), "float32"),
         w: R.Tensor(("m",), "float32"),
         v: R.Tensor(("m",), "float32"),

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # RUN: relax-opt %s --relax-lower-calls --print-script | FileCheck %s
-"""Inputs that a call may write to are told: directly, by a view, by a function that is called, inside of a branch."""
+"""Inputs that a call may write to are recorded: directly, by a view, by a function that is called, inside of a branch."""
 
 from relax_mlir.script import ir as I, relax as R, tir as T
 

@@ -100,13 +100,13 @@ class Module:
         y = cls.add(x, cls.absolute(x))
         return y
 
-    # The same with what is nobody's.
-    # CHECK-LABEL: def nobodys_cycle(
+    # The same with what no codegen takes.
+    # CHECK-LABEL: def unassigned_cycle(
     # CHECK-NEXT: x = cls.exp_npu_4(a)
     # CHECK-NEXT: relu_0: {{.*}} = R.nn.relu(x)
     # CHECK-NEXT: y = cls.add_npu_2(x, relu_0)
     @R.function
-    def nobodys_cycle(a: R.Tensor(("n",), "float32")) -> R.Tensor(("n",), "float32"):
+    def unassigned_cycle(a: R.Tensor(("n",), "float32")) -> R.Tensor(("n",), "float32"):
         x = cls.exp(a)
         y = cls.add(x, R.nn.relu(x))
         return y

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # RUN: relax-opt %s --pass-pipeline='relax-legalize-ops,tir-bufferize,relax-plan-memory' --print-script | FileCheck %s
 # RUN: relax-opt %s --pass-pipeline='relax-legalize-ops,tir-bufferize,relax-plan-memory{any-order=true}' --print-script | FileCheck %s --check-prefix=ANY
-"""Where kernels' points run in any order, a result lies over an operand only where each point reads what it writes, and memory begins where vectors do."""
+"""Where kernels' points run in any order, a result overlaps an operand only where each point reads what it writes, and memory begins where vectors do."""
 
 from relax_mlir.script import ir as I, relax as R
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // RUN: relax-opt %s --relax-plan-memory | FileCheck %s
-// Loops that threads share in chunks, of as many steps as the run tells: a result lies over an operand where no chunk
+// Loops that threads share in chunks, of a dynamic number of steps: a result overlaps an operand where no chunk
 // reads what another one writes.
 
 // CHECK-LABEL: func.func @main

@@ -102,7 +102,7 @@ class Slices:
 
 @I.ir_module(ssa=True)
 class Joined:
-    # What is put side by side is made there; not what is put there twice, or is the caller's.
+    # What is put next to each other is made there; not what is put there twice, or is the caller's.
     # CHECK: cls.flip, (x,), attrs={"relax.memory": ["part; 1024 bytes; live 1 to 3"]},
     # CHECK: cls.flip, (y,), attrs={"relax.memory": ["part; 1024 bytes; live 2 to 5"]},
     # CHECK: cls.concat, (a, b), attrs={"relax.memory": ["arena 0; 2048 bytes; live 1 to 5"]},

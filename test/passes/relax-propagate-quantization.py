@@ -54,7 +54,7 @@ class Module:
         return R.nn.conv2d(a, b, padding=[1, 1, 1, 1])
 
     # Data that convolutions pad lie within their zero point. Weights that are no bytes without theirs keep it: it is
-    # taken off by what lies under each window, all channels added first.
+    # taken off by what is under each window, all channels added first.
     # CHECK-LABEL: def padded(
     # CHECK-NEXT: pad_0: {{.*}} = R.nn.pad(
     # CHECK-NEXT: x, pad_width=(0, 0, 0, 0, 1, 1, 1, 1), pad_value=7.0,

@@ -29,7 +29,7 @@ class Module:
         y = R.concat((R.permute_dims(a, axes=(1, 2, 0)), R.permute_dims(b, axes=(1, 2, 0))), axis=2)
         return y
 
-    # Permuted differently, one not at all, one wanted by others too; a lone one is nobody's.
+    # Permuted differently, one not at all, one wanted by others too; a lone one is left.
     # CHECK-LABEL: def stays(
     # CHECK-COUNT-6: R.permute_dims(
     # CHECK: return
@@ -48,7 +48,7 @@ class Module:
         s = R.concat((R.permute_dims(a),))
         return p, q, r, t, s
 
-    # What it is for: three weights of an exporter are one, read as it lies.
+    # What it is for: three weights of an exporter are one, read in its layout.
     # TOGETHER-LABEL: def projections(
     # TOGETHER: p_q: R.Tensor((9, 4), "float32") = R.concat((a, b))
     # TOGETHER-NEXT: p_q_1: R.Tensor(("n", 9), "float32") = R.einsum((x, p_q), subscripts="IK,JK->IJ")

@@ -27,7 +27,7 @@ class Module:
         y = R.add(residual, R.nn.gelu(R.add(p, bias)))
         return y
 
-    # Sizes that the run tells; a number and two operands that were reshaped.
+    # Dynamic sizes; a number and two operands that were reshaped.
     # CHECK-LABEL: def open_sizes(
     # CHECK: matmul_0: R.Tensor(("b*n", 4), "float32") = R.matmul(reshape_0, w)
     # CHECK-NEXT: multiply_0: R.Tensor(("b*n", 4), "float32") = R.multiply(matmul_0, R.const(2.0, "float32"))
@@ -42,7 +42,7 @@ class Module:
         y = R.add(p, R.multiply(p, R.const(2.0, "float32")))
         return y
 
-    # A bias of each row, of which there would be others; no product; what is to be added to a product as it lies.
+    # A bias of each row, of which there would be others; no product; what is to be added to a product in its layout.
     # CHECK-LABEL: def stays(
     # CHECK: a: R.Tensor((2, 2, 6), "float32") = R.add(p, rows)
     # CHECK: b: R.Tensor((2, 2, 6), "float32") = R.nn.relu(reshape_0)

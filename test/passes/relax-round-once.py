@@ -45,7 +45,7 @@ class Module:
         e = R.exp(wide)
         return e
 
-    # Of two products the later one's sums stay in registers; the other lies in memory in 16 bits.
+    # Of two products the later one's sums stay in registers; the other is in memory in 16 bits.
     # CHECK-LABEL: def branches(
     # CHECK: left: {{.*}} = R.matmul(x, w, out_dtype="float32")
     # CHECK-NEXT: left_1: R.Tensor((4, 4), "bfloat16") = R.astype(left, dtype="bfloat16")

@@ -5,7 +5,7 @@
 # What a codegen declines comes back to where it was called; or is an error.
 # RUN: env PYTHONPATH=%S/Inputs relax-opt %s --load-plugin=npu_codegen --relax-run-codegen='codegen="npu{refuse=npu_f}"' --print-script | FileCheck %s --check-prefix=DECLINED
 # RUN: not env PYTHONPATH=%S/Inputs relax-opt %s --load-plugin=npu_codegen --relax-run-codegen='codegen="npu{refuse=npu_f}" declined=error' 2>&1 | FileCheck %s --check-prefix=ERROR
-# ERROR: error: codegen 'npu' declined @p{{.*}}: was told to refuse
+# ERROR: error: codegen 'npu' declined @p{{.*}}: was asked to refuse
 # RUN: not env PYTHONPATH=%S/Inputs relax-opt %s --load-plugin=npu_codegen --relax-run-codegen='codegen="npu{refusal=x}"' 2>&1 | FileCheck %s --check-prefix=OPTION
 # OPTION: error: codegen 'npu' has no option 'refusal'; did you mean 'refuse'? (it has refuse, needs)
 # RUN: not relax-opt %s --relax-run-codegen 2>&1 | FileCheck %s --check-prefix=UNKNOWN

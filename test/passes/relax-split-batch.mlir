@@ -7,7 +7,7 @@
 
 // UNKNOWN: none
 // LARGE-NOT: scf.for
-// An image has no work for so many cores.
+// An image has no work for that many cores.
 // MANY-NOT: scf.for
 
 // The product at the end reads its matrix once for all images: it stays.
@@ -40,7 +40,7 @@ func.func @known(%x: tensor<8x4x16x16xf32>, %w: tensor<4x4x3x3xf32>, %v: tensor<
 
 // -----
 
-// How many images there are the run tells; what is wanted besides is gathered, too, and what reads it comes after.
+// How many images there are is dynamic; what is wanted besides is gathered, too, and what reads it comes after.
 // CHECK-LABEL: func.func @open
 // CHECK: "relax.shape_expr"() {dims = ["n"]}
 // CHECK: %[[LOOP:.*]]:3 = scf.for {{.*}} -> (i64, tensor<?x4x16x16xf32>, tensor<?x4x16x16xf32>)
@@ -66,7 +66,7 @@ func.func @open(%x: tensor<?x4x16x16xf32, #relax.sym<["n", 4, 16, 16]>>, %w: ten
 
 // -----
 
-// One convolution has nobody to leave anything in the cache for.
+// One convolution has no other to leave anything in the cache for.
 // CHECK-LABEL: func.func @alone
 // CHECK-NOT: scf.for
 // CHECK: return

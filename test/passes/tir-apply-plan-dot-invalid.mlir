@@ -36,9 +36,9 @@ func.func @k(%a: tensor<9x8xi8>, %b: tensor<8x16xi8>, %out: tensor<9x16xi32>) ->
 
 // -----
 
-// Rows whose elements lie apart.
+// Rows whose elements are not adjacent.
 func.func @k(%a: tensor<8x9xi8>, %b: tensor<8x16xi8>, %out: tensor<9x16xi32>) -> tensor<9x16xi32> attributes {tir.prim_func} {
-  // expected-error @+1 {{PrimFunc @k: tir.plan "order 1 0 2; carried 1; vector 1 x 16; dot 2: 4; rule own" does not fit the operation: dot products need elements side by side along loop 2, of vectors along loop 1}}
+  // expected-error @+1 {{PrimFunc @k: tir.plan "order 1 0 2; carried 1; vector 1 x 16; dot 2: 4; rule own" does not fit the operation: dot products need contiguous elements along loop 2, of vectors along loop 1}}
   %0 = linalg.generic {indexing_maps = [affine_map<(i, j, k) -> (k, i)>, affine_map<(i, j, k) -> (k, j)>, affine_map<(i, j, k) -> (i, j)>], iterator_types = ["parallel", "parallel", "reduction"]}
       ins(%a, %b : tensor<8x9xi8>, tensor<8x16xi8>) outs(%out : tensor<9x16xi32>) attrs = {tir.plan = "order 1 0 2; carried 1; vector 1 x 16; dot 2: 4; rule own"} {
     ^bb0(%p: i8, %q: i8, %r: i32):

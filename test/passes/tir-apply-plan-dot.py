@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # RUN: relax-opt %s --tir-apply-plan='target=llvm{cpu=znver4}' | FileCheck %s
-"""Dot products: vectors of groups that lie side by side, times a group that all lanes share."""
+"""Dot products: vectors of groups that are contiguous, times a group that all lanes share."""
 
 from relax_mlir.script import ir as I, relax as R, tir as T
 

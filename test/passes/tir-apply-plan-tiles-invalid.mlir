@@ -104,7 +104,7 @@ func.func @k(%a: tensor<20x8xi8>, %b: tensor<8x50xi8>, %out: tensor<20x50xi32>) 
 
 // -----
 
-// A sum of a length that nobody knows.
+// A sum of unknown length.
 func.func @k(%a: tensor<20x?xi8>, %b: tensor<?x50xi8>, %out: tensor<20x50xi32>) -> tensor<20x50xi32> attributes {tir.prim_func} {
   // expected-error @+1 {{PrimFunc @k: tir.plan "order 0 1 2; carried 1; vector 1 x 16; panel 1 along 2: 8; dot 2: 4; tiles 0: 16; rule own" does not fit the operation: tiles need reductions of known sizes, all of them carried}}
   %0 = linalg.generic {indexing_maps = [affine_map<(i, j, k) -> (i, k)>, affine_map<(i, j, k) -> (k, j)>, affine_map<(i, j, k) -> (i, j)>], iterator_types = ["parallel", "parallel", "reduction"]}

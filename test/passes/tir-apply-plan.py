@@ -11,7 +11,7 @@ from relax_mlir.script import ir as I, relax as R, tir as T
 @I.ir_module(ssa=True)
 class Module:
     # Neighbouring loops are one where no operand has a gap, so that only the end of all is a part of a vector. The
-    # vectors of a step go side by side: each operation for all of them, so that none waits for its own last one.
+    # vectors of a step are adjacent: each operation for all of them, so that none waits for its own last one.
     # CHECK-LABEL: def elementwise(
     # CHECK: ) ->
     # CHECK-NEXT: collapse_shape_0 = tensor.collapse_shape(A, T.Tensor((133,), "float32"), reassociation={{\[\[}}0, 1]])
@@ -105,7 +105,7 @@ class Module:
             B[i] = A[i, j] + B[i]
         return B
 
-    # Which of two zeros is the larger nobody says. What is new comes first: whether it is NaN is known before the rest.
+    # Which of two zeros is the larger is not defined. What is new comes first: whether it is NaN is known before the rest.
     # CHECK-LABEL: def largest(
     # CHECK: v1 = arith.maximumf(A.vload([0], T.float32x16), v0, fastmath="nsz")
     @T.prim_func(attrs={"tir.op_pattern": "comm_reduce"})

@@ -3,7 +3,7 @@
 
 // Memory as loops are read from it: views are arithmetic of indices.
 
-// What lies at offsets and strides, without a dimension of one element.
+// What is at offsets and strides, without a dimension of one element.
 // CHECK-LABEL: def subview(
 // CHECK:     for i in range(3):
 // CHECK-NEXT:         for j in range(4):

@@ -137,7 +137,7 @@ class Module:
             D[i] = D[i] + C[i]
         return D
 
-    # So has what has a size that only the run tells, if all rounds have the same.
+    # So has what has a dynamic size, if all rounds have the same.
     # CHECK-LABEL: def of_one_size(
     # CHECK: v2 = memref.alloc(v0,
     # CHECK-NEXT: for i in T.grid(v1.shape[0]): v2[i] = v1[i]

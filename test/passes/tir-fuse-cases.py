@@ -60,7 +60,7 @@ class Calls:
         z = R.add(x, y)
         return R.negative(z)
 
-    # What is returned from the middle is one more result; what nobody reads is none.
+    # What is returned from the middle is one more result; what nothing reads is none.
     # CHECK-LABEL: def partial(
     # CHECK: fused_abs_negative_multiply_0, fused_abs_negative_multiply_1 = R.call_tir(
     # CHECK-NEXT: cls.fused_abs_negative_multiply, (x,),

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // RUN: relax-opt %s --tir-fuse-rows='target=cuda' | FileCheck %s
-// How many rows there are only the run tells: a tensor from outside is asked along its rows, whichever of an
+// How many rows there are is dynamic: a tensor from outside is asked along its rows, whichever of an
 // operation's loops those are.
 
 #ij = affine_map<(i, j) -> (i, j)>

@@ -70,7 +70,7 @@ class UsedOutside:
 @I.ir_module(ssa=True)
 class Reduction:
     # Into a reduction; an index is computed from the indices of its loops. What the body asks for the size of is gone:
-    # another parameter tells it.
+    # another parameter has it.
     # CHECK-LABEL: def to_a_mean(
     # CHECK-NEXT: a_turned_mean = R.call_tir(
     # CHECK-NEXT: cls.fused_abs_permute_dims_mean, (x,), out_sinfo=R.Tensor(("m",), "float32"),

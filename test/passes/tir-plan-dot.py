@@ -86,7 +86,7 @@ class Module:
             C[i, j] = C[i, j] + arith.extui(A[i, k], T.int32) * arith.extsi(B[k, j], T.int32)
         return C
 
-    # Both have the reduction's elements side by side: vectors run along it. There no sign can be turned round.
+    # Both have the reduction's elements contiguous: vectors run along it. There no sign can be turned round.
     # CHECK-LABEL: def transposed(
     # CHECK: "tir.plan": "order 1 0 2; carried 1; vector 2 x 16; tile 0: 4, 1: 4; dot 2: 2; rule dot"
     @T.prim_func
@@ -149,7 +149,7 @@ class Module:
             )
         return Y
 
-    # Elements that lie apart along the reduction, sums of another width, and factors that are computed before, are as
+    # Elements that are not adjacent along the reduction, sums of another width, and factors that are computed before, are as
     # they were.
     # CHECK-LABEL: def apart(
     # CHECK: rule matmul"

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # RUN: relax-opt %s --tir-plan='target=llvm{vector-bytes=64 cores=1}' --print-script | FileCheck %s
-"""Each element some times side by side: a register holds all copies, where these are few enough, and fill it."""
+"""Each element some times in a row: a register holds all copies, where these are few enough, and fill it."""
 
 from relax_mlir.script import ir as I, relax as R, tir as T
 
@@ -49,7 +49,7 @@ class Module:
             C[i, j] = A[i]
         return C
 
-    # Three times is no register; what differs from copy to copy are no copies; nor what lies apart.
+    # Three times is no register; what differs from copy to copy are no copies; nor what is not adjacent.
     # CHECK-LABEL: def thrice(
     # CHECK: "tir.plan": "order 0 1; vector 1 x 4; tile 1: 1; rule elementwise"
     @T.prim_func

@@ -24,7 +24,7 @@ class Module:
             C[i, j] = C[i, j] + arith.extf(A[i, k], T.float32) * arith.extf(B[k, j], T.float32)
         return C
 
-    # Halves, where the CPU has tiles for them, and a few rows: one tile, beside three of columns.
+    # Halves, where the CPU has tiles for them, and a few rows: one tile, next to three of columns.
     # CHECK-LABEL: def halves(
     # CHECK: rule matmul"
     # FP16-LABEL: def halves(
@@ -37,7 +37,7 @@ class Module:
             C[i, j] = C[i, j] + arith.extf(A[i, k], T.float32) * arith.extf(B[k, j], T.float32)
         return C
 
-    # Bytes of any signs. A matrix whose columns lie side by side is as good.
+    # Bytes of any signs. A matrix whose columns are contiguous is as good.
     # CHECK-LABEL: def bytes(
     # CHECK: "tir.plan": "order 0 1 2; carried 1; vector 1 x 16; tile 0: 2, 1: 2; panel 1 along 2: 70; dot 2: 4; tiles 0: 16; rule tiles"
     @T.prim_func
@@ -61,7 +61,7 @@ class Module:
             C[b, i, j] = C[b, i, j] + arith.extf(A[b, i, k], T.float32) * arith.extf(B[b, k, j], T.float32)
         return C
 
-    # Few rows leave most of a tile empty, and where nobody knows how long sums are it cannot be filled up.
+    # Few rows leave most of a tile empty, and where the length of sums is unknown it cannot be filled up.
     # CHECK-LABEL: def few(
     # CHECK: rule dot"
     @T.prim_func
@@ -82,7 +82,7 @@ class Module:
             C[i, j] = C[i, j] + arith.extui(A[i, k], T.int32) * arith.extsi(B[k, j], T.int32)
         return C
 
-    # Rows that a core's own cache has no room for, and rows that lie apart.
+    # Rows that a core's own cache has no room for, and rows that are not adjacent.
     # CHECK-LABEL: def long(
     # CHECK: rule dot"
     @T.prim_func

@@ -8,4 +8,6 @@ from relax_mlir.targets.cuda.objects.wheels import ptxas_path
 
 HAS_PTXAS = ptxas_path() is not None
 
-needs_ptxas = pytest.mark.skipif(not HAS_PTXAS, reason="NVIDIA's ptxas is not installed (extra `test`): nobody to ask")
+needs_ptxas = pytest.mark.skipif(
+    not HAS_PTXAS, reason="NVIDIA's ptxas is not installed (extra `test`): there is none to ask"
+)

@@ -204,5 +204,5 @@ def _sequence_step(draw: Any, values: list[Any], weights: Weights) -> Any:
 
 
 def _bounded(x: Any) -> Any:
-    """Between -1 and 1 where nothing else tells, so that an absolute tolerance means something."""
+    """Between -1 and 1 where nothing else says, so that an absolute tolerance means something."""
     return relax.tanh(x)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Scalar operations in a loop over two arrays, as MLIR: what target c makes of each, beside target llvm."""
+"""Scalar operations in a loop over two arrays, as MLIR: what target c makes of each, against target llvm."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import relax_mlir as rx
 
 
 def type_text(type_: str) -> str:
-    """How a value of a type lies in memory: what C has no type for in the next larger one."""
+    """How a value of a type is in memory: what C has no type for in the next larger one."""
     if type_ == "index":
         return "i64"
     bits = int(type_.removeprefix("i")) if type_.startswith("i") else 0

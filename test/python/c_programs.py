@@ -85,12 +85,14 @@ class CProgram:
         """The results, arrays."""
         inputs, outputs = self._types[function]
         sizes: dict[str, int] = {}
-        for told, argument in zip(inputs, arguments, strict=True):
-            for size, given in zip(getattr(told, "shape", ()), numpy.shape(argument), strict=True):
+        for described, argument in zip(inputs, arguments, strict=True):
+            for size, given in zip(getattr(described, "shape", ()), numpy.shape(argument), strict=True):
                 if str(size).isidentifier():
                     sizes.setdefault(str(size), given)
-        shapes = [[_computed(size, sizes) for size in told.shape] for told in outputs]
-        results = [self.result(shape, _numpy_dtype(told)) for shape, told in zip(shapes, outputs, strict=True)]
+        shapes = [[_computed(size, sizes) for size in described.shape] for described in outputs]
+        results = [
+            self.result(shape, _numpy_dtype(described)) for shape, described in zip(shapes, outputs, strict=True)
+        ]
         kept = [_array(each) for each in arguments]
         passed = [_passed(each) for each in (*map(int, sizes.values()), *kept, *results)]
         called = getattr(self._library, f"model_{function}")
@@ -105,7 +107,7 @@ class CProgram:
 
     def expected(self, *arguments: Any, function: str = "main") -> tuple[Any, ...]:
         """What the llvm target's code makes of them."""
-        held = [told.get("holds") or told["dtype"] for told in self._compile().signature(function)["outputs"]]
+        held = [output.get("holds") or output["dtype"] for output in self._compile().signature(function)["outputs"]]
         given = [
             rx.runtime.tensor(each) if isinstance(each, numpy.ndarray) else each for each in map(_array, arguments)
         ]
@@ -128,10 +130,10 @@ def _computed(size: Any, sizes: dict[str, int]) -> int:
     return size if isinstance(size, int) else int(eval(str(size), {"min": min, "max": max}, sizes))
 
 
-def _numpy_dtype(told: Any) -> Any:
+def _numpy_dtype(described: Any) -> Any:
     import ml_dtypes  # noqa: F401  # numpy knows its names then
 
-    return numpy.dtype(dlpack_name(told.dtype))
+    return numpy.dtype(dlpack_name(described.dtype))
 
 
 def _passed(value: Any) -> Any:

@@ -14,7 +14,7 @@ import relax_mlir as rx
 
 
 def changes_nothing(type_: str, array: Any, build: Callable[[Any], list[Any]]) -> int:
-    """Checks that canonicalization keeps what the function of one parameter returns; tells how many operators go."""
+    """Checks that canonicalization keeps what the function of one parameter returns; says how many operators go."""
     module = rx.Module()
     with module:
         tensor = ir.Type.parse(type_)

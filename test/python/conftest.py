@@ -21,7 +21,7 @@ from relax_mlir.targets.core.code import USUAL_LEVEL
 for _variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
     os.environ.setdefault(_variable, "1")
 
-# No test depends on how busy the machine is: what an example may take, on a clock, is nobody's business.
+# No test depends on how busy the machine is: what an example may take, on a clock, is not its concern.
 settings.register_profile("relax_mlir", max_examples=example_counts.some(100), deadline=None)
 settings.load_profile("relax_mlir")
 
@@ -36,7 +36,7 @@ def _is_compiling(item: pytest.Item) -> bool:
 
 @functools.cache
 def _room(path: Path) -> str:
-    """The folder of this one in which a file lies; "" for the file of this one."""
+    """The folder of this one in which a file is; "" for the file of this one."""
     return "/".join(path.relative_to(Path(__file__).parent).parts[:-1][:1])
 
 

@@ -69,7 +69,7 @@ def by_hand(body: str, outputs: Sequence[Info] = (VECTOR,), **changes: Any) -> A
 
 
 def launch(kernel: int, source: str = "%from", blocks: str = "%n") -> str:
-    """Starts a kernel on %to, a source and %n, in so many blocks of 64 threads."""
+    """Starts a kernel on %to, a source and %n, in that many blocks of 64 threads."""
     return f"""
   %c3 = arith.constant 3 : i64
   %kernel = arith.constant {kernel} : i64

@@ -21,12 +21,12 @@ def convolved(x: Any, channels: int, inner: int, kernel: int, stride: int = 1, s
 
 
 def residual_block(x: Any, channels: int, inner: int = 0, stride: int = 1, seed: int = 1) -> Any:
-    """Of two convolutions, and a third one beside them where channels or sizes change."""
+    """Of two convolutions, and a third one next to them where channels or sizes change."""
     inner = inner or channels
     y = relax.nn.relu(convolved(x, channels, inner, 3, stride, seed))
     y = convolved(y, channels, channels, 3, seed=seed + 1)
-    beside = x if inner == channels and stride == 1 else convolved(x, channels, inner, 1, stride, seed + 2)
-    return relax.nn.relu(relax.add(y, beside))
+    shortcut = x if inner == channels and stride == 1 else convolved(x, channels, inner, 1, stride, seed + 2)
+    return relax.nn.relu(relax.add(y, shortcut))
 
 
 def resnet18(x: Any) -> Any:

@@ -73,8 +73,8 @@ def agrees(
 
 def steps_of(function: Function) -> list[str]:
     """`convolution+bias+eltwise+binary` for each step."""
-    told = []
+    kinds = []
     for step in function.steps:
         bias = ["bias"] if "bias" in step.arguments else []
-        told.append("+".join([step.kind, *bias, *(each.kind for each in step.post_ops)]))
-    return told
+        kinds.append("+".join([step.kind, *bias, *(each.kind for each in step.post_ops)]))
+    return kinds

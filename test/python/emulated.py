@@ -14,7 +14,7 @@ from gpu_emulator.tensors import CudaTensor
 
 @dataclass
 class Result:
-    """An array in device memory that nobody has written."""
+    """An array in device memory, unwritten."""
 
     shape: tuple[int, ...]
     dtype: Any

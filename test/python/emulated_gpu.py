@@ -60,7 +60,7 @@ def traffic_of(executable: Executable, *arguments: Any) -> dict[str, Traffic]:
 @contextmanager
 def device_of_a_test(devices: int = 1) -> Iterator[EmulatedCuda]:
     """In the driver's place; at the end nothing is left there but what the test handed over by DLPack."""
-    # Behind a kernel that has failed, others work on what nobody has written.
+    # Behind a kernel that has failed, others work on what is unwritten.
     library = EmulatedCuda(devices=devices, checks=Checks(unwritten=False))
     with use_library(library):
         yield library

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """How much runs of tests with many examples, sets of arguments or costs: all of it, or with RELAX_MLIR_DRAW a part.
 
-`make test` sets it to another number each time, which tells what is drawn; `make test-all` and pytest alone do not.
+`make test` sets it to another number each time, which says what is drawn; `make test-all` and pytest alone do not.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def is_optimized(test: str) -> bool:
 
 
 def drawn(shares: Mapping[str, float]) -> set[str]:
-    """The names of tests to run: of a test with many sets of arguments some, of others the share that is told."""
+    """The names of tests to run: of a test with many sets of arguments some, of others the share that is stated."""
     tests: dict[str, list[str]] = {}
     for name in shares:
         tests.setdefault(name.partition("[")[0], []).append(name)

@@ -29,7 +29,7 @@ def main_of(module: rx.Module) -> Any:
 
 
 def is_left(op: Any) -> bool:
-    """What no part computes: constants, shapes, the end, and what nobody reads any more."""
+    """What no part computes: constants, shapes, the end, and what nothing reads any more."""
     row = row_of(op)
     is_stated = op.name in ("arith.constant", "func.return") or (row is not None and row.role in ("literal", "shape"))
     return is_stated or not any(map(use_count, op.results))

@@ -107,7 +107,7 @@ class FailingMemory:
         self.executable: Executable = rx.compile(module, pipeline=stages, opt_level=0, cache=False, jobs=1)
 
     def kept(self) -> int:
-        """How many pieces of memory the code holds that nobody uses."""
+        """How many pieces of memory the code holds that nothing uses."""
         return self._counters[1] - min(self._counters[2], 1)
 
     def call(self, arrays: list[Any], fails: int = 0) -> Any:

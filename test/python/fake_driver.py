@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""A driver whose devices are this process: it counts what it gives and takes back, and fails where it is told to.
+"""A driver whose devices are this process: it counts what it gives and takes back, and fails where it is asked to.
 
 Kernels are Python functions, memory of the device is the host's: compiled code for the CPU can follow its addresses.
 """

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """One small case for each operator that cuda has a rule for: arrays, and the operator on them.
 
-Where sizes are told by the run only, the first one of the first array is a symbol, and so is the first one of each
+Where sizes are dynamic, the first one of the first array is a symbol, and so is the first one of each
 other array that is as large.
 """
 

@@ -213,7 +213,7 @@ class Kernel:
         found = [np.empty_like(array) for array in given]
         for array, pointer in zip(found, pointers, strict=True):
             _called(device, "cuMemcpyDtoH_v2", array.ctypes.data, pointer, array.nbytes)
-        assert found[-1][0] == count, "as many blocks as the host is told to launch"
+        assert found[-1][0] == count, "as many blocks as the host is to launch"
         return found[:-1]
 
     def blocks(self) -> int:

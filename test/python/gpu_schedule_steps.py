@@ -121,7 +121,7 @@ _WEIGHTS = {"bind": 4, "bind outermost": 6, "tile for threads": 4, "fetch": 3, "
 
 
 def random_gpu_schedule(module: rx.Module, seed: int, count: int) -> rx.Schedule:
-    """A schedule of so many steps that were tried."""
+    """A schedule of that many steps that were tried."""
     rng, sch = random.Random(seed), rx.Schedule(module)
     names = sorted(GPU_STEPS)
     first = ["panels"] if rng.random() < 0.4 else []

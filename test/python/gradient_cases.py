@@ -167,7 +167,7 @@ call("nn.group_norm", (2, 4, 3), (4,), (4,), num_groups=2, channel_axis=1, axes=
 call("nn.batch_norm", (2, 2, 3), (2,), (2,), (2,), (2,), axis=1)
 call("nn.batch_norm", (2, 2, 3), (2,), (2,), (2,), (2,), axis=1, training=False)
 
-# Sizes that nobody knows before the run.
+# Dynamic sizes.
 call("cumprod", (2, 3), axis=1, dims=[(None, None)])
 call("prod", (2, 3, 2), axis=[0, 2], dims=[(None, 3, None)])
 call("tile", (2, 3), repeats=[2, 3], dims=[(None, 3)])

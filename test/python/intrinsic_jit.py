@@ -29,7 +29,7 @@ class Compiled:
     """A module's functions as machine code."""
 
     def __init__(self, module: Any):
-        # As the target does it: what LLVM itself makes of bf16 is calls of a library that nobody links.
+        # As the target does it: what LLVM itself makes of bf16 is calls of a library that is not linked.
         run_upstream(module.operation, TO_LLVM)
         StoreNarrowFloats().run(module.operation)
         engine = importlib.import_module(f"{ROOT}.execution_engine")

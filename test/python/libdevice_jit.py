@@ -84,7 +84,7 @@ _ROUNDED = """%f = fptrunc double %x to float
 %j = add i32 %i, %step
 %k = select i1 %away, i32 %j, i32 %i
 %r = bitcast i32 %k to float"""
-# Assembly of devices by what tells it apart, those first that hold others' instructions.
+# Assembly of devices by what distinguishes it, those first that hold others' instructions.
 _ASSEMBLY = {
     "clo, chi": "mad128",
     "mul.lo.u32": "mul128",

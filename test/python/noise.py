@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""A helper of the tests that measure times: a busy machine is told of, and no error."""
+"""A helper of the tests that measure times: a busy machine is noted, and no error."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ def finished(module: rx.Module, level: int, target: str = "llvm") -> Any:
 
 def planned(module: rx.Module, level: int, target: str = "llvm") -> rx.Module:
     copied = rx.Module.parse(str(module))
-    rx.stages(target, level).between("", "apply").run(copied, "llvm")  # which is told the options
+    rx.stages(target, level).between("", "apply").run(copied, "llvm")  # which has the options
     rx.Pipeline("tir-bufferize,relax-plan-memory").run(copied)
     return copied
 

@@ -49,7 +49,7 @@ def run_op(
 
 
 def called(executable: Executable, *arguments: Any) -> Any:
-    """What `main` gives for arrays and numbers: an array, or a tuple of several, of the element types it was told."""
+    """What `main` gives for arrays and numbers: an array, or a tuple of several, of the element types it was given."""
     given = [tensor(each) if isinstance(each, numpy.ndarray) else each for each in arguments]
     results = run_emulated(executable, *given) if TARGET.startswith("cuda") else executable["main"](*given)
     # Of less than a byte, in bytes.

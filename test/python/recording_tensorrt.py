@@ -75,7 +75,7 @@ class Tensor:
         self.layer, self.index, self.name, self.dtype, self.shape = layer, index, name, dtype, shape
 
 
-#: What can be said of a layer, beside what it is made with.
+#: What can be said of a layer, in addition to what it is made with.
 PROPERTIES = {
     "convolution": "num_groups stride_nd dilation_nd pre_padding post_padding padding_nd padding_mode bias",
     "deconvolution": "num_groups stride_nd dilation_nd pre_padding post_padding padding_nd padding_mode bias",
@@ -92,11 +92,11 @@ PROPERTIES = {
 
 
 class Layer:
-    """A layer: `inputs` by their index, `told` by the name of an argument or property."""
+    """A layer: `inputs` by their index, `settings` by the name of an argument or property."""
 
-    def __init__(self, kind: str, inputs: Sequence[Tensor], told: Mapping[str, Any]):
+    def __init__(self, kind: str, inputs: Sequence[Tensor], settings: Mapping[str, Any]):
         assert all(isinstance(each, Tensor) for each in inputs), (kind, inputs)
-        state = {"kind": kind, "inputs": dict(enumerate(inputs)), "told": dict(told), "name": ""}
+        state = {"kind": kind, "inputs": dict(enumerate(inputs)), "settings": dict(settings), "name": ""}
         self.__dict__.update(state, outputs=[Tensor(self, 0)] + ([Tensor(self, 1)] if kind == "topk" else []))
 
     def __setattr__(self, name: str, value: Any) -> None:
@@ -104,7 +104,7 @@ class Layer:
             self.__dict__["name"] = value
             return
         assert name in PROPERTIES.get(self.kind, "").split(), f"ITensorRT {self.kind} layer has no property {name}"
-        self.told[name] = value
+        self.settings[name] = value
 
     def __getattr__(self, name: str) -> Any:
         raise AttributeError(f"{name} of a {self.__dict__.get('kind')} layer")
@@ -180,8 +180,8 @@ class Network:
         count, names = _ADD[name[4:]]
 
         def add(*given: Any) -> Layer:
-            told = dict(zip(names.split(), given[count:], strict=True))
-            return self._added(Layer(name[4:].removesuffix("_nd"), given[:count], told))
+            settings = dict(zip(names.split(), given[count:], strict=True))
+            return self._added(Layer(name[4:].removesuffix("_nd"), given[:count], settings))
 
         return add
 
@@ -208,7 +208,7 @@ class Network:
         waiting = self.layers
         while waiting:
             ready = [each for each in waiting if all(tensor in known for tensor in each.inputs.values())]
-            assert ready, f"{waiting[0].name} reads what nobody makes"
+            assert ready, f"{waiting[0].name} reads what is not made"
             for layer in ready:
                 self._compute(layer, known)
             waiting = [each for each in waiting if each not in ready]
@@ -217,7 +217,7 @@ class Network:
     @staticmethod
     def _compute(layer: Layer, known: dict[Tensor, Any]) -> None:
         inputs = {index: known[tensor] for index, tensor in layer.inputs.items()}
-        made = EVALUATE[layer.kind](inputs, layer.told)
+        made = EVALUATE[layer.kind](inputs, layer.settings)
         for tensor, array in zip(layer.outputs, made if isinstance(made, tuple) else (made,), strict=True):
             known[tensor] = numpy.asarray(array)
 
@@ -247,20 +247,20 @@ class Profile:
 
 class Config:
     def __init__(self) -> None:
-        self.told: dict[str, Any] = {"flags": [BuilderFlag.TF32], "pools": {}, "profiles": []}
+        self.settings: dict[str, Any] = {"flags": [BuilderFlag.TF32], "pools": {}, "profiles": []}
 
     def set_flag(self, flag: Any) -> None:
-        self.told["flags"].append(BuilderFlag(flag))
+        self.settings["flags"].append(BuilderFlag(flag))
 
     def clear_flag(self, flag: Any) -> None:
-        self.told["flags"].remove(flag)
+        self.settings["flags"].remove(flag)
 
     def set_memory_pool_limit(self, pool: Any, size: int) -> None:
-        self.told["pools"][MemoryPoolType(pool)] = size
+        self.settings["pools"][MemoryPoolType(pool)] = size
 
     def add_optimization_profile(self, profile: Profile) -> int:
-        self.told["profiles"].append(profile.shapes)
-        return len(self.told["profiles"]) - 1
+        self.settings["profiles"].append(profile.shapes)
+        return len(self.settings["profiles"]) - 1
 
 
 class Builder:
@@ -281,10 +281,10 @@ class Builder:
         return Profile()
 
     def build_serialized_network(self, network: Network, config: Config) -> Any:
-        Builder.built = network, config.told
+        Builder.built = network, config.settings
         dynamic = any(-1 in each.shape for each in network.inputs)
-        assert bool(config.told["profiles"]) == dynamic
-        return None if Builder.refuses else pickle.dumps((network, config.told))
+        assert bool(config.settings["profiles"]) == dynamic
+        return None if Builder.refuses else pickle.dumps((network, config.settings))
 
 
 class Runtime:
@@ -296,8 +296,8 @@ class Runtime:
 
 
 class Engine:
-    def __init__(self, network: Network, told: Mapping[str, Any]):
-        self.network, self.told = network, told
+    def __init__(self, network: Network, settings: Mapping[str, Any]):
+        self.network, self.settings = network, settings
 
     def create_execution_context(self) -> Context:
         return Context(self)
@@ -311,7 +311,7 @@ class Context:
 
     def set_input_shape(self, name: str, shape: Any) -> bool:
         self._shapes[name] = tuple(shape)
-        for ranges in self._engine.told["profiles"]:
+        for ranges in self._engine.settings["profiles"]:
             least, _, most = ranges[name]
             return all(a <= b <= c for a, b, c in zip(least, shape, most, strict=True))
         return True

@@ -11,8 +11,8 @@ import numpy
 from scipy import special
 
 Inputs = Mapping[int, Any]
-Told = Mapping[str, Any]
-EVALUATE: dict[str, Callable[[Inputs, Told], Any]] = {}
+Settings = Mapping[str, Any]
+EVALUATE: dict[str, Callable[[Inputs, Settings], Any]] = {}
 
 _FLOATS = ("float32", "float16")
 _NUMBERS = (*_FLOATS, "int32", "int64")
@@ -52,16 +52,16 @@ _BINARY = {
 
 
 @layer("unary")
-def unary(inputs: Inputs, told: Told) -> Any:
-    name = told["op"].name
+def unary(inputs: Inputs, settings: Settings) -> Any:
+    name = settings["op"].name
     allowed = ("bool",) if name == "NOT" else _NUMBERS if name in ("ABS", "NEG", "SIGN") else _FLOATS
     assert inputs[0].dtype.name in allowed, (name, inputs[0].dtype)
     return _UNARY[name](inputs[0]).astype(inputs[0].dtype)
 
 
 @layer("elementwise")
-def elementwise(inputs: Inputs, told: Told) -> Any:
-    one, other, name = inputs[0], inputs[1], told["op"].name
+def elementwise(inputs: Inputs, settings: Settings) -> Any:
+    one, other, name = inputs[0], inputs[1], settings["op"].name
     assert one.ndim == other.ndim and one.dtype == other.dtype, (name, one.shape, other.shape, one.dtype, other.dtype)
     allowed = ("bool",) if name in ("AND", "OR", "XOR") else _NUMBERS
     assert one.dtype.name in allowed, (name, one.dtype)
@@ -83,49 +83,51 @@ _ACTIVATIONS: dict[str, Callable[[Any, float, float], Any]] = {
 
 
 @layer("activation")
-def activation(inputs: Inputs, told: Told) -> Any:
+def activation(inputs: Inputs, settings: Settings) -> Any:
     _is_float(inputs[0])
     wide = inputs[0].astype("float64")
-    return _ACTIVATIONS[told["type"].name](wide, told.get("alpha"), told.get("beta")).astype(inputs[0].dtype)
+    return _ACTIVATIONS[settings["type"].name](wide, settings.get("alpha"), settings.get("beta")).astype(
+        inputs[0].dtype
+    )
 
 
 @layer("parametric_relu")
-def parametric_relu(inputs: Inputs, told: Told) -> Any:
+def parametric_relu(inputs: Inputs, settings: Settings) -> Any:
     assert inputs[0].ndim == inputs[1].ndim
     return numpy.where(inputs[0] < 0, inputs[0] * inputs[1], inputs[0])
 
 
 @layer("select")
-def select(inputs: Inputs, told: Told) -> Any:
+def select(inputs: Inputs, settings: Settings) -> Any:
     assert inputs[0].dtype == bool and inputs[1].dtype == inputs[2].dtype
     assert inputs[0].ndim == inputs[1].ndim == inputs[2].ndim
     return numpy.where(*(inputs[index] for index in range(3)))
 
 
 @layer("cast")
-def cast(inputs: Inputs, told: Told) -> Any:
+def cast(inputs: Inputs, settings: Settings) -> Any:
     name = {"FLOAT": "float32", "HALF": "float16", "INT32": "int32", "INT64": "int64", "BOOL": "bool"}
-    return inputs[0].astype(name[told["to_type"].name])
+    return inputs[0].astype(name[settings["to_type"].name])
 
 
 @layer("identity")
-def identity(inputs: Inputs, told: Told) -> Any:
+def identity(inputs: Inputs, settings: Settings) -> Any:
     return inputs[0]
 
 
 @layer("constant")
-def constant(inputs: Inputs, told: Told) -> Any:
-    array = told["weights"].array
-    assert array.size == numpy.prod(told["shape"], dtype=int)
-    return array.reshape(told["shape"])
+def constant(inputs: Inputs, settings: Settings) -> Any:
+    array = settings["weights"].array
+    assert array.size == numpy.prod(settings["shape"], dtype=int)
+    return array.reshape(settings["shape"])
 
 
 @layer("scale")
-def scale(inputs: Inputs, told: Told) -> Any:
-    assert told["mode"].name == "CHANNEL" and inputs[0].ndim >= 4
+def scale(inputs: Inputs, settings: Settings) -> Any:
+    assert settings["mode"].name == "CHANNEL" and inputs[0].ndim >= 4
     along = [1] * inputs[0].ndim
-    along[told["channel_axis"]] = -1
-    shift, factor, power = (told[name].array.reshape(along) for name in ("shift", "scale", "power"))
+    along[settings["channel_axis"]] = -1
+    shift, factor, power = (settings[name].array.reshape(along) for name in ("shift", "scale", "power"))
     return ((inputs[0] * factor + shift) ** power).astype(inputs[0].dtype)
 
 
@@ -133,9 +135,9 @@ def scale(inputs: Inputs, told: Told) -> Any:
 
 
 @layer("matrix_multiply")
-def matrix_multiply(inputs: Inputs, told: Told) -> Any:
+def matrix_multiply(inputs: Inputs, settings: Settings) -> Any:
     one, other = inputs[0], inputs[1]
-    ops = told["op0"].name, told["op1"].name
+    ops = settings["op0"].name, settings["op1"].name
     assert one.dtype == other.dtype
     _is_float(one)
     one = one[..., None, :] if ops[0] == "VECTOR" else one.swapaxes(-1, -2) if ops[0] == "TRANSPOSE" else one
@@ -146,25 +148,25 @@ def matrix_multiply(inputs: Inputs, told: Told) -> Any:
     return made[..., 0] if ops[1] == "VECTOR" else made
 
 
-def _spatial(told: Told, name: str, rank: int, default: int) -> tuple[int, ...]:
-    found = tuple(told.get(name, (default,) * rank))
+def _spatial(settings: Settings, name: str, rank: int, default: int) -> tuple[int, ...]:
+    found = tuple(settings.get(name, (default,) * rank))
     assert len(found) == rank, (name, found)
     return found
 
 
-def _kernel(inputs: Inputs, told: Told, first: int) -> Any:
+def _kernel(inputs: Inputs, settings: Settings, first: int) -> Any:
     """Weights are elements in a row, a tensor has its sizes."""
-    given = told["kernel"].array
+    given = settings["kernel"].array
     assert (given is None) == (1 in inputs)
-    kernel = inputs[1] if given is None else given.reshape(first, -1, *told["kernel_shape"])
-    assert kernel.dtype == inputs[0].dtype and tuple(kernel.shape[2:]) == tuple(told["kernel_shape"])
+    kernel = inputs[1] if given is None else given.reshape(first, -1, *settings["kernel_shape"])
+    assert kernel.dtype == inputs[0].dtype and tuple(kernel.shape[2:]) == tuple(settings["kernel_shape"])
     assert inputs[0].ndim == kernel.ndim and kernel.ndim in (4, 5), "over two dimensions or three"
     return kernel.astype("float64")
 
 
-def _with_bias(made: Any, told: Told, like: Any) -> Any:
-    if "bias" in told:
-        made = made + told["bias"].array.reshape(1, -1, *(1,) * (made.ndim - 2))
+def _with_bias(made: Any, settings: Settings, like: Any) -> Any:
+    if "bias" in settings:
+        made = made + settings["bias"].array.reshape(1, -1, *(1,) * (made.ndim - 2))
     return made.astype(like.dtype)
 
 
@@ -181,32 +183,32 @@ def _taps(kernel_shape: Any, stride: Any, dilation: Any, counts: Any) -> Any:
 
 
 @layer("convolution")
-def convolution(inputs: Inputs, told: Told) -> Any:
-    x, kernel = inputs[0].astype("float64"), _kernel(inputs, told, told["num_output_maps"])
+def convolution(inputs: Inputs, settings: Settings) -> Any:
+    x, kernel = inputs[0].astype("float64"), _kernel(inputs, settings, settings["num_output_maps"])
     rank = kernel.ndim - 2
-    before, after = _spatial(told, "pre_padding", rank, 0), _spatial(told, "post_padding", rank, 0)
-    stride, dilation = _spatial(told, "stride_nd", rank, 1), _spatial(told, "dilation_nd", rank, 1)
+    before, after = _spatial(settings, "pre_padding", rank, 0), _spatial(settings, "post_padding", rank, 0)
+    stride, dilation = _spatial(settings, "stride_nd", rank, 1), _spatial(settings, "dilation_nd", rank, 1)
     x = numpy.pad(x, [(0, 0), (0, 0), *zip(before, after, strict=True)])
     counts = [(size - (taps - 1) * gap - 1) // step + 1 for size, taps, gap, step in
               zip(x.shape[2:], kernel.shape[2:], dilation, stride, strict=True)]  # fmt: skip
-    groups = told.get("num_groups", 1)
-    assert kernel.shape[0] == told["num_output_maps"] and kernel.shape[1] * groups == x.shape[1]
+    groups = settings.get("num_groups", 1)
+    assert kernel.shape[0] == settings["num_output_maps"] and kernel.shape[1] * groups == x.shape[1]
     made = numpy.zeros((x.shape[0], groups, kernel.shape[0] // groups, *counts))
     for tap, place in _taps(kernel.shape[2:], stride, dilation, counts):
         source = x[(slice(None), slice(None), *place)].reshape(x.shape[0], groups, -1, *counts)
         weight = kernel[(slice(None), slice(None), *tap)].reshape(groups, -1, kernel.shape[1])
         made += numpy.einsum("ngi...,goi->ngo...", source, weight)
-    return _with_bias(made.reshape(x.shape[0], -1, *counts), told, inputs[0])
+    return _with_bias(made.reshape(x.shape[0], -1, *counts), settings, inputs[0])
 
 
 @layer("deconvolution")
-def deconvolution(inputs: Inputs, told: Told) -> Any:
-    x, kernel = inputs[0].astype("float64"), _kernel(inputs, told, inputs[0].shape[1])
+def deconvolution(inputs: Inputs, settings: Settings) -> Any:
+    x, kernel = inputs[0].astype("float64"), _kernel(inputs, settings, inputs[0].shape[1])
     rank = kernel.ndim - 2
-    before, after = _spatial(told, "pre_padding", rank, 0), _spatial(told, "post_padding", rank, 0)
-    stride, dilation = _spatial(told, "stride_nd", rank, 1), _spatial(told, "dilation_nd", rank, 1)
-    groups, counts = told.get("num_groups", 1), x.shape[2:]
-    assert kernel.shape[0] == x.shape[1] and kernel.shape[1] * groups == told["num_output_maps"]
+    before, after = _spatial(settings, "pre_padding", rank, 0), _spatial(settings, "post_padding", rank, 0)
+    stride, dilation = _spatial(settings, "stride_nd", rank, 1), _spatial(settings, "dilation_nd", rank, 1)
+    groups, counts = settings.get("num_groups", 1), x.shape[2:]
+    assert kernel.shape[0] == x.shape[1] and kernel.shape[1] * groups == settings["num_output_maps"]
     sizes = [(count - 1) * step + (taps - 1) * gap + 1 for count, taps, gap, step in
              zip(counts, kernel.shape[2:], dilation, stride, strict=True)]  # fmt: skip
     made = numpy.zeros((x.shape[0], groups * kernel.shape[1], *sizes))
@@ -216,23 +218,23 @@ def deconvolution(inputs: Inputs, told: Told) -> Any:
         product = numpy.einsum("ngi...,gio->ngo...", source, weight)
         made[(slice(None), slice(None), *place)] += product.reshape(x.shape[0], -1, *counts)
     ends = [size - cut for size, cut in zip(sizes, after, strict=True)]
-    return _with_bias(made[(..., *(slice(*each) for each in zip(before, ends, strict=True)))], told, inputs[0])
+    return _with_bias(made[(..., *(slice(*each) for each in zip(before, ends, strict=True)))], settings, inputs[0])
 
 
 @layer("pooling")
-def pooling(inputs: Inputs, told: Told) -> Any:
-    x, window = inputs[0].astype("float64"), tuple(told["window_size"])
+def pooling(inputs: Inputs, settings: Settings) -> Any:
+    x, window = inputs[0].astype("float64"), tuple(settings["window_size"])
     rank = len(window)
     assert x.ndim == rank + 2 and rank in (2, 3)
-    stride = _spatial(told, "stride_nd", rank, 1)
-    before, after = _spatial(told, "pre_padding", rank, 0), _spatial(told, "post_padding", rank, 0)
-    up = "padding_mode" in told and told["padding_mode"].name == "EXPLICIT_ROUND_UP"
+    stride = _spatial(settings, "stride_nd", rank, 1)
+    before, after = _spatial(settings, "pre_padding", rank, 0), _spatial(settings, "post_padding", rank, 0)
+    up = "padding_mode" in settings and settings["padding_mode"].name == "EXPLICIT_ROUND_UP"
     counts, pads = [], []
     for size, taps, step, front, back in zip(x.shape[2:], window, stride, before, after, strict=True):
         room = size + front + back - taps
         counts.append((-(-room // step) if up else room // step) + 1)
         pads.append((front, max((counts[-1] - 1) * step + taps - size - front, back)))
-    is_max = told["type"].name == "MAX"
+    is_max = settings["type"].name == "MAX"
     padded = numpy.pad(x, [(0, 0), (0, 0), *pads], constant_values=-numpy.inf if is_max else 0)
     inside = numpy.pad(numpy.ones(x.shape[2:]), pads)
     made, seen = (numpy.full((*x.shape[:2], *counts), -numpy.inf if is_max else 0.0), numpy.zeros(counts))
@@ -241,7 +243,7 @@ def pooling(inputs: Inputs, told: Told) -> Any:
         made = numpy.maximum(made, source) if is_max else made + source
         seen = seen + inside[place]
     if not is_max:
-        made = made / (seen if told.get("average_count_excludes_padding", True) else numpy.prod(window))
+        made = made / (seen if settings.get("average_count_excludes_padding", True) else numpy.prod(window))
     return made.astype(inputs[0].dtype)
 
 
@@ -249,8 +251,8 @@ def pooling(inputs: Inputs, told: Told) -> Any:
 
 
 @layer("softmax")
-def softmax(inputs: Inputs, told: Told) -> Any:
-    (axis,) = _axes(told["axes"])
+def softmax(inputs: Inputs, settings: Settings) -> Any:
+    (axis,) = _axes(settings["axes"])
     return special.softmax(inputs[0].astype("float64"), axis=axis).astype(inputs[0].dtype)
 
 
@@ -258,30 +260,30 @@ _REDUCE = {"SUM": numpy.sum, "PROD": numpy.prod, "MAX": numpy.max, "MIN": numpy.
 
 
 @layer("reduce")
-def reduce(inputs: Inputs, told: Told) -> Any:
-    assert told["op"].name != "AVG" or inputs[0].dtype.name in _FLOATS
+def reduce(inputs: Inputs, settings: Settings) -> Any:
+    assert settings["op"].name != "AVG" or inputs[0].dtype.name in _FLOATS
     wide = inputs[0].astype("float64") if inputs[0].dtype.name in _FLOATS else inputs[0]
-    axes = _axes(told["axes"])
+    axes = _axes(settings["axes"])
     assert axes and axes[-1] < wide.ndim
-    return _REDUCE[told["op"].name](wide, axis=axes, keepdims=told["keep_dims"]).astype(inputs[0].dtype)
+    return _REDUCE[settings["op"].name](wide, axis=axes, keepdims=settings["keep_dims"]).astype(inputs[0].dtype)
 
 
 @layer("normalization")
-def normalization(inputs: Inputs, told: Told) -> Any:
-    x, axes = inputs[0].astype("float64"), _axes(told["axesMask"])
+def normalization(inputs: Inputs, settings: Settings) -> Any:
+    x, axes = inputs[0].astype("float64"), _axes(settings["axesMask"])
     expected = tuple(size if axis in axes else 1 for axis, size in enumerate(x.shape))
     assert inputs[1].shape == inputs[2].shape == expected, (inputs[1].shape, expected)
     mean, variance = x.mean(axes, keepdims=True), x.var(axes, keepdims=True)
-    made = (x - mean) / numpy.sqrt(variance + told.get("epsilon", 1e-5))
+    made = (x - mean) / numpy.sqrt(variance + settings.get("epsilon", 1e-5))
     return (made * inputs[1] + inputs[2]).astype(inputs[0].dtype)
 
 
 @layer("topk")
-def topk(inputs: Inputs, told: Told) -> Any:
+def topk(inputs: Inputs, settings: Settings) -> Any:
     _is_float(inputs[0])
-    (axis,) = _axes(told["axes"])
-    keys = -inputs[0] if told["op"].name == "MAX" else inputs[0]
-    order = numpy.argsort(keys, axis=axis, kind="stable").take(range(told["k"]), axis=axis)
+    (axis,) = _axes(settings["axes"])
+    keys = -inputs[0] if settings["op"].name == "MAX" else inputs[0]
+    order = numpy.argsort(keys, axis=axis, kind="stable").take(range(settings["k"]), axis=axis)
     return numpy.take_along_axis(inputs[0], order, axis), order.astype("int32")
 
 
@@ -289,42 +291,42 @@ def topk(inputs: Inputs, told: Told) -> Any:
 
 
 @layer("shuffle")
-def shuffle(inputs: Inputs, told: Told) -> Any:
-    x = inputs[0].transpose(told["first_transpose"]) if "first_transpose" in told else inputs[0]
+def shuffle(inputs: Inputs, settings: Settings) -> Any:
+    x = inputs[0].transpose(settings["first_transpose"]) if "first_transpose" in settings else inputs[0]
     if 1 in inputs:
         assert inputs[1].dtype == "int64"
         return x.reshape(tuple(inputs[1]))
-    if "reshape_dims" not in told:
+    if "reshape_dims" not in settings:
         return x
     # A 0 is the size at its place, a -1 what is left.
-    return x.reshape([x.shape[axis] if size == 0 else size for axis, size in enumerate(told["reshape_dims"])])
+    return x.reshape([x.shape[axis] if size == 0 else size for axis, size in enumerate(settings["reshape_dims"])])
 
 
 @layer("shape")
-def shape(inputs: Inputs, told: Told) -> Any:
+def shape(inputs: Inputs, settings: Settings) -> Any:
     return numpy.array(inputs[0].shape, "int64")
 
 
 @layer("concatenation")
-def concatenation(inputs: Inputs, told: Told) -> Any:
+def concatenation(inputs: Inputs, settings: Settings) -> Any:
     arrays = [inputs[index] for index in range(len(inputs))]
     assert len({each.dtype for each in arrays}) == 1
-    return numpy.concatenate(arrays, told["axis"])
+    return numpy.concatenate(arrays, settings["axis"])
 
 
 @layer("gather")
-def gather(inputs: Inputs, told: Told) -> Any:
+def gather(inputs: Inputs, settings: Settings) -> Any:
     assert inputs[1].dtype.name in ("int32", "int64")
-    return inputs[0].take(inputs[1], told["axis"])
+    return inputs[0].take(inputs[1], settings["axis"])
 
 
 @layer("slice")
-def slice_(inputs: Inputs, told: Told) -> Any:
+def slice_(inputs: Inputs, settings: Settings) -> Any:
     x = inputs[0]
-    sizes = tuple(inputs[2]) if 2 in inputs else tuple(told["shape"])
-    fills = "mode" in told and told["mode"].name == "FILL"
-    assert len(told["start"]) == len(told["stride"]) == len(sizes) == x.ndim
-    for axis, (start, step, size) in enumerate(zip(told["start"], told["stride"], sizes, strict=True)):
+    sizes = tuple(inputs[2]) if 2 in inputs else tuple(settings["shape"])
+    fills = "mode" in settings and settings["mode"].name == "FILL"
+    assert len(settings["start"]) == len(settings["stride"]) == len(sizes) == x.ndim
+    for axis, (start, step, size) in enumerate(zip(settings["start"], settings["stride"], sizes, strict=True)):
         at = start + step * numpy.arange(size)
         inside = (at >= 0) & (at < x.shape[axis])
         assert fills or inside.all(), "out of bounds"
@@ -337,10 +339,10 @@ def slice_(inputs: Inputs, told: Told) -> Any:
 
 
 @layer("resize")
-def resize(inputs: Inputs, told: Told) -> Any:
+def resize(inputs: Inputs, settings: Settings) -> Any:
     x = inputs[0].astype("float64")
-    sizes = tuple(inputs[1]) if 1 in inputs else tuple(told["shape"])
-    kind = told["coordinate_transformation"].name
+    sizes = tuple(inputs[1]) if 1 in inputs else tuple(settings["shape"])
+    kind = settings["coordinate_transformation"].name
     for axis, size in enumerate(sizes):
         if size == x.shape[axis]:
             continue
@@ -351,9 +353,9 @@ def resize(inputs: Inputs, told: Told) -> Any:
             at = at * (old - 1) / max(size - 1, 1)
         else:
             at = at * old / size
-        if told["resize_mode"].name == "NEAREST":
+        if settings["resize_mode"].name == "NEAREST":
             round_ = {"FLOOR": numpy.floor, "CEIL": numpy.ceil, "HALF_UP": lambda v: numpy.floor(v + 0.5),
-                      "HALF_DOWN": lambda v: numpy.ceil(v - 0.5)}[told["nearest_rounding"].name]  # fmt: skip
+                      "HALF_DOWN": lambda v: numpy.ceil(v - 0.5)}[settings["nearest_rounding"].name]  # fmt: skip
             x = x.take(numpy.clip(round_(at), 0, old - 1).astype(int), axis)
             continue
         low = numpy.floor(at)

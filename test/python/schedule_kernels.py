@@ -13,14 +13,14 @@ import relax_mlir as rx
 _HEAD = "from relax_mlir.script import tir as T\n\n"
 
 
-#: What a size that the run tells may be.
+#: What a dynamic size may be.
 _SIZES = (0, 1, 2, 5, 17, 33)
 
 
 class Kernel(NamedTuple):
     name: str
     text: str
-    #: Shapes and dtypes; a size that the run tells is a name, and drawn.
+    #: Shapes and dtypes; a dynamic size is a name, and drawn.
     inputs: tuple[tuple[tuple[int | str, ...], str], ...]
     expected: Callable[..., Any]
 

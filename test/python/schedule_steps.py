@@ -112,7 +112,7 @@ STEPS: dict[str, Step] = {
 
 
 def random_steps(rng: random.Random, sch: rx.Schedule, count: int) -> None:
-    """Tries so many steps."""
+    """Tries that many steps."""
     for _ in range(count):
         before = sch.show()
         try:
@@ -122,7 +122,7 @@ def random_steps(rng: random.Random, sch: rx.Schedule, count: int) -> None:
 
 
 def random_schedule(module: rx.Module, seed: int, count: int) -> rx.Schedule:
-    """A schedule of so many steps that were tried."""
+    """A schedule of that many steps that were tried."""
     sch = rx.Schedule(module)
     random_steps(random.Random(seed), sch, count)
     return sch

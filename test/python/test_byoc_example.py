@@ -58,8 +58,8 @@ def test_it_is_found_by_its_entry_point(python: Path, tmp_path: Path) -> None:
     tool = [python, "-m", "relax_mlir.tools.relax_compile"]
     listed = run(*tool, "--list-codegens", cwd=tmp_path).stdout
     assert "mynpu: Layers, and softmax of rows.\n  mynpu.layer: " in listed
-    told = run(*tool, BYOC / "classifier.py", "-o", "classifier.rxa", "--partition=mynpu", cwd=tmp_path).stderr
-    head, _, row = told.splitlines()
+    table = run(*tool, BYOC / "classifier.py", "-o", "classifier.rxa", "--partition=mynpu", cwd=tmp_path).stderr
+    head, _, row = table.splitlines()
     assert head == "partition: 4 of 7 operators" and row.split()[:3] == ["mynpu", "4", "2"]
 
 
@@ -73,7 +73,7 @@ def test_its_program_runs_in_a_process_of_its_own(python: Path, tmp_path: Path) 
 
 
 def test_relax_run_takes_it_as_a_plugin(python: Path, tmp_path: Path) -> None:
-    """Where nothing announces it: relax-run, too, imports what it is told."""
+    """Where nothing announces it: relax-run, too, imports what is named."""
     tool = [python, "-m", "relax_mlir.tools.relax_compile"]
     run(*tool, BYOC / "classifier.py", "-o", "classifier.rxa", "--partition=mynpu", cwd=tmp_path)
     without = [sys.executable, "-m", "relax_mlir.tools.relax_run", "classifier.rxa", "--shape=x:3,4"]

@@ -175,8 +175,8 @@ def test_a_comprehension_that_loses_a_name(tree: Path, body: str, is_lost: bool)
     """As CPython 3.12 does: see it where that is at hand."""
     text = f"{SPDX}def around(start, x):\n    def inner():\n        {body}\n    return inner\n"
     (tree / "passes/inline.py").write_text(text, encoding="utf-8")
-    status, told = check(tree)
-    assert status == is_lost and [line for line in told if "hides the one around" in line] == told[:is_lost]
+    status, lines = check(tree)
+    assert status == is_lost and [line for line in lines if "hides the one around" in line] == lines[:is_lost]
     if (3, 12) <= sys.version_info < (3, 14) and is_lost and "lambda" not in body:
         names: dict[str, object] = {}
         exec(text, names)

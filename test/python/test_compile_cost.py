@@ -103,7 +103,7 @@ _LAYER_KILOBYTES = 4 * 1024
 
 
 def test_memory_follows_the_weights(tmp_path: Any) -> None:
-    """The model's weights, once more as they are read by kernels, and nothing beside them."""
+    """The model's weights, once more as they are read by kernels, and nothing else."""
     command = [sys.executable, "-c", _MEMORY]
     most = [int(subprocess.check_output([*command, str(layers), str(tmp_path / "m.rxa")])) for layers in (2, 22)]
     times = (most[1] - most[0]) / (20 * _LAYER_KILOBYTES)
@@ -129,4 +129,4 @@ def test_what_compiling_imports() -> None:
     needless = "frontends.onnx frontends.script passes.gradient passes.training passes.partition tools targets.c.source"
     assert [name for name in own if name.startswith(tuple(needless.split()))] == []
     assert {"onnx", "yaml", "multiprocessing", "unittest"}.isdisjoint(found)
-    assert not [name for name in found if name.endswith("dialects._llvm_ops_gen")], "classes that nobody asks for"
+    assert not [name for name in found if name.endswith("dialects._llvm_ops_gen")], "classes that nothing asks for"

@@ -162,7 +162,7 @@ def test_an_assertion_that_has_no_way_out() -> None:
 
 
 class _Raising:
-    """A packed function that raises what it is told."""
+    """A packed function that raises what it is given."""
 
     error: BaseException = ValueError()
 
@@ -216,7 +216,7 @@ def test_texts_of_exceptions(raising: tuple[_Raising, Any], text: str) -> None:
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
-def test_an_exception_that_cannot_be_told(raising: tuple[_Raising, Any]) -> None:
+def test_an_exception_that_cannot_be_reported(raising: tuple[_Raising, Any]) -> None:
     """tvm-ffi leaves no error then, and does not expect that of itself."""
     function, main = raising
     function.error = ValueError("a lone surrogate: \udcff")

@@ -176,7 +176,7 @@ func.func @main() -> (tensor<4xf32>, tensor<2x2xf32>) {
 # ---- views ----
 
 
-def test_views_of_sizes_that_nobody_named() -> None:
+def test_views_of_unnamed_sizes() -> None:
     executable = compiled(
         """
 func.func @main(%x: tensor<1x?x?xf32>)

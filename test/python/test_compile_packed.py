@@ -74,7 +74,7 @@ def test_a_packed_function_returns_any_sizes() -> None:
         numpy.testing.assert_array_equal(array(executable["main"](x)), x.transpose(1, 2, 0))
 
 
-def test_a_packed_function_that_nobody_registered() -> None:
+def test_an_unregistered_packed_function() -> None:
     executable = built([rx.tensor((2,))], lambda x: relax.call_packed("test_packed.missing", [x], rx.tensor((2,))))
     with pytest.raises((RuntimeError, ValueError), match=r"'test_packed.missing'"):
         executable["main"](floats(2))

@@ -36,7 +36,7 @@ CASES = {
         function("main", "a", private=False) + function("a", "b") + function("b", "c") + function("c", "leaf", "a")
         + function("leaf"),
     ),
-    "nobody needs it": ("g calls @g", function("main", private=False) + function("g", "g")),
+    "it is not needed": ("g calls @g", function("main", private=False) + function("g", "g")),
 }  # fmt: skip
 WAYS: dict[str, Callable[[rx.Module], Any]] = {
     "llvm": rx.compile,
@@ -61,7 +61,7 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str], emit: s
     path = tmp_path / "some.mlir"
     path.write_text(CASES["by others"][1], encoding="utf-8")
     assert relax_compile([str(path), f"--emit={emit}", "-o", str(tmp_path / "out")]) == 1
-    assert "some.mlir:" in (told := capsys.readouterr().err) and "calls itself" in told
+    assert "some.mlir:" in (errors := capsys.readouterr().err) and "calls itself" in errors
     assert [each.name for each in tmp_path.iterdir()] == ["some.mlir"]
 
 

@@ -36,7 +36,7 @@ def with_exp() -> rx.Module:
 
 
 def called_by_name(result: str = "tensor<4xf32>") -> rx.Module:
-    """A graph that calls a registered function: C has no registry, ONNX neither, and nobody knows the derivative."""
+    """A graph that calls a registered function: C has no registry, ONNX neither, and the derivative is unknown."""
     call = f'"relax.call_packed"(%x) {{func = "test.kinds"}} : (tensor<4xf32>) -> {result}'
     return rx.Module.parse(f"func.func @main(%x: tensor<4xf32>) -> {result} {{ %0 = {call} return %0 : {result} }}")
 

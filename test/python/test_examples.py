@@ -100,8 +100,8 @@ def test_a_network_learns_as_torch_does(capsys: pytest.CaptureFixture[str]) -> N
 def test_what_is_learnt_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
     example: Any = importlib.import_module("digits.learn")
     assert example.main() == 0
-    *_, told, took = capsys.readouterr().out.strip().split("\n")
-    assert float(told.partition("%")[0]) >= 95 and took.startswith("compiled and trained in ")
+    *_, accuracy, took = capsys.readouterr().out.strip().split("\n")
+    assert float(accuracy.partition("%")[0]) >= 95 and took.startswith("compiled and trained in ")
 
 
 def softmax(axis: int) -> rx.Module:
@@ -177,7 +177,7 @@ def test_an_operator_of_ones_own_is_40_lines() -> None:
 def test_an_operator_of_ones_own_from_onnx_with_its_schedule(
     shape: tuple[int, ...], out: int, taps: int, stride: int, pad: int
 ) -> None:
-    """Sizes that its tiles do not divide; beside onnxruntime's convolution and relu."""
+    """Sizes that its tiles do not divide; against onnxruntime's convolution and relu."""
     importlib.import_module("conv_relu")
     random = numpy.random.default_rng(0)
     arrays = {"w": random.normal(size=(out, shape[1], taps, taps)), "b": random.normal(size=out)}

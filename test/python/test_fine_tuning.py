@@ -35,7 +35,7 @@ def weights(seed: int = 0) -> dict[str, Any]:
 
 
 def network(arrays: dict[str, Any]) -> onnx.ModelProto:
-    """A small CNN; its scale is a weight that a Constant node holds, and one that is no weight, a number, is beside."""
+    """A small CNN; its scale is a weight that a Constant node holds, a number that is no weight is next to it."""
     nodes = [
         helper.make_node("Constant", [], ["norm.scale"], value=numpy_helper.from_array(arrays["norm.scale"])),
         helper.make_node("Conv", ["x", "conv.weight", "conv.bias"], ["a"], "conv", kernel_shape=[3, 3]),

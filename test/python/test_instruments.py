@@ -37,7 +37,7 @@ class Fail(rx.Pass):
 
 
 class Log(rx.Instrument):
-    """Remembers what it was told."""
+    """Remembers what was reported."""
 
     def __init__(self, name: str = "", shared: list[str] | None = None):
         self.name = name
@@ -69,7 +69,7 @@ def printed(passes: Any, **options: Any) -> list[str]:
     return stream.getvalue().split("// -----// ")[1:]
 
 
-def test_each_pass_on_each_operation_is_told() -> None:
+def test_each_pass_on_each_operation_is_reported() -> None:
     log = Log()
     run("cse,func.func(canonicalize,cse)", log)
     assert log.calls == [
@@ -94,7 +94,7 @@ def test_instruments_nest() -> None:
 
 
 @pytest.mark.parametrize("failing", [Fail(), "one-shot-bufferize"])
-def test_a_failure_is_told_and_ends_the_run(failing: Any) -> None:
+def test_a_failure_is_reported_and_ends_the_run(failing: Any) -> None:
     log = Log()
     with pytest.raises(rx.RelaxError):
         run(["cse", failing, "canonicalize"], log)

@@ -67,7 +67,7 @@ def test_locations_name_the_source(prefix: str) -> None:
     )
 
 
-def test_every_invalid_operation_is_told() -> None:
+def test_every_invalid_operation_is_reported() -> None:
     with pytest.raises(rx.RelaxError) as caught:
         rx.Module.parse(INVALID + INVALID.replace("@f", "@g"))
     assert [diagnostic.line for diagnostic in caught.value.diagnostics] == [2, 6]

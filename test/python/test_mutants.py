@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The mutation runner: what it changes, which tests it finds for a file, and that it tells a bug that is noticed."""
+"""The mutation runner: what it changes, which tests it finds for a file, and that it knows a bug that is noticed."""
 
 from __future__ import annotations
 
@@ -127,14 +127,14 @@ def test_mirrored_tests_come_first(file: str, expected: str) -> None:
 
 
 def test_a_helper_of_tests_is_no_test() -> None:
-    """Where lit is given one, all tests that run beside it fail, with and without the bug."""
+    """Where lit is given one, all tests that run at the same time fail, with and without the bug."""
     tests = [test for group in mirrored_tests(REPOSITORY, "runtime/external/blas.py") for test in group]
     assert "test/python/targets/external/test_blas_products.py" in tests
     assert not any(test.startswith("test/gpu_emulator") for test in tests)
 
 
 def test_tests_of_the_changed_function_come_first() -> None:
-    """Those of refusals stand beside those of everything else that a file does."""
+    """Those of refusals stand next to those of everything else that a file does."""
     file = "targets/c/source/writer.py"
     line = (REPOSITORY / file).read_text().partition("def refusal(")[0].count("\n") + 1
     assert "test/python/targets/c/test_c_refusals.py" in mirrored_tests(REPOSITORY, file, line)[0]
@@ -186,7 +186,7 @@ child.wait()
     started = [sys.executable, "-c", code]
     ended = watched.run(started, cwd=tmp_path, environment=os.environ, cpu_s=60, idle_s=2)
     assert ended == (None, "started\n")
-    assert os.read(reader, 1) == b"", "and nobody is left who could write"
+    assert os.read(reader, 1) == b"", "and no writer is left"
     os.close(reader)
 
 

@@ -133,7 +133,7 @@ rx.register_target(
         rule_modules=("vpu.rules",),
         schedule_modules=("vpu.plans",),
         options=(rx.TargetOption("lanes", "how many numbers a program works on at once: 4 or 8"),),
-        doc="A fictional unit beside a CPU.",
+        doc="A fictional unit next to a CPU.",
     )
 )
 ''',
@@ -213,7 +213,7 @@ def run(folder: Path, *arguments: str, text: str = "") -> str:
 
 def test_an_outside_package_adds_a_target_with_all_that_it_has(folder: Path) -> None:
     assert run(folder, "-c", PROGRAM) == (
-        "<target vpu, rules after llvm, schedules after llvm, host llvm: A fictional unit beside a CPU.>\n"
+        "<target vpu, rules after llvm, schedules after llvm, host llvm: A fictional unit next to a CPU.>\n"
     )
     load = (
         "import numpy, relax_mlir as rx\n"

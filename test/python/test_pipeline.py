@@ -197,7 +197,7 @@ def test_text_of_a_pipeline() -> None:
         ([Mark], "a pipeline holds passes and pipeline texts, not type"),
     ],
 )
-def test_mistakes_are_told_before_anything_runs(passes: Any, message: str) -> None:
+def test_mistakes_are_reported_before_anything_runs(passes: Any, message: str) -> None:
     with pytest.raises(rx.RelaxError, match=message):
         rx.Pipeline(passes)
 
@@ -231,7 +231,7 @@ def test_a_pass_can_be_called() -> None:
     assert "test.called" in str(module)
 
 
-def test_invalid_ir_is_told_after_the_pass_that_made_it() -> None:
+def test_invalid_ir_is_reported_after_the_pass_that_made_it() -> None:
     with pytest.raises(rx.RelaxError) as caught:
         run("test-break,cse")
     assert str(caught.value) == (
@@ -270,7 +270,7 @@ def test_a_failing_upstream_pass() -> None:
 def test_passes_declare_what_they_produce() -> None:
     @dataclass(frozen=True)
     class MakeLoop(rx.Pass):
-        """Makes an operation of a dialect that nobody has loaded."""
+        """Makes an operation of a dialect that is not loaded."""
 
         name: ClassVar[str] = "test-make-loop"
         dependent_dialects: ClassVar[tuple[str, ...]] = ("cf",)

@@ -159,7 +159,7 @@ def test_a_broken_plug_in_is_one_error(tmp_path: Path, text: str, message: str) 
 
 
 @pytest.mark.parametrize("point", ["mynpu-tile", "pas.mynpu-tile", "pass.", "."])
-def test_a_misnamed_entry_point_is_told(tmp_path: Path, point: str) -> None:
+def test_a_misnamed_entry_point_is_reported(tmp_path: Path, point: str) -> None:
     install(tmp_path, {"passes": PASSES}, {point: "mynpu.passes"})
     done = relax_opt(tmp_path, "--mynpu-tile")
     assert done.returncode == 1
@@ -179,7 +179,7 @@ CODEGEN = """
 
 
 def test_lists_do_without_packages_that_are_broken(tmp_path: Path) -> None:
-    """They are told at the end, with the reason; who asks for one of them by its name gets an error."""
+    """They are reported at the end, with the reason; who asks for one of them by its name gets an error."""
     install(tmp_path, {"codegen": CODEGEN}, {"codegen.mynpu": "mynpu.codegen"})
     broken = {"codegen.dead": "dead.x", "pass.dead-one": "dead.x", "target.dead": "dead.x", "dialect.dead": "dead.x"}
     install(tmp_path, {"x": "import no_driver"}, {**broken, "codgen.npu": "dead.x"}, "dead")

@@ -32,7 +32,7 @@ def test_random_models_give_what_onnxruntime_gives() -> None:
 
 
 def test_a_wrong_result_is_found() -> None:
-    """Three steps beside what is expected; where no codegen takes part."""
+    """Three steps against what is expected; where no codegen takes part."""
     wrong = """
 right = quantized_models.expected
 def wrong(drawn):

@@ -120,19 +120,21 @@ def test_packages_that_cannot_be_imported(tmp_path: Path) -> None:
     """The error of an operator without a rule says where one may be; others are not held up."""
     broken = TARGET.replace('"acme.rules"', '"acme.nowhere"')
     install(tmp_path, {"ops": OPS, "target": broken}, {"target.acme-unit": "acme.target"}, "acme")
-    told = compiled(tmp_path).stderr
+    errors = compiled(tmp_path).stderr
     registers = '@rx.rules.register_legalize("acme.triple") registers one; '
-    assert f"no pattern is registered for this operation: {registers}" in told
-    assert "target 'acme-unit', rule_modules: acme.nowhere: ModuleNotFoundError: No module named 'acme.nowhere'" in told
+    assert f"no pattern is registered for this operation: {registers}" in errors
+    assert (
+        "target 'acme-unit', rule_modules: acme.nowhere: ModuleNotFoundError: No module named 'acme.nowhere'" in errors
+    )
     asked = compiled(tmp_path, target="acme-unit").stderr
     assert "RelaxError: target 'acme-unit', rule_modules: acme.nowhere: ModuleNotFoundError" in asked
 
 
 def test_rules_that_are_announced_and_fail(tmp_path: Path) -> None:
     install(tmp_path, {"ops": OPS, "rules": "1 / 0"}, {"rules.acme": "acme.rules"}, "acme")
-    told = compiled(tmp_path).stderr
-    assert "cannot load plug-in 'acme.rules': ZeroDivisionError: division by zero" in told
-    assert "an installed package announces it as rules.acme" in told
+    errors = compiled(tmp_path).stderr
+    assert "cannot load plug-in 'acme.rules': ZeroDivisionError: division by zero" in errors
+    assert "an installed package announces it as rules.acme" in errors
 
 
 def test_converters_are_found_by_their_domain(tmp_path: Path) -> None:
@@ -143,7 +145,7 @@ def test_converters_are_found_by_their_domain(tmp_path: Path) -> None:
     assert other.returncode == 1 and "did you mean 'Triple'" in other.stderr, other.stderr
 
 
-def test_converters_that_fail_are_told(tmp_path: Path) -> None:
+def test_converters_that_fail_are_reported(tmp_path: Path) -> None:
     install(tmp_path, {"converters": "import acme.nothing"}, {"onnx.com.acme": "acme.converters"}, "acme")
     done = run(tmp_path, CONVERT.format(name="Triple"))
     assert done.returncode == 1

@@ -93,7 +93,7 @@ def test_a_saved_program_runs_without_the_compiler(python: Path, artifact: Path,
 
 
 def test_relax_run_says_what_it_lacks(python: Path, artifact: Path, tmp_path: Path) -> None:
-    """It needs numpy beside the runtime; MLIR it does not miss."""
+    """It needs numpy in addition to the runtime; MLIR it does not miss."""
     tool = python.parent / "relax-run"
     assert run(tool, "--version", cwd=tmp_path).stdout == f"relax-mlir {PROJECT['version']}\n"
     done = run(tool, artifact, "--function=weights", cwd=tmp_path, status=1)

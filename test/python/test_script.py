@@ -91,7 +91,7 @@ def test_a_module_of_operations_can_be_imported(tmp_path: Path, monkeypatch: pyt
 
 
 def test_python_makes_nothing_of_a_classs_statements(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of a class that nobody reads: what a reader would refuse is nothing to Python."""
+    """Of a class that nothing reads: what a reader would refuse is nothing to Python."""
     module = imported(ANYTHING, tmp_path, monkeypatch).Module
     assert callable(module.main) and callable(module.prim)
     assert repr(module.two) == "T.int32" and repr(module.word) == "I.op"

@@ -191,7 +191,7 @@ func.func @loss(%x: tensor<f32>) -> tensor<f32> {
   %0 = call @loss(%x) : (tensor<f32>) -> tensor<f32>
   return %0 : tensor<f32>
 }"""
-    with pytest.raises(rx.RelaxError, match=r"no rule tells the derivative of 'func\.call'"):
+    with pytest.raises(rx.RelaxError, match=r"no rule gives the derivative of 'func\.call'"):
         rx.grad(rx.Module.parse(source), "loss")
 
 

@@ -1,4 +1,4 @@
-// What --bind tells of sizes is told relax-bind-symbolic-vars before anything else is done.
+// What --bind says of sizes goes to relax-bind-symbolic-vars before anything else is done.
 
 // RUN: relax-compile %s --bind n:1..64 --bind m:8 --emit=relax | FileCheck %s
 // RUN: relax-compile %s --bind n:1..64 --bind m:1..2 --emit=llvm | FileCheck %s --check-prefix=LLVM

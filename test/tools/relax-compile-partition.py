@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# A table tells what went to codegens, what they declined, and why the rest stayed: nothing else is written.
+# A table says what went to codegens, what they declined, and why the rest stayed: nothing else is written.
 # RUN: env PYTHONPATH=%S/../passes/Inputs relax-compile %s --load-plugin=npu_codegen --partition=npu --explain-partition --no-cache -o %t.rxa 2>&1 | FileCheck %s
 # CHECK: partition: 1 of 2 operators
 # CHECK-NEXT: codegen  operators  parts  bytes in  bytes out  code{{ *}}patterns
@@ -9,11 +9,11 @@
 # CHECK-NOT: {{.}}
 # RUN: env PYTHONPATH=%S/../passes/Inputs relax-compile %s --load-plugin=npu_codegen --partition='npu{refuse=fused_nn_conv2d_npu}' --no-cache -o %t.rxa 2>&1 | FileCheck %s --check-prefix=DECLINED
 # DECLINED: partition: 0 of 2 operators, 1 part declined
-# DECLINED: declined: npu, part fused_nn_conv2d_npu (large): was told to refuse
+# DECLINED: declined: npu, part fused_nn_conv2d_npu (large): was asked to refuse
 # DECLINED-NOT: {{.}}
 # RUN: not env PYTHONPATH=%S/../passes/Inputs relax-compile %s --load-plugin=npu_codegen --partition='npu{refuse=fused_nn_conv2d_npu}' --strict-partition --no-cache -o %t.rxa 2>&1 | FileCheck %s --check-prefix=STRICT
-# STRICT: error: {{.*}}codegen 'npu' declined @fused_nn_conv2d_npu (large): was told to refuse
-# What this machine lacks to run a part is told; or an error; or nobody asks, where another machine runs it.
+# STRICT: error: {{.*}}codegen 'npu' declined @fused_nn_conv2d_npu (large): was asked to refuse
+# What this machine lacks to run a part is reported; or an error; or nothing asks, where another machine runs it.
 # RUN: env PYTHONPATH=%S/../passes/Inputs relax-compile %s --load-plugin=npu_codegen --partition='npu{needs=driver7}' -o %t.rxa 2>&1 | FileCheck %s --check-prefix=MISSING
 # RUN: env PYTHONPATH=%S/../passes/Inputs relax-compile %s --load-plugin=npu_codegen --partition='npu{needs=driver7}' -o %t.rxa 2>&1 | FileCheck %s --check-prefix=MISSING
 # MISSING: partition: 1 of 2 operators

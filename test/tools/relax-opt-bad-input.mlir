@@ -1,4 +1,4 @@
-// Text that is no IR, operators that nobody has.
+// Text that is no IR, unknown operators.
 
 // RUN: relax-opt %s --split-input-file --verify-diagnostics -o /dev/null
 // RUN: not relax-opt %s --split-input-file 2>&1 | FileCheck %s

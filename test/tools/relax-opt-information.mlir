@@ -1,4 +1,4 @@
-// What the tool tells about itself; it needs no input for that.
+// What the tool says about itself; it needs no input for that.
 
 // RUN: relax-opt --list-passes | FileCheck %s --check-prefix=PASSES
 // PASSES: Passes of this project and of plug-ins:

@@ -60,7 +60,7 @@
 // TREE-FUNCTION: // -----// IR Dump After canonicalize ('func.func' operation: @g) //----- //
 // TREE-FUNCTION-NEXT: func.func @g
 // RUN: not relax-opt %s --cse --mlir-print-ir-tree-dir=%t.tree 2>&1 | FileCheck %s --check-prefix=WHEN
-// WHEN: relax-opt: error: --mlir-print-ir-tree-dir tells where to print, not when: give one of --mlir-print-ir-before,
+// WHEN: relax-opt: error: --mlir-print-ir-tree-dir says where to print, not when: give one of --mlir-print-ir-before,
 // RUN: not relax-opt %s --cse --mlir-print-ir-after-all --mlir-print-ir-tree-dir=/dev/null 2>&1 | FileCheck %s --check-prefix=NO-FOLDER
 // NO-FOLDER: relax-opt: error: cannot write the IR to '/dev/null/builtin_module_no-symbol-name/0_cse.mlir': Not a directory
 

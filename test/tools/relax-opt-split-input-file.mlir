@@ -25,7 +25,7 @@
 // RUN: not relax-opt %s --split-input-file --pass-pipeline='builtin.module(builtin.module(cse),one-shot-bufferize)' -o %t
 // RUN: not cat %t
 
-// A pass that does not exist is told once, not for each part.
+// A pass that does not exist is reported once, not for each part.
 // RUN: not relax-opt %s --split-input-file --pass-pipeline='builtin.module(no-such-pass)' 2>&1 | FileCheck %s --check-prefix=ONCE
 // ONCE: error: unknown pass 'no-such-pass'
 // ONCE-NOT: error:

@@ -1,4 +1,4 @@
-// What --mlir-pass-statistics tells: of upstream's passes what changed in the IR, of patterns in Python how often they
+// What --mlir-pass-statistics prints: of upstream's passes what changed in the IR, of patterns in Python how often they
 // were applied.
 
 // RUN: relax-opt %s -o /dev/null --pass-pipeline='builtin.module(cse,func.func(relax-canonicalize),cse)' --mlir-pass-statistics 2>&1 | FileCheck %s --check-prefix=PIPELINE

@@ -1,8 +1,8 @@
 // A module becomes as small as it can while a command fails in the same way.
 
-// RUN: relax-reduce %s --test='grep -q relax.matmul %%s && exit 3' -o %t 2>&1 | FileCheck %s --check-prefix=TOLD
+// RUN: relax-reduce %s --test='grep -q relax.matmul %%s && exit 3' -o %t 2>&1 | FileCheck %s --check-prefix=STATED
 // RUN: FileCheck %s < %t
-// TOLD: relax-reduce: note: 14 operations have become 3 in {{[0-9]+}} runs of the command
+// STATED: relax-reduce: note: 14 operations have become 3 in {{[0-9]+}} runs of the command
 // CHECK: func.func @main(%arg0: tensor<1x1xf32>) {
 // CHECK-NEXT: %0 = "relax.matmul"(%arg0, %arg0) : (tensor<1x1xf32>, tensor<1x1xf32>) -> tensor<1x1xf32>
 // CHECK-NEXT: return

@@ -199,16 +199,16 @@ def reporting_errors(name: str, work: Callable[[], int], stderr: TextIO, show_tr
             return work()
         except RelaxError as error:
             failure: BaseException = error
-            told = error_text(name, error)
+            text = error_text(name, error)
         except MemoryError as error:
-            failure, told = error, f"{name}: error: out of memory{doing()}\n"
+            failure, text = error, f"{name}: error: out of memory{doing()}\n"
         except BrokenPipeError:
             return 1  # the reader is gone
         except (Exception, SystemExit) as error:  # a bug of ours or of a plug-in: users get a line, not a traceback
             hint = "" if show_traceback else " (--traceback shows where)"
             what = f"{type(error).__name__}: {error}{hint}"
-            failure, told = error, f"{name}: error: internal error{doing()}: {what}\n"
-        stderr.write(told)
+            failure, text = error, f"{name}: error: internal error{doing()}: {what}\n"
+        stderr.write(text)
         if show_traceback:
             stderr.write("".join(traceback.format_exception(failure)))
     except OSError:
@@ -267,7 +267,7 @@ def parse_shapes(texts: Sequence[str] | None, *, unknown: bool) -> dict[str, Any
     return shapes
 
 
-_LISTED = r"\(([^()]*)\)|\?"  # a shape in a list; `?`: the one that the model tells
+_LISTED = r"\(([^()]*)\)|\?"  # a shape in a list; `?`: the one that the model has
 
 
 def _shape(text: str, whole: str, unknown: bool) -> Any:

@@ -16,7 +16,7 @@ import time
 from collections.abc import Callable, Iterator
 
 from ...support.errors import RelaxError
-from ...support.files import hidden_beside, is_special, mode_of, replacing
+from ...support.files import hidden_sibling, is_special, mode_of, replacing
 
 # What the child leaves behind for its parent, should it die.
 _stage: mmap.mmap | None = None
@@ -55,7 +55,7 @@ def doing() -> str:
 
 
 def tell_long_stages() -> None:
-    """From now on this process's parent tells of stages that take long, also where they do not let Python run."""
+    """From now on this process's parent reports stages that take long, also where they do not let Python run."""
     _leave_note(_watched, b"yes")
 
 
@@ -86,7 +86,7 @@ def kept_on_death(path: str, data: bytes, what: str) -> Iterator[str | None]:
     if is_special(path):
         yield None
         return
-    kept = hidden_beside(os.path.realpath(path))
+    kept = hidden_sibling(os.path.realpath(path))
     try:
         with replacing(kept, mode=mode_of(path)) as file:
             file.write(data)
@@ -237,9 +237,9 @@ def _kill(child: int, number: int) -> None:
         os.kill(child, number)
 
 
-def _report_death(name: str, what: str, was_told_to_end: bool) -> None:
+def _report_death(name: str, what: str, was_interrupted: bool) -> None:
     temporary, _, path = _read_note(_legacy).partition(b"\n")
-    if was_told_to_end:
+    if was_interrupted:
         if temporary:
             os.unlink(temporary)
         sys.stderr.write(f"{name}: error: interrupted\n")

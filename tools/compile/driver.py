@@ -28,7 +28,7 @@ from ...support.registry import table
 from ...targets.core.code import build, find_backend, stages_of
 from ..common.command_line import Arguments, parse_shapes, plugin_warnings, terminal_width, write_text
 from ..common.guard import tell_long_stages
-from ..opt.information import tells
+from ..opt.information import shows_information
 from ..opt.listing import made_by
 from ..report.page import Reporting
 from .options import HELP_HEAD, MODULE_SUFFIXES, ONNX_SUFFIXES, OPTIONS, SOURCE, STAGE
@@ -64,7 +64,7 @@ class Driver:
             raise
 
     def _run(self, arguments: Arguments, cache: DiskCache | None, program: CachedProgram | None) -> int:
-        if tells(arguments, self.stdout, "relax-compile", HELP_HEAD, OPTIONS, has_mlir=True):
+        if shows_information(arguments, self.stdout, "relax-compile", HELP_HEAD, OPTIONS, has_mlir=True):
             return 0
         for name in arguments["load-plugin"] or ():
             load_plugin(name)
@@ -309,7 +309,7 @@ def _options(arguments: Arguments, cache: DiskCache | None, reporting: Reporting
     return CompileOptions(
         target=arguments["target"],
         opt_level=arguments["O"],
-        journal=reporting.journal if reporting.is_told else None,
+        journal=reporting.journal if reporting.is_recorded else None,
         jobs=arguments["jobs"],
         cache=cache or False,
         bind=_sizes(arguments["bind"]),
@@ -366,7 +366,7 @@ def _sizes(texts: Sequence[str] | None) -> dict[str, str]:
 
 
 def _size_of(source: str) -> int:
-    """A file's size; nothing where there is none, which reading it tells better."""
+    """A file's size; nothing where there is none, which reading it reports better."""
     try:
         return os.stat(source).st_size
     except (OSError, ValueError):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Hashes of files' contents, remembered by what the system tells of the files: a model is not read for each hit."""
+"""Hashes of files' contents, remembered by what the system says of the files: a model is not read for each hit."""
 
 from __future__ import annotations
 

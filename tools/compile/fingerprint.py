@@ -36,7 +36,7 @@ def plugin_fingerprint(name: str) -> str | None:
     if not folders and not (spec.has_location and spec.origin):
         return None
     lines: list[str] = []
-    for line in files_in(folders) if folders else _beside(str(spec.origin)):
+    for line in files_in(folders) if folders else _modules_next_to(str(spec.origin)):
         lines.append(line)
         if len(lines) > _MOST_FILES:
             return None
@@ -50,7 +50,7 @@ def is_own_target(name: str) -> bool:
     return name.isidentifier() and any(os.path.isfile(os.path.join(each, name, "target.py")) for each in folders)
 
 
-def _beside(path: str) -> Iterator[str]:
+def _modules_next_to(path: str) -> Iterator[str]:
     """The modules in a module's folder: it may import them."""
     folder = os.path.dirname(path)
     for name in sorted(os.listdir(folder)):

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Whole programs found again: by the content of a model and its files, the options, and the compiler.
 
-A hit imports neither MLIR nor numpy. Two steps lead to a program: the model tells which other files it has its data
+A hit imports neither MLIR nor numpy. Two steps lead to a program: the model says which other files it has its data
 in, and these with the model which program it is.
 """
 
@@ -24,7 +24,7 @@ from .options import ONNX_SUFFIXES, OPTIONS
 
 FORMAT = "1"
 # Options that change the program, and those that do not; with any other there is more to make than a program.
-_TELLING = ("target", "O", "shape", "most-nodes", "most-growth", "bind", "donate", "precision", "load-plugin")
+_DECIDING = ("target", "O", "shape", "most-nodes", "most-growth", "bind", "donate", "precision", "load-plugin")
 _WITHOUT_EFFECT = frozenset({"o", "emit", "v", "traceback", "jobs", "cache-dir", "no-cache"})
 _MODELS, _PROGRAMS, _OUTPUTS = "models", "programs", "outputs"
 
@@ -107,7 +107,7 @@ def cached_program(arguments: Arguments, cache: DiskCache | None) -> CachedProgr
     plugins = [plugin_fingerprint(name) for name in arguments["load-plugin"] or ()]
     if None in plugins:
         return None
-    given = {name: arguments[name] for name in _TELLING}
+    given = {name: arguments[name] for name in _DECIDING}
     options = json.dumps([given, plugins, compiler_fingerprint()], sort_keys=True)
     try:
         return CachedProgram(cache, arguments.files[0], arguments["o"], options)
@@ -119,7 +119,7 @@ def _is_a_program_alone(arguments: Arguments) -> bool:
     changed = {name for name, option in OPTIONS.items() if arguments[name] != option.default}
     return (
         arguments["emit"] == "artifact"
-        and changed <= {*_TELLING, *_WITHOUT_EFFECT}
+        and changed <= {*_DECIDING, *_WITHOUT_EFFECT}
         and is_own_target(arguments["target"].partition("{")[0].strip())
         and arguments.files[0].lower().endswith(ONNX_SUFFIXES)
         and not is_special(arguments["o"])

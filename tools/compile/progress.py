@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What relax-compile tells while it works: a line that changes, on a terminal only, and how long each stage took."""
+"""What relax-compile reports while it works: a line that changes, on a terminal only, and how long each stage took."""
 
 from __future__ import annotations
 

@@ -180,8 +180,8 @@ def _check_lost_names(source: Source) -> Iterator[Violation]:
             for node, names in named:
                 lost = names & bound
                 if any(each is not node and _reads(each, lost) for each in inside if lost):
-                    told = f"the comprehension's `{min(lost)}` hides the one around the function"
-                    yield source.violation(node, f"{told}: CPython 3.12 loses that, name it otherwise")
+                    problem = f"the comprehension's `{min(lost)}` hides the one around the function"
+                    yield source.violation(node, f"{problem}: CPython 3.12 loses that, name it otherwise")
 
 
 def _below(function: ast.AST) -> Iterator[ast.AST]:

@@ -43,7 +43,7 @@ FAST_HEAD = """
 ## With fast math
 
 `tir-lower-intrinsics{{fast-math=true}}`: f32 by a few instructions each, of which those that approximate are exact
-here. What the formulas lose beside them is in the table, absolute, or relative where results are above 1. On a device
+here. What the formulas lose in addition is in the table, absolute, or relative where results are above 1. On a device
 add, as NVIDIA's PTX ISA has it: 2 ulp of ex2.approx, 2**-22 of lg2.approx, 2**-20.5 of sin.approx and cos.approx up to
 2 pi (2**-14.7 up to 100 pi), and relatively 2**-11 of tanh.approx. Numbers below the smallest normal one are 0.
 

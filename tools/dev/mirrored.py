@@ -70,7 +70,7 @@ ELSEWHERE = {
 #: Words that many files share say nothing.
 _COMMON = {"relax", "tir", "llvm", "test", "onnx", "legalize", "core", "operators", "infer", "passes", "rules"}
 _NOT_LIT = ("python", "fuzz", "gpu_emulator")  # as lit.cfg.py excludes them
-_BESIDE = 32  # tests that do not have the file's name
+_MOST_OTHERS = 32  # tests that do not have the file's name
 _ANYWHERE = 3  # this many of these are the nearest by their words, wherever they are
 _MEANT = 1.5  # what counts more than words
 _CALLED = 3  # what is named after a file that calls the very function counts more still
@@ -108,12 +108,12 @@ def mirrored_tests(repository: Path, file: str, line: int = 0) -> list[list[str]
 
     near = sorted(words, key=order)
     named = [test for test in near if _has_its_name(path, test)]
-    beside = [
+    others = [
         test
         for number, test in enumerate(near)
         if test not in named and (number < _ANYWHERE or test in meant or _same_place(path, test))
     ]
-    return [*_in_groups(named), *_in_groups(beside[:_BESIDE])]
+    return [*_in_groups(named), *_in_groups(others[:_MOST_OTHERS])]
 
 
 def function_around(source: str, line: int) -> str:

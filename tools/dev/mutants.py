@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Puts small bugs into the product, one at a time, and tells which of them the tests that mirror the file notice.
+"""Puts small bugs into the product, one at a time, and reports which of them the tests that mirror the file notice.
 
     mutants.py                                  files that differ from main, 40 bugs
     mutants.py passes/fuse/block.py --sample 0  one file, all its bugs
@@ -84,7 +84,7 @@ class Copy:
         if lit:
             commands.append([str(Path(sys.executable).with_name("lit")), "-j1", "-sv", "--no-progress-bar", *lit])
         if python:
-            # Verbose: where a test ends the process, the last line tells which one it was.
+            # Verbose: where a test ends the process, the last line says which one it was.
             options = ["-vv", "-x", "-p", "no:cacheprovider", "--no-header", "--tb=short", "-p", "nearest_first"]
             options += ["--spend", str(spend_s), "--nearest-to", nearest_to]
             commands.append([sys.executable, "-m", "pytest", *options, *python])
@@ -147,7 +147,7 @@ def try_mutation(copy: Copy, file: str, mutation: Mutation, budget_s: float) -> 
 
 
 def _failing_test(output: str, tests: list[str]) -> list[str]:
-    """The first test that failed, or that ended the process; all of them where nothing tells."""
+    """The first test that failed, or that ended the process; all of them where that is unknown."""
     failed = re.search(rf"^(?:FAILED|ERROR) ({_TEST})(?: - |$)|^FAIL: [\w-]+ :: (\S+)", output, re.MULTILINE)
     started = re.findall(rf"^({_TEST})(?: |$)", output, re.MULTILINE)
     name = (failed[1] or f"test/{failed[2]}") if failed else started[-1] if started else ""
@@ -157,7 +157,7 @@ def _failing_test(output: str, tests: list[str]) -> list[str]:
 def _first_failure(output: str) -> str:
     said = [line for line in output.splitlines() if line.strip()]
     named = [line for line in said if line.startswith(("FAILED", "ERROR", "FAIL:"))]
-    # Where no test runs, as what all of them import is broken, the last line tells it.
+    # Where no test runs, as what all of them import is broken, the last line says it.
     last = " ".join(said[-1].split()) if said else "without a word"
     return (named or [f"it did not end, or died: {last}"])[0][:200]
 

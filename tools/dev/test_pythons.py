@@ -37,23 +37,23 @@ def found(minor: int) -> str | None:
     """The command of CPython 3.minor; None where there is none."""
     candidates = [shutil.which(f"python3.{minor}")]
     if pyenv := shutil.which("pyenv"):
-        told = subprocess.run([pyenv, "root"], capture_output=True, text=True, timeout=60, check=False).stdout.strip()
+        root = subprocess.run([pyenv, "root"], capture_output=True, text=True, timeout=60, check=False).stdout.strip()
         candidates += [
-            str(each) for each in sorted(Path(told, "versions").glob(f"3.{minor}.*/bin/python"), reverse=True)
+            str(each) for each in sorted(Path(root, "versions").glob(f"3.{minor}.*/bin/python"), reverse=True)
         ]
     # What pyenv puts on PATH for a version that is not chosen ends with an error.
     return next((each for each in candidates if each and _is(each, minor)), None)
 
 
 def _is(command: str, minor: int) -> bool:
-    told = subprocess.run(
+    ended = subprocess.run(
         [command, "-c", "import sys; print(sys.version_info[1])"],
         capture_output=True,
         text=True,
         timeout=60,
         check=False,
     )
-    return told.returncode == 0 and told.stdout.strip() == str(minor)
+    return ended.returncode == 0 and ended.stdout.strip() == str(minor)
 
 
 def tested(minor: int, command: str) -> int:

@@ -51,7 +51,7 @@ def _wait(process: subprocess.Popen[bytes], idle_s: float) -> int | None:
             pass
         everything = _family(process.pid)
         now = sum(everything.values())
-        # It is less than before where one has ended; nothing tells where there is no /proc.
+        # It is less than before where one has ended; it is unknown where there is no /proc.
         if process.pid not in everything or abs(now - used) > _NOTHING_S:
             used, waited = now, 0.0
             continue

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The parts of relax-lsp: what a text alone tells, what MLIR tells of it in another process, the server."""
+"""The parts of relax-lsp: what a text alone says, what MLIR says of it in another process, the server."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What MLIR tells of a text: errors, types of values, operators. Runs in a process that may crash."""
+"""What MLIR says of a text: errors, types of values, operators. Runs in a process that may crash."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ def analyze(data: bytes, name: str, plugins: Sequence[str]) -> bytes:
                 types += _types(Module.parse(chunk.text, name))
         except RelaxError as error:
             diagnostics += error.diagnostics or [as_diagnostic(error)]
-    told = [_described(with_file_name(diagnostic, name)) for diagnostic in diagnostics]
-    return json.dumps({"diagnostics": told, "types": types}).encode()
+    described = [_described(with_file_name(diagnostic, name)) for diagnostic in diagnostics]
+    return json.dumps({"diagnostics": described, "types": types}).encode()
 
 
 def operators(data: bytes, plugins: Sequence[str]) -> bytes:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What a text of IR tells without MLIR: which names it defines and uses, where they are seen. Works on broken text too.
+"""What a text of IR says without MLIR: which names it defines and uses, where they are seen. Works on broken text too.
 
 Positions are offsets in the text.
 """

@@ -33,9 +33,11 @@ _OPERATOR = re.compile(r"[\w.]+")
 class Analysis:
     """What MLIR has reported of one version of a text."""
 
-    def __init__(self, told: dict[str, Any]) -> None:
-        self.diagnostics: list[dict[str, Any]] = told["diagnostics"]
-        self.types: dict[tuple[int, int], list[str]] = {(line, column): each for line, column, each in told["types"]}
+    def __init__(self, analyzed: dict[str, Any]) -> None:
+        self.diagnostics: list[dict[str, Any]] = analyzed["diagnostics"]
+        self.types: dict[tuple[int, int], list[str]] = {
+            (line, column): each for line, column, each in analyzed["types"]
+        }
 
 
 class RelaxServer(LanguageServer):
@@ -61,16 +63,16 @@ class RelaxServer(LanguageServer):
         version, text = source.version, source.source
         arguments = {"name": uri.rpartition("/")[2], "plugins": self.plugins}
         try:
-            told = json.loads(await self._elsewhere("analyze", text.encode("utf-8", "replace"), arguments))
+            analyzed = json.loads(await self._elsewhere("analyze", text.encode("utf-8", "replace"), arguments))
         except RelaxError as error:
             # Nothing but a crash of MLIR, or a plug-in that cannot be loaded, ends here.
             message = error.message.replace("the process that made its code", "MLIR")
             place = {"severity": "error", "message": message, "line": 1, "column": 1, "notes": []}
-            told = {"diagnostics": [place], "types": []}
+            analyzed = {"diagnostics": [place], "types": []}
         now = self.workspace.text_documents.get(uri)
         if now is None or now.version != version:
             return
-        analysis = self.analyses[uri] = Analysis(told)
+        analysis = self.analyses[uri] = Analysis(analyzed)
         lines = text.split("\n")
         found = [self._diagnostic(uri, lines, each) for each in analysis.diagnostics]
         self.text_document_publish_diagnostics(lsp.PublishDiagnosticsParams(uri, found, version))
@@ -105,21 +107,25 @@ class RelaxServer(LanguageServer):
     def location(self, uri: str, begin: int, end: int) -> lsp.Location:
         return lsp.Location(uri, self.range(uri, begin, end))
 
-    def _diagnostic(self, uri: str, lines: list[str], told: dict[str, Any]) -> lsp.Diagnostic:
+    def _diagnostic(self, uri: str, lines: list[str], diagnostic: dict[str, Any]) -> lsp.Diagnostic:
         related = [
             lsp.DiagnosticRelatedInformation(lsp.Location(uri, self._place(uri, lines, note)), note["message"])
-            for note in told["notes"]
+            for note in diagnostic["notes"]
         ]
-        place = self._place(uri, lines, told)
+        place = self._place(uri, lines, diagnostic)
         return lsp.Diagnostic(
-            place, told["message"], _SEVERITIES[told["severity"]], source="relax", related_information=related or None
+            place,
+            diagnostic["message"],
+            _SEVERITIES[diagnostic["severity"]],
+            source="relax",
+            related_information=related or None,
         )
 
-    def _place(self, uri: str, lines: list[str], told: dict[str, Any]) -> lsp.Range:
+    def _place(self, uri: str, lines: list[str], described: dict[str, Any]) -> lsp.Range:
         """The word at a place of MLIR's, whose columns count bytes."""
-        number = min(max(told["line"] - 1, 0), len(lines) - 1)
+        number = min(max(described["line"] - 1, 0), len(lines) - 1)
         line = lines[number]
-        begin = len(line.encode("utf-8", "replace")[: max(told["column"] - 1, 0)].decode("utf-8", "ignore"))
+        begin = len(line.encode("utf-8", "replace")[: max(described["column"] - 1, 0)].decode("utf-8", "ignore"))
         word = re.compile(r'"?[%@#!^]?[\w.$-]*"?').match(line, begin)
         start = sum(len(each) + 1 for each in lines[:number])
         return self.range(uri, start + begin, start + max(word.end() if word else begin, min(begin + 1, len(line))))

@@ -177,8 +177,8 @@ class Driver:
         # Those of a diagnostic are shown with it; without diagnostics all are part of the one made above.
         shown = {note.message for each in error.diagnostics for note in each.notes}
         notes = [note for note in error.notes if note not in shown] if error.diagnostics else []
-        told = (Diagnostic("note", note, "relax-opt") for note in notes)
-        return "".join([*texts, *(render(each, {}, colored=self.is_colored) + "\n" for each in told)])
+        extra = (Diagnostic("note", note, "relax-opt") for note in notes)
+        return "".join([*texts, *(render(each, {}, colored=self.is_colored) + "\n" for each in extra)])
 
     def _print_error(self, error: RelaxError, sources: dict[str, str]) -> None:
         self.stderr.write(self._error_text(error, sources))
@@ -228,9 +228,9 @@ def _information(arguments: Arguments) -> str | None:
         return listing.help_text()
     if arguments["help-list"]:
         return listing.help_list()
-    told = information(arguments, "relax-opt", (), OPTIONS, has_mlir=True, has_passes=True)
-    if told is not None:
-        return told
+    asked = information(arguments, "relax-opt", (), OPTIONS, has_mlir=True, has_passes=True)
+    if asked is not None:
+        return asked
     if arguments["list-passes"]:
         return listing.passes_text()
     if arguments["list-primitives"]:
@@ -267,7 +267,7 @@ def _files_read(arguments: Arguments) -> list[str]:
 
 
 def is_script(path: str, text: str) -> bool:
-    """By the file's name; what has none tells by its beginning."""
+    """By the file's name; what has none by its beginning."""
     return path.endswith(".py") or path == "-" and _SCRIPT.match(text) is not None
 
 

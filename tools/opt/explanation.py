@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What relax-opt --explain-op tells: an operator's row, and where all that is registered for it is written."""
+"""What relax-opt --explain-op prints: an operator's row, and where all that is registered for it is written."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _FACTS = {
     "short": "short: a few instructions, fusion puts several of them in a row",
 }
 _EFFECTS = {
-    True: "pure: it may be merged with its like, moved, and removed where nobody uses its results",
+    True: "pure: it may be merged with its like, moved, and removed where its results are unused",
     False: "effects: it stays where it is, as often as it stands there",
 }
 #: Functions of a row, and what they are for.

@@ -44,14 +44,14 @@ def information(
     return version_text()
 
 
-def tells(
+def shows_information(
     arguments: Arguments, out: TextIO, name: str, head: Sequence[str], options: Mapping[str, Option], *, has_mlir: bool
 ) -> bool:
-    """Writes the text, if one is asked for, and tells whether it was."""
-    told = information(arguments, name, head, options, has_mlir=has_mlir)
-    if told is not None:
-        write_text(out, told)
-    return told is not None
+    """Writes the text, if one is asked for, and returns whether it was."""
+    asked = information(arguments, name, head, options, has_mlir=has_mlir)
+    if asked is not None:
+        write_text(out, asked)
+    return asked is not None
 
 
 def completion_script(shell: str, tool: str, options: Mapping[str, Option], *, has_passes: bool = False) -> str:

@@ -3,7 +3,7 @@
 
 - IRDL allows no dots in names: `relax.nn.conv2d` is spelt `relax.nn_conv2d`.
 - In IRDL the values of a variadic operand share one type: it becomes RUNS of them, one for each run of values
-  of the same type, and the operation tells their sizes (operandSegmentSizes, resultSegmentSizes).
+  of the same type, and the operation has their sizes (operandSegmentSizes, resultSegmentSizes).
 """
 
 from __future__ import annotations

@@ -119,7 +119,7 @@ class Job:
         return self._watched(passes, arguments["verify-each"])
 
     def _pipeline_for(self, module: Module, source: str | bytes) -> Pipeline:
-        """The pipeline that only the input tells: the one in a reproducer, or one that fits an outermost operation."""
+        """The pipeline that only the input has: the one in a reproducer, or one that fits an outermost operation."""
         arguments = self.arguments
         passes: str | Sequence[str] = arguments["pass-pipeline"] or arguments.passes
         verify_each: bool = arguments["verify-each"]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What relax-opt tells about itself: help, passes, dialects, operators, versions."""
+"""What relax-opt says about itself: help, passes, dialects, operators, versions."""
 
 from __future__ import annotations
 

@@ -14,8 +14,8 @@ _MARK = "#:"
 
 def option_doc(pass_class: type, field: dataclasses.Field[Any]) -> str:
     """In a line; empty where nothing is written."""
-    told = str(field.metadata.get("help", ""))
-    return told or next((docs[field.name] for cls in pass_class.__mro__ if field.name in (docs := _comments(cls))), "")
+    text = str(field.metadata.get("help", ""))
+    return text or next((docs[field.name] for cls in pass_class.__mro__ if field.name in (docs := _comments(cls))), "")
 
 
 @functools.cache

@@ -21,7 +21,7 @@ OPTIONS: dict[str, Option] = {
     "verify-diagnostics": Option("text", _GENERAL, "for tests: succeed if the input's comments, as '// expected-error {{text}}', in a script '# expected-error {{text}}', announce all that is reported, and all that they announce is reported; with only-expected, others may be reported too", "all|only-expected", choices=("all", "only-expected"), bare="all"),
     "verify-each": Option("flag", _GENERAL, "do not check after each pass that the IR is valid: faster, and a pass that breaks it is found later or never", default=True),
     "verify-roundtrip": Option("flag", _GENERAL, "fail if the input, printed as text or written as bytecode, is not read back as the same IR; with --print-script also if its script is not read back as the same script", default=False),
-    "allow-unregistered-dialect": Option("flag", _GENERAL, "accept operations, types and attributes of dialects that nobody has defined; nothing checks them", default=False),
+    "allow-unregistered-dialect": Option("flag", _GENERAL, "accept operations, types and attributes of undefined dialects; nothing checks them", default=False),
     "no-implicit-module": Option("flag", _GENERAL, "run the passes on the input's one outermost operation as it is; without this option all that is not a module is put into one", default=False),
     "irdl-file": Option("text", _GENERAL, "before the input is read, define the dialects that this file describes in IRDL", "file"),
     "irdl-names": Option("flag", _GENERAL, "for tools that know this project's dialects by --dump-irdl: read and write relax.nn.x as relax.nn_x, which is how IRDL can spell it", default=False),
@@ -35,7 +35,7 @@ OPTIONS: dict[str, Option] = {
     "mlir-pretty-debuginfo": Option("flag", _PRINT, "the same in a shorter form, which cannot be read back", default=False),
     "mlir-print-local-scope": Option("flag", _PRINT, "print types, attributes and locations where they are used, not as aliases (#map, #loc1) around the IR", default=False),
     "mlir-print-unique-ssa-ids": Option("flag", _PRINT, "give no two values the same name, not even in different functions", default=False),
-    "mlir-print-value-users": Option("flag", _PRINT, "print behind each operation which operations use its results, and before each block who uses its arguments; what uses one and has no result is told by a number, behind it as id", default=False),
+    "mlir-print-value-users": Option("flag", _PRINT, "print behind each operation which operations use its results, and before each block who uses its arguments; what uses one and has no result is named by a number, behind it as id", default=False),
     "mlir-print-skip-regions": Option("flag", _PRINT, "print of operations with regions ... in place of what is inside", default=False),
     "mlir-use-nameloc-as-prefix": Option("flag", _PRINT, "name values as their locations do, loc(\"name\"): %name in place of %0", default=False),
     "color": Option("flag", _PRINT, "color errors, warnings and carets; without it a terminal gets colors, unless NO_COLOR is set, and a file none", default=None),
@@ -132,4 +132,4 @@ def _check_together(parsed: Arguments) -> None:
         raise OptionError("--print-script has names of its own: --mlir-print-unique-ssa-ids is for MLIR's syntax")
     if parsed["mlir-print-ir-tree-dir"] is not None and not any(parsed[name] for name in _PRINTING_IR):
         which = ", ".join(map(spelling, _PRINTING_IR))
-        raise OptionError(f"--mlir-print-ir-tree-dir tells where to print, not when: give one of {which} too")
+        raise OptionError(f"--mlir-print-ir-tree-dir says where to print, not when: give one of {which} too")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""`--mlir-print-value-users`, which the bindings' printer does not take: who uses each value, as mlir-opt tells it.
+"""`--mlir-print-value-users`, which the bindings' printer does not take: who uses each value, as mlir-opt prints it.
 
 The printer writes the location behind each operation. Here locations are numbers for its time, and each number becomes
 a comment: `// user: %1`, `// unused`, `// id: #0`; before a block's operations, `// %arg0 is used by %0`.
@@ -92,8 +92,8 @@ class _Comments:
         lines = []
         for argument in block.arguments:
             users = self._users(argument)
-            told = users if users == "unused" else f"used by {users}"
-            lines.append(f"{indent}// {argument.get_name(self._state)} is {told}")
+            shown = users if users == "unused" else f"used by {users}"
+            lines.append(f"{indent}// {argument.get_name(self._state)} is {shown}")
         return lines
 
     def _users(self, value: Value) -> str:

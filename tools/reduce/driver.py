@@ -15,7 +15,7 @@ from ...support.files import write_whole
 from ...support.plugins import load_plugin
 from ..common.command_line import Arguments, write_text
 from ..common.guard import announce, kept_on_death
-from ..opt.information import tells
+from ..opt.information import shows_information
 from .failure import Failure
 from .options import HELP_HEAD, OPTIONS, parse
 from .search import OutOfTime, Search, module_text, operation_count
@@ -24,7 +24,7 @@ from .search import OutOfTime, Search, module_text, operation_count
 def start(argv: Sequence[str], stdin: TextIO, stdout: TextIO, stderr: TextIO) -> int:
     """The exit code. Raises RelaxError."""
     arguments = parse(argv)
-    if tells(arguments, stdout, "relax-reduce", HELP_HEAD, OPTIONS, has_mlir=True):
+    if shows_information(arguments, stdout, "relax-reduce", HELP_HEAD, OPTIONS, has_mlir=True):
         return 0
     return Driver(stdin, stdout, stderr).run(arguments)
 

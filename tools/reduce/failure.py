@@ -51,7 +51,7 @@ class Failure:
         if self._message is not None and self._message not in printed:
             raise OptionError(f"--message: the command does not print '{self._message}' for the input{last}")
         if text != _EMPTY and self.is_in(_EMPTY):
-            hint = "" if self._arguments["script"] is not None else ": --message tells failures apart"
+            hint = "" if self._arguments["script"] is not None else ": --message distinguishes failures"
             raise OptionError(f"an empty module fails in the same way, so there is nothing to look for{hint}")
 
     def is_in(self, text: str) -> bool:

@@ -19,7 +19,7 @@ OPTIONS: dict[str, Option] = {
     "script": Option("text", _FAILURE, "in place of --test: a program that gets the file to try as its argument, and ends with 0 if the module shows what is looked for", "file"),
     "timeout": Option("decimal", _LIMITS, "how many seconds the command may take; 30 is the default. One that takes longer is killed; that is a failure as others if it happens for the input", "seconds", 30.0),
     "time-limit": Option("decimal", _LIMITS, "stop after this many seconds with the smallest module so far; without it the end is where nothing can be made smaller", "seconds"),
-    "allow-unregistered-dialect": Option("flag", _MODULE, "accept operations, types and attributes of dialects that nobody has defined", default=False),
+    "allow-unregistered-dialect": Option("flag", _MODULE, "accept operations, types and attributes of undefined dialects", default=False),
     "load-plugin": Option("list", _MODULE, "import this Python module or file first; the dialects that it registers are known then", "module"),
     **COMMON_OPTIONS,
 }  # fmt: skip

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What the page shows, as JSON: facts that belong together side by side, with measured times where there are any."""
+"""What the page shows, as JSON: facts that belong together, in one row, with measured times where there are any."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ def _pieces(code: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def _add_times(calls: list[dict[str, Any]], kernels: Sequence[Mapping[str, Any]], measured: Measured) -> Roofline:
-    """Puts each measured time to its call. Calls that nothing tells apart share theirs in their order.
+    """Puts each measured time to its call. Calls that nothing distinguishes share theirs in their order.
 
     Gives what the machine can do, these calls among what it has done.
     """

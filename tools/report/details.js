@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What is known of the selection, beside everything else.
+// What is known of the selection, next to everything else.
 function showDetails(selection) {
   const aside = at("details");
   aside.classList.toggle("empty", selection === null);
@@ -46,7 +46,7 @@ const callChip = (number, title = callLabel(number)) => {
   const detail = [call.outputs.map((place) => place.type).join(", "), call.seconds === undefined ? "" : secondsText(call.seconds)];
   return chip({ kind: "call", number }, title, detail.filter((text) => text).join(" · "), call.kernel);
 };
-// Of one kernel's calls, what tells them apart: the nodes.
+// Of one kernel's calls, what distinguishes them: the nodes.
 const callByNodes = (number) => {
   const { origins, position } = data.calls[number];
   return callChip(number, shortened(origins.length ? origins.map(lastPart).join(" + ") : `step at ${position}`, 90));

@@ -145,7 +145,7 @@ class GraphView {
     }
   }
 
-  // Far edges side by side would hide everything else; they are whole when one of their ends is selected.
+  // Adjacent far edges would hide everything else; they are whole when one of their ends is selected.
   traceEnds([fromX, fromTop], [toX, toY]) {
     const { pen } = this;
     pen.moveTo(fromX, fromTop + BOX_HEIGHT);
@@ -211,7 +211,7 @@ class GraphView {
     pen.fillText(this.cut(detail, box.width - 18), left + 10, box.y + 31);
   }
 
-  // The end of a name tells more than its beginning, so the middle goes.
+  // The end of a name says more than its beginning, so the middle goes.
   cut(text, width) {
     const { pen } = this;
     if (pen.measureText(text).width <= width) return text;

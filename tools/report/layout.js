@@ -32,7 +32,7 @@ function layOut(graph, widthOf) {
   graph.isPlaced = true;
 }
 
-// The longest way from the beginning; what reads of nobody stands right above its first reader.
+// The longest way from the beginning; what reads nothing stands right above its first reader.
 function findLayers(boxes) {
   const waiting = boxes.map((box) => box.reads.length);
   const ready = boxes.filter((box) => box.reads.length === 0).map((box) => box.id);
@@ -108,7 +108,7 @@ function order(layers) {
   layers.forEach((layer) => sweep(layer, "above"));
 }
 
-// Straight edges: each place goes as near to the mean of its neighbours as those beside it allow.
+// Straight edges: each place goes as near to the mean of its neighbours as its neighbours allow.
 function align(layers) {
   layers.forEach((layer) => spread(layer, layer.map(() => 0)));
   const sweep = (layer, sides) => spread(layer, layer.map((place) => {
@@ -122,7 +122,7 @@ function align(layers) {
   }
 }
 
-// How much a place has a say in where others are: what reads of nobody has next to none, edges that go by little.
+// How much a place has a say in where others are: what reads nothing has next to none, edges that go by little.
 const LANE_PULL = 0.15;
 const pull = (place) => (!place.box ? LANE_PULL : place.above.length === 0 && place.box.kind !== "input" ? 0.02 : 1);
 

@@ -2,7 +2,7 @@
 """From the model's nodes to operators to calls of kernels: which facts of a journal are about the same thing.
 
 Passes tell places in the model by origins, the names of nodes. An operator has those of its node; a call has those of
-all operators in it, and what was fused tells the PrimFunc that each of them was before.
+all operators in it, and what was fused names the PrimFunc that each of them was before.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _WHY = {
     "constant": "its value is known when the model is imported",
     "input": "it hands on what it gets",
     "nodes": "the nodes of its own graph took its place",
-    "operators": "nothing computes: what it made is a size, or simplified away, or nobody needs it",
+    "operators": "nothing computes: what it made is a size, or simplified away, or unused",
 }
 _Key = tuple[str, tuple[str, ...]]
 
@@ -69,7 +69,7 @@ def _key(name: str, origins: Iterable[str]) -> _Key:
 
 def _kernels(journal: Journal) -> list[dict[str, Any]]:
     """What is called, in the order of the first call."""
-    told = {fact["name"]: fact for fact in journal.of("kernel")}
+    kernels = {fact["name"]: fact for fact in journal.of("kernel")}
     schedules = {fact["kernel"]: fact for fact in journal.of("schedule")}
     code = {fact["name"]: fact for fact in journal.of("code")}
     loops: dict[str, list[dict[str, Any]]] = defaultdict(list)
@@ -85,8 +85,8 @@ def _kernels(journal: Journal) -> list[dict[str, Any]]:
             "title": name,
             # Whose code it is, where it is not the target's.
             "codegen": codegens.get(name, ""),
-            **{field: told.get(name, {}).get(field, "") for field in ("operator", "pattern", "text")},
-            "marks": marks(told.get(name, {}).get("text", "")),
+            **{field: kernels.get(name, {}).get(field, "") for field in ("operator", "pattern", "text")},
+            "marks": marks(kernels.get(name, {}).get("text", "")),
             "schedule": _without(schedules.get(name, {}), "kind", "kernel"),
             "loops": loops[name],
             "code": _without(code.get(name, {}), "kind", "name"),

@@ -16,7 +16,7 @@ from ..run.sizes import Sizes
 from .data import Measured
 from .roofline import measured_roofline
 
-#: The option that tells sizes.
+#: The option that gives sizes.
 OPTION = "--report-shape"
 # Calls are repeated that often, or for about this many seconds.
 _LEAST_CALLS, _MOST_CALLS, _MOST_SECONDS = 3, 20, 2.0
@@ -26,14 +26,14 @@ _MAIN = "main"
 def measure(artifact: Artifact, shapes: Mapping[str, Sequence[int]]) -> Measured:
     """The times of each kernel; where there can be none, why. Raises RelaxError for shapes that do not fit."""
     signature = _function_of(artifact)
-    sizes, untold = _sizes(signature, shapes)
+    sizes, unknown = _sizes(signature, shapes)
     try:
         check_architecture(artifact.triple)
         check_features(artifact.features)
     except ArtifactError as error:
         return Measured(sizes=sizes, note=f"No times: the program cannot run here, {error}.")
-    if untold:
-        names = ", ".join(untold)
+    if unknown:
+        names = ", ".join(unknown)
         return Measured(sizes=sizes, note=f"No times: no size was given for {names}: {OPTION} input:sizes gives it.")
     return _measured(Executable(artifact, load_later=True), signature, shapes, sizes)
 
@@ -57,11 +57,11 @@ def _sizes(signature: Signature, shapes: Mapping[str, Sequence[int]]) -> tuple[d
             known = ", ".join(each.name for each in described.values() if each.kind == "tensor") or "none"
             raise RelaxError(f"{OPTION}: the function has no input '{name}' that is a tensor (it has {known})")
         sizes.bind(name, described[name].shape, shape, OPTION)
-    told = dict(sizes.values)
+    given = dict(sizes.values)
     for each in described.values():
         if each.kind == "tensor" and each.name not in shapes:
-            sizes.shape(each.shape)  # symbols that nothing tells become 1
-    return told, [name for name in sizes.values if name not in told]
+            sizes.shape(each.shape)  # symbols that nothing determines become 1
+    return given, [name for name in sizes.values if name not in given]
 
 
 def _measured(
@@ -82,9 +82,9 @@ def _measured(
         return Measured(
             sizes=sizes, note=f"No times: with random inputs {name} failed, {type(error).__name__}: {error}"
         )
-    told = f", {', '.join(f'{symbol} = {size}' for symbol, size in sizes.items())}" if sizes else ""
+    at = f", {', '.join(f'{symbol} = {size}' for symbol, size in sizes.items())}" if sizes else ""
     note = (
-        f"Times are means of the middle half of {repeat} calls with random inputs on this machine, on one thread{told}."
+        f"Times are means of the middle half of {repeat} calls with random inputs on this machine, on one thread{at}."
     )
     return Measured(
         profile.kernels, profile.unprofiled_seconds, profile.between_seconds, sizes, note, measured_roofline()

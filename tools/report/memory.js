@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Memory over time: steps, which are calls and what else writes memory, run to the right, the arena's bytes up. Each buffer is where it lies while it is in use.
+// Memory over time: steps, which are calls and what else writes memory, run to the right, the arena's bytes up. Each buffer is where it is while it is in use.
 class MemoryView {
   constructor() {
     this.svg = at("memory-chart");
@@ -16,7 +16,7 @@ class MemoryView {
     const returned = outside.filter((buffer) => buffer.output !== null).length;
     const parts = [`${plural(plan.buffers.length - outside.length, "buffer")} share an arena of ${bytesText(plan.arena)}; most is in use at step ${plan.peak_step + 1} of ${plan.steps.length}: ${bytesText(plan.peak)}.`];
     if (returned) parts.push(`In the caller's memory: ${plural(returned, "result")}.`);
-    if (outside.length > returned) parts.push(`Allocated when made, for nothing tells sizes before: ${plural(outside.length - returned, "buffer")}.`);
+    if (outside.length > returned) parts.push(`Allocated when made, as sizes are unknown before: ${plural(outside.length - returned, "buffer")}.`);
     if (plan.symbolic.length) parts.push(`Drawn for ${plan.symbolic.map((name) => `${name} = ${data.sizes[name] ?? 1}`).join(", ")}.`);
     at("memory-text").textContent = parts.join(" ");
     this.draw();

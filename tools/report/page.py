@@ -35,7 +35,7 @@ class Reporting:
         self._before = _earlier(arguments)
         self.journal = Journal()
         #: Whether the compilation is to write into the journal.
-        self.is_told = self.is_asked_for or bool(arguments["partition"])
+        self.is_recorded = self.is_asked_for or bool(arguments["partition"])
 
     def check(self, artifact: Artifact) -> None:
         """Refuses, before anything is written, shapes that do not fit."""

@@ -116,7 +116,7 @@ function showStrip(rows) {
     piece("var(--idle)", data.between / totalSeconds, "Between kernels"));
 }
 
-// What another report told, beside this one.
+// What another report says, next to this one.
 function showComparison() {
   const { compared } = data;
   at("compared").hidden = compared === null;
@@ -147,7 +147,7 @@ function showStages() {
     el("i", { style: { width: `${(stage.seconds / longest) * 100}%` } }),
     el("span", {}, `${secondsText(stage.seconds)} · ${percentText(stage.seconds / (total || 1))}`),
   ]);
-  fill(at("stage-bars"), data.stages.length ? el("div", { class: "bars" }, bars.flat()) : el("p", { class: "muted" }, "No stage told its time."),
+  fill(at("stage-bars"), data.stages.length ? el("div", { class: "bars" }, bars.flat()) : el("p", { class: "muted" }, "No stage reported its time."),
     piecesText() ? el("p", { class: "muted hint" }, piecesText()) : null);
 }
 
@@ -182,7 +182,7 @@ function factText(value) {
   return String(value);
 }
 
-// Facts of other kinds, as passes told them: a table each.
+// Facts of other kinds, as passes reported them: a table each.
 function showOthers() {
   const kinds = Object.entries(data.others);
   at("facts").hidden = kinds.length === 0;

@@ -11,7 +11,7 @@ from ...dialects.core.infos import bit_width
 from ...dialects.core.symbols import SymbolError
 from ..run.sizes import evaluated, symbols_in
 
-#: The sizes of a tensor, None for those that nothing tells.
+#: The sizes of a tensor, None for those that are unknown.
 Shape = tuple[int | None, ...]
 
 

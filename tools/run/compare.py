@@ -19,7 +19,7 @@ from .sizes import shape_text
 class Difference(NamedTuple):
     """How far an output is from the expected one: `reason` says why they cannot be compared.
 
-    `worst` is where they differ most, `doubt` why an output that is close says nothing.
+    `worst` is where they differ most, `doubt` why an output that is close proves nothing.
     """
 
     name: str

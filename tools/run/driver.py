@@ -18,7 +18,7 @@ from ...support.files import refuse_overwriting, write_whole
 from ...support.plugins import load_plugin
 from ..common.command_line import Arguments, parse_shapes, terminal_width, write_text
 from ..common.guard import announce
-from ..opt.information import tells
+from ..opt.information import shows_information
 from . import compare, outputs
 from .inputs import Array, Given, gathered_inputs, make_inputs, passed, spread_inputs
 from .options import HELP_HEAD, OPTIONS, parse
@@ -28,7 +28,7 @@ from .timing import time_in_turns, times_beside, times_text
 def start(argv: Sequence[str], stdin: TextIO, stdout: TextIO, stderr: TextIO) -> int:
     """The exit code. Raises RelaxError."""
     arguments = parse(argv)
-    if tells(arguments, stdout, "relax-run", HELP_HEAD, OPTIONS, has_mlir=False):
+    if shows_information(arguments, stdout, "relax-run", HELP_HEAD, OPTIONS, has_mlir=False):
         return 0
     try:
         return Driver(stdout, stderr).run(arguments)

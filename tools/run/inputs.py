@@ -40,7 +40,7 @@ def make_inputs(
         if described[name].kind == "tensor":
             sizes.bind(name, described[name].shape, array.shape, origin)
     _bind_shapes(shapes, described, sizes)
-    told = set(sizes.values)
+    known = set(sizes.values)
     values: dict[str, Array | float] = {}
     for position, (name, each) in enumerate(described.items()):
         if name in given:
@@ -50,7 +50,7 @@ def make_inputs(
         else:
             shape = tuple(shapes[name]) if name in shapes else sizes.shape(each.shape)
             values[name] = random_array(each.holds or each.dtype, shape, [seed, position])
-    assumed = [symbol for symbol in sizes.values if symbol not in told]
+    assumed = [symbol for symbol in sizes.values if symbol not in known]
     return values, [_note(assumed, described)] if assumed else []
 
 

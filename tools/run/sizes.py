@@ -16,7 +16,7 @@ class Sizes:
 
     def __init__(self) -> None:
         self.values: dict[str, int] = {}
-        self._told_by: dict[str, str] = {}
+        self._source_of: dict[str, str] = {}
 
     def bind(self, name: str, expected: Sequence[Size], shape: Sequence[int], by: str) -> None:
         """Compares a shape with the signature's and learns the symbols in it. Raises RelaxError."""
@@ -34,12 +34,12 @@ class Sizes:
 
     def _learn(self, symbol: str, size: int, by: str, where: str) -> None:
         if self.values.setdefault(symbol, size) != size:
-            other = f"{self.values[symbol]} by {self._told_by[symbol]}"
+            other = f"{self.values[symbol]} by {self._source_of[symbol]}"
             raise OptionError(f"{where}: {symbol} is {size} by {by}, but {other}")
-        self._told_by.setdefault(symbol, by)
+        self._source_of.setdefault(symbol, by)
 
     def shape(self, expected: Sequence[Size]) -> tuple[int, ...]:
-        """The shape of an input that is not given; what nothing tells is 1."""
+        """The shape of an input that is not given; what nothing determines is 1."""
         return tuple(self._size(each) for each in expected)
 
     def _size(self, size: Size) -> int:

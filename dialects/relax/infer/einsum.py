@@ -105,7 +105,7 @@ def _common_dtype(call: Call, infos: tuple[TensorInfo, ...]) -> str:
 
 
 class _Sizes:
-    """The size of each label, and of the dimensions under the ellipsis, as operands tell them."""
+    """The size of each label, and of the dimensions under the ellipsis, as operands have them."""
 
     def __init__(self, call: Call):
         self.call = call
@@ -116,7 +116,7 @@ class _Sizes:
         return self.call.fail(f"{self.call.describe('subscripts')}{problem}")
 
     def add(self, index: int, labels: tuple[str, ...], shape: Shape | None) -> None:
-        """Takes an operand's sizes into account; one of unknown rank tells none."""
+        """Takes an operand's sizes into account; one of unknown rank has none."""
         named = [label for label in labels if label != _ELLIPSIS]
         if shape is None:
             self.ellipsis = None if _ELLIPSIS in labels else self.ellipsis

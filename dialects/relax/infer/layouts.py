@@ -165,7 +165,7 @@ def _numbered(axes: Iterable[Axis]) -> list[tuple[Axis, int]]:
 
 
 def layouts_of(call: Call) -> dict[str, Layout]:
-    """The layouts of operands and results, by name, that the operator's row tells of."""
+    """The layouts of operands and results, by name, that the operator's row states."""
     found: dict[str, Layout] = {}
     for name, fact in call.definition.layouts.items():
         text = call.attributes[fact.attribute]

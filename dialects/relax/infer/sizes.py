@@ -63,7 +63,7 @@ def shape_of_rank(call: Call, name: str, rank: int) -> Shape:
 
 
 def most_precise(sizes: Sequence[Dim]) -> Dim:
-    """What is known about a size that is stated several times: a number tells more than an expression."""
+    """What is known about a size that is stated several times: a number says more than an expression."""
     return min(sizes, key=lambda size: 0 if isinstance(size, int) else 1 if size is not None else 2)
 
 

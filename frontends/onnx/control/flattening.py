@@ -32,7 +32,7 @@ class Form(NamedTuple):
     #: The rank of any number of further ones, where there may be some; their element type.
     rest: int | None = None
     dtype: str = "f32"
-    #: Whether it may be absent, which another tensor tells.
+    #: Whether it may be absent, which another tensor says.
     is_optional: bool = False
     #: The ranks of the tensors by themselves, for those that stand for absent ones: then, and of ONE_OF.
     ranks: tuple[int | None, ...] = ()

@@ -27,7 +27,7 @@ def item_at(node: Node, items: Sequence[Value], place: Tensor) -> Value:
 
 
 def place_of(node: Node, index: int, length: int | Tensor, end: int | Tensor) -> Tensor:
-    """An input that tells a position before `end`, from the front; the program stops where it is none.
+    """An input that gives a position before `end`, from the front; the program stops where it is none.
 
     Length and end are numbers or 0-D tensors.
     """

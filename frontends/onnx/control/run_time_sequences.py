@@ -68,7 +68,7 @@ def _elements_before(sequence: RunTimeSequence, place: Size) -> Size:
 
 
 def _part(value: Value) -> tuple[Tensor, Tensor]:
-    """A tensor's elements, and the row that tells its shape."""
+    """A tensor's elements, and the row that has its shape."""
     elements = relax.flatten(value.ssa) if value.rank else relax.reshape(value.ssa, (1,))
     numbers = [shape_tensor(elements), *([shape_tensor(value.ssa)] if value.rank else [])]
     return elements, relax.expand_dims(joined(numbers), axis=[0])

@@ -30,7 +30,7 @@ def build_branches(node: Node, condition: Value, makers: Sequence[Make], place: 
 
     `place` is 0 where the condition holds and 1 elsewhere, if there is such a tensor.
     """
-    # In an operation without results first: only what the branches give tells its types.
+    # In an operation without results first: only what the branches give has its types.
     sketch = ir.Operation.create("scf.if", operands=[scalar_of(node, condition)], regions=2)
     known_symbols = len(node.graph.symbols.given)
     try:
@@ -68,10 +68,10 @@ def _yielded(
     for region, held in zip(sketch.regions, outputs, strict=True):
         with ir.InsertionPoint(region.blocks[0]):
             tensors.append(all_tensors(forms, held))
-    told = [[info_of(node, tensor, inner) for tensor in side] for side in tensors]
+    both = [[info_of(node, tensor, inner) for tensor in side] for side in tensors]
     infos = [
         common_info(node, one, other, f"output #{index} is {{}} in one branch, {{}} in the other")
-        for index, (one, other) in enumerate(zip(*told, strict=True))
+        for index, (one, other) in enumerate(zip(*both, strict=True))
     ]
     for region, held in zip(sketch.regions, tensors, strict=True):
         with ir.InsertionPoint(region.blocks[0]):
@@ -141,10 +141,10 @@ def convert_each(
 
 def _chosen(node: Node, held: OneOf, index: int) -> list[Held | None]:
     """A node's inputs where the tensor is the one with this number."""
-    is_beside = [isinstance(each, OneOf) and each.place.ssa == held.place.ssa for each in node.inputs]
+    are_chosen = [isinstance(each, OneOf) and each.place.ssa == held.place.ssa for each in node.inputs]
     return [
-        each.tensors[index] if beside and isinstance(each, OneOf) else each
-        for each, beside in zip(node.inputs, is_beside, strict=True)
+        each.tensors[index] if is_chosen and isinstance(each, OneOf) else each
+        for each, is_chosen in zip(node.inputs, are_chosen, strict=True)
     ]
 
 

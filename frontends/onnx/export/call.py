@@ -167,8 +167,8 @@ class ExportedOp:
 
     def known_parts(self, tensor: Ref, dims: Sequence[Dim]) -> list[Part]:
         """A tensor's sizes, those of undefined symbols dynamic."""
-        told = [dim if dim is not None and self.sizes.is_known(dim) else None for dim in dims]
-        return parts_of(tensor, told)
+        known = [dim if dim is not None and self.sizes.is_known(dim) else None for dim in dims]
+        return parts_of(tensor, known)
 
     def shape_tensor(self, parts: Shape | Sequence[Part]) -> Ref:
         return self.sizes.tensor(self.graph, parts)

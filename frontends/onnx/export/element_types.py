@@ -126,7 +126,7 @@ class Signature:
         """What an output is of."""
         name = self._outputs[min(place, len(self._outputs) - 1)]
         found = choice.used.get(name) or _fixed(name) or self._only(name) or dtype
-        assert found, f"{self.operator}: the type of output #{place} has to be told"
+        assert found, f"{self.operator}: the type of output #{place} has to be stated"
         return found
 
     def _only(self, name: str) -> str:

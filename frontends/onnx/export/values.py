@@ -63,5 +63,5 @@ class Constant(NamedTuple):
 
 
 def parts_of(ref: Ref, dims: Sequence[Any]) -> list[Part]:
-    """A tensor's sizes as far as its type tells them, the others as the run will tell them."""
+    """A tensor's sizes as far as its type states them, the others dynamic."""
     return [SizeOf(ref, axis) if dim is None else dim for axis, dim in enumerate(dims)]

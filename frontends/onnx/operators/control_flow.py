@@ -93,7 +93,7 @@ def _stacked(node: Node, rows: Sequence[Any], axis: int = 0) -> Tensor:
 
 
 def _no_rows(node: Node, output: ValueInfoProto) -> Tensor:
-    """What a loop without turns gathers; of sizes that the model does not tell there are none."""
+    """What a loop without turns gathers; of sizes that the model does not state there are none."""
     tensor = output.type.tensor_type
     try:
         dtype = dtype_of(tensor.elem_type)

@@ -80,14 +80,14 @@ def einsum(node: Node) -> Outputs:
 
 @register_onnx("", "MatMulInteger")
 def matmul_integer(node: Node) -> Outputs:
-    left, right = (shifted(node, index, index + 2, _beside_matrix(node, index + 2, index)) for index in (0, 1))
+    left, right = (shifted(node, index, index + 2, _columns_behind(node, index + 2, index)) for index in (0, 1))
     return relax.matmul(left, right, out_dtype="i32")
 
 
 @register_onnx("", "QLinearMatMul")
 def qlinear_matmul(node: Node) -> Outputs:
-    left = shifted(node, 0, 2, _beside_matrix(node, 2, 0))
-    right = shifted(node, 3, 5, _beside_matrix(node, 5, 1))
+    left = shifted(node, 0, 2, _columns_behind(node, 2, 0))
+    right = shifted(node, 3, 5, _columns_behind(node, 5, 1))
     product = relax.astype(relax.matmul(left, right, out_dtype="i32"), dtype="f32")
     scale, columns = as_f32(node, 1), as_f32(node, 4)
     if _is_rows(node, 1, 0):
@@ -102,7 +102,7 @@ def _is_rows(node: Node, index: int, side: int) -> bool:
     return side == 0 and node.rank(index) == 1 and node.value(index).shape != (1,)
 
 
-def _beside_matrix(node: Node, index: int, side: int) -> int:
+def _columns_behind(node: Node, index: int, side: int) -> int:
     """How many dimensions stand behind that of an optional zero point: columns where it holds for rows."""
     return int(node.has(index) and _is_rows(node, index, side))
 

@@ -228,7 +228,7 @@ class Recurrent:
         return part(part(self.node.tensor(input_), 0, index, index + 1, drop=True), 0, begin, end)
 
     def _initial(self, input_: int, index: int) -> Tensor:
-        """A state of the batch's size, which is checked when the model runs where the graph cannot tell."""
+        """A state of the batch's size, which is checked when the model runs where the graph does not know it."""
         node, batch = self.node, size_of(self.data, 1)
         if not node.has(input_):
             return zeros([batch, self.size], node.value(0).dtype)
@@ -239,7 +239,7 @@ class Recurrent:
     def _step(self, cell: Cell, from_input: Tensor, states: list[Tensor], turn: Value) -> tuple[list[Tensor], Tensor]:
         """The states after a step, and its row."""
         pairs = zip(cell.step(from_input, states), states, strict=True)
-        # What of the weights' sizes the graph cannot tell is checked here.
+        # What of the weights' sizes the graph does not know is checked here.
         new = [as_info(made, Value(ssa=state).info) for made, state in pairs]
         if self.lengths is None:
             return new, new[0]

@@ -134,7 +134,7 @@ def _scalar(size: Size) -> Tensor:
 
 
 def along_run_time_axis(node: Node, data: Value, axis: Tensor, transform_of: Callable[[Size], Transform]) -> Tensor:
-    """A transform along an axis that is a tensor of one integer; `transform_of(size)` tells which one.
+    """A transform along an axis that is a tensor of one integer; `transform_of(size)` says which one.
 
     The data are taken as four dimensions: those before the axis, the axis, those behind it, and the parts.
     """

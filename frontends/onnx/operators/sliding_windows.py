@@ -42,7 +42,7 @@ def spatial_sizes(node: Node, index: int = 0) -> tuple[Dim, ...]:
 
 
 def kernel_of(node: Node, weight: int) -> tuple[int, ...]:
-    """The taps along each dimension, as attribute or weight tell."""
+    """The taps along each dimension, as attribute or weight states."""
     taps = node.ints("kernel_shape") or [size for size in spatial_sizes(node, weight) if isinstance(size, int)]
     if len(taps) != node.rank(weight) - 2:
         raise node.fail("the kernel's sizes must be known before the model runs: give attribute 'kernel_shape'")

@@ -298,7 +298,7 @@ class Body(Calls):
         targets = () if target is None else items_of(target)
         bodies = [each.body for each in node.body if _is_region(each)]
         if bodies and len(bodies) != len(node.body):
-            raise self.source.problem(node, "regions stand beside regions: with I.region():")
+            raise self.source.problem(node, "regions stand next to regions: with I.region():")
         bodies = bodies or [node.body]
         made = self.operation(call, dotted(call.func), len(targets), regions=len(bodies))
         for region, body in zip(made.regions, bodies, strict=True):

@@ -166,7 +166,7 @@ class SsaReader:
         decorator = _decorator(node, _FUNCTIONS)
         if decorator is None:
             hint = "@R.function or @T.prim_func before it"
-            raise self.source.problem(node, f"function '{node.name}' has no decorator that tells what it is: {hint}")
+            raise self.source.problem(node, f"function '{node.name}' has no decorator that says what it is: {hint}")
         is_prim = dotted(decorator.func if isinstance(decorator, ast.Call) else decorator) == "T.prim_func"
         options = self._known(node, decorator, ("private", "name", "named", "attrs"))
         location = self.source.location(node)

@@ -247,17 +247,17 @@ class Spelling:
         if lost is not None:
             raise self.source.problem(node, f"'{made.name}' has another kind of attribute '{lost}'")
 
-    def elements(self, node: ast.expr, told: ast.expr) -> Attribute:
+    def elements(self, node: ast.expr, stated: ast.expr) -> Attribute:
         """Numbers in lists, with their element type; or one for all, with the tensor's."""
-        if (element := text_of(told)) is not None:
+        if (element := text_of(stated)) is not None:
             shape: list[int] = []
             inner = node
             while isinstance(inner, ast.List) and inner.elts:
                 shape.append(len(inner.elts))
                 inner = inner.elts[0]
-            type_ = self._tensor(told, tuple(shape), element)
+            type_ = self._tensor(stated, tuple(shape), element)
         else:
-            type_ = self.type(told)
+            type_ = self.type(stated)
         text = self._elements_text(node)
         try:
             return parse_attribute(f"dense<{'' if text == '[]' else text}> : {type_}", self.context)

@@ -96,9 +96,9 @@ def _rule_of_two(by_first: Formula, by_second: Formula) -> Callable[[GradientCal
     def rule(call: GradientCall) -> list[Any]:
         one, other = call.operands
 
-        def gradient(formula: Formula, operand: Value, beside: Value) -> Value:
+        def gradient(formula: Formula, operand: Value, other_operand: Value) -> Value:
             made = formula(Tensor(call.gradient), Tensor(one), Tensor(other), Tensor(call.result))
-            return summed_to(made.value, operand, [beside])
+            return summed_to(made.value, operand, [other_operand])
 
         return [lambda: gradient(by_first, one, other), lambda: gradient(by_second, other, one)]
 

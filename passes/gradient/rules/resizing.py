@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Derivatives of what is linear along each dimension of an image: a product with a matrix, that of an image's rows.
 
-The operator itself tells the matrix: it is what becomes of a unit matrix.
+The operator itself gives the matrix: it is what becomes of a unit matrix.
 """
 
 from __future__ import annotations

@@ -171,9 +171,9 @@ class _Plan:
             journal.add(PriceFact(candidate.codegen, name, nodes, is_taken, candidate.seconds, host, border))
             if not is_taken:
                 counted = ", ".join(map(time_text, (candidate.seconds, border)))
-                told = f"the plan 'cost' counts {counted} for codegen and border, {time_text(host)} for the target"
+                why = f"the plan 'cost' counts {counted} for codegen and border, {time_text(host)} for the target"
                 refuse((op for op, number in zip(operations, candidate.numbers, strict=True)
-                        if number not in self._owner), told)  # fmt: skip
+                        if number not in self._owner), why)  # fmt: skip
 
     def _border_of(self, index: int) -> float:
         """What a candidate adds to what crosses, and to calls, where it is instead of what has its operations now."""

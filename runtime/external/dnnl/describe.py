@@ -118,7 +118,7 @@ def _attributes(step: Step, others: Sequence[Layout | None]) -> Attributes:
     if step.post_ops:
         post_ops = PostOps()
         for each, other in zip(step.post_ops, others, strict=True):
-            told = (each.algorithm, each.alpha, each.beta) if other is None else (each.algorithm, other.handle)
-            library().call(f"post_ops_append_{each.kind}", post_ops.handle, *told)
+            parameters = (each.algorithm, each.alpha, each.beta) if other is None else (each.algorithm, other.handle)
+            library().call(f"post_ops_append_{each.kind}", post_ops.handle, *parameters)
         library().call("primitive_attr_set_post_ops", attributes.handle, post_ops.handle)
     return attributes

@@ -162,8 +162,8 @@ class _Refused(DnnlError):
     """A call that has failed."""
 
     def __init__(self, name: str, status: int):
-        told = _STATUS[status] if 0 <= status < len(_STATUS) else str(status)
-        super().__init__(f"oneDNN's dnnl_{name}: {told}")
+        reason = _STATUS[status] if 0 <= status < len(_STATUS) else str(status)
+        super().__init__(f"oneDNN's dnnl_{name}: {reason}")
         self.is_unimplemented = status in (_UNIMPLEMENTED, _LAST_IMPLEMENTATION)
 
 

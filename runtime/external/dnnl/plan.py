@@ -104,7 +104,7 @@ def _called(name: str, *arguments: object) -> native_calls.Call:
 
 
 def place(buffers: Iterable[Buffer]) -> int:
-    """Gives each temporary tensor a place that no other one has while it is used; tells how many bytes that takes."""
+    """Gives each temporary tensor a place that no other one has while it is used; returns how many bytes that takes."""
     placed: list[Buffer] = []
     end = 0
     for buffer in sorted(buffers, key=lambda each: (-each.nbytes, each.first)):

@@ -59,8 +59,8 @@ def _padding_after(sizes: Sequence[int], reached: Sequence[int], step: Step) -> 
 
 def _windows(step: Step, *names: str) -> list[ctypes.Array[ctypes.c_int64]]:
     """Windows' attributes; oneDNN counts what is between taps, not from one to the next."""
-    told = {**step.attributes, "dilation": [gap - 1 for gap in step.attributes["dilation"]]}
-    return [numbers(told[name]) for name in names]
+    attributes = {**step.attributes, "dilation": [gap - 1 for gap in step.attributes["dilation"]]}
+    return [numbers(attributes[name]) for name in names]
 
 
 def _convolution(step: Step, layouts: Layouts, attributes: Attributes) -> Description:
@@ -110,20 +110,22 @@ def _flags(step: Step) -> int:
 
 def _batch_norm(step: Step, layouts: Layouts, attributes: Attributes) -> Description:
     ends = layouts["src"].handle, layouts["dst"].handle
-    told = step.attributes["epsilon"], _flags(step), attributes.handle
-    return Description("batch_normalization_forward", library().engine, _INFERENCE, *ends, *told)
+    parameters = step.attributes["epsilon"], _flags(step), attributes.handle
+    return Description("batch_normalization_forward", library().engine, _INFERENCE, *ends, *parameters)
 
 
 def _layer_norm(step: Step, layouts: Layouts, attributes: Attributes) -> Description:
     ends = layouts["src"].handle, layouts["dst"].handle, None
-    told = step.attributes["epsilon"], _flags(step), attributes.handle
-    return Description("layer_normalization_forward", library().engine, _INFERENCE, *ends, *told)
+    parameters = step.attributes["epsilon"], _flags(step), attributes.handle
+    return Description("layer_normalization_forward", library().engine, _INFERENCE, *ends, *parameters)
 
 
 def _softmax(step: Step, layouts: Layouts, attributes: Attributes) -> Description:
     ends = layouts["src"].handle, layouts["dst"].handle
-    told = step.attributes["axis"], attributes.handle
-    return Description("softmax_forward", library().engine, _INFERENCE, step.attributes["algorithm"], *ends, *told)
+    parameters = step.attributes["axis"], attributes.handle
+    return Description(
+        "softmax_forward", library().engine, _INFERENCE, step.attributes["algorithm"], *ends, *parameters
+    )
 
 
 def _eltwise(step: Step, layouts: Layouts, attributes: Attributes) -> Description:
@@ -158,8 +160,8 @@ def _resampling(step: Step, layouts: Layouts, attributes: Attributes) -> Descrip
 
 def _concat(step: Step, layouts: Layouts, attributes: Attributes) -> Description:
     parts = [layouts[name].handle for name in step.arguments]
-    told = len(parts), step.attributes["axis"], (ctypes.c_void_p * len(parts))(*parts)
-    return Description("concat", library().engine, layouts["dst"].handle, *told, attributes.handle)
+    parameters = len(parts), step.attributes["axis"], (ctypes.c_void_p * len(parts))(*parts)
+    return Description("concat", library().engine, layouts["dst"].handle, *parameters, attributes.handle)
 
 
 def _reorder(step: Step, layouts: Layouts, attributes: Attributes) -> Description:

@@ -106,9 +106,9 @@ def why_nan_stays() -> str:
     clip = {"algorithm": _CLIP, "alpha": 0.0, "beta": 1.0}
     steps = [Step("eltwise", {"src": Argument(0)}, Argument(1), clip)]
     for axis in (0, 1):
-        told = {"algorithm": _SOFTMAX, "axis": axis}
+        attributes = {"algorithm": _SOFTMAX, "axis": axis}
         after = (PostOp("eltwise", _CLIP, 0.0, 1.0),)
-        steps.append(Step("softmax", {"src": Argument(0)}, Argument(2 + axis), told, after))
+        steps.append(Step("softmax", {"src": Argument(0)}, Argument(2 + axis), attributes, after))
     tried = Part((Function("tried", (Value(source.shape, "f32"),) * 4, (0,), (1, 2, 3), tuple(steps)),))
     function = DnnlRuntime().load(memoryview(packed("dnnl", tried)))["tried"]
     function(*map(tvm_ffi.from_dlpack, (source, *results)))

@@ -57,4 +57,4 @@ def _value(node: Any, symbols: Mapping[str, int]) -> int:
         return _OPERATORS[type(node.op)](_value(node.operand, symbols))
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in _FUNCTIONS:
         return _FUNCTIONS[node.func.id](*(_value(each, symbols) for each in node.args))
-    raise RelaxError(f"the size '{ast.unparse(node)}' cannot be told when the part is called")
+    raise RelaxError(f"the size '{ast.unparse(node)}' cannot be computed when the part is called")

@@ -30,8 +30,8 @@ def split(builder: Builder, step: Step, fused: int) -> list[Step]:
     if fused < len(step.post_ops):
         steps.append(_alone(step.post_ops[fused], steps[-1].result, value(), step.post_ops[fused + 1 :]))
     if "dst" in step.quantized:
-        told = {"dst": step.quantized["dst"]}
-        steps.append(Step("reorder", {"src": steps[-1].result}, step.result, quantized=told))
+        quantized = {"dst": step.quantized["dst"]}
+        steps.append(Step("reorder", {"src": steps[-1].result}, step.result, quantized=quantized))
     else:
         steps[-1] = replace(steps[-1], result=step.result)
     return steps
@@ -40,8 +40,8 @@ def split(builder: Builder, step: Step, fused: int) -> list[Step]:
 def _alone(post_op: PostOp, source: Argument, result: Argument, post_ops: tuple[PostOp, ...]) -> Step:
     """A post-op as a primitive."""
     if post_op.other is not None:
-        told = {"algorithm": post_op.algorithm}
-        return Step("binary", {"src": source, "src1": post_op.other}, result, told, post_ops)
+        attributes = {"algorithm": post_op.algorithm}
+        return Step("binary", {"src": source, "src1": post_op.other}, result, attributes, post_ops)
     numbers = {"algorithm": post_op.algorithm, "alpha": post_op.alpha, "beta": post_op.beta}
     return Step("eltwise", {"src": source}, result, numbers, post_ops)
 
@@ -57,8 +57,8 @@ def in_floats(builder: Builder, step: Step) -> list[Step]:
     for name in _QUANTIZING:
         dims = builder.viewed_dims(step.arguments[name])[-1]
         arguments[name] = Argument(builder.new_value(dims, "f32"))
-        told = {"src": step.quantized[name]}
-        steps.append(Step("reorder", {"src": step.arguments[name]}, arguments[name], quantized=told))
+        scales = {"src": step.quantized[name]}
+        steps.append(Step("reorder", {"src": step.arguments[name]}, arguments[name], quantized=scales))
     result = {name: each for name, each in step.quantized.items() if name == "dst"}
     whole = replace(step, arguments=arguments, quantized=result)
     return [*steps, *(split(builder, whole, len(step.post_ops)) if result else [whole])]

@@ -19,7 +19,7 @@ _MOST = 1 << 62
 
 
 class SizeBounds:
-    """Bounds of index values and of memrefs' sizes; what a private function gets, its callers tell."""
+    """Bounds of index values and of memrefs' sizes; what a private function gets, its callers state."""
 
     def __init__(self, functions: Mapping[str, Operation], calls: Mapping[str, Iterable[Operation]]) -> None:
         self._functions = functions
@@ -65,12 +65,12 @@ class SizeBounds:
         if GRAPH_INPUTS in around.attributes:
             infos = [decode(ir.TypeAttr(each).value) for each in around.attributes[GRAPH_INPUTS]]
             info = infos[value.arg_number] if value.arg_number < len(infos) else None
-            told = info.value if isinstance(info, ScalarInfo) else None
-            return UNKNOWN if told is None or isinstance(told, float) else size_bounds(told, symbol_ranges(around))
+            size = info.value if isinstance(info, ScalarInfo) else None
+            return UNKNOWN if size is None or isinstance(size, float) else size_bounds(size, symbol_ranges(around))
         return self._from_callers(around, lambda call: self._of(call.operands[value.arg_number]))
 
-    def _from_callers(self, function: Operation, told: Callable[[Operation], Bounds]) -> Bounds:
-        found = [told(call) for call in self._calls.get(symbol_name(function), ())]
+    def _from_callers(self, function: Operation, bounds_at: Callable[[Operation], Bounds]) -> Bounds:
+        found = [bounds_at(call) for call in self._calls.get(symbol_name(function), ())]
         return union(*found) if found else UNKNOWN
 
     # ---- memrefs ----

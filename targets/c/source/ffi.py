@@ -76,10 +76,10 @@ def _sizes(interface: Interface, arguments: Sequence[Argument]) -> list[str]:
     lines = []
     for place, argument in enumerate(arguments):
         if not argument.is_tensor:
-            told = getattr(argument.info, "value", None)
-            if told is not None and str(told) in passed - known:
-                known.add(str(told))
-                lines.append(f"    {told} = number{place};")
+            value = getattr(argument.info, "value", None)
+            if value is not None and str(value) in passed - known:
+                known.add(str(value))
+                lines.append(f"    {value} = number{place};")
         for axis, size in enumerate(argument.sizes):
             text = of_size(size).text
             if text in passed - known:

@@ -23,7 +23,7 @@ _MADE = "/* Written by relax-mlir{version}: {what} */"
 MOST_NUMBERS = 4
 
 _HEAP = """\
-/* Memory of a call: one block for what has known places, and those whose sizes only the call tells. */
+/* Memory of a call: one block for what has known places, and those whose sizes are dynamic. */
 struct memory {
     uint8_t *arena;
     struct block *blocks;
@@ -163,8 +163,8 @@ def _documented(interface: Interface) -> str:
     lines = [f"/* {interface.label}: 0, or a status. Tensors lie row by row; results are written to."]
     for size in interface.sizes:
         least, most = size.bounds
-        told = f", {least or 0} to {most}" if most is not None else ""
-        lines.append(f"   {size.name}: the size {size.label}{told}")
+        within = f", {least or 0} to {most}" if most is not None else ""
+        lines.append(f"   {size.name}: the size {size.label}{within}")
     lines += [f"   {_described(each)}" for each in (*interface.inputs, *interface.results)]
     return "\n".join([line.replace("*/", "* /") for line in lines]) + " */"
 

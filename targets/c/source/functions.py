@@ -166,18 +166,20 @@ class FunctionsWriter:
         operation, writer = self.program.functions[function], self._writer(function)
         chosen = self.program.function_names[function]
         interface = interface_of(operation, chosen, writer.names, self.program.written[function])
-        for argument, told in zip(body_of(operation).arguments, (*interface.inputs, *interface.results), strict=True):
+        for argument, described in zip(
+            body_of(operation).arguments, (*interface.inputs, *interface.results), strict=True
+        ):
             if not isinstance(argument.type, ir.MemRefType):
                 if not isinstance(argument.type, (ir.IntegerType, ir.FloatType, ir.IndexType)):
                     raise writer.refusal(
-                        operation, f"the size of '{told.label}' is only known when the data are there", _ROOM
+                        operation, f"the size of '{described.label}' is only known when the data are there", _ROOM
                     )
-                writer.know(argument, name(told.name))
+                writer.know(argument, name(described.name))
                 continue
-            view = dense(name(told.name), argument.type.element_type, told.sizes)
-            if view.memory_type != told.c_type:
-                const = "" if told.is_written else "const "
-                view = dense(cast(f"{const}{view.memory_type} *", name(told.name)), view.element, told.sizes)
+            view = dense(name(described.name), argument.type.element_type, described.sizes)
+            if view.memory_type != described.c_type:
+                const = "" if described.is_written else "const "
+                view = dense(cast(f"{const}{view.memory_type} *", name(described.name)), view.element, described.sizes)
             writer.know(argument, view)
         for size in interface.sizes:
             if size.bounds == (None, None) or size.bounds[0] is None:
@@ -315,5 +317,5 @@ def _site_text(site: Attribute) -> str:
     operators = [string_value(each) for each in site["node_operators"]]
     named = [f"{node} ({operator})" if operator else node for node, operator in zip(nodes, operators, strict=True)]
     inputs, outputs = (", ".join(string_value(each) for each in site[key]) for key in ("inputs", "outputs"))
-    told = f"{', '.join(named)}: " if named else ""
-    return f"{told}{inputs} -> {outputs}"
+    origin = f"{', '.join(named)}: " if named else ""
+    return f"{origin}{inputs} -> {outputs}"

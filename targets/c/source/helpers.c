@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
    Functions that programs use, each written only where it is. @W is a number of bits of integers, @V of floats, @F
-   their type, @LIMIT what no integer of so many bits reaches, @TRUNC C's function that cuts off. */
+   their type, @LIMIT what no integer of that many bits reaches, @TRUNC C's function that cuts off. */
 
 static inline int@W_t wrap_add_i@W(int@W_t a, int@W_t b) {
     return (int@W_t)((uint@W_t)a + (uint@W_t)b);

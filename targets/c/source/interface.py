@@ -110,9 +110,9 @@ class _Sizes:
         self._known: dict[str, Expression] = {}
 
     def define(self, label: str, info: Info) -> None:
-        """What an input tells: symbols first, as they stand there."""
-        told = [info.value] if isinstance(info, ScalarInfo) else list(getattr(info, "shape", None) or ())
-        for size in told:
+        """What an input gives: symbols first, as they stand there."""
+        sizes = [info.value] if isinstance(info, ScalarInfo) else list(getattr(info, "shape", None) or ())
+        for size in sizes:
             if isinstance(size, SymExpr) and str(size) in size.variables and str(size) not in self._known:
                 self._pass(str(size), str(size), size)
 

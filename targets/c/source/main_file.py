@@ -10,7 +10,7 @@ from .interface import Argument, Interface, count_of
 
 _HEAD = """\
 /* Calls {function} on zeros, or on the bytes of files, one for each input in their order; prints the first numbers of
-   each result, and writes all of them to files. Sizes are told like n=4. */
+   each result, and writes all of them to files. Sizes are given as n=4. */
 
 #include "{name}.h"
 
@@ -38,7 +38,7 @@ static void *tensor(const char *path, size_t bytes) {{
 """
 
 _SIZE = """
-/* A size that is told as name=4, else as given. */
+/* A size that is given as name=4, or else the default. */
 static int64_t size_of(int count, char **words, const char *name, int64_t otherwise) {
     const size_t length = strlen(name);
     for (int i = 1; i < count; i++) {

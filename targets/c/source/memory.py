@@ -190,7 +190,7 @@ def _collapse(writer: FunctionWriter, op: Operation) -> None:
     strides: list[Size] = []
     for group in _groups(op):
         sizes.append(product(view.sizes[axis] for axis in group))
-        # Of what is gone through in steps the innermost axis tells how far it goes.
+        # Of what is gone through in steps the innermost axis says how far it goes.
         last = next((axis for axis in reversed(group) if view.sizes[axis] != 1), group[-1])
         strides.append(view.strides[last])
     shape = refined(_named_sizes(writer, sizes), op.results[0].type)

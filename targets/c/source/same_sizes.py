@@ -24,8 +24,8 @@ def same_sizes(calls: Iterable[Operation]) -> Mapping[Place, Place]:
                 if size and size != "?":
                     names.setdefault((position, axis), []).append(size)
     first: dict[tuple[str, ...], Place] = {}
-    known = {place: tuple(told) for place, told in names.items() if len(told) == count}
-    return {place: first.setdefault(told, place) for place, told in sorted(known.items())}
+    known = {place: tuple(named) for place, named in names.items() if len(named) == count}
+    return {place: first.setdefault(named, place) for place, named in sorted(known.items())}
 
 
 def _sizes_at(call: Operation) -> list[list[str]]:

@@ -72,6 +72,6 @@ def _size(value: Expression) -> Size:
 
 
 def refined(sizes: Sequence[Size], type_: Type) -> tuple[Size, ...]:
-    """Sizes, with the numbers that a type tells."""
-    told = ir.MemRefType(type_).shape
-    return tuple(known if size == DYNAMIC else int(size) for known, size in zip(sizes, told, strict=True))
+    """Sizes, with the numbers that a type states."""
+    stated = ir.MemRefType(type_).shape
+    return tuple(known if size == DYNAMIC else int(size) for known, size in zip(sizes, stated, strict=True))

@@ -28,7 +28,7 @@ _INDENT = "    "
 
 #: Gives an operation's result from its operands.
 ScalarRule = Callable[["FunctionWriter", Operation, list[Expression]], Expression]
-#: Writes statements, and tells the writer what the results are.
+#: Writes statements, and gives the writer the results.
 Rule = Callable[["FunctionWriter", Operation], None]
 
 

@@ -89,7 +89,7 @@ def resources(ptx: str, arch: str) -> dict[str, Resources]:
     """
     name, assembler = find_arch(arch).name, ptxas_path()
     if assembler is None:
-        raise RelaxError("what kernels take of a device tells NVIDIA's ptxas: pip install nvidia-cuda-nvcc")
+        raise RelaxError("what kernels take of a device is known to NVIDIA's ptxas: pip install nvidia-cuda-nvcc")
     with temporary_folder("relax-ptx-") as folder:
         (folder / "kernels.ptx").write_text(ptx, encoding="utf-8")
         command = [str(assembler), "-v", f"-arch={name}", "kernels.ptx", "-o", "kernels.cubin"]

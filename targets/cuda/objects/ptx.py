@@ -108,8 +108,8 @@ def _key(llvm: ModuleType, text: str, arch: Arch, opt_level: int) -> str:
     """All that the PTX depends on, hashed."""
     used = _OF_LIBDEVICE.search(text)
     makers = _makers(libdevice_path(used[0]) if used else None)
-    told = [list(llvm.llvm_version_info), arch.name, arch.features, opt_level, makers]
-    hashed = hashlib.blake2b(json.dumps(told).encode(), digest_size=20)
+    parts = [list(llvm.llvm_version_info), arch.name, arch.features, opt_level, makers]
+    hashed = hashlib.blake2b(json.dumps(parts).encode(), digest_size=20)
     hashed.update(text.encode())
     return hashed.hexdigest()
 
@@ -147,7 +147,7 @@ def _pass_by_value(gpu_module: Operation) -> None:
         if BY_VALUE not in kernel.attributes:
             continue
         with gpu_module.context:
-            told = [
+            attributes = [
                 {
                     "llvm.byval": ir.TypeAttr.get(ir.Type.parse(f"!llvm.array<{bytes_} x i8>")),
                     "llvm.align": ir.IntegerAttr.get(i64, _VALUE_ALIGNMENT),
@@ -157,7 +157,7 @@ def _pass_by_value(gpu_module: Operation) -> None:
                 else {}
                 for bytes_ in kernel.attributes[BY_VALUE]
             ]
-            kernel.attributes["arg_attrs"] = ir.ArrayAttr.get([ir.DictAttr.get(each) for each in told])
+            kernel.attributes["arg_attrs"] = ir.ArrayAttr.get([ir.DictAttr.get(each) for each in attributes])
 
 
 def _is_shared_memory(op: Operation) -> bool:

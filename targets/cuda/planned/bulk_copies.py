@@ -179,7 +179,7 @@ class _Matrix:
 
 
 class BulkCopies:
-    """Copies of the blocks of a kernel's inputs: a barrier for each stage tells that all of a block is there."""
+    """Copies of the blocks of a kernel's inputs: a barrier for each stage is passed once all of a block is there."""
 
     def __init__(self, group: PlannedGroup, matrices: Sequence[_Matrix], memories: Sequence[Value], thread: Number):
         self._matrices, self._memories = matrices, memories
@@ -194,7 +194,7 @@ class BulkCopies:
         init = [
             f"@asks mbarrier.init.shared::cta.b64 [$1+{_BARRIER_BYTES * stage}], 1;" for stage in range(self._stages)
         ]
-        # The device, which tells them of what has come, is to see them.
+        # The device, which signals them what has come, is to see them.
         shown = ["@asks fence.mbarrier_init.release.cluster;", "@asks fence.proxy.async.shared::cta;"]
         _asked([*init, *shown], [_as_i32(self._is_asking), _as_i32(self._barriers)])
         ir.Operation.create("gpu.barrier", attributes={})
@@ -233,7 +233,7 @@ def bulk_copies(
     axes = [axes_of(each) for each in staged]
     if any(each is None for each in axes):
         return None
-    matrices = [_Matrix(each, told or [], line) for each, told, line in zip(staged, axes, lines, strict=True)]
+    matrices = [_Matrix(each, known or [], line) for each, known, line in zip(staged, axes, lines, strict=True)]
     return BulkCopies(group, matrices, memories, thread)
 
 

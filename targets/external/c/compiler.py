@@ -24,19 +24,19 @@ _MOST_LINES = 12
 
 def find_compiler(asked: str | None = None) -> list[str]:
     """The command: what was asked for, $CC, or cc. Raises RelaxError where there is none."""
-    told = asked or os.environ.get("CC", "")
-    command = shlex.split(told) or ["cc"]
+    given = asked or os.environ.get("CC", "")
+    command = shlex.split(given) or ["cc"]
     found = shutil.which(command[0])
     if found is None:
-        where = "option cc" if asked else "$CC" if told else "cc"
+        where = "option cc" if asked else "$CC" if given else "cc"
         raise RelaxError(f"this machine has no compiler of C: '{command[0]}' ({where}) is not found")
     return [found, *command[1:]]
 
 
 def compiler_version(command: Sequence[str]) -> str:
     """What it says of itself, with what is set in the environment. Raises RelaxError where it says nothing."""
-    told = _run([*command, "--version"], None)
-    return "\n".join([*command, told, *(os.environ.get(name, "") for name in _HEARD)])
+    version = _run([*command, "--version"], None)
+    return "\n".join([*command, version, *(os.environ.get(name, "") for name in _HEARD)])
 
 
 def compile_objects(files: Mapping[str, str], command: Sequence[str], flags: Sequence[str]) -> list[bytes]:

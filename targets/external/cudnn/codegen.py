@@ -48,8 +48,8 @@ def _refuse_layouts(call: Call) -> str:
     for images, weight in ((f"NC{spatial}", f"OI{spatial}"), (f"N{spatial}C", f"O{spatial}I")):
         if {"weight": weight, **texts} == {"data": images, "weight": weight, "result": images}:
             return ""
-    told = ", ".join(f"{name} {text}" for name, text in texts.items())
-    return f"cuDNN reads channels behind images, or last, of all tensors, not {told}"
+    listed = ", ".join(f"{name} {text}" for name, text in texts.items())
+    return f"cuDNN reads channels behind images, or last, of all tensors, not {listed}"
 
 
 def _refuse_padding(call: Call) -> str:
@@ -188,7 +188,7 @@ def _kind(call: Call) -> str:
 
 
 def _windows(call: Call) -> list[Windows]:
-    """Of convolutions the weight tells how large they are, at the run."""
+    """Of convolutions the weight says how large they are, at run time."""
     found = windows_of(call).values()
     return [
         Windows(each.taps if isinstance(each.taps, int) else 0, each.stride, each.gap, each.before) for each in found

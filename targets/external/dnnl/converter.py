@@ -34,11 +34,13 @@ class Converter:
         self.drops_nan = False
         self._numbers: dict[Ref, int] = {}
         passed = [dim for ref in (*graph.inputs, *graph.outputs) for dim in ref.info.shape or ()]
-        told = [dim for dim in dict.fromkeys(passed) if isinstance(dim, SymExpr)]
+        symbolic = [dim for dim in dict.fromkeys(passed) if isinstance(dim, SymExpr)]
         #: As the runtime reads them: by numbers, as names may be any.
-        self._symbols = {name: sym(f"s{i}") for i, dim in enumerate(told) for name in dim.variables if dim == sym(name)}
-        #: Sizes of what is passed, of symbols that nothing else tells: they are known as a whole.
-        self._wholes = {dim: f"s{i}" for i, dim in enumerate(told) if not dim.variables <= self._symbols.keys()}
+        self._symbols = {
+            name: sym(f"s{i}") for i, dim in enumerate(symbolic) for name in dim.variables if dim == sym(name)
+        }
+        #: Sizes of what is passed, of symbols that nothing else has: they are known as a whole.
+        self._wholes = {dim: f"s{i}" for i, dim in enumerate(symbolic) if not dim.variables <= self._symbols.keys()}
 
     def convert(self) -> Function:
         inputs = [self._number(ref) for ref in self.graph.inputs]
@@ -64,7 +66,7 @@ class Converter:
         return any(step.kind not in _CARRIED for step in self.steps)
 
     def sizes(self, dims: Sequence[Dim]) -> tuple[Size, ...]:
-        """Sizes as the runtime reads them. Raises RelaxError for one that nothing tells which is passed."""
+        """Sizes as the runtime reads them. Raises RelaxError for one that nothing passed determines."""
         return tuple(self._size(each) for each in dims)
 
     def _size(self, dim: Dim) -> Size:
@@ -129,8 +131,8 @@ class Converter:
         """Adds a step. `views`: how it sees its result."""
         seen = tuple((name, tuple(given)) for name, given in views)
         stored = Argument(self._number(result), seen) if isinstance(result, Ref) else result
-        told = dict(attributes or {}), tuple(post_ops), dict(quantized or {})
-        self.steps.append(Step(kind, dict(arguments), stored, *told))
+        details = dict(attributes or {}), tuple(post_ops), dict(quantized or {})
+        self.steps.append(Step(kind, dict(arguments), stored, *details))
 
     def eltwise(self, source: Ref | Argument, result: Ref, algorithm: int, alpha: float, beta: float) -> None:
         """An elementwise function, of the step before where that can do it."""
@@ -138,8 +140,8 @@ class Converter:
         post_op = PostOp("eltwise", algorithm, alpha, beta)
         if self._fuse(source, result, post_op):
             return
-        told = {"algorithm": algorithm, "alpha": alpha, "beta": beta}
-        self.step("eltwise", result, {"src": read}, attributes=told)
+        attributes = {"algorithm": algorithm, "alpha": alpha, "beta": beta}
+        self.step("eltwise", result, {"src": read}, attributes=attributes)
 
     def binary(self, one: Ref, other: Argument, other_dims: Sequence[Dim], result: Ref, algorithm: int) -> None:
         """one ∘ other, with the other one broadcast; `other_dims` are as many sizes as the result has."""

@@ -185,8 +185,8 @@ def _refuse_resize(op: Operation, call: Call) -> str:
 def resize(converter: Converter, node: Node) -> None:
     layouts = layouts_of(node.call)
     source = converter.argument(node.operands[0], *_permuted(layouts["data"]))
-    told = {"algorithm": _LINEAR if node.call.method == "linear" else _NEAREST}
-    converter.step("resampling", node.result, {"src": source}, _permuted(layouts["result"]), attributes=told)
+    attributes = {"algorithm": _LINEAR if node.call.method == "linear" else _NEAREST}
+    converter.step("resampling", node.result, {"src": source}, _permuted(layouts["result"]), attributes=attributes)
 
 
 def _refuse_adaptive(op: Operation, call: Call) -> str:
@@ -215,5 +215,5 @@ def adaptive_pool(converter: Converter, node: Node) -> None:
     wanted = each_dimension(node.call.output_size, len(sizes)) if node.call.output_size else sizes
     taps = [size // count for size, count in zip(sizes, wanted, strict=True)]
     count = len(taps)
-    told = {"taps": taps, "strides": taps, "dilation": [1] * count, "before": [0] * count}
-    _pooled(converter, node, {**told, "algorithm": _MEAN_INSIDE})
+    attributes = {"taps": taps, "strides": taps, "dilation": [1] * count, "before": [0] * count}
+    _pooled(converter, node, {**attributes, "algorithm": _MEAN_INSIDE})

@@ -63,8 +63,8 @@ def selu(converter: Converter, node: Node) -> None:
     """elu, scaled."""
     dims = converter.sizes(node.result.info.shape or ())
     inner = converter.temporary(dims, node.result.info.dtype)
-    told = {"algorithm": ELU, "alpha": SELU_ALPHA, "beta": 0.0}
-    converter.step("eltwise", inner, {"src": converter.argument(node.operands[0])}, attributes=told)
+    attributes = {"algorithm": ELU, "alpha": SELU_ALPHA, "beta": 0.0}
+    converter.step("eltwise", inner, {"src": converter.argument(node.operands[0])}, attributes=attributes)
     converter.eltwise(inner, node.result, LINEAR, SELU_SCALE, 0.0)
 
 
@@ -129,9 +129,9 @@ def binary(converter: Converter, node: Node) -> None:
         one, other = other, one
     number = other.number
     linear = {"add": (1.0, number), "subtract": (1.0, None if number is None else -number), "multiply": (number, 0.0)}
-    told = linear.get(name, (None, None))
-    if None not in told and _is_whole(one.info.shape or (), result) and math.isfinite(number or 0.0):
-        converter.eltwise(one, node.result, LINEAR, *(float(each or 0.0) for each in told))
+    factors = linear.get(name, (None, None))
+    if None not in factors and _is_whole(one.info.shape or (), result) and math.isfinite(number or 0.0):
+        converter.eltwise(one, node.result, LINEAR, *(float(each or 0.0) for each in factors))
         return
     if not _is_whole(one.info.shape or (), result):
         _first_broadcast(converter, node)
@@ -151,8 +151,8 @@ def _first_broadcast(converter: Converter, node: Node) -> None:
         converter.eltwise(other, node.result, LINEAR, -1.0, number)
     else:
         inner = converter.temporary(converter.sizes(result), node.result.info.dtype)
-        told = {"algorithm": LINEAR, "alpha": -1.0, "beta": 0.0}
-        converter.step("eltwise", inner, {"src": converter.argument(other)}, attributes=told)
+        attributes = {"algorithm": LINEAR, "alpha": -1.0, "beta": 0.0}
+        converter.step("eltwise", inner, {"src": converter.argument(other)}, attributes=attributes)
         added, _ = _with_rank(converter, one, len(result))
         converter.step("binary", node.result, {"src": inner, "src1": added}, attributes={"algorithm": BINARY["add"]})
 

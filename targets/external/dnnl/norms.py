@@ -126,17 +126,17 @@ def rms_norm(converter: Converter, node: Node) -> None:
     converter.step("eltwise", squares, {"src": source}, attributes={"algorithm": SQUARE, "alpha": 0.0, "beta": 0.0})
     roots = PostOp("eltwise", LINEAR, 1.0, node.call.epsilon), PostOp("eltwise", POWER, 1.0, -0.5)
     converter.step("reduction", means, {"src": squares}, attributes={"algorithm": REDUCTIONS["mean"]}, post_ops=roots)
-    told = {"algorithm": BINARY["multiply"]}
-    converter.step("binary", scaled, {"src": source, "src1": means}, attributes=told)
+    attributes = {"algorithm": BINARY["multiply"]}
+    converter.step("binary", scaled, {"src": source, "src1": means}, attributes=attributes)
     whole = ("reshape", (*(1 for _ in shape[: axes[0]]), *sizes[axes[0] :]))
     arguments = {"src": scaled, "src1": converter.argument(weight, whole)}
-    converter.step("binary", node.result, arguments, attributes=told)
+    converter.step("binary", node.result, arguments, attributes=attributes)
 
 
 def _softmax(converter: Converter, node: Node, algorithm: int) -> None:
     data = node.operands[0]
-    told = {"algorithm": algorithm, "axis": normal_axis(node.call.axis, len(data.info.shape or ()))}
-    converter.step("softmax", node.result, {"src": converter.argument(data)}, attributes=told)
+    attributes = {"algorithm": algorithm, "axis": normal_axis(node.call.axis, len(data.info.shape or ()))}
+    converter.step("softmax", node.result, {"src": converter.argument(data)}, attributes=attributes)
 
 
 @converts("nn.softmax")
@@ -162,5 +162,7 @@ def reduction(converter: Converter, node: Node) -> None:
     axes = [*range(len(shape))] if call.axis is None else [normal_axis(axis, len(shape)) for axis in call.axis]
     kept = converter.sizes([1 if axis in axes else size for axis, size in enumerate(shape)])
     views = [] if call.keepdims else [("reshape", kept)]
-    told = {"algorithm": REDUCTIONS[node.name.removeprefix("relax.")]}
-    converter.step("reduction", node.result, {"src": converter.argument(node.operands[0])}, views, attributes=told)
+    attributes = {"algorithm": REDUCTIONS[node.name.removeprefix("relax.")]}
+    converter.step(
+        "reduction", node.result, {"src": converter.argument(node.operands[0])}, views, attributes=attributes
+    )

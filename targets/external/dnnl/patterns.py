@@ -114,5 +114,5 @@ def _carrying() -> Iterator[tuple[str, GraphPattern]]:
     yield "view", _op("permute_dims") | _op(*views.RESHAPING)
 
 
-_BESIDE = {name for name, _ in _carrying()}
-ROWS = [PatternRow(f"dnnl.{name}", pattern, check, beside=name in _BESIDE) for name, pattern in _rows()]
+_NEVER_ALONE = {name for name, _ in _carrying()}
+ROWS = [PatternRow(f"dnnl.{name}", pattern, check, beside=name in _NEVER_ALONE) for name, pattern in _rows()]

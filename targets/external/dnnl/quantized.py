@@ -100,22 +100,24 @@ def dequantize_when_read(converter: Converter, node: Node) -> None:
 
 
 def dequantize(converter: Converter, node: Node) -> None:
-    told = {"src": _told(converter, node)}
-    converter.step("reorder", node.result, {"src": converter.argument(node.operands[0])}, quantized=told)
+    quantized = {"src": _quantization(converter, node)}
+    converter.step("reorder", node.result, {"src": converter.argument(node.operands[0])}, quantized=quantized)
 
 
 @converts("quantize", refuse=_refuse, dtypes=_DTYPES)
 def quantize(converter: Converter, node: Node) -> None:
-    told = _told(converter, node)
+    quantized = _quantization(converter, node)
     producer = converter.producer(node.operands[0])
-    if producer is not None and "src" in producer.quantized and "dst" not in producer.quantized and not told.mask:
+    if producer is not None and "src" in producer.quantized and "dst" not in producer.quantized and not quantized.mask:
         result = Argument(converter.argument(node.result).value, producer.result.views)
-        converter.replace(producer, replace(producer, result=result, quantized={**producer.quantized, "dst": told}))
+        converter.replace(
+            producer, replace(producer, result=result, quantized={**producer.quantized, "dst": quantized})
+        )
         return
-    converter.step("reorder", node.result, {"src": converter.argument(node.operands[0])}, quantized={"dst": told})
+    converter.step("reorder", node.result, {"src": converter.argument(node.operands[0])}, quantized={"dst": quantized})
 
 
-def _told(converter: Converter, node: Node) -> Quantized:
+def _quantization(converter: Converter, node: Node) -> Quantized:
     scales = _scales(node).reshape(-1)
     axis = normal_axis(node.call.axis, len(node.operands[0].info.shape or ()))
     return Quantized(converter.constant(scales), _zero_point(converter, node), 1 << axis if scales.size > 1 else 0)

@@ -40,6 +40,6 @@ class TensorRt(Codegen):
 
     def compile(self, module: Any, options: Mapping[str, Any]) -> bytes:
         """An engine for each public function. Raises RelaxError where there is no TensorRT, or it builds none."""
-        told, trt = Options(**options), tensorrt()
-        engines = {each.name: build(trt, each, told) for each in public_functions(module.operation)}
+        chosen, trt = Options(**options), tensorrt()
+        engines = {each.name: build(trt, each, chosen) for each in public_functions(module.operation)}
         return packed("tensorrt", Part(trt.__version__, engines))

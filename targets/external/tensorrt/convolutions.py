@@ -61,7 +61,7 @@ class _Windows:
     def of(call: Call) -> _Windows:
         return _Windows([*windows_of(call).values()])
 
-    def told(self, name: str) -> tuple[int, ...]:
+    def values(self, name: str) -> tuple[int, ...]:
         return tuple(getattr(each, name) for each in self.windows)
 
     def lifted(self, converter: Converter, tensor: object, dims: Sequence[Dim]) -> Any:
@@ -115,13 +115,13 @@ def _weighted(converter: Converter, node: Node, add: Any, maps: int) -> tuple[An
         if array is None
         else converter.weights(array.transpose(order))
     )
-    layer = add(source, maps, windows.told("taps"), kernel)
+    layer = add(source, maps, windows.values("taps"), kernel)
     if array is None:
         tensor = converter.permuted(converter.tensor(weight), order)
         layer.set_input(1, windows.lifted(converter, tensor, dims))
     layer.num_groups = node.call.groups
-    layer.stride_nd, layer.dilation_nd = windows.told("stride"), windows.told("gap")
-    layer.pre_padding = windows.told("before")
+    layer.stride_nd, layer.dilation_nd = windows.values("stride"), windows.values("gap")
+    layer.pre_padding = windows.values("before")
     return layer, windows
 
 
@@ -129,7 +129,7 @@ def _weighted(converter: Converter, node: Node, add: Any, maps: int) -> tuple[An
 def convolution(converter: Converter, node: Node) -> Any:
     maps = _weight_size(node, 0)
     layer, windows = _weighted(converter, node, converter.network.add_convolution_nd, maps)
-    layer.post_padding = windows.told("after")
+    layer.post_padding = windows.values("after")
     return _biasable(converter, node, windows, layer)
 
 
@@ -197,7 +197,7 @@ def _refuse_covering(op: Operation, call: Call) -> str:
 def pool(converter: Converter, node: Node) -> Any:
     call, windows = node.call, _Windows.of(node.call)
     layer = _pooled(converter, node, windows, "MAX" if call.definition.name.startswith("nn.max") else "AVERAGE")
-    layer.pre_padding, layer.post_padding = windows.told("before"), windows.told("after")
+    layer.pre_padding, layer.post_padding = windows.values("before"), windows.values("after")
     layer.average_count_excludes_padding = not call.count_include_pad
     if call.ceil_mode:
         layer.padding_mode = converter.trt.PaddingMode.EXPLICIT_ROUND_UP
@@ -206,8 +206,8 @@ def pool(converter: Converter, node: Node) -> Any:
 
 def _pooled(converter: Converter, node: Node, windows: _Windows, kind: str) -> Any:
     source = _source(converter, node, windows)
-    layer = converter.network.add_pooling_nd(source, getattr(converter.trt.PoolingType, kind), windows.told("taps"))
-    layer.stride_nd = windows.told("stride")
+    layer = converter.network.add_pooling_nd(source, getattr(converter.trt.PoolingType, kind), windows.values("taps"))
+    layer.stride_nd = windows.values("stride")
     return layer
 
 

@@ -154,8 +154,8 @@ def prelu(converter: Converter, node: Node) -> Any:
     rank = len(data.info.shape or ())
     axis = node.call.axis % rank
     shape = [(slopes.info.shape or ())[0] if each == axis else 1 for each in range(rank)]
-    told = converter.reshaped(converter.tensor(slopes), shape)
-    return converter.network.add_parametric_relu(converter.tensor(data), told).get_output(0)
+    factors = converter.reshaped(converter.tensor(slopes), shape)
+    return converter.network.add_parametric_relu(converter.tensor(data), factors).get_output(0)
 
 
 @converts("astype", dtypes=ALL)

@@ -73,7 +73,7 @@ def split(converter: Converter, node: Node) -> Any:
 def _refuse_slice(op: Operation, call: Call) -> str:
     bounds = [*call.begin, *call.end]
     if not all(isinstance(each, int) for each in bounds):
-        return "TensorRT is told bounds when it compiles, not sizes that are computed"
+        return "TensorRT needs bounds when it compiles, not sizes that are computed"
     sizes = [call.x.shape[axis] for axis in call.axes]
     return "" if all(isinstance(size, int) for size in sizes) else "TensorRT has to know the sizes that are cut"
 
@@ -161,8 +161,8 @@ def resize(converter: Converter, node: Node) -> Any:
     layer = converter.network.add_resize(converter.tensor(node.operands[0]))
     _say_sizes(converter, layer, dims)
     layer.resize_mode = getattr(trt.InterpolationMode, _RESIZE_MODES[call.method])
-    told = _COORDINATES[call.coordinate_transformation_mode]
-    layer.coordinate_transformation = getattr(trt.ResizeCoordinateTransformation, told)
+    name = _COORDINATES[call.coordinate_transformation_mode]
+    layer.coordinate_transformation = getattr(trt.ResizeCoordinateTransformation, name)
     if call.method == "nearest_neighbor":
         layer.nearest_rounding = getattr(trt.ResizeRoundMode, _ROUNDING[call.rounding_method])
     return layer.get_output(0)

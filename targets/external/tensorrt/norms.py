@@ -67,8 +67,8 @@ def _scale(converter: Converter, node: Node, data: Any, arrays: Sequence[Any]) -
     scale = (gamma if node.call.scale else 1.0) / numpy.sqrt(variance + node.call.epsilon)
     shift = (beta if node.call.center else 0.0) - mean * scale
     dtype = NUMPY_NAME[node.operands[0].info.dtype]
-    told = [converter.weights(each.astype(dtype)) for each in (shift, scale, numpy.ones_like(scale))]
-    return converter.network.add_scale_nd(data, converter.trt.ScaleMode.CHANNEL, *told, 1).get_output(0)
+    weights = [converter.weights(each.astype(dtype)) for each in (shift, scale, numpy.ones_like(scale))]
+    return converter.network.add_scale_nd(data, converter.trt.ScaleMode.CHANNEL, *weights, 1).get_output(0)
 
 
 def _affine(converter: Converter, node: Node, tensor: object, shape: Sequence[Dim]) -> Any:
@@ -210,7 +210,7 @@ def _refuse_topk(op: Operation, call: Call) -> str:
     size = shape[normal_axis(call.axis, len(shape))] if shape else None
     k = size if call.k < 1 else call.k
     if not isinstance(k, int) or not isinstance(size, int) or not 1 <= k <= _MOST_LARGEST:
-        return f"TensorRT gives up to {_MOST_LARGEST} elements, as many as it is told when it compiles"
+        return f"TensorRT gives up to {_MOST_LARGEST} elements, a number that is known when it compiles"
     return ""
 
 

@@ -36,9 +36,9 @@ class Options(NamedTuple):
             return dim or 0
         missing = [each for each in sorted(dim.variables) if each not in self.sizes]
         if missing:
-            told = ",".join(f"{each}:1-8-64" for each in missing)
+            example = ",".join(f"{each}:1-8-64" for each in missing)
             raise OptionError(
-                f"the size {dim} of {name} is not known, and TensorRT is to be told what to build for: sizes='{told}'"
+                f"the size {dim} of {name} is not known, and TensorRT must know what to build for: sizes='{example}'"
             )
         found = dim.substitute({each: self.sizes[each][which] for each in dim.variables})
         if not isinstance(found, int):
@@ -47,7 +47,7 @@ class Options(NamedTuple):
 
 
 def _shown(sizes: Mapping[str, Range]) -> str:
-    return ",".join(f"{name}:{'-'.join(map(str, told))}" for name, told in sizes.items())
+    return ",".join(f"{name}:{'-'.join(map(str, range_))}" for name, range_ in sizes.items())
 
 
 def _bytes(text: str) -> int:
@@ -61,12 +61,12 @@ def _sizes(text: str) -> dict[str, Range]:
     sizes: dict[str, Range] = {}
     for each in filter(None, text.split(",")):
         found = _SIZE.fullmatch(each)
-        told = Range(*map(int, found.groups()[1:])) if found else None
-        if found is None or told is None or not 1 <= told.least <= told.usual <= told.most:
+        range_ = Range(*map(int, found.groups()[1:])) if found else None
+        if found is None or range_ is None or not 1 <= range_.least <= range_.usual <= range_.most:
             raise ValueError(f"expects symbol:least-usual-most, such as n:1-8-64, got '{text}'")
         if found[1] in sizes:
             raise ValueError(f"names '{found[1]}' twice")
-        sizes[found[1]] = told
+        sizes[found[1]] = range_
     return sizes
 
 

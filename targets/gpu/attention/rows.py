@@ -157,9 +157,9 @@ class Rectangle:
 
         def put(row: int, query: Number, head: Size) -> None:
             at = [to.part, self.given.sequence, query, head]
-            is_told = (self.across == 0) & (as_index(column) == 0)
+            is_writer = (self.across == 0) & (as_index(column) == 0)
             for position, each in enumerate((most[row], sums[row])):
-                loops.when(is_told, lambda each=each, position=position: loops.store(each, to.rows, *at, position))
+                loops.when(is_writer, lambda each=each, position=position: loops.store(each, to.rows, *at, position))
             self._each_total(totals, row, lambda total, place: loops.store(total, to.totals, *at, place))
 
         self._each_row(put)

@@ -78,8 +78,10 @@ def from_lane(value: Value, across: int) -> Value:
         low, high = (_exchanged(part, across) for part in _halves(bits))
         return _as(_joined(low, high), value.type)
     whole = bits if bits.type.width == 32 else operation("arith.extui", [bits], _integer(32)).value
-    told = _exchanged(whole, across)
-    return _as(told if bits.type.width == 32 else operation("arith.trunci", [told], bits.type).value, value.type)
+    received = _exchanged(whole, across)
+    return _as(
+        received if bits.type.width == 32 else operation("arith.trunci", [received], bits.type).value, value.type
+    )
 
 
 def _exchanged(value: Value, across: int) -> Value:

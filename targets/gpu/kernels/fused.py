@@ -152,7 +152,7 @@ def _follows(before: Operation, op: Operation) -> bool:
 
 
 def _is_between(memory: Value, reader: Operation) -> bool:
-    """Whether memory is only for what some operations tell the next one, which may put something else there."""
+    """Whether memory is only for what some operations hand to the next one, which may put something else there."""
     if list(reader.operands)[-1] == memory:
         return True
     if made_by(memory, "memref.alloc") is None:

@@ -89,7 +89,7 @@ class _Kernel:
         self._sites: dict[str, Value] = {}
 
     def lower(self, *, is_behind: bool) -> list[str]:
-        """The sites that the launch tells the kernel of, behind the flag and the place; of the flag alone, where
+        """The sites that the launch passes to the kernel, behind the flag and the place; of the flag alone, where
         the kernel asserts nothing. `is_behind` others that do: where they have, it does nothing.
         """
         kernel = self._kernel
@@ -133,7 +133,7 @@ class _Kernel:
 
     def _branch(self, op: Operation, rest: Block) -> None:
         blocks = self._kernel.regions[0].blocks
-        failed, first, tells, end = (blocks.append() for _ in range(4))
+        failed, first, reports, end = (blocks.append() for _ in range(4))
         with ir.InsertionPoint(op):
             _branch_if(op.operands[0], rest, failed)
         with ir.InsertionPoint(failed):
@@ -142,8 +142,8 @@ class _Kernel:
             record = load(self._flag, _RECORD, type_of("ptr"))
             # A graph has a flag of its own: what went wrong before it may be noted there and not yet be raised.
             taken = load(record, 0, ir.IntegerType.get_signless(32))
-            _branch_if(number(taken) == 0, tells, end)
-        with ir.InsertionPoint(tells):
+            _branch_if(number(taken) == 0, reports, end)
+        with ir.InsertionPoint(reports):
             store(self._place, record, _WHERE)
             store(self._site(op), record, _SITE)
             for position, value in enumerate(list(op.operands)[1:]):

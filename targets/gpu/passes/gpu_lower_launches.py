@@ -82,8 +82,8 @@ def _offset(memref: Value, indices: list[Value]) -> Number:
     index, rank = ir.IndexType.get(), memref.type.rank
     base = ir.MemRefType.get([], memref.type.element_type, memory_space=memref.type.memory_space)
     types = [base, *[index] * (1 + 2 * rank)]
-    told = ir.Operation.create("memref.extract_strided_metadata", results=types, operands=[memref]).results
-    offset = number(told[1])
-    for place, stride in zip(indices, list(told)[2 + rank :], strict=True):
+    metadata = ir.Operation.create("memref.extract_strided_metadata", results=types, operands=[memref]).results
+    offset = number(metadata[1])
+    for place, stride in zip(indices, list(metadata)[2 + rank :], strict=True):
         offset = offset + number(place) * number(stride)
     return offset

@@ -73,7 +73,7 @@ def _sources(op: StructuredOp, inner: Operation, operand: int) -> set[int] | Non
     """The inputs that an operation's results depend on; None where they change along loops that one input does not."""
     loops = {dim for dim in op.dims if op.uses(operand, dim)} | op.reductions
     found = _arguments(op, inner.results)
-    is_beside = all(each < op.input_count for each in found) and all(
+    is_known = all(each < op.input_count for each in found) and all(
         dim in loops for each in found for dim in op.dims if op.uses(each, dim)
     )
-    return found if is_beside else None
+    return found if is_known else None

@@ -98,7 +98,7 @@ class StripKernel(Kernel):
         return found
 
     def _key(self, operand: int, row: int, vector: int) -> tuple[int, int, int]:
-        """What tells apart an input's elements that a thread reads."""
+        """What distinguishes an input's elements that a thread reads."""
         by_row, by_column = (self._is_along(operand, chain) for chain in (self.tile.rows, self.tile.columns))
         return operand, row if by_row else 0, vector if by_column else 0
 

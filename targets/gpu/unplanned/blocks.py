@@ -105,7 +105,7 @@ class Together:
     # ---- what one does ----
 
     def _by_one(self, op: Operation) -> None:
-        """The first thread runs the operation, and tells the others what it gives."""
+        """The first thread runs the operation, and hands the others what it gives."""
         slots = [shared_memory(self._kernel, [1], kept_type(result.type)) for result in op.results]
         uses = [list(result.uses) for result in op.results]
 
@@ -122,9 +122,9 @@ class Together:
             if slots:
                 self._wait()
             for result, slot, used in zip(op.results, slots, uses, strict=True):
-                told = from_kept(load(slot, 0), result.type)
+                received = from_kept(load(slot, 0), result.type)
                 for use in used:
-                    use.owner.operation.operands[use.operand_number] = told
+                    use.owner.operation.operands[use.operand_number] = received
         marker.erase()
 
 

@@ -32,7 +32,7 @@ class Points(GenericOp):
     """A linalg.generic on memory: how many points it has, and what is computed at one."""
 
     def known_count(self, dims: Sequence[int]) -> int | None:
-        """How many points loops have together as far as types tell."""
+        """How many points loops have together as far as types state it."""
         sizes = [self.known_size(dim) for dim in dims]
         return None if None in sizes else math.prod(size for size in sizes if size is not None)
 
@@ -163,7 +163,7 @@ def _divided(point: Number, sizes: Sequence[Size], is_narrow: bool) -> list[Valu
     rest = _narrowed(point) if is_narrow else point
     found: list[Number] = []
     for each in reversed(sizes[1:]):
-        length = number(rest.beside(_narrowed(each) if is_narrow and not isinstance(each, int) else each))
+        length = number(rest.as_operand(_narrowed(each) if is_narrow and not isinstance(each, int) else each))
         quotient = operation("arith.divui", [rest, length], rest.type)
         found.insert(0, rest - quotient * length)
         rest = quotient

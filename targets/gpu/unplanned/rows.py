@@ -161,8 +161,8 @@ def _first_place(points: Points, place: int) -> Number:
     rank = len(memref.type.shape)
     base = ir.MemRefType.get([], memref.type.element_type, memory_space=memref.type.memory_space)
     types = [base, index, *[index] * (2 * rank)]
-    told = ir.Operation.create("memref.extract_strided_metadata", results=types, operands=[memref]).results
-    return number(told[1])
+    metadata = ir.Operation.create("memref.extract_strided_metadata", results=types, operands=[memref]).results
+    return number(metadata[1])
 
 
 class _Writer:

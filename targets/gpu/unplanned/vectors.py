@@ -102,7 +102,7 @@ def _behind(expr: AffineExpr, dim: int) -> int | None:
 
 
 def _begin(memref: Value, offset: int) -> list[int]:
-    """What the first element's place is a sum of multiples of, as far as its type or what made it tells."""
+    """What the first element's place is a sum of multiples of, as far as its type or what made it says."""
     unknown = ir.ShapedType.get_dynamic_stride_or_offset()
     part = made_by(memref, "memref.subview")
     if offset != unknown or part is None:

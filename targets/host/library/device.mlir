@@ -12,10 +12,10 @@
 //  15 cuCtxSynchronize  16 cuGetErrorName        17 cuGetErrorString     18 cuEventCreate      19 cuEventRecord
 //  20 cuEventSynchronize 21 cuEventElapsedTime   22 cuEventDestroy       23 graphs, where there are (device_graphs.mlir)
 //  24 cuTensorMapEncodeTiled, where kernels need it (device_tensor_maps.mlir)   25 the first kernel's handle
-// Work goes to the caller's stream, the one that TVMFFIEnvGetStream tells for the device.
+// Work goes to the caller's stream, the one that TVMFFIEnvGetStream gives for the device.
 
 // What a kernel asserts: whether it has (1), the texts of place and of kind and message, four numbers. This is the host's
-// memory. Kernels look at a flag in the device's: whether one has asserted something, and where it tells the host.
+// memory. Kernels look at a flag in the device's: whether one has asserted something, and where it reports to the host.
 !record = !llvm.struct<(i32, i32, ptr, ptr, array<4 x i64>)>
 
 func.func private @__relax_fail(!ptr, !ptr, !ptr, i64, i64, i64, i64) attributes {relax.entry}
@@ -25,7 +25,7 @@ func.func private @__relax_fail(!ptr, !ptr, !ptr, i64, i64, i64, i64) attributes
 llvm.mlir.global internal constant @__relax_set_device_name("__relax_set_device\00")
 llvm.mlir.global internal constant @__relax_set_device_wrong(
   "%s: expected, once, a pointer to %lld addresses and their number\00")
-// What owns all that the table tells of comes with the constants (support.py).
+// What owns all that the table names comes with the constants (support.py).
 func.func @__relax_set_device(%table: !ptr, %wanted: i64, %args: !ptr, %count: i32) attributes {relax.entry} {
   %two = arith.constant 2 : i32  %c0 = arith.constant 0 : i64  %c8 = arith.constant 8 : i64
   %pointer_kind = arith.constant 4 : i32  %int_kind = arith.constant 1 : i32  %null = llvm.mlir.zero : !ptr
@@ -60,7 +60,7 @@ func.func @__relax_set_device(%table: !ptr, %wanted: i64, %args: !ptr, %count: i
 // ---- errors ----
 
 llvm.mlir.global internal constant @__relax_unknown_name("unknown error\00")
-llvm.mlir.global internal constant @__relax_no_text("the driver tells no more\00")
+llvm.mlir.global internal constant @__relax_no_text("the driver says no more\00")
 llvm.mlir.global internal constant @__relax_driver_error("%s: %s: %s: %s\00")
 // What a function of the driver refuses: `where` and `call` are texts, `status` is what it gave.
 func.func @__relax_device_fail(%table: !ptr, %where: !ptr, %call: !ptr, %status: i32)

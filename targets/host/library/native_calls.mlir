@@ -238,7 +238,7 @@ func.func private @__relax_native_pass(%frame: !ptr, %args: !ptr) {
   return
 }
 
-// What libraries of products lack: adds a row to rows, which are side by side, and raises what is below `least` to it.
+// What libraries of products lack: adds a row to rows, which are contiguous, and raises what is below `least` to it.
 llvm.func internal @__relax_native_finish_f32(%least: f32, %out: !ptr, %row: !ptr, %rows: i64, %columns: i64) {
   %c0 = arith.constant 0 : i64  %c1 = arith.constant 1 : i64
   scf.for %i = %c0 to %rows step %c1 : i64 {

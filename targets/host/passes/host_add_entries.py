@@ -134,8 +134,8 @@ def _grown_of(function: Operation) -> dict[str, object]:
         if places[each.input] not in written:
             reason = "nothing that is computed reads what it grows to: do not donate it"
             raise located_error(f"argument '{each.input}' is not written to, as {reason}", function.location)
-    told = [{**each._asdict(), "input": places[each.input], "length": places[each.length]} for each in grown]
-    return {"grown": told} if told else {}
+    buffers = [{**each._asdict(), "input": places[each.input], "length": places[each.length]} for each in grown]
+    return {"grown": buffers} if buffers else {}
 
 
 def _named(function: Operation, outputs: Sequence[Passed]) -> tuple[Passed, ...]:

@@ -47,14 +47,14 @@ class CallParallel(Pass):
 
 
 def _share(support: Support, call: Operation) -> None:
-    first, last, grain, *told = call.operands
-    told.append(grain)
-    places, size = _places([value.type for value in told])
+    first, last, grain, *arguments = call.operands
+    arguments.append(grain)
+    places, size = _places([value.type for value in arguments])
     with ir.InsertionPoint(call):
         kept = stack(size, _LINE)
-        for value, place in zip(told, places, strict=True):
+        for value, place in zip(arguments, places, strict=True):
             store(_as_kept(value), kept, place)
-        run = _runner(call, [value.type for value in told], places)
+        run = _runner(call, [value.type for value in arguments], places)
         table = address_of(THREAD_TABLE)
         shared = [as_i64(each).value for each in (first, last, grain)]
         status = support.value("parallel", table, run, kept, *shared)
@@ -107,8 +107,8 @@ def _runner(call: Operation, types: Sequence[Type], places: Sequence[int]) -> Va
     block = made.regions[0].blocks.append(pointer, i64, i64)
     kept, first, last = block.arguments
     with ir.InsertionPoint(block):
-        *told, grain = (_told(kept, place, each) for place, each in zip(places, types, strict=True))
-        operands = [as_index(first).value, as_index(last).value, grain, *told]
+        *passed, grain = (_loaded(kept, place, each) for place, each in zip(places, types, strict=True))
+        operands = [as_index(first).value, as_index(last).value, grain, *passed]
         results = [result.type for result in call.results]
         again = ir.Operation.create(
             "func.call", results=results, operands=operands, attributes={"callee": call.attributes["callee"]}
@@ -118,6 +118,6 @@ def _runner(call: Operation, types: Sequence[Type], places: Sequence[int]) -> Va
     return operation("builtin.unrealized_conversion_cast", [address], pointer).value
 
 
-def _told(kept: Value, place: int, type_: Type) -> Value:
+def _loaded(kept: Value, place: int, type_: Type) -> Value:
     value = load(kept, place, _kept_type(type_))
     return value if value.type == type_ else operation("arith.index_cast", [value], type_).value

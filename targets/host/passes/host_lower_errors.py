@@ -56,7 +56,7 @@ class LowerErrors(Pass):
         with op.context:
             for name in program.failing:
                 if len(function_type_of(functions[name]).results):
-                    problem = f"function '{name}' returns a value, which has no place beside a status"
+                    problem = f"function '{name}' returns a value, which has no place next to a status"
                     raise located_error(problem, op.location)
                 if has_body(functions[name]):
                     _FailingFunction(program, functions[name]).run()
@@ -104,7 +104,7 @@ class _FailingFunction:
     def __init__(self, program: _Program, function: Operation):
         self._program = program
         self._function = function
-        self._is_told = program.failing[symbol_name(function)]
+        self._has_where = program.failing[symbol_name(function)]
         self._where: Value | None = None
         #: By the number of a way out: the number of the one that it goes on to. 0 returns and has none.
         self._next = [-1]
@@ -146,13 +146,13 @@ class _FailingFunction:
 
     def _declare(self) -> None:
         function, block = self._function, body_of(self._function)
-        if self._is_told:
+        if self._has_where:
             self._where = block.add_argument(ir.Type.parse(PTR), function.location)
         _return_status(function, [argument.type for argument in block.arguments])
         # It returns a status, which no PrimFunc does, and no graph function.
         for name in [name for name in function.attributes if name.startswith(("tir.", "relax.")) and name != OPERATOR]:
             del function.attributes[name]
-        if not self._is_told:
+        if not self._has_where:
             function.attributes[ENTRY] = ir.UnitAttr.get()
 
     # ---- while control flow is structured: what is to be given back where ----
@@ -160,7 +160,7 @@ class _FailingFunction:
     def _mark(self, block: Block, held: _Held | None) -> list[Value]:
         """Tells what can fail which way out it takes: it gives back what the block, and those around, have made before.
 
-        Returns what is given back in the block. Where that is only sometimes, nothing tells on failure whether it was.
+        Returns what is given back in the block. Where that is only sometimes, it is unknown on failure whether it was.
         """
         is_body = block.owner.operation.name == "func.func"
         operations, gone = operations_of(block), list[Value]()

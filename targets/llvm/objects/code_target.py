@@ -17,7 +17,7 @@ from .dot_instructions import dot_instructions
 
 OPTIONS = (
     TargetOption("cpu", "the CPU by LLVM's name: haswell, x86-64-v3, neoverse-n1; generic: the plainest one"),
-    TargetOption("features", "what it has beside or lacks, by LLVM's names: +avx512vnni,-avx512bf16"),
+    TargetOption("features", "what it has in addition or lacks, by LLVM's names: +avx512vnni,-avx512bf16"),
     TargetOption("triple", "architecture and system: x86_64-linux-gnu, aarch64-linux-gnu, riscv64-linux-gnu"),
     TargetOption("vector-bytes", "the vectors that loops are made of, in bytes; else the longest that the CPU has"),
     TargetOption("caches", "a core's data caches, innermost first: 32K,1M; else this machine's, of others 32K,512K"),
@@ -55,7 +55,7 @@ class CodeTarget:
 
     @property
     def required(self) -> tuple[str, ...]:
-        """The features that whoever runs the code checks: those that a system tells of its CPU."""
+        """The features that whoever runs the code checks: those that a system names of its CPU."""
         return tuple(sorted(self.enabled & KNOWN_FEATURES))
 
 
@@ -110,8 +110,8 @@ def _architecture(name: str) -> Architecture:
 
 
 def _host_features(architecture: Architecture) -> frozenset[str]:
-    told = [feature for feature in host_features() if feature in architecture.features]
-    return architecture.baseline | architecture.with_implied(told)
+    known = [feature for feature in host_features() if feature in architecture.features]
+    return architecture.baseline | architecture.with_implied(known)
 
 
 def _changed(architecture: Architecture, has: frozenset[str], text: str) -> frozenset[str]:
@@ -125,7 +125,7 @@ def _changed(architecture: Architecture, has: frozenset[str], text: str) -> froz
             problem = f"{architecture.name} has no feature '{name}'{suggest(name, known)}"
             raise OptionError(problem, notes=[f"known: {', '.join(known)}"])
         if sign == "+" and name.startswith("zvl") and int(name[3:-1]) > 128:
-            raise OptionError(f"feature '{name}': no system tells how long vectors are, so code takes 128 bits")
+            raise OptionError(f"feature '{name}': no system says how long vectors are, so code takes 128 bits")
         if sign == "-" and name in architecture.baseline:
             raise OptionError(f"feature '{name}': code for {architecture.name} on Linux is never made without it")
         has = has | architecture.with_implied([name]) if sign == "+" else architecture.without(has, name)

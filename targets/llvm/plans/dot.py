@@ -29,12 +29,12 @@ def plan_dot(op: StructuredOp, machine: Machine) -> Plan:
 
 
 def _across(op: StructuredOp, vector: int, found: list[DotInstruction], machine: Machine) -> Plan:
-    """Vectors are columns of the result, the other input has a group's elements side by side."""
+    """Vectors are columns of the result, the other input has a group's elements contiguous."""
     rows = [operand for operand in factor_kinds(op)[0] if not op.uses(operand, vector)]
     lanes, group = _lanes(found, op.sizes[vector]), found[0].group
     dim = _neighbours(op, rows[0], group) if len(rows) == 1 else None
     if dim is None:
-        raise Decline("dot products need one input with elements side by side along a reduction that vectors share")
+        raise Decline("dot products need one input with contiguous elements along a reduction that vectors share")
     is_conv = any(len(index.factors) > 1 for access in op.accesses for index in access)
     plan = conv(op, vector, lanes, machine) if is_conv else across(op, vector, lanes, machine, group)
     return replace(plan, dot=Dot(dim, group))
@@ -55,7 +55,7 @@ def _along(op: StructuredOp, found: list[DotInstruction], machine: Machine) -> P
     """Vectors run along the reduction, in both inputs."""
     vector = vector_along(op)
     if vector is None:
-        raise Decline("no loop has the inputs' elements side by side")
+        raise Decline("no loop has the inputs' elements contiguous")
     size, group = op.sizes[vector], found[0].group
     lanes = _lanes(found, None if size is None else -(-size // group))
     return replace(along(op, vector, lanes, machine), dot=Dot(vector, group))

@@ -49,7 +49,7 @@ def plan_elementwise(op: StructuredOp, machine: Machine) -> Plan:
 
 
 def _repeated(op: StructuredOp, copies: int, machine: Machine) -> Plan | None:
-    """Vectors of elements of which each is written some times side by side: a register holds all copies."""
+    """Vectors of elements of which each is written some times in a row: a register holds all copies."""
     access, count = op.output_accesses[0], op.sizes[copies]
     vector = access[-2].dim if len(access) > 1 else None
     is_one = len(op.outputs) == 1 and not op.reads_output(0) and not _is_slice(op.outputs[0])

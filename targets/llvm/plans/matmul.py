@@ -52,7 +52,7 @@ def plan_matmul(op: StructuredOp, machine: Machine) -> Plan:
         return across(op, vector, fitting_lanes(machine.lanes(widest_bits(op)), op.sizes[vector]), machine)
     vector = vector_along(op)
     if vector is None:
-        raise Decline("no loop has the inputs' elements side by side")
+        raise Decline("no loop has the inputs' elements contiguous")
     return along(op, vector, fitting_lanes(machine.lanes(widest_bits(op)), op.sizes[vector]), machine)
 
 

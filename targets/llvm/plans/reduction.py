@@ -37,7 +37,7 @@ def plan_reduction(op: StructuredOp, machine: Machine) -> Plan:
 
 
 def vector_across(op: StructuredOp) -> int | None:
-    """The outputs' last loop, if an input has its elements side by side there and none has them far apart."""
+    """The outputs' last loop, if an input is contiguous there and none has them far apart."""
     try:
         vector = output_vector(op)
     except Decline:

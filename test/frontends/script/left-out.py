@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # RUN: relax-opt %s --print-script | FileCheck %s
 # RUN: relax-opt %s --print-script -o %t.py && relax-opt %t.py --print-script | FileCheck %s
-"""What need not be written in IR: types that can be inferred, names of what nobody uses."""
+"""What need not be written in IR: types that can be inferred, names of what nothing uses."""
 
 from relax_mlir.script import ir as I, relax as R, tir as T
 

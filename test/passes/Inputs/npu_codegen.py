@@ -19,7 +19,7 @@ class Npu(rx.Codegen):
     def compile(self, module, options):
         (name,) = self.functions(module)
         if options["refuse"] == name:
-            raise rx.RelaxError("was told to refuse")
+            raise rx.RelaxError("was asked to refuse")
         return f"needs {options['needs']}".encode() if options["needs"] else str(module).encode()
 
     def requires(self, data):

@@ -271,7 +271,7 @@ class Module:
                 vi = T.axis.spatial(10, i)
                 C[vi] = B[vi] + T.float32(1)
 
-    # Where it cannot be told how far parts go, all of a row is made.
+    # Where it is unknown how far parts go, all of a row is made.
     # CHECK-LABEL: def in_parts_of_open_size(
     # CHECK:     for i in range(8):
     # CHECK-NEXT:         v0 = A.shape[1]

@@ -137,7 +137,7 @@ def f(A: T.Buffer((8, 8), "float32"), C: T.Buffer((8, 8), "float32")):
 
 @T.prim_func
 # expected-note@+2 {{the loops as they stand}}
-# expected-error@+1 {{'j_1' is not all that is in 'i_1': beside it there is 'ax0'}}
+# expected-error@+1 {{'j_1' is not all that is in 'i_1': there is also 'ax0'}}
 def f(A: T.Buffer((8, 8), "float32"), C: T.Buffer((8, 8), "float32")):
     T.func_attr(
         {

@@ -7,7 +7,7 @@ from relax_mlir.script import ir as I, tir as T
 
 @T.prim_func
 # expected-note@+2 {{the loops as they stand}}
-# expected-error@+1 {{'A' is a parameter, which lies as its callers say: transform a copy of it (cache_read)}}
+# expected-error@+1 {{'A' is a parameter, whose layout its callers choose: transform a copy of it (cache_read)}}
 def f(A: T.Buffer((4, 8), "float32"), B: T.Buffer((8, 32), "float32"), C: T.Buffer((4, 32), "float32")):
     T.func_attr(
         {

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # RUN: relax-opt %s --tir-apply-schedule --print-script | FileCheck %s
-"""sch.transform_layout: how a buffer lies."""
+"""sch.transform_layout: a buffer's layout."""
 
 from relax_mlir.script import ir as I, tir as T
 

@@ -101,7 +101,7 @@ class Module:
                     C[vi, vj] = T.float32(0)
                 C[vi, vj] = C[vi, vj] + A[vi, vk] * B[vk, vj]
 
-    # Elements that do not lie side by side are read one by one.
+    # Elements that are not contiguous are read one by one.
     # CHECK-LABEL: def columns(
     # CHECK:     for i in range(2):
     # CHECK-NEXT:         v0 = vector.from_elements(A[0, i], A[1, i], A[2, i], A[3, i], T.float32x4)

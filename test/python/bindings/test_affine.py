@@ -93,7 +93,7 @@ def test_points_that_are_visited_once(results: list[str], sizes: list[int | None
 
 
 @given(st.lists(st.sampled_from(OF_ONE_DIM), max_size=4), bounds)
-def test_it_is_told_exactly_where_each_result_has_one_dimension(results: list[str], sizes: list[int | None]) -> None:
+def test_it_is_known_exactly_where_each_result_has_one_dimension(results: list[str], sizes: list[int | None]) -> None:
     assert visits_once(parsed(results), sizes) == is_injective(parsed(results), sizes)
 
 

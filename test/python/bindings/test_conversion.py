@@ -339,8 +339,8 @@ def test_long_attributes_are_cut_behind_their_beginning() -> None:
     with code.operation.context:
         for length, shown in ((78, "x" * 78), (79, "x" * 76 + "...")):
             code.operation.attributes["name"] = ir.StringAttr.get("x" * length)
-            told = describe_operation(code.operation).replace('"', "")
-            assert told == f"no operands; name = {shown}", f"of a text of {length} and two quotes"
+            described = describe_operation(code.operation).replace('"', "")
+            assert described == f"no operands; name = {shown}", f"of a text of {length} and two quotes"
 
 
 def test_what_keeps_coming_back_is_named() -> None:

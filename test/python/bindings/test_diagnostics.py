@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What MLIR reports: errors become an exception and are told to nobody else; the rest goes on."""
+"""What MLIR reports: errors become an exception and are reported nowhere else; the rest goes on."""
 
 from __future__ import annotations
 
@@ -12,37 +12,37 @@ from relax_mlir.bindings.mlir import ir
 from relax_mlir.support.errors import RelaxError
 
 
-def _told() -> tuple[Any, list[Diagnostic]]:
-    """A context, and what its `reporting` is told."""
-    told: list[Diagnostic] = []
-    with reporting(told.append):
-        return new_context(), told
+def _reporting() -> tuple[Any, list[Diagnostic]]:
+    """A context, and what its `reporting` gets."""
+    reported: list[Diagnostic] = []
+    with reporting(reported.append):
+        return new_context(), reported
 
 
-def test_errors_are_raised_and_not_told(capfd: pytest.CaptureFixture[str]) -> None:
-    context, told = _told()
+def test_errors_are_raised_and_not_reported(capfd: pytest.CaptureFixture[str]) -> None:
+    context, reported = _reporting()
     with pytest.raises(RelaxError, match="wrong: one"), errors_as_relax_error(context, "wrong") as found:
         ir.Location.unknown(context).emit_error("one")
         raise ir.MLIRError("failed", [])
-    assert [each.message for each in found] == ["one"] and not told
+    assert [each.message for each in found] == ["one"] and not reported
     assert capfd.readouterr() == ("", "")
 
 
 def test_an_error_alone_raises_nothing() -> None:
-    context, told = _told()
+    context, reported = _reporting()
     with errors_as_relax_error(context, "wrong") as found:
         ir.Location.file("in.mlir", 3, 4, context).emit_error("one")
-    assert [(each.message, each.file, each.line) for each in found] == [("one", "in.mlir", 3)] and not told
+    assert [(each.message, each.file, each.line) for each in found] == [("one", "in.mlir", 3)] and not reported
 
 
 def test_handlers_are_given_back() -> None:
-    context, told = _told()
+    context, reported = _reporting()
     before = context.emit_error_diagnostics
     for _ in range(2):
         with errors_as_relax_error(context, "wrong"):
             assert context.emit_error_diagnostics is True
         with silenced(context):
             ir.Location.unknown(context).emit_error("nobody's business")
-    assert context.emit_error_diagnostics == before and not told
+    assert context.emit_error_diagnostics == before and not reported
     ir.Location.unknown(context).emit_error("two")
-    assert [each.message for each in told] == ["two"]
+    assert [each.message for each in reported] == ["two"]

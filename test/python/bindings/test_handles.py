@@ -109,7 +109,7 @@ def test_operations_are_where_the_user_writes_them() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("way", [*WAYS, "nothing"])
-def test_what_nobody_holds_goes(way: str) -> None:
+def test_what_is_not_held_goes(way: str) -> None:
     module = rx.Module.parse(TEXT)
     context = weakref.ref(module.context)
     module.verify()
@@ -124,10 +124,10 @@ def test_what_nobody_holds_goes(way: str) -> None:
     assert (context() is None) == (handle is None)
     del handle
     fill_memory()
-    assert context() is None, "a module of which nobody has a handle is still in memory"
+    assert context() is None, "a module without a handle is still in memory"
 
 
-def test_copies_that_nobody_looked_into_go_at_once() -> None:
+def test_copies_that_were_not_looked_into_go_at_once() -> None:
     module = rx.Module.parse(TEXT)
     function = first_function(module)
     before = len(handles._released)
@@ -269,7 +269,7 @@ def test_a_raw_value_of_another_context_is_refused() -> None:
         g.returns()
 
 
-def test_many_values_that_nobody_keeps_are_forgotten() -> None:
+def test_many_values_that_are_not_kept_are_forgotten() -> None:
     module = rx.Module()
     with module.function("main", [rx.tensor((2,))]) as f:
         value = f.args[0]

@@ -175,7 +175,7 @@ def test_an_unused_operation_with_effects_can_be_erased() -> None:
 
 @pytest.mark.parametrize("apply", DRIVERS)
 def test_what_is_made_for_an_operation_without_results_stays(apply: Any) -> None:
-    """It has an effect, mostly; nobody has to use a value of it."""
+    """It has an effect, mostly; nothing has to use a value of it."""
 
     def name(op: Any, rewriter: Any) -> Any:
         if op.format == "seen":
@@ -264,7 +264,7 @@ def test_erasing_works_again_afterwards() -> None:
 
 
 @pytest.mark.parametrize("apply", DRIVERS)
-def test_nothing_replaces_only_what_nobody_uses(apply: Any) -> None:
+def test_nothing_replaces_only_what_is_unused(apply: Any) -> None:
     """`()` for an operation whose result is used would leave a null operand in the IR."""
     code = module()
     with pytest.raises(RelaxError, match=r"pattern '<lambda>' for 'relax.sin' returned 0 values for 1 results"):
@@ -273,7 +273,7 @@ def test_nothing_replaces_only_what_nobody_uses(apply: Any) -> None:
     assert op_names(code) == ["relax.sin", "relax.sin", "func.return"]
 
 
-def test_nothing_replaces_what_nobody_uses() -> None:
+def test_nothing_replaces_what_is_unused() -> None:
     code = module("%1 = {sin}(%0)", returned="%0")
     assert apply_walk(code, [Pattern("relax.sin", lambda op, rewriter: ())])
     assert op_names(code) == ["func.return"]

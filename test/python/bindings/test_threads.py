@@ -90,5 +90,5 @@ def test_erasing_is_guarded_in_its_own_thread_only() -> None:
     steps[2].set()
     for thread in threads:
         thread.join(60)
-    assert erased == [exp], "the driver that runs is asked, and nobody else"
+    assert erased == [exp], "the driver that runs is asked, and no other"
     assert [getattr(owner, name) for owner, name in METHODS] == before

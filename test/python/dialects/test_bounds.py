@@ -16,7 +16,7 @@ class Bound(NamedTuple):
     attribute: str
     taken: tuple[Any, ...]
     refused: tuple[Any, ...]
-    others: dict[str, Any] = {}  # noqa: RUF012  # nobody writes to it
+    others: dict[str, Any] = {}  # noqa: RUF012  # it is not written to
 
 
 INDICES = tensor(2, 1, dtype="i64")

@@ -82,7 +82,7 @@ def test_signatures_bind_as_the_builder_does():
         signature.bind()
 
 
-def test_choices_are_told_beside_the_meaning():
+def test_choices_are_documented_next_to_the_meaning():
     assert "'TopLeft', 'BottomRight'" in relax.nn.attention.__doc__
     assert "the corner where the triangle" in relax.nn.attention.__doc__
 
@@ -130,10 +130,10 @@ def test_operators_that_a_dialects_own_members_would_hide(name: str) -> None:
     space = f"acme_{name.replace('.', '_').strip('_')}_own"
     acme, first = rx.Dialect(space), name.partition(".")[0]
     message = f"operator {space}.{name} could not be called: {space}.{first} is .*; name it otherwise, '(.*)' for"
-    with pytest.raises(rx.RelaxError, match=message) as told:
+    with pytest.raises(rx.RelaxError, match=message) as raised:
         acme.op(name, "x", infer=lambda call: call.x, doc="Hidden.")
     assert name not in acme.ops
-    advised = re.findall(r"'([\w.]+)' for instance", str(told.value))[0]
+    advised = re.findall(r"'([\w.]+)' for instance", str(raised.value))[0]
     for free in (advised, f"nn.{name.strip('_')}"):
         made = acme.op(free, "x", infer=lambda call: call.x, doc="Not hidden.")
         assert functools.reduce(getattr, free.split("."), acme) is made

@@ -40,6 +40,6 @@ def test_places_are_those_of_the_text(text: str, places: list[tuple[int, int]], 
 
 
 def test_wrong_places_are_not_made_up() -> None:
-    """What is wrong on the first line is told where it stands, too."""
+    """What is wrong on the first line is reported where it stands, too."""
     with pytest.raises(rx.RelaxError, match=r"some\.mlir:1:35: .*unregistered operation 'relax\.abc'"):
         rx.Module.parse(ONE.replace("relax.abs", "relax.abc"), "some.mlir")

@@ -46,8 +46,8 @@ def test_as_many_bytes_as_the_type_says(type_: str, needed: int, value: str) -> 
     for count in {max(needed - 1, 1), needed + 1, 4} - {needed}:
         with pytest.raises(rx.RelaxError) as caught:
             rx.Module.parse(text(type_, count, value=value), "some.mlir")
-        told = f"constant dense_resource<w> : {type_} needs {needed} bytes, and its resource has {count}"
-        assert told in str(caught.value) and str(caught.value).startswith("some.mlir:1:1: ")
+        message = f"constant dense_resource<w> : {type_} needs {needed} bytes, and its resource has {count}"
+        assert message in str(caught.value) and str(caught.value).startswith("some.mlir:1:1: ")
 
 
 def test_a_type_that_does_not_say_how_many() -> None:

@@ -103,10 +103,10 @@ def test_wrong_operands() -> None:
     for wrong in (None, "text", object()):
         with pytest.raises(TypeError, match="unsupported operand"):
             on_values(lambda x, wrong=wrong: x + wrong, rx.tensor((4,)))
-    with pytest.raises(rx.RelaxError, match=r"2.5 beside a tensor of int32 would be rounded: relax.astype\(x"):
+    with pytest.raises(rx.RelaxError, match=r"2.5 with a tensor of int32 would be rounded: relax.astype\(x"):
         on_values(lambda x: x + 2.5, rx.tensor((4,), "int32"))
     for dtype, number in (("int32", 2**31), ("int32", 2**40), ("uint8", 256), ("uint8", -1), ("int8", -129)):
-        with pytest.raises(rx.RelaxError, match=rf"{number} is no {dtype}, as the tensor beside it: relax.astype\(x"):
+        with pytest.raises(rx.RelaxError, match=rf"{number} is no {dtype}, as the tensor is: relax.astype\(x"):
             on_values(lambda x, number=number: x + number, rx.tensor((4,), dtype))
     for dtype, number in (("int32", -(2**31)), ("uint8", 255), ("int8", -128), ("uint64", 2**64 - 1)):
         on_values(lambda x, number=number: x + number, rx.tensor((4,), dtype))
@@ -127,7 +127,7 @@ def test_values_are_compared_and_kept_as_before() -> None:
     assert not on_values(lambda x: hasattr(x, "__dlpack__"), rx.tensor((4,)))
 
 
-def test_the_line_of_an_expression_is_told() -> None:
+def test_the_line_of_an_expression_is_reported() -> None:
     made = rx.Module()
     with made.function("main", {"x": rx.tensor((4,))}) as f:
         (x,) = f

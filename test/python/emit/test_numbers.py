@@ -69,7 +69,7 @@ def test_floats_do_not_fold(block: Any) -> None:
     assert (x + 0) is not x and "arith.addf" in names(block)
 
 
-def test_nobody_decides_by_what_only_the_program_knows(block: Any) -> None:
+def test_what_only_the_program_knows_decides_nothing(block: Any) -> None:
     size = number(block.arguments[2])
     with pytest.raises(TypeError, match="only the program knows"):
         bool(size == 1)

@@ -16,7 +16,7 @@ TEXT = "func.func private @grain(index)\nfunc.func @f() {\n  return\n}"
 
 
 def of_run(cases: list[tuple[int, int]]) -> list[int]:
-    """The grains of so many steps of so many nanoseconds, by arithmetic on indices."""
+    """The grains of that many steps of that many nanoseconds, by arithmetic on indices."""
     module = rx.Module.parse(TEXT)
     (end,) = (op for op in operations_in(module.operation) if op.name == "func.return")
     with module.context, ir.InsertionPoint(end), end.location:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Single instructions beside numpy, Python's integers and exact fractions, on numbers that are hard to round."""
+"""Single instructions against numpy, Python's integers and exact fractions, on numbers that are hard to round."""
 
 from __future__ import annotations
 

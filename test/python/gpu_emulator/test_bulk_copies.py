@@ -56,9 +56,9 @@ def encoded(driver: EmulatedCuda, map_: _Map, **changes: Any) -> int:
             ("box", ctypes.c_uint32), ("steps", ctypes.c_uint32),
         )
     ]  # fmt: skip
-    told = [given[name] for name in ("interleave", "swizzle", "promotion", "fill")]
+    modes = [given[name] for name in ("interleave", "swizzle", "promotion", "fill")]
     rank, at = len(given["sizes"]), map_.address + given["at"]
-    return int(driver.cuTensorMapEncodeTiled(at, given["kind"], rank, given["address"], *lists, *told))
+    return int(driver.cuTensorMapEncodeTiled(at, given["kind"], rank, given["address"], *lists, *modes))
 
 
 def copied(matrix: Any = None, **changes: str) -> Any:
@@ -133,7 +133,7 @@ def test_who_meets_one_that_has_waited_may_read() -> None:
         (
             "after",
             f"bar.sync 0; {_PARTS['expect']} {_PARTS['copy']}",
-            "has ended and nobody has waited for a bulk copy",
+            "has ended without a wait for a bulk copy",
         ),
         ("meet", "st.shared.b32 [%d12], %r60; bar.sync 0;", "nothing orders|no fence.proxy.async behind it"),
     ],
@@ -143,8 +143,8 @@ def test_what_is_found(part: str, text: str, words: str) -> None:
         copied(**{part: text})
 
 
-def test_what_nobody_has_written_is_not_copied() -> None:
-    with pytest.raises(Fault, match=r"reads 1 bytes .* nobody has written there|out of bounds"):
+def test_what_is_unwritten_is_not_copied() -> None:
+    with pytest.raises(Fault, match=r"reads 1 bytes .* it is unwritten|out of bounds"):
         copied(matrix=numpy.zeros((_LINES, _COLUMNS), numpy.uint16))
 
 

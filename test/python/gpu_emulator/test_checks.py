@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What the emulator finds wrong in kernels: of each kind one that commits the fault, beside it one that does not."""
+"""What the emulator finds wrong in kernels: of each kind one that commits the fault, next to it one that does not."""
 
 from __future__ import annotations
 
@@ -156,7 +156,7 @@ def test_bounds_of_shared_memory() -> None:
     assert fault(text.replace("OFFSET", "100000")).kind == "out of bounds"
 
 
-def test_what_nobody_has_written() -> None:
+def test_what_is_unwritten() -> None:
     body = f"{_PLACE} ld.global.u32 %r1, [%d11]; add.s64 %d12, %d2, %d10; st.global.u32 [%d12], %r1;"
     run(kernel(body, 2), numpy.zeros(32, numpy.uint32), _out(32))
     assert fault(kernel(body, 2), _out(32), _out(32)).kind == "unwritten"

@@ -384,17 +384,17 @@ def test_other_threads_are_refused_by_the_mode_of_a_capture() -> None:
         stream, place = ctypes.c_void_p(), ctypes.c_uint64()
         must(driver, driver.cuStreamCreate(ctypes.byref(stream), 1))
         must(driver, driver.cuStreamBeginCapture_v2(stream, mode))
-        told: list[int] = []
+        results: list[int] = []
 
-        def other(told: list[int] = told, stream: Any = stream, place: Any = place) -> None:
+        def other(results: list[int] = results, stream: Any = stream, place: Any = place) -> None:
             must(driver, driver.cuCtxPushCurrent_v2(driver._all_devices[0].context))
-            told.append(driver.cuMemAlloc_v2(ctypes.byref(place), 16))
-            told.append(driver.cuStreamEndCapture(stream, ctypes.byref(ctypes.c_void_p())))
+            results.append(driver.cuMemAlloc_v2(ctypes.byref(place), 16))
+            results.append(driver.cuStreamEndCapture(stream, ctypes.byref(ctypes.c_void_p())))
 
         thread = threading.Thread(target=other)
         thread.start()
         thread.join(60)
-        assert told == [expected, 908]
+        assert results == [expected, 908]
         driver.cuStreamEndCapture(stream, ctypes.byref(ctypes.c_void_p()))
 
 

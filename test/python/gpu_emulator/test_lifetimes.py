@@ -64,7 +64,7 @@ _TOUCHES: dict[str, Callable[[EmulatedCuda, int, Any], int]] = {
 
 @pytest.mark.parametrize("name", _TOUCHES)
 def test_what_the_host_does_with_freed_memory(name: str) -> None:
-    """Copies, fills, and memory that is given back again: told with what gave it back, behind which kernel."""
+    """Copies, fills, and memory that is given back again: reported with what gave it back, behind which kernel."""
     driver = started()
     address = _allocate(driver)
     must(driver, _fill(driver, address))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""wgmma in the emulator: beside numpy, and what a device would compute wrongly without a word is found."""
+"""wgmma in the emulator: against numpy, and what a device would compute wrongly without a word is found."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def test_a_product() -> None:
 @pytest.mark.parametrize(
     ("part", "text", "words"),
     [
-        ("fill", _PARTS["fill"].replace("st.shared.v4.b32 [%d11+2048]", "// "), "nobody has written there"),
+        ("fill", _PARTS["fill"].replace("st.shared.v4.b32 [%d11+2048]", "// "), "it is unwritten"),
         ("show", "", "no fence.proxy.async behind it"),
         ("meet", "", "nothing orders the two"),
         ("fence", "", "no wgmma.fence is behind that"),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What threads do together: shuffles, votes, reductions by barriers, atomics, matrices; beside numpy."""
+"""What threads do together: shuffles, votes, reductions by barriers, atomics, matrices; against numpy."""
 
 from __future__ import annotations
 

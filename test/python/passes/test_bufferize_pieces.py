@@ -157,7 +157,7 @@ def known(count: int, axis: int) -> rx.Module:
 
 
 def unknown(count: int) -> rx.Module:
-    """As many tensors joined as there are numbers to be larger than, each of a size that only the run tells."""
+    """As many tensors joined as there are numbers to be larger than, each of a dynamic size."""
 
     def body(x: Any) -> Any:
         parts = [

@@ -90,15 +90,17 @@ def test_members_that_mean_nothing(members: Any, message: str) -> None:
         rx.compile(built(exp), partition=[npu], strict_partition=True)
 
 
-def test_misspelt_members_are_told() -> None:
+def test_misspelt_members_are_reported() -> None:
     """Those that are called nearly what is not there; helpers are their authors'."""
     members = {"worksapce": lambda *_: 64, "_laod": None, "loader": None, "instructions": None}
     with (
-        pytest.warns(RuntimeWarning, match="nothing asks for its member 'worksapce'; did you mean 'workspace'") as told,
+        pytest.warns(
+            RuntimeWarning, match="nothing asks for its member 'worksapce'; did you mean 'workspace'"
+        ) as warned,
         codegen(EXP, **members),
     ):
         pass
-    assert len(told) == 1
+    assert len(warned) == 1
 
 
 def test_two_of_one_name() -> None:
@@ -141,8 +143,8 @@ class Silent(rx.Codegen):
         return b"code"
 
 
-def test_a_codegen_that_nobody_runs() -> None:
-    """Neither load() nor a runtime of its name: told before the program is made."""
+def test_a_codegen_without_a_runtime() -> None:
+    """Neither load() nor a runtime of its name: reported before the program is made."""
     with codegen(EXP, base=Silent) as npu, pytest.raises(rx.RelaxError, match="nothing here runs what codegen 'npu'"):
         rx.compile(built(exp), partition=[npu], strict_partition=True)
 
@@ -245,7 +247,7 @@ def test_a_function_that_means_to_end_the_program() -> None:
 
 
 def test_a_function_that_writes_into_its_inputs() -> None:
-    """Those are the caller's. It is told at the first call; where both are one, nothing is wrong."""
+    """Those are the caller's. It is reported at the first call; where both are one, nothing is wrong."""
 
     def spoil(x: Any, out: Any) -> None:
         numpy.from_dlpack(x)[0, 0] += 1
@@ -263,7 +265,7 @@ def test_a_function_that_writes_into_its_inputs() -> None:
 
 
 def test_a_function_that_gives_its_results() -> None:
-    """They are to be written; what numpy gives of where it was told to write is let go."""
+    """They are to be written; what numpy gives of where it was to write is let go."""
     a = numpy.zeros((4, 4), "float32")
 
     def values(function: Callable[..., Any]) -> Any:
@@ -325,7 +327,7 @@ def test_objects_that_cannot_be_linked() -> None:
             rx.compile(built(exp), partition=[npu])["main"]
 
 
-def test_all_that_is_missing_is_told_at_once(tmp_path: Path) -> None:
+def test_all_that_is_missing_is_reported_at_once(tmp_path: Path) -> None:
     def both(a: Any, b: Any) -> Any:
         return relax.exp(a), relax.exp(relax.tanh(relax.exp(b)))
 

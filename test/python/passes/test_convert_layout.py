@@ -305,7 +305,7 @@ def test_an_operator_of_another_package() -> None:
         return mirrored.attributes["axis"].value, mirrored.operands[0].type.shape
 
     assert op_names(changed(module(), NHWC), "laid.") == ["laid.scaled", "laid.mirrored", "laid.opaque"]
-    # An integer may be an axis: nobody has said how it changes.
+    # An integer may be an axis: how it changes is not stated.
     assert axis_and_shape(changed(module(), NHWC)) == (3, [1, 2, 4, 4])
     with without_new_layouts():
 

@@ -234,7 +234,7 @@ CASES: dict[str, list[Case]] = {
 }
 
 
-#: The same over one and three dimensions: what beside a convolution has a layout of its own there.
+#: The same over one and three dimensions: what else than a convolution has a layout of its own there.
 IN_SPACE: dict[str, Case] = {
     "relax.nn.conv{}d": lambda x: space("relax.nn.conv{}d", x)(x, weights(6, 2, *cube(x, 3)), groups=2),
     "relax.nn.conv{}d_transpose": lambda x: space("relax.nn.conv{}d_transpose", x)(x, weights(4, 3, *cube(x, 2))),

@@ -126,7 +126,7 @@ def test_pool(op: Any, onnx: str, pads: Any, strides: int, batch: Any) -> None:
 
 
 def test_open_pictures() -> None:
-    """Rows whose number only the run tells are not cut, images and channels are; none of them is none."""
+    """Rows whose number is dynamic are not cut, images and channels are; none of them is none."""
     module = depthwise(("n", 32, "h", "w"), 32, padding=(1, 1, 1, 1))
     assert is_cut(module)
     w, bias = normal(32, 1, 3, 3), normal(32, 1, 1)

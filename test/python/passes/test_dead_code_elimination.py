@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""relax-dead-code-elimination: programs compute what they computed, and nothing is left that nobody needs.
+"""relax-dead-code-elimination: programs compute what they computed, and nothing is left that nothing needs.
 
 Situations of Apache TVM's tests/python/relax/test_transform_dead_code_elimination.py and test_transform_cse.py; in
 scripts: test/passes/relax-dead-code-elimination.py, upstream-cse.py.
@@ -54,7 +54,7 @@ def test_every_pure_operator_is_computed_once() -> None:
         for row in rows:
             made = [_of(row.full_name, block.arguments[0]) for _ in range(2)]
             rx.ir.Operation.create("test.keep", operands=made)
-    # What these operators need beside an operand is not there.
+    # What these operators need in addition to an operand is not there.
     rx.Pipeline("cse", verify_each=False).run(module, all_or_nothing=False)
     counts = Counter(op.name for op in operations_in(module.operation))
     assert {row.full_name for row in rows if counts[row.full_name] > 1} == {
@@ -238,7 +238,7 @@ def test_sizes_that_only_an_unread_parameter_tells_are_kept() -> None:
             )
         f.returns(called.results[0])
     after = before_after.keeps_results(module, "relax-dead-code-elimination", tolerance=0)
-    # One of the two tells it.
+    # One of the two has it.
     assert len(functions_by_name(after)["inner"].attributes["function_type"].value.inputs) == 1
 
 

@@ -229,7 +229,7 @@ def test_transposed_convolutions_are_convolutions(given_: Any, is_dynamic: bool,
 
 
 def test_modes() -> None:
-    """Stated, a norm is what its attribute says; else what the pass is told."""
+    """Stated, a norm is what its attribute says; else what the pass's option says."""
 
     def both(x: Any, *parameters: Any) -> Any:
         return tuple(nn.batch_norm(x, *parameters, axis=1, training=training)[0] for training in (True, False))

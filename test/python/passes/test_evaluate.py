@@ -189,7 +189,7 @@ def test_to_the_last_bit_what_the_program_computes(dtype: str, seed: int) -> Non
     for case, operation in zip(cases, operations, strict=True):
         of_program = [next(computed) for _ in operation.results]
         found = _evaluated(case, operation)
-        assert found is not None or not case.always, f"nobody knows what {case.op} makes of {dtype}"
+        assert found is not None or not case.always, f"it is unknown what {case.op} makes of {dtype}"
         for own, other in zip(found or (), of_program, strict=found is not None):
             expected = to_numpy(other, own.dtype.name)
             assert own.dtype == expected.dtype and own.shape == expected.shape, case
@@ -304,7 +304,7 @@ _EXPECTED: dict[str, Any] = {
 }
 
 
-def test_integers_beside_symbols_are_divided_towards_zero() -> None:
+def test_integers_with_symbols_are_divided_towards_zero() -> None:
     module = rx.Module()
     with module.function("main", [rx.tensor((5,), "int64")] * 2) as f:
         left, right = objects([-7, -7, 7, -7, 7]), objects([sym("n"), 2, -2, -2, 2])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""relax-fold-batch-norm: results stay, but for rounding, and beside weights neither a scale nor a batch norm is left.
+"""relax-fold-batch-norm: results stay, but for rounding, and next to weights neither a scale nor a batch norm is left.
 
 Situations of Apache TVM's test_transform_fold_batch_norm_to_conv2d.py.
 """

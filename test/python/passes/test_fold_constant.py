@@ -39,7 +39,7 @@ def names(module: rx.Module) -> list[str]:
 
 
 def check_bits(*arrays: Any, op: str, dtype: str, **attributes: Any) -> None:
-    """The operator on constants, which is folded, beside itself on arguments."""
+    """The operator on constants, which is folded, against itself on arguments."""
     module = rx.Module()
     with module.function("main", [rx.tensor(array.shape, array.dtype.name) for array in arrays]) as f:
         make = rx.find_op(op)
@@ -105,7 +105,7 @@ def test_a_large_weight_is_neither_text_nor_computed_in_a_call() -> None:
 
 
 def test_constants_without_users_are_not_in_the_program(tmp_path: Path) -> None:
-    """A convolution's weight is laid out anew where padding is wide: the old one is nobody's."""
+    """A convolution's weight is laid out anew where padding is wide: the old one is unused."""
     weight = numpy.random.default_rng(0).normal(size=(64, 64, 3, 3)).astype("f4")
     module = rx.Module()
     with module.function("main", [rx.tensor((1, 64, 4, 6))]) as f:
@@ -156,7 +156,7 @@ def test_all_that_is_compiled_is_one_program() -> None:
     with evaluating_by(usual._replace(run=run)):
         FoldConstant()(module)
     assert len(asked) == 1 and asked[0].count("relax.sin") == 2
-    # A constant's bytes are nobody's text.
+    # A constant's bytes are in no text.
     assert asked[0].count("dense_resource<") == 2 and "matmul" not in asked[0]
     for function in module.body.operations:
         body = function.regions[0].blocks[0].operations
@@ -174,8 +174,8 @@ def test_without_who_runs_programs_numpy_s_part_is_folded() -> None:
     assert names(module) == ["arith.constant", "arith.constant", "func.return"]
 
 
-def test_what_fails_keeps_nobody_else_from_being_folded() -> None:
-    """An index outside, what is made for it and of it, and nine others; the run tells what is wrong."""
+def test_what_fails_keeps_nothing_else_from_being_folded() -> None:
+    """An index outside, what is made for it and of it, and nine others; the run reports what is wrong."""
     module = rx.Module()
     with module.function("main", []) as f:
         outside = relax.take(relax.negative(relax.const([1.0, 2.0])), relax.const([5]), axis=0)
@@ -250,7 +250,7 @@ def test_results_are_found_again_and_only_where_the_caller_says(tmp_path: Path) 
     assert compiled(False, 1.0) == pytest.approx(numpy.e) and DiskCache().sizes() == usual
 
 
-def test_a_journal_is_told_of_one_compilation() -> None:
+def test_a_journal_records_one_compilation() -> None:
     journal = rx.Journal()
     module = built(numpy.ones(3, "f4"), op="relax.exp")
     rx.compile(module, journal=journal)

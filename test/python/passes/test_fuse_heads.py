@@ -116,7 +116,7 @@ def test_kernels_and_what_they_compute(body: Body, count: int, stored: int) -> N
 
 
 def test_no_head_without_a_reader_is_left() -> None:
-    """One call of it for each of the groups, not one more that nobody reads."""
+    """One call of it for each of the groups, not one more that nothing reads."""
     module = built(relus)
     rx.Pipeline("relax-legalize-ops,relax-fuse-ops").run(module)
     calls = [op.opview.func for op in operations_in(module.operation) if op.name == "relax.call_tir"]
@@ -127,7 +127,7 @@ def test_what_moves_elements_is_read_in_order_where_it_was_stored() -> None:
     assert kernels(built(turned, rows=8)) == kernels(built(turned, rows=8), "false")
 
 
-def test_sizes_that_nobody_knows_are_no_reason() -> None:
+def test_unknown_sizes_are_no_reason() -> None:
     assert len(kernels(built(relus, rows="n"))) == 3
 
 

@@ -106,7 +106,7 @@ def test_functions_are_grouped_as_if_alone(given_functions: list[tuple[Program, 
 
 @draws(20, deadline=None)
 @given(PROGRAMS, st.sampled_from([3, "n"]))
-# What nobody reads beside what somebody reads: they were to be one kernel, which could not be made.
+# What nothing reads next to what somebody reads: they were to be one kernel, which could not be made.
 @example([("exp", 0, 0), ("exp", 5, 0), ("exp", 0, 0), ("exp", 1, 0), ("multiply", 0, 4), ("exp", 0, 0)], 3)
 @example([("softmax", 0, 0), ("exp", 0, 0), ("multiply", 5, 2), ("exp", 3, 0), ("exp", 0, 0)], 3)
 def test_repeated_steps_compute_the_same(program: Program, rows: Any) -> None:
@@ -131,7 +131,7 @@ def test_layers_share_kernels(block: Any) -> None:
     assert counts[0] == counts[1]
 
 
-# ---- what tells kinds apart: each pair differs in one thing that decides ----
+# ---- what distinguishes kinds: each pair differs in one thing that decides ----
 
 
 def groups_of(inputs: Any, body: Callable[..., Any]) -> list[str]:
@@ -162,7 +162,7 @@ def test_which_operands_are_the_same() -> None:
         turned = relax.permute_dims(left), relax.permute_dims(left), relax.permute_dims(right)
         return relax.add(turned[0], turned[1]), relax.add(turned[2], right)
 
-    # Where one is read turned and as it lies, no loop comes by both elements at once.
+    # Where one is read turned and in its layout, no loop comes by both elements at once.
     assert groups_of([SQUARE, SQUARE], body) == ["0", "", "0", "0", "1", "0", "1"]
 
 

@@ -130,7 +130,7 @@ def test_random_graphs(module: rx.Module) -> None:
 
 @draws(15, deadline=None)
 @given(st.one_of(blocks.images(), blocks.sequences()), st.sampled_from(["{}", "func.func({})"]))
-def test_random_graphs_of_which_nobody_has_said_how_they_fuse(module: rx.Module, anchor: str) -> None:
+def test_random_graphs_without_stated_fusion(module: rx.Module, anchor: str) -> None:
     def change(module: rx.Module) -> None:
         rx.Pipeline("relax-legalize-ops").run(module)
         for function in functions_by_name(module).values():

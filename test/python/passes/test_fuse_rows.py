@@ -108,8 +108,8 @@ def test_positions_count_from_the_first_row() -> None:
     "module",
     [
         one(relax.nn.softmax, (2, 70)),  # little
-        one(relax.nn.softmax, (70, 40), axis=0),  # rows lie side by side
-        one(relax.nn.softmax, ("n", 70)),  # nobody knows how many
+        one(relax.nn.softmax, (70, 40), axis=0),  # rows are contiguous
+        one(relax.nn.softmax, ("n", 70)),  # how many is unknown
         one(relax.matmul, (64, 64), (64, 64)),
     ],
     ids=["little", "across", "unknown", "product"],

@@ -56,11 +56,11 @@ def test_a_length_of_0_has_a_gradient(name: str) -> None:
     """Of 0, so that all others of the tensor arrive. `to length 1` divides by the 0.5 that no length is below."""
     build, value = _LENGTHS[name]
 
-    def beside(x: Any) -> Any:
+    def with_others(x: Any) -> Any:
         return relax["add"](build(x), relax["multiply"](relax["sum"](x), const(2.0, "f64")))
 
     expected = 4.0 if name == "to length 1" else 2.0
-    numpy.testing.assert_array_equal(made(beside, numpy.full((3, 1), value)), numpy.full((3, 1), expected))
+    numpy.testing.assert_array_equal(made(with_others, numpy.full((3, 1), value)), numpy.full((3, 1), expected))
 
 
 @pytest.mark.parametrize("exponent", [1.0, 3.0])

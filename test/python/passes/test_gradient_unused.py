@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What nobody uses is not in a gradient: of what rules make, of what arrives where nothing changes, of the function."""
+"""What nothing uses is not in a gradient: of what rules make, of what arrives where nothing changes, of all."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_what_rules_make_in_vain(by_types: bool) -> None:
         # A chain that ends in nothing, of which one tensor is used twice.
         root = relax.sqrt(call.x)
         relax.multiply(root, relax.exp(root))
-        # It needs what arrives, which nobody uses yet.
+        # It needs what arrives, which nothing uses yet.
         relax.tanh(call.gradient)
         return relax.negative(call.gradient)
 

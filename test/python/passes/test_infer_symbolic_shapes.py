@@ -150,7 +150,7 @@ def test_nothing_is_said_where_it_is_open(one: str, other: str) -> None:
     assert not equations.answers
 
 
-def test_a_symbol_is_told_by_earlier_ones_only() -> None:
+def test_a_symbol_is_defined_by_earlier_ones_only() -> None:
     equations = Equations({"n": -1, "k": 3, "l": 3})
     operation = rx.Module().operation
     equations.add(Equation(sym("n"), 2 * sym("k"), operation))

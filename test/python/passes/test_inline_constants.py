@@ -86,7 +86,7 @@ def test_bits_are_the_same(dtype: str, steps: Any, shape: tuple[int, ...], total
         for operator, text, is_left in steps:
             number = _number(text, dtype)
             if operator == "divide" and dtype not in FLOATS and not (is_left or number):
-                operator = "add"  # what integers divided by zero are nobody says
+                operator = "add"  # what integers divided by zero are is undefined
             constant = relax.const(numpy.full(shape, number))
             pair = (constant, x) if is_left and operator != "divide" else (x, constant)
             x = getattr(relax, operator)(*pair)
@@ -95,7 +95,7 @@ def test_bits_are_the_same(dtype: str, steps: Any, shape: tuple[int, ...], total
     given = _elements(dtype, 19)
     results = [rx.compile(module, pipeline=each)["main"](given) for each in (WITH, WITHOUT)]
     assert _bits(results[0]) == _bits(results[1])
-    # A filled tensor that is summed up stays one, and so does what alone tells how often a loop runs.
+    # A filled tensor that is summed up stays one, and so does what alone says how often a loop runs.
     stays = total and shape in ((19,), (1, 1))
     assert stays or "arith.constant dense" not in _inlined(module)
 
@@ -228,7 +228,7 @@ def test_loops_over_memory_and_scalars() -> None:
     assert before.tolist() == after.tolist() == [3.0, 5.5, 8.0, 10.5]
 
 
-def test_constants_are_gone_where_nobody_else_reads_them() -> None:
+def test_constants_are_gone_where_nothing_else_reads_them() -> None:
     module = rx.Module()
     with module.function("main", {"x": rx.tensor((4,), "uint8")}) as f:
         (x,) = f

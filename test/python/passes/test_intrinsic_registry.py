@@ -74,7 +74,7 @@ def test_own_intrinsic_is_an_external_call_on_its_target() -> None:
 
 
 def test_a_function_says_whose_rules_it_gets() -> None:
-    """One of another target than the module's, beside one that says nothing, and one whose target nobody knows."""
+    """One of another target than the module's, next to one that says nothing, and one whose target is unknown."""
     other = PROGRAM.replace("@f(", "@g(").replace("{llvm.emit_c_interface}", '{tir.prim_func, tir.target = "vta"}')
     on_llvm, on_vta = lowered(PROGRAM + other, "llvm").split("func.func @g(")
     assert "arith.muli" in on_llvm and "tir.call_extern" not in on_llvm
@@ -108,7 +108,7 @@ def rule(name: str, results: list[str], outcome: Any = None) -> Any:
         results.append(name)
         return outcome if outcome is not number else numbers(op)[0]
 
-    # All are written in one place; registration tells functions apart by it.
+    # All are written in one place; registration distinguishes functions by it.
     function.__code__ = function.__code__.replace(co_firstlineno=1000 + sum(map(ord, name)))
     function.__name__ = name
     return function
@@ -172,7 +172,7 @@ def test_rules_for_other_element_types_stand_side_by_side(rules: None) -> None:
 def test_every_intrinsic_has_a_rule_on_llvm_but_those_of_warps() -> None:
     # The targets' stages lower assertions and what packed functions give.
     no_intrinsics = ("assertion", "results", "warp")
-    # Without the accelerator's, and what test_own_facts.py declares beside them.
+    # Without the accelerator's, and what test_own_facts.py declares next to them.
     elsewhere = ("vta", "ownfacts")
     families = [(name, op.family) for name, op in tir.dialect.ops.items() if not name.startswith(elsewhere)]
     own = [name for name, family in families if family not in no_intrinsics]

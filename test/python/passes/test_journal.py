@@ -37,15 +37,15 @@ def module() -> rx.Module:
 
 @pytest.fixture(scope="module")
 def journal() -> rx.Journal:
-    told = rx.Journal()
-    rx.compile(module(), journal=told)
-    return told
+    kept = rx.Journal()
+    rx.compile(module(), journal=kept)
+    return kept
 
 
 # ---- keeping facts ----
 
 
-def test_nobody_listens_by_itself() -> None:
+def test_no_journal_listens_by_itself() -> None:
     assert rx.Journal.active() is None
 
 
@@ -85,7 +85,7 @@ def test_facts_in_their_order_and_by_kind() -> None:
     assert str(journal).splitlines()[1] == "stage: name='fuse' seconds=0.5"
 
 
-def test_what_is_told_is_kept_as_it_was() -> None:
+def test_what_is_recorded_is_kept_as_it_was() -> None:
     journal, sizes = rx.Journal(), [1, 2]
     journal.note("a", sizes=sizes)
     sizes.append(3)
@@ -144,13 +144,13 @@ def test_every_stage_tells_its_time(journal: rx.Journal) -> None:
 
 
 def test_every_pass_tells_what_it_did_to_the_graph() -> None:
-    told, made = rx.Journal(), rx.Module()
+    kept, made = rx.Journal(), rx.Module()
     relax: Any = rx.relax
     with made.function("main", {"x": rx.tensor((8, 4))}) as f:
         (x,) = f
         f.returns(relax.add(relax.exp(relax.permute_dims(relax.permute_dims(x))), relax.exp(x)))
-    rx.compile(made, journal=told)
-    done = {fact["name"]: fact for fact in told.of("pass")}
+    rx.compile(made, journal=kept)
+    done = {fact["name"]: fact for fact in kept.of("pass")}
     assert done["relax-canonicalize"]["operations"] == {"relax.permute_dims": -2}
     assert sum(done["relax-canonicalize"]["patterns"].values()) > 0
     assert done["cse"]["operations"] == {"relax.exp": -1}
@@ -292,7 +292,7 @@ func.func private @kernel(%x: tensor<?xf32>, %out: tensor<0x?xf32>) -> tensor<0x
   return %y : tensor<0x?xf32>
 }
 """)
-    told = rx.Journal()
-    with told.recording():
+    kept = rx.Journal()
+    with kept.recording():
         rx.Pipeline("tir-plan,tir-apply-plan").run(module)
-    assert [fact["sizes"] for fact in told.of("loops")] == [[0, "0.0"]]
+    assert [fact["sizes"] for fact in kept.of("loops")] == [[0, "0.0"]]

@@ -251,7 +251,7 @@ _OF_CHUNKS: dict[str, tuple[str, bool, bool]] = {
 @pytest.mark.parametrize("size", ["%n", "%c64"])
 @pytest.mark.parametrize("name", _OF_CHUNKS)
 def test_chunks_of_a_loop(name: str, size: str, is_shared: bool) -> None:
-    """Chunks are as many steps as the run tells, the last one fewer."""
+    """Chunks have a dynamic number of steps, the last one fewer."""
     inside, *expected = _OF_CHUNKS[name]
     body = _CHUNKS.format(size=size, inside=inside)
     kernel = kernel_of(body if is_shared else body.replace(" {tir.parallel = 1 : i64}", ""), _LONG)
@@ -323,7 +323,7 @@ def test_parts_whose_dimensions_are_joined_are_others_in_each_round() -> None:
     assert kernel_of(body.replace("%i", "%c8"), wide).may_overwrite(0, 2, is_alike=True)
 
 
-def test_parameters_that_are_told_to_be_apart() -> None:
+def test_parameters_that_are_stated_to_be_apart() -> None:
     kernel = kernel_of(loop(move("%i", "%i")), attributes="tir.prim_func, tir.noalias")
     assert not kernel.may_overwrite(0, 2, is_alike=True) and not kernel.pairs
 
@@ -433,7 +433,7 @@ def test_distances_are_expressions_of_what_is_passed() -> None:
     for rows, distance in ((n, 16 * n), (3, 48)):
         infos = TensorInfo((rows, 16), "float32"), TensorInfo((64,), "index"), wide
         assert list(kernel.moves(infos)) == [Move(0, 2, distance)]
-    # Nothing tells how many rows are before.
+    # Nothing says how many rows are before.
     assert not kernel.moves((TensorInfo((None, 16), "float32"), TensorInfo((64,), "index"), wide))
 
 

@@ -68,7 +68,7 @@ def test_tensors_of_one_size_take_no_more_than_lives_at_one_time(found: list[Lif
 @pytest.mark.parametrize(
     ("found", "offsets", "all_bytes"),
     [
-        # The largest lies at the start, whenever it is made; the others in what is free beside it while they live.
+        # The largest is at the start, whenever it is made; the others in what is free next to it while they live.
         ([Life(1, 2, 16), Life(2, 9, 64), Life(3, 4, 32)], [256, 0, 256], 384),
         # Between two is room for a third.
         ([Life(1, 9, 64), Life(1, 2, 32), Life(2, 9, 16), Life(3, 9, 32)], [0, 256, 384, 256], 448),
@@ -87,7 +87,7 @@ def test_gaps(found: list[Life], offsets: list[int], all_bytes: int) -> None:
 
 @given(lives(most=3), st.sampled_from(["f64", "f32", "i1"]))
 def test_tensors_of_symbolic_size_lie_apart_in_one_slot(found: list[Life], dtype: str) -> None:
-    """The drawn number tells which size it is: those of one symbol share a slot, of several where that takes less."""
+    """The drawn number says which size it is: those of one symbol share a slot, of several where that takes less."""
     sizes, made = (sym("n"), 3 * sym("n"), sym("m"), 40 * sym("m")), plan.Plan()
     buffers = [plan.Buffer(TensorInfo((sizes[life.elements],), dtype), life.first, life.last, ()) for life in found]
     plan._place_symbolic(made, buffers)

@@ -17,7 +17,7 @@ _VALUES = [{"n": n, "m": m} for n, m in product((0, 1, 7, 64, 1000), repeat=2)]
 
 
 def _groups(*tensors: tuple[str, int, int, int]) -> dict[SymExpr, Group]:
-    """Of tensors that are so many times a unit, and live so long."""
+    """Of tensors that are a number of times a unit, and live so long."""
     groups: dict[SymExpr, Group] = {}
     for unit, count, first, last in tensors:
         size = parse(unit)

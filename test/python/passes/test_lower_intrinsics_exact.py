@@ -215,7 +215,7 @@ def test_tanpi_and_sinc() -> None:
     assert np.allclose(sinc[:8], np.sinc(x[:8]), rtol=0, atol=1e-15) and sinc[8] == 0
 
 
-def test_tanpi_beside_its_poles() -> None:
+def test_tanpi_next_to_its_poles() -> None:
     """A number next to a half is none, also where its distance to the integer below rounds to a half."""
     poles = np.array([0.5, -0.5, 1.5, -1.5, 7.5, -7.5], np.float32)
     x = np.concatenate([np.nextafter(poles, np.inf), np.nextafter(poles, -np.inf)], dtype=poles.dtype)

@@ -139,7 +139,7 @@ def test_required_and_checked_options() -> None:
 
 @dataclass(frozen=True)
 class Registered(Sample):
-    """Is told its options by Python code, too."""
+    """Gets its options from Python code, too."""
 
     name: ClassVar[str] = "test-registered-sample"
 

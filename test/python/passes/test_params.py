@@ -124,7 +124,7 @@ def linear() -> rx.Module:
 WEIGHT, BIAS = numpy.arange(12, dtype="f4").reshape(4, 3), numpy.ones(3, "f4")
 
 
-def test_an_array_that_nobody_can_change_is_the_constant() -> None:
+def test_an_array_that_cannot_change_is_the_constant() -> None:
     weight = numpy.arange(4000, dtype="f4").reshape(40, 100)
     module = linear()
     BindParams(arrays={"weight": weight})(module)
@@ -175,7 +175,7 @@ def test_sizes_that_formulas_tell_are_bound_before() -> None:
         return module
 
     arrays = {"w": numpy.ones(6, "f4")}
-    with pytest.raises(rx.RelaxError, match="nothing tells that '2\\*n' is 6: relax-bind-symbolic-vars does"):
+    with pytest.raises(rx.RelaxError, match="it is not stated that '2\\*n' is 6: relax-bind-symbolic-vars does"):
         BindParams(arrays=arrays)(built())
     module = built()
     BindSymbolicVars(vars={"n": 3})(module)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Parts of models to codegens and back: values, plans, what is told, what is refused.
+"""Parts of models to codegens and back: values, plans, what is reported, what is refused.
 
 Situations of Apache TVM's test_transform_codegen_pass.py.
 """
@@ -95,7 +95,7 @@ def parts(module: rx.Module, **options: Any) -> list[str]:
 
 
 def test_a_plan_by_cost_takes_what_pays() -> None:
-    """A large product, and what lies between two that are taken; not what is cheaper where it is."""
+    """A large product, and what is between two that are taken; not what is cheaper where it is."""
 
     def body(a: Any, b: Any) -> Any:
         return relax.tanh(relax.matmul(relax.exp(relax.matmul(a, b)), b))
@@ -190,8 +190,8 @@ def test_what_is_declined_stays_with_the_target(reason: Exception, shown: str) -
             rx.compile(module, partition=npu, strict_partition=True)
         place = str(error.value).partition(": ")[0]
         assert place.startswith("test_partition.py:") and str(error.value).count(place) == 1
-    told = rx.partition_table(journal.facts)
-    assert told.startswith("partition: 0 of 3 operators, 1 part declined\n") and f": {shown}\n" in told
+    table = rx.partition_table(journal.facts)
+    assert table.startswith("partition: 0 of 3 operators, 1 part declined\n") and f": {shown}\n" in table
 
 
 class Driven(Native):
@@ -199,22 +199,22 @@ class Driven(Native):
         raise OSError("no driver")
 
 
-def test_what_cannot_run_here_is_told_where_it_is_compiled() -> None:
+def test_what_cannot_run_here_is_reported_where_it_is_compiled() -> None:
     module = built(layers)
-    told = r"requires\(\): OSError: no driver"
+    reason = r"requires\(\): OSError: no driver"
     journal = rx.Journal()
     with codegen(LAYER, base=Driven) as npu:
-        with pytest.warns(RuntimeWarning, match=f"codegen 'npu' cannot run here @fused_matmul_nn_relu_npu.*{told}"):
+        with pytest.warns(RuntimeWarning, match=f"codegen 'npu' cannot run here @fused_matmul_nn_relu_npu.*{reason}"):
             rx.compile(module, partition=npu, journal=journal)
         assert "cannot run here: npu, part fused_matmul_nn_relu_npu" in rx.partition_table(journal.facts)
-        with pytest.raises(rx.RelaxError, match=f"this machine cannot run it: {told}"):
+        with pytest.raises(rx.RelaxError, match=f"this machine cannot run it: {reason}"):
             rx.compile(module, partition=npu, strict_partition=True)
         with warnings.catch_warnings():
             warnings.simplefilter("error")
             rx.compile(module, partition=npu, strict_partition=True, partition_elsewhere=True)
 
 
-def test_what_went_where_is_told() -> None:
+def test_what_went_where_is_reported() -> None:
     def body(a: Any, b: Any) -> Any:
         return relax.tanh(relax.matmul(a, b)), relax.nn.relu(relax.matmul(a, b)), relax.matmul(b, a)
 
@@ -230,15 +230,15 @@ def test_what_went_where_is_told() -> None:
     assert why.count("\n") == 4
 
 
-def test_what_a_plan_leaves_is_told() -> None:
+def test_what_a_plan_leaves_is_reported() -> None:
     """What does not pay could have gone."""
     journal = rx.Journal()
     with codegen(EXP, cost=lambda *_: 1.0) as npu:
         wanted = rx.Partition(codegens=(npu,), plan="cost", explain=True)
         rx.compile(built(lambda a, b: relax.exp(a)), partition=wanted, journal=journal)
-    told = rx.explanation(journal.facts)
-    assert "matches, but the plan 'cost' counts 1 s, 2.01 us for codegen and border, 0.0128 us for the target" in told
-    assert told.splitlines()[-1].split()[2:] == ["target", "1", "s", "2.01", "us", "0.0128", "us"]
+    text = rx.explanation(journal.facts)
+    assert "matches, but the plan 'cost' counts 1 s, 2.01 us for codegen and border, 0.0128 us for the target" in text
+    assert text.splitlines()[-1].split()[2:] == ["target", "1", "s", "2.01", "us", "0.0128", "us"]
 
 
 def test_what_cannot_be_asked_for() -> None:

@@ -134,7 +134,7 @@ def test_what_is_left_to_threads_is_done_at_once(tmp_path: Path) -> None:
     with codegen(EXP, compile=compile_, fingerprint=lambda *_: "1"):
         program = rx.compile(module, partition=["npu"], jobs=2, cache=tmp_path, opt_level=0)
         numpy.testing.assert_array_equal(program["main"](a, a), a + WEIGHTS + a)
-        rx.compile(module, partition=["npu"], jobs=1, cache=tmp_path, opt_level=0)  # found: nobody waits
+        rx.compile(module, partition=["npu"], jobs=1, cache=tmp_path, opt_level=0)  # found: nothing waits
 
 
 @pytest.mark.parametrize(

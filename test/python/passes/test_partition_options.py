@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What can be told of codegens: declared with types, given to compile as values, refused before that."""
+"""The options of codegens: declared with types, given to compile as values, refused before that."""
 
 from __future__ import annotations
 
@@ -59,8 +59,8 @@ def test_values_have_their_types_and_defaults() -> None:
         rx.compile(module, partition=[given])
         assert str(parse_codegen(str(parse_codegen(given)))) == given.replace("'", '"')
     assert seen[0] == {**DEFAULTS, "note": None}
-    told = {"cores": 8, "share": 0.5, "mode": "exact", "trace": True, "names": ("a", "b"), "pairs": 12}
-    assert seen[1] == {**DEFAULTS, **told, "note": "two words"}
+    stated = {"cores": 8, "share": 0.5, "mode": "exact", "trace": True, "names": ("a", "b"), "pairs": 12}
+    assert seen[1] == {**DEFAULTS, **stated, "note": "two words"}
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Parts do not depend on the order in which a graph is written, and what keeps a match from being taken is told."""
+"""Parts do not depend on the order in which a graph is written, and what keeps a match from being taken is reported."""
 
 from __future__ import annotations
 
@@ -154,8 +154,8 @@ func.func @main(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
 
 def printing(x: Any, y: Any) -> Any:
     t = relax.tanh(x)
-    told = relax.call_packed("test.told", [x], x.type)
-    return relax.exp(t), told
+    called = relax.call_packed("test.called", [x], x.type)
+    return relax.exp(t), called
 
 
 def test_what_is_not_moved_past() -> None:
@@ -173,8 +173,8 @@ def test_what_waits_for_itself() -> None:
         e = relax.exp(x)
         return relax.subtract(e, relax.tan(e))
 
-    told = why(built(body), rows)
-    assert told["relax.subtract"] == told["relax.exp"] == "matches, but needs what relax.tan makes of it"
+    reasons = why(built(body), rows)
+    assert reasons["relax.subtract"] == reasons["relax.exp"] == "matches, but needs what relax.tan makes of it"
 
 
 def test_what_went_elsewhere() -> None:
@@ -188,8 +188,10 @@ def test_what_went_elsewhere() -> None:
         e = relax.exp(x)
         return relax.tanh(e), relax.abs(e)
 
-    (told,) = why(built(body), rows).values()
-    assert told.startswith("matches, but relax.exp (test_partition_order.py:") and told.endswith(" went to npu.first")
+    (reason,) = why(built(body), rows).values()
+    assert reason.startswith("matches, but relax.exp (test_partition_order.py:") and reason.endswith(
+        " went to npu.first"
+    )
 
 
 def test_what_is_inside_of_a_match_has_its_reason() -> None:
@@ -198,10 +200,10 @@ def test_what_is_inside_of_a_match_has_its_reason() -> None:
 
     def body(x: Any, y: Any) -> Any:
         dot = relax.matmul(x, y)
-        return relax.nn.relu(relax.add(dot, relax.call_packed("test.told", [dot], x.type)))
+        return relax.nn.relu(relax.add(dot, relax.call_packed("test.called", [dot], x.type)))
 
-    told = why(built(body), rows)
-    assert {told["relax.matmul"], told["relax.add"], told["relax.nn.relu"]} == {
+    reasons = why(built(body), rows)
+    assert {reasons["relax.matmul"], reasons["relax.add"], reasons["relax.nn.relu"]} == {
         "matches, but needs what relax.call_packed makes of it"
     }
 
@@ -209,9 +211,9 @@ def test_what_is_inside_of_a_match_has_its_reason() -> None:
 def test_what_a_plan_by_cost_has_counted() -> None:
     prices = {"cost": lambda *_: 2e-6, "host_cost": lambda *_: 5e-6, "crossing_cost": lambda self, size: size * 1e-8,
               "call_cost": lambda self: 1e-3}  # fmt: skip
-    told = why(built(lambda x, y: relax.exp(x)), EXP, "cost", **prices)
+    reasons = why(built(lambda x, y: relax.exp(x)), EXP, "cost", **prices)
     counted = "the plan 'cost' counts 2 us, 1 ms for codegen and border, 5 us for the target"
-    assert told == {"relax.exp": f"matches, but {counted}"}
+    assert reasons == {"relax.exp": f"matches, but {counted}"}
 
 
 @pytest.mark.parametrize("name", ["host_cost", "crossing_cost", "call_cost"])

@@ -88,8 +88,8 @@ def chain(count: int) -> rx.Module:
     return built(body)
 
 
-@pytest.mark.parametrize("is_told", [False, True], ids=["", "told"])
-def test_a_long_graph_takes_no_time_that_grows_with_the_square(is_told: bool) -> None:
+@pytest.mark.parametrize("explains", [False, True], ids=["", "explained"])
+def test_a_long_graph_takes_no_time_that_grows_with_the_square(explains: bool) -> None:
     first = [("npu.any", is_op("relax.exp", "relax.tanh", "relax.add"))]
     second = [
         ("cpu.two", is_op("relax.tanh")(is_op("relax.exp")(wildcard()))),
@@ -98,7 +98,7 @@ def test_a_long_graph_takes_no_time_that_grows_with_the_square(is_told: bool) ->
     took = {}
     with codegen(first, call_cost=lambda _: 1e-6) as npu, codegen(second, "cpu", call_cost=lambda _: 2e-6) as cpu:
         for count in (400, 1600):
-            module, plan = chain(count), rx.Partition(codegens=(npu, cpu), plan="cost", explain=is_told)
+            module, plan = chain(count), rx.Partition(codegens=(npu, cpu), plan="cost", explain=explains)
             start = time.process_time()
             with rx.Journal().recording():
                 rx.Pipeline([plan]).run(module)

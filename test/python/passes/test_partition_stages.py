@@ -190,7 +190,7 @@ def test_who_names_attention_gets_what_is_spelt_out() -> None:
 
 
 @pytest.mark.parametrize("model", ["layers", "images", "attention", "products"])
-def test_what_nobody_takes_becomes_what_it_would_without(model: str) -> None:
+def test_what_is_not_taken_becomes_what_it_would_without(model: str) -> None:
     """Products of whole numbers, attention, products with more columns: all is the same but constants' names."""
     module = MODELS[model]()
     with codegen([("npu.erf", is_op("relax.erf"))]) as npu:

@@ -96,7 +96,7 @@ def test_one_value_in_two_places() -> None:
 
 
 def test_a_wildcard_for_what_is_made_inside() -> None:
-    """It has no place, and who asks for it is told."""
+    """It has no place, and who asks for it gets an error."""
 
     def body(a: Any, b: Any) -> Any:
         inner = relax.nn.relu(a)
@@ -275,7 +275,7 @@ def test_attributes_that_say_nothing_sensible(stated: str) -> None:
         steps_of_text(f", relax.pattern = {stated}")
 
 
-def test_a_name_that_no_value_has_is_told_with_the_line_that_asks() -> None:
+def test_a_name_that_no_value_has_is_reported_with_the_line_that_asks() -> None:
     """Of the codegen, and what names there are."""
 
     class Asking(Native):

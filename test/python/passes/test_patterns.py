@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Patterns of graphs: what matches, what a match tells, what is refused; beside random parts of random graphs.
+"""Patterns of graphs: what matches, what a match says, what is refused; against random parts of random graphs.
 
 Situations of Apache TVM's test_dataflow_pattern.py.
 """
@@ -200,7 +200,7 @@ def test_constants() -> None:
     )
 
 
-def test_checks_are_told_the_match() -> None:
+def test_checks_are_given_the_match() -> None:
     def is_wide(found: Match) -> bool | str:
         return found["w"].type.shape[1] >= 4 or "few columns"
 
@@ -256,7 +256,7 @@ def test_alternatives_and_optional_parts() -> None:
 
 
 def test_any_number_of_alternatives() -> None:
-    """Side by side: none is deeper in the pattern than the others."""
+    """Adjacent: none is deeper in the pattern than the others."""
     names = ["relax.exp", "relax.sin", "relax.cos", "relax.tanh"]
     whole = functools.reduce(operator.or_, [is_op(names[place % 4]) for place in range(2000)])
     assert whole.heads is not None and len(whole.heads) == 2000
@@ -314,7 +314,7 @@ def test_an_output_is_an_operation_of_its_own() -> None:
     assert len(list(find(built(lambda a, b: (relax.nn.relu(a), relax.nn.relu(a))), pattern))) == 2
 
 
-# ---- what a match tells ----
+# ---- what a match says ----
 def test_a_match_knows_what_comes_in_and_what_goes_out() -> None:
     pattern = relu(add(matmul(wildcard().named("x"), is_const().named("w")).named("product"), wildcard().named("b")))
 

@@ -116,7 +116,7 @@ def test_by_kind() -> None:
         if "tir.op_pattern" in function.attributes:
             del function.attributes["tir.op_pattern"]
     kinds = [each.root.attributes["func"].value for each in find(module, is_call_tir().has_kind("elemwise"))]
-    assert kinds == ["add", "nn_relu"], "by what the body does, where nobody has said it"
+    assert kinds == ["add", "nn_relu"], "by what the body does, where it is not stated"
 
 
 def test_conditions_work_around_calls() -> None:

@@ -146,7 +146,7 @@ def test_what_takes_a_search_is_searched_for(pattern: GraphPattern) -> None:
     assert matcher(pattern) is None
 
 
-def test_one_of_several_results_is_told_by_its_number() -> None:
+def test_one_of_several_results_is_identified_by_its_number() -> None:
     split = is_op("relax.split")(x)
     relus = [op for op in operations(built(_both_halves)) if op.name == "relax.nn.relu"]
     for pattern, fits in ((split, (False, False)), (split[0], (True, False)), (split[1], (False, True))):

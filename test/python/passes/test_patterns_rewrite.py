@@ -76,10 +76,10 @@ def test_what_is_not_made_yet_cannot_be_read() -> None:
 
 
 def test_rewriting_asks_where_an_operand_fits_alone() -> None:
-    """What must make an operand is told from the pattern."""
+    """What must make an operand follows from the pattern."""
     x, y = wildcard(), is_const()
     products, chain = matmul(relu(x), y), is_op("relax.tanh")(x).repeated(relu)
-    told = {
+    patterns = {
         relu(x): [],
         relu(y): [],
         matmul(x, relu(x) | is_op("relax.tanh")): ["relax.nn.relu", "relax.tanh"],
@@ -91,7 +91,7 @@ def test_rewriting_asks_where_an_operand_fits_alone() -> None:
         relu(x).repeated(relu): [],
         outputs(relu(chain), is_op("relax.abs")(chain)): ["relax.nn.relu", "relax.tanh"],
     }
-    for pattern, makers in told.items():
+    for pattern, makers in patterns.items():
         assert list(rewrite(pattern, lambda found: None).after) == makers, pattern
 
 
@@ -138,7 +138,7 @@ def test_what_cannot_be_is_left_alone() -> None:
     ],
     ids=str,
 )
-def test_what_is_not_told_cannot_be_made(wanted: GraphPattern) -> None:
+def test_what_is_not_stated_cannot_be_made(wanted: GraphPattern) -> None:
     with pytest.raises(RelaxError, match=r"nn\.relu\(x\): replacement .* (neither a part|by a function)"):
         rewrite(relu(x), wanted)
 

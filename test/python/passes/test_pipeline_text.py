@@ -98,7 +98,7 @@ def test_deep_nesting_is_refused() -> None:
 
 
 @pytest.mark.parametrize("text", ["a\0b", "a\udcff", "\x1b[2J"])
-def test_characters_that_nobody_can_print_are_refused(text: str) -> None:
+def test_characters_that_cannot_be_printed_are_refused(text: str) -> None:
     with pytest.raises(RelaxError, match="characters that cannot be printed") as caught:
         parse_pipeline(text)
     assert str(caught.value).isprintable()

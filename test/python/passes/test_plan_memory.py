@@ -116,8 +116,8 @@ func.func @main(%k: i64, %o: !relax.object, %x: tensor<?xf32, #relax.sym<["n"]>>
     rx.Pipeline('relax-bind-symbolic-vars{vars="n:2..64"},relax-legalize-ops,tir-bufferize,relax-lower-calls').run(
         module
     )
-    (told,) = re.findall(r"argument #(\d.*) is {}, expected 2 to 64", str(module))
-    assert told == "2 'arg2' dimension 0: n"
+    (named,) = re.findall(r"argument #(\d.*) is {}, expected 2 to 64", str(module))
+    assert named == "2 'arg2' dimension 0: n"
 
 
 def test_sizes_that_a_range_lets_be_negative() -> None:
@@ -153,10 +153,10 @@ def test_slots() -> None:
 @pytest.mark.parametrize(
     ("which", "text", "expected"),
     [
-        (1, "arena 0", "it lies over the result of 'relax.call_tir', which is read later still"),
-        (1, "arena 192", "it lies over the result of 'relax.call_tir', which is read later still"),
+        (1, "arena 0", "it overlaps the result of 'relax.call_tir', which is read later still"),
+        (1, "arena 192", "it overlaps the result of 'relax.call_tir', which is read later still"),
         (1, "arena 100", "places are multiples of 64 bytes"),
-        (1, "slot 0", "its size is a number: it lies in the arena"),
+        (1, "slot 0", "its size is a number: its place is in the arena"),
         (1, "result 0", "it cannot be written into result 0 of the function"),
         (3, "result 1", "it cannot be written into result 1 of the function"),
         (1, "arena", "expected 'arena <bytes>', 'slot <number>', 'result <number>', 'operand <number>' or 'own'"),
@@ -187,7 +187,7 @@ def test_slots_for_several_sizes() -> None:
         for actual, expected in zip(finished(module)["main"](*inputs), inputs, strict=True):
             numpy.testing.assert_array_equal(to_numpy(actual), expected)
     state(module, ops[2], "arena 0")
-    assert "its size is symbolic: it lies in a slot" in refusal(module)
+    assert "its size is symbolic: its place is in a slot" in refusal(module)
 
 
 @pytest.mark.parametrize(
@@ -196,11 +196,11 @@ def test_slots_for_several_sizes() -> None:
         ("slot 0 + 4*n", ""),
         ("slot 0 + 8*n + 64", ""),
         ("slot 0 + 3*n", "places of such elements are multiples of 4 bytes"),
-        ("slot 0 + 4*n - 4", "nothing tells where 4*n - 4 is, or that it is in the slot"),
-        ("slot 0 + 4*m", "nothing tells where 4*m is, or that it is in the slot"),
+        ("slot 0 + 4*n - 4", "it is unknown where 4*n - 4 is, or that it is in the slot"),
+        ("slot 0 + 4*m", "it is unknown where 4*m is, or that it is in the slot"),
         ("slot 0 + 4*", "column 3: expected a name, an integer"),
         ("slot 0 + 2*n + 2*max(n - 2, 0)", "multiples of 4 bytes"),
-        ("slot 0 + 4*max(n - 2, 0)", "it lies over the result of 'relax.call_tir', which is read later still"),
+        ("slot 0 + 4*max(n - 2, 0)", "it overlaps the result of 'relax.call_tir', which is read later still"),
         ("result 0 + 4", "expected 'arena <bytes>'"),
     ],
 )
@@ -301,8 +301,8 @@ def test_arena_peak_and_sum_are_what_the_places_say(block: Any) -> None:
     assert apart <= plan["peak"] <= alive and plan["peak"] <= plan["arena"]
 
 
-def test_a_size_that_is_told_where_its_symbol_is_not() -> None:
-    """Nothing tells 8*n + 8 of n + 1: such memory is the tensor's own."""
+def test_a_size_that_is_known_where_its_symbol_is_not() -> None:
+    """No rule derives 8*n + 8 from n + 1: such memory is the tensor's own."""
     module = chain("n + 1", 1)
     x = numpy.arange(5, dtype="float32")
     assert (to_numpy(rx.compile(module, opt_level=0)["main"](x)) == x).all()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Shared memory across branches and loops: random programs beside numpy, and beside memory that nothing shares.
+"""Shared memory across branches and loops: random programs against numpy, and against memory that nothing shares.
 
 One function draws a program and makes it by a set of operators: relax's, which build it, or numpy's, which run it.
 """
@@ -29,7 +29,7 @@ _DEPTH = 2
 
 
 class Rows(NamedTuple):
-    """How many rows a tensor has: so many times n, and so many."""
+    """How many rows a tensor has: a number of times n, and that many."""
 
     times: int
     plus: int

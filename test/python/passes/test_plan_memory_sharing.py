@@ -105,7 +105,7 @@ func.func private @doubled(%x: memref<16xf32>, %y: memref<32xf32>) attributes {{
   memref.copy %x, %low : memref<16xf32> to memref<16xf32, strided<[1]>>
   return
 }}
-func.func private @beside(%x: memref<16xf32>, %y: memref<16xf32>, %z: memref<32xf32>) attributes {{tir.prim_func}} {{
+func.func private @joined(%x: memref<16xf32>, %y: memref<16xf32>, %z: memref<32xf32>) attributes {{tir.prim_func}} {{
   %low = memref.subview %z[0] [16] [1] : memref<32xf32> to memref<16xf32, strided<[1]>>
   %high = memref.subview %z[16] [16] [1] : memref<32xf32> to memref<16xf32, strided<[1], offset: 16>>
   memref.copy %x, %low : memref<16xf32> to memref<16xf32, strided<[1]>>
@@ -153,13 +153,13 @@ def words(calls: str, result: str) -> list[str]:
         ),
         # The same in two places is made in one of them.
         (
-            '%c = "relax.call_tir"(%a, %a) {func = @beside} : (!t, !t) -> tensor<32xf32>\n'
+            '%c = "relax.call_tir"(%a, %a) {func = @joined} : (!t, !t) -> tensor<32xf32>\n'
             '%d = "relax.call_tir"(%c) {func = @low} : (tensor<32xf32>) -> !t',
             "%d",
             "part arena arena view result",
         ),
         (
-            '%c = "relax.call_tir"(%b, %a) {func = @beside} : (!t, !t) -> tensor<32xf32>\n'
+            '%c = "relax.call_tir"(%b, %a) {func = @joined} : (!t, !t) -> tensor<32xf32>\n'
             '%d = "relax.call_tir"(%c) {func = @low} : (tensor<32xf32>) -> !t',
             "%d",
             "part part arena view result",
@@ -179,7 +179,7 @@ def test_what_only_moves_elements(calls: str, result: str, expected: str) -> Non
 
 _SHOWN = '%c = "relax.call_tir"(%a) {func = @shown} : (!t) -> !t'
 _JOINED = """
-  %c = "relax.call_tir"(%a, %b) {func = @beside} : (!t, !t) -> tensor<32xf32>
+  %c = "relax.call_tir"(%a, %b) {func = @joined} : (!t, !t) -> tensor<32xf32>
   %d = "relax.call_tir"(%c) {func = @low} : (tensor<32xf32>) -> !t
 """
 
@@ -194,9 +194,9 @@ _JOINED = """
         (_SHOWN, "%c", 2, "operand x", "expected 'arena <bytes>'"),
         (_SHOWN, "%c", 0, "operand 0", "operand 0 of 'relax.call_tir' is no memory of this function"),
         (_SHOWN, "%a", 2, "operand 0", "operand 0 of 'relax.call_tir' is read later still"),
-        (_SHOWN, "%c", 0, "part", "nobody just puts it beside others"),
+        (_SHOWN, "%c", 0, "part", "nothing just puts it next to others"),
         (_JOINED, "%d", 2, "operand 0", "operand 0 of 'relax.call_tir' is made in its place"),
-        # Of what is put side by side some may be parts.
+        # Of what is put next to each other some may be parts.
         (_JOINED, "%d", 0, "arena 1024", ""),
     ],
 )

@@ -132,7 +132,7 @@ _CASES: dict[str, tuple[Callable[..., Any], str, Callable[..., Any]]] = {
         "slot view view result",
         lambda n, x, y: x[::-1][-(-len(x) // 2) :][::-1],
     ),
-    # Rows that lie apart are copied.
+    # Rows that are not adjacent are copied.
     "of each row": (
         lambda x, y: _flip(_slice(_flip(x), 1, axis=1)),
         "slot slot result",
@@ -172,7 +172,7 @@ def test_slices(begin: int, end: int) -> None:
 
 
 class _Program:
-    """A random graph, and beside each value what it is in numpy, of n and the arguments."""
+    """A random graph, and next to each value what it is in numpy, of n and the arguments."""
 
     def __init__(self, random: Random, arguments: list[Any]):
         self._random = random

@@ -2,7 +2,7 @@
 """relax-propagate-quantization: whole numbers by whole numbers are what numpy's are, scaled once.
 
 The oracle computes with whole numbers of 64 bits and scales of 64; a result is what is nearest to it, or the neighbour
-where it lies between two. Products of whole numbers that are never scaled are the same.
+where it is between two. Products of whole numbers that are never scaled are the same.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Which of many patterns are tried where: all that match, beside every pattern held against every operation."""
+"""Which of many patterns are tried where: all that match, against every pattern held against every operation."""
 
 from __future__ import annotations
 
@@ -265,7 +265,7 @@ func.func @main(%x: tensor<4xf32>, %n: index, %c: i1) -> tensor<4xf32> {
     assert {number: len(ops) for number, ops in Prospects(patterns).in_block(body_of(branch)).items()} == {0: 1, 2: 1}
 
 
-# ---- random patterns beside each held against each ----
+# ---- random patterns against each held against each ----
 class Drawn:
     """Patterns of what is in a graph, and of what might be."""
 

@@ -70,7 +70,7 @@ def _op(name: str, *operands: Any) -> Any:
     return ir.Operation.create(name, [operands[0].type], list(operands)).result
 
 
-def test_steps_and_results_are_told_by_places() -> None:
+def test_steps_and_results_are_identified_by_places() -> None:
     found, _ = _taken(lambda x, y: [_op("relax.add", y, _op("relax.exp", x)), x])
     assert [(step.name, step.operands) for step in found.steps] == [("relax.exp", (0,)), ("relax.add", (1, 2))]
     assert found.results == (3, 0)

@@ -36,7 +36,7 @@ def test_any_permutation(data: Any, rank: int, count: int, dtype: str) -> None:
     assert op_names(after) == ["relax.concat", "relax.permute_dims"]
 
 
-def test_one_tensor_twice_and_ranks_that_nobody_knows() -> None:
+def test_one_tensor_twice_and_unknown_ranks() -> None:
     module = rx.Module()
     with module.function("main", [rx.tensor((2, 3))]) as f:
         turned = relax.permute_dims(*f)

@@ -76,7 +76,7 @@ def test_products_fetch_the_panel_behind(rows: int | str) -> None:
 
 
 def test_a_row_alone_fetches_nothing() -> None:
-    """Of a number of rows that the run tells: it would take as long as what it computes."""
+    """Of a dynamic number of rows: it would take as long as what it computes."""
     places, _ = fetched(product("n", 24, 256), numpy.ones((1, 24), "float32"))
     assert not places
 
@@ -108,7 +108,7 @@ def test_it_is_for_weights_that_some_steps_share(precision: str) -> None:
     target = WIDE if precision == "f32" else PAIRS
     assert "memref.prefetch" in lowered(product(64, 24, 256), target, precision)
     assert "memref.prefetch" in lowered(convolution(7, 32, 64), target, precision)
-    # One step of rows; one of columns; so many steps of rows that the first one's waiting is nothing.
+    # One step of rows; one of columns; enough steps of rows that the first one's waiting is nothing.
     assert "memref.prefetch" not in lowered(product(4, 24, 256), target, precision)
     assert "memref.prefetch" not in lowered(product(64, 24, 32), target, precision)
     assert "memref.prefetch" not in lowered(product(1024, 24, 256), target, precision)

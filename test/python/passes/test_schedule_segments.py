@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Rows whose number only the run tells: whole tiles, shorter ones, and what these leave at once; all of them, once."""
+"""Rows whose number is dynamic: whole tiles, shorter ones, and what these leave at once; all of them, once."""
 
 from __future__ import annotations
 

@@ -81,7 +81,7 @@ SAME = {
             }} -> {M}""",
         )
     ),
-    "memory of its own, and what nobody needs": f"""
+    "memory of its own, and what nothing needs": f"""
         func.func @f(%a: {M}, %b: {M}) -> {M} {{
           %c0 = arith.constant 0 : index
           %c1 = arith.constant 1 : index
@@ -119,7 +119,7 @@ def test_products_that_are_others(text: str) -> None:
     assert key(text) != key(PRODUCT)
 
 
-def test_other_numbers_are_told_apart_by_the_binding_alone() -> None:
+def test_other_numbers_are_distinguished_by_the_binding_alone() -> None:
     """The key leaves numbers out, which may be wildcards."""
     one, two = structure(PRODUCT), structure(PRODUCT.replace("0.0", "1.0"))
     assert one.key == two.key
@@ -180,7 +180,7 @@ def test_reductions_over_several_axes() -> None:
 
 
 def test_the_size_of_what_is_not_read_counts() -> None:
-    """The sum over an axis that only the shape of another tensor tells."""
+    """The sum over an axis that only the shape of another tensor has."""
     window = """%1 = linalg.generic {indexing_maps = [affine_map<(i, k) -> (i)>, affine_map<(i, k) -> (k)>,
         affine_map<(i, k) -> (i)>], iterator_types = ["parallel", "reduction"]}
         ins(%a, %w : tensor<?xf32>, tensor<TAPSxf32>) outs(%out : tensor<?xf32>) {
@@ -202,7 +202,7 @@ def test_the_size_of_what_is_not_read_counts() -> None:
 
 
 def test_sizes_that_are_computed_on_the_way() -> None:
-    """A sum over what is as long as no parameter is: the tensor that it is written to tells."""
+    """A sum over what is as long as no parameter is: the tensor that it is written to has it."""
 
     def halves(divisor: int) -> str:
         steps = f"""%zero = arith.constant 0 : index

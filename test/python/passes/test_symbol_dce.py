@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Upstream's symbol-dce on modules of ours: what nobody can reach goes, graph functions and PrimFuncs alike.
+"""Upstream's symbol-dce on modules of ours: what is unreachable goes, graph functions and PrimFuncs alike.
 
 Situations of Apache TVM's test_transform_dead_code_elimination.py; in scripts: test/passes/relax-legalize-ops-dead.py.
 """
@@ -81,7 +81,7 @@ def test_random_modules(functions: list[Function], before: str) -> None:
 
 
 @pytest.mark.parametrize("private", [True, False])
-def test_prim_funcs_that_nobody_calls(private: bool) -> None:
+def test_prim_funcs_that_are_not_called(private: bool) -> None:
     """A private one goes with the last call of it; what others may call stays."""
     functions = [Function("tanh", [], True), Function("sigmoid", [], False)]
     module = changed(built(functions, range(2)), "relax-legalize-ops")

@@ -65,7 +65,7 @@ def both(module: rx.Module, fuse: str = "relax-fuse-ops,tir-fuse") -> tuple[Any,
 
 
 class Value(NamedTuple):
-    """A value of a random graph: in the graph, its shape there, and whether no sum lies before it."""
+    """A value of a random graph: in the graph, its shape there, and whether no sum is before it."""
 
     value: Any
     shape: tuple[Any, ...]
@@ -181,7 +181,7 @@ def test_random_graphs(data: Any) -> None:
                 numpy.testing.assert_array_equal(result, same, f"fused and not, {note}")
             if not any(kind == "floor" for kind, *_ in steps):
                 numpy.testing.assert_allclose(
-                    result, arrays[index], 1e-3, 1e-4 * scale, err_msg=f"beside numpy, {note}"
+                    result, arrays[index], 1e-3, 1e-4 * scale, err_msg=f"against numpy, {note}"
                 )
 
 
@@ -362,7 +362,7 @@ def test_equal_groups_share_a_function() -> None:
     assert names.count("fused_negative_exp") == 1
 
 
-def test_what_nobody_calls_any_more_goes() -> None:
+def test_what_is_not_called_any_more_goes() -> None:
     module = lowered(built(SQUARE, lambda x: (relax.exp(relax.abs(x)), relax.matmul(relax.abs(x), x))))
     found = [op.attributes["sym_name"].value for op in operations_in(module.operation) if is_prim_func(op)]
     assert sorted(found) == ["fused_abs_exp_abs", "matmul"]

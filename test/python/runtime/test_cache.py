@@ -151,7 +151,7 @@ def test_other_levels_give_the_same(level: int) -> None:
         numpy.testing.assert_allclose(main(q, k, v, cache), expected(q, keys, values), rtol=1e-4, atol=1e-5)
 
 
-def test_lists_and_arrays_with_gaps_are_taken_beside_a_cache(program: Any) -> None:
+def test_lists_and_arrays_with_gaps_are_taken_with_a_cache(program: Any) -> None:
     main, (q, k, v) = program["main"], drawn(1, 1, 2)
     expected_y, cache = main(q, k, v, main.cache()), main.cache()
     given = q.tolist(), numpy.concatenate([k, k], 3)[..., :SIZE], v.astype("f4")
@@ -182,7 +182,7 @@ def test_wrong_use_is_refused_in_words(program: Any) -> None:
     main, (q, k, v) = program["main"], drawn(1, 1, 2)
     cache, other = main.cache(), rx.compile(attention(), donate=["past*"])["main"]
     for arguments, named, reason in (
-        ((q, k, cache), {}, "beside a cache it takes q, k, v; got 2 by place and none by name"),
+        ((q, k, cache), {}, "with a cache it takes q, k, v; got 2 by place and none by name"),
         ((q, k, v, cache), {"v": v}, "got 3 by place and v by name"),
         ((q, k, v, q, cache), {}, "got 4 by place"),
         ((q, k, v, cache, cache), {}, r"one cache stands for all that grows: main.cache\(\) makes one"),
@@ -230,7 +230,7 @@ def test_a_size_that_nothing_but_the_buffers_have() -> None:
         f.returns(relax.sum(relax.concat(past, new, axis=0)))
     main = rx.compile(module, donate=["past"])["main"]
     with pytest.raises(
-        ValueError, match=r"no argument tells the size n of 'past': make the cache with it, cache\(n=...\)"
+        ValueError, match=r"no argument has the size n of 'past': make the cache with it, cache\(n=...\)"
     ):
         main(numpy.ones((1, 1), "float32"), main.cache())
     cache = main.cache(n=3)
@@ -263,11 +263,14 @@ def test_the_command_line(tmp_path: Path) -> None:
     """relax-compile makes such a program, and relax-run calls it with buffers."""
     source, made = tmp_path / "attention.mlir", tmp_path / "attention.rxa"
     source.write_text(str(attention()))
-    for pattern, code, told in (("past.*", 0, ""), ("pst.*", 1, "@main has no argument 'pst.*'; it has q, past.key")):
+    for pattern, code, message in (
+        ("past.*", 0, ""),
+        ("pst.*", 1, "@main has no argument 'pst.*'; it has q, past.key"),
+    ):
         said = io.StringIO()
         arguments = [str(source), "-o", str(made), "--donate", pattern, "--no-cache"]
         assert relax_compile.run(arguments, io.StringIO(), io.StringIO(), said) == code
-        assert told in said.getvalue()
+        assert message in said.getvalue()
     shown, said = io.StringIO(), io.StringIO()
     shapes = [each for text in ("p:20,0", "q:1,2,3,8") for each in ("--shape", text)]
     assert relax_run.run([str(made), *shapes], io.StringIO(), shown, said) == 0, said.getvalue()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What compiled code is told of constants: addresses, aligned, of memory that stays."""
+"""What compiled code gets of constants: addresses, aligned, of memory that stays."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Executables: run, saved, loaded elsewhere, refused where they cannot run, unloaded when nobody needs them."""
+"""Executables: run, saved, loaded elsewhere, refused where they cannot run, unloaded when nothing needs them."""
 
 from __future__ import annotations
 

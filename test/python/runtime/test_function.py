@@ -95,7 +95,7 @@ def test_tvm_ffi_in_tvm_ffi_out(total: Any) -> None:
     assert type(double("float32")(x)) is tvm_ffi.Tensor
 
 
-def test_a_framework_nobody_has_heard_of(total: Any) -> None:
+def test_an_unknown_framework(total: Any) -> None:
     x = fake_framework.Array(numpy.ones((2, 4), numpy.float32))
     rows, everything = total(x, numpy.ones((2, 4), numpy.float32))
     assert type(rows) is type(everything) is fake_framework.Array
@@ -141,7 +141,7 @@ def test_types_that_numpy_lacks_come_with_ml_dtypes() -> None:
     assert [each.astype(int).tolist() for each in results] == [[0, 1, 2, 3]] * 2
 
 
-def test_what_a_framework_lacks_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_a_framework_lacks_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(tensor: Any) -> Any:
         raise RuntimeError("no floats here")
 
@@ -371,14 +371,14 @@ def test_inputs_that_are_written_to(in_place: Any) -> None:
         (read_only, "'x' is written to, but the array is read-only"),
         (strided, "'x' is written to, but the array is in memory that kernels cannot use"),
         (misaligned, "'x' is written to, but the array is in memory that kernels cannot use"),
-        (lambda x: x.tolist(), "'x' is written to, which nobody would see in a list: pass an array"),
+        (lambda x: x.tolist(), "'x' is written to, which would not be seen in a list: pass an array"),
         (lambda x: tvm_ffi.from_dlpack(strided(x)), "'x' is written to, but its memory is not contiguous"),
         (lambda x: fake_framework.Array(strided(x)), "'x' is written to, but its memory is not contiguous"),
         (fake_framework.ReadOnly, "'x': is written to, but the array is read-only"),
     ],
     ids=["read-only", "strided", "misaligned", "list", "tvm-ffi", "framework", "framework, read-only"],
 )
-def test_what_nobody_would_see_written_is_refused(in_place: Any, change: Callable[[Any], Any], text: str) -> None:
+def test_writes_that_would_not_be_seen_are_refused(in_place: Any, change: Callable[[Any], Any], text: str) -> None:
     x = numpy.ones((2, 2), numpy.float32)
     with pytest.raises(UnsupportedArray, match=re.escape(f"main: argument #0 {text}")):
         in_place(change(x), numpy.ones(4, numpy.float32))

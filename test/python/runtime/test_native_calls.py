@@ -210,7 +210,7 @@ def test_pointers_are_written_before_the_calls(way: str) -> None:
     assert seen == [[102.0, 1.0]]
 
 
-def test_a_failure_is_told_and_what_follows_is_left_out(way: str) -> None:
+def test_a_failure_is_reported_and_what_follows_is_left_out(way: str) -> None:
     made: list[str] = []
 
     def noted(name: str) -> Any:

@@ -48,7 +48,7 @@ def test_notes_on_kernels(profiled: float, calls: int, kernels: Any, expected: l
     assert note_on_kernels(profiled, 1e-6, calls, kernels) == expected
 
 
-def test_a_difference_that_no_clock_makes_is_told_as_noise() -> None:
+def test_a_difference_that_no_clock_makes_is_reported_as_noise() -> None:
     """On a machine that does other things: "the clocks take 41789 ns" blames what takes some twenty."""
     (note,) = note_on_kernels(9.43e-4, 1.05e-4, 20, [("k", 1e-6)])
     assert note.startswith("calls take longer with the clocks on than off, 0.943 ms against 0.105 ms, which clocks do")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Functions that come with a program: it calls its own, beside others with the same symbols, and registered ones."""
+"""Functions that come with a program: it calls its own, next to others with the same symbols, and registered ones."""
 
 from __future__ import annotations
 

@@ -270,8 +270,8 @@ def test_saved_and_loaded(program: Executable, tmp_path: Path) -> None:
     loaded = rx.runtime.load(tmp_path / "p.rxa")
     expected, found = (each.profile("loops", ONES, 4, True, repeat=1) for each in (program, loaded))
     measured = dict.fromkeys(("seconds", "share", "fastest_seconds", "slowest_seconds"), 0.0)
-    told = lambda profile: {row.nodes: dataclasses.replace(row, **measured) for row in profile.kernels}  # noqa: E731
-    assert told(found) == told(expected)
+    unmeasured = lambda profile: {row.nodes: dataclasses.replace(row, **measured) for row in profile.kernels}  # noqa: E731
+    assert unmeasured(found) == unmeasured(expected)
 
 
 def test_as_data(program: Executable) -> None:

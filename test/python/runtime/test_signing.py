@@ -83,10 +83,10 @@ def test_signed(program: Path, keys: tuple[Path, Path]) -> None:
         runtime.load(program, verify_key=public, sha256="1" * 64)
     # By the library itself: what the signature says, and that another program would have another one.
     mark, encoded = signature.read_text().split()
-    told = b"relax-mlir program, SHA-256: " + bytes.fromhex(digest(program))
+    signed = b"relax-mlir program, SHA-256: " + bytes.fromhex(digest(program))
     assert mark == "relax-mlir-ed25519" and base64.b64decode(encoded) == ed25519.Ed25519PrivateKey.from_private_bytes(
         _SEED
-    ).sign(told)
+    ).sign(signed)
 
 
 def _flip(path: Path, place: int) -> None:
@@ -196,22 +196,22 @@ def test_the_tools_sign_and_check(program: Path, keys: tuple[Path, Path], tmp_pa
     """relax-compile --sign, relax-run --verify-key and --sha256."""
     from relax_mlir.tools import relax_compile, relax_run
 
-    def told(tool: Any, *arguments: Any) -> tuple[int, str]:
+    def outcome(tool: Any, *arguments: Any) -> tuple[int, str]:
         errors = io.StringIO()
         return tool.run(list(map(str, arguments)), io.StringIO(), io.StringIO(), errors), errors.getvalue()
 
     source, made = tmp_path / "m.mlir", tmp_path / "m.rxa"
     source.write_text("func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {\n  return %x : tensor<2xf32>\n}\n")
-    assert told(relax_compile, source, "-o", made, "--sign", keys[0]) == (0, "")
-    assert told(relax_run, made, "--verify-key", keys[1], f"--sha256={digest(made)}") == (0, "")
+    assert outcome(relax_compile, source, "-o", made, "--sign", keys[0]) == (0, "")
+    assert outcome(relax_run, made, "--verify-key", keys[1], f"--sha256={digest(made)}") == (0, "")
     _flip(made, -1)
     for options, text in (
         (["--verify-key", keys[1]], "its signature is not right"),
         ([f"--sha256={'3' * 64}"], "its SHA-256 is "),
     ):
-        status, errors = told(relax_run, made, *options)
+        status, errors = outcome(relax_run, made, *options)
         assert status == 1 and errors.startswith(f"relax-run: error: {made}: {text}"), errors
-    status, errors = told(relax_compile, source, "-o", tmp_path / "n.rxa", "--sign", keys[1])
+    status, errors = outcome(relax_compile, source, "-o", tmp_path / "n.rxa", "--sign", keys[1])
     assert status == 1 and "expected a private key in PEM" in errors and not (tmp_path / "n.rxa").exists()
-    status, errors = told(relax_compile, source, "-o", tmp_path / "n.mlir", "--emit=relax", "--sign", keys[0])
+    status, errors = outcome(relax_compile, source, "-o", tmp_path / "n.mlir", "--emit=relax", "--sign", keys[0])
     assert status == 1 and "--sign is for programs" in errors

@@ -137,8 +137,8 @@ def meet(executable: rx.Executable, patience: float, steps: int = 2) -> list[int
     for address in addresses:
         C.sem_init(ctypes.c_void_p(address), 0, 0)
     deadline = Time(int(time.time() + patience) + 1, 0)
-    told = numpy.array([*addresses, ctypes.addressof(deadline)])
-    return called(executable, told).tolist()[:steps]
+    words = numpy.array([*addresses, ctypes.addressof(deadline)])
+    return called(executable, words).tolist()[:steps]
 
 
 @lru_cache(maxsize=1)
@@ -222,7 +222,7 @@ func.func private @check(%a: memref<4000xi64>, %b: memref<4000xi64>) attributes 
 """
 
 
-def test_the_first_failure_is_told() -> None:
+def test_the_first_failure_is_reported() -> None:
     """That which one thread would have met, whichever comes first in time."""
     numbered = rx.compile(rx.Module.parse(NUMBERED), TARGET)
     numbered.threads = 4
@@ -281,7 +281,7 @@ def run(tmp_path: Path, code: str, **environment: str) -> subprocess.CompletedPr
                           text=True, timeout=300, env={**os.environ, **environment})  # fmt: skip
 
 
-#: CPython warns of a fork beside threads from 3.12 on: that it goes well is what is tried.
+#: CPython warns of a fork while threads run from 3.12 on: that it goes well is what is tried.
 FORKS = {"PYTHONWARNINGS": "ignore::DeprecationWarning"}
 
 
@@ -300,7 +300,7 @@ def test_after_a_fork_the_child_has_threads_of_its_own(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("what", ["fails", "finds"])
 def test_a_child_does_what_others_did_at_the_fork(tmp_path: Path, what: str) -> None:
-    """What threads held then, the lock of errors or that of the loader, nobody would give back in the child."""
+    """What threads held then, the lock of errors or that of the loader, would not be given back in the child."""
     code = """
         import signal, threading
         from relax_mlir.runtime.threads import working_threads
@@ -385,8 +385,8 @@ def test_what_is_no_number_of_threads() -> None:
 @pytest.mark.parametrize(("said", "shown"), [("two", "two"), ("9" * 5000, "9" * 40 + "..."), ("-1", "-1")])
 def test_a_variable_that_is_no_number_is_named(tmp_path: Path, said: str, shown: str) -> None:
     done = run(tmp_path, "", RELAX_NUM_THREADS=said)
-    told = f"OptionError: RELAX_NUM_THREADS={shown}: expected a number of threads from 1 to 256"
-    assert done.stderr.rstrip().endswith(told)
+    message = f"OptionError: RELAX_NUM_THREADS={shown}: expected a number of threads from 1 to 256"
+    assert done.stderr.rstrip().endswith(message)
 
 
 def relax_run(tmp_path: Path, *options: str, limit: Callable[[], None] | None = None) -> tuple[int, str]:
@@ -401,26 +401,26 @@ def relax_run(tmp_path: Path, *options: str, limit: Callable[[], None] | None = 
 
 @pytest.mark.parametrize("absurd", ["0", "-1", "1e9", "many", "", "257", "9" * 30])
 def test_absurd_numbers_of_threads_of_relax_run(tmp_path: Path, absurd: str) -> None:
-    told = f"relax-run: error: option --threads={absurd}: expected a number of threads from 1 to 256\n"
-    assert relax_run(tmp_path, f"--threads={absurd}") == (1, told)
+    message = f"relax-run: error: option --threads={absurd}: expected a number of threads from 1 to 256\n"
+    assert relax_run(tmp_path, f"--threads={absurd}") == (1, message)
 
 
-def test_more_threads_than_cores_are_told_of(tmp_path: Path) -> None:
+def test_more_threads_than_cores_are_noted(tmp_path: Path) -> None:
     one_core = {min(os.sched_getaffinity(0))}
-    told = "relax-run: note: 256 threads were asked for, and this process may use 1 core\n"
-    assert relax_run(tmp_path, "--threads=256", limit=lambda: os.sched_setaffinity(0, one_core)) == (0, told)
+    message = "relax-run: note: 256 threads were asked for, and this process may use 1 core\n"
+    assert relax_run(tmp_path, "--threads=256", limit=lambda: os.sched_setaffinity(0, one_core)) == (0, message)
 
 
-def test_a_system_without_threads_to_give_is_told_of(tmp_path: Path) -> None:
+def test_a_system_without_threads_to_give_is_noted(tmp_path: Path) -> None:
     """A thread's stack is as large as a process's may be, and there is no room for it."""
 
     def little_room() -> None:
         resource.setrlimit(resource.RLIMIT_STACK, (64 << 30, resource.RLIM_INFINITY))
         resource.setrlimit(resource.RLIMIT_AS, (16 << 30, resource.RLIM_INFINITY))
 
-    code, told = relax_run(tmp_path, "--threads=4", limit=little_room)
+    code, errors = relax_run(tmp_path, "--threads=4", limit=little_room)
     assert code == 0
-    assert told.endswith("relax-run: note: the system had no more threads to give: 1 of 4 work\n")
+    assert errors.endswith("relax-run: note: the system had no more threads to give: 1 of 4 work\n")
 
 
 @pytest.mark.parametrize(

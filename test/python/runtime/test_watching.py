@@ -114,8 +114,8 @@ def test_later_calls_where_somebody_asks(monkeypatch: pytest.MonkeyPatch) -> Non
     main = program_of(late)["main"]
     for _ in range(2):
         main(a, a)
-    told = f"codegen 'npu', part '{PART}'.*left output 0 unwritten.*at runtime/test_watching.py:"
-    with pytest.raises(RuntimeError, match=told):
+    message = f"codegen 'npu', part '{PART}'.*left output 0 unwritten.*at runtime/test_watching.py:"
+    with pytest.raises(RuntimeError, match=message):
         main(a, a)
 
 

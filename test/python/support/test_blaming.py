@@ -22,7 +22,7 @@ from relax_mlir.passes.intrinsics import registry as intrinsics
 from relax_mlir.passes.layout import registry as layouts
 from relax_mlir.passes.legalize import rules
 from relax_mlir.passes.schedule import registry as schedules
-from relax_mlir.support.blaming import blaming, is_ours, told_at
+from relax_mlir.support.blaming import blaming, is_ours, message_at
 
 import relax_mlir as rx
 from relax_mlir import relax, tir
@@ -186,10 +186,10 @@ CASES: dict[str, tuple[Callable[[], Any], str]] = {
 
 @pytest.mark.parametrize("case", CASES)
 def test_what_users_functions_raise(case: str) -> None:
-    act, told = CASES[case]
+    act, message = CASES[case]
     with pytest.raises(rx.RelaxError) as caught:
         act()
-    assert re.match(told, str(caught.value)), str(caught.value)
+    assert re.match(message, str(caught.value)), str(caught.value)
     assert re.search(_LINE, str(caught.value)), str(caught.value)
     assert isinstance(caught.value.__cause__, (AttributeError, KeyError))
 
@@ -221,7 +221,7 @@ def test_what_a_users_call_into_ours_raises_names_both() -> None:
         rx.find_op(object())  # type: ignore[arg-type]
     assert "is_blamed" in vars(caught.value)
     with pytest.raises(rx.RelaxError) as inside, blaming("the rule", nosuch):
-        told_at(5, nosuch)  # type: ignore[arg-type]  # fails inside
+        message_at(5, nosuch)  # type: ignore[arg-type]  # fails inside
     text = str(inside.value)
     assert re.search(
         r"the rule: AttributeError: .* \(at support/test_blaming.py:\d+\)\nnote: .*bug of relax-mlir", text
@@ -229,7 +229,7 @@ def test_what_a_users_call_into_ours_raises_names_both() -> None:
 
 
 @pytest.mark.parametrize("error", [MemoryError(), KeyboardInterrupt()])
-def test_what_is_nobodys_fault(error: BaseException) -> None:
+def test_what_is_blamed_on_no_function(error: BaseException) -> None:
     with pytest.raises(type(error)), blaming("something", nosuch):
         raise error
     with pytest.raises(rx.Decline), blaming("something", nosuch, answers=(rx.Decline,)):

@@ -78,9 +78,9 @@ def test_interrupts_at_random_steps_leave_the_process_whole(work: str, times: in
     command = [sys.executable, str(PROGRAM), work, str(seed), str(times)]
     result = subprocess.run(command, capture_output=True, text=True, check=False)
     assert result.returncode == 0, f"{' '.join(command[1:])} ended with {result.returncode}:\n{result.stderr[-2000:]}"
-    told = json.loads(result.stdout)
-    assert told["interrupted"] > times // 2, f"only {told['interrupted']} of {times} interrupts came through"
-    assert told["late"] < 100_000, f"an interrupt came {told['late']} steps late"
+    counts = json.loads(result.stdout)
+    assert counts["interrupted"] > times // 2, f"only {counts['interrupted']} of {times} interrupts came through"
+    assert counts["late"] < 100_000, f"an interrupt came {counts['late']} steps late"
 
 
 WAYS: dict[str, Callable[[rx.Module], Any]] = {
@@ -193,15 +193,15 @@ def test_a_pattern_is_interrupted_while_it_runs() -> None:
 
 
 def test_a_handler_that_does_not_raise_changes_nothing() -> None:
-    told: list[int] = []
-    before = signal.signal(signal.SIGTERM, lambda number, frame: told.append(number))
+    received: list[int] = []
+    before = signal.signal(signal.SIGTERM, lambda number, frame: received.append(number))
     try:
         module = module_of_one()
         on_verify[:] = [lambda: signal.raise_signal(signal.SIGTERM)]
         assert module.operation.verify()
     finally:
         signal.signal(signal.SIGTERM, before)
-    assert told == [signal.SIGTERM]
+    assert received == [signal.SIGTERM]
 
 
 def test_a_handler_that_is_set_meanwhile_stays() -> None:

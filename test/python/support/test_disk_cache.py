@@ -218,8 +218,8 @@ def test_a_user_without_a_home_has_no_cache(tmp_path: Path, monkeypatch: pytest.
     cache.put("things", KEY, b"data")
     assert cache.get("things", KEY) is None and cache.sizes() == {}
     cache.clear()
-    told = "nothing is kept: this user has no home folder; RELAX_MLIR_CACHE names another place"
-    assert cache.problem == told and list(tmp_path.iterdir()) == []
+    message = "nothing is kept: this user has no home folder; RELAX_MLIR_CACHE names another place"
+    assert cache.problem == message and list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize(("mode", "inner"), [(0o777, False), (0o702, False), (0o777, True), (0o775, True)])
@@ -236,16 +236,16 @@ def test_a_folder_that_others_may_write_is_not_used(
         folder.mkdir()
         opened = folder
     opened.chmod(mode)
-    told = f"others may write to it, and code from there is run: chmod -R go-w '{opened}'"
+    reason = f"others may write to it, and code from there is run: chmod -R go-w '{opened}'"
     with pytest.raises(RelaxError) as caught:
         DiskCache(folder)
-    assert str(caught.value) == f"the cache '{folder}' is not used: {told}"
+    assert str(caught.value) == f"the cache '{folder}' is not used: {reason}"
     monkeypatch.setenv("RELAX_MLIR_CACHE", str(folder))
     with pytest.raises(RelaxError, match="code from there is run"):
         DiskCache()
     monkeypatch.delenv("RELAX_MLIR_CACHE")
     cache = DiskCache()
-    assert cache.get("things", KEY) is None and cache.problem == f"nothing is kept in '{folder}': {told}"
+    assert cache.get("things", KEY) is None and cache.problem == f"nothing is kept in '{folder}': {reason}"
     cache.put("things", OTHER, b"more")
     opened.chmod(0o700)
     assert DiskCache().get("things", OTHER) is None
@@ -267,7 +267,7 @@ def test_a_folder_of_somebody_else_is_not_used(tmp_path: Path, monkeypatch: pyte
 
 
 def test_what_the_umask_gave_others_is_taken_back(tmp_path: Path) -> None:
-    """Folders of before, whose insides were nobody else's."""
+    """Folders of before, whose insides were private."""
     folder = tmp_path / "cache"
     DiskCache(folder).put("things", KEY, b"data")
     assert [stat.S_IMODE(each.stat().st_mode) for each in (folder, folder / disk_cache.FORMAT)] == [0o700, 0o700]

@@ -6,7 +6,7 @@ from __future__ import annotations
 import pytest
 from relax_mlir.dialects.core.codec import TypeProblem
 from relax_mlir.frontends.script.common.source import ScriptError
-from relax_mlir.support.errors import OptionError, RelaxError, told
+from relax_mlir.support.errors import OptionError, RelaxError, message_of
 
 
 def test_the_place_comes_first_and_notes_last() -> None:
@@ -18,14 +18,14 @@ def test_nothing_stands_where_no_place_is_known() -> None:
     assert str(RelaxError("no such operator")) == "no such operator"
 
 
-def test_other_exceptions_are_told_with_their_kind() -> None:
+def test_other_exceptions_are_reported_with_their_kind() -> None:
     class Silent(Exception):
         def __str__(self) -> str:
             raise ZeroDivisionError
 
-    assert told(ValueError("too few")) == "ValueError: too few"
-    assert told(ValueError()) == "ValueError"
-    assert told(Silent()) == "Silent"
+    assert message_of(ValueError("too few")) == "ValueError: too few"
+    assert message_of(ValueError()) == "ValueError"
+    assert message_of(Silent()) == "Silent"
 
 
 @pytest.mark.parametrize(

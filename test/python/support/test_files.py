@@ -33,7 +33,7 @@ def test_the_bytes_are_on_the_disk_before_they_have_the_name(tmp_path: Path, mon
     assert path.read_bytes() == b"onetwo" and os.listdir(tmp_path) == ["file"]
 
 
-def test_nobody_sees_a_part(tmp_path: Path) -> None:
+def test_no_part_is_seen(tmp_path: Path) -> None:
     path = tmp_path / "file"
     path.write_bytes(b"before")
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from relax_mlir.support.plugins import load_plugin
 
 
-def test_the_first_time_is_told(tmp_path: Path) -> None:
-    path = tmp_path / "told_once.py"
+def test_the_first_time_is_reported(tmp_path: Path) -> None:
+    path = tmp_path / "loaded_once.py"
     path.write_text("")
-    assert [load_plugin(str(path)), load_plugin(str(path)), load_plugin("told_once")] == [True, False, False]
+    assert [load_plugin(str(path)), load_plugin(str(path)), load_plugin("loaded_once")] == [True, False, False]

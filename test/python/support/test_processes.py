@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Worker processes: what they make comes back, what kills them is told, and none outlives its parent."""
+"""Worker processes: what they make comes back, what kills them is reported, and none outlives its parent."""
 
 from __future__ import annotations
 
@@ -139,7 +139,7 @@ def test_calls_that_begin_early(pool: Pool, tmp_path: Path) -> None:
     assert pool.idle_count() == 2
 
 
-def test_a_call_that_fails_early_is_told_by_the_run_that_wants_it(pool: Pool) -> None:
+def test_a_call_that_fails_early_is_reported_by_the_run_that_wants_it(pool: Pool) -> None:
     pool.prepare(1, "functions_of_test", [call("refuse")])
     with pytest.raises(RelaxError, match="node 7: kernel 'refuse': cannot do it"):
         run(pool, 1, call("refuse"))

@@ -56,9 +56,9 @@ def test_a_folder_that_is_missing(tmp_path: Path, jobs: int) -> None:
 def test_files_whose_size_is_limited(tmp_path: Path, jobs: int) -> None:
     """LLVM ends the process in which it cannot write: that is another one then."""
     assert ran(1 << 20, jobs, tmp_path, tmp_path) == "sums to 3.0\n"
-    told = ran(4096, jobs, tmp_path, tmp_path)
-    assert told.startswith("refused: ") and "the process that made its code" in told
-    assert "LLVM ERROR: IO failure on output stream: File too large" in told
+    output = ran(4096, jobs, tmp_path, tmp_path)
+    assert output.startswith("refused: ") and "the process that made its code" in output
+    assert "LLVM ERROR: IO failure on output stream: File too large" in output
 
 
 def test_without_files_in_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -73,8 +73,8 @@ def test_without_files_in_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     assert os.listdir(tmp_path) == []
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "none"))
     for make in (path_to_write, temporary_folder, scratch_file):
-        told = rf"cannot write temporary files in '{tmp_path}/none': No such file"
-        with pytest.raises(RelaxError, match=told), make():
+        message = rf"cannot write temporary files in '{tmp_path}/none': No such file"
+        with pytest.raises(RelaxError, match=message), make():
             raise AssertionError("not reached")
 
 

@@ -168,7 +168,7 @@ def test_how_buffers_are_passed() -> None:
 
 
 def test_elements_that_lie_apart_are_refused() -> None:
-    """C is told of no stride between neighbours."""
+    """C is given no stride between neighbours."""
     text = """
 func.func private @f(%x: memref<4x4xf32>, %y: memref<4xf32>) attributes {tir.prim_func} {
   %c = memref.subview %x[0, 1] [4, 1] [1, 1] : memref<4x4xf32> to memref<4xf32, strided<[4], offset: 1>>
@@ -180,9 +180,7 @@ func.func @main(%x: tensor<4x4xf32>) -> tensor<4xf32> {
   return %0 : tensor<4xf32>
 }
 """
-    message = (
-        r":4:3: C function 'acme_flat': it is given buffers whose last dimension lies side by side, .* stride 4: have"
-    )
+    message = r":4:3: C function 'acme_flat': it is given buffers whose last dimension is contiguous, .* stride 4: have"
     with pytest.raises(rx.RelaxError, match=message):
         rx.compile(rx.Module.parse(text))
 
@@ -224,7 +222,7 @@ def test_implementations_are_loops_with_their_schedules(steps: str) -> None:
 
 
 def run_elsewhere(program: Path, more: str = "", *, first: str = "", expect: int = 0) -> str:
-    """What a process that has loaded nothing yet tells of a saved program."""
+    """What a process that has loaded nothing yet says of a saved program."""
     code = f"""
 import numpy, relax_mlir.runtime as runtime
 {first}
@@ -243,17 +241,18 @@ def saved(place: Path, *libraries: str) -> Path:
     return place / "acme.rxa"
 
 
-def test_beside_the_programs_file(tmp_path: Path) -> None:
+def test_next_to_the_programs_file(tmp_path: Path) -> None:
     """However it was named; a pickled program finds it there, too."""
     for name in ("libacme_here.so", str(folder() / "gone" / "libacme_here.so"), "./lib/libacme_here.so"):
         program = saved(tmp_path, name)
         assert read_artifact(program).libraries == ((name,), ("acme_mm16",))
         (tmp_path / "libacme_here.so").unlink(missing_ok=True)
-        told = run_elsewhere(program, expect=1)
+        errors = run_elsewhere(program, expect=1)
         assert (
-            f"ArtifactError: the C library '{name}', which the program calls, is not here: it was looked for at" in told
+            f"ArtifactError: the C library '{name}', which the program calls, is not here: it was looked for at"
+            in errors
         )
-        assert f"{tmp_path}/libacme_here.so" in told
+        assert f"{tmp_path}/libacme_here.so" in errors
         shutil.copy(folder() / "libacme.so", tmp_path / "libacme_here.so")
         assert run_elsewhere(program) == "32.0\n"
         assert run_elsewhere(program, "import pickle; program = pickle.loads(pickle.dumps(program))") == "32.0\n"
@@ -266,10 +265,10 @@ def test_by_its_path(tmp_path: Path) -> None:
     assert f"calls {place}" in repr(rx.runtime.load(program))
 
 
-def test_all_that_is_missing_is_told_before_anything_is_loaded(tmp_path: Path) -> None:
+def test_all_that_is_missing_is_reported_before_anything_is_loaded(tmp_path: Path) -> None:
     program = saved(tmp_path, "libacme_one.so", "libacme_two.so")
-    told = run_elsewhere(program, expect=1)
-    assert all(f"the C library 'libacme_{each}.so'" in told for each in ("one", "two"))
+    errors = run_elsewhere(program, expect=1)
+    assert all(f"the C library 'libacme_{each}.so'" in errors for each in ("one", "two"))
 
 
 def test_what_is_no_library_and_functions_that_it_lacks(tmp_path: Path) -> None:

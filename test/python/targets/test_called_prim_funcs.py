@@ -157,7 +157,7 @@ func.func private @table(%x: tensor<8x2xf32>, %y: tensor<8x2xf32>) -> tensor<8x2
 
 
 def test_constants_come_along() -> None:
-    """They are not in the text of a function, but beside it."""
+    """They are not in the text of a function, but next to it."""
     table = numbers(8, 2)
     resources = f'{{-# dialect_resources: {{ builtin: {{ held: "0x40000000{table.tobytes().hex()}" }} }} #-}}'
     added = operator("added", rx.Module.parse(TEXT + resources))

@@ -103,7 +103,7 @@ def arrays_for(module: rx.Module) -> list[Any] | None:
 
 
 def _size(dim: Any) -> int:
-    """A size with the same number for each of its symbols, and for one that nobody named."""
+    """A size with the same number for each of its symbols, and for one without a name."""
     text = re.sub(r"[A-Za-z_?]\w*", lambda word: word[0] if word[0] in ("min", "max") else str(_SIZE), str(dim or "?"))
     return int(eval(text))
 

@@ -55,7 +55,7 @@ def floats(*shape: int) -> Any:
 
 
 def module_of(make: Callable[..., Any], *given: Any) -> rx.Module:
-    """Of a function on tensors like these, whose first size only the run tells."""
+    """Of a function on tensors like these, whose first size is dynamic."""
     module = rx.Module()
     types = [rx.tensor(("n", *each.shape[1:]), str(each.dtype)) for each in given]
     with module.function("main", types) as f:

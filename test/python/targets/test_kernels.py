@@ -41,7 +41,7 @@ llvm.func @main() {{
 def test_the_ranges_of_a_kernels_loops_are_in_its_unit(
     also: str, kernels_taken: dict[str, bool], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Where nobody else knows them; each kernel, and whether it has more functions with it."""
+    """Where no other codegen knows them; each kernel, and whether it has more functions with it."""
     monkeypatch.setattr(kernels, "_LEAST_OPERATIONS", 1)
     with new_context(("llvm",)), ir.Location.unknown():
         _, *found = units.units_of(ir.Module.parse(RANGES.format(also)))

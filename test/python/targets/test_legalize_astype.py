@@ -51,7 +51,7 @@ def every_element(name: str) -> Any:
 
 @functools.cache
 def roundings() -> Any:
-    """Every number of each type of up to 16 bits and what lies half-way between two, in f64."""
+    """Every number of each type of up to 16 bits and what is half-way between two, in f64."""
     values = [numpy.array([], "float64")]
     for name in ["float16", "bfloat16", *SMALL_FLOATS]:
         found = every_element(name).astype("float64")
@@ -229,7 +229,7 @@ def test_sizes_that_only_the_run_tells(sizes: Any) -> None:
     numpy.testing.assert_array_equal(to_numpy(rx.compile(module)["main"](values)), values.astype("float64"))
 
 
-def test_types_that_nobody_converts() -> None:
+def test_types_without_a_conversion() -> None:
     module = rx.Module()
     with module.function("main", [rx.tensor((2,), "f32")]) as f:
         f.returns(rx.relax.astype(*f, dtype="tf32"))

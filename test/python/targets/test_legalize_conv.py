@@ -168,7 +168,7 @@ def test_integers(dtype: str, weight_dtype: str, out_dtype: Any) -> None:
     shapes = (((2, 4, 5, 5), dtype), ((6, 4, 3, 3), weight_dtype))
     limits = {kind: (numpy.iinfo(kind).min, numpy.iinfo(kind).max) for _, kind in shapes}
     data, weight = (random.integers(*limits[kind], shape, kind, endpoint=True) for shape, kind in shapes)
-    # onnxruntime has no kernel for weights with a sign beside data with one: of data that are 128 larger.
+    # onnxruntime has no kernel for weights with a sign next to data with one: of data that are 128 larger.
     shifted = (data.astype("int16") + 128).astype("uint8") if dtype == "int8" else data
     zero = numpy.array(128 if dtype == "int8" else 0, "uint8")
     (expected,) = run_onnx("ConvInteger", shifted, weight, zero, pads=(1, 1, 1, 1))

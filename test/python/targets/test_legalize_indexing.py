@@ -201,7 +201,7 @@ EXPRESSIONS = [
 @pytest.mark.parametrize("stride", [1, 2, -1, -3])
 @pytest.mark.parametrize("bounds", EXPRESSIONS, ids=str)
 def test_strided_slices_with_expressions_as_bounds(bounds: Any, stride: int) -> None:
-    """What the type tells of the result's size, and what only the run does."""
+    """What the type states of the result's size, and what only the run does."""
     cut = built(
         [rx.tensor(("n", 3)), rx.tensor(("k",))],
         lambda x, _: relax.strided_slice(x, axes=[0], begin=[bounds[0]], end=[bounds[1]], strides=[stride]),

@@ -112,7 +112,7 @@ sizes = st.integers(0, 6)
 @draws(40)
 @given(sizes, sizes, sizes, st.sampled_from([(1, 1), (1, 3), (3, 1), (2, 2), (0, 1), (0, 0)]))
 def test_symbolic_sizes(rows: int, length: int, columns: int, batch: tuple[int, int]) -> None:
-    """One kernel for all: the batches broadcast at run time, so that no type tells the result's."""
+    """One kernel for all: the batches broadcast at run time, so that no type states the result's."""
     x, y = normal((batch[0], rows, length)), normal((batch[1], length, columns), seed=4)
     close(ran("matmul", x, y, symbols=(("a", "m", "k"), ("b", "k", "n"))), x @ y)
 

@@ -17,7 +17,7 @@ from relax_mlir import relax
 
 
 class Weights:
-    """Of so many columns and steps, with the matrix that they stand for, in f64."""
+    """Of a number of columns and steps, with the matrix that they stand for, in f64."""
 
     def __init__(self, columns: int, depth: int, bits: int, block: int, zeros: str = "", dtype: str = "float32"):
         random = numpy.random.default_rng([columns, depth, bits, block])

@@ -60,5 +60,5 @@ def test_every_size(flags: list[bool]) -> None:
     check(numpy.array(flags, "bool"), symbols=[("n",)])
 
 
-def test_sizes_that_nobody_knows() -> None:
+def test_unknown_sizes() -> None:
     check(sparse("int64", (3, 4)), symbols=[(None, 4)])

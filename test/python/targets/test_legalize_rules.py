@@ -158,20 +158,20 @@ def test_what_changes_nothing_makes_no_prim_func(name: str, dtype: str) -> None:
     assert "relax." not in str(module) and "tir.prim_func" not in str(module)
 
 
-def test_a_rule_is_told_the_target_with_its_options() -> None:
+def test_a_rule_is_given_the_target_with_its_options() -> None:
     """What computes an operator may depend on the machine; functions of another target are for the usual one."""
-    told: list[str] = []
+    seen: list[str] = []
     places = ("here", ""), ("there", 'attributes {relax.target = "llvm"}')
     body = '%y = "relax.exp"(%x) : (tensor<4xf32>) -> tensor<4xf32> return %y : tensor<4xf32>'
 
     def rule(call: Any) -> Any:
-        told.append(str(call.target))
+        seen.append(str(call.target))
         return call.elementwise(lambda x: x + x)
 
     both = [f"func.func @{name}(%x: tensor<4xf32>) -> tensor<4xf32> {where} {{ {body} }}" for name, where in places]
     module = rx.Module.parse("\n".join(both))
     rx.LegalizeOps(target="cuda{arch=sm_90a}", customize_legalize_map={"relax.exp": rule})(module)
-    assert told == ["cuda{arch=sm_90a}", "llvm"]
+    assert seen == ["cuda{arch=sm_90a}", "llvm"]
     stage = next(each for each in rx.stages("cuda{arch=sm_90a}") if each.name == "legalize")
     assert "target=@target{arch=sm_90a}" in str(stage.passes)
     with pytest.raises(rx.RelaxError, match="has no option 'arhc'"):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Sizes of 0, and sizes that only one operand's type tells: each operator of the lit tests is legalized with them, or
+"""Sizes of 0, and sizes that only one operand's type states: each operator of the lit tests is legalized with them, or
 declined by its rule. What comes out is valid IR."""
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ FILES = sorted((Path(__file__).parents[2] / "dialects" / "relax").glob("*.mlir")
 #: What is not legalized, or takes no tensors.
 OTHERS = ("calls", "constants", "effects")
 SAMPLES = [file for file in FILES if not file.stem.endswith("-invalid") and file.stem not in OTHERS]
-#: How a rule says that it cannot, and how the compiler says that a size is nobody's.
+#: How a rule says that it cannot, and how the compiler says that a size is unknown.
 ANSWERS = ("declined", "nothing defines", "no pattern is registered")
 
 
@@ -105,7 +105,7 @@ def unanswered(module: rx.Module) -> str:
 
 
 @pytest.mark.parametrize("file", SAMPLES, ids=lambda file: file.stem)
-def test_every_operator_takes_sizes_of_0_and_sizes_told_once(file: Path) -> None:
+def test_every_operator_takes_sizes_of_0_and_sizes_stated_once(file: Path) -> None:
     wrong, seen = [], set()
     for module, op in sampled(file):
         for infos in variants([decode(value.type) for value in op.operands]):

@@ -241,6 +241,6 @@ def test_topk_of_too_few() -> None:
         ran("topk", data, k=4, symbols=[(2, "n")])
 
 
-def test_sizes_that_nobody_knows() -> None:
+def test_unknown_sizes() -> None:
     data = several("int32", (3, 9))
     same_bits(ran("sort", data, axis=0, symbols=[(None, 9)]), numpy.sort(data, 0))

@@ -121,7 +121,7 @@ def test_as_many_as_a_table_has_and_more(distinct: int, dtype: str, is_sorted: b
     check(ran(data, sorted=is_sorted, **ALL), reference(data, is_sorted=is_sorted))
 
 
-def test_sizes_that_nobody_knows() -> None:
+def test_unknown_sizes() -> None:
     data = several("int32", (3, 9))
     check(ran(data, symbols=[(None, 9)], **ALL), reference(data))
     check(ran(data, symbols=[(None, 9)], axis=1, **ALL), reference(data, 1))

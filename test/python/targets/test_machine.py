@@ -119,7 +119,7 @@ KIB = 1024
         ((L1, L1I, L2, L3), (48 * KIB, 2048 * KIB, 65536 * KIB)),
         ((L3, L2, L1), (48 * KIB, 2048 * KIB, 65536 * KIB)),
         ((L1,), (48 * KIB,)),
-        ((L1, L3), (48 * KIB,)),  # what is behind a level that nobody tells is not the second
+        ((L1, L3), (48 * KIB,)),  # what is behind an unknown level is not the second
         ((L2, L3), ()),
         ((L1I,), ()),
         ((("1", "Data", ""), L2), ()),  # an old kernel on Arm
@@ -145,8 +145,8 @@ def test_caches_and_cores_of_other_machines_do_not_depend_on_this_one(monkeypatc
     monkeypatch.setattr(code_target, "host_cores", lambda: 77)
     for target in CROSS.values():
         assert (machine(target).caches, machine(target).cores) == (ORDINARY_CACHES, 1)
-    told = machine("llvm{cpu=haswell triple=x86_64-linux-gnu caches=48k,2M,36M cores=8}")
-    assert (told.caches, told.cores, told.own_cache) == ((48 * KIB, 2048 * KIB, 36864 * KIB), 8, 2048 * KIB)
+    built = machine("llvm{cpu=haswell triple=x86_64-linux-gnu caches=48k,2M,36M cores=8}")
+    assert (built.caches, built.cores, built.own_cache) == ((48 * KIB, 2048 * KIB, 36864 * KIB), 8, 2048 * KIB)
     assert (machine("llvm").caches, machine("llvm").cores) == ((1,), 77)
     assert (machine("llvm{caches=64K cores=3}").caches, machine("llvm{caches=64K cores=3}").cores) == ((64 * KIB,), 3)
 

@@ -67,7 +67,7 @@ def test_values(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", _CASES)
-def test_nothing_is_copied_beside(name: str) -> None:
+def test_nothing_else_is_copied(name: str) -> None:
     """Joined axes of a slice would need a copy of it, and one back where it is written."""
     module = rx.Module()
     with module.function("main", [_IMAGE]) as f:

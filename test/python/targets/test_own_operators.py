@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What a package brings for operators of its own: rules, hand-written PrimFuncs, stages; and what it is told."""
+"""What a package brings for operators of its own: rules, hand-written PrimFuncs, stages; and what it gets."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def prim_funcs(module: rx.Module, legalize_map: dict[str, Any]) -> list[str]:
     return sorted(names)
 
 
-def test_all_operators_without_a_rule_are_told_at_legalize_with_what_would_help():
+def test_all_operators_without_a_rule_are_reported_at_legalize_with_what_would_help():
     with pytest.raises(rx.RelaxError) as caught:
         rx.compile(module_of("ownops.forgotten", "relax.exp", "ownops.double"), cache=False)
     messages = [diagnostic.message for diagnostic in caught.value.diagnostics]
@@ -65,7 +65,7 @@ def test_all_operators_without_a_rule_are_told_at_legalize_with_what_would_help(
     assert '@rx.rules.register_legalize("ownops.forgotten") registers one' in str(caught.value)
 
 
-def test_an_intrinsic_without_a_rule_is_told_by_its_target():
+def test_an_intrinsic_without_a_rule_is_reported_by_its_target():
     rules = {"ownops.double": lambda call: call.elementwise(lambda x: own.bump(x))}
     with pytest.raises(
         rx.RelaxError, match=r"tir-lower-intrinsics for llvm cannot convert 'ownops\.bump' op"

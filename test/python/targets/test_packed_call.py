@@ -212,7 +212,7 @@ def test_a_function_that_fails_or_keeps_what_it_was_lent() -> None:
 
 
 def test_objects_are_returned() -> None:
-    """The kernel's object results are what the function gave: one as it is, several beside a tensor in an array."""
+    """The kernel's object results are what the function gave: one as it is, several next to a tensor in an array."""
     call = f'"tir.packed"(%any) {{func = "{NAME}", tir.dtypes = ["object"], tir.types = [!relax.object]}}'
     text = f"""
     func.func @one_impl(%any: !llvm.ptr, %result: !llvm.ptr) {{

@@ -78,7 +78,7 @@ class _Managed(ctypes.Structure):
 
 
 class FromParts:
-    """A float32 tensor (2, 4) made by hand: the device, offset and sizes as told, strides null."""
+    """A float32 tensor (2, 4) made by hand: the device, offset and sizes as given, strides null."""
 
     def __init__(self, device: int, byte_offset: int, sizes: tuple[int, ...] = (2, 4), null: bool = False) -> None:
         self.memory = (ctypes.c_float * 16)(*range(16))
@@ -344,8 +344,8 @@ def test_a_null_tensor_pointer() -> None:
     call.argtypes = (ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int32, ctypes.c_void_p)
     assert call(function.__chandle__(), arguments, 1, result) == -1
     library.TVMFFIErrorMoveFromRaised(ctypes.byref(error))
-    told = ctypes.string_at(ctypes.cast(error.value + 24 + 16, ctypes.POINTER(ctypes.c_char_p))[0])
-    assert told == b"f: argument #0 'x' expected a tensor, got a null pointer"
+    message = ctypes.string_at(ctypes.cast(error.value + 24 + 16, ctypes.POINTER(ctypes.c_char_p))[0])
+    assert message == b"f: argument #0 'x' expected a tensor, got a null pointer"
     assert library.TVMFFIObjectDecRef(error) == 0
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Plans as nobody would choose them: each is refused with a reason, or the loops compute the same."""
+"""Plans as no rule would choose them: each is refused with a reason, or the loops compute the same."""
 
 from __future__ import annotations
 

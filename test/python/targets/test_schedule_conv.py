@@ -160,7 +160,7 @@ def planned_in_blocks(batch: int | str, blocks: int, side: int) -> Plan:
 @pytest.mark.parametrize(
     ("batch", "side", "tile"),
     [
-        # As many rows of a picture as there are registers for, then as many pictures; oc beside them.
+        # As many rows of a picture as there are registers for, then as many pictures; oc next to them.
         (8, 4, {WIDE: 4, TALL: 2}),
         (8, 2, {WIDE: 2, TALL: 2, IMAGES: 3}),
         (8, 1, {IMAGES: 8}),

@@ -29,7 +29,7 @@ TYPES = [
 ]  # fmt: skip
 SOME = [TYPES[0], TYPES[4]]
 ROWS, STEPS = st.sampled_from((8, 15, 16, 17, 33, 50)), st.sampled_from((8, 31, 32, 64, 67, 131))
-#: Where the second factor comes from, and how it lies.
+#: Where the second factor comes from, and its layout.
 SECOND = ("known", "given", "transposed")
 
 
@@ -96,7 +96,7 @@ def test_open_sizes(types: Any, second: str) -> None:
 
 @pytest.mark.parametrize(("m", "is_tiled"), [(40, True), (20, False), ("m", False)])
 def test_columns_across_rows_are_copied_for_many_rows(m: Any, is_tiled: bool) -> None:
-    """Known or not: a matrix that is read otherwise as well, and stays as it lies, is no one's panels."""
+    """Known or not: a matrix that is read otherwise as well, and stays in its layout, is no one's panels."""
     x, y = narrow((20 if m == "m" else m, 64), "bfloat16", 1), narrow((48, 64), "bfloat16", 2)
     module = rx.Module()
     with module.function("main", [rx.tensor((m, 64), "bfloat16"), rx.tensor((48, 64), "bfloat16")]) as f:
@@ -216,7 +216,7 @@ def test_convolutions(types: Any, channels: int, outputs: int, taps: int, stride
 
 
 def test_weights_that_are_packed_at_each_call() -> None:
-    """Those that no constant is, as nobody packs them before: a plan does not know."""
+    """Those that no constant is, as they are not packed before: a plan does not know."""
     module, x, expected = picture(TYPES[0], 64, 48, 3, 1)
     target = "llvm{triple=x86_64-linux-gnu cpu=graniterapids cores=1}"
     stages = rx.stages(target)
@@ -270,9 +270,9 @@ def test_a_program_asks_for_tiles(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     with pytest.raises(ArtifactError, match=r"this CPU lacks what the code was compiled for: amx-int8, amx-tile"):
         rx.runtime.load(path)
     # A CPU that has them, and a system that does not give them.
-    told = cpu.told_by_system
-    flags = told("/proc/cpuinfo").replace("\nflags\t\t:", "\nflags\t\t: amx_tile amx_int8")
-    monkeypatch.setattr(cpu, "told_by_system", lambda name: flags if name == "/proc/cpuinfo" else told(name))
+    read = cpu.read_system_file
+    flags = read("/proc/cpuinfo").replace("\nflags\t\t:", "\nflags\t\t: amx_tile amx_int8")
+    monkeypatch.setattr(cpu, "read_system_file", lambda name: flags if name == "/proc/cpuinfo" else read(name))
     for each in (cpu.host_features, cpu.cpu_identity, cpu.may_use_tiles):
         each.cache_clear()
     try:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The functions that are the same in every program: compiled once, beside each program and not in it."""
+"""The functions that are the same in every program: compiled once, next to each program and not in it."""
 
 from __future__ import annotations
 

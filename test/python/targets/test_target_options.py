@@ -69,7 +69,7 @@ def test_options(text: str, options: dict[str, str]) -> None:
         ("llvm{triple=aarch64-apple-darwin}", "expected one of x86_64-linux-gnu, aarch64-linux-gnu, riscv64-linux-gnu"),
         ("llvm{triple=aarch64-linux-android}", "expected one of"),
         ("llvm{triple=arm64-linux-gnu}", "no code can be made for architecture 'arm64'; did you mean 'aarch64'?"),
-        ("llvm{triple=riscv64-linux-gnu features=+v,+zvl512b}", "no system tells how long vectors are"),
+        ("llvm{triple=riscv64-linux-gnu features=+v,+zvl512b}", "no system says how long vectors are"),
     ],
 )
 def test_what_is_refused(text: str, reason: str, capfd: pytest.CaptureFixture[str]) -> None:
@@ -116,14 +116,16 @@ def test_vectors_follow_the_cpu(text: str, vector_bytes: int) -> None:
     assert machine.vector_bytes == vector_bytes
     options = str(target).removeprefix("llvm")
     for stage, plain in zip(rx.stages(text), rx.stages("llvm"), strict=True):
-        is_told = stage.name in ("layouts", "legalize", "plan", "apply")
-        told = [each.replace("@target", f"@target{options}") if is_told else each for each in map(str, plain.passes)]
+        takes_target = stage.name in ("layouts", "legalize", "plan", "apply")
+        expected = [
+            each.replace("@target", f"@target{options}") if takes_target else each for each in map(str, plain.passes)
+        ]
         if stage.name == "integers" and not any(dot.total == "i32" for dot in machine.dots):
-            told = [f"{each}{{products=false}}" for each in told]
-        told = [each for each in told if each != "llvm-load-tiles"]
+            expected = [f"{each}{{products=false}}" for each in expected]
+        expected = [each for each in expected if each != "llvm-load-tiles"]
         if stage.name == "to-llvm" and any(dot.rows > 1 for dot in machine.dots):
-            told.append("llvm-load-tiles")
-        assert [str(each) for each in stage.passes] == told
+            expected.append("llvm-load-tiles")
+        assert [str(each) for each in stage.passes] == expected
 
 
 def test_features_bring_others_along() -> None:

@@ -57,7 +57,7 @@ def exp_by_rules(call: Any) -> Any:
 
 @rx.register_schedule("elemwise", target="apart-schedules")
 def schedule_apart(function: Any, context: Any) -> Any:
-    return context.decline("only told")
+    return context.decline("only reported")
 
 
 def names(chain: Any) -> list[str]:
@@ -82,7 +82,7 @@ def test_rules_schedules_and_host_are_apart() -> None:
     )
 
 
-def test_without_a_word_nobody_comes_after_but_the_default() -> None:
+def test_without_a_word_nothing_comes_after_but_the_default() -> None:
     rx.register_target(rx.Target("apart-alone", parents=("llvm",), rules=(), schedules=()))
     assert names(rules_chain("apart-alone")) == names(schedules_chain("apart-alone")) == ["apart-alone", "default"]
     assert names(host_chain("apart-alone")) == ["apart-alone", "llvm", "cpu"]

@@ -153,7 +153,7 @@ def test_what_all_programs_share_begins_early(elsewhere: Pool, monkeypatch: pyte
     begun.clear()
     native_code.prepare(target, code_options(level, 2, tmp_path))
     assert common not in begun, "what is in the cache was made again"
-    compiled(opt_level=level, jobs=2, cache=tmp_path)  # waits for what nobody wants
+    compiled(opt_level=level, jobs=2, cache=tmp_path)  # waits for what nothing wants
 
 
 def test_code_for_another_cpu_is_made_elsewhere_as_well(elsewhere: Pool) -> None:
@@ -229,7 +229,7 @@ def test_equal_kernels_are_made_once() -> None:
     graph, kernel = units_from()
     assert kernel.symbol.startswith("__relax_kernel.f.")
     assert units_from("other_text")[1] == kernel  # names of constants do not matter
-    assert b"text" not in graph.code.replace(b"context", b"")  # nobody in there reads it
+    assert b"text" not in graph.code.replace(b"context", b"")  # nothing in there reads it
 
 
 def test_other_kernels_are_others() -> None:
@@ -243,7 +243,7 @@ def text_of(unit: units.Unit) -> str:
 
 
 def test_what_changes_is_there_once() -> None:
-    """A copy of a constant in each unit nobody can tell from another; a variable they share."""
+    """A copy of a constant in each unit that cannot be distinguished; a variable they share."""
     graph, kernel = (text_of(unit) for unit in units_from())
     assert "@count(0 : i64)" in graph, "the variable has left the graph's unit"
     assert "@count(0 : i64)" not in kernel and "@count" in kernel, "the kernel has a variable of its own"
@@ -395,7 +395,7 @@ def test_options(options: dict[str, Any], text: str) -> None:
 
 
 @pytest.mark.parametrize("jobs", [1, 2])
-def test_instruments_are_told_of_each_piece(jobs: int, elsewhere: Pool, tmp_path: Path) -> None:
+def test_instruments_see_each_piece(jobs: int, elsewhere: Pool, tmp_path: Path) -> None:
     for _ in range(2):
         pieces = pieces_of(network(), jobs=jobs, cache=tmp_path)
         count = len(pieces)

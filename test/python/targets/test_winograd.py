@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Convolutions by Winograd's minimal filtering, `llvm{winograd=4}`, compiled and run beside exact sums."""
+"""Convolutions by Winograd's minimal filtering, `llvm{winograd=4}`, compiled and run against exact sums."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def convolved(data: Any, weight: Any, padding: tuple[int, int, int, int]) -> Any
 
 
 def compiled(module: rx.Module, step: int) -> Any:
-    """The program, of which each convolution is one by tiles of so many results a side."""
+    """The program, of which each convolution is one by tiles of that many results a side."""
     target = TARGET.format(step)
     lowered = rx.lower(module, target, pipeline=rx.stages(target).until("layouts"))
     found = set(re.findall(r'"(relax\.nn\.conv2d\w*)"', str(lowered)))
@@ -163,7 +163,7 @@ def test_as_onnxruntime_has_it() -> None:
 
 @pytest.mark.parametrize("step", [2, 4])
 def test_large_numbers_are_lost_in_their_tile_alone(step: int) -> None:
-    """Sums beside a large number lose what they would lose by it; others are as exact as without; so with NaN."""
+    """Sums next to a large number lose what they would lose by it; others are as exact as without; so with NaN."""
     case = Case(32, 32)
     data, weight, bias = case.arrays(1, 20, 20)
     main = compiled(case.module(weight, bias, 1, 20, 20), step)["main"]

@@ -42,7 +42,7 @@ def test_every_operator_is_explained_with_places_that_are_there() -> None:
         assert all(line <= lines[file] for file, line in own), text
 
 
-def test_all_rules_are_told() -> None:
+def test_all_rules_are_reported() -> None:
     for each in all_rules():
         assert each.place in explanation(each.op)
     for gradient in all_gradients():

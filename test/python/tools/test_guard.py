@@ -101,10 +101,10 @@ def test_what_is_blamed_for_a_crash(tmp_path: Path) -> None:
     assert (done.returncode, done.stderr) == (1, "tool: error: the program crashed (SIGABRT)\n")
 
 
-def test_a_stage_that_takes_long_is_told_again_and_again() -> None:
+def test_a_stage_that_takes_long_is_reported_again_and_again() -> None:
     patience = Patience()
-    told = [(now, patience.line("compiling a" if now < 50 else "compiling b", now)) for now in range(100)]
-    assert [(now, line) for now, line in told if line] == [
+    lines = [(now, patience.line("compiling a" if now < 50 else "compiling b", now)) for now in range(100)]
+    assert [(now, line) for now, line in lines if line] == [
         (10, "still compiling a, for 10 seconds"),
         (20, "still compiling a, for 20 seconds"),
         (40, "still compiling a, for 40 seconds"),
@@ -115,7 +115,7 @@ def test_a_stage_that_takes_long_is_told_again_and_again() -> None:
     assert patience.line("", 999) == ""
 
 
-def test_a_stage_that_hangs_is_told_from_outside() -> None:
+def test_a_stage_that_hangs_is_reported_from_outside() -> None:
     body = f"tell_long_stages(); announce('compiling k')\n    with limited(20): {FOREVER}"
     code = "from relax_mlir.tools.common import guard\nguard._LONG_S = 0\n" + PRELUDE.replace("{body}", body)
     with subprocess.Popen([sys.executable, "-c", code], stderr=subprocess.PIPE, text=True) as process:

@@ -113,7 +113,7 @@ def test_from_the_cache(here: Path) -> None:
     assert content(here) == before
 
 
-def test_what_is_nobodys_loss(here: Path) -> None:
+def test_what_loses_nothing(here: Path) -> None:
     """Outputs over older outputs, devices, and a program saved over the file that it was loaded from."""
     for _ in range(2):
         assert run(relax_compile, "m.onnx", "-o", "new.rxa") == (0, "")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""relax-opt's ways of printing, beside upstream's own tool, colors, reproducers of one pass, and texts' versions."""
+"""relax-opt's ways of printing, against upstream's own tool, colors, reproducers of one pass, and texts' versions."""
 
 from __future__ import annotations
 
@@ -85,9 +85,9 @@ def test_value_users_are_upstreams(tmp_path: Path) -> None:
 
 def test_value_users_are_comments(tmp_path: Path) -> None:
     for options in ((), ("--mlir-print-op-generic",)):
-        _, told, _ = run("--mlir-print-value-users", *options)
+        _, printed, _ = run("--mlir-print-value-users", *options)
         _, plain, _ = run(*options)
-        assert run(*options, text=told)[1] == plain
+        assert run(*options, text=printed)[1] == plain
     _, twice, _ = run("--mlir-print-value-users", "--mlir-print-ir-before=cse", "--cse", "--mlir-print-debuginfo=false")
     assert "loc(" not in twice
 

@@ -48,7 +48,7 @@ def model(path: Path, *operators: str, domain: str = "") -> Path:
     return path
 
 
-def told(*arguments: str | Path, text: str = "") -> tuple[int, str, str]:
+def outcome(*arguments: str | Path, text: str = "") -> tuple[int, str, str]:
     """Exit code, standard output and standard error."""
     stdin, stdout, stderr = io.StringIO(text), io.StringIO(), io.StringIO()
     code = run([str(argument) for argument in arguments], stdin, stdout, stderr)
@@ -56,14 +56,14 @@ def told(*arguments: str | Path, text: str = "") -> tuple[int, str, str]:
 
 
 def made(*arguments: str | Path, text: str = "") -> str:
-    code, out, errors = told(*arguments, text=text)
+    code, out, errors = outcome(*arguments, text=text)
     assert (code, errors) == (0, "")
     return out
 
 
 def refused(*arguments: str | Path, text: str = "") -> str:
     """The one error of a run that must fail."""
-    code, out, errors = told(*arguments, text=text)
+    code, out, errors = outcome(*arguments, text=text)
     assert (code, out) == (1, "")
     assert errors.startswith("relax-compile: error: ")
     assert errors.count("error:") == 1
@@ -157,8 +157,8 @@ def test_ir_after_each_stage(tanh: Path, tmp_path: Path) -> None:
     rx.Module.from_file(folder / names[2])
 
 
-def test_each_stage_is_told_when_it_ends(tanh: Path, tmp_path: Path) -> None:
-    code, out, errors = told(tanh, "-o", tmp_path / "out.rxa", "-v", "--no-cache")
+def test_each_stage_is_reported_when_it_ends(tanh: Path, tmp_path: Path) -> None:
+    code, out, errors = outcome(tanh, "-o", tmp_path / "out.rxa", "-v", "--no-cache")
     assert (code, out) == (0, "")
     rows = [line.split()[0] for line in errors.splitlines()]
     assert rows == ["import", *rx.stages().names, "code", "write", "total"]
@@ -173,12 +173,12 @@ def test_each_stage_is_told_when_it_ends(tanh: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("options", "count"), [([], 0), (["-v"], 1)])
-def test_stages_that_take_long_are_told_with_v(
+def test_stages_that_take_long_are_reported_with_v(
     options: list[str], count: int, tanh: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked: list[int] = []
     monkeypatch.setattr("relax_mlir.tools.compile.driver.tell_long_stages", lambda: asked.append(1))
-    assert told(tanh, "-o", tmp_path / "out.rxa", "--no-cache", *options)[0] == 0
+    assert outcome(tanh, "-o", tmp_path / "out.rxa", "--no-cache", *options)[0] == 0
     assert len(asked) == count
 
 
@@ -219,7 +219,7 @@ def test_progress_on_terminals_only() -> None:
 def test_what_cannot_be_imported(tanh: Path, tmp_path: Path) -> None:
     bad = model(tmp_path / "bad.onnx", "Foo", "Foo", domain="my.domain")
     assert made(tanh, "--check") == f"{tanh}: all nodes can be imported\n"
-    code, out, errors = told(bad, "--check")
+    code, out, errors = outcome(bad, "--check")
     assert (code, errors) == (1, "")
     assert len(out.splitlines()) == 2
     assert out.splitlines()[1].startswith("my.domain.Foo  1")
@@ -284,7 +284,7 @@ def test_without_a_name_the_output_is_named_after_the_input(
     folder.mkdir()
     monkeypatch.chdir(folder)
     for _ in range(2):  # the second time it comes from the cache
-        assert told(tanh, *options, "--cache-dir", tmp_path / "cache") == (
+        assert outcome(tanh, *options, "--cache-dir", tmp_path / "cache") == (
             0,
             "",
             f"relax-compile: note: written to {name}; -o names another file\n",
@@ -304,7 +304,7 @@ def test_errors_of_stages_name_the_file(first: str, tmp_path: Path) -> None:
 
 
 def test_a_traceback_where_it_is_wanted() -> None:
-    code, _, errors = told("none.onnx", "-o", "x", "--traceback")
+    code, _, errors = outcome("none.onnx", "-o", "x", "--traceback")
     assert code == 1
     assert "Traceback (most recent call last)" in errors
 
@@ -359,7 +359,7 @@ class Waiting(rx.Backend):
         return (rx.Stage("wait", (Wait(),)),)
 
     def build(self, module, target, options):
-        raise AssertionError("nobody waits so long")
+        raise AssertionError("the wait is too long")
 
 rx.register_target(rx.Target("slow", parents=("llvm",), backend=Waiting, doc="Takes its time."))
 '''
@@ -396,10 +396,10 @@ def test_the_operators_that_are_known() -> None:
 
 def test_limits_of_what_a_model_may_become(tmp_path: Path) -> None:
     path = model(tmp_path / "model.onnx", "Exp", "Neg")
-    code, _, errors = told(path, "--emit", "relax", "--most-nodes", "3")
+    code, _, errors = outcome(path, "--emit", "relax", "--most-nodes", "3")
     assert code == 1 and "the model becomes 4 nodes" in errors and "--most-nodes raise the limit" in errors
-    code, _, errors = told(path, "--check", "--most-nodes", "3")
+    code, _, errors = outcome(path, "--check", "--most-nodes", "3")
     assert code == 1 and "the model becomes 4 nodes" in errors
     assert "relax.exp" in made(path, "--emit", "relax", "--most-nodes", "4", "--most-growth", "1")
-    code, _, errors = told(path, "--emit", "relax", "--most-growth", "0")
+    code, _, errors = outcome(path, "--emit", "relax", "--most-growth", "0")
     assert code == 1 and "most_growth must be a whole number, 1 or more, got 0" in errors

@@ -57,19 +57,19 @@ def model(path: Path, operator: str = "Tanh", factor: float = 2.0, *, outside: b
 
 
 def made(*arguments: str | Path) -> str:
-    """What -v tells."""
+    """What -v prints."""
     stdout, stderr = io.StringIO(), io.StringIO()
     code = run([*map(str, arguments), "-v"], io.StringIO(), stdout, stderr)
-    told = stderr.getvalue()
-    assert (code, stdout.getvalue()) == (0, ""), told
-    print(told, end="")  # pytest shows it where a test fails: why something did not come from the cache
-    return told
+    shown = stderr.getvalue()
+    assert (code, stdout.getvalue()) == (0, ""), shown
+    print(shown, end="")  # pytest shows it where a test fails: why something did not come from the cache
+    return shown
 
 
 def is_hit(*arguments: str | Path) -> bool:
-    told = made(*arguments)
-    assert ("from the cache" in told) != ("legalize" in told)
-    return "from the cache" in told
+    shown = made(*arguments)
+    assert ("from the cache" in shown) != ("legalize" in shown)
+    return "from the cache" in shown
 
 
 def programs(cache: DiskCache) -> int:
@@ -80,8 +80,8 @@ def test_the_second_time_it_is_there(tmp_path: Path, cache: DiskCache) -> None:
     source, out, again = model(tmp_path / "model.onnx"), tmp_path / "out.rxa", tmp_path / "again.rxa"
     assert not is_hit(source, "-o", out)
     again.write_text("old")
-    told = made(source, "-o", again)
-    assert re.fullmatch(rf"{re.escape(str(again))}: from the cache, \d+\.\d+ seconds\n", told)
+    shown = made(source, "-o", again)
+    assert re.fullmatch(rf"{re.escape(str(again))}: from the cache, \d+\.\d+ seconds\n", shown)
     assert again.read_bytes() == out.read_bytes()
     assert again.stat().st_mode == out.stat().st_mode
     assert is_hit(source, "-o", again, "--jobs=3")  # what changes nothing in the program
@@ -225,8 +225,8 @@ def test_another_folder(tmp_path: Path, cache: DiskCache) -> None:
 
 def test_a_folder_that_cannot_be_written(tmp_path: Path, cache: DiskCache) -> None:
     (tmp_path / "file").write_text("")
-    told = made(model(tmp_path / "model.onnx"), "-o", tmp_path / "out.rxa", f"--cache-dir={tmp_path / 'file'}")
-    assert told.endswith(f"note: nothing is kept in '{tmp_path / 'file'}': Not a directory\n")
+    shown = made(model(tmp_path / "model.onnx"), "-o", tmp_path / "out.rxa", f"--cache-dir={tmp_path / 'file'}")
+    assert shown.endswith(f"note: nothing is kept in '{tmp_path / 'file'}': Not a directory\n")
     assert (tmp_path / "out.rxa").exists()
 
 
@@ -283,7 +283,7 @@ def test_the_compiler_itself_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert {f"relax_mlir{part}" for part in PARTS} == set(PACKAGE_DIR)
     files = list(fingerprint.own_files())
     folders = {line.removeprefix(f"{REPOSITORY}/").partition("/")[0] for line in files}
-    assert folders == set(PACKAGE_DIR.values())  # not what lies beside them, which changes while tests run
+    assert folders == set(PACKAGE_DIR.values())  # not what is next to them, which changes while tests run
     for name in ("units.py", "upstream_passes.json", "relax_compile.py", "artifact.py", "compiling.py"):
         assert any(f"/{name} " in line for line in files), name
     for name in ("cpu_identity", "host_caches", "bindings_identity"):
@@ -296,16 +296,16 @@ def test_the_compiler_itself_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 
 def test_information_and_clearing(tmp_path: Path, cache: DiskCache) -> None:
-    def told(option: str) -> str:
+    def printed(option: str) -> str:
         stdout = io.StringIO()
         assert run([option], io.StringIO(), stdout, io.StringIO()) == 0
         return stdout.getvalue()
 
-    assert told("--cache-info") == f"{cache.folder}: 0.0 MB of at most 4295 MB\n"
+    assert printed("--cache-info") == f"{cache.folder}: 0.0 MB of at most 4295 MB\n"
     made(model(tmp_path / "model.onnx"), "-o", tmp_path / "out.rxa")
-    lines = told("--cache-info").splitlines()
+    lines = printed("--cache-info").splitlines()
     assert [line.split()[0] for line in lines[1:]] == ["kernels", "models", "outputs", "programs"]
-    assert re.fullmatch(rf"{re.escape(cache.folder)}: 0\.\d MB removed\n", told("--clear-cache"))
+    assert re.fullmatch(rf"{re.escape(cache.folder)}: 0\.\d MB removed\n", printed("--clear-cache"))
     assert cache.sizes() == {}
 
 

@@ -26,20 +26,20 @@ WEIGHT = RNG.standard_normal((40, 36), dtype="float32")
 BIAS = RNG.standard_normal(36, dtype="float32")
 
 
-def told(*arguments: str | Path) -> tuple[int, str, str]:
+def outcome(*arguments: str | Path) -> tuple[int, str, str]:
     stdout, stderr = io.StringIO(), io.StringIO()
     code = run([*map(str, arguments), f"--target={TARGET}", "--no-cache"], io.StringIO(), stdout, stderr)
     return code, stdout.getvalue(), stderr.getvalue()
 
 
 def made(*arguments: str | Path) -> str:
-    code, out, errors = told(*arguments)
+    code, out, errors = outcome(*arguments)
     assert (code, errors) == (0, "")
     return out
 
 
 def refused(*arguments: str | Path) -> str:
-    code, out, errors = told(*arguments)
+    code, out, errors = outcome(*arguments)
     assert (code, out, errors.count("\n")) == (1, "", 1)
     return errors
 
@@ -102,10 +102,10 @@ def check(executable: Any) -> None:
 def test_the_program_is_that_of_rx_compile(
     arguments: list[str], options: dict[str, Any], model: Path, tmp_path: Path
 ) -> None:
-    code, _, _ = told(model, *arguments, "-o", tmp_path / "told.rxa")
+    code, _, _ = outcome(model, *arguments, "-o", tmp_path / "main.rxa")
     rx.compile(rx.from_onnx(model), TARGET, cache=False, **options).save(tmp_path / "called.rxa")
     assert code == 0
-    assert (tmp_path / "told.rxa").read_bytes() == (tmp_path / "called.rxa").read_bytes()
+    assert (tmp_path / "main.rxa").read_bytes() == (tmp_path / "called.rxa").read_bytes()
 
 
 @pytest.mark.parametrize(("stop", "start"), list(itertools.pairwise(STAGES)))

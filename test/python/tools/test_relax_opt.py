@@ -58,7 +58,7 @@ def in_shell(command: str, folder: Path) -> tuple[int, str]:
 
 
 def refused(*arguments: str, data: bytes = TEXT.encode()) -> str:
-    """What is told of a run that must fail: one error, exit code 1, nothing on standard output."""
+    """What is reported of a run that must fail: one error, exit code 1, nothing on standard output."""
     done = run(*arguments, data=data)
     errors = done.stderr.decode("utf-8", "replace")
     assert (done.returncode, done.stdout) == (1, b""), errors

@@ -43,7 +43,7 @@ def fails_with(*words: str) -> str:
     return " && ".join([*(f"grep -q -e {shlex.quote(word)} %s" for word in words), "exit 3"])
 
 
-def told(path: Path, *arguments: str) -> tuple[int, str, str]:
+def outcome(path: Path, *arguments: str) -> tuple[int, str, str]:
     stdout, stderr = io.StringIO(), io.StringIO()
     code = run([str(path), *arguments], io.StringIO(), stdout, stderr)
     return code, stdout.getvalue(), stderr.getvalue()
@@ -53,7 +53,7 @@ def reduced(text: str, folder: Path, test: str, *options: str) -> str:
     """What is left of a module, without the module around."""
     path = folder / "input.mlir"
     path.write_text(text)
-    code, out, errors = told(path, f"--test={test}", *options)
+    code, out, errors = outcome(path, f"--test={test}", *options)
     assert code == 0, errors
     assert errors.startswith("relax-reduce: note: ")
     rx.Module.parse(out)
@@ -135,7 +135,7 @@ def test_a_failure_of_relax_opt(tmp_path: Path) -> None:
 def test_the_same_input_takes_the_same_way(tmp_path: Path) -> None:
     path = tmp_path / "input.mlir"
     path.write_text(CHAIN)
-    runs = [told(path, f"--test={fails_with('relax.tanh')}", "-v") for _ in range(2)]
+    runs = [outcome(path, f"--test={fails_with('relax.tanh')}", "-v") for _ in range(2)]
     assert runs[0] == runs[1]
     assert " lines, by functions and other symbols\n" in runs[0][2]
 
@@ -160,20 +160,20 @@ def test_a_script(tmp_path: Path) -> None:
     path, script = tmp_path / "input.mlir", tmp_path / "looks.sh"
     path.write_text(CHAIN)
     script.write_text('#!/bin/sh\ngrep -q relax.tanh "$1"\n')
-    code, _, errors = told(path, f"--script={script}")
+    code, _, errors = outcome(path, f"--script={script}")
     assert (code, errors) == (1, f"relax-reduce: error: --script: cannot run '{script}': Permission denied\n")
     script.chmod(0o755)
-    code, out, _ = told(path, f"--script={script}")
+    code, out, _ = outcome(path, f"--script={script}")
     assert (code, out.count('"relax.')) == (0, 1)
     script.write_text("#!/bin/sh\necho why; exit 9\n")
-    code, _, errors = told(path, f"--script={script}")
+    code, _, errors = outcome(path, f"--script={script}")
     assert "--script: for the input it ends with 9, not with 0; it printed: why" in errors
 
 
 def test_no_time_at_all(tmp_path: Path) -> None:
     path = tmp_path / "input.mlir"
     path.write_text(CHAIN)
-    code, out, errors = told(path, f"--test={fails_with('relax.tanh')}", "--time-limit=0")
+    code, out, errors = outcome(path, f"--test={fails_with('relax.tanh')}", "--time-limit=0")
     assert (code, out) == (0, str(rx.Module.parse(CHAIN)).rstrip("\n") + "\n")
     assert errors == "relax-reduce: note: 8 operations have become 8 in 2 runs of the command, and the time is up\n"
 
@@ -193,7 +193,7 @@ def test_no_time_at_all(tmp_path: Path) -> None:
 def test_errors(text: str, arguments: list[str], message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     Path("input.mlir").write_text(text)
-    code, out, errors = told(Path("input.mlir"), *arguments)
+    code, out, errors = outcome(Path("input.mlir"), *arguments)
     assert (code, out, errors.count("error: ")) == (1, "", 1)
     assert message in errors
     assert "internal error" not in errors

@@ -69,7 +69,7 @@ def scale(x: Any, k: int) -> Any:
     return rx.runtime.tensor(numpy.from_dlpack(x) * k)
 
 
-def told(*arguments: str | Path) -> tuple[int, str, str]:
+def outcome(*arguments: str | Path) -> tuple[int, str, str]:
     """Exit code, standard output and standard error."""
     stdout, stderr = io.StringIO(), io.StringIO()
     code = run([str(argument) for argument in arguments], io.StringIO(), stdout, stderr)
@@ -77,14 +77,14 @@ def told(*arguments: str | Path) -> tuple[int, str, str]:
 
 
 def shown(*arguments: str | Path) -> str:
-    code, out, errors = told(*arguments)
+    code, out, errors = outcome(*arguments)
     assert (code, errors) == (0, "")
     return out
 
 
 def refused(*arguments: str | Path) -> str:
     """The one error of a run that must fail; notes may come before it."""
-    code, out, errors = told(*arguments)
+    code, out, errors = outcome(*arguments)
     assert (code, out) == (1, "")
     *notes, error = errors.splitlines()
     assert all(note.startswith("relax-run: note: ") for note in notes)
@@ -143,7 +143,7 @@ def test_random_inputs(program: Path) -> None:
     first = shown(program, "--shape=x:5,4")
     assert shown(program, "--shape", "x:5,4", "--random=0") == first
     assert shown(program, "--shape=x:5,4", "--random=1") != first
-    code, _, errors = told(program)
+    code, _, errors = outcome(program)
     said = "size n is taken to be 1, as no input given here has it: --shape=x:<n>,4 says another one"
     assert (code, errors) == (0, f"relax-run: note: {said}\n")
 
@@ -165,7 +165,7 @@ def test_sizes_that_follow_from_others(program: Path, folder: Path) -> None:
     numpy.save("a.npy", numpy.ones(4, "float32"))
     assert "(13,)" in shown(program, "--function=longer", "--input=a=a.npy")
     assert "(7,)" in shown(program, "--function=longer", "--shape=a:2")
-    assert "(4,)" in told(program, "--function=longer")[1]
+    assert "(4,)" in outcome(program, "--function=longer")[1]
     assert "ValueError: longer: argument #1 'b'" in refused(program, "--function=longer", "--shape=a:2", "--shape=b:9")
 
 
@@ -209,7 +209,7 @@ def test_benchmark(program: Path) -> None:
     assert re.fullmatch(pattern, out.splitlines()[-1])
 
 
-def test_noise_is_told(program: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_noise_is_reported(program: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(driver, "time_in_turns", lambda calls, **counts: [sorted([1e-3] * 8 + [3e-3] * 2)])
     stderr = io.StringIO()
     assert run([str(program), "--shape=x:5,4", "--benchmark"], io.StringIO(), io.StringIO(), stderr) == 0
@@ -257,11 +257,11 @@ def test_comparison_with_onnxruntime(program: Path, folder: Path) -> None:
     out = shown(program, "--input=both.npz", "--compare", same)
     assert [line.split()[0] for line in out.splitlines()[4:]] == ["s/um", "y"]
     assert out.count("close") == 2
-    code, out, errors = told(program, "--input=both.npz", "--compare", other)
+    code, out, errors = outcome(program, "--input=both.npz", "--compare", other)
     assert (code, errors) == (1, "")
     assert re.search(r"differs, most at \[\d+(, \d+)*\]: \S+ instead of \S+$", out.splitlines()[-1])
-    assert told(program, "--input=both.npz", "--compare", other, "--tolerance=2")[0] == 0
-    _, _, errors = told(program, "--input=both.npz", "--compare", "x.npy")
+    assert outcome(program, "--input=both.npz", "--compare", other, "--tolerance=2")[0] == 0
+    _, _, errors = outcome(program, "--input=both.npz", "--compare", "x.npy")
     assert errors.startswith("relax-run: error: onnxruntime cannot run 'x.npy': ")
 
 
@@ -299,7 +299,7 @@ def test_what_is_close() -> None:
         assert not compare.difference("y", theirs, ours, 0.1).is_close
     far = compare.difference("y", numpy.float32([1, 2]), numpy.float32([1, numpy.nan]), 0.1)
     assert far == compare.Difference("y", numpy.inf, numpy.inf, worst="at [1]: 2 instead of nan"), (
-        "NaN beside a number is as far as can be"
+        "NaN next to a number is as far as can be"
     )
     assert compare.difference("y", ours, ours[:3], 1).reason == "ours is float32 (4,), the model's is float32 (3,)"
     assert compare.difference("y", ours, ours.astype("float64"), 1).reason
@@ -377,9 +377,9 @@ def test_input_files_that_are_damaged_anywhere(program: Path, folder: Path) -> N
             changed = bytearray(whole)
             changed[place] ^= 1 << (place % 8)
             Path(f"damaged{Path(name).suffix}").write_bytes(changed)
-            code, _, errors = told(program, *options)
-            told_once = re.fullmatch(r"(relax-run: note: .*\n)*relax-run: error: (?!internal).*\n", errors)
-            assert code == 0 or told_once, (place, errors)
+            code, _, errors = outcome(program, *options)
+            is_one_error = re.fullmatch(r"(relax-run: note: .*\n)*relax-run: error: (?!internal).*\n", errors)
+            assert code == 0 or is_one_error, (place, errors)
     with zipfile.ZipFile("strange.npz", "w") as made:
         made.writestr("x", b"no array")
     assert "its 'x' is no array" in refused(program, "--input=strange.npz")
@@ -389,7 +389,7 @@ def test_outputs_of_one_file_name(tmp_path: Path) -> None:
     arrays = {name: numpy.ones(1) for name in ("a/b", "a.b", "a:b")}
     with pytest.raises(rx.RelaxError, match=r"outputs 'a/b' and 'a:b' would both be 'a_b\.npy': --output writes one"):
         write_folder(str(tmp_path / "made"), arrays)
-    assert not (tmp_path / "made").exists(), "it is told before anything is written"
+    assert not (tmp_path / "made").exists(), "it is reported before anything is written"
     del arrays["a:b"]
     write_folder(str(tmp_path / "made"), arrays)
     assert sorted(os.listdir(tmp_path / "made")) == ["a.b.npy", "a_b.npy"]
@@ -397,7 +397,7 @@ def test_outputs_of_one_file_name(tmp_path: Path) -> None:
 
 def test_outputs_that_cannot_be_written(program: Path, folder: Path) -> None:
     for option in ("--output=none/out.npz", "--output=out.npy", "--output-dir=x.npy"):
-        code, _, errors = told(program, "--input=both.npz", option)
+        code, _, errors = outcome(program, "--input=both.npz", option)
         assert code == 1
         assert re.fullmatch(r"relax-run: error: .*\n", errors)
 

@@ -49,7 +49,7 @@ def test_another_device(program: str) -> None:
         assert ran(program, "--shape=x:4", "--random=0", "--device=cuda:1")[0] == 0
         code, _, errors = ran(program, "--shape=x:4", "--random=0", "--device=cuda:2")
     assert code == 1 and "no device cuda:2: there is cuda:0 to cuda:1" in errors
-    assert [*library.pools] == [(2041, 4)]  # nobody has asked for the other one
+    assert [*library.pools] == [(2041, 4)]  # the other one was not asked for
 
 
 def test_a_missing_driver_is_an_error(program: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -104,7 +104,7 @@ def test_graphs_are_asked_for_or_not(picking: str, options: list[str], graphs: i
         (["--graph"], "unknown option '--graph'; did you mean 'graphs'?"),
     ],
 )
-def test_graphs_that_nobody_can_ask_for(picking: str, options: list[str], reason: str) -> None:
+def test_graphs_that_cannot_be_asked_for(picking: str, options: list[str], reason: str) -> None:
     code, _, errors = ran(picking, *options)
     assert code == 1 and errors.startswith(f"relax-run: error: {reason}") and errors.count("\n") == 1
 
@@ -134,7 +134,7 @@ def test_what_fails_in_a_graph_is_an_error_of_a_line(picking: str, options: list
         numpy.save(tmp_path / "wrong.npy", numpy.array([0.5, 9]))
         code, _, errors = ran(picking, *options, f"--input=places={tmp_path / 'wrong.npy'}")
         assert code == 1 and "'places'" in errors and "Traceback" not in errors
-        # A driver that knows no graphs: nobody has asked, or its error.
+        # A driver that knows no graphs: none was asked for, or its error.
         del library.cuGraphInstantiateWithFlags
         code, _, errors = ran(picking, *options, "--shape=places:2")
     if options:

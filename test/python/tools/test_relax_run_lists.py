@@ -25,7 +25,7 @@ main (seq(float[n, 3]) xs, optional(float[m]) o, float[k, 3] y)
 }"""
 
 
-def told(tool: Any, *arguments: str | Path) -> tuple[int, str, str]:
+def outcome(tool: Any, *arguments: str | Path) -> tuple[int, str, str]:
     """Exit code, standard output and standard error."""
     stdout, stderr = io.StringIO(), io.StringIO()
     code = tool.run([str(argument) for argument in arguments], io.StringIO(), stdout, stderr)
@@ -33,7 +33,7 @@ def told(tool: Any, *arguments: str | Path) -> tuple[int, str, str]:
 
 
 def refused(tool: Any, *arguments: str | Path) -> str:
-    code, _, errors = told(tool, *arguments)
+    code, _, errors = outcome(tool, *arguments)
     assert code == 1
     assert "internal error" not in errors
     return errors.splitlines()[-1]
@@ -49,7 +49,7 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def program(model: Path) -> Path:
     path = model.parent / "program.rxa"
-    code, _, errors = told(relax_compile, model, "-o", path, "--shape", "xs:[(?,3), (2,3)]", "--shape=o:-")
+    code, _, errors = outcome(relax_compile, model, "-o", path, "--shape", "xs:[(?,3), (2,3)]", "--shape=o:-")
     assert (code, errors) == (0, "")
     return path
 
@@ -59,7 +59,9 @@ def test_lists_from_and_to_files(program: Path, model: Path, tmp_path: Path) -> 
     arrays["y"] = numpy.full((2, 3), 2, "float32")
     numpy.savez(tmp_path / "in.npz", **arrays)
     out = tmp_path / "out.npz"
-    code, text, errors = told(relax_run, program, "--input", tmp_path / "in.npz", "--output", out, "--compare", model)
+    code, text, errors = outcome(
+        relax_run, program, "--input", tmp_path / "in.npz", "--output", out, "--compare", model
+    )
     assert (code, errors) == (0, "relax-run: note: output 'p' is None\n")
     assert text.count("close") == 6
     with numpy.load(out) as found:
@@ -69,7 +71,7 @@ def test_lists_from_and_to_files(program: Path, model: Path, tmp_path: Path) -> 
 
 
 def test_random_inputs(program: Path, tmp_path: Path) -> None:
-    code, text, _ = told(
+    code, text, _ = outcome(
         relax_run, program, "--shape=xs.0:5,3", "--shape=y:0,3", "--output-dir", tmp_path, "--benchmark"
     )
     assert code == 0
@@ -79,7 +81,7 @@ def test_random_inputs(program: Path, tmp_path: Path) -> None:
 
 
 def test_empty_lists(program: Path) -> None:
-    notes = told(relax_run, program, "--shape=y:0,3")[2].splitlines()
+    notes = outcome(relax_run, program, "--shape=y:0,3")[2].splitlines()
     assert "relax-run: note: output 'rows' is an empty list" in notes
 
 
@@ -110,7 +112,7 @@ def test_what_run_refuses(program: Path, tmp_path: Path) -> None:
         assert message in refused(relax_run, program, *arguments)
 
 
-def test_names_that_cannot_be_told_apart(tmp_path: Path) -> None:
+def test_names_that_cannot_be_distinguished(tmp_path: Path) -> None:
     text = _MODEL.replace("float[k, 3] y)", "float[k, 3] y, float xs.0)").replace("xs.0", "xs_0")
     parsed = onnx.parser.parse_model(text)
     next(each for each in parsed.graph.input if each.name == "xs_0").name = "xs.0"

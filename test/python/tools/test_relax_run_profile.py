@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""relax-run --profile: a model's nodes beside their times, as a table and as data."""
+"""relax-run --profile: a model's nodes next to their times, as a table and as data."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def fail(x: Any, y: Any) -> None:
         raise OSError("no more")
 
 
-def told(*arguments: str | Path) -> tuple[int, str, str]:
+def outcome(*arguments: str | Path) -> tuple[int, str, str]:
     """Exit code, standard output and standard error."""
     stdout, stderr = io.StringIO(), io.StringIO()
     code = run([str(argument) for argument in arguments], io.StringIO(), stdout, stderr)
@@ -78,7 +78,7 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def profiled(program: Path, folder: Path, *more: str) -> dict[str, Any]:
     path = folder / "profile.json"
-    code, _, errors = told(program, "--shape=x:1,3,6,6", f"--profile-json={path}", *more)
+    code, _, errors = outcome(program, "--shape=x:1,3,6,6", f"--profile-json={path}", *more)
     assert (code, errors) == (0, "")
     found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
     return found
@@ -105,7 +105,7 @@ def test_nodes_of_a_model(program: Path, tmp_path: Path) -> None:
 
 
 def test_table(program: Path) -> None:
-    code, out, errors = told(program, "--shape=x:1,3,6,6", "--profile", "--repeat=2", "--benchmark")
+    code, out, errors = outcome(program, "--shape=x:1,3,6,6", "--profile", "--repeat=2", "--benchmark")
     assert (code, errors) == (0, "")
     before, table, operators, cost = out.split("\n\n")[0], *out.split("\n\n")[-3:]
     assert "2 calls: median" in before
@@ -146,7 +146,9 @@ def test_programs_without_clocks(program: Path, tmp_path: Path) -> None:
     artifact = read_artifact(program)
     entries = tuple({key: value for key, value in entry.items() if key != "profile"} for entry in artifact.entries)
     write_artifact(dataclasses.replace(artifact, entries=entries), tmp_path / "old.rxa")
-    code, _, errors = told(tmp_path / "old.rxa", "--shape=x:1,3,6,6", "--profile", f"--profile-json={tmp_path}/p.json")
+    code, _, errors = outcome(
+        tmp_path / "old.rxa", "--shape=x:1,3,6,6", "--profile", f"--profile-json={tmp_path}/p.json"
+    )
     assert code == 1
     assert errors == (
         "relax-run: error: 'main' cannot be profiled: its program was compiled without clocks around its kernels, by "
@@ -158,12 +160,12 @@ def test_programs_without_clocks(program: Path, tmp_path: Path) -> None:
 def test_a_call_that_fails(tmp_path: Path) -> None:
     rx.compile(rx.Module.parse(FAILING)).save(tmp_path / "failing.rxa")
     _calls.clear()
-    code, _, errors = told(tmp_path / "failing.rxa", "--profile", "--warmup=0", f"--profile-json={tmp_path}/p.json")
+    code, _, errors = outcome(tmp_path / "failing.rxa", "--profile", "--warmup=0", f"--profile-json={tmp_path}/p.json")
     assert (code, errors) == (1, "relax-run: error: main failed: OSError: no more\n")
     assert not (tmp_path / "p.json").exists()
 
 
 def test_a_file_that_cannot_be_written(program: Path, tmp_path: Path) -> None:
     path = tmp_path / "none" / "p.json"
-    code, _, errors = told(program, "--shape=x:1,3,6,6", f"--profile-json={path}", "--repeat=1")
+    code, _, errors = outcome(program, "--shape=x:1,3,6,6", f"--profile-json={path}", "--repeat=1")
     assert (code, errors) == (1, f"relax-run: error: cannot write output file '{path}': No such file or directory\n")

@@ -68,9 +68,7 @@ def test_every_node_is_found_again_or_has_a_reason(data: dict[str, Any]) -> None
     assert without == {
         "folded": "its value is known when the model is imported",
         "same": "it hands on what it gets",
-        **dict.fromkeys(
-            ("view", "back"), "nothing computes: what it made is a size, or simplified away, or nobody needs it"
-        ),
+        **dict.fromkeys(("view", "back"), "nothing computes: what it made is a size, or simplified away, or unused"),
     }
     assert all(node["why"] == "" for node in nodes.values() if node["operators"])
     assert nodes["branch"]["inner"] == 2
@@ -182,10 +180,10 @@ def test_bytes_of_types(type_: str, bytes_: int | None) -> None:
 
 def test_work_with_sizes_that_the_run_tells_is_that_of_fixed_ones(tmp_path: Path) -> None:
     fixed = data_of(compiled(model(tmp_path / "fixed.onnx", 40))[1])
-    told = data_of(compiled(model(tmp_path / "told.onnx"), "--report-shape", "x:40,4")[1])
+    given = data_of(compiled(model(tmp_path / "given.onnx"), "--report-shape", "x:40,4")[1])
     work = [
         [(call["flops"], call["bytes"]) for call in each["calls"] if call["kernel"] is not None]
-        for each in (fixed, told)
+        for each in (fixed, given)
     ]
     assert work[0] == work[1] and any(flops for flops, _ in work[0]), work
 
@@ -246,7 +244,7 @@ def _report_of(*calls: tuple[list[str], str, float], seconds: float = 1.0) -> di
     }  # fmt: skip
 
 
-def test_parts_are_told_by_nodes_however_they_were_fused() -> None:
+def test_parts_are_named_by_nodes_however_they_were_fused() -> None:
     before = _report_of((["a"], "k0", 1.0), (["b"], "k1", 2.0), (["c"], "k2", 4.0), (["gone"], "k1", 1.0), seconds=8.0)
     now = _report_of((["a", "b"], "k_ab", 1.5), (["c"], "k2", 3.0), ([], "made", 0.5), seconds=5.0)
     result = compared(before, now)
@@ -275,8 +273,8 @@ def test_a_report_is_compared_with_an_earlier_one(static: tuple[Path, Path], tmp
 def test_what_is_no_report_is_not_compared_with(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "old.html").write_bytes(content)
     source, page_ = model(tmp_path / "m.onnx"), tmp_path / "r.html"
-    told = refused(source, "-o", tmp_path / "m.rxa", "--report", page_, "--compare", tmp_path / "old.html")
-    assert "is no report of relax-compile: --compare takes what --report has written" in told
+    message = refused(source, "-o", tmp_path / "m.rxa", "--report", page_, "--compare", tmp_path / "old.html")
+    assert "is no report of relax-compile: --compare takes what --report has written" in message
     assert not page_.exists() and not (tmp_path / "m.rxa").exists()
     assert "cannot read nowhere.html" in refused(source, "-o", "m.rxa", "--report", page_, "--compare", "nowhere.html")
     assert "--compare is for two reports" in refused(source, "-o", "m.rxa", "--compare", tmp_path / "old.html")
@@ -295,13 +293,13 @@ def test_unknown_facts_are_shown() -> None:
 
 
 def test_sizes_that_only_the_run_tells(tmp_path: Path) -> None:
-    untold = data_of(compiled(model(tmp_path / "untold.onnx"))[1])
-    assert untold["note"] == "No times: no size was given for n: --report-shape input:sizes gives it."
-    assert not any("seconds" in call for call in untold["calls"])
-    told = data_of(compiled(model(tmp_path / "told.onnx"), "--report-shape", "x:100,4")[1])
-    assert told["sizes"] == {"n": 100}
-    assert any("seconds" in call for call in told["calls"])
-    assert told["memory"][0]["arena"] > untold["memory"][0]["arena"] > 0
+    unknown = data_of(compiled(model(tmp_path / "unknown.onnx"))[1])
+    assert unknown["note"] == "No times: no size was given for n: --report-shape input:sizes gives it."
+    assert not any("seconds" in call for call in unknown["calls"])
+    known = data_of(compiled(model(tmp_path / "known.onnx"), "--report-shape", "x:100,4")[1])
+    assert known["sizes"] == {"n": 100}
+    assert any("seconds" in call for call in known["calls"])
+    assert known["memory"][0]["arena"] > unknown["memory"][0]["arena"] > 0
 
 
 def test_a_program_for_another_machine(tmp_path: Path) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Memory over time in reports: which calls a buffer is there for, where it lies, and what is in use at each call."""
+"""Memory over time in reports: which calls a buffer is there for, where it is, and what is in use at each call."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_calls_that_a_buffer_is_there_for() -> None:
         buffer(1, 5, 9, 128, offset=64),
         buffer(2, 9, 12, 256, offset=192),
         buffer(3, 3, 6, 1024, offset=448),
-        # Read by nobody: it is there for the call that follows its making, or the last one.
+        # Read by nothing: it is there for the call that follows its making, or the last one.
         buffer(4, 6, 6, 4096, offset=2048),
         buffer(5, 11, 11, 8192, offset=8192),
         buffer(6, 1, 20, 16384, offset=None, output=True),

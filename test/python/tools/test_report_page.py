@@ -22,7 +22,7 @@ def report(folder: Path) -> Path:
 
 
 #: What does not fit into the page at a width, as a script in a page around it sees it.
-MEASURE = """<iframe id="page" src="{page}" style="width: {width}px; height: 3000px"></iframe><pre id="told"></pre><script>
+MEASURE = """<iframe id="page" src="{page}" style="width: {width}px; height: 3000px"></iframe><pre id="measured"></pre><script>
 addEventListener("load", () => setTimeout(() => {{
   const page = document.getElementById("page").contentDocument, found = [];
   const check = (isGood, what) => isGood || found.push(what);
@@ -38,7 +38,7 @@ addEventListener("load", () => setTimeout(() => {{
   const map = page.getElementById("graph-map").getBoundingClientRect(), canvas = page.getElementById("graph-canvas").getBoundingClientRect();
   check(map.width === 0 || map.left >= canvas.right - 1, "the map is over the graph");
   check(canvas.width >= Math.min(250, {width} - 110), "there is no room for the graph");
-  document.getElementById("told").textContent = `measured: ${{found.join(", ") || "all fits"}}`;
+  document.getElementById("measured").textContent = `measured: ${{found.join(", ") || "all fits"}}`;
 }}, 500));
 </script>"""  # noqa: E501
 
@@ -54,8 +54,8 @@ def test_the_page_fits_into_windows(width: int, tmp_path: Path) -> None:
     options += ["--allow-file-access-from-files", "--window-size=1600,3200", "--virtual-time-budget=5000", "--dump-dom"]
     command = [browser, *options, around.as_uri()]
     drawn = subprocess.run(command, capture_output=True, text=True, timeout=600, check=True).stdout
-    told = re.search(r'<pre id="told">(.*?)</pre>', drawn, re.S)
-    assert told is not None and told[1] == "measured: all fits"
+    measured = re.search(r'<pre id="measured">(.*?)</pre>', drawn, re.S)
+    assert measured is not None and measured[1] == "measured: all fits"
 
 
 def test_the_page_has_rules_for_narrow_windows(tmp_path: Path) -> None:
@@ -67,7 +67,7 @@ def test_the_page_has_rules_for_narrow_windows(tmp_path: Path) -> None:
     assert ".tiles { display: flex; flex-wrap: wrap;" in style[1]
 
 
-def test_parts_of_codegens_are_told_apart(tmp_path: Path) -> None:
+def test_parts_of_codegens_are_distinguished(tmp_path: Path) -> None:
     """Nodes, operators and kernels that went to one, in the graph in the codegen's colour."""
     path = model(tmp_path / "small.onnx", 8)
     journal = rx.Journal()
@@ -81,8 +81,8 @@ def test_parts_of_codegens_are_told_apart(tmp_path: Path) -> None:
         for name, numbers in kernels.items()
     }
     assert "npu" in of_node["plus"] and of_node["product"] == {""}
-    (told,) = found["others"]["partition"]
-    assert told["codegen"] == "npu" and told["matched"] == {"npu.add": 1}
+    (recorded,) = found["others"]["partition"]
+    assert recorded["codegen"] == "npu" and recorded["matched"] == {"npu.add": 1}
     (part,) = [kernel for kernel in found["kernels"] if kernel["codegen"]]
     assert part["title"] == "npu, all in one part" and part["operator"] == "Add", "not by the symbol of its function"
     assert all(kernel["title"] == kernel["name"] for kernel in found["kernels"] if not kernel["codegen"])
@@ -100,7 +100,7 @@ def test_several_parts_are_numbered(tmp_path: Path) -> None:
     assert [each["title"] for each in found["kernels"] if each["codegen"]] == ["npu, part 1", "npu, part 2"]
 
 
-def test_a_part_whose_operators_have_no_node_is_told_by_its_patterns() -> None:
+def test_a_part_whose_operators_have_no_node_is_named_by_its_patterns() -> None:
     """A program that is built in Python has no nodes: what the codegen's patterns matched is what is known."""
     module = rx.Module()
     with module.function("main", {"x": rx.tensor((4,))}) as f:

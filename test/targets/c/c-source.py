@@ -9,7 +9,7 @@
 # HEADER-NEXT:    result: f32[1, 3, 4] */
 # HEADER-NEXT: int net_main(const float *x, float *result);
 
-# The weight is laid out anew: channels lie side by side.
+# The weight is laid out anew: channels are contiguous.
 # DATA:      /* 1x1x2x3 */
 # DATA-NEXT: const float net_constant_0[6] = {
 # DATA-NEXT:     0.5f, 0.5f, 0.5f, 0.5f, 0.5f, 0.5f,

@@ -9,7 +9,7 @@ module attributes {gpu.container_module, relax.device = "cuda", relax.kernels = 
   // CHECK: %[[WHOLE:.*]] = builtin.unrealized_conversion_cast %{{.*}} to memref<4096xi8>
   // CHECK: %[[VIEW:.*]] = memref.view %[[WHOLE]]
   // CHECK: %[[PLACE:.*]] = llvm.getelementptr %{{.*}}[512] : (!llvm.ptr) -> !llvm.ptr, i8
-  // CHECK: %[[NUMBERS:.*]] = llvm.mlir.addressof @[[TOLD:.*]] : !llvm.ptr
+  // CHECK: %[[NUMBERS:.*]] = llvm.mlir.addressof @[[STATED:.*]] : !llvm.ptr
   // CHECK: %[[KERNEL:.*]] = arith.constant 1 : i64
   // CHECK: %[[STATUS:.*]] = llvm.call @__relax_device_tensor_map(%{{.*}}, %[[KERNEL]], %[[MAP]], %[[PLACE]], %[[NUMBERS]])
   // CHECK: "tir.return_unless_ok"(%[[STATUS]])
@@ -51,7 +51,7 @@ module attributes {gpu.container_module, relax.device = "cuda", relax.kernels = 
     }
   }
   // Elements of two bytes, three axes, of sizes 64, 30 and 5, 128 and 3840 bytes apart; boxes of 64, 8 and 1.
-  // CHECK: llvm.mlir.global internal constant @[[TOLD]](dense<[1, 3, 64, 30, 5, 1, 1, 128, 3840, 0, 0, 34359738432, 4294967297, 1, 4294967297, 4294967297, 1]> : tensor<17xi64>)
+  // CHECK: llvm.mlir.global internal constant @[[STATED]](dense<[1, 3, 64, 30, 5, 1, 1, 128, 3840, 0, 0, 34359738432, 4294967297, 1, 4294967297, 4294967297, 1]> : tensor<17xi64>)
 }
 
 // -----

@@ -1,7 +1,7 @@
 // RUN: relax-opt %s --split-input-file --gpu-outline-kernels --gpu-share-threads --gpu-lower-asserts | FileCheck %s
 
 // The launch passes the flag, the place that errors name, and the texts of what is asserted. A kernel behind it is
-// told of the flag alone, and does nothing where that is taken.
+// given the flag alone, and does nothing where that is taken.
 // CHECK-LABEL: func.func @checked
 // CHECK: %[[FLAG:.*]] = llvm.call @__relax_device_record
 // CHECK: %[[PLACE:.*]] = "tir.place"() : () -> !llvm.ptr
@@ -38,9 +38,9 @@ func.func @checked(%x: memref<?xi64>, %y: memref<?xf32>, %z: memref<?xf32>, %n: 
 // CHECK: ^[[FIRST]]:
 // CHECK: %[[BEHIND:.*]] = llvm.getelementptr %[[FLAG]][8]
 // CHECK: %[[HOST:.*]] = llvm.load %[[BEHIND]] : !llvm.ptr -> !llvm.ptr
-// What was told before, by a kernel with another flag, stays.
-// CHECK: %[[TOLD:.*]] = llvm.load %[[HOST]] : !llvm.ptr -> i32
-// CHECK: %[[IS_FREE:.*]] = arith.cmpi eq, %[[TOLD]]
+// What was reported before, by a kernel with another flag, stays.
+// CHECK: %[[STATED:.*]] = llvm.load %[[HOST]] : !llvm.ptr -> i32
+// CHECK: %[[IS_FREE:.*]] = arith.cmpi eq, %[[STATED]]
 // CHECK: cf.cond_br %[[IS_FREE]], ^[[TELLS:bb[0-9]+]], ^[[END]]
 // CHECK: ^[[TELLS]]:
 // CHECK: llvm.store %[[PLACE]]

@@ -1,7 +1,7 @@
 // RUN: relax-opt %s --gpu-outline-kernels | FileCheck %s
 // RUN: relax-opt %s --gpu-outline-kernels --gpu-share-threads | FileCheck %s --check-prefix=THREADS
 
-// Parts of few results at first, in memory between two launches: a block for each part where elements lie side by side.
+// Parts of few results at first, in memory between two launches: a block for each part where elements are contiguous.
 // CHECK-LABEL: func.func @of_blocks
 // CHECK: %[[BETWEEN:.*]] = memref.alloc() {{.*}}: memref<5xf32>
 // CHECK: gpu.launch_func @kernels::@of_blocks blocks in (%c5

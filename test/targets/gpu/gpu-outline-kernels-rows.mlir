@@ -1,6 +1,6 @@
 // RUN: relax-opt %s --gpu-outline-kernels | FileCheck %s
 
-// A product whose rows the run tells has a kernel for few of them beside that for any number: the host asks for the size.
+// A product with a dynamic number of rows has a kernel for few of them next to that for any number: the host asks for the size.
 // CHECK-LABEL: func.func @of_codes
 // CHECK-NOT: memref.alloc
 // CHECK: %[[ROWS:.*]] = memref.dim %arg0

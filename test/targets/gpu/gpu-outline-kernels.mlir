@@ -1,6 +1,6 @@
 // RUN: relax-opt %s --gpu-outline-kernels | FileCheck %s
 
-// What host code is told of the device, and the kernels in the order of its table.
+// What host code knows of the device, and the kernels in the order of its table.
 // CHECK: module attributes {gpu.container_module, relax.device = "cuda", relax.kernels = ["points", "rows", "steps", "inside", "ordered", "planned", "mean", "two_readers", "two_readers_1"]}
 
 // A thread for each vector of 16 bytes; what is launched is passed addresses, and sizes that are not known.

@@ -1,6 +1,6 @@
 // RUN: relax-opt %s --gpu-share-scratch --split-input-file | FileCheck %s
 
-// What functions need for themselves lies behind the graph's temporaries, for all of them at the same place: there is room
+// What functions need for themselves is behind the graph's temporaries, for all of them at the same place: there is room
 // for the one that needs most. Memory of unknown size stays where it was.
 // CHECK-LABEL: func.func @two
 // CHECK-SAME: (%[[X:.*]]: memref<64xf32>, %[[PLACE:.*]]: memref<768xi8>) -> i32
@@ -66,7 +66,7 @@ module {
 
 // -----
 
-// The arena ends behind the last call that gets a piece of it, though nobody reads temporaries any more, and behind all
+// The arena ends behind the last call that gets a piece of it, though nothing reads temporaries any more, and behind all
 // rounds of a loop around such a call.
 // CHECK-LABEL: func.func @main
 // CHECK: %[[ARENA:.*]] = memref.alloc(%{{.*}}) {alignment = 64 : i64, relax.arena} : memref<?xi8>

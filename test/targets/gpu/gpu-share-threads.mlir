@@ -4,7 +4,7 @@
 // CHECK: memref.global "private" @aligned_shared : memref<64xf32, 3> {{.*}}alignment = 1024
 
 // All operands go through both loops alike, so they are one. A thread of the grid does the points of 16 bytes, if there
-// are so many, else those that are left.
+// are that many, else those that are left.
 // CHECK-LABEL: gpu.func @points
 // CHECK: %[[X:.*]] = memref.collapse_shape %{{.*}} : memref<?x?xf32> into memref<?xf32>
 // CHECK-NOT: arith.divui
@@ -54,7 +54,7 @@ func.func @some_rows(%x: memref<?x?xf32>, %row: memref<?xf32>, %y: memref<?x?xf3
   return
 }
 
-// Loops run as the result lies in memory, neighbours are joined, loops of one step left out: here it is 24 columns of 15.
+// Loops run as the result is in memory, neighbours are joined, loops of one step left out: here it is 24 columns of 15.
 // A thread writes a vector, and reads its elements one by one.
 // CHECK-LABEL: gpu.func @turned
 // CHECK: memref.collapse_shape %{{.*}} {{\[\[}}0, 1], [2]] : memref<3x5x24xf16> into memref<15x24xf16>
@@ -140,7 +140,7 @@ func.func @some_short_rows(%x: memref<9x32xf32>, %y: memref<9x32xf32>) {
   return
 }
 
-// Elements that do not lie side by side are read and written one by one, by as many threads as there are.
+// Elements that are not contiguous are read and written one by one, by as many threads as there are.
 // CHECK-LABEL: gpu.func @rows_with_gaps
 // CHECK-SAME: array<i32: 32, 1, 1>
 // CHECK-NOT: vector.load
@@ -231,16 +231,16 @@ func.func @blocks(%m: index, %x: memref<?x64xf32>) {
   return
 }
 
-// What one thread does in an order, it tells the others.
+// What one thread does in an order, it hands to the others.
 // CHECK-LABEL: gpu.func @ordered
 // CHECK: %[[IS_FIRST:.*]] = arith.cmpi eq, %{{.*}}, %c0
 // CHECK: scf.if %[[IS_FIRST]] {
 // CHECK: scf.for
 // CHECK: memref.store %{{.*}}, %[[SLOT:.*]][%{{.*}}] : memref<1xf32, 3>
 // CHECK: gpu.barrier
-// CHECK: %[[TOLD:.*]] = memref.load %[[SLOT]]
+// CHECK: %[[STATED:.*]] = memref.load %[[SLOT]]
 // CHECK: scf.for %{{.*}} = %{{.*}} to %{{.*}} step
-// CHECK: memref.store %[[TOLD]]
+// CHECK: memref.store %[[STATED]]
 func.func @ordered(%x: memref<?xf32>, %n: index) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index

@@ -30,7 +30,7 @@ module attributes {relax.device = "cuda", relax.kernels = ["add", "matmul", "sof
 // CHECK: llvm.func @__tvm_ffi___relax_set_constants(
 // CHECK: llvm.func @__tvm_ffi___relax_device_synchronize(
 
-// The device is left on each way out but the first two, where nobody is in.
+// The device is left on each way out but the first two, where it is not entered yet.
 // LEFT: func.func @__tvm_ffi_main(
 // LEFT: llvm.call @__relax_device_enter(
 // LEFT: cf.cond_br %{{.*}}, ^[[IN:bb[0-9]+]], ^[[END:bb[0-9]+]]

@@ -19,7 +19,7 @@ llvm.mlir.global external @__relax_device() : !llvm.ptr
 // CHECK: }
 // CHECK: %[[ENDED:.*]] = llvm.call @__relax_device_graph_end({{.*}}, %[[SCOPE]])
 // CHECK-NEXT: "tir.return_unless_ok"(%[[ENDED]])
-// Where no graph can be made that nobody has asked for, kernels are launched after all, on the caller's tensors.
+// Where no graph can be made that was not asked for, kernels are launched after all, on the caller's tensors.
 // CHECK: %[[AGAIN:.*]] = arith.cmpi ne, %{{.*}}, %{{.*}} : i64
 // CHECK: scf.if %[[AGAIN]] {
 // CHECK: func.call @fixed(

@@ -1,7 +1,7 @@
 // RUN: relax-opt %s --host-add-entries | FileCheck %s
 // RUN: relax-opt %s --host-add-entries --host-add-entries | FileCheck %s
 
-// Public functions of the graph get an entry; everything else is nobody's business outside.
+// Public functions of the graph get an entry; everything else is private.
 // CHECK: module attributes {relax.entries = ["{\22inputs\22: [{{.*}}\22name\22: \22x\22{{.*}}\22name\22: \22main\22{{.*}}", "{\22inputs\22: [
 // CHECK-SAME: \22kind\22: \22list\22, \22name\22: \22xs\22}, {{.*}}\22name\22: \22y\22, {{.*}}\22written\22: true}], \22name\22: \22into\22{{.*}}"]}
 // CHECK: func.func private @main({{.*}}llvm.linkage = #llvm.linkage<internal>
@@ -30,7 +30,7 @@ func.func private @helper() attributes {relax.inputs = [], relax.results = [], r
 func.func @exp() {
   return
 }
-// What a call writes to is told of the input that it is.
+// What a call writes to is recorded by the input that it is.
 func.func @into(%a: memref<4xf32>, %b: memref<4xf32>, %y: memref<4xf32>) attributes {
     relax.inputs = [tensor<4xf32>, tensor<4xf32>, tensor<4xf32>], relax.results = [],
     relax.input_names = ["a", "b", "c"], relax.written = array<i64: 2>, relax.input_groups = [

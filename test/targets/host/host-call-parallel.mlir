@@ -1,6 +1,6 @@
 // RUN: relax-opt %s --host-call-parallel | FileCheck %s
 
-// What is told lies on the stack, each value where its size allows, the grain last; the function that the pool calls
+// The arguments are on the stack, each value where its size allows, the grain last; the function that the pool calls
 // reads it there. Its status is that of the function, where that has one.
 // CHECK-LABEL: func.func @fails(
 // CHECK: %[[KEPT:.*]] = llvm.alloca %{{.*}} x i8 {alignment = 64 : i64}
@@ -14,8 +14,8 @@
 // CHECK-NEXT: %[[TABLE:.*]] = llvm.mlir.addressof @__relax_threads
 // CHECK: %[[STATUS:.*]] = llvm.call @__relax_parallel(%[[TABLE]], %[[CALLED]], %[[KEPT]], %{{.*}}, %{{.*}}, %{{.*}})
 // CHECK-NEXT: return %[[STATUS]] : i32
-// CHECK: func.func private @body.run(%[[TOLD:.*]]: !llvm.ptr, %[[FROM:.*]]: i64, %[[TO:.*]]: i64) -> i32 attributes {llvm.linkage = #llvm.linkage<internal>} {
-// CHECK: %[[X:.*]] = llvm.load %[[TOLD]] : !llvm.ptr -> !llvm.ptr
+// CHECK: func.func private @body.run(%[[ARGUMENTS:.*]]: !llvm.ptr, %[[FROM:.*]]: i64, %[[TO:.*]]: i64) -> i32 attributes {llvm.linkage = #llvm.linkage<internal>} {
+// CHECK: %[[X:.*]] = llvm.load %[[ARGUMENTS]] : !llvm.ptr -> !llvm.ptr
 // CHECK: %[[V:.*]] = llvm.load %{{.*}} : !llvm.ptr -> vector<16xf32>
 // CHECK: %[[OK:.*]] = call @body(%{{.*}}, %{{.*}}, %{{.*}}, %[[X]], %[[V]]) : (index, index, index, !llvm.ptr, vector<16xf32>) -> i32
 // CHECK-NEXT: return %[[OK]] : i32

@@ -47,7 +47,7 @@ func.func @known() {
   return
 }
 
-// What is small lies on the stack, once for all rounds of a loop, as long as there is room for it there.
+// What is small is on the stack, once for all rounds of a loop, as long as there is room for it there.
 // CHECK-LABEL: func.func @small(
 // CHECK-DAG: %[[ONE:.*]] = memref.alloca() : memref<128xf32>
 // CHECK-DAG: %[[TWO:.*]] = memref.alloca() {alignment = 64 : i64} : memref<i64>

@@ -1,6 +1,6 @@
 // RUN: relax-opt %s --host-define-support | FileCheck %s
 
-// What programs share is declared in them; here it is defined, with all that it calls, and visible to nobody else.
+// What programs share is declared in them; here it is defined, with all that it calls, and not visible outside.
 // CHECK-NOT: llvm.func hidden
 // CHECK-LABEL: llvm.func @main(
 // CHECK: llvm.call @__relax_give_object(

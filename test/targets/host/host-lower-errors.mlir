@@ -1,6 +1,6 @@
 // RUN: relax-opt %s --host-lower-errors | FileCheck %s
 
-// A function that can fail returns a status, and is told the place that its errors name.
+// A function that can fail returns a status, and gets the place that its errors name.
 // CHECK-LABEL: func.func @take(%arg0: memref<?xf32>, %arg1: index, %arg2: !llvm.ptr) -> i32
 // CHECK: %[[TEMP:.*]] = memref.alloc()
 // CHECK: cf.cond_br %{{.*}} weights([2000, 1]), ^[[GO:bb[0-9]+]], ^[[FAIL:bb[0-9]+]]
@@ -68,7 +68,7 @@ func.func @before(%ok: i1) {
   return
 }
 
-// Nor is what one of two branches has given back: nobody knows which one ran.
+// Nor is what one of two branches has given back: which one ran is unknown.
 // CHECK-LABEL: func.func @sometimes(
 // CHECK: memref.dealloc
 // CHECK-NOT: memref.dealloc
@@ -163,12 +163,12 @@ func.func private @affine(%x: memref<8xf32>, %n: index) attributes {tir.prim_fun
   return
 }
 
-// The place, where something else is to be told of it: a kernel of a device for instance.
-// CHECK-LABEL: func.func private @told(%arg0: i32, %arg1: !llvm.ptr) -> i32
+// The place, where something else needs it: a kernel of a device for instance.
+// CHECK-LABEL: func.func private @stated(%arg0: i32, %arg1: !llvm.ptr) -> i32
 // CHECK-NOT: tir.place
 // CHECK: llvm.call @tell(%arg1) : (!llvm.ptr) -> ()
 llvm.func @tell(!llvm.ptr)
-func.func private @told(%status: i32) attributes {tir.prim_func} {
+func.func private @stated(%status: i32) attributes {tir.prim_func} {
   %place = "tir.place"() : () -> !llvm.ptr
   llvm.call @tell(%place) : (!llvm.ptr) -> ()
   "tir.return_unless_ok"(%status) : (i32) -> ()

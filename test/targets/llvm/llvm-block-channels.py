@@ -71,7 +71,7 @@ class Module:
         y = R.nn.conv2d(x, w, groups=48)
         return y
 
-    # Weights that only a call tells would be packed in each; odd numbers of channels make no blocks, nor do groups.
+    # Weights that only a call has would be packed in each; odd numbers of channels make no blocks, nor do groups.
     # CHECK-LABEL: def as_it_is(
     # CHECK-NOT: 16
     # CHECK-NOT: layout

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # RUN: relax-opt %s --llvm-pack-nbits='target=llvm{vector-bytes=64}' --print-script | FileCheck %s
 # RUN: relax-opt %s --llvm-pack-nbits='target=llvm{cpu=haswell}' --print-script | FileCheck %s --check-prefix=SHORT
-"""Known weights of few bits lie as vectors read them: a word of each column beside that of the next."""
+"""Known weights of few bits lie as vectors read them: a word of each column next to that of the next."""
 
 from relax_mlir.script import ir as I, relax as R, tir as T
 
@@ -41,7 +41,7 @@ class Module:
         y = R.matmul_nbits(x, w, s, z, b, bits=8, block_size=8)
         return y
 
-    # What only a call tells would be packed in each.
+    # What only a call has would be packed in each.
     # CHECK-LABEL: def as_it_is(
     # CHECK: R.matmul_nbits(x, w, s)
     # CHECK: R.matmul_nbits(x, R.const(1, R.Tensor((100, 1, 16), "uint8")), s)

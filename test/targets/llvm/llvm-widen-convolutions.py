@@ -29,7 +29,7 @@ class Module:
         y = R.nn.conv2d(x, w, padding=(1, 1, 1, 1), out_dtype="float32")
         return y
 
-    # Weights that only a call tells would be converted at each; bf16 is a shift, which costs little.
+    # Weights that only a call has would be converted at each; bf16 is a shift, which costs little.
     # CHECK-LABEL: def given(
     # CHECK-NOT: astype
     # CHECK: return

@@ -78,7 +78,7 @@ class Module:
         v = R.nn.conv2d(z, w, padding=(1, 1, 1, 1), data_layout="NCHW16c", kernel_layout="OIHW16i16o")
         return (y, v)
 
-    # Other steps, taps, gaps, paddings, element types, groups, layouts; a kernel that only a call tells.
+    # Other steps, taps, gaps, paddings, element types, groups, layouts; a kernel that only a call has.
     # CHECK-LABEL: def as_they_are(
     # CHECK-NOT: winograd
     # CHECK: return

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # RUN: relax-opt %s --pass-pipeline='relax-lower{stop=fuse opt-level=0}' --print-script | FileCheck %s
 # RUN: relax-opt %s --pass-pipeline='relax-lower{stop=fuse opt-level=2}' --print-script | FileCheck %s
-"""No code is made, at any level, of what nobody reads or calls; what others may call stays."""
+"""No code is made, at any level, of what nothing reads or calls; what others may call stays."""
 
 from relax_mlir.script import ir as I, relax as R, tir as T
 
@@ -25,7 +25,7 @@ class Module:
         return R.negative(R.sin(x))
 
     @R.function(private=True)
-    def nobody(x: R.Tensor((4,), "float32")) -> R.Tensor((4,), "float32"):
+    def unused(x: R.Tensor((4,), "float32")) -> R.Tensor((4,), "float32"):
         return R.exp(x)
 
     @T.prim_func

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# Operations of dialects that nobody has defined, or that a file does.
+# Operations of undefined dialects, or that a file does.
 # RUN: not relax-opt %s 2>&1 | FileCheck %s --check-prefix=UNKNOWN
 # RUN: relax-opt %s --allow-unregistered-dialect | FileCheck %s
 # RUN: not relax-opt %s --irdl-file=%S/../Inputs/cmath.irdl 2>&1 | FileCheck %s --check-prefix=CHECKED

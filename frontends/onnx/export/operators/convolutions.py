@@ -97,7 +97,7 @@ def _covering(op: ExportedOp, pads: list[int]) -> dict[str, Any]:
         and any(new > old for new, old in zip(after, pads[len(after) :], strict=True))
     ):
         raise op.fail(
-            "a window over the end of the padding has no counterpart beside one that is left out", "ceil_mode"
+            "a window over the end of the padding has no counterpart together with one that is left out", "ceil_mode"
         )
     return {"pads": [*pads[: len(after)], *after]}
 

@@ -82,10 +82,10 @@ def test_names_that_mlir_does_not_take(name: str) -> None:
     ("name", "message"),
     [
         ("add", "operator relax.add is declared twice: at relax/elementwise.py:"),
-        ("nn_relu", "operator relax.nn_relu cannot be told from relax.nn.relu in IRDL"),
+        ("nn_relu", "operator relax.nn_relu has the same name in IRDL as relax.nn.relu"),
         ("Mine", "'Mine' is no operator name: lower-case letters, digits, '_' and '.' only"),
-        ("my__own", "'my__own' is no operator name: MLIR takes none with two '_' side by side, or '_' beside '.'"),
-        ("nn._own", "'nn._own' is no operator name: MLIR takes none with two '_' side by side, or '_' beside '.'"),
+        ("my__own", "'my__own' is no operator name: MLIR takes none with two adjacent '_', or '_' next to '.'"),
+        ("nn._own", "'nn._own' is no operator name: MLIR takes none with two adjacent '_', or '_' next to '.'"),
     ],
 )
 def test_names_of_operators(name: str, message: str) -> None:

@@ -78,9 +78,9 @@ def test_as_many_operations_as_loops_have(name: str, build: Any, shapes: Any, is
     module, value = built(build, shapes if is_symbolic else fixed)
     work, same = rx.work_of(value.owner), built(build, fixed)[1]
     assert isinstance(work.flops, int) or is_symbolic
-    told = tuple(evaluated(str(each), SIZES) for each in work)
-    assert told == rx.work_of(same.owner), "symbols tell the same as numbers"
-    assert counted(module, [*fixed, tuple(same.type.shape)]) == told[0]
+    of_symbols = tuple(evaluated(str(each), SIZES) for each in work)
+    assert of_symbols == rx.work_of(same.owner), "symbols tell the same as numbers"
+    assert counted(module, [*fixed, tuple(same.type.shape)]) == of_symbols[0]
 
 
 @pytest.mark.parametrize(
@@ -133,7 +133,7 @@ def test_some_in_numbers(build: Any, shapes: Any, flops: int) -> None:
     assert rx.work_of(built(build, shapes)[1].owner).flops == flops
 
 
-def test_what_nobody_knows() -> None:
+def test_what_is_unknown() -> None:
     assert rx.work_of(built(relax.sort, ((4,),))[1].owner) == (None, 32)
     assert rx.work_of(built(relax.nonzero, ((4, 4),))[1].owner).bytes is None
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Operators with an effect and no result: what they take, and that nobody removes them."""
+"""Operators with an effect and no result: what they take, and that they stay."""
 
 from __future__ import annotations
 

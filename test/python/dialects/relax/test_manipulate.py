@@ -355,7 +355,7 @@ def test_an_affine_map_of_the_bindings_is_an_index_map():
 REFUSALS = [
     ("reshape", [tensor("n", 4), (-1, -1)], {}, "operand 'shape': only one size can be -1"),
     ("reshape", [tensor(2, 3), (-1, 4)], {}, "operand 'shape': -1 cannot be resolved, 4 does not divide 6 elements"),
-    ("reshape", [tensor(3, 0), (-1, 0)], {}, "operand 'shape': -1 beside a size of 0 could be anything"),
+    ("reshape", [tensor(3, 0), (-1, 0)], {}, "operand 'shape': -1 next to a size of 0 could be anything"),
     ("reshape", [tensor("n", None), (-1,)], {}, "-1 needs the sizes of operand 'x' (tensor<?x?xf32"),
     ("reshape", [unranked(), (-1,)], {}, "-1 needs the sizes of operand 'x' (tensor<*xf32>)"),
     ("reshape", [tensor(2), (2, 0)], {}, "0 copies size 1 of operand 'x' (tensor<2xf32>), which is not there"),

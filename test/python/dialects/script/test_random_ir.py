@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Random IR of operations that nobody knows: any attributes, types, regions, names."""
+"""Random IR of unknown operations: any attributes, types, regions, names."""
 
 from __future__ import annotations
 

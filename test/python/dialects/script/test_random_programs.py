@@ -192,7 +192,7 @@ def test_numbers_and_memory(nodes: list[Node], type_: str, last: int) -> None:
     check_text(function(parameters, program.emitter.lines, [(pick(pool, last), type_), (pool[-1], type_)]))
 
 
-# ---- tensors, whose names a script assigns again where nobody can tell ----
+# ---- tensors, whose names a script assigns again where it makes no difference ----
 
 _T = "tensor<4xi64>"
 _offsets = st.integers(0, 2)
@@ -253,7 +253,7 @@ class TensorProgram:
         pools[1].append(self.emitter.define(f"arith.addi {pick(pools[1], a)}, {pick(pools[1], b)} : i64"))
 
     def emit_nest(self, pools: Pools, a: int, b: int, c: int, map_: int, loads: bool) -> None:
-        """Inputs in any order, twice the same, and elements that the body loads where the loop tells."""
+        """Inputs in any order, twice the same, and elements that the body loads where the loop is."""
         x, y, z = (pick(pools[0], number) for number in (a, b, c))
         p, q, o, s, r, i = (self.emitter.fresh() for _ in range(6))
         head = f"{_generic(_MAPS[0], _MAPS[map_], _MAPS[0])} ins({x}, {y} : {_T}, {_T}) outs({z} : {_T})"

@@ -69,7 +69,7 @@ def inside(build, *inputs):
 
 @pytest.fixture
 def program(tmp_path):
-    """Runs Python with the package fake_npu beside it; what the program says when it fails is the test's message."""
+    """Runs Python with the package fake_npu next to it; what the program says when it fails is the test's message."""
     package = tmp_path / "site" / "fake_npu"
     package.mkdir(parents=True)
     (package / "__init__.py").write_text(FAKE_NPU)

@@ -67,7 +67,7 @@ def twice(name):
 
 
 def unused(name):
-    """A function in which nobody uses the operation's results."""
+    """A function in which nothing uses the operation's results."""
     return f'func.func @f({ARGUMENTS}) {{\n"tir.{name}"{signature(name)}\nreturn\n}}'
 
 

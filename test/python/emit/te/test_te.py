@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""te: what is computed, beside numpy; what is refused, with the line."""
+"""te: what is computed, against numpy; what is refused, with the line."""
 
 from __future__ import annotations
 

@@ -101,7 +101,7 @@ def reduced(combine: Callable[..., Any], identity: Callable[..., Any], **options
         # functions of places
         (lambda: te.compute((4,), lambda i, j: 1.0), "the shape has 1 dimensions, the function 2 indices"),
         (lambda: te.compute((4,), 3), "expected a function of 1 indices, got 3"),
-        (lambda: te.compute((4,), lambda i, *, j: 1.0), "the function has an argument 'j', which nobody gives"),
+        (lambda: te.compute((4,), lambda i, *, j: 1.0), "the function has an argument 'j', which is not given"),
         (lambda: te.compute((4,), max), "does not say how many indices it takes: use a lambda"),
         (lambda: of(failing), "KeyError: 'mine'"),
         (lambda: of(lambda i: i), "an index is given: say of which type"),
@@ -140,9 +140,9 @@ def reduced(combine: Callable[..., Any], identity: Callable[..., Any], **options
         (lambda: of(lambda i: X[i % 0, 0]), "`%` by 0"),
         (lambda: of(lambda i: te.truncdiv(I32[i], 0)), "te.truncdiv by 0"),
         (lambda: of(lambda i: te.truncmod(X[i, 0], 2)), "te.truncmod is of integers, not of f32"),
-        (lambda: of(lambda i: F16[i] + BF16[i]), "f16 beside bf16, of which none holds the other's numbers"),
-        (lambda: of(lambda i: U32[i] + I32[i]), "ui32 beside i32, of which none holds the other's numbers"),
-        (lambda: of(lambda i: I32[i].astype("int8") + U32[i]), "i8 beside ui32, of which none holds"),
+        (lambda: of(lambda i: F16[i] + BF16[i]), "f16 and bf16, of which neither holds the other's numbers"),
+        (lambda: of(lambda i: U32[i] + I32[i]), "ui32 and i32, of which neither holds the other's numbers"),
+        (lambda: of(lambda i: I32[i].astype("int8") + U32[i]), "i8 and ui32, of which neither holds"),
         (lambda: of(lambda i: U8[i] > -1), "-1 is no ui8, which goes from 0 to 255"),
         (lambda: of(lambda i: U8[i] + 256), "256 is no ui8"),
         (lambda: of(lambda i: te.const(128, "int8")), "128 is no i8, which goes from -128 to 127"),
@@ -152,8 +152,8 @@ def reduced(combine: Callable[..., Any], identity: Callable[..., Any], **options
         (lambda: of(lambda i: ~X[i, 0]), "~ is of integers and bools, not of f32"),
         (lambda: of(lambda i: X[i, 0].astype("foo")), "unknown dtype 'foo'"),
         (lambda: of(lambda i: te.if_then_else(I32[i], 1.0, 2.0)), "a condition is a comparison or a bool, not i32"),
-        (lambda: of(lambda i: te.if_then_else(i > 0, F16[i], BF16[i])), "f16 beside bf16"),
-        (lambda: of(lambda i: te.if_then_else(i > 0, lambda: F16[i], lambda: BF16[i])), "f16 beside bf16"),
+        (lambda: of(lambda i: te.if_then_else(i > 0, F16[i], BF16[i])), "f16 and bf16"),
+        (lambda: of(lambda i: te.if_then_else(i > 0, lambda: F16[i], lambda: BF16[i])), "f16 and bf16"),
         (lambda: of(lambda i: te.if_then_else(i > 0, lambda: None, 1)), "expected a number, got NoneType None"),
         (lambda: of(lambda i: te.all()), "te.all: expected conditions, got none"),
         (lambda: of(lambda i: te.any(i > 0, "a")), "expected a number, got str 'a'"),
@@ -224,7 +224,7 @@ def reduced(combine: Callable[..., Any], identity: Callable[..., Any], **options
         (lambda: te.create_prim_func([X, X, Y]), "'X' is there twice"),
         (lambda: te.create_prim_func([X, Y, Y]), "'Y' is there twice"),
         (lambda: te.create_prim_func([X, Y], name=3), "te.create_prim_func: a name is a text, not 3"),
-        (lambda: te.create_prim_func([te.compute((N,), lambda i: 1.0)]), "no tensor that is given tells the size 'n'"),
+        (lambda: te.create_prim_func([te.compute((N,), lambda i: 1.0)]), "no tensor that is given has the size 'n'"),
     ],
 )  # fmt: skip
 def test_refusals_tell_the_line(make: Callable[[], Any], message: str) -> None:
@@ -234,7 +234,7 @@ def test_refusals_tell_the_line(make: Callable[[], Any], message: str) -> None:
     assert "test_te_errors.py:" in str(error.value) and "Traceback" not in str(error.value)
 
 
-def test_a_computation_in_another_one_is_told_once() -> None:
+def test_a_computation_in_another_one_is_reported_once() -> None:
     for function in (lambda i: X[i], lambda i: 1 / 0):
         with pytest.raises(rx.RelaxError) as error:
             te.compute((4,), lambda i: te.compute((4,), function)[i])  # noqa: B023  # called at once

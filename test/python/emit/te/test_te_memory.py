@@ -133,7 +133,7 @@ def test_extern_of_a_packed_function() -> None:
 
 
 def test_what_is_computed_on_memory() -> None:
-    """Beside a function that writes memory the others do, too: parts, starts of reductions, sizes that nobody tells."""
+    """Beside a function that writes memory the others do, too: parts, starts of reductions, unknown sizes."""
     n = te.var("n")
     x = te.placeholder((n, 4), name="X")
     copied = te.extern((n, 4), [x], lambda ins, outs: rx.loops.copy(ins[0], outs[0]), name="copied")
@@ -147,7 +147,7 @@ def test_what_is_computed_on_memory() -> None:
     np.testing.assert_allclose(found[1], array[:, :2] + expected[:, None], rtol=1e-5)
 
 
-def test_what_user_functions_write_wrongly_is_told() -> None:
+def test_what_user_functions_write_wrongly_is_reported() -> None:
     x = te.placeholder((4,), name="X")
     wrong = te.extern((4,), [x], lambda ins, outs: rx.loops.store(1.0, outs[0], 0, 0), name="wrong")
     with pytest.raises(rx.RelaxError, match=r"(?s)test_te_memory.py:.*invalid number of indices"):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""te: numbers of all types, beside numpy: division, types that meet, constants, functions, choices."""
+"""te: numbers of all types, against numpy: division, types that meet, constants, functions, choices."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ def test_bools() -> None:
     np.testing.assert_array_equal(of(lambda a: te.if_then_else(np.bool_(True), a, ~a), x), x)
 
 
-def test_indices_beside_numbers() -> None:
+def test_indices_with_numbers() -> None:
     x = np.arange(5, dtype="float32")
     np.testing.assert_array_equal(of_place(lambda i, a: a[i] + i * 0.5, x), x * 1.5)
     np.testing.assert_array_equal(of_place(lambda i, a: i * a[i], x), x * x)
@@ -174,7 +174,7 @@ def test_calls_of_other_functions() -> None:
     np.testing.assert_allclose(of(lambda a: te.call_pure_extern("sinf", a, ty="f32") + a, x), np.sin(x) + x, rtol=1e-6)
 
 
-def test_numbers_of_rules_stand_beside() -> None:
+def test_numbers_of_rules_with_others() -> None:
     x = np.arange(5, dtype="float32") - 2
     result = of(lambda a: rx.select(a > 0.0, rx.number(a), 0.0) + a * rx.number(a), x)
     np.testing.assert_array_equal(result, np.maximum(x, 0) + x * x)

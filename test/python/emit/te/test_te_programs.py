@@ -188,7 +188,7 @@ def test_rules_of_memory() -> None:
         (lambda x: te.compute(x.shape, lambda i, j: X[i]), "test_te_programs.py.*'X' is needed, and not given"),
     ],
 )
-def test_rules_are_told_what_is_wrong(function: Any, message: str) -> None:
+def test_rules_are_given_errors(function: Any, message: str) -> None:
     with pytest.raises(rx.RelaxError, match=f"(?s){message}"):
         in_a_rule(function)
 

@@ -51,7 +51,7 @@ class Compared:
         """For messages: the output and the node that gives it."""
         name = self.model.graph.output[index].name
         nodes = [node.op_type for node in self.model.graph.node if name in node.output]
-        return f"output {index} ({name}) of {', '.join(nodes)} beside onnxruntime's"
+        return f"output {index} ({name}) of {', '.join(nodes)} against onnxruntime's"
 
 
 def one_node(

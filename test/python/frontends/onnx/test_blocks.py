@@ -122,7 +122,7 @@ def llama_block() -> Any:
 
 
 def compiled(block: Callable[[], Any]) -> tuple[Any, list[Any]]:
-    """The block at -O3, and its result beside onnxruntime's."""
+    """The block at -O3, and its result against onnxruntime's."""
     model = block()
     random = numpy.random.default_rng(5)
     shapes = {each.name: [dim.dim_value for dim in each.type.tensor_type.shape.dim] for each in model.graph.input}

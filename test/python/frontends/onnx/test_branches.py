@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Branches of an If that give tensors of different ranks, and the nodes that get one of them, beside onnxruntime."""
+"""Branches of an If that give tensors of different ranks, and the nodes that get one of them, against onnxruntime."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def test_nodes_that_get_one_of_two(body: str) -> None:
     compared(numpy.array(True), _floats(1, 4), _floats(4))
 
 
-def test_a_node_with_outputs_that_nobody_wants() -> None:
+def test_a_node_with_outputs_that_are_unused() -> None:
     model = _model(f"{_CHOICE} r = Identity (q) {_FLAT}")
     node = next(each for each in model.graph.node if each.output[0] == "r")
     node.op_type, node.domain = "SkipSimplifiedLayerNormalization", "com.microsoft"
@@ -123,7 +123,7 @@ def test_refusals() -> None:
     assert f"{several}, goes through control flow that needs one rank" in gathered
 
 
-# v is 2-D where the last size of x is 1, else 3-D, as torch.squeeze(x, -1) of a size that nobody knows.
+# v is 2-D where the last size of x is 1, else 3-D, as torch.squeeze(x, -1) of an unknown size.
 _SQUEEZED = """
     one = Constant <value_int = 1> ()  two = Constant <value_int = 2> ()  shape = Shape (x)
     size = Gather (shape, two)  is = Equal (size, one)

@@ -69,7 +69,7 @@ def test_sizes_that_a_branch_finds_are_not_known_outside_of_it() -> None:
 
 
 def test_sizes_that_a_turn_finds_are_not_known_outside_of_the_loop() -> None:
-    """Of a state, whose size each turn changes, and of rows, whose sizes no turn tells the next."""
+    """Of a state, whose size each turn changes, and of rows, whose sizes no turn hands to the next."""
     model = _model(f"""(int64 turns, int64[a, 1] start, float[n] x) => (int64[b, 1] last, int64[c, d, 1] rows) {{
         go = Constant <value = bool {{1}}> ()
         last, rows = Loop (turns, go, start) <
@@ -209,7 +209,7 @@ def test_a_loop_without_a_count() -> None:
     compared(numpy.array(60, "float32"))
 
 
-def test_rows_whose_sizes_nobody_knows() -> None:
+def test_rows_of_unknown_sizes() -> None:
     """Their elements are carried along with their shape."""
     model = _model("""(int64 n, float[k] x) => (float[m] last, float[t, p] rows) {
         go = Constant <value = bool {1}> ()

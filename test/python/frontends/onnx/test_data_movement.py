@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Operators that move elements: where only the run tells sizes and lists of sizes, and as old versions have them."""
+"""Operators that move elements: where sizes and lists of sizes are dynamic, and as old versions have them."""
 
 from __future__ import annotations
 

@@ -27,6 +27,6 @@ def test_numbers(name: str, number: int) -> None:
     assert number_of(dtype_of(number)) == number
 
 
-def test_a_number_that_nobody_has() -> None:
+def test_a_number_that_does_not_exist() -> None:
     with pytest.raises(RelaxError, match="elements of type #99 cannot be compiled"):
         dtype_of(99)

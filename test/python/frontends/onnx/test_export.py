@@ -87,7 +87,7 @@ def test_what_is_returned_twice_or_is_an_input_is_copied() -> None:
     assert _types(model).count("Exp") == 1
 
 
-def test_what_nobody_uses_is_left_out() -> None:
+def test_what_is_unused_is_left_out() -> None:
     def body(x: Any) -> Any:
         relax.exp(x)
         relax.const(numpy.ones(4, "float32"))
@@ -315,7 +315,7 @@ def test_versions(opset: Any) -> None:
 
 
 def _untouched(count: int) -> Any:
-    """Memory that nobody reads or copies takes none."""
+    """Memory that nothing reads or copies takes none."""
     array = numpy.zeros(count, "float32")
     array.setflags(write=False)
     return array

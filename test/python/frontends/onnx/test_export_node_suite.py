@@ -37,7 +37,7 @@ def _cases(part: int) -> list[Case]:
 
 
 def _is_importable(case: Case) -> bool:
-    """Sequences of unknown length and optionals need to be told first."""
+    """Sequences of unknown length and optionals need to be declared first."""
     kinds = {each.type.WhichOneof("value") for each in case.model.graph.input}
     return not kinds & {"sequence_type", "optional_type"}
 
@@ -45,7 +45,7 @@ def _is_importable(case: Case) -> bool:
 def _problem(case: Case, opset: int) -> str:
     try:
         _in_version(case, opset)
-    except Exception as error:  # whatever is wrong is told, with the case's name
+    except Exception as error:  # whatever is wrong is reported, with the case's name
         return "" if is_old_refusal(error) else f"{case.name} (opset {opset}): {type(error).__name__}: {error}"
     return ""
 

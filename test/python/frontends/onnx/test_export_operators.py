@@ -48,7 +48,7 @@ def test_as_compiled(row: Row) -> None:
             _same(one, other, row)
 
 
-def test_names_are_told_apart() -> None:
+def test_names_are_distinguished() -> None:
     assert len(set(_NAMES)) == len(_NAMES)
 
 

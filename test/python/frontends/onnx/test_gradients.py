@@ -193,7 +193,7 @@ def test_values_that_are_not_the_graphs() -> None:
 
 
 def test_by_an_intermediate_tensor() -> None:
-    """What lies in front of it does not count."""
+    """What is in front of it does not count."""
     made = model(
         "(double[n] x, double[n] z) => (double[n] dh, double[n] dz)",
         """h = Exp(x)

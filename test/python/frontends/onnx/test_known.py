@@ -213,7 +213,7 @@ def test_a_size_that_only_the_run_tells_gets_a_name(pick: Any, constants: dict[s
 
 
 def test_shapes_of_such_sizes_are_not_computed_as_tensors() -> None:
-    """An exporter's flattening of what NonZero found, and an Expand to it, each with the -1 that the run tells."""
+    """An exporter's flattening of what NonZero found, and an Expand to it, each with the -1 for a dynamic size."""
     nodes = [
         *_FOUND, _node("Gather", "shape one", "count"), _node("Concat", "count minus", "rows", axis=0),
         _node("Transpose", "places", "points", perm=[1, 0]), _node("Reshape", "points rows", "flat"),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""LSTMs that onnxruntime's quantizer makes, beside onnxruntime."""
+"""LSTMs that onnxruntime's quantizer makes, against onnxruntime."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def _model(weight: str, per_channel: bool, optional: bool, **attributes: Any) ->
         (False, {"activations": ["Sigmoid", "Relu", "Tanh"], "input_forget": 1}),
     ],
 )
-def test_beside_onnxruntime(weight: str, per_channel: bool, optional: bool, attributes: dict[str, Any]) -> None:
+def test_against_onnxruntime(weight: str, per_channel: bool, optional: bool, attributes: dict[str, Any]) -> None:
     compared = Compared(_model(weight, per_channel, optional, **attributes), rtol=1e-3, atol=2e-3)
     for steps, batch in ((1, 2), (6, 2), *(() if optional else ((4, 3),))):
         compared(_floats(steps, batch, _WIDTH))

@@ -127,7 +127,7 @@ KEYS: dict[str, Any] = {
 
 @pytest.mark.parametrize("name", KEYS)
 def test_labels_of_many_keys(name: str) -> None:
-    """All keys, numbers beside them, and both zeros."""
+    """All keys, numbers next to them, and both zeros."""
     keys = numpy.random.default_rng(4).permutation(KEYS[name])
     kind = "floats" if keys.dtype.kind == "f" else "int64s"
     values = {"values_int64s": numpy.arange(len(keys)).tolist(), "default_int64": -5}
@@ -361,7 +361,7 @@ def test_data_of_trees_are_rows() -> None:
 
 @pytest.mark.parametrize(("mode", "targets"), [("LEQ", [0]), ("NEQ", [0, 1, 2])])
 def test_trees_on_a_device(mode: str, targets: list[int]) -> None:
-    """Rows alone, rows side by side and those that are left, on the emulator, which finds races and wrong addresses."""
+    """Rows alone, adjacent rows and those that are left, on the emulator, which finds races and wrong addresses."""
     given = {**trees(5, 3, 4, ["BRANCH_" + mode], missing=True), **voters(5, 3, targets, "target")}
     model = model_of("TreeEnsembleRegressor", data(1, 4), n_targets=3, **given)
     on_cpu, on_device = (rx.compile(rx.from_onnx(model), target) for target in ("llvm", "cuda"))
@@ -411,7 +411,7 @@ def test_classification_by_votes_for_both_of_two() -> None:
 
 @pytest.mark.parametrize("transform", [0, 1, 2])
 def test_ensemble_of_numbered_modes(transform: int) -> None:
-    """Members of sets, among them an empty one, beside a comparison; missing values go one way or the other."""
+    """Members of sets, among them an empty one, next to a comparison; missing values go one way or the other."""
     made = {
         name: helper.make_tensor(name, kind, [len(held)], held)
         for name, kind, held in (

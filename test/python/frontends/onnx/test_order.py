@@ -112,11 +112,11 @@ def test_names_that_are_defined_need_nothing() -> None:
     assert in_order(nodes) == nodes[::-1]
 
 
-def test_a_long_cycle_is_told_shortly() -> None:
+def test_a_long_cycle_is_reported_shortly() -> None:
     nodes = [*_chain(20), helper.make_node("Neg", ["t20"], ["t0"], name="back")]
     with pytest.raises(rx.RelaxError) as raised:
         in_order(nodes)
-    told = "the graph has a cycle, of nodes of which each needs what the one before it makes: "
-    assert raised.value.message.startswith(told)
-    listed = raised.value.message.removeprefix(told).split(", ")
+    begin = "the graph has a cycle, of nodes of which each needs what the one before it makes: "
+    assert raised.value.message.startswith(begin)
+    listed = raised.value.message.removeprefix(begin).split(", ")
     assert listed == [*(f"'t{index}' (Add)" for index in range(1, 8)), "13 more", "'back' (Neg)"]

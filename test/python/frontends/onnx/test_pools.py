@@ -59,7 +59,7 @@ def test_windows_over_the_end(op: str) -> None:
 @pytest.mark.parametrize("op", ("MaxPool", "LpPool"))
 @pytest.mark.parametrize("taps, stride, pads", [(2, 3, (0, 0)), (3, 3, (1, 2)), (2, 4, (1, 1)), (3, 2, (2, 1))])
 def test_no_window_starts_behind_the_data(op: str, taps: int, stride: int, pads: tuple[int, int]) -> None:
-    """Whatever the size is, which only the run tells."""
+    """Whatever the size is, which is dynamic."""
     settings: dict[str, Any] = {"kernel_shape": [taps], "strides": [stride], "pads": list(pads), "ceil_mode": 1}
     main = rx.compile(rx.from_onnx(one_node(op, {"x": real(1, 1, 5)}, opset=22, **settings)))["main"]
     fold, padding = (numpy.max, -numpy.inf) if op == "MaxPool" else (numpy.linalg.norm, 0)
@@ -163,7 +163,7 @@ def test_what_a_constant_says_of_the_result_of_unpooling() -> None:
 
 @pytest.mark.parametrize("op", _POOLS)
 def test_windows_larger_than_the_data(op: str) -> None:
-    """Refused where the sizes are known, as by the reference; where only the run tells them, none or a failure."""
+    """Refused where the sizes are known, as by the reference; where they are dynamic, none or a failure."""
     with pytest.raises(rx.RelaxError, match="too small along W: a window is 4 wide, the padded data 3"):
         rx.from_onnx(one_node(op, {"x": real(1, 1, 3)}, kernel_shape=[4], symbolic=False))
     main = rx.compile(rx.from_onnx(one_node(op, {"x": real(1, 1, 3)}, kernel_shape=[4])))["main"]

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What converters and evaluators of users raise is told with its place, models that break rules as such; this
-project's own are told as its bugs: all in one RelaxError."""
+"""What converters and evaluators of users raise is reported with its place, models that break rules as such; this
+project's own are reported as its bugs: all in one RelaxError."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ def _break(
 
 
 def test_what_a_converter_raises_is_a_row_among_others(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where nothing is wrong with the node it is told as what it is, a bug; the traceback can be reached."""
+    """Where nothing is wrong with the node it is reported as what it is, a bug; the traceback can be reached."""
     _break(monkeypatch, "Abs")
     with pytest.raises(rx.RelaxError, match=r"2 nodes of the model") as caught:
         rx.from_onnx(model([node("Abs", "x", "a"), node("Unheard", "x", "b")], outputs=["a", "b"]))
-    told = r"internal error at onnx/test_problems.py:\d+: KeyError: 'surprise'; inputs: 'x' f32 \[2, 3\]"
-    assert re.search(told, str(caught.value))
+    expected = r"internal error at onnx/test_problems.py:\d+: KeyError: 'surprise'; inputs: 'x' f32 \[2, 3\]"
+    assert re.search(expected, str(caught.value))
     assert isinstance(caught.value.__cause__, KeyError) and caught.value.__cause__.__traceback__ is not None
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""RNN, GRU and LSTM against onnxruntime: every option, unrolled and in a loop over lengths that only the run tells."""
+"""RNN, GRU and LSTM against onnxruntime: every option, unrolled and in a loop over lengths that are dynamic."""
 
 from __future__ import annotations
 

@@ -153,7 +153,7 @@ def test_shapes_that_are_no_mapping() -> None:
         rx.from_onnx(model, shapes=[("x", (2,))])  # type: ignore[arg-type]
 
 
-def test_nodes_that_cannot_be_imported_are_told_before_outputs_that_nothing_defines() -> None:
+def test_nodes_that_cannot_be_imported_are_reported_before_outputs_that_nothing_defines() -> None:
     given = helper.make_tensor_value_info("x", TensorProto.FLOAT, (2,))
     results = [helper.make_empty_tensor_value_info(name) for name in ("y", "z")]
     graph = helper.make_graph(

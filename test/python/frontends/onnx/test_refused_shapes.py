@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Inputs of ranks and sizes that a node cannot have: told by the input's name in ONNX and in the model."""
+"""Inputs of ranks and sizes that a node cannot have: reported by the input's name in ONNX and in the model."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Sequences whose length, and optionals whose presence, only the run tells; positions that it tells."""
+"""Sequences of dynamic length, optionals of dynamic presence, dynamic positions."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sequence_models import Compared, compiled, floats, integer, plain, refused, same, truth
 
-# ---- positions and lengths that only the run tells ----
+# ---- positions and lengths that are dynamic ----
 
 _PLACES = """(seq(float[n]) xs, float[m] x, int64 where) => (float[a] at, seq(float[b]) more, seq(float[c]) fewer) {
     at = SequenceAt (xs, where)
@@ -65,7 +65,7 @@ def test_lengths_of_parts_at_run_time() -> None:
 @draws(30)
 @given(size=st.integers(0, 9), length=st.integers(1, 4))
 def test_parts_of_one_length(size: int, length: int) -> None:
-    """How many there are only the run tells."""
+    """How many there are is dynamic."""
     x = numpy.arange(2 * size, dtype="float32").reshape(2, size)
     parts = plain(_splitter()(x, integer(length)))
     same(parts, [x[:, begin : begin + length] for begin in range(0, size, length)])

@@ -129,7 +129,7 @@ def test_optionals_are_what_they_hold() -> None:
         absent(floats(3))
 
 
-def test_optionals_must_be_told() -> None:
+def test_optionals_must_be_declared() -> None:
     message = refused(_CHOICE)
     assert "input 'x' is an optional: tell whether it is passed, by its shape or None (shapes={'x': None}" in message
     assert "shapes: input 'x' has 1 dimension, got (2, 3)" in refused(_CHOICE, x=(2, 3))
@@ -158,10 +158,13 @@ def test_the_backend_compiles_for_what_it_sees(monkeypatch: pytest.MonkeyPatch) 
     assert len(compiled) == 2
     with pytest.raises(rx.RelaxError, match="the model has 2 inputs, got 1"):
         prepared.run([[floats(2, 3)]])
-    told = rx.OnnxBackend.prepare(model(_JOIN), shapes={"xs": [(None, 3)]})
+    open_shapes = rx.OnnxBackend.prepare(model(_JOIN), shapes={"xs": [(None, 3)]})
     assert len(compiled) == 3
     for size in (1, 4):
-        same(told.run([[floats(size, 3)], floats(1, 3)])["whole"], numpy.concatenate([floats(size, 3), floats(1, 3)]))
+        same(
+            open_shapes.run([[floats(size, 3)], floats(1, 3)])["whole"],
+            numpy.concatenate([floats(size, 3), floats(1, 3)]),
+        )
     assert len(compiled) == 3
 
 

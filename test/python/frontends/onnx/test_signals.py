@@ -54,7 +54,7 @@ def test_mel_weights_of_the_run(known: tuple[str, ...]) -> None:
 
 
 def compare(op: str, constants: dict[str, Any], x: Any, opset: int = 17, **attributes: Any) -> None:
-    """Lengths as the model has them, and again as dimensions that only the run tells, at two sizes."""
+    """Lengths as the model has them, and again as dimensions that are dynamic, at two sizes."""
     model = one_node(op, {"x": x, **constants}, opset=opset, symbolic=False, **attributes)
     model = with_constants(model, {name: value for name, value in constants.items() if value is not None})
     Compared(model, rtol=1e-3)(x)

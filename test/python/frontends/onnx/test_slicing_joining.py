@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Slice beside onnxruntime, bounds in and outside of the data: known, of symbolic sizes, told by the run, of shapes."""
+"""Slice against onnxruntime, bounds in and outside of the data: known, of symbolic sizes, dynamic, of shapes."""
 
 from __future__ import annotations
 

@@ -145,7 +145,7 @@ def test_first_version_of_the_encoder() -> None:
 
 
 def test_moved() -> None:
-    """Constants and labels, chosen, joined and given other shapes; nobody looks at the strings."""
+    """Constants and labels, chosen, joined and given other shapes; nothing looks at the strings."""
     nodes = [
         classifier(3),
         node("ArgMax", ["scores"], ["at"], axis=1, keepdims=0),
@@ -215,7 +215,7 @@ def test_n_grams_of_strings() -> None:
         ([classifier(3), node("LabelEncoder", ["label"], ["y"], _ML, keys_floats=[1.0], values_int64s=[1])],
          "keys are numbers, but"),
         ([classifier(3), node("Neg", ["label"], ["y"])], "holds strings"),
-        ([classifier(3), node("Concat", ["label", "x"], ["y"], axis=0)], "beside numbers"),
+        ([classifier(3), node("Concat", ["label", "x"], ["y"], axis=0)], "next to numbers"),
         ([classifier(3), node("Cast", ["label"], ["y"], to=1)], "no such number: could not convert"),
         ([node("Cast", ["x"], ["y"], to=8)], "elements of type string cannot be compiled"),
     ],

@@ -21,7 +21,7 @@ def real(*sizes: int) -> Any:
 def compare(
     op: str, constants: dict[str, Any], opset: int, symbolic: bool = True, /, x: Any = None, **attributes: Any
 ) -> None:
-    """`x` are the inputs that the run tells."""
+    """`x` are the inputs that are dynamic."""
     inputs = {f"x{index}": value for index, value in enumerate(x)}
     model = one_node(op, {**inputs, **constants}, opset=opset, symbolic=symbolic, **attributes)
     given = {name: value for name, value in constants.items() if value is not None}

@@ -140,7 +140,7 @@ def test_tiles_of_any_size_are_found_to_be_all():
 
 
 def test_a_schedule_of_tiles_goes_on_from_them():
-    """What it tells is what was added to the text's loops: it is done again where these are."""
+    """What it reports is what was added to the text's loops: it is done again where these are."""
     text = prim(
         "for o, i in T.grid(2, 4):\n    with T.block('C'):\n        v = T.axis.spatial(8, o * 4 + i)\n"
         "        C[v] = A[v] * T.float32(2)"
@@ -227,7 +227,7 @@ def test_what_a_result_is_left_with_is_zero(also):
     numpy.testing.assert_array_equal(rx.compile(given)["main"](a, floats(8)), after(numpy.zeros(8), slice(4), a[:4]))
 
 
-def test_what_is_cleared_is_told_from_a_function_of_that_name():
+def test_what_is_cleared_is_distinguished_from_a_function_of_that_name():
     other = """    @T.prim_func
     def half_cleared(A: T.Buffer((8,), "float32"), C: T.Buffer((8,), "float32")):
         for i in range(8):
@@ -323,7 +323,7 @@ def test_a_branch_does_not_write_what_is_around_it():
         ("b = R.exp(t)", "nothing has written this tensor"),
     ],
 )
-def test_memory_that_nobody_wrote_is_refused(line, message):
+def test_unwritten_memory_is_refused(line, message):
     with pytest.raises(rx.RelaxError, match=message):
         module(ALLOCATED, line, "return a")
 

@@ -126,7 +126,7 @@ def test_a_name_of_the_function_is_no_constant_around_it_not_above_either(taken:
     assert located(text.replace("size = R", "other = R").replace("return size", "return other"))
 
 
-def test_errors_are_told_in_the_order_of_a_short_script(taken: list[str]) -> None:
+def test_errors_are_reported_in_the_order_of_a_short_script(taken: list[str]) -> None:
     wrong = MIXED.replace("R.nn.relu(", "R.nn.relo(")
     worse = wrong.replace("return R.exp(x)", "return R.exp(x")
     swapped = MIXED.replace("        with R.dataflow():\n", "")

@@ -140,7 +140,7 @@ CASES = {
     ),
     "a thread that does not run": (prim("x = T.env_thread('threadIdx.x')\nB[x, 0] = A[x, 0]"), "5:17", "there is no 'x' here"),
     "a part of itself": (prim("B[0, 1:4] = B[0, 0:3]"), "4:5", "was read at another place"),
-    "parts of two lengths": (prim("B[0, 0:4] = A[0, 0:3]"), "4:22", "a part of 3 elements beside one of 4"),
+    "parts of two lengths": (prim("B[0, 0:4] = A[0, 0:3]"), "4:22", "a part of 3 elements with one of 4"),
     "a part of two dimensions": (prim("B[0:4, 0:4] = A[0:4, 0:4]"), "4:5", "a part goes along one dimension"),
     "a part without end": (prim("B[0, :] = A[0, :]"), "4:10", "where it begins and where it ends"),
     "a part of a length": (prim("for i in range(4):\n    B[0, 0:i] = A[0, 0:i]"), "5:14", "a number of elements that is known"),

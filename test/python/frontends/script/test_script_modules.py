@@ -42,7 +42,7 @@ def test_text_a_file_and_a_function_are_read(tmp_path):
     assert {str(module) for module in [*modules, rx.Module.from_file(path)]} == {str(main)}
 
 
-def test_what_is_no_file_is_told(tmp_path):
+def test_what_is_no_file_is_reported(tmp_path):
     with pytest.raises(rx.RelaxError, match=r"cannot read .*none\.py: No such file"):
         rx.Module.from_script(tmp_path / "none.py")
     path = tmp_path / "bytes.py"
@@ -51,7 +51,7 @@ def test_what_is_no_file_is_told(tmp_path):
         rx.Module.from_script(path)
 
 
-def test_a_function_without_source_is_told():
+def test_a_function_without_source_is_reported():
     namespace = {}
     exec("def f(x): pass", namespace)
     with pytest.raises(rx.RelaxError, match="the source of 'f' cannot be found"):
@@ -283,6 +283,6 @@ def test_what_else_stands_in_a_module(statement):
 
 @pytest.mark.parametrize("statement", ["for i in (): pass", "del M", "assert True", "R.add(1, 2)"])
 def test_what_is_nothing_of_a_module(statement):
-    with pytest.raises(rx.RelaxError, match="a module has functions, and calls of I") as told:
+    with pytest.raises(rx.RelaxError, match="a module has functions, and calls of I") as raised:
         rx.Module.from_script(in_a_module(statement))
-    assert ":4:5" in str(told.value)
+    assert ":4:5" in str(raised.value)

@@ -259,7 +259,7 @@ def test_tiles_in_any_order(loops, binding, count):
     numpy.testing.assert_array_equal(rx.compile(schedule.mod)["main"](x), x + 1)
 
 
-def test_steps_on_a_block_that_nobody_reads_are_left_out():
+def test_steps_on_a_block_that_is_not_read_are_left_out():
     block = (
         "for i, j in T.grid(100, 12):\n    with T.sblock('{0}'):\n        v, w = T.axis.remap('SS', [i, j])\n"
         "        {0}[v, w] = A[v, w] * T.float32({1})\n"

@@ -93,7 +93,7 @@ def test_a_number_that_is_returned(last):
     assert numpy.from_dlpack(rx.compile(rx.Module.from_script(text))["main"](a)) == 240
 
 
-def test_a_number_beside_what_is_written():
+def test_a_number_next_to_what_is_written():
     text = prim(COPY + "return T.int32(7)", returns=" -> T.int32")
     a = numpy.arange(16, dtype="float32").reshape(4, 4)
     copied, number = rx.compile(rx.Module.from_script(text))["main"](a)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What an access reaches in one step of a loop: every place of a box, or it is not told."""
+"""What an access reaches in one step of a loop: every place of a box, or it is not known."""
 
 from __future__ import annotations
 

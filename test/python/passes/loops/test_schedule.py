@@ -157,7 +157,9 @@ def test_several_functions() -> None:
         sch.reorder(i, sch.get_loops(sch.get_block("same", "double"))[0])
     again = rx.Schedule(rx.Module.from_script(TWO), trace=sch.trace)
     assert again.trace == sch.trace
-    assert "i_more, j_more = sch.get_loops(same_more)" in sch.trace.splitlines(), "handles of one name are told apart"
+    assert "i_more, j_more = sch.get_loops(same_more)" in sch.trace.splitlines(), (
+        "handles of one name are distinguished"
+    )
     x = np.ones((4, 8), "float32")
     np.testing.assert_array_equal(rx.compile(again.mod)["main"](x), x * 3)
 
@@ -241,7 +243,7 @@ def test_a_primitive_that_fails(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_code_is_counted_where_it_is_asked_for() -> None:
-    """Functions are many operations, and lanes that lie apart are code for each."""
+    """Functions are many operations, and lanes that are not adjacent are code for each."""
     sch = rx.Schedule(kernel("softmax").module())
     i, j = sch.get_loops("E")
     sch.unroll(j)
@@ -251,7 +253,7 @@ def test_code_is_counted_where_it_is_asked_for() -> None:
     sch.unroll(j)
     many = sch.split(i, [1, 32])[1]
     with pytest.raises(rx.RelaxError, match=r"unroll\(i_1\): it comes to .* operations of code"):
-        sch.unroll(many)  # so many loops
+        sch.unroll(many)  # that many loops
     sch, _, (i, j, k) = product()
     sch.unroll(j), sch.unroll(k)
     with pytest.raises(rx.RelaxError, match=r"vectorize\(i\): it comes to .* operations of code"):
@@ -283,7 +285,7 @@ def test_refusals_show_the_loops_as_they_were() -> None:
     assert before != sch.show()
 
 
-def test_unknown_steps_are_told_apart() -> None:
+def test_unknown_steps_are_distinguished() -> None:
     sch, *_ = product()
     with pytest.raises(AttributeError, match="a schedule has no 'splitt'; did you mean 'split'"):
         sch.splitt(1)

@@ -9,7 +9,7 @@ import relax_mlir as rx
 
 
 def doubled(steps: int) -> rx.Module:
-    """b = a doubled so many times."""
+    """b = a doubled a number of times."""
     lines = [f"%{step + 1} = arith.addf %{step}, %{step} : f32" for step in range(steps)]
     return rx.Module.parse(f"""
 func.func @double(%a: tensor<8xf32>, %b: tensor<8xf32>) -> tensor<8xf32> attributes {{tir.prim_func}} {{
@@ -41,6 +41,6 @@ def test_a_refusal_shows_them_as_well() -> None:
     schedule = rx.Schedule(doubled(60))
     (loop,) = schedule.get_loops(schedule.get_block("double"))
     rx.register_tensor_intrin("tests.doubled_thrice", doubled(3))(lambda a, b: None)
-    with pytest.raises(rx.RelaxError) as told:
+    with pytest.raises(rx.RelaxError) as raised:
         schedule.tensorize(loop, "tests.doubled_thrice")
-    assert "t1 = t0 + t0;" in str(told.value) and len(str(told.value)) < 20_000
+    assert "t1 = t0 + t0;" in str(raised.value) and len(str(raised.value)) < 20_000

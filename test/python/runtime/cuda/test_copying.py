@@ -110,7 +110,7 @@ def test_what_a_call_writes_to_comes_back(fake: FakeDriver) -> None:
 
 
 def test_what_is_written_to_must_be_seen(fake: FakeDriver) -> None:
-    with pytest.raises(UnsupportedArray, match="'past' is written to, which nobody would see in a list"):
+    with pytest.raises(UnsupportedArray, match="'past' is written to, which would not be seen in a list"):
         growing().copying()["main"].packed(numpy.zeros((1, 2), "float32"), [[1.0, 2.0]], numpy.zeros((1, 0)))
 
 

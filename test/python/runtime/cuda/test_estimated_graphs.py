@@ -225,7 +225,7 @@ def test_what_another_thread_records_goes_on(device: EmulatedCuda, mode: int) ->
     ],
 )  # fmt: skip
 def test_what_the_driver_refuses_to_record_is_launched_one_by_one(device: EmulatedCuda, name: str, code: int) -> None:
-    """From then on: nobody has asked for a graph."""
+    """From then on: nothing has asked for a graph."""
     run = Executable(programs())
     for _ in range(2):
         run["main"](*given(device))
@@ -246,7 +246,7 @@ def test_a_graph_that_fails_later_is_left(device: EmulatedCuda) -> None:
 
 
 @pytest.mark.parametrize("name", ["cuEventRecord", LAUNCH])
-def test_what_fails_beside_a_graph_is_raised(device: EmulatedCuda, name: str) -> None:
+def test_what_fails_next_to_a_graph_is_raised(device: EmulatedCuda, name: str) -> None:
     run = Executable(programs())
     for _ in range(2):
         run["main"](*given(device))
@@ -272,7 +272,7 @@ def test_a_profile_is_of_kernels_and_counts_no_call(device: EmulatedCuda) -> Non
     assert launched(device, run.ready("main", X, PLACES))[:2] == (False, True)
 
 
-def test_the_first_failure_is_told(device: EmulatedCuda) -> None:
+def test_the_first_failure_is_reported(device: EmulatedCuda) -> None:
     """Two calls on the device before the host looks: the graph's flag is its own, the record is the thread's."""
     run = warmed(device)
     run["main"](*given(device, X, numpy.array([0, 77, 2])))

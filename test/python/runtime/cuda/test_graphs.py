@@ -143,18 +143,18 @@ def test_what_kernels_assert_is_raised_and_gone(device: EmulatedCuda) -> None:
     assert len(device.calls(GRAPH)) == 6
 
 
-def test_it_is_told_to_the_thread_that_launched_it(device: EmulatedCuda) -> None:
+def test_it_is_reported_to_the_thread_that_launched_it(device: EmulatedCuda) -> None:
     """Another thread has recorded the graph."""
     run = Executable(picking(), graphs=True)
     thread = threading.Thread(target=lambda: run.copying()["main"](X, numpy.array([0, 1, 2])))
     thread.start()
     thread.join(600)
     run["main"](CudaTensor(device, X), CudaTensor(device, numpy.array([0, 6, 2])))
-    other = threading.Thread(target=lambda: told.append(run.synchronize()))  # type: ignore[func-returns-value]
-    told: list[None] = []
+    other = threading.Thread(target=lambda: results.append(run.synchronize()))  # type: ignore[func-returns-value]
+    results: list[None] = []
     other.start()
     other.join(600)
-    assert told == [None]
+    assert results == [None]
     with pytest.raises(IndexError, match="index 6 is out of range"):
         run.synchronize()
 
@@ -249,9 +249,9 @@ def test_what_the_driver_refuses_is_raised_by_name(device: EmulatedCuda, name: s
         device.fail[name] = (len(device.calls(name)) + 1, 2)
     with pytest.raises((RuntimeError, MemoryError)) as caught:
         run.copying()["main"](X, numpy.array([0, 1, 2]))
-    told = str(caught.value)
+    message = str(caught.value)
     label = "main, as a CUDA graph (graphs=False launches kernels one by one)"
-    assert told.startswith(f"{label}: {name.removesuffix('_v2')}: CUDA_ERROR_"), told
+    assert message.startswith(f"{label}: {name.removesuffix('_v2')}: CUDA_ERROR_"), message
     device.fail.clear()
     y, _ = run.copying()["main"](X, numpy.array([0, 1, 2]))
     numpy.testing.assert_allclose(y, picked(X, [0, 1, 2]), rtol=1e-4)

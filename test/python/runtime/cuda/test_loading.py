@@ -196,7 +196,7 @@ def test_what_no_code_helps(fake: FakeDriver, doubling: Artifact) -> None:
 def test_launches_may_ask_for_much_shared_memory(
     fake: FakeDriver, doubling: Artifact, format_: str, text: bytes, is_asked: bool
 ) -> None:
-    """What a block can have, but for what the kernel has anyway; nothing is set where nobody can ask."""
+    """What a block can have, but for what the kernel has anyway; nothing is set where there is nothing to ask."""
     (code,) = doubling.devices
     Executable(replace(doubling, devices=(replace(code, format=format_, data=memoryview(text)),)))
     assert fake.settings == ([(500, 8, 99 * 1024), (501, 8, 99 * 1024)] if is_asked else [])

@@ -225,7 +225,7 @@ def test_a_wrong_call_leaves_the_cache_as_it_was(device: EmulatedCuda) -> None:
     cache, (q, k, v) = main.cache(), drawn(0, 2)
     main(q, k, v, cache)
     for wrong, reason in (
-        ((q, k, cache), "beside a cache it takes q, k, v; got 2 by place"),
+        ((q, k, cache), "with a cache it takes q, k, v; got 2 by place"),
         ((q, k, None, cache), "argument #4 'v'"),
         ((q, k, v.astype("float64"), cache), "argument #4 'v' expected dtype float32, got float64"),
         ((q, k, v[:, :, :1], cache), "argument #4 'v'"),

@@ -26,7 +26,7 @@ THREADS = 4
 
 @pytest.fixture
 def device() -> Iterator[EmulatedCuda]:
-    # Behind a kernel that has failed, others work on what nobody has written.
+    # Behind a kernel that has failed, others work on what is unwritten.
     library = EmulatedCuda(checks=Checks(unwritten=False))
     with use_library(library):
         yield library
@@ -81,31 +81,31 @@ def test_an_error_is_that_of_the_thread_whose_call_it_was(device: EmulatedCuda) 
     expected = numpy.exp(x[[1, 2, 3]]) / numpy.exp(x[[1, 2, 3]]).sum(1, keepdims=True)
 
     def call(number: int) -> str:
-        told = ""
+        seen = ""
         is_bad = number % 2 == 1
         places = numpy.array([1, 2, 60 + number if is_bad else 3])
         for _ in range(4):
             try:
                 y = run.copying()["main"](x, places)
-                told += "good " if numpy.allclose(y, expected, rtol=1e-4) else "wrong "
+                seen += "good " if numpy.allclose(y, expected, rtol=1e-4) else "wrong "
             except IndexError as error:
-                told += "raised " if f" {60 + number} is out of range" in str(error) else f"{error} "
-        return told + ("" if not device.stack() else "kept")
+                seen += "raised " if f" {60 + number} is out of range" in str(error) else f"{error} "
+        return seen + ("" if not device.stack() else "kept")
 
     assert at_once(call) == ["good " * 4, "raised " * 4] * (THREADS // 2)
     good = run.copying()["main"](x, numpy.array([1, 2, 3]))
     assert numpy.allclose(good, expected, rtol=1e-4)
 
 
-def test_what_a_thread_has_begun_it_alone_is_told() -> None:
+def test_only_the_thread_that_began_it_gets_the_error() -> None:
     """Between a call whose kernel asserts something and the time when its thread looks, another one waits and looks."""
-    told: list[str] = []
+    errors: list[str] = []
 
-    def told_of(program: rx.Executable) -> None:
+    def synchronized(program: rx.Executable) -> None:
         try:
             program.synchronize()
         except IndexError as error:
-            told.append(str(error))
+            errors.append(str(error))
 
     with use_library(FakeDriver(KERNELS)):
         record = "  %source = llvm.call @__relax_device_record(%table) : (!llvm.ptr) -> !llvm.ptr"
@@ -113,13 +113,13 @@ def test_what_a_thread_has_begun_it_alone_is_told() -> None:
         call: Any = program.copying()["main"].packed
         passed, _ = call._uploaded([tensor(numpy.arange(5, dtype="float32"))])
         program["main"](*passed)
-        thread = threading.Thread(target=told_of, args=(program,))
+        thread = threading.Thread(target=synchronized, args=(program,))
         thread.start()
         thread.join(600)
-        assert not told
-        told_of(program)
-        told_of(program)
-    assert told == ["gather 'g': index 7 of 5"]
+        assert not errors
+        synchronized(program)
+        synchronized(program)
+    assert errors == ["gather 'g': index 7 of 5"]
 
 
 @pytest.mark.parametrize("graphs", [False, True])
@@ -133,16 +133,16 @@ def test_two_devices_and_a_thread_whose_calls_fail(graphs: bool) -> None:
         expected = numpy.exp(x[[1, 2, 3]]) / numpy.exp(x[[1, 2, 3]]).sum(1, keepdims=True)
 
         def call(number: int) -> str:
-            told = ""
+            seen = ""
             is_bad = number == 3
             for turn in range(4):
                 place = (number + turn) % 2
                 try:
                     y = programs[place].copying()["main"](x, numpy.array([1, 2, 60 + place if is_bad else 3]))
-                    told += "good " if numpy.allclose(y, expected, rtol=1e-4) else "wrong "
+                    seen += "good " if numpy.allclose(y, expected, rtol=1e-4) else "wrong "
                 except IndexError as error:
-                    told += "raised " if f" {60 + place} is out of range" in str(error) else f"{error} "
-            return told + ("" if not library.stack() else "kept")
+                    seen += "raised " if f" {60 + place} is out of range" in str(error) else f"{error} "
+            return seen + ("" if not library.stack() else "kept")
 
         assert at_once(call) == [*["good " * 4] * 3, "raised " * 4]
         for each in programs:

@@ -34,7 +34,7 @@ def cudnn() -> Iterator[EmulatedCudnn]:
 
 
 def check(body: Any, arrays: Any, codegen: str = "cudnn", kernels: int = 0, taken: int = 1) -> None:
-    """That a codegen takes so many parts, leaves so many kernels, and gives what the CPU's code does in f32."""
+    """That a codegen takes that many parts, leaves that many kernels, and gives what the CPU's code does in f32."""
     names = [each.dtype.name for each in arrays]
     shapes = [("n", *each.shape[1:]) if not number else each.shape for number, each in enumerate(arrays)]
     made = program(body, [rx.tensor(*each) for each in zip(shapes, names, strict=True)], codegen)
@@ -208,7 +208,7 @@ def test_no_algorithm(cudnn: EmulatedCudnn, monkeypatch: pytest.MonkeyPatch) -> 
     with pytest.raises(RuntimeError, match="cudnnConvolutionForward gave 5000"):
         made.copying()["main"](*arrays)
     cudnn.fail = {}
-    made.copying()["main"](*arrays)  # the handle is nobody's
+    made.copying()["main"](*arrays)  # the handle is unowned
 
 
 def test_without_the_library(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

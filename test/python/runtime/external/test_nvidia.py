@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Where NVIDIA's libraries are looked for, and what they are told of memory."""
+"""Where NVIDIA's libraries are looked for, and what they are given of memory."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_wheels_come_before_the_system(monkeypatch: pytest.MonkeyPatch, tmp_path
     assert list(nvidia._paths(_C)) == [str(folder / "libc.so.6"), "libc.so.6"]
 
 
-def test_a_path_that_is_told_is_taken_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_path_that_is_given_is_taken_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     assert nvidia.library_of(_C).text(1).endswith("(1)")
     monkeypatch.setenv(_C.place, "libnone.so")
     with pytest.raises(nvidia.NvidiaError, match=r"it needs cuBLAS 0.0 or newer .*libnone.so"):

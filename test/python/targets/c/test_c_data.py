@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Constants of all types, memory that is looked at as bytes, and what is left out since nobody uses it."""
+"""Constants of all types, memory that is looked at as bytes, and what is left out since it is unused."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ func.func @main(%x: tensor<{shape}xf32>) -> tensor<{shape}xf32> {{
     assert f"it takes a {source} for a {target}" in str(caught.value)
 
 
-#: Names of inputs and of the model's nodes stand in comments, where nobody uses what is called so.
+#: Names of inputs and of the model's nodes stand in comments, where nothing uses what is called so.
 NAMES = ("size", "t", "f32", "arena", "memory", "take_memory(", "end", "n")
 
 
@@ -113,15 +113,15 @@ def test_what_only_a_comment_names_is_left_out(target: str) -> None:
 
 def test_a_size_that_only_a_comment_names_is_left_out() -> None:
     """`size_2` is what the graph calls a size that the data tell."""
-    told = 'tensor<?x?x?xi32, #relax.sym<["n", "n", "max(min(max(n - 3, 0) - 8, n - 9), 0)"]>>'
+    result = 'tensor<?x?x?xi32, #relax.sym<["n", "n", "max(min(max(n - 3, 0) - 8, n - 9), 0)"]>>'
     array = 'tensor<?x?x?xi32, #relax.sym<["n", "n", "n"]>>'
     three, unknown = "tensor<3xi64>", "tensor<?x?x?xi32>"
     module = rx.Module.parse(f"""
-func.func @main(%x: {array}, %begin: {three}, %end: {three}) -> {told} {{
+func.func @main(%x: {array}, %begin: {three}, %end: {three}) -> {result} {{
   %step = arith.constant dense<[1, 1, -1]> : {three}
   %y = "relax.dynamic_strided_slice"(%x, %begin, %end, %step) : ({array}, {three}, {three}, {three}) -> {unknown}
-  %z = "relax.match_cast"(%y) : ({unknown}) -> {told}
-  return %z : {told}
+  %z = "relax.match_cast"(%y) : ({unknown}) -> {result}
+  return %z : {result}
 }}
 """)
     program = CProgram(module, "c{memory=heap}", opt_level=0)

@@ -19,9 +19,9 @@ from relax_mlir import relax
 
 pytestmark = needs_compiler
 
-#: y = x * scale + count where told, else x; the size of y is a number that callers pass.
+#: y = x * scale + count where flag is true, else x; the size of y is a number that callers pass.
 NUMBERS = """
-func.func private @kernel(%x: memref<?xf32>, %count: i64, %scale: f64, %told: i1, %y: memref<?xf32>)
+func.func private @kernel(%x: memref<?xf32>, %count: i64, %scale: f64, %flag: i1, %y: memref<?xf32>)
     attributes {tir.prim_func} {
   %zero = arith.constant 0 : index
   %one = arith.constant 1 : index
@@ -32,14 +32,14 @@ func.func private @kernel(%x: memref<?xf32>, %count: i64, %scale: f64, %told: i1
     %a = memref.load %x[%i] : memref<?xf32>
     %product = arith.mulf %a, %factor : f32
     %sum = arith.addf %product, %more : f32
-    %r = arith.select %told, %sum, %a : f32
+    %r = arith.select %flag, %sum, %a : f32
     memref.store %r, %y[%i] : memref<?xf32>
   }
   return
 }
-func.func @main(%x: tensor<?xf32, #relax.sym<["n"]>>, %count: i64, %scale: f64, %told: i1)
+func.func @main(%x: tensor<?xf32, #relax.sym<["n"]>>, %count: i64, %scale: f64, %flag: i1)
     -> tensor<?xf32, #relax.sym<["n"]>> {
-  %y = "relax.call_tir"(%x, %count, %scale, %told) {func = @kernel}
+  %y = "relax.call_tir"(%x, %count, %scale, %flag) {func = @kernel}
     : (tensor<?xf32, #relax.sym<["n"]>>, i64, f64, i1) -> tensor<?xf32, #relax.sym<["n"]>>
   return %y : tensor<?xf32, #relax.sym<["n"]>>
 }
@@ -62,8 +62,8 @@ def test_numbers_by_both_conventions(tmp_path: Path) -> None:
     module = rx.Module.parse(NUMBERS)
     program = CProgram(module)
     main = ffi_module(module, tmp_path)["mine.main"]
-    for count, scale, told in ((3, 0.5, True), (-1, 2.0, True), (3, 0.5, False)):
-        expected = X * numpy.float32(scale) + count if told else X
+    for count, scale, flag in ((3, 0.5, True), (-1, 2.0, True), (3, 0.5, False)):
+        expected = X * numpy.float32(scale) + count if flag else X
         library = program._library.model_main
         library.argtypes = [
             ctypes.c_int64,
@@ -74,10 +74,10 @@ def test_numbers_by_both_conventions(tmp_path: Path) -> None:
             ctypes.c_void_p,
         ]
         result = numpy.zeros(3, "float32")
-        assert library(3, X.ctypes.data, count, scale, told, result.ctypes.data) == 0
+        assert library(3, X.ctypes.data, count, scale, flag, result.ctypes.data) == 0
         numpy.testing.assert_allclose(result, expected)
         result = numpy.zeros(3, "float32")
-        main(tvm_ffi.from_dlpack(X), count, scale, told, tvm_ffi.from_dlpack(result))
+        main(tvm_ffi.from_dlpack(X), count, scale, flag, tvm_ffi.from_dlpack(result))
         numpy.testing.assert_allclose(result, expected)
 
 
@@ -112,7 +112,7 @@ def sized(name: str = "n") -> rx.Module:
     return module
 
 
-def test_sizes_that_cannot_be_are_told() -> None:
+def test_sizes_that_cannot_be_are_reported() -> None:
     program = CProgram(sized(), bind={"n": "2..5"})
     library = program._library.model_main
     for n, m, words in (
@@ -134,7 +134,7 @@ def test_main_takes_sizes_and_prints_numbers(tmp_path: Path) -> None:
     numpy.testing.assert_array_equal(numpy.fromfile(tmp_path / "result0.bin", "float32").reshape(3, 2), -x)
 
 
-def test_kernels_are_told_by_the_models_nodes() -> None:
+def test_kernels_are_named_by_the_models_nodes() -> None:
     module = rx.Module.parse("""
 func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
   %y = "relax.exp"(%x) : (tensor<4xf32>) -> tensor<4xf32> loc("layer/Exp")

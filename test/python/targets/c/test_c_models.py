@@ -168,7 +168,7 @@ def test_the_makefile_makes_it(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("compiler", ["gcc", "clang"])
 def test_compilers_have_nothing_to_say_at_o3(compiler: str, tmp_path: Path) -> None:
-    """Each of those on the path: tiles whose sizes do not fit, weights from a file, and plain loops beside them."""
+    """Each of those on the path: tiles whose sizes do not fit, weights from a file, and plain loops next to them."""
     if shutil.which(compiler) is None:
         pytest.skip(f"this machine has no {compiler}")
 
@@ -267,7 +267,7 @@ def test_branches_of_graphs(target: str) -> None:
         numpy.testing.assert_allclose(program(X, numpy.array(flag))[0], function(X), rtol=1e-6)
 
 
-#: The same, but nobody knows how often: what it carries is copied from turn to turn.
+#: The same, but how often is unknown: what it carries is copied from turn to turn.
 UNCOUNTED = """
 func.func @main(%x: tensor<4xf32>, %n: i64) -> tensor<4xf32> {
   %zero = arith.constant 0 : i64

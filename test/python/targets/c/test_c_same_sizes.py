@@ -76,8 +76,8 @@ def calls_of(*sites: tuple[list[str], str]) -> rx.Module:
     text = "func.func private @kernel(memref<?x?xf32>, memref<?x?xf32>, memref<?x?xf32>)\n"
     text += "func.func @main(%x: memref<?x?xf32>) {\n"
     for inputs, output in sites:
-        told = ", ".join(f'"{each}"' for each in inputs)
-        site = f'{SITE} = {{inputs = [{told}], outputs = ["{output}"]}}' if output else ""
+        listed = ", ".join(f'"{each}"' for each in inputs)
+        site = f'{SITE} = {{inputs = [{listed}], outputs = ["{output}"]}}' if output else ""
         text += (
             f"  func.call @kernel(%x, %x, %x) {{{site}}} : (memref<?x?xf32>, memref<?x?xf32>, memref<?x?xf32>) -> ()\n"
         )
@@ -88,7 +88,7 @@ def calls_of(*sites: tuple[list[str], str]) -> rx.Module:
     ("sites", "same"),
     [
         ([(["f32[n,m]", "f32[m,n]"], "f32[n,n]")], {(1, 0): (0, 1), (1, 1): (0, 0), (2, 0): (0, 0), (2, 1): (0, 0)}),
-        # Two that nobody knows may differ, and so may what formulas with commas say.
+        # Two unknown ones may differ, and so may what formulas with commas say.
         ([(["f32[?,m]", "f32[?,m]"], "f32[?,?]")], {(1, 1): (0, 1)}),
         ([(["f32[max(n, 1),4]", "f32[n,m]"], "f32[n,m]")], {(2, 0): (1, 0), (2, 1): (1, 1)}),
         ([(["f32[n + 1,4]", "f32[n + 1,m]"], "f32[n,4]")], {(1, 0): (0, 0), (2, 1): (0, 1)}),

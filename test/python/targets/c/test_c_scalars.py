@@ -45,16 +45,16 @@ def conversions() -> CProgram:
 
 
 def difficult(dtype: str) -> Any:
-    """Numbers of all sizes, ties between halves, and what lies just beside them."""
+    """Numbers of all sizes, ties between halves, and what is just next to them."""
     random = numpy.random.default_rng(5)
     plain = random.normal(size=COUNT // 4) * 10.0 ** random.integers(-12, 9, COUNT // 4)
     halves = random.integers(0, 0x7C00, COUNT // 4).astype("uint16").view("float16").astype("float64")
     ties = (halves + numpy.nextafter(halves.astype("float16"), numpy.float16(numpy.inf)).astype("float64")) / 2
-    beside = numpy.nextafter(ties.astype(dtype), numpy.array(0, dtype)).astype("float64")
+    adjacent = numpy.nextafter(ties.astype(dtype), numpy.array(0, dtype)).astype("float64")
     special = [0.0, -0.0, numpy.inf, -numpy.inf, numpy.nan, 65504, 65519.99, 65520, 2.0**-24, 2.0**-25, 6.1e-5, 3.4e38]
     rest = numpy.resize(special, COUNT - 3 * (COUNT // 4))
     with numpy.errstate(over="ignore"):
-        return numpy.concatenate([plain, ties, beside, rest]).astype(dtype)
+        return numpy.concatenate([plain, ties, adjacent, rest]).astype(dtype)
 
 
 @pytest.mark.parametrize("half", ["float16", "bfloat16"])

@@ -148,7 +148,7 @@ def test_what_kernels_take(dtype: str, size: int, most: int, options: Any) -> No
             assert each.spills == 0 and not each.remarks and each.registers <= most, each
 
 
-def test_powers_are_computed_beside_totals() -> None:
+def test_powers_are_computed_along_with_totals() -> None:
     """Of a block of keys' scores and the totals of the block before the group waits for the scores alone first."""
     text = optimized("float16", 128)
     part = text[text.rindex("wgmma.wait_group.sync.aligned 1;") :]

@@ -56,7 +56,7 @@ def test_the_figures_of_graphs_on_the_emulator(capsys: pytest.CaptureFixture[str
     assert device.calls("cuGraphLaunch") and device.leaks() == []
 
 
-def test_libraries_beside_ours(capsys: pytest.CaptureFixture[str]) -> None:
+def test_libraries_against_ours(capsys: pytest.CaptureFixture[str]) -> None:
     with emulated(EmulatedCublas) as cublas:
         assert gpu.main(["--small", "--turns", "1", "--only", "float16"]) == 0
         assert gpu.main(["--small", "--turns", "1", "--only", "layer norm"]) == 0
@@ -68,7 +68,7 @@ def test_libraries_beside_ours(capsys: pytest.CaptureFixture[str]) -> None:
     assert norm[place - 9 : place].strip() == "-", "it takes nothing of it"
 
 
-def test_wrong_results_are_told(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_wrong_results_are_reported(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setattr(gpu, "_TOLERANCE", {"float32": -1.0})
     with use_library(EmulatedCuda()):
         assert gpu.main(["--small", "--turns", "1", "--only", "softmax"]) == 1
@@ -163,8 +163,8 @@ def test_spills_and_refusals_fail(
     assert "spills 8 bytes of a thread" in capsys.readouterr().err
     monkeypatch.setattr(gpu_code, "resources", refusing)
     assert gpu_code.main([*arguments, "--strict"]) == 1
-    told = capsys.readouterr()
-    assert "digits for sm_80: ptxas refuses the PTX" in told.err and "refused" in told.out
+    shown = capsys.readouterr()
+    assert "digits for sm_80: ptxas refuses the PTX" in shown.err and "refused" in shown.out
 
 
 def test_no_models(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -183,9 +183,9 @@ def test_first_results(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: 
         assert gpu_startup.main([]) == 0
         path = tmp_path / "digits.rxa"
         rx.compile(rx.from_onnx(gpu_startup._DIGITS), "cuda").save(path)
-        told = capsys.readouterr().out
+        shown = capsys.readouterr().out
         assert gpu_startup.main(["--of", str(path)]) == 0
-    _, head, *rows = told.splitlines()
+    _, head, *rows = shown.splitlines()
     assert head.split() == ["driver", "load", "call", "first", "result"]
     assert [each[:20].strip() for each in rows] == ["PTX alone", "machine code too"]
     for each in rows:
@@ -205,7 +205,7 @@ def test_no_first_result_without_a_device(capsys: pytest.CaptureFixture[str]) ->
 # ---- bench/gpu_traffic.py ----
 
 
-def test_what_is_moved_beside_what_has_to_be(capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_is_moved_relative_to_what_has_to_be(capsys: pytest.CaptureFixture[str]) -> None:
     assert gpu_traffic.main(["--only", "rows of 16"]) == 0
     _, *rows = capsys.readouterr().out.splitlines()
     assert len(rows) == 4 and all(row.split()[-2:] == ["1.00", "1.00"] for row in rows)

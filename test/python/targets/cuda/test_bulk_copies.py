@@ -132,7 +132,7 @@ def test_no_batches_need_no_maps() -> None:
     assert not library.calls(ENCODE)
 
 
-def test_heads_lie_beside_each_other() -> None:
+def test_heads_are_adjacent() -> None:
     """An input whose batches lie inside of its rows: axes of a map go by ever larger strides."""
     code = checked(
         [(2, 66, 3, 64), (2, 3, 64, 72)],
@@ -233,7 +233,7 @@ def test_drivers_that_make_no_maps() -> None:
     run(other, arrays_of([(128, 128)] * 2), Old(capability=(9, 0)))
 
 
-def test_a_map_that_the_driver_refuses_is_told_by_the_kernel() -> None:
+def test_a_map_that_the_driver_refuses_is_reported_by_the_kernel() -> None:
     program = built([(128, 128), (128, 128)], relax.matmul)
     with pytest.raises(RuntimeError, match=rf"kernel 'matmul': {ENCODE}: CUDA_ERROR_INVALID_VALUE"):
         run(program, arrays_of([(128, 128)] * 2), EmulatedCuda(capability=(9, 0), fail={ENCODE: 1}))

@@ -242,7 +242,7 @@ def test_kernels_are_timed_by_events(device: EmulatedCuda) -> None:
     run = program([rx.tensor((8, 16)), rx.tensor((16, 8))], lambda x, w: relax.nn.softmax(relax.matmul(x, w)))
     arguments = floats(8, 16), floats(16, 8)
     run.copying()["main"](*arguments)
-    assert not device.calls("cuEventRecord")  # nobody asks
+    assert not device.calls("cuEventRecord")  # nothing asks
     profile = run.profile("main", *arguments, repeat=3, warmup=1)
     assert [each.calls for each in profile.kernels] == [1] * len(profile.kernels) and len(profile.kernels) >= 2
     assert 0 < sum(each.seconds for each in profile.kernels) <= profile.profiled_seconds

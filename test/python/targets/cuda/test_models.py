@@ -117,8 +117,8 @@ def test_transformer_of_any_size(device: EmulatedCuda) -> None:
     checked(module, device, [[words(2, 3)], [words(1, 1)], [words(1, 6)]])
 
 
-def test_ids_that_no_row_has_are_told_and_nothing_leaks(device: EmulatedCuda) -> None:
-    # Behind a kernel that has failed, others work on what nobody has written.
+def test_ids_that_no_row_has_are_reported_and_nothing_leaks(device: EmulatedCuda) -> None:
+    # Behind a kernel that has failed, others work on what is unwritten.
     device.checks = Checks(unwritten=False)
     program = rx.compile(transformer("batch", "length"), "cuda")
     with pytest.raises(IndexError, match=r"relax\.take.*index 11 is out of range"):

@@ -216,7 +216,7 @@ def test_each_level(opt_level: int) -> None:
 
 
 def test_registers_of_groups_of_warps_stay_where_they_are() -> None:
-    """While such a group computes nobody may touch them: at the lowest level they would be copied to others."""
+    """While such a group computes they must not be touched: at the lowest level they would be copied to others."""
     ask = "wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {$0, $1, $2, $3}, $8, $8, 1, 1, 1, 0, 0;"
     sums = "!llvm.struct<(f32, f32, f32, f32)>"
     body = f"""%i = gpu.global_id x
@@ -277,13 +277,13 @@ def test_programs_hold_machine_code_too(opt_level: int, formats: list[str]) -> N
 
 
 @needs_ptxas
-def test_spills_are_told() -> None:
+def test_spills_are_reported() -> None:
     loads = "\n".join(f"%v{n} = memref.load %a[%c{n}] : memref<4096xf32>" for n in range(300))
     constants = "\n".join(f"%c{n} = arith.constant {n} : index" for n in range(300))
     stores = "\n".join(f"memref.store %v{n}, %b[%c{299 - n}] : memref<4096xf32>" for n in range(300))
     text = made(kernel(f"{constants}\n{loads}\ngpu.barrier\n{stores}", "%a: memref<4096xf32>, %b: memref<4096xf32>"))
-    told = resources(text, "sm_80")["k"]
-    assert told.spills > 0 and told.stack >= told.spills
+    used = resources(text, "sm_80")["k"]
+    assert used.spills > 0 and used.stack >= used.spills
     with pytest.raises(rx.RelaxError, match=r"ptxas refuses the PTX for sm_80: .*mulx"):
         resources(text.replace("ld.global", "mulx.global"), "sm_80")
 
@@ -394,7 +394,7 @@ def test_no_kernel() -> None:
         make_ptx(module.operation, "sm_80", 3)
 
 
-def test_functions_that_nobody_has() -> None:
+def test_functions_that_do_not_exist() -> None:
     calls = "func.func private @{0}(f32) -> f32\n" + on_elements("f32", "%z = func.call @{0}(%x) : (f32) -> f32", "k")
     mine = problem(calls.replace("{0}", "mine"))
     assert "a kernel calls 'mine', which is not defined: no GPU has such a function" in mine and ":7:" in mine
@@ -407,16 +407,17 @@ def test_vectors_of_bits_in_memory() -> None:
 
 
 def test_unknown_architecture() -> None:
-    told = problem(kernel(""), arch="sm_90b")
-    assert "there is no architecture 'sm_90b'; did you mean 'sm_90" in told and "known: sm_80, sm_86" in told
+    message = problem(kernel(""), arch="sm_90b")
+    assert "there is no architecture 'sm_90b'; did you mean 'sm_90" in message and "known: sm_80, sm_86" in message
 
 
 def test_libdevice_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(wheels, "_LIBDEVICE", ())
     monkeypatch.setattr(wheels, "_TOOLKITS", ())
-    told = problem(on_elements("f32", "%z = math.exp %x : f32", "k"))
+    message = problem(on_elements("f32", "%z = math.exp %x : f32", "k"))
     assert (
-        "'__nv_expf' is a function of NVIDIA's libdevice, which is not installed: pip install relax-mlir[cuda]" in told
+        "'__nv_expf' is a function of NVIDIA's libdevice, which is not installed: pip install relax-mlir[cuda]"
+        in message
     )
     assert ".entry k(" in made(on_elements("f32", "%z = arith.addf %x, %y : f32", "k"))
 

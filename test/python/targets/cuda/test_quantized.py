@@ -71,7 +71,7 @@ def dequantized() -> Any:
     return model(nodes, (_FLOAT, (_ROWS, _DEPTH)), _BYTES, weights())
 
 
-#: How many kernels there are beside that of the product: what quantizes its input, or writes zeros around it.
+#: How many kernels there are in addition to that of the product: what quantizes its input, or writes zeros around it.
 @pytest.mark.parametrize(
     ("make", "others", "apart"),
     [(qlinear_matmul, 0, 1), (matmul_integer, 0, 0), (conv_integer, 1, 0), (dequantized, 1, 1)],

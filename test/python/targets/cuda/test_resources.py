@@ -92,15 +92,15 @@ def entries(text: str) -> dict[str, str]:
 @pytest.mark.parametrize("arch", ARCHS)
 def test_nothing_spills(arch: str) -> None:
     text = ptx_of(arch)
-    told = resources(text, arch)
-    assert told.keys() == entries(text).keys()
+    used = resources(text, arch)
+    assert used.keys() == entries(text).keys()
     threads = {name: int(re.search(r"\.(?:req|max)ntid (\d+)", code)[1]) for name, code in entries(text).items()}  # type: ignore[index]
-    for name, each in told.items():
+    for name, each in used.items():
         assert each.spills == 0 and not each.remarks, f"{name} for {arch}: {each}"
-        assert each.registers * threads[name] <= REGISTERS, f"{name} for {arch}: no block has so many: {each}"
+        assert each.registers * threads[name] <= REGISTERS, f"{name} for {arch}: no block has that many: {each}"
         assert each.shared <= STATIC_SHARED, f"{name} for {arch}: {each}"
     # The point of planning: what many results need is read once by a block.
-    sharing = [name for name, each in told.items() if each.shared >= 4096]
+    sharing = [name for name, each in used.items() if each.shared >= 4096]
     assert len(sharing) >= 8, f"for {arch} only these share memory: {sharing}"
 
 

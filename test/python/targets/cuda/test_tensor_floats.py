@@ -155,5 +155,5 @@ def test_nothing_spills(arch: str) -> None:
             f.returns(build(*f))
     executable = rx.compile(module, f"cuda{{arch={arch} tf32=true}}", opt_level=3)
     assert multiplies_tf32(executable)
-    told = resources(bytes(executable._artifact.devices[0].data).decode().rstrip("\0"), arch)
-    assert not any(each.spills for each in told.values()), told
+    used = resources(bytes(executable._artifact.devices[0].data).decode().rstrip("\0"), arch)
+    assert not any(each.spills for each in used.values()), used

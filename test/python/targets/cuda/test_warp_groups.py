@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Products by groups of four warps, from swizzled shared memory: what numpy computes, and nobody reads too early."""
+"""Products by groups of four warps, from swizzled shared memory: what numpy computes, and nothing is read too early."""
 
 from __future__ import annotations
 
@@ -202,7 +202,7 @@ def test_plans_that_do_not_fit_say_why() -> None:
 @needs_ptxas
 @pytest.mark.parametrize("factor,total", TYPES)
 @pytest.mark.parametrize("sizes", [(4096, 4096, 4096), (4001, 4008, 1040)])
-def test_sums_stay_in_registers_and_nobody_waits_for_them(factor: str, total: str, sizes: Sequence[int]) -> None:
+def test_sums_stay_in_registers_and_nothing_waits_for_them(factor: str, total: str, sizes: Sequence[int]) -> None:
     kernel = matmul(sizes, factor, total, turned="b" if factor == "i8" else "").compiled(groups, ARCH.name)
     assert str(kernel.plan.instruction).startswith("wgmma_m64n256k")
     (found,) = resources(kernel.ptx, ARCH.name).values()
@@ -210,7 +210,7 @@ def test_sums_stay_in_registers_and_nobody_waits_for_them(factor: str, total: st
 
 
 @needs_ptxas
-def test_what_has_the_assembler_wait_is_told() -> None:
+def test_what_has_the_assembler_wait_is_reported() -> None:
     ptx = matmul((256, 256, 4096)).compiled(plan(), ARCH.name).ptx
     wait = "wgmma.wait_group.sync.aligned 1;"
     register = ptx.partition("m64n64k16.f32.f16.f16 {")[2].partition(",")[0]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The codegen `blas`: products in compiled models beside numpy, and the calls of the library by themselves."""
+"""The codegen `blas`: products in compiled models against numpy, and the calls of the library by themselves."""
 
 from __future__ import annotations
 
@@ -198,16 +198,16 @@ def test_one_function_by_itself() -> None:
         f(x)
 
 
-def test_a_missing_library_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_library_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     def missing() -> ctypes.CDLL:
         raise ImportError("No module named 'scipy_openblas32'")
 
     runtime = blas.BlasRuntime()
     assert runtime.requires(memoryview(packed("blas", PART))) == ""
     monkeypatch.setattr(blas, "library", missing)
-    told = runtime.requires(memoryview(packed("blas", PART)))
+    problem = runtime.requires(memoryview(packed("blas", PART)))
     assert (
-        told
+        problem
         == "it needs the package scipy-openblas32 (pip install scipy-openblas32): No module named 'scipy_openblas32'"
     )
     with pytest.raises(RelaxError, match="this machine cannot run it: it needs the package scipy-openblas32"):
@@ -393,7 +393,7 @@ def test_an_artifact_of_it_loads_again(tmp_path: Any) -> None:
     numpy.testing.assert_allclose(to_numpy(rx.runtime.load(path)["main"](a, b)), a @ b, rtol=1e-5, atol=1e-5)
 
 
-def test_every_structure_is_told_apart() -> None:
+def test_every_structure_is_distinguished() -> None:
     found = products()
     assert len({each.key for each in found}) == len(found) == 2 * len(specs()) == 2 * len(set(specs()))
     assert [spec_of(each) for each in found][: len(specs())] == [(spec, "f32") for spec in specs()]

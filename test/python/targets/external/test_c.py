@@ -91,7 +91,7 @@ def test_parts_of_one_name_in_one_process() -> None:
 
 
 @needs_compiler
-def test_several_parts_beside_what_stays() -> None:
+def test_several_parts_next_to_what_stays() -> None:
     """What C cannot make room for stays with the target, between two parts."""
 
     def body(x: Any) -> Any:
@@ -141,7 +141,7 @@ def test_without_a_compiler_the_part_stays(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 @needs_compiler
-def test_the_compilers_words_are_told() -> None:
+def test_the_compilers_words_are_reported() -> None:
     module = module_with([rx.tensor((4,))], relax.exp)
     with pytest.raises(rx.RelaxError) as caught:
         rx.compile(module, partition=["c{flags=-fno-such-flag}"], strict_partition=True)
@@ -184,7 +184,7 @@ def test_large_constants_are_no_text_of_a_part() -> None:
 
 @needs_compiler
 def test_large_constants_are_in_the_files_own_section(tmp_path: Path) -> None:
-    """Where they are mapped. Two parts do not confuse theirs, and the target's own stand beside them."""
+    """Where they are mapped. Two parts do not confuse theirs, and the target's own stand next to them."""
 
     def body(x: Any) -> Any:
         y = relax.nonzero(relax.greater(_classifier(x), relax.const(0.0)))

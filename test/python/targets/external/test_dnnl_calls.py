@@ -51,8 +51,8 @@ def test_symbolic_sizes() -> None:
     assert agrees(built(flat, ("n", 2, 3)), sizes={"n": 3}) == ["view", "eltwise"]
 
 
-def test_sizes_that_are_told_as_a_whole() -> None:
-    """n * m rows, and neither n nor m is a size of what is passed; one that nothing tells is refused."""
+def test_sizes_that_are_known_as_a_whole() -> None:
+    """n * m rows, and neither n nor m is a size of what is passed; one that nothing determines is refused."""
     weights = floats(4, 6)
     layer = lambda x: relax.nn.relu(relax.matmul(x, const(weights)))  # noqa: E731
     split = lambda x: relax.exp(relax.reshape(layer(x), ("n * m", 2, 3)))  # noqa: E731
@@ -227,7 +227,7 @@ TWO: Any = [relax.add, relax.multiply, relax.maximum, relax.subtract]
 @given(st.data())
 @draws(60)
 def test_random_graphs(data: Any) -> None:
-    """Diamonds, values used several times, several results; parts for oneDNN beside what it lacks."""
+    """Diamonds, values used several times, several results; parts for oneDNN next to what it lacks."""
 
     def body(x: Any, y: Any) -> Any:
         values = [x, y]

@@ -39,7 +39,7 @@ image = (1, 8, 6, 6)
 
 
 @pytest.mark.parametrize(
-    ("body", "inputs", "told"),
+    ("body", "inputs", "why"),
     [
         (relax.erf, [(2, 4)], "no primitive for relax.erf"),
         (relax.exp, [rx.tensor((2, 4), "float64")], "does not compute it with elements of f64, only of f32"),
@@ -133,8 +133,8 @@ image = (1, 8, 6, 6)
         ),
     ],
 )
-def test_why_not(body: Any, inputs: Any, told: str) -> None:
-    assert told in reason(body, *inputs)
+def test_why_not(body: Any, inputs: Any, why: str) -> None:
+    assert why in reason(body, *inputs)
 
 
 def test_what_the_machine_lacks(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -148,7 +148,7 @@ def test_what_the_machine_lacks(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_pattern_takes_less_where_more_is_refused() -> None:
-    """What follows the convolution stays, and is told."""
+    """What follows the convolution stays, and is reported."""
     module = built(lambda x: relax.erf(relax.nn.relu(relax.nn.conv2d(x, const(floats(4, 8, 3, 3))))), image)
     rx.Pipeline("relax-fuse-ops-by-pattern{codegen=dnnl}").run(module)
     assert "dnnl.conv_with_post_ops" in str(module)
@@ -158,16 +158,16 @@ def test_a_pattern_takes_less_where_more_is_refused() -> None:
 
 
 def test_nothing_but_views_stays() -> None:
-    """They go beside what computes, and it is told why not where there is nothing."""
+    """They go along with what computes, and the reason is reported where nothing does."""
     journal = rx.Journal()
     with journal.recording():
         rx.Partition(codegens=("dnnl",), explain=True)(
             built(lambda x, y: (relax.permute_dims(x, [1, 0]), relax.exp(relax.reshape(y, (6,)))), (2, 3), (2, 3))
         )
-    (told,) = (fact for fact in journal.facts if fact["kind"] == "partition")
-    assert told["matched"] == {"dnnl.view": 1, "dnnl.eltwise": 1}
+    (recorded,) = (fact for fact in journal.facts if fact["kind"] == "partition")
+    assert recorded["matched"] == {"dnnl.view": 1, "dnnl.eltwise": 1}
     (kept,) = (fact for fact in journal.facts if fact["kind"] == "kept")
-    assert kept["operator"] == "relax.permute_dims" and "only beside others" in kept["reason"]
+    assert kept["operator"] == "relax.permute_dims" and "only together with others" in kept["reason"]
 
 
 @pytest.mark.parametrize("threads", ["0", "many", "-1", "2000"])
@@ -195,48 +195,48 @@ def test_bytes_say_what_they_are() -> None:
 @pytest.mark.parametrize("length", [0, 5, 30, 200, -64, -1])
 def test_cut_bytes(length: int) -> None:
     cut = memoryview(some_bytes()[:length])
-    told = DnnlRuntime().requires(cut)
-    assert told.startswith(("these are no bytes of the codegen 'dnnl'", "its bytes are cut short"))
+    missing = DnnlRuntime().requires(cut)
+    assert missing.startswith(("these are no bytes of the codegen 'dnnl'", "its bytes are cut short"))
     with pytest.raises(RelaxError, match=r"codegen 'dnnl'|cut short"):
         DnnlRuntime().load(cut)
 
 
 def test_damaged_bytes() -> None:
     data = some_bytes()
-    for place, told in (
+    for place, problem in (
         (0, "no bytes of"),
         (data.index(b"dnnl"), "but of 'xnnl'"),
         (data.index(b'"part"') + 1, "damaged"),
     ):
         damaged = bytearray(data)
         damaged[place] = ord("x")
-        assert told in DnnlRuntime().requires(memoryview(damaged))
+        assert problem in DnnlRuntime().requires(memoryview(damaged))
 
 
 def test_another_instruction_set() -> None:
     part = Part((), needs=("avx1024",))
-    told = DnnlRuntime().requires(memoryview(packed("dnnl", part)))
-    assert "avx1024 would do" in told
+    missing = DnnlRuntime().requires(memoryview(packed("dnnl", part)))
+    assert "avx1024 would do" in missing
 
 
 @pytest.mark.parametrize(
-    ("path", "told"), [("/nowhere/libdnnl.so.3", "cannot be loaded"), ("libgomp.so.1", "cannot be loaded")]
+    ("path", "problem"), [("/nowhere/libdnnl.so.3", "cannot be loaded"), ("libgomp.so.1", "cannot be loaded")]
 )
-def test_another_library(path: str, told: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_another_library(path: str, problem: str, monkeypatch: pytest.MonkeyPatch) -> None:
     data = some_bytes()
     monkeypatch.setenv(libraries.PLACE, path)
     libraries.library.cache_clear()
     try:
-        assert told in (found := DnnlRuntime().requires(memoryview(data))) and "pip install onednn-cpu-gomp" in found
+        assert problem in (found := DnnlRuntime().requires(memoryview(data))) and "pip install onednn-cpu-gomp" in found
     finally:
         libraries.library.cache_clear()
 
 
 def test_another_version(monkeypatch: pytest.MonkeyPatch) -> None:
     place = libraries.library_path()
-    for oldest, told in (((3, 99), "3.99 or a later 3.x is needed"), ((4, 0), "4.0 or a later 4.x")):
+    for oldest, problem in (((3, 99), "3.99 or a later 3.x is needed"), ((4, 0), "4.0 or a later 4.x")):
         monkeypatch.setattr(libraries, "OLDEST", oldest)
-        with pytest.raises(RelaxError, match=told):
+        with pytest.raises(RelaxError, match=problem):
             libraries.Library(place)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Codegen dnnl: bf16 and f16, where the CPU computes with them, beside the same in f64 by numpy's rules."""
+"""Codegen dnnl: bf16 and f16, where the CPU computes with them, against the same in f64 by numpy's rules."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ BODIES: dict[str, tuple[Any, list[Any]]] = {
 
 
 @pytest.mark.parametrize("name", BODIES)
-def test_beside_floats(half: str, name: str) -> None:
+def test_next_to_floats(half: str, name: str) -> None:
     """As near to what f32 gives as one rounding or two are; the default path is held to the same."""
     body, shapes = BODIES[name]
     module, wide = (

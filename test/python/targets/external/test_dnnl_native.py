@@ -67,7 +67,7 @@ def test_sizes_in_many_threads() -> None:
         list(pool.map(run, range(6)))
 
 
-def test_what_oneDNN_refuses_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_oneDNN_refuses_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     """With the part and the library's function; the number of threads is as before nevertheless."""
     openmp = ctypes.CDLL("libgomp.so.1")
     listed = Plan.listed
@@ -164,6 +164,6 @@ print((megabytes("VmHWM") - before - weight) / weight)
 
 
 def test_constants_are_copied_once_while_compiling() -> None:
-    """Into the part's bytes, beside the user's own."""
+    """Into the part's bytes, next to the user's own."""
     done = subprocess.run([sys.executable, "-c", MEMORY], capture_output=True, text=True, check=True)
     assert float(done.stdout) < 1.5

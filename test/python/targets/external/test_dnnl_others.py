@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Codegen dnnl: pooling, norms, functions of elements, reductions, views, beside the default path."""
+"""Codegen dnnl: pooling, norms, functions of elements, reductions, views, against the default path."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ def named(name: str) -> Any:
 @pytest.mark.parametrize("attributes", [{}, {"ceil_mode": True}, {"strides": 1, "dilation": 2}, {"layout": "NHWC"}])
 def test_pooling(kind: str, attributes: Any) -> None:
     pool = named(f"nn.{kind}_pool2d")
-    told = {"pool_size": 3, "strides": 2, "padding": 1, **attributes}
-    assert agrees(built(lambda x: pool(x, **told), (1, 8, 10, 9))) == ["pooling"]
+    parameters = {"pool_size": 3, "strides": 2, "padding": 1, **attributes}
+    assert agrees(built(lambda x: pool(x, **parameters), (1, 8, 10, 9))) == ["pooling"]
 
 
 def test_means_that_count_padding() -> None:
@@ -50,18 +50,18 @@ def test_adaptive_pooling(size: Any) -> None:
 @pytest.mark.parametrize("center", [False, True])
 @pytest.mark.parametrize("scale", [False, True])
 def test_norms(center: bool, scale: bool) -> None:
-    told: Any = {"center": center, "scale": scale}
-    channels: Any = {"channel_axis": 1, "axes": [2, 3], **told}
+    parameters: Any = {"center": center, "scale": scale}
+    channels: Any = {"channel_axis": 1, "axes": [2, 3], **parameters}
 
     def affine() -> Any:
         return const(floats(8)), const(floats(8, seed=4))
 
     def batch(x: Any) -> Any:
         statistics = const(floats(8, seed=5)), const(numpy.abs(floats(8, seed=6)))
-        return relax.nn.batch_norm(x, *affine(), *statistics, axis=1, training=False, **told)[0]
+        return relax.nn.batch_norm(x, *affine(), *statistics, axis=1, training=False, **parameters)[0]
 
     more = ["binary"] * (center + scale)
-    layer = lambda x: relax.nn.layer_norm(x, *affine(), axes=[-1], epsilon=1e-3, **told)  # noqa: E731
+    layer = lambda x: relax.nn.layer_norm(x, *affine(), axes=[-1], epsilon=1e-3, **parameters)  # noqa: E731
     group = lambda x: relax.nn.group_norm(x, *affine(), num_groups=4, **channels)  # noqa: E731
     instance = lambda x: relax.nn.instance_norm(x, *affine(), **channels)  # noqa: E731
     assert agrees(built(batch, (2, 8, 5, 5))) == ["batch_norm"]
@@ -127,10 +127,10 @@ def test_activations_that_are_spelt_out() -> None:
         assert agrees(built(after, (1, 4, 5, 6))) == ["convolution+eltwise"]
 
 
-@pytest.mark.parametrize("told", [{}, {"axis": [1]}, {"axis": [0, -1], "keepdims": True}])
+@pytest.mark.parametrize("parameters", [{}, {"axis": [1]}, {"axis": [0, -1], "keepdims": True}])
 @pytest.mark.parametrize("name", ["max", "min", "sum", "prod", "mean"])
-def test_reductions(name: str, told: Any) -> None:
-    assert agrees(built(lambda x: named(name)(x, **told), (2, 5, 7))) == ["reduction"]
+def test_reductions(name: str, parameters: Any) -> None:
+    assert agrees(built(lambda x: named(name)(x, **parameters), (2, 5, 7))) == ["reduction"]
 
 
 def test_a_number_goes_on() -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Codegen dnnl: convolutions and products of matrices with what follows them, beside the default path.
+"""Codegen dnnl: convolutions and products of matrices with what follows them, against the default path.
 
 Situations of Apache TVM's test_codegen_dnnl.py and test_dnnl.py (relay).
 """

@@ -135,7 +135,7 @@ def test_which_machines_sum_exactly(monkeypatch: pytest.MonkeyPatch) -> None:
     data = rx.tensor((1, 8, 9, 9), "uint8")
     weights = {True: NARROW, False: WIDE}
     for is_narrow, limits in weights.items():
-        part = the_part(built(lambda x, told=limits: layer(x, integers(16, 8, 3, 3, **told), numpy.uint8(7)), data))
+        part = the_part(built(lambda x, bounds=limits: layer(x, integers(16, 8, 3, 3, **bounds), numpy.uint8(7)), data))
         (step,) = part.function.steps
         for instructions, has_wide_sums in (("avx2", False), ("avx512_core", False), ("avx512_core_vnni", True)):
             monkeypatch.setattr(splitting, "library", lambda name=instructions: type("L", (), {"instructions": name}))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Codegen example_npu: what it takes, beside the default path; its bytes; what is refused.
+"""Codegen example_npu: what it takes, against the default path; its bytes; what is refused.
 
 Situations of Apache TVM's test_example_npu.py.
 """
@@ -80,7 +80,7 @@ def test_a_convolution_that_is_in_nhwc_already() -> None:
 @pytest.mark.parametrize("pool", [relax.nn.max_pool2d, relax.nn.avg_pool2d])
 @pytest.mark.parametrize("attributes", [{"pool_size": 2, "strides": 2}, {"pool_size": (3, 2), "padding": (1, 0, 1, 1)}])
 def test_pools(pool: Any, attributes: Any) -> None:
-    """The mean is that of what lies inside."""
+    """The mean is that of what is inside."""
     assert agrees(lambda x: pool(x, **attributes), (2, 3, 9, 8)) == 1
 
 
@@ -137,7 +137,7 @@ def test_constants_at_half_precision() -> None:
         (lambda x: relax.tanh(x), (4,), "float32", "no pattern has relax.tanh"),
     ],
 )  # fmt: skip
-def test_what_it_leaves_is_told(body: Any, shape: Any, dtype: str, why: str) -> None:
+def test_what_it_leaves_is_reported(body: Any, shape: Any, dtype: str, why: str) -> None:
     journal = rx.Journal()
     partition = rx.Partition(codegens=("example_npu",), explain=True)
     program = rx.compile(built(body, shape, dtype=dtype), partition=partition, journal=journal, opt_level=0)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Parts of programs by onnxruntime: values beside those of the default path, what is taken and what is left."""
+"""Parts of programs by onnxruntime: values against those of the default path, what is taken and what is left."""
 
 from __future__ import annotations
 
@@ -212,7 +212,7 @@ def test_symbolic_sizes_are_taken() -> None:
 
 
 def test_a_part_that_is_declined_after_all_stays_with_the_target(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As one whose constants take too much, which only the whole of it tells."""
+    """As one whose constants take too much, which only the whole of it shows."""
     monkeypatch.setattr(writing, "_MOST_BYTES", 15)
     module = module_with([rx.tensor(("n", 4))], lambda x: relax.multiply(x, relax.const(floats(4))))
     with pytest.warns(RuntimeWarning, match="codegen 'onnxruntime' declined .* constants take 16 bytes"):

@@ -51,7 +51,7 @@ def test_bytes_of_something_else() -> None:
         _read(packed("onnxruntime", Part(1, {"one": b"abc"})).replace(b"threads", b"thread_"))
 
 
-def test_several_functions_write_where_they_are_told() -> None:
+def test_several_functions_write_into_their_results() -> None:
     functions = _loaded(
         _part(
             twice=module_with([rx.tensor(("n",))], lambda x: relax.add(x, x)),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Codegen tensorrt: each converter's layers, evaluated in numpy, beside the default path.
+"""Codegen tensorrt: each converter's layers, evaluated in numpy, against the default path.
 
 Situations of Apache TVM's test_tensorrt.py (relay) and test_codegen_tensorrt.py.
 """
@@ -112,8 +112,8 @@ def test_transposed_convolutions(data: Any, weight: Any, attributes: Any) -> Non
 @pytest.mark.parametrize("kind", ["max", "avg"])
 @pytest.mark.parametrize("attributes", [{}, {"layout": "NHWC"}, {"padding": (1, 0, 0, 1)}, {"strides": (1, 2)}])
 def test_pooling(kind: str, attributes: Any) -> None:
-    told = {"pool_size": 3, "strides": 2, "padding": 1, **attributes}
-    assert "pooling" in agrees(built(lambda x: named(f"nn.{kind}_pool2d")(x, **told), (1, 8, 10, 9)))
+    attributes_given = {"pool_size": 3, "strides": 2, "padding": 1, **attributes}
+    assert "pooling" in agrees(built(lambda x: named(f"nn.{kind}_pool2d")(x, **attributes_given), (1, 8, 10, 9)))
 
 
 def test_pools_to_the_end() -> None:
@@ -230,13 +230,13 @@ def test_matrices(one: Any, other: Any) -> None:
 @pytest.mark.parametrize("center", [False, True])
 @pytest.mark.parametrize("scale", [False, True])
 def test_norms(center: bool, scale: bool) -> None:
-    told: Any = {"center": center, "scale": scale, "epsilon": 1e-2}
-    channels: Any = {"channel_axis": 1, "axes": [2, 3], **told}
+    options: Any = {"center": center, "scale": scale, "epsilon": 1e-2}
+    channels: Any = {"channel_axis": 1, "axes": [2, 3], **options}
     affine: Any = lambda: (const(floats(8)), const(floats(8, seed=4)))  # noqa: E731
     more = ["shuffle", "elementwise"] * (center + scale)
 
     def layer(x: Any) -> Any:
-        return relax.nn.layer_norm(x, *affine(), axes=[-1], **told)
+        return relax.nn.layer_norm(x, *affine(), axes=[-1], **options)
 
     assert agrees(built(layer, (2, 5, 8))) == ["normalization", *more]
     group = lambda x: relax.nn.group_norm(x, *affine(), num_groups=4, **channels)  # noqa: E731
@@ -253,8 +253,8 @@ def test_batch_norm(shape: Any, axis: int, scale: bool, known: bool) -> None:
 
     def body(x: Any, *given: Any) -> Any:
         parameters = given or [const(each) for each in values]
-        told: Any = {"axis": axis, "training": False, "scale": scale, "center": not scale, "epsilon": 1e-3}
-        return relax.nn.batch_norm(x, *parameters, **told)[0]
+        options: Any = {"axis": axis, "training": False, "scale": scale, "center": not scale, "epsilon": 1e-3}
+        return relax.nn.batch_norm(x, *parameters, **options)[0]
 
     passed = [] if known else values
     kinds = agrees(built(body, shape, *((8,) for _ in passed)), [floats(*shape), *passed])
@@ -274,10 +274,10 @@ def test_softmax(name: str, axis: int) -> None:
     agrees(built(lambda x: named(f"nn.{name}")(x, axis=axis), (3, 4, 5)), [data])
 
 
-@pytest.mark.parametrize("told", [{}, {"axis": [1]}, {"axis": [0, -1], "keepdims": True}])
+@pytest.mark.parametrize("options", [{}, {"axis": [1]}, {"axis": [0, -1], "keepdims": True}])
 @pytest.mark.parametrize("name", [*REDUCTIONS, "mean"])
-def test_reductions(name: str, told: Any) -> None:
-    assert agrees(built(lambda x: named(name)(x, **told), (2, 5, 7))) == ["reduce"]
+def test_reductions(name: str, options: Any) -> None:
+    assert agrees(built(lambda x: named(name)(x, **options), (2, 5, 7))) == ["reduce"]
 
 
 @pytest.mark.parametrize("keepdims", [False, True])
@@ -334,9 +334,9 @@ def test_gathering(axis: int, dtype: str) -> None:
                              ("nearest_neighbor", "round_prefer_floor"), ("nearest_neighbor", "round_prefer_ceil")]
 )  # fmt: skip
 def test_images(method: Any, rounding: Any, mode: Any) -> None:
-    told: Any = {"method": method, "rounding_method": rounding, "coordinate_transformation_mode": mode}
+    options: Any = {"method": method, "rounding_method": rounding, "coordinate_transformation_mode": mode}
     for size in ((10, 9), (4, 5)):
-        agrees(built(lambda x, size=size: relax.image.resize2d(x, size=size, **told), (1, 2, 5, 7)))
+        agrees(built(lambda x, size=size: relax.image.resize2d(x, size=size, **options), (1, 2, 5, 7)))
 
 
 # ---- symbols ----

@@ -46,7 +46,7 @@ def part(module: rx.Module, **options: str) -> bytes:
     return TensorRt().compile(changed(module, PASSES), option_values("tensorrt", TensorRt.options, options.items()))
 
 
-def told() -> Any:
+def settings() -> Any:
     return recording_tensorrt.Builder.built[1]
 
 
@@ -67,7 +67,7 @@ def test_a_program_runs_its_parts(tmp_path: Path) -> None:
 def test_symbols_are_what_the_engine_was_built_for() -> None:
     module = built(layer, ("n", 4))
     program = rx.compile(module, partition=["tensorrt{sizes='n:2-3-4'}"])
-    assert told()["profiles"] == [{"input0": ((2, 4), (3, 4), (4, 4))}]
+    assert settings()["profiles"] == [{"input0": ((2, 4), (3, 4), (4, 4))}]
     for length in (4, 2):
         data = floats(length, 4)
         found = numpy.from_dlpack(program["main"](data))
@@ -109,7 +109,7 @@ def test_options_that_mean_nothing(options: str, words: str) -> None:
 
 
 @pytest.mark.usefixtures("stand_in")
-def test_symbols_that_nobody_told_of() -> None:
+def test_symbols_that_are_not_declared() -> None:
     with pytest.raises(rx.RelaxError, match=r"the size n of input0 is not known, .* sizes='n:1-8-64'"):
         part(built(layer, ("n", 4)))
 

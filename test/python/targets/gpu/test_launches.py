@@ -136,7 +136,7 @@ def run(build: Any, *arrays: Any, symbols: Any = None) -> Any:
 
 @pytest.mark.parametrize("symbols", [None, [("a", 33), ("b", 33), ("c", 33)]], ids=["known", "open"])
 def test_several_of_several_blocks(symbols: Any) -> None:
-    """Parts begin in the middle of a vector; one is empty where only the run tells."""
+    """Parts begin in the middle of a vector; one is empty, which only the run shows."""
     sizes = (70, 1, 41) if symbols is None else (70, 0, 41)
     arrays = [numpy.random.default_rng(size).normal(size=(size, 33)).astype("float32") for size in sizes]
     actual = run(lambda *given: relax.concat(list(given), 0), *arrays, symbols=symbols)

@@ -85,7 +85,7 @@ def check(case: Case, executable: Executable, *rows: int) -> None:
 @pytest.mark.parametrize("rows", [1, 3, 7, 9, 70])
 @pytest.mark.parametrize("dtype", ["float32", "float16", "bfloat16"])
 def test_rows(rows: int, dtype: str) -> None:
-    """Strips for few, tiles for more, the last of both with parts that nobody has."""
+    """Strips for few, tiles for more, the last of both with parts that do not exist."""
     case = Case(dtype=dtype)
     check(case, program(case, (rows,)), rows)
 

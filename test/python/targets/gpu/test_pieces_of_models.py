@@ -22,7 +22,7 @@ from relax_mlir import relax
 class Piece(NamedTuple):
     build: Callable[..., Any]
     oracle: Callable[..., np.ndarray]
-    #: Of the arguments; those that the run tells have names.
+    #: Of the arguments; those that are dynamic have names.
     shapes: list[tuple[int | str, ...]]
     launches: list[str]
 

@@ -45,7 +45,7 @@ def test_what_all_operands_go_through_alike_needs_no_division(sizes: tuple[int, 
 
 
 @pytest.mark.parametrize("other", [(32, 64), (32, 1), (4, 1, 64), (64,), (1,)])
-def test_broadcast_operands_beside_vectors(other: tuple[int, ...]) -> None:
+def test_broadcast_operands_with_vectors(other: tuple[int, ...]) -> None:
     executable = compiled("relax.add", [(4, 32, 64), other])
     x, y = values((4, 32, 64)), values(other)
     np.testing.assert_array_equal(ran(executable, x, y), x + y)

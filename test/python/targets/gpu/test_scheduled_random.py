@@ -14,7 +14,7 @@ from scheduled_gpu import TARGET, check_kernel
 
 import relax_mlir as rx
 
-#: The emulator tells 16384 waits of a block apart.
+#: The emulator distinguishes 16384 waits of a block.
 _MOST_STEPS = 1 << 12
 
 

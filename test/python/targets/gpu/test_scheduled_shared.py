@@ -89,7 +89,7 @@ def test_a_reduction_over_threads_is_refused_with_what_helps() -> None:
 
 
 def test_threads_in_threads_each_with_a_part_of_the_memory() -> None:
-    """What is made in a row's threads and read by others of the same row lies in the block's memory, row by row."""
+    """What is made in a row's threads and read by others of the same row is in the block's memory, row by row."""
     sch = rx.Schedule(kernel("softmax").module())
     exps, sums, result = (sch.get_block(name) for name in "ESD")
     i, j = sch.get_loops(result)

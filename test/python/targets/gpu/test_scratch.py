@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What kernels need between their parts lies in the graph's arena, which is there as long as one of them runs."""
+"""What kernels need between their parts is in the graph's arena, which is there as long as one of them runs."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def _messages(driver: Any, main: Any, x: np.ndarray) -> list[str]:
 
 @pytest.mark.parametrize("rows", [33, 0])
 def test_no_room_for_it_is_an_error(rows: int) -> None:
-    """Also where there are no temporaries beside it; nothing is left over, and the next call works."""
+    """Also where there are no temporaries next to it; nothing is left over, and the next call works."""
     x = np.ones((rows, 9), "float32")
     with device_of_a_test() as driver:
         executable = program("k")

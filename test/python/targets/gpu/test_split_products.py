@@ -196,5 +196,5 @@ def test_nothing_spills(arch: str) -> None:
         with module.function(name, [rx.tensor((rows, 4096), dtype), rx.tensor((4096, 4096), dtype)]) as f:
             f.returns(relax.matmul(*f))
     program = rx.compile(module, f"cuda{{arch={arch}}}", opt_level=3)
-    told = resources(bytes(program._artifact.devices[0].data).decode().rstrip("\0"), arch)
-    assert len(told) >= 2 * len(cases) and not any(each.spills for each in told.values()), told
+    used = resources(bytes(program._artifact.devices[0].data).decode().rstrip("\0"), arch)
+    assert len(used) >= 2 * len(cases) and not any(each.spills for each in used.values()), used

@@ -57,7 +57,7 @@ CASES = {
     "a statement": (body("while c:\n    pass"), "6:9", "an ssa function has no `while`"),
     "a lambda": (body("y = lambda z: k"), "6:13", "this is no value: lambda z: k"),
     "nothing happens": (body("k"), "6:9", "this does nothing"),
-    "a function's decorator": (member("def f(): ..."), "4:5", "has no decorator that tells what it is"),
+    "a function's decorator": (member("def f(): ..."), "4:5", "has no decorator that says what it is"),
     "a class's decorator": (member("class A:\n    pass"), "4:5", "class 'A' is no @I.ir_module"),
     "an option": (
         member("@R.function(privat=True)\ndef f(): ..."),
@@ -194,10 +194,10 @@ CASES = {
         "6:9",
         "`with` stands before an operation",
     ),
-    "regions beside statements": (
+    "regions next to statements": (
         body("with scf.if_(c):\n    with I.region():\n        pass\n    k = k + k"),
         "6:9",
-        "regions stand beside regions",
+        "regions stand next to regions",
     ),
     "names of with": (body("with scf.execute_region() as (a, b):\n    scf.yield_()"), "6:14", "2 names for 0 values"),
     "a block's argument": (
