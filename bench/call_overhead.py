@@ -28,7 +28,7 @@ from relax_mlir.bindings.pass_manager import run_upstream
 from relax_mlir.dialects.context import create_context
 from relax_mlir.dialects.core.infos import ScalarInfo, TensorInfo, tensor
 from relax_mlir.runtime import Artifact, Executable
-from relax_mlir.targets.core.stages import TO_LLVM
+from relax_mlir.targets.core.common_stages import TO_LLVM
 from relax_mlir.targets.host.entry import add_entry
 from relax_mlir.targets.host.passes.host_lower_errors import LowerErrors
 from relax_mlir.targets.host.signature import Signature, single

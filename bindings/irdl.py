@@ -89,7 +89,7 @@ def build_irdl_module(
         with ir.InsertionPoint(module.body):
             body = _symbol("irdl.dialect", dialect)
             with ir.InsertionPoint(body):
-                writer = _Writer(context)
+                writer = _IrdlWriter(context)
                 for type_ in types:
                     writer.parametric("irdl.type", type_)
                 for attribute in attributes:
@@ -152,7 +152,7 @@ def _symbol(op_name: str, name: str) -> Block:
     return op.regions[0].blocks.append()
 
 
-class _Writer:
+class _IrdlWriter:
     """Creates IRDL operations at the current insertion point."""
 
     def __init__(self, context: Context):

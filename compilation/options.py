@@ -70,7 +70,7 @@ class CompileOptions:
             strict, elsewhere = self.strict_partition, self.partition_elsewhere
             stages = with_partition(stages, self.partition, strict=strict, elsewhere=elsewhere)
         if self.precision != "f32":
-            from ..passes.mixed_precision.stages import with_precision
+            from ..passes.mixed_precision.precision_stages import with_precision
 
             stages = with_precision(stages, self.precision)
         return stages

@@ -11,7 +11,7 @@ from ..bindings.navigation import body_of, function_type_of, has_body
 from ..dialects.relax.function_attributes import argument_names
 from ..frontends.module import Module
 from ..passes.core.base import changing
-from ..passes.gradient.control_flow import Options
+from ..passes.gradient.scf_derivatives import Options
 from ..passes.relax_gradient import Gradient, function_of
 from ..passes.relax_unbind_params import UnbindParams
 from ..passes.training.optimizers import COUNT, RATE, Optimizer

@@ -7,7 +7,7 @@ from ..bindings.affine import unknown_names
 from ..bindings.ir import AffineMap, Attribute, Operation
 from ..bindings.mlir import ir
 from ..bindings.navigation import operations_in
-from .resources import attributes_of, nested_in
+from .resource_sizes import attributes_of, nested_in
 
 
 def check_affine_maps(module: Operation) -> bool:

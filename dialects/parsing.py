@@ -24,7 +24,7 @@ from .affine_maps import check_affine_maps
 from .context import create_context
 from .core.cache import cache_of
 from .core.dialect import all_ops, registered_dialects
-from .resources import badly_aligned, check_resources, mentions_resources
+from .resource_sizes import badly_aligned, check_resources, mentions_resources
 from .trial import is_risky, known_dialects, read_elsewhere
 from .verification import check_functions
 

@@ -17,7 +17,7 @@ from ..bindings.context import UPSTREAM_DIALECTS
 from ..bindings.diagnostics import Diagnostic
 from ..support.errors import ModelError, RelaxError
 from ..support.processes.expendable import is_expendable
-from ..support.processes.pool import Call, process_pool
+from ..support.processes.pool import PoolCall, process_pool
 from .core.dialect import registered_dialects
 
 #: Upstream's whose text was mutated a hundred thousand times (test/fuzz), and did not end a process.
@@ -42,7 +42,7 @@ def read_elsewhere(source: str | bytes, name: str) -> None:
     """
     data = source.encode() if isinstance(source, str) else source
     arguments = {"is_text": isinstance(source, str), "name": name, "dialects": sorted(known_dialects())}
-    call = Call(_READER, data, arguments, f"cannot parse {name}", name, doing="read it")
+    call = PoolCall(_READER, data, arguments, f"cannot parse {name}", name, doing="read it")
     found = b""
 
     def done(_: int, answer: bytes, __: float) -> None:

@@ -19,7 +19,7 @@ from .core.infos import TensorInfo, bit_width, is_float, is_int, is_unsigned
 from .core.operands import as_value
 from .relax import const
 from .relax import dialect as relax
-from .script.outline import short_type
+from .script.summaries import short_type
 from .script.types import dtype_name
 
 

@@ -17,7 +17,7 @@ from .arithmetic import result_of
 Groups = Sequence[Sequence[int]]
 
 
-class Step(NamedTuple):
+class AxisStep(NamedTuple):
     """How an operand's index moves along an axis of more than one element."""
 
     axis: int
@@ -31,7 +31,7 @@ class Step(NamedTuple):
 IsWhole = Callable[[int, int, int], bool]
 
 
-def are_neighbours(walks: Sequence[Sequence[Step]], left: int, right: int, is_whole: IsWhole) -> bool:
+def are_neighbours(walks: Sequence[Sequence[AxisStep]], left: int, right: int, is_whole: IsWhole) -> bool:
     """Whether each operand that either loop walks through has both, one right behind the other; `walks` are the
     operands' steps in the order of their axes."""
     for operand, walk in enumerate(walks):

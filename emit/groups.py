@@ -10,7 +10,7 @@ from ..bindings.ir import Operation, Value
 from ..bindings.mlir import ir
 from ..bindings.navigation import last_of, made_by, use_count, used_by
 from .generic import GENERIC, GenericOp
-from .memory import VIEWS, root_of
+from .memrefs import VIEWS, root_of
 
 
 @dataclass(frozen=True)

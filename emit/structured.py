@@ -13,7 +13,7 @@ from ..bindings.mlir import ir
 from ..bindings.navigation import body_of, operations_in, operations_of
 from ..bindings.rewriting import Decline
 from . import linalg
-from .collapse import Step
+from .collapse import AxisStep
 from .generic import GenericOp
 from .numbers import Size
 
@@ -39,11 +39,11 @@ class StructuredOp:
     reductions: frozenset[int]
 
     @cached_property
-    def walks(self) -> list[list[Step]]:
+    def walks(self) -> list[list[AxisStep]]:
         """How each operand is walked through, without the axes of which only the first element is read."""
         return [
             [
-                Step(axis, None if index.is_partial else index.dim, frozenset(dim for dim, _ in index.factors))
+                AxisStep(axis, None if index.is_partial else index.dim, frozenset(dim for dim, _ in index.factors))
                 for axis, (index, size) in enumerate(zip(access, shape, strict=True))
                 if index.factors or size != 1
             ]

@@ -16,7 +16,7 @@ from ..dialects.core.infos import Info
 from ..dialects.core.ir_attributes import RELAX_TARGET
 from ..dialects.core.operands import as_value
 from ..dialects.relax.function_attributes import function_attributes
-from ..dialects.script.outline import signature
+from ..dialects.script.summaries import signature
 from ..support.argument_types import types_checked
 from ..support.errors import RelaxError
 

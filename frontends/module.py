@@ -20,7 +20,7 @@ from ..dialects.context import create_context
 from ..dialects.core.cache import drop
 from ..dialects.parsing import parse_module
 from ..dialects.script import print_script
-from ..dialects.script.outline import outline
+from ..dialects.script.summaries import outline
 from ..dialects.verification import verify_ir
 from ..support.argument_types import types_checked
 from ..support.errors import ModelError, RefusalError

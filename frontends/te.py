@@ -29,19 +29,19 @@ from ..dialects.relax import dialect as relax
 from ..dialects.tir import dialect as tir
 from ..dialects.tir.prim_func import make_prim_func
 from ..emit import numbers
+from ..emit.axis_reduction import highest, lowest
 from ..emit.kernels import parameter_type
 from ..emit.loops import with_results
-from ..emit.reduction import highest, lowest
+from ..emit.te.dependence_graph import needs_memory, placeholders_of, states_in
 from ..emit.te.emission import Emission
-from ..emit.te.graphs import needs_memory, placeholders_of, states_in
 from ..emit.te.making import checked_dtype, checked_name, compute, extern, placeholder, scan, whole_number
-from ..emit.te.places import Place, place_of_caller
-from ..emit.te.scalars import (
-    Constant,
+from ..emit.te.places import SourcePlace, place_of_caller
+from ..emit.te.scalar_expressions import (
     Index,
     ReduceAxis,
     Reduction,
     Scalar,
+    ScalarConstant,
     body,
     common_dtype,
     described,
@@ -108,7 +108,7 @@ def const(value: Any, dtype: str | None = None) -> Any:
         raise place.problem(f"te.const: expected a number, got {value!r}")
     known = value if isinstance(value, (bool, int, float)) else value.item()
     usual = "bool" if isinstance(known, bool) else "float32" if isinstance(known, float) else "int32"
-    made = Constant(known, checked_dtype(dtype or usual, "te.const", place))
+    made = ScalarConstant(known, checked_dtype(dtype or usual, "te.const", place))
     return made.number if is_in_function() else made
 
 
@@ -395,7 +395,7 @@ def create_prim_func(ops: Sequence[Tensor], name: str = "") -> Module:
     return module
 
 
-def _parameters(ops: Any, place: Place) -> tuple[list[Placeholder], list[Tensor]]:
+def _parameters(ops: Any, place: SourcePlace) -> tuple[list[Placeholder], list[Tensor]]:
     """Tensors that are given, and those that are computed. Raises RelaxError."""
     what = "te.create_prim_func"
     if not isinstance(ops, (tuple, list)):

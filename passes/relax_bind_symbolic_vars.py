@@ -15,7 +15,7 @@ from ..support.errors import OptionError
 from ..support.suggest import suggest
 from .core.base import Pass
 from .core.registry import register_pass
-from .lower_calls.bounds import Range, symbol_ranges
+from .lower_calls.size_bounds import SymbolRange, symbol_ranges
 from .params.signature import bind_sizes, changing_copy, graph_function
 
 _HOW_TO_MAKE_ONE = "where a model is read a size can become symbolic: relax-compile --shape <input>:n,3,224,224"
@@ -37,14 +37,14 @@ class BindSymbolicVars(Pass):
         for name, value in self.vars.items():
             self._range(name, value)
 
-    def _range(self, name: str, value: str | int) -> Range:
+    def _range(self, name: str, value: str | int) -> SymbolRange:
         least, is_range, most = str(value).partition("..")
         most = most if is_range else least
         if not (least.isdecimal() and most.isdecimal()):
             raise OptionError(
                 f"pass '{self.name}': vars={name}:{value}: expected a size, 8, or the range of one, 1..64"
             )
-        found = Range(int(least), int(most))
+        found = SymbolRange(int(least), int(most))
         if found.least > found.most or found.most >= 2**63:
             raise OptionError(
                 f"pass '{self.name}': vars={name}:{value}: a size is from 0 to 2**63 - 1, the least first"
@@ -66,11 +66,11 @@ class BindSymbolicVars(Pass):
             bind_sizes(copy, sizes, what)
             self._note(copy, ranges)
 
-    def _note(self, function: Operation, ranges: Mapping[str, Range]) -> None:
+    def _note(self, function: Operation, ranges: Mapping[str, SymbolRange]) -> None:
         noted = symbol_ranges(function)
         for name, range_ in ranges.items():
             least, most = noted.pop(name, range_)
-            found = Range(max(least, range_.least), min(most, range_.most))
+            found = SymbolRange(max(least, range_.least), min(most, range_.most))
             if found.least > found.most:
                 given = f"{range_.least}..{range_.most}" if range_.least < range_.most else str(range_.least)
                 raise OptionError(

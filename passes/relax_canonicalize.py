@@ -46,13 +46,13 @@ class Canonicalize(Pass):
         """Every rule; in the order in which they are tried on an operation."""
         # Tables of patterns take a while to make, which only a run waits for.
         from .canonicalize import (
-            attributes,
             casts,
+            data_movement,
+            default_attributes,
             folding,
             identities,
             parts,
-            quantized,
-            reshaping,
+            requantization,
             shape_values,
             slicing,
         )
@@ -62,13 +62,13 @@ class Canonicalize(Pass):
             return op.name in self.keep or (self.keep_quantized and is_of_quantized_model(op))
 
         return [
-            *attributes.PATTERNS,
+            *default_attributes.PATTERNS,
             *folding.fold_patterns(self.fold_limit, is_kept),
             *identities.PATTERNS,
-            *reshaping.PATTERNS,
+            *data_movement.PATTERNS,
             *slicing.PATTERNS,
             *parts.PATTERNS,
-            *quantized.PATTERNS,
+            *requantization.PATTERNS,
             *casts.PATTERNS,
             *shape_values.PATTERNS,
         ]

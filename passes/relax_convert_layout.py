@@ -17,8 +17,8 @@ from .core.base import Pass
 from .core.options import PYTHON_ONLY
 from .core.registry import register_pass
 from .layout.apply import apply
-from .layout.facts import check_asked
-from .layout.plan import Plan
+from .layout.layout_attributes import check_asked
+from .layout.layout_plan import LayoutPlan
 
 #: Given an operation: the layouts that it is to have, () as it is, None as `desired` says.
 Decide = Callable[[OpView], "str | Sequence[str] | None"]
@@ -49,7 +49,7 @@ class ConvertLayout(Pass):
         object.__setattr__(self, "desired", {name: ":".join(each) for name, each in texts.items()})
 
     def run(self, op: Operation) -> None:
-        plan = Plan(op, self._asked)
+        plan = LayoutPlan(op, self._asked)
         if not plan.is_empty:
             apply(plan)
 

@@ -13,7 +13,7 @@ from ..support.errors import OptionError
 from ..support.suggest import suggest
 from .core.base import Pass
 from .core.registry import register_pass
-from .dead_code.functions import remove_unreachable, remove_unused_calls
+from .dead_code.dead_functions import remove_unreachable, remove_unused_calls
 from .dead_code.signatures import narrow_signatures
 
 # Each round undoes one level of calls whose results are others' unread parameters; few programs need a third.

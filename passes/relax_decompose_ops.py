@@ -18,8 +18,8 @@ from ..dialects.relax.values import stated
 from ..support.errors import OptionError
 from ..support.suggest import counted, suggest
 from .core.base import Pass
+from .core.memoised_rewrites import MadeOperations, Signatures, take_down
 from .core.registry import register_pass
-from .core.remembered import Made, Signatures, take_down
 from .decompose.registry import all_decompositions, decomposed
 
 #: All operators that have a decomposition.
@@ -87,7 +87,7 @@ class _Decomposition:
     def __init__(self, rules: Mapping[str, RuleByTypes]):
         self._rules = rules
         self._signatures = Signatures()
-        self._known: dict[Hashable, Made] = {}
+        self._known: dict[Hashable, MadeOperations] = {}
 
     def of(self, op: OpView) -> Outcome:
         rule, operation = self._rules[op.OPERATION_NAME], op.operation

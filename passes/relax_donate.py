@@ -17,8 +17,8 @@ from ..support.errors import OptionError
 from ..support.suggest import suggest
 from .core.base import Pass
 from .core.registry import register_pass
+from .donate.growing_rows import donations_of
 from .donate.rewrite import write_in_place
-from .donate.rows import donations_of
 from .params.signature import changing_copy, graph_function
 
 

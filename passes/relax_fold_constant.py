@@ -24,8 +24,8 @@ from .core.evaluating import Evaluator, evaluator
 from .core.registry import register_pass
 from .evaluate.operations import compute, known_operands
 from .evaluate.registry import find_evaluation
-from .fold.constant_graph import CALL_TIR, ConstantGraph, Limits
-from .fold.program import Functions, run_program
+from .fold.constant_graph import CALL_TIR, ConstantGraph, FoldLimits
+from .fold.constant_program import Functions, run_program
 from .legalize.rules import rules_by_op
 from .quantization.kept import is_of_quantized_model
 
@@ -66,7 +66,7 @@ class FoldConstant(Pass):
                 raise OptionError(f"pass '{self.name}': {shown} must be {least} or more, got {getattr(self, option)}")
 
     def run(self, op: Operation) -> None:
-        limits = Limits(self.small, self.most_spread, self.most_growth * _MEBIBYTE)
+        limits = FoldLimits(self.small, self.most_spread, self.most_growth * _MEBIBYTE)
         folding = _Folding(op, limits, evaluator() if self.compiled else None, self._is_kept)
         for _ in range(_MOST_ROUNDS):
             if folding.is_done_after_round():
@@ -80,7 +80,7 @@ class _Folding:
     """One run of the pass."""
 
     def __init__(
-        self, root: Operation, limits: Limits, evaluator: Evaluator | None, is_kept: Callable[[Operation], bool]
+        self, root: Operation, limits: FoldLimits, evaluator: Evaluator | None, is_kept: Callable[[Operation], bool]
     ):
         self._root, self._limits, self._evaluator, self._is_kept = root, limits, evaluator, is_kept
         self._functions = Functions(root, "" if evaluator is None else evaluator.target)

@@ -23,11 +23,11 @@ from ..dialects.core.symbols import Dim, equal
 from ..dialects.relax.known_constants import splat
 from ..dialects.relax.values import as_result, dtype_of, shape_of
 from ..support.errors import OptionError
-from .canonicalize.reshaping import permutation
+from .canonicalize.data_movement import permutation
 from .core.base import Pass
 from .core.registry import register_pass
 from .patterns.matched import Match
-from .patterns.operators import is_op
+from .patterns.operator_patterns import is_op
 from .patterns.rewrite import rewrite
 from .patterns.tree import wildcard
 

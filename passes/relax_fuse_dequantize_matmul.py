@@ -18,12 +18,12 @@ from ..dialects.relax import const
 from ..dialects.relax.constants import array_of_attribute
 from ..dialects.relax.nbits import REALS, WIDTHS, WORD
 from ..dialects.relax.values import dtype_of, result_type, shape_of, stated
-from .canonicalize.reshaping import permutation
+from .canonicalize.data_movement import permutation
 from .canonicalize.rules import rule
 from .core.base import Pass
 from .core.registry import register_pass
 from .patterns.matched import Match
-from .patterns.operators import is_op
+from .patterns.operator_patterns import is_op
 from .patterns.tree import GraphPattern, is_const, wildcard
 from .quantization.kept import multiplies_quantized
 

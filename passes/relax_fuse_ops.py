@@ -12,12 +12,12 @@ from .core.base import Pass
 from .core.journal import Journal
 from .core.registry import register_pass
 from .fuse.block import BlockGroups
-from .fuse.functions import note_not_fused
+from .fuse.block_reading import readings_in
+from .fuse.fused_functions import note_not_fused
 from .fuse.heads import with_heads
-from .fuse.kinds import Kinds, Limits
+from .fuse.kinds import GroupLimits, Kinds
 from .fuse.marks import mark_apart, mark_group
 from .fuse.prim_infos import PrimInfos
-from .fuse.reading import readings_in
 
 
 @register_pass
@@ -51,7 +51,7 @@ class FuseOps(Pass):
 
     def run(self, op: Operation) -> None:
         journal = Journal.active()
-        limits = Limits(self.max_ops, self.max_parameters, self.epilogues, self.beside, self.launched)
+        limits = GroupLimits(self.max_ops, self.max_parameters, self.epilogues, self.beside, self.launched)
         kinds = Kinds(PrimInfos(op), limits)
         for reading in readings_in(op):
             blocks = BlockGroups(reading, kinds)

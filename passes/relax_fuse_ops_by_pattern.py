@@ -18,8 +18,8 @@ from ..support.names import FreshNames
 from .core.base import Pass
 from .core.registry import register_pass
 from .partition.codegen import find_codegen
-from .partition.functions import blocks_in, functions_to_part, refuse
-from .partition.outline import Order, Part, pure_functions, wrap
+from .partition.external_functions import blocks_in, functions_to_part, refuse
+from .partition.outline import Order, OutlinedPart, pure_functions, wrap
 from .partition.planning import Composites, Taken, find_planner, planned
 from .partition.roles import Roles, roles_attribute, roles_of
 from .structures.prim_funcs import CALL_TIR, KnownPrimFuncs, remembering
@@ -67,7 +67,7 @@ class FuseOpsByPattern(Pass):
                 for block in blocks_in(function):
                     order = Order(block)
                     for taken in planned(self.plan, block, composites):
-                        part = Part(taken.operations, order, pure)
+                        part = OutlinedPart(taken.operations, order, pure)
                         refusal = part.refusal()
                         if refusal:
                             refuse(part.operations, refusal)
@@ -76,7 +76,7 @@ class FuseOpsByPattern(Pass):
                             pure |= {callee} if part.is_pure else set()
                     _erase_dead_constants(block)
 
-    def _outline(self, part: Part, taken: Taken, function: Operation, names: FreshNames) -> str:
+    def _outline(self, part: OutlinedPart, taken: Taken, function: Operation, names: FreshNames) -> str:
         """The name of the function that is called in the operations' place."""
         composite = taken.composite
         name = names.of(_wanted_name(part))
@@ -113,7 +113,7 @@ def _erase_dead_constants(block: Block) -> None:
             op.erase()
 
 
-def _wanted_name(part: Part) -> str:
+def _wanted_name(part: OutlinedPart) -> str:
     words = [_word(op) for op in part.operations]
     more = ["more"] if len(words) > _MOST_WORDS else []
     return "_".join(["fused", *words[:_MOST_WORDS], *more])

@@ -16,7 +16,7 @@ from ..dialects.relax.values import as_result, dtype_of, normal_axis, shape_of
 from .core.base import Pass
 from .core.registry import register_pass
 from .patterns.matched import Match
-from .patterns.operators import is_filled, is_op
+from .patterns.operator_patterns import is_filled, is_op
 from .patterns.rewrite import rewrite
 from .patterns.tree import wildcard
 

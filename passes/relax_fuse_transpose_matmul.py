@@ -19,12 +19,12 @@ from ..dialects.core.symbols import Dim, equal
 from ..dialects.relax.known_constants import is_constant
 from ..dialects.relax.values import make, shape_of
 from ..support.errors import OptionError
-from .canonicalize.reshaping import permutation
+from .canonicalize.data_movement import permutation
 from .canonicalize.rules import rule
 from .core.base import Pass
 from .core.registry import register_pass
 from .patterns.matched import Match
-from .patterns.operators import is_op
+from .patterns.operator_patterns import is_op
 from .patterns.tree import wildcard
 
 

@@ -18,10 +18,10 @@ from ..support.errors import OptionError
 from ..support.suggest import suggest
 from .core.base import Pass
 from .core.registry import register_pass
-from .gradient.control_flow import Options
+from .gradient.operation_path import forwards, unused_in
 from .gradient.remembered import Remembered, erase_unused
 from .gradient.reverse import gradients
-from .gradient.steps import forwards, unused_in
+from .gradient.scf_derivatives import Options
 from .relax_inline import inline_calls_in
 
 

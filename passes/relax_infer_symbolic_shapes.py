@@ -30,7 +30,7 @@ from ..dialects.core.substitute import dims_of, substituted_type, with_dims
 from .core.base import Pass
 from .core.registry import register_pass
 from .symbolic_shapes.equations import Equation, Equations, names_in
-from .symbolic_shapes.function import FunctionShapes, merge
+from .symbolic_shapes.function_shapes import FunctionShapes, merge
 from .symbolic_shapes.signatures import agreed_numbers, calls_in, cast_parameters, fit_call, set_signature, specialize
 
 

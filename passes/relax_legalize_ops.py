@@ -26,9 +26,9 @@ from .core.options import PYTHON_ONLY
 from .core.registry import register_pass
 from .legalize.call import LegalizeCall, PrimFuncs
 from .legalize.known_sizes import with_known_sizes
-from .legalize.notes import LegalizationNotes
 from .legalize.regions import roots_by_target
 from .legalize.remembered import Remembered
+from .legalize.rule_notes import LegalizationNotes
 from .legalize.rules import Rule, RuleFunction, rule_of, rules_by_op
 
 

@@ -16,14 +16,14 @@ from ..bindings.rewriting import copy_operation, is_used
 from ..dialects.core.ir_attributes import RELAX_TARGET, RESULT_GROUPS, RESULT_NAMES
 from ..dialects.core.substitute import sizes_in, symbols_of
 from ..dialects.relax.function_attributes import argument_names, function_attributes
-from ..dialects.script.names import location_name
+from ..dialects.script.value_names import location_name
 from ..support.errors import OptionError
 from ..support.names import FreshNames
 from ..support.suggest import counted, suggest
 from .core.base import Pass
 from .core.registry import register_pass
-from .fold.constant_graph import Limits
-from .lower_calls.function import knows_from
+from .fold.constant_graph import FoldLimits
+from .lower_calls.function_lowering import knows_from
 from .params.sharing import Consumer, consumers_of
 from .params.signature import (
     NUM_INPUT,
@@ -75,7 +75,7 @@ class LiftTransformParams(Pass):
         name = f"{self.function[0]}_{_NAME}" if len(functions) == 1 else _NAME
         is_known = any(symbol_name(each) == name for each in functions_in(op))
         before = graph_function(op, name, what) if is_known else None
-        consumers, keys = consumers_of(functions, places, Limits(0, self.most_spread, inf), self._can_lift)
+        consumers, keys = consumers_of(functions, places, FoldLimits(0, self.most_spread, inf), self._can_lift)
         # All that is refused is refused by now: nothing is changed before.
         for consumer in consumers:
             check_removable(consumer.function, consumer.places, what)

@@ -10,8 +10,8 @@ from ..bindings.navigation import callee_of, functions_in, is_private, operation
 from ..bindings.pass_manager import run_upstream
 from .core.base import Pass
 from .core.registry import register_pass
-from .lower_calls.constants import add_globals
-from .lower_calls.function import FunctionLowering, graph_functions, knows_at_entry
+from .lower_calls.function_lowering import FunctionLowering, graph_functions, knows_at_entry
+from .lower_calls.global_constants import add_globals
 from .lower_calls.in_place import decide_copies
 from .lower_calls.operations import lower_operation
 from .lower_calls.others import move_only_others

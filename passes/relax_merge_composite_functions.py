@@ -20,9 +20,9 @@ from .core.external import CODEGENS, is_external
 from .core.registry import register_pass
 from .inline.splice import inline_call
 from .partition.codegen import find_codegen
-from .partition.functions import blocks_in, codegen_of, functions_to_part
+from .partition.external_functions import blocks_in, codegen_of, functions_to_part
 from .partition.groups import grouped
-from .partition.outline import Order, Part, pure_functions
+from .partition.outline import Order, OutlinedPart, pure_functions
 
 
 @register_pass
@@ -97,14 +97,14 @@ def _merge_in(block: Block, composites: _Composites, function: Operation, names:
     return alone
 
 
-def _parts(group: Sequence[Operation], order: Order, pure: set[str]) -> Iterator[Part]:
+def _parts(group: Sequence[Operation], order: Order, pure: set[str]) -> Iterator[OutlinedPart]:
     """The group as one, cut where something stands in it whose place matters; what another group has made impossible
     meanwhile is done one by one.
     """
     pending = [group]
     while pending:
         group = pending.pop()
-        whole = Part(group, order, pure)
+        whole = OutlinedPart(group, order, pure)
         if not whole.refusal():
             yield whole
             continue
@@ -112,4 +112,4 @@ def _parts(group: Sequence[Operation], order: Order, pure: set[str]) -> Iterator
         if behind:
             pending += [behind, before]
         else:
-            yield from (Part([op], order, pure) for op in group)
+            yield from (OutlinedPart([op], order, pure) for op in group)

@@ -19,10 +19,10 @@ from ..bindings.rewriting import is_used, use_instead
 from ..dialects.core.ir_attributes import CONCURRENT
 from ..dialects.relax.function_attributes import VISIBILITY
 from ..support.names import fresh_name
-from .branches.loops import Branch, branches_of
+from .branches.independent_loops import Branch, branches_of
 from .core.base import Pass
 from .core.registry import register_pass
-from .lower_calls.function import graph_functions
+from .lower_calls.function_lowering import graph_functions
 
 
 @register_pass

@@ -12,7 +12,7 @@ from ..bindings.navigation import outermost
 from ..dialects.core.ir_attributes import ANY_ORDER
 from .core.base import Pass
 from .core.registry import register_pass
-from .lower_calls.function import graph_functions, knows_at_entry
+from .lower_calls.function_lowering import graph_functions, knows_at_entry
 from .lower_calls.in_place import decide_copies
 from .lower_calls.overwriting import Kernels
 from .lower_calls.stated import make_plan, state_plan

@@ -20,7 +20,7 @@ from ..dialects.core.symbols import Dim, at_most, dim_mul, equal
 from ..dialects.relax import const
 from ..dialects.relax.known_constants import splat
 from ..dialects.relax.values import as_result, dtype_of, is_known, shape_of
-from .canonicalize.reshaping import permutation
+from .canonicalize.data_movement import permutation
 from .core.base import Pass
 from .core.registry import register_pass
 

@@ -21,7 +21,7 @@ from ..dialects.relax.values import make, shape_of
 from .core.base import Pass
 from .core.registry import register_pass
 from .patterns.matched import Match
-from .patterns.operators import is_op
+from .patterns.operator_patterns import is_op
 from .patterns.rewrite import rewrite
 from .patterns.tree import wildcard
 

@@ -13,12 +13,12 @@ from ..bindings.ir import Operation
 from ..bindings.patterns import apply_greedy
 from ..dialects import relax
 from ..dialects.relax.values import ints, make, normal_axis
-from .canonicalize.reshaping import permutation
+from .canonicalize.data_movement import permutation
 from .canonicalize.rules import rule
 from .core.base import Pass
 from .core.registry import register_pass
 from .patterns.matched import Match
-from .patterns.operators import every, is_op
+from .patterns.operator_patterns import every, is_op
 from .patterns.tree import GraphPattern, wildcard
 
 

@@ -15,7 +15,7 @@ from ..bindings.navigation import functions_in, has_body
 from ..dialects.tir.prim_func import is_prim_func
 from ..targets.core.machine_pass import MachinePass
 from .core.registry import register_pass
-from .images.graph import part_of, write
+from .images.image_loop import part_of, write
 
 
 @register_pass

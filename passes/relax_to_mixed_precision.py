@@ -12,7 +12,7 @@ from typing import ClassVar, Literal
 from ..bindings.ir import Operation
 from ..dialects.core.dialect import find_op
 from ..dialects.core.opdef import OpDef
-from ..dialects.script.names import location_name
+from ..dialects.script.value_names import location_name
 from .core.base import Pass
 from .core.registry import register_pass
 from .mixed_precision.registry import Precision, precision_of

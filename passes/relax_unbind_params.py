@@ -18,7 +18,7 @@ from ..dialects.core.codec import decode
 from ..dialects.core.ir_attributes import WEIGHT_NUMBER
 from ..dialects.relax.function_attributes import argument_names
 from ..dialects.relax.known_constants import elements_in
-from ..dialects.script.names import location_name
+from ..dialects.script.value_names import location_name
 from ..support.array_files import write_npz
 from ..support.errors import OptionError
 from ..support.names import FreshNames

@@ -22,7 +22,7 @@ from ..bindings.navigation import (
 from ..bindings.pass_manager import run_upstream
 from ..bindings.rewriting import located_error, replace_op
 from ..dialects.tir.prim_func import prim_funcs_in
-from ..emit.memory import copy
+from ..emit.memrefs import copy
 from .bufferize.lifetimes import end_allocations
 from .bufferize.pieces import materialize, to_tensor, write_pieces
 from .core.base import Pass

@@ -15,7 +15,7 @@ from ..dialects.core.ir_attributes import SCHEDULE
 from ..dialects.tir.prim_func import prim_funcs_in
 from ..targets.core.machine_pass import MachinePass
 from .core.registry import register_pass
-from .rows.windows import windows_over_copy
+from .rows.padded_windows import windows_over_copy
 
 
 @register_pass

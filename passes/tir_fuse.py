@@ -9,11 +9,11 @@ from ..bindings.ir import Operation
 from .core.base import Pass
 from .core.journal import Journal
 from .core.registry import register_pass
-from .fuse.functions import FusedFunctions, note_kernels
+from .fuse.block_reading import readings_in
+from .fuse.fused_functions import FusedFunctions, note_kernels
 from .fuse.kinds import Kinds
 from .fuse.marks import unmark
 from .fuse.prim_infos import PrimInfos
-from .fuse.reading import readings_in
 from .fuse.stated import StatedGroups, Wholes
 
 

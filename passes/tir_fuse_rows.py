@@ -16,7 +16,7 @@ from ..dialects.core.ir_attributes import SCHEDULE
 from ..dialects.tir.prim_func import prim_funcs_in
 from ..targets.core.machine_pass import MachinePass
 from .core.registry import register_pass
-from .rows.group import rows_in
+from .rows.row_groups import rows_in
 from .rows.writing import is_worth_it, write
 
 

@@ -29,7 +29,7 @@ from ..bindings.navigation import (
 )
 from ..bindings.rewriting import located_error, use_instead
 from ..dialects.core.ir_attributes import PARALLEL
-from ..emit.memory import is_dense
+from ..emit.memrefs import is_dense
 from ..emit.numbers import as_index
 from ..support.names import fresh_name
 from .branches.beside import share_calls

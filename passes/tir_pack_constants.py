@@ -26,8 +26,8 @@ from .core.base import Pass
 from .core.registry import register_pass
 from .fold.constant_graph import CALL_TIR
 from .layout.conversion import constant_like
-from .schedule.joining import join
 from .schedule.known_weights import with_panel
+from .schedule.loop_collapsing import join
 from .schedule.packing import grouped_type, panels_type, ungrouped, unpacked
 from .schedule.plan import Panel, Plan, group_of, panel_form, plan_of, set_plan
 from .schedule.vector_body import widening_of

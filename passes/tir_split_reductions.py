@@ -27,7 +27,7 @@ from ..emit.structured import StructuredOp, analyze, is_scalar, structured_ops
 from ..targets.core.backend import Machine
 from ..targets.core.machine_pass import MachinePass
 from .core.registry import register_pass
-from .schedule.sharing import nanoseconds
+from .schedule.parallel_grain import nanoseconds
 from .schedule.vector_body import check_body, widest_bits
 
 #: Parts have to be made up for, too: this many times the work that is worth sharing.

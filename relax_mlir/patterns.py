@@ -7,10 +7,10 @@ product = is_op("relax.matmul")(wildcard().named("x"), is_const().named("w"))
 pattern = product.optional(lambda y: is_op("relax.nn.relu")(y))
 """
 
-from .passes.patterns.calls import CallTir, is_call_tir
+from .passes.patterns.call_patterns import CallTir, is_call_tir
 from .passes.patterns.match import Refusal, find, match, matches_of, why_not
 from .passes.patterns.matched import Match
-from .passes.patterns.operators import Op, every, is_filled, is_op
+from .passes.patterns.operator_patterns import Op, every, is_filled, is_op
 from .passes.patterns.outputs import outputs
 from .passes.patterns.rewrite import rewrite
 from .passes.patterns.tree import GraphPattern, is_const, wildcard

@@ -12,7 +12,7 @@ from typing import Any
 
 from .arrays import KNOWN_TO_NUMPY, copy, is_copied, numpy_type, share, tensor
 from .errors import UnsupportedArray
-from .manifest import Signature, Value
+from .manifest import PassedValue, Signature
 
 _KINDS = ("bool", "int", "float")  # of numbers, each of which can stand for those before it
 
@@ -33,7 +33,7 @@ def prepared(signature: Signature, arguments: Sequence[Any]) -> list[Any]:
     return [_prepared(f"{signature.name}: argument #{place} '{pair[0].name}'", *pair) for place, pair in pairs]
 
 
-def _prepared(where: str, described: Value, value: object) -> Any:
+def _prepared(where: str, described: PassedValue, value: object) -> Any:
     if described.kind == "tensor":
         return _tensor(where, described, value)
     if described.kind != "list" or not isinstance(value, Sequence) or isinstance(value, (str, bytes)):
@@ -54,7 +54,7 @@ def _is_known(value: object) -> bool:
     return is_numpys or isinstance(value, tvm_ffi.Tensor) or hasattr(cls, "__dlpack_c_exchange_api__")
 
 
-def _tensor(where: str, described: Value, value: object) -> Any:
+def _tensor(where: str, described: PassedValue, value: object) -> Any:
     import tvm_ffi
 
     try:
@@ -78,7 +78,7 @@ def _is_numpys(value: object, name: str) -> bool:
     return any(cls.__module__ == "numpy" and cls.__name__ == name for cls in type(value).__mro__)
 
 
-def _of_numbers(where: str, described: Value, value: object) -> Any:
+def _of_numbers(where: str, described: PassedValue, value: object) -> Any:
     """A new tensor. numpy's numbers keep their type; Python's take the input's, where that loses nothing."""
     numpy = numpy_or_refusal(where)
     if described.written:
@@ -114,7 +114,7 @@ def _short(value: object) -> str:
     return text if len(text) <= 60 else f"{text[:57]}..."
 
 
-def _of_numpy(where: str, described: Value, array: Any) -> Any:
+def _of_numpy(where: str, described: PassedValue, array: Any) -> Any:
     dtype, flags = array.dtype, array.flags
     _check_element_type(where, described, dtype)
     is_in_place = dtype.isnative and flags.aligned and (flags.c_contiguous or not array.size)
@@ -136,7 +136,7 @@ def _shared(array: Any) -> Any:
         return array.copy()
 
 
-def _check_element_type(where: str, described: Value, dtype: Any) -> None:
+def _check_element_type(where: str, described: PassedValue, dtype: Any) -> None:
     """Types that numpy exports as others or not at all; of the rest the entry knows."""
     held, name = described.holds, dtype.name
     if name in KNOWN_TO_NUMPY or name in (described.dtype, held):

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from ..support.ending import ending, refuse_at_end
 from .arguments import prepared
+from .cache_rows import CacheRows
 from .function import REFUSALS, Function
-from .manifest import Buffer, Signature, Value
+from .manifest import KeptBuffer, PassedValue, Signature
 from .results import maker_of
-from .rows import Rows
 
 if TYPE_CHECKING:
     import tvm_ffi
@@ -27,7 +27,7 @@ class Cache:
     less forgets the last rows. The rows of a program for a device are there, and `cache[name]` is a copy of them.
     """
 
-    def __init__(self, signature: Signature, rows: Rows, room: int, sizes: Mapping[str, int]) -> None:
+    def __init__(self, signature: Signature, rows: CacheRows, room: int, sizes: Mapping[str, int]) -> None:
         _check_room(room)
         self._signature, self._rows, self._sizes = signature, rows, dict(sizes)
         #: The capacity in rows at first.
@@ -123,7 +123,7 @@ class Cache:
         shape[buffer.axis] = capacity
         return self._rows.empty(shape, described)
 
-    def _size(self, described: Value, size: int | str | None, sizes: Mapping[str, int]) -> int:
+    def _size(self, described: PassedValue, size: int | str | None, sizes: Mapping[str, int]) -> int:
         if isinstance(size, int):
             return size
         grown = self._signature.inputs[self._signature.grown[0].input].shape[self._signature.grown[0].axis]
@@ -136,7 +136,7 @@ class Cache:
             )
         return sizes[size]
 
-    def _with_rows(self, shape: Sequence[int], source: object, buffer: Buffer) -> Any:
+    def _with_rows(self, shape: Sequence[int], source: object, buffer: KeptBuffer) -> Any:
         made = self._rows.empty(shape, self._signature.inputs[buffer.input])
         self._rows.keep(made, source, buffer.axis, self._length)
         return made
@@ -148,7 +148,7 @@ class GrowingFunction(Function):
     With arrays for them it copies these, and gives them grown, as the model says.
     """
 
-    def __init__(self, packed: tvm_ffi.Function, signature: Signature, rows: Rows) -> None:
+    def __init__(self, packed: tvm_ffi.Function, signature: Signature, rows: CacheRows) -> None:
         super().__init__(packed, _public(signature))
         self._rows = rows
         self._below = signature
@@ -267,7 +267,7 @@ class GrowingFunction(Function):
         return tuple(results) if len(results) > 1 else results[0]
 
 
-def function_of(packed: tvm_ffi.Function, signature: Signature, rows: Rows) -> Function:
+def function_of(packed: tvm_ffi.Function, signature: Signature, rows: CacheRows) -> Function:
     """The function as Python calls it; caches have their rows in `rows`."""
     return GrowingFunction(packed, signature, rows) if signature.grown else Function(packed, signature)
 
@@ -290,7 +290,7 @@ def _public(signature: Signature) -> Signature:
     return signature._replace(inputs=tuple(inputs), outputs=tuple(outputs))
 
 
-def _sizes_of(inputs: Sequence[Value], arguments: Sequence[object]) -> dict[str, int]:
+def _sizes_of(inputs: Sequence[PassedValue], arguments: Sequence[object]) -> dict[str, int]:
     """The symbols that arguments' shapes have."""
     sizes: dict[str, int] = {}
     for described, argument in zip(inputs, arguments, strict=False):

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from ..support.byte_sizes import byte_text
 from ..support.suggest import counted
 from .artifact import Artifact, DeviceCode
-from .manifest import Signature, Value
+from .manifest import PassedValue, Signature
 
 if TYPE_CHECKING:
     import inspect
@@ -69,7 +69,7 @@ def signature_text(signature: Signature) -> str:
     return f"{signature.name}({taken}) -> {_results_text(signature.outputs)}"
 
 
-def type_text(described: Value) -> str:
+def type_text(described: PassedValue) -> str:
     """A type as the manifest describes it."""
     kind = described.kind
     if kind == "tensor":
@@ -81,11 +81,11 @@ def type_text(described: Value) -> str:
     return _optional(described, {"scalar": described.dtype, "nothing": "None"}.get(kind, kind))
 
 
-def _optional(described: Value, text: str) -> str:
+def _optional(described: PassedValue, text: str) -> str:
     return f"{text} | None" if described.optional else text
 
 
-def _results_text(outputs: Sequence[Value]) -> str:
+def _results_text(outputs: Sequence[PassedValue]) -> str:
     texts = [_optional(each, type_text(each)) for each in outputs]
     return texts[0] if len(texts) == 1 else f"({', '.join(texts)})" if texts else "None"
 
@@ -99,7 +99,7 @@ def documentation(signature: Signature) -> str:
     return "\n".join(lines)
 
 
-def _value_text(position: int, described: Value) -> str:
+def _value_text(position: int, described: PassedValue) -> str:
     name = described.name or f"#{position}"
     return f"{name}: {type_text(described)}{', which a call writes to' if described.written else ''}"
 

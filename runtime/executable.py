@@ -22,14 +22,14 @@ from ..support.suggest import suggest
 from . import display
 from .artifact import Artifact, artifact_bytes, parse_artifact, read_artifact, write_artifact
 from .cache import function_of
-from .constants import ConstantMemory
+from .cache_rows import CacheRows
+from .constant_memory import ConstantMemory
 from .cpu import host_features, refused_features
 from .errors import ArtifactError, UnknownFunction
 from .external_parts import loaded_functions, runtimes_of
 from .function import Function
 from .libraries import load_libraries
 from .loader import loader_session
-from .rows import Rows
 from .signing import check_trust
 from .threads import ThreadLimit, checked_threads, pool_of_process, usual_threads
 
@@ -199,11 +199,11 @@ class Executable:
 
         return Copies(program, _find(self._module, EMPTY), _find(self._module, SYNCHRONIZE))
 
-    def _rows(self) -> Rows:
+    def _rows(self) -> CacheRows:
         """Where functions keep what grows: where their tensors are."""
         if self._on_device is None:
-            return Rows()
-        from .cuda.rows import DeviceRows
+            return CacheRows()
+        from .cuda.device_rows import DeviceRows
 
         return DeviceRows(self._copies(self._on_device))
 

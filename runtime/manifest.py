@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from .errors import ArtifactError
 
 
-class Value(NamedTuple):
+class PassedValue(NamedTuple):
     """What callers pass or get as one."""
 
     #: "tensor", "scalar", "object", "list", or "nothing": None, as the program was made without it.
@@ -28,8 +28,8 @@ class Value(NamedTuple):
     #: Where each byte of a tensor holds one smaller element, what ml_dtypes calls its type: "int4".
     holds: str = ""
     #: Of a list; and what each of any number of further tensors is like, where there may be such.
-    items: tuple[Value, ...] = ()
-    rest: Value | None = None
+    items: tuple[PassedValue, ...] = ()
+    rest: PassedValue | None = None
     #: Of an input that a call writes to.
     written: bool = False
     #: Of a result that may be None.
@@ -44,7 +44,7 @@ class Value(NamedTuple):
         return {name: _plain(value) for name, value in fields if name in always or value != usual.get(name)}
 
 
-class Buffer(NamedTuple):
+class KeptBuffer(NamedTuple):
     """An input that callers keep from call to call, with room: a call writes new rows behind those that it has."""
 
     #: The places of the input, and of that which says how many rows there are.
@@ -88,12 +88,12 @@ class Signature(NamedTuple):
     """A function by its name, and what callers pass and get."""
 
     name: str
-    inputs: tuple[Value, ...]
-    outputs: tuple[Value, ...]
+    inputs: tuple[PassedValue, ...]
+    outputs: tuple[PassedValue, ...]
     #: Where a call of it may reach kernels; None where the program has no clocks.
     sites: tuple[Site, ...] | None = None
     #: Of inputs that grow in place, which are no results.
-    grown: tuple[Buffer, ...] = ()
+    grown: tuple[KeptBuffer, ...] = ()
     #: Where all calls launch the same kernels on a device.
     graph: Recorded | None = None
 
@@ -112,7 +112,7 @@ _OF_KERNELS = ("name", "operators", "main")
 
 
 def _plain(value: object) -> Any:
-    if isinstance(value, Value):
+    if isinstance(value, PassedValue):
         return value.content()
     return list(map(_plain, value)) if isinstance(value, tuple) else value
 
@@ -177,10 +177,10 @@ def _recorded(content: dict[str, object]) -> Recorded:
     return found
 
 
-def _buffer(content: dict[str, object], inputs: Sequence[Value]) -> Buffer:
+def _buffer(content: dict[str, object], inputs: Sequence[PassedValue]) -> KeptBuffer:
     fields, numbers = Fields(content, "grown inputs"), ("input", "length", "axis", "result")
     places = {name: fields.get(name, int) for name in numbers}
-    found = Buffer(**places, **{name: fields.get(name, str) for name in ("added", "name")})
+    found = KeptBuffer(**places, **{name: fields.get(name, str) for name in ("added", "name")})
     is_there = 0 <= found.input < len(inputs) and 0 <= found.length < len(inputs) and found.result >= -1
     if not is_there or not 0 <= found.axis < len(inputs[found.input].shape):
         raise ArtifactError("damaged: what its manifest says of inputs that grow")
@@ -189,7 +189,7 @@ def _buffer(content: dict[str, object], inputs: Sequence[Value]) -> Buffer:
     return found
 
 
-def _value(content: dict[str, Any], kinds: Iterable[str] = _ALWAYS) -> Value:
+def _value(content: dict[str, Any], kinds: Iterable[str] = _ALWAYS) -> PassedValue:
     fields = Fields(content, "entry")
     kind = fields.get("kind", str)
     if kind not in kinds:
@@ -201,7 +201,7 @@ def _value(content: dict[str, Any], kinds: Iterable[str] = _ALWAYS) -> Value:
     found["shape"] = tuple(found.get("shape", ()))
     found["labels"] = tuple(fields.items("labels", str)) if "labels" in content else ()
     found["items"] = tuple(_value(each, _HELD) for each in found.get("items", ()))
-    return Value(kind, rest=_value(content["rest"], ("tensor",)) if "rest" in content else None, **found)
+    return PassedValue(kind, rest=_value(content["rest"], ("tensor",)) if "rest" in content else None, **found)
 
 
 def _sites(entry: Fields, function: str) -> tuple[Site, ...]:

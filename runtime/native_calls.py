@@ -144,7 +144,7 @@ class NativeFunction:
         calls.check(self.arguments)
         return _Frame(calls, tuple(map(_layout, tensors)))
 
-    def _taken(self, layouts: tuple[Layout, ...]) -> _Frame | None:
+    def _taken(self, layouts: tuple[TensorLayout, ...]) -> _Frame | None:
         with self._idling:
             frame = next((each for each in reversed(self._idle) if each.layouts == layouts), None)
             if frame is not None:
@@ -177,7 +177,7 @@ class _Bound:
         return frame.address
 
 
-class Layout(NamedTuple):
+class TensorLayout(NamedTuple):
     """A tensor's layout: strides count elements."""
 
     sizes: tuple[int, ...]
@@ -194,8 +194,8 @@ class Layout(NamedTuple):
         return True
 
 
-def _layout(tensor: Any) -> Layout:
-    return Layout(tuple(tensor.shape), tuple(tensor.strides))
+def _layout(tensor: Any) -> TensorLayout:
+    return TensorLayout(tuple(tensor.shape), tuple(tensor.strides))
 
 
 # ---- in memory ----
@@ -225,7 +225,7 @@ class _NativeCall(ctypes.Structure):
 class _Frame:
     """A list of calls as a program's code reads it."""
 
-    def __init__(self, listed: CallList, layouts: tuple[Layout, ...]) -> None:
+    def __init__(self, listed: CallList, layouts: tuple[TensorLayout, ...]) -> None:
         self.layouts, self._listed = layouts, listed
         self._passed = [_NativePassed(place, *each) for place, each in listed.pointers.items()]
         calls = [_prepared(call) for call in listed.calls]

@@ -9,7 +9,7 @@ from typing import Any
 
 from .arrays import KNOWN_TO_NUMPY, to_numpy
 from .errors import UnsupportedArray
-from .manifest import Signature, Value
+from .manifest import PassedValue, Signature
 
 Give = Callable[[Any], Any]
 
@@ -64,7 +64,7 @@ def _as_it_is(tensor: object) -> Any:
     return tensor
 
 
-def _giver_of(function: str, position: int, described: Value, make: Give | None) -> Give:
+def _giver_of(function: str, position: int, described: PassedValue, make: Give | None) -> Give:
     import tvm_ffi
 
     is_tensor = described.kind == "tensor" and not described.optional

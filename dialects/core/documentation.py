@@ -15,7 +15,7 @@ _OPERAND_HINTS = {"shape": "ShapeLike", "scalar": "ScalarLike", "tensor_or_scala
 _EMPTY: object = inspect.Parameter.empty
 
 
-class Argument(NamedTuple):
+class BuilderArgument(NamedTuple):
     """One argument of an operator's builder. `default` is Parameter.empty where it has to be given."""
 
     name: str
@@ -27,7 +27,7 @@ class Argument(NamedTuple):
     shown: str = ""
 
 
-def arguments(definition: OpDef) -> Iterator[Argument]:
+def arguments(definition: OpDef) -> Iterator[BuilderArgument]:
     """What the builder takes, in its order."""
     operands = {operand.name: operand for operand in definition.operands}
     for name in definition.parameters:
@@ -37,21 +37,21 @@ def arguments(definition: OpDef) -> Iterator[Argument]:
             kind = definition.attrs[name]
             default = _EMPTY if kind.required else kind.default
             hint = kind.hint if kind.required or kind.default is not None else f"{kind.hint} | None"
-            yield Argument(name, kind.label, default, hint, _meaning(kind), name)
+            yield BuilderArgument(name, kind.label, default, hint, _meaning(kind), name)
         elif name == definition.explicit:
-            yield Argument(name, "types", _EMPTY, "TypesLike", "the type of each result", name)
+            yield BuilderArgument(name, "types", _EMPTY, "TypesLike", "the type of each result", name)
         else:  # what only the operator that this one hands over to has
-            yield Argument(name, "tensor", None, "Value | None", "", f"{name}?")
+            yield BuilderArgument(name, "tensor", None, "Value | None", "", f"{name}?")
 
 
-def _operand(definition: OpDef, operand: OperandDef) -> Argument:
+def _operand(definition: OpDef, operand: OperandDef) -> BuilderArgument:
     hint = _OPERAND_HINTS.get(operand.kind, "Value")
     if operand.arity == "variadic":
-        return Argument(operand.name, operand.kind, (), f"{hint} | Sequence[{hint}]", shown=f"*{operand.name}")
+        return BuilderArgument(operand.name, operand.kind, (), f"{hint} | Sequence[{hint}]", shown=f"*{operand.name}")
     default = definition.defaults.get(operand.name, _EMPTY if operand.arity == "single" else None)
     hint = f"{hint} | None" if default is None else hint
     optional = operand.arity == "optional" or default is None
-    return Argument(operand.name, operand.kind, default, hint, shown=operand.name + "?" * optional)
+    return BuilderArgument(operand.name, operand.kind, default, hint, shown=operand.name + "?" * optional)
 
 
 def _meaning(kind: AttrKind) -> str:
@@ -91,12 +91,12 @@ def call_text(definition: OpDef) -> str:
     return f"{definition.full_name}({', '.join(map(_argument_text, arguments(definition)))}){shown}"
 
 
-def _argument_text(argument: Argument) -> str:
+def _argument_text(argument: BuilderArgument) -> str:
     kind = "" if argument.kind == "tensor" else f": {argument.kind}"
     return f"{argument.shown}{kind}{_default(argument)}"
 
 
-def _default(argument: Argument) -> str:
+def _default(argument: BuilderArgument) -> str:
     """Nothing where a mark at the name says already that it may be left out."""
     return "" if argument.default is _EMPTY or argument.shown != argument.name else f" = {argument.default!r}"
 
@@ -110,5 +110,5 @@ def docstring(definition: OpDef) -> str:
     return "\n".join(lines).rstrip()
 
 
-def _kind_text(argument: Argument) -> str:
+def _kind_text(argument: BuilderArgument) -> str:
     return f"{argument.kind}{_default(argument)}{': ' if argument.doc else ''}{argument.doc}"

@@ -20,7 +20,7 @@ from .facts import OpPattern
 PREFIX = "tir."
 
 
-class Place(NamedTuple):
+class AttributePlace(NamedTuple):
     """What an attribute can be on: operations by name, all of a dialect, or, where nothing is named, any."""
 
     text: str
@@ -37,7 +37,7 @@ class Place(NamedTuple):
         )
 
 
-class Kind(NamedTuple):
+class AttributeKind(NamedTuple):
     """What an attribute can be."""
 
     text: str
@@ -46,8 +46,8 @@ class Kind(NamedTuple):
 
 class IRAttribute(NamedTuple):
     name: str
-    on: Place
-    kind: Kind
+    on: AttributePlace
+    kind: AttributeKind
     #: Who writes it, and who reads it: "relax-fuse-ops -> tir-fuse".
     flow: str
     #: The last stage or pass behind which it may stand; empty: as long as what it is on.
@@ -58,18 +58,18 @@ class IRAttribute(NamedTuple):
 TABLE: dict[str, IRAttribute] = {}
 
 
-def _row(name: str, on: Place, kind: Kind, flow: str, until: str = "") -> str:
+def _row(name: str, on: AttributePlace, kind: AttributeKind, flow: str, until: str = "") -> str:
     TABLE[name] = IRAttribute(name, on, kind, flow, until)
     return name
 
 
-def _place(text: str, *names: str, dialect: str = "") -> Place:
-    return Place(text, frozenset(names), dialect)
+def _place(text: str, *names: str, dialect: str = "") -> AttributePlace:
+    return AttributePlace(text, frozenset(names), dialect)
 
 
 # Functions, graphs' and PrimFuncs, keep what is on them when they become LLVM's.
 _FUNCTIONS = _place("functions", "func.func", "llvm.func")
-_ARGUMENTS = Place("arguments of functions", is_argument=True)
+_ARGUMENTS = AttributePlace("arguments of functions", is_argument=True)
 _KERNELS = _place("kernels", "gpu.func", "llvm.func")
 _MODULES = _place("modules", "builtin.module")
 _PARTS = _place("functions and modules", "func.func", "builtin.module")
@@ -80,9 +80,9 @@ _CONSTANTS = _place("constants", "arith.constant", "relax.constant")
 _LOOPS = _place("loops", "scf.for", "scf.while")
 _SHARED = _place("loops, and calls of what was one", "scf.for", "func.call")
 _STRUCTURED = _place("structured operations", dialect="linalg")
-_ROWS = Place("loops and structured operations", frozenset({"scf.for"}), "linalg")
+_ROWS = AttributePlace("loops and structured operations", frozenset({"scf.for"}), "linalg")
 _ALLOCATIONS = _place("allocations", "memref.alloc")
-_ANY = Place("any operation")
+_ANY = AttributePlace("any operation")
 
 
 def _is_list(attribute: Attribute, *types: type) -> bool:
@@ -98,21 +98,21 @@ def _has_text(attribute: Attribute) -> bool:
 
 
 _PATTERNS = [pattern.attribute_text for pattern in OpPattern]
-_UNIT = Kind("a unit attribute", lambda it: isinstance(it, ir.UnitAttr))
-_TEXT = Kind("a string", lambda it: isinstance(it, ir.StringAttr))
-_TARGET = Kind("the name of a target", _has_text)
-_PATTERN = Kind(
+_UNIT = AttributeKind("a unit attribute", lambda it: isinstance(it, ir.UnitAttr))
+_TEXT = AttributeKind("a string", lambda it: isinstance(it, ir.StringAttr))
+_TARGET = AttributeKind("the name of a target", _has_text)
+_PATTERN = AttributeKind(
     "one of " + ", ".join(f'"{pattern}"' for pattern in _PATTERNS), lambda it: _has_text(it) and it.value in _PATTERNS
 )
-_SCHEDULE = Kind("a symbol or lines of text", _is_schedule)
-_LINES = Kind("lines of text", lambda it: _is_list(it, ir.StringAttr))
-_TEXTS = Kind("an array of strings", _LINES.fits)
-_INTEGER = Kind("an integer", lambda it: isinstance(it, ir.IntegerAttr))
-_INTEGERS = Kind("an array<i64>", lambda it: isinstance(it, ir.DenseI64ArrayAttr))
-_GRAIN = Kind("a number of steps, a unit attribute on calls", lambda it: _INTEGER.fits(it) or _UNIT.fits(it))
-_TYPES = Kind("an array of types", lambda it: _is_list(it, ir.TypeAttr))
-_DICTIONARY = Kind("a dictionary", lambda it: isinstance(it, ir.DictAttr))
-_DICTIONARIES = Kind("an array of dictionaries", lambda it: _is_list(it, ir.DictAttr))
+_SCHEDULE = AttributeKind("a symbol or lines of text", _is_schedule)
+_LINES = AttributeKind("lines of text", lambda it: _is_list(it, ir.StringAttr))
+_TEXTS = AttributeKind("an array of strings", _LINES.fits)
+_INTEGER = AttributeKind("an integer", lambda it: isinstance(it, ir.IntegerAttr))
+_INTEGERS = AttributeKind("an array<i64>", lambda it: isinstance(it, ir.DenseI64ArrayAttr))
+_GRAIN = AttributeKind("a number of steps, a unit attribute on calls", lambda it: _INTEGER.fits(it) or _UNIT.fits(it))
+_TYPES = AttributeKind("an array of types", lambda it: _is_list(it, ir.TypeAttr))
+_DICTIONARY = AttributeKind("a dictionary", lambda it: isinstance(it, ir.DictAttr))
+_DICTIONARIES = AttributeKind("an array of dictionaries", lambda it: _is_list(it, ir.DictAttr))
 
 
 # ---- PrimFuncs ----

@@ -19,7 +19,7 @@ from .dialect import elementwise_op, op
 _MOST_DIMENSIONS = 64
 
 
-class _Size(Str):
+class _SizeText(Str):
     """A size: an integer or an expression over symbols, in the IR as its text."""
 
     expects = "an expression over symbols"
@@ -36,7 +36,7 @@ class _Size(Str):
         return super().encode(str(value), context)
 
 
-class _Sizes(AttrKind):
+class _ShapeSizes(AttrKind):
     """The sizes of a shape."""
 
     expects = "a list of sizes"
@@ -49,7 +49,7 @@ class _Sizes(AttrKind):
             items = tuple(value)
         except TypeError:
             raise self.refuse(value) from None
-        sizes = tuple(_Size().normalize(item) for item in items)
+        sizes = tuple(_SizeText().normalize(item) for item in items)
         if any(isinstance(size, int) and size < 0 for size in sizes):
             raise self.refuse(value)
         return sizes
@@ -99,9 +99,9 @@ def _verify_match_cast(operation: Operation, call: Call) -> None:
         raise OpProblem(f"can never hold: {call.describe('value')} is not a {describe(target)}")
 
 
-op("shape_expr", "", attrs={"dims": _Sizes()}, infer=lambda call: ShapeInfo(call.dims), role="literal", own=True,
+op("shape_expr", "", attrs={"dims": _ShapeSizes()}, infer=lambda call: ShapeInfo(call.dims), role="literal", own=True,
    doc="A shape as a value; its sizes are integers and expressions over the function's symbols.")  # fmt: skip
-op("prim_value", "", attrs={"value": _Size()}, infer=lambda call: ScalarInfo("i64", call.value), role="literal",
+op("prim_value", "", attrs={"value": _SizeText()}, infer=lambda call: ScalarInfo("i64", call.value), role="literal",
    own=True, doc="The value of a symbolic expression as a 64-bit integer.")  # fmt: skip
 # Not pure: the check must stay even where the result is unused, and the symbols it defines live on in types.
 op("match_cast", "value:any", explicit="ty", verify=_verify_match_cast, pure=False, role="shape", view="value",

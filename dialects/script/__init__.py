@@ -10,9 +10,9 @@ from ...bindings.mlir import ir, is_not_utf8, print_asm
 from ...support.errors import RelaxError
 from . import arithmetic, buffers, calls, control, functions, nests, operators  # noqa: F401  # their rules register
 from .functions import header, write_alone
-from .outline import outline, signature
 from .printer import Printer, Unwritable
 from .resources import Resources
+from .summaries import outline, signature
 
 __all__ = ["outline", "print_script", "signature"]
 

@@ -15,8 +15,8 @@ from ..core.ir_attributes import ARGUMENT_NAME, PRIM_FUNC
 from ..tir.prim_func import is_prim_func
 from .calls import write_blocks
 from .expr import as_name, is_name
-from .names import Names, name_in
 from .printer import Printer, Unwritable, attribute_of, held, statement
+from .value_names import ValueNames, name_in
 from .words import quoted
 
 _HEADER = "from relax_mlir.script import ir as I, relax as R, tir as T"
@@ -114,7 +114,7 @@ def _is_valid(op: Operation) -> bool:
 
 @contextmanager
 def _own_names(printer: Printer) -> Iterator[None]:
-    outer, printer.names = printer.names, Names()
+    outer, printer.names = printer.names, ValueNames()
     try:
         yield
     finally:

@@ -20,9 +20,9 @@ from ..core.attributes import AttrKind
 from ..core.elements import is_resource
 from .attributes import attribute_text, number_text, special_number
 from .expr import Expr, Level, Writer
-from .names import Names, name_in, result_prefix
 from .resources import Resources
 from .types import has_elements, is_scalar, type_text
+from .value_names import ValueNames, name_in, result_prefix
 from .words import LEAVES, SILENT, case_form, quoted
 
 #: A longer expression gets a line and a name of its own.
@@ -74,7 +74,7 @@ class Printer:
 
     def __init__(self, resources: Resources) -> None:
         self.writer = Writer()
-        self.names = Names()
+        self.names = ValueNames()
         self.resources = resources
         #: What blocks that are jumped to are called.
         self.labels: dict[Block, str] = {}

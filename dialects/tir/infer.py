@@ -19,18 +19,18 @@ _CLASSES: dict[str, tuple[Callable[[str], bool], str]] = {
 }
 
 
-class Given(NamedTuple):
+class GivenOperand(NamedTuple):
     """An operand as it was given: what a message calls it, and its type."""
 
     label: str
     info: Elementwise
 
 
-def given(call: Call, name: str) -> Given:
-    return Given(call.describe(name), call.operands[name])
+def given(call: Call, name: str) -> GivenOperand:
+    return GivenOperand(call.describe(name), call.operands[name])
 
 
-def given_elementwise(call: Call) -> list[Given]:
+def given_elementwise(call: Call) -> list[GivenOperand]:
     """Every operand of kind "elementwise" that is there, variadic ones one by one."""
     found = []
     for operand in call.definition.operands:
@@ -38,29 +38,31 @@ def given_elementwise(call: Call) -> list[Given]:
         if operand.kind != "elementwise" or info is None:
             continue
         if operand.arity == "variadic":
-            found += [Given(f"operand '{operand.name}' #{i} ({describe(item)})", item) for i, item in enumerate(info)]
+            found += [
+                GivenOperand(f"operand '{operand.name}' #{i} ({describe(item)})", item) for i, item in enumerate(info)
+            ]
         else:
             found.append(given(call, operand.name))
     return found
 
 
-def check_dtype(operand: Given, *classes: str) -> None:
+def check_dtype(operand: GivenOperand, *classes: str) -> None:
     """Refuses an operand whose element type is in none of the classes ("float", "int", "bool")."""
     if not any(_CLASSES[cls][0](operand.info.dtype) for cls in classes):
         raise OpProblem(f"{operand.label} must be {' or '.join(_CLASSES[cls][1] for cls in classes)}")
 
 
-def check_same_type(first: Given, other: Given) -> None:
+def check_same_type(first: GivenOperand, other: GivenOperand) -> None:
     if first.info.dtype != other.info.dtype or shape_of(first.info) != shape_of(other.info):
         raise OpProblem(f"{first.label} and {other.label} must have the same type{_broadcast_hint(first, other)}")
 
 
-def check_same_shape(first: Given, other: Given) -> None:
+def check_same_shape(first: GivenOperand, other: GivenOperand) -> None:
     if shape_of(first.info) != shape_of(other.info):
         raise OpProblem(f"{first.label} and {other.label} must have the same shape{_broadcast_hint(first, other)}")
 
 
-def _broadcast_hint(first: Given, other: Given) -> str:
+def _broadcast_hint(first: GivenOperand, other: GivenOperand) -> str:
     if isinstance(first.info, VectorInfo) == isinstance(other.info, VectorInfo):
         return ""
     return ": nothing broadcasts here (vector.broadcast makes a vector of a scalar)"

@@ -20,9 +20,9 @@ from ..arithmetic import element as element_type
 from ..arithmetic import result_of
 from ..numbers import Number, as_index, constant, maximum, minimum
 from ..symbols import emit_size
-from .graphs import ordered, stages_of
+from .dependence_graph import ordered, stages_of
 from .tensors import Computation, Computed, External, Placeholder, Recurrence, Scanned, Tensor, Written
-from .tracing import Asked, Axis, Read, Traced
+from .tracing import Asked, ElementRead, LoopAxis, Traced
 
 
 class Emission:
@@ -137,7 +137,7 @@ class Emission:
             linalg.generic([start], [output], maps, [linalg.PARALLEL] * rank, lambda value, _: value)
         return list(outputs)
 
-    def _covering(self, read: Read, axes: Sequence[Axis], sizes: Sequence[Number | int]) -> Value:
+    def _covering(self, read: ElementRead, axes: Sequence[LoopAxis], sizes: Sequence[Number | int]) -> Value:
         """The tensor as far as the loops go that its indices are alone: linalg wants these sizes to agree."""
         value, places = self._values[read.tensor], {axis.name: place for place, axis in enumerate(axes)}
         loops_of = [places.get(str(at)) for at in read.at]
@@ -211,7 +211,7 @@ class _Filling:
     def __init__(
         self,
         emission: Emission,
-        elements: Mapping[Read | None, Value],
+        elements: Mapping[ElementRead | None, Value],
         before: Sequence[Value],
         variables: Sequence[Number] | None = None,
     ):
@@ -244,7 +244,7 @@ def _clamped(place: Number, size: Number) -> Number:
     return Number(maximum(minimum(place, size - 1), 0))
 
 
-def _map(axes: Sequence[Axis], at: Sequence[Size]) -> AffineMap:
+def _map(axes: Sequence[LoopAxis], at: Sequence[Size]) -> AffineMap:
     dims = {axis.name: place for place, axis in enumerate(axes)}
     return ir.AffineMap.get(len(axes), 0, [_expression(place, dims) for place in at])
 

@@ -12,20 +12,20 @@ from ...dialects.core.infos import DTYPE_BY_NAME, dtype_name, is_bool, is_float,
 from ...dialects.core.symbols_expr import Size, SymExpr
 from ...support.errors import RelaxError
 from ...support.suggest import suggest
-from .graphs import check_stages
-from .places import Place, place_of_caller
+from .dependence_graph import check_stages
+from .places import SourcePlace, place_of_caller
 from .tensors import Computation, Computed, External, Placeholder, Recurrence, Scanned, Tensor, Written
 from .tracing import traced
 
 
-def checked_shape(shape: object, what: str, place: Place) -> tuple[Size, ...]:
+def checked_shape(shape: object, what: str, place: SourcePlace) -> tuple[Size, ...]:
     sizes = tuple(_size(size, what, place) for size in (shape if isinstance(shape, (tuple, list)) else (shape,)))
     if math.prod(size for size in sizes if isinstance(size, int)) >= 1 << 63:
         raise place.problem(f"{what}: {sizes} are more elements than 2**63 - 1")
     return sizes
 
 
-def _size(size: Any, what: str, place: Place) -> Size:
+def _size(size: Any, what: str, place: SourcePlace) -> Size:
     if isinstance(size, SymExpr):
         return size
     whole = whole_number(size)
@@ -42,14 +42,14 @@ def whole_number(value: object) -> int | None:
     return int(value.__index__())
 
 
-def checked_dtype(dtype: object, what: str, place: Place) -> str:
+def checked_dtype(dtype: object, what: str, place: SourcePlace) -> str:
     known = dtype_name(dtype)
     if known is None or not any(belongs(known) for belongs in (is_float, is_int, is_bool)):
         raise place.problem(f"{what}: unknown dtype {dtype!r}{suggest(str(dtype), DTYPE_BY_NAME)}")
     return known
 
 
-def checked_name(name: object, what: str, place: Place) -> str:
+def checked_name(name: object, what: str, place: SourcePlace) -> str:
     if not isinstance(name, str) or not name:
         raise place.problem(f"{what}: a name is a text, not {name!r}")
     return name
@@ -88,7 +88,7 @@ def compute(
     return results[0] if len(results) == 1 else tuple(results)
 
 
-def _parameters(function: object, rank: int, what: str, place: Place) -> tuple[str, ...]:
+def _parameters(function: object, rank: int, what: str, place: SourcePlace) -> tuple[str, ...]:
     """The names of a function's variables, one for each dimension."""
     if not callable(function):
         raise place.problem(f"{what}: expected a function of {rank} indices, got {function!r}")
@@ -139,7 +139,7 @@ def extern(
     return external.results if len(shapes) > 1 else external.results[0]
 
 
-def _tensors(given: Any, what: str, place: Place) -> tuple[Tensor, ...]:
+def _tensors(given: Any, what: str, place: SourcePlace) -> tuple[Tensor, ...]:
     several = tuple(given) if isinstance(given, (tuple, list)) else (given,)
     wrong = [each for each in several if not isinstance(each, Tensor)]
     if wrong:

@@ -13,7 +13,7 @@ from ...support.errors import RelaxError
 
 
 @dataclass(frozen=True, eq=False)
-class Place:
+class SourcePlace:
     """A line of the program that says what a tensor is."""
 
     file: str
@@ -35,12 +35,12 @@ class Place:
 _OWN = [f"{__package__.partition('.')[0]}.{name}" for name in ("emit.te", "frontends.te", "passes.legalize.call")]
 
 
-def place_of_caller() -> Place:
+def place_of_caller() -> SourcePlace:
     """The line that called a function of te."""
     frame: Any = sys._getframe(1)
     while frame.f_back is not None and _is_own(frame.f_globals.get("__name__", "")):
         frame = frame.f_back
-    return Place(frame.f_code.co_filename, frame.f_lineno)
+    return SourcePlace(frame.f_code.co_filename, frame.f_lineno)
 
 
 def _is_own(module: str) -> bool:

@@ -16,7 +16,7 @@ from ...dialects.core.infos import signless
 from ...dialects.verification import verify_ir
 from ...support.errors import RelaxError
 from ..arithmetic import element
-from .scalars import Scalar
+from .scalar_expressions import Scalar
 
 _HOLE = "builtin.unrealized_conversion_cast"
 #: What has side effects: it is done even if its results are unused.

@@ -9,8 +9,8 @@ from typing import Any, NoReturn
 
 from ...dialects.core.infos import TensorInfo
 from ...dialects.core.symbols_expr import Size
-from .places import Place, place_of_caller
-from .scalars import body
+from .places import SourcePlace, place_of_caller
+from .scalar_expressions import body
 from .tracing import Traced
 
 
@@ -20,7 +20,7 @@ class Tensor:
 
     shape: tuple[Size, ...]
     name: str
-    place: Place
+    place: SourcePlace
 
     @property
     def dtype(self) -> str:
@@ -82,7 +82,7 @@ class Computation:
 
     shape: tuple[Size, ...]
     name: str
-    place: Place
+    place: SourcePlace
     trace: Traced
     results: list[Tensor]
 
@@ -108,7 +108,7 @@ class External:
     sources: tuple[Tensor, ...]
     function: Callable[..., Any]
     name: str
-    place: Place
+    place: SourcePlace
     results: list[Tensor]
 
 
@@ -132,7 +132,7 @@ class Recurrence:
     updates: tuple[Tensor, ...]
     states: tuple[Placeholder, ...]
     name: str
-    place: Place
+    place: SourcePlace
     results: list[Tensor]
 
     @property

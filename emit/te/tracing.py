@@ -21,7 +21,7 @@ from ...support.errors import RelaxError
 from ..numbers import as_index
 from ..symbols import emit_size
 from .recording import Hole, Recording
-from .scalars import Index, ReduceAxis, Reduction, Scalar, _body, of_dtype, operand, scalar
+from .scalar_expressions import Index, ReduceAxis, Reduction, Scalar, _body, of_dtype, operand, scalar
 
 #: What tensors are emitted with.
 DIALECTS = ("arith", "linalg", "math", "memref", "scf", "tensor", "tir")
@@ -40,7 +40,7 @@ class Shaped(Protocol):
     def dtype(self) -> str: ...
 
 
-class Axis(NamedTuple):
+class LoopAxis(NamedTuple):
     """A loop of a computation."""
 
     name: str
@@ -51,7 +51,7 @@ class Axis(NamedTuple):
         return bounded_variable(self.name, max(self.extent - 1, 0) if isinstance(self.extent, int) else None)
 
 
-class Read(NamedTuple):
+class ElementRead(NamedTuple):
     """An element at a place that is arithmetic of the loops' variables, inside of the tensor wherever they stand."""
 
     tensor: Any
@@ -65,7 +65,7 @@ class Asked(NamedTuple):
     #: What is known of its place.
     at: tuple[Size | None, ...]
     #: Where that is all that there is to say.
-    read: Read | None
+    read: ElementRead | None
     #: The dimensions along which it is not known to be in the tensor.
     unsure: tuple[int, ...]
 
@@ -73,8 +73,8 @@ class Asked(NamedTuple):
 class Traced(NamedTuple):
     """What a function of places does."""
 
-    spatial: tuple[Axis, ...]
-    reduced: tuple[tuple[ReduceAxis, Axis], ...]
+    spatial: tuple[LoopAxis, ...]
+    reduced: tuple[tuple[ReduceAxis, LoopAxis], ...]
     asked: tuple[Asked, ...]
     dtypes: tuple[str, ...]
     is_reduction: bool
@@ -85,11 +85,11 @@ class Traced(NamedTuple):
     starts: tuple[Value, ...]
 
     @property
-    def axes(self) -> list[Axis]:
+    def axes(self) -> list[LoopAxis]:
         return [*self.spatial, *(axis for _, axis in self.reduced)]
 
     @property
-    def reads(self) -> list[Read]:
+    def reads(self) -> list[ElementRead]:
         return list(dict.fromkeys(each.read for each in self.asked if each.read is not None))
 
     @property
@@ -118,10 +118,10 @@ class Body(Protocol):
 class Tracing:
     """Where a function is called: gives it indices and elements."""
 
-    def __init__(self, spatial: Sequence[Axis], recording: Recording):
+    def __init__(self, spatial: Sequence[LoopAxis], recording: Recording):
         self.spatial = list(spatial)
         self.recording = recording
-        self.reduced: dict[ReduceAxis, Axis] = {}
+        self.reduced: dict[ReduceAxis, LoopAxis] = {}
         self.asked: dict[Hole, Asked] = {}
 
     @property
@@ -129,14 +129,14 @@ class Tracing:
         return {axis.name: axis.extent for axis in (*self.spatial, *self.reduced.values())}
 
     def reduce_index(self, axis: ReduceAxis) -> Index:
-        own = self.reduced.setdefault(axis, Axis(f"{axis.name}.r{len(self.reduced)}", axis.extent))
+        own = self.reduced.setdefault(axis, LoopAxis(f"{axis.name}.r{len(self.reduced)}", axis.extent))
         number = next(number for number, each in enumerate(self.reduced) if each is axis)
         return self._index(len(self.spatial) + number, own) + axis.start
 
     def indices(self) -> list[Index]:
         return [self._index(place, axis) for place, axis in enumerate(self.spatial)]
 
-    def _index(self, place: int, axis: Axis) -> Index:
+    def _index(self, place: int, axis: LoopAxis) -> Index:
         """Not in a branch, where linalg has no indices."""
         with ir.InsertionPoint.at_block_begin(self.recording.module.body):
             return Index(self.recording.hole("index", Hole(lambda body: body.index(place))), axis.variable)
@@ -187,7 +187,7 @@ class Tracing:
         runs = variables <= set(extents) and all(extents[name] != 0 for name in variables)
         is_affine = len(places) == len(at) and runs
         is_read = is_affine and not unsure and all(map(_is_affine, places))
-        return Asked(tensor, at, Read(tensor, places) if is_read else None, unsure)
+        return Asked(tensor, at, ElementRead(tensor, places) if is_read else None, unsure)
 
     def _may_run_twice(self, place: Size) -> bool:
         """Whether no loop of at most one step explains a place outside: what asks there is not chosen."""
@@ -227,7 +227,9 @@ def _scratch_context() -> Context:
 
 def traced(shape: Sequence[Size], function: Callable[..., Any], names: Sequence[str]) -> Traced:
     """What a function does. Raises RelaxError."""
-    spatial = tuple(Axis(f"{name}.{place}", size) for place, (name, size) in enumerate(zip(names, shape, strict=True)))
+    spatial = tuple(
+        LoopAxis(f"{name}.{place}", size) for place, (name, size) in enumerate(zip(names, shape, strict=True))
+    )
     with _scratch_context() as context, ir.Location.unknown(context):
         recording = Recording()
         tracing = Tracing(spatial, recording)
@@ -247,7 +249,7 @@ def traced(shape: Sequence[Size], function: Callable[..., Any], names: Sequence[
         needed = recording.holes(results)
     order = made.axes if isinstance(made, Reduction) else ()
     for axis in order:
-        tracing.reduced.setdefault(axis, Axis(f"{axis.name}.r{len(tracing.reduced)}", axis.extent))
+        tracing.reduced.setdefault(axis, LoopAxis(f"{axis.name}.r{len(tracing.reduced)}", axis.extent))
     stray = next((axis for axis in tracing.reduced if all(axis is not each for each in order)), None)
     if stray is not None:
         raise RelaxError(f"reduce axis '{stray.name}' is used, and no reduction goes along it")

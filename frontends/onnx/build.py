@@ -15,14 +15,14 @@ from ...emit.kernels import FreshSymbols
 from ...support.errors import ModelError
 from .control.flattening import all_tensors, form_of
 from .control.scf_branches import checked
+from .import_notes import note_model
 from .importer import GraphImporter
-from .inputs import InputShape, Passed, passed_inputs
+from .inputs import InputShape, PassedInput, passed_inputs
 from .model import Model
-from .notes import note_model
+from .model_values import EmptyOptional, Held, OneOf, SequenceValue, Tensor, Texts, Value
 from .problems import Problems, shown
 from .symbol_sizes import contradictions
-from .tensors import ValueInfoProto
-from .values import EmptyOptional, Held, OneOf, SequenceValue, Tensor, Texts, Value
+from .tensor_data import ValueInfoProto
 
 
 def add_main(module: Operation, model: Model, shapes: Mapping[str, InputShape], problems: Problems) -> None:
@@ -77,7 +77,7 @@ def _erase_unused_transpositions(block: Block) -> None:
             operation.erase()
 
 
-def _add_body(importer: GraphImporter, inputs: list[Passed], arguments: list[Tensor]) -> list[Held]:
+def _add_body(importer: GraphImporter, inputs: list[PassedInput], arguments: list[Tensor]) -> list[Held]:
     graph = importer.model.proto.graph
     rest = iter(arguments)
     for each in inputs:

@@ -11,21 +11,21 @@ from ...bindings.mlir import ir
 from ...support.blaming import blaming
 from ...support.errors import ModelError, RelaxError
 from .control.scf_branches import convert_each
-from .functions import check_node, expansion_of, is_defined_by_onnx, own_function
+from .import_notes import noting
 from .limits import DEEPEST_CALLS, TooLarge
 from .model import DEFAULT_DOMAINS, versions_of
+from .model_values import EmptyOptional, Held, OneOf, Value, as_values
 from .node import Incomplete, Node, Unsupported
 from .node_problems import bug_of, lines_to_teach, of_operators, problem_of, unknown
-from .notes import noting
+from .operator_schemas import check_node, expansion_of, is_defined_by_onnx, own_function
 from .order import in_order
 from .problems import Problem, shown_node
 from .registry import find_converter
 from .scope import Scope
 from .shapes.folding import converted
 from .shapes.sizes import named
-from .tensors import FunctionProto, GraphProto, NodeProto, is_absurd
+from .tensor_data import FunctionProto, GraphProto, NodeProto, is_absurd
 from .texts import held_of, moved, moves_texts
-from .values import EmptyOptional, Held, OneOf, Value, as_values
 
 
 class _Absent(EmptyOptional):

@@ -17,7 +17,7 @@ from ...support.errors import ModelError, OptionError, RelaxError
 from ...support.names import FreshNames
 from ...support.suggest import counted
 from .model import Model
-from .tensors import TEXT, TypeProto, ValueInfoProto, check_size, dtype_of
+from .tensor_data import TEXT, TypeProto, ValueInfoProto, check_size, dtype_of
 
 #: None is a dynamic size, a string one that has this name.
 Shape = Sequence[int | str | None]
@@ -25,7 +25,7 @@ Shape = Sequence[int | str | None]
 InputShape = Shape | Sequence[Shape | None] | None
 
 
-class Passed(NamedTuple):
+class PassedInput(NamedTuple):
     """What callers pass for an input, and what the graph's function has for it: one tensor, several, or none."""
 
     name: str
@@ -46,7 +46,7 @@ class Passed(NamedTuple):
         return [self.name] * len(self.infos)
 
 
-def passed_inputs(model: Model, shapes: Mapping[str, InputShape]) -> list[Passed]:
+def passed_inputs(model: Model, shapes: Mapping[str, InputShape]) -> list[PassedInput]:
     """The inputs that callers pass, with `shapes` in place of what the model says of theirs."""
     inputs = declared_inputs(model)
     _check_names(shapes, [each.name for each in inputs])
@@ -122,7 +122,7 @@ def _words(shapes: Any) -> list[str]:
     return [word for each in listed for word in _words(each)]
 
 
-def _passed(value: ValueInfoProto, shapes: Mapping[str, Any], symbols: _Symbols) -> Passed:
+def _passed(value: ValueInfoProto, shapes: Mapping[str, Any], symbols: _Symbols) -> PassedInput:
     name, type_ = value.name, value.type
     if kind_of(type_) == "optional":
         if name not in shapes:
@@ -132,16 +132,16 @@ def _passed(value: ValueInfoProto, shapes: Mapping[str, Any], symbols: _Symbols)
             )
         type_ = type_.optional_type.elem_type
         if shapes[name] is None:
-            return Passed(name, NOTHING, (), "f32")
+            return PassedInput(name, NOTHING, (), "f32")
     if kind_of(type_) == "sequence":
         return _passed_list(name, type_.sequence_type.elem_type, shapes, symbols)
     if name in shapes and shapes[name] is None:
         raise OptionError(f"shapes: input '{name}' is no optional: it cannot be left out (None)")
     info = _tensor_info(name, name, type_, shapes.get(name), symbols, own_sizes=True)
-    return Passed(name, VALUE, (info,), info.dtype)
+    return PassedInput(name, VALUE, (info,), info.dtype)
 
 
-def _passed_list(name: str, item: TypeProto, shapes: Mapping[str, object], symbols: _Symbols) -> Passed:
+def _passed_list(name: str, item: TypeProto, shapes: Mapping[str, object], symbols: _Symbols) -> PassedInput:
     if name not in shapes:
         raise OptionError(
             f"input '{name}' is a sequence: tell how many tensors it has, by their shapes "
@@ -158,7 +158,7 @@ def _passed_list(name: str, item: TypeProto, shapes: Mapping[str, object], symbo
         _tensor_info(name, f"{name}_item{index}", item, shape, symbols, own_sizes=False)
         for index, shape in enumerate(given)
     ]
-    return Passed(name, LIST, tuple(infos), _dtype(name, item))
+    return PassedInput(name, LIST, tuple(infos), _dtype(name, item))
 
 
 def _dtype(name: str, type_: TypeProto) -> str:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from ...support.errors import ModelError
 
 if TYPE_CHECKING:
-    from .tensors import FunctionProto, ModelProto, NodeProto
+    from .tensor_data import FunctionProto, ModelProto, NodeProto
 
 # How many functions of a model may be inside of each other.
 DEEPEST_CALLS = 64

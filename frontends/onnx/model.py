@@ -12,7 +12,7 @@ from typing import Any
 from ...support.errors import ModelError, RelaxError
 from .large_data import read_without_large_data, take_large_data
 from .limits import Limits, Room
-from .tensors import GraphProto, ModelProto, NodeProto, TensorData
+from .tensor_data import GraphProto, ModelProto, NodeProto, TensorData
 
 # How the files begin that Git leaves in the place of large ones.
 _LFS = b"version https://git-lfs"

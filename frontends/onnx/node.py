@@ -18,9 +18,9 @@ from ...emit.kernels import Kernel, call_kernel
 from ...support.errors import RelaxError
 from ...support.suggest import counted
 from .limits import bytes_of_table
+from .model_values import Held, RunTimeSequence, SequenceValue, Tensor, Texts, Value
 from .scope import Scope
-from .tensors import Array, AttributeProto, GraphProto, NodeProto, TensorData, TensorProto, array_of, dtype_of
-from .values import Held, RunTimeSequence, SequenceValue, Tensor, Texts, Value
+from .tensor_data import Array, AttributeProto, GraphProto, NodeProto, TensorData, TensorProto, array_of, dtype_of
 
 _FLOAT, _INT, _STRING, _TENSOR, _GRAPH, _FLOATS, _INTS, _STRINGS = 1, 2, 3, 4, 5, 6, 7, 8
 

@@ -9,10 +9,10 @@ import traceback
 from pathlib import Path
 
 from ...support.suggest import suggest
+from .model_values import Held, OneOf, Value
 from .node import Node, Unsupported, described
 from .problems import Problem, shown
 from .registry import known_names
-from .values import Held, OneOf, Value
 
 
 def problem_of(node: Node, found: Unsupported, cause: BaseException | None = None) -> Problem:

@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from ...support.errors import ModelError
 from .problems import shown_node
-from .tensors import GraphProto, NodeProto
+from .tensor_data import GraphProto, NodeProto
 
 _MOST_SHOWN = 8
 _Maker = TypeVar("_Maker")

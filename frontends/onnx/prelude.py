@@ -16,9 +16,9 @@ from ...dialects.core.known import folding
 from ...dialects.relax import const as const_in_graph
 from ...dialects.relax.constants import as_array
 from ...dialects.relax.known_constants import NUMPY_NAME
+from .model_values import Outputs, Tensor, Value, known
 from .node import Node
 from .registry import Convert, register_onnx
-from .values import Outputs, Tensor, Value, known
 
 __all__ = [
     "Node", "Outputs", "Tensor", "Value", "along_axis", "cast", "const", "from_front", "info_of", "joined", "known",

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from ...support.errors import ModelError
 from ...support.registry import table
-from .tensors import NodeProto
+from .tensor_data import NodeProto
 
 
 class Problem(NamedTuple):

@@ -11,15 +11,15 @@ from ...support.errors import RelaxError
 from ...support.plugins import load_plugins
 from ...support.registry import Registry, names_of
 from .model import DEFAULT_DOMAINS
+from .model_values import Outputs
 from .node import Node
-from .values import Outputs
 
 #: `convert(node)` returns the outputs: values, or one.
 Convert = Callable[[Node], Outputs]
 Function = TypeVar("Function", bound=Convert)
 
 
-class Converter(NamedTuple):
+class NodeConverter(NamedTuple):
     """How an operator is converted from a version of its domain on. `place` says where that is written."""
 
     domain: str
@@ -29,12 +29,12 @@ class Converter(NamedTuple):
     place: str
 
 
-def _doubled(new: Converter, taken: Converter) -> str:
+def _doubled(new: NodeConverter, taken: NodeConverter) -> str:
     shown = f"{new.domain}.{new.name}" if new.domain else new.name
     return f"ONNX operator '{shown}' since version {new.since} has a converter already: {taken.place}"
 
 
-CONVERTERS = Registry[Converter](
+CONVERTERS = Registry[NodeConverter](
     lambda each: ((each.domain, each.name), each.since), _doubled, families=f"{__package__}.operators"
 )
 
@@ -50,11 +50,11 @@ def register_onnx(domain: str, names: str | Sequence[str], since: int = 1) -> Ca
     domain = "" if domain in DEFAULT_DOMAINS else domain
 
     return CONVERTERS.registering(
-        lambda function, place: [Converter(domain, name, since, function, place) for name in names_of(names)]
+        lambda function, place: [NodeConverter(domain, name, since, function, place) for name in names_of(names)]
     )
 
 
-def find_converter(domain: str, name: str, version: int) -> Converter | None:
+def find_converter(domain: str, name: str, version: int) -> NodeConverter | None:
     """The converter that holds for a version: the newest that is not newer. Packages that announce some for the domain
     are imported where there is none."""
     CONVERTERS.load()
@@ -73,6 +73,6 @@ def known_names(domain: str) -> list[str]:
     return sorted(name for where, name in CONVERTERS.entries if where == domain)
 
 
-def all_converters() -> list[Converter]:
+def all_converters() -> list[NodeConverter]:
     """Every converter, sorted by domain, name and version."""
     return CONVERTERS.all()

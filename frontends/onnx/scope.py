@@ -10,9 +10,9 @@ from ...emit.kernels import FreshSymbols
 from ...support.errors import ModelError, RelaxError
 from ...support.suggest import suggest
 from .model import Model
+from .model_values import Held, Value
 from .problems import Problems, shown
-from .tensors import NodeProto
-from .values import Held, Value
+from .tensor_data import NodeProto
 
 
 class Scope:

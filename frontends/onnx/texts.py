@@ -11,10 +11,10 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ...support.errors import ModelError
+from .model_values import Held, Texts, Value
 from .node import Node
 from .prelude import const, relax
-from .tensors import TensorData, TensorProto, array_of, check_size, is_text
-from .values import Held, Texts, Value
+from .tensor_data import TensorData, TensorProto, array_of, check_size, is_text
 
 #: The operators that move elements, and which of their inputs these are; None for all of them.
 _MOVING: dict[str, tuple[int, ...] | None] = {

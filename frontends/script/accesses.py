@@ -40,7 +40,7 @@ class TooMany(Exception):
     """A program with more points than are gone through."""
 
 
-class Access(NamedTuple):
+class StatementAccess(NamedTuple):
     """What a statement reads or writes, at a number of points."""
 
     node: ast.AST
@@ -126,7 +126,7 @@ class Accesses:
         self._sizes = sizes
         self._needed = self._deciding().union(wanted)
 
-    def __iter__(self) -> Iterator[Access]:
+    def __iter__(self) -> Iterator[StatementAccess]:
         """In no order. Raises TooMany."""
         return self._statements(self._body, _At(dict(self._sizes), 1, (), True))
 
@@ -178,7 +178,7 @@ class Accesses:
 
     # ---- statements ----
 
-    def _statements(self, body: Sequence[Statement], at: _At) -> Iterator[Access]:
+    def _statements(self, body: Sequence[Statement], at: _At) -> Iterator[StatementAccess]:
         for position, statement in enumerate(body):
             if not at.points:
                 return
@@ -201,19 +201,19 @@ class Accesses:
                 for node in expressions_of(statement):
                     yield from self._reads(node, here)
 
-    def _store(self, statement: Store, at: _At) -> Iterator[Access]:
+    def _store(self, statement: Store, at: _At) -> Iterator[StatementAccess]:
         for node in (*statement.indices, statement.value):
             yield from self._reads(node, at.then(0))
         if statement.buffer is self._buffer:
             yield self._access(statement.node, True, statement.indices, at.then(1))
 
-    def _if(self, statement: If, at: _At) -> Iterator[Access]:
+    def _if(self, statement: If, at: _At) -> Iterator[StatementAccess]:
         yield from self._reads(statement.condition, at.then(0))
         truth = self._value(statement.condition, at)
         yield from self._statements(statement.then, at.then(1).only(truth))
         yield from self._statements(statement.otherwise, at.then(1).only(_negated(truth)))
 
-    def _for(self, statement: For, at: _At) -> Iterator[Access]:
+    def _for(self, statement: For, at: _At) -> Iterator[StatementAccess]:
         inside = at.unsure() if leaving(statement.body) else at
         for loop in statement.loops:
             bounds = (loop.start or ast.Constant(0), loop.stop)
@@ -228,7 +228,7 @@ class Accesses:
                 inside = inside.then(1).knowing(loop.name, start).only(start < stop)
         yield from self._statements(statement.body, inside)
 
-    def _block(self, block: Block, at: _At) -> Iterator[Access]:
+    def _block(self, block: Block, at: _At) -> Iterator[StatementAccess]:
         for axis in block.axes:
             yield from self._reads(axis.binding, at.then(0))
             at = at.knowing(axis.name, self._value(axis.binding, at))
@@ -252,13 +252,13 @@ class Accesses:
         except Unknown:
             return None
 
-    def _access(self, node: ast.AST, is_store: bool, indices: Sequence[ast.expr] | None, at: _At) -> Access:
+    def _access(self, node: ast.AST, is_store: bool, indices: Sequence[ast.expr] | None, at: _At) -> StatementAccess:
         places = None if indices is None else tuple(self._value(each, at) for each in indices)
         if places is not None and any(each is None for each in places):
             places = None
-        return Access(node, is_store, at.points, places, at.times, at.is_sure and places is not None)
+        return StatementAccess(node, is_store, at.points, places, at.times, at.is_sure and places is not None)
 
-    def _reads(self, node: ast.expr, at: _At) -> Iterator[Access]:
+    def _reads(self, node: ast.expr, at: _At) -> Iterator[StatementAccess]:
         """What an expression reads of the buffer, each at the points at which it is computed."""
         if not at.points:
             return

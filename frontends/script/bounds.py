@@ -12,7 +12,7 @@ from typing import Any
 from ...dialects.core.intervals import OPERATIONS
 from ...dialects.core.symbols import Dim, at_most, dim_max, dim_min, dim_sub
 from ...dialects.script.syntax import folded
-from .accesses import Access, Accesses, TooMany, expressions_of
+from .accesses import Accesses, StatementAccess, TooMany, expressions_of
 from .annotations import Annotations
 from .common.source import ScriptError
 from .program import Allocate, Block, Buffer, For, If, Let, Program, Statement, Store, While, element_of, parts_within
@@ -143,7 +143,7 @@ def _gone_through(program: Program, annotations: Annotations, buffer: Buffer, no
     return inside
 
 
-def _is_within(access: Access, buffer: Buffer, annotations: Annotations) -> bool:
+def _is_within(access: StatementAccess, buffer: Buffer, annotations: Annotations) -> bool:
     import numpy
 
     if access.places is None:

@@ -9,11 +9,11 @@ from typing import Any
 
 from ...dialects.script.syntax import items_of
 from .annotations import Annotations, arguments_of
+from .buffer_parts import MatchedRegion, region_of
 from .names import TIR, Names
-from .parts import Region, region_of
 from .program import Buffer, Scalar
 from .scalar_types import shown
-from .views import View, view_of
+from .views import BufferView, view_of
 
 _BUFFER_ARGUMENTS = ("shape", "dtype", "data", "strides", "elem_offset", "scope", "align", "offset_factor",
                      "buffer_type", "axis_separators", "layout")  # fmt: skip
@@ -108,7 +108,7 @@ class Buffers:
             raise self.source.problem(param, f"parameter '{name}' is matched twice")
         self.parameters[position] = self.declare(call, target.id, given)
 
-    def _view(self, target: ast.expr, call: ast.Call) -> View | None:
+    def _view(self, target: ast.expr, call: ast.Call) -> BufferView | None:
         """What a statement makes the memory of a buffer known as: `B = T.Buffer((16,), data=A.data)`."""
         given = arguments_of(self.names, call, _BUFFER_ARGUMENTS, 1)
         data = given.pop("data", None)
@@ -137,7 +137,7 @@ class Buffers:
         is_begin = offset is None or self.names.found(offset) == 0
         return view_of(target.id, buffer, base, view, steps, None if is_begin else offset)
 
-    def region(self, node: ast.stmt, word: str, call: ast.Call) -> Region | View | None:
+    def region(self, node: ast.stmt, word: str, call: ast.Call) -> MatchedRegion | BufferView | None:
         """What a statement makes a part of a buffer known as: `A_sub = T.match_buffer(A[0:16], (16,))`."""
         if word in _VIEW_MAKERS and isinstance(node, ast.Assign):
             return self._view(node.targets[0], call)

@@ -15,7 +15,7 @@ from ...dialects.core.symbols import SymExpr
 from .accesses import Accesses, TooMany, expressions_of
 from .annotations import Annotations
 from .effects import MOST_ELEMENTS, MOST_TRIED, in_a_row, places_of, tried_sizes
-from .nests import Unstructured
+from .nest_reader import Unstructured
 from .program import Block, Buffer, For, Let, Program, Statement, Store, every, parts_within
 
 

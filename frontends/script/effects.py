@@ -14,10 +14,10 @@ from math import prod
 from typing import Any
 
 from ...dialects.core.symbols import SymExpr, equal
-from .accesses import Access, Accesses, TooMany
+from .accesses import Accesses, StatementAccess, TooMany
 from .annotations import Annotations
 from .coverage import is_written_first
-from .nests import Nest
+from .nest_reader import Nest
 from .program import Allocate, Buffer, Program, Store
 
 #: Buffers of more elements are not looked at one by one.
@@ -85,7 +85,7 @@ def tried_sizes(program: Program, annotations: Annotations) -> Iterator[dict[str
             return
 
 
-def _effect(shape: Sequence[int | None], accesses: Iterable[Access]) -> Effect:
+def _effect(shape: Sequence[int | None], accesses: Iterable[StatementAccess]) -> Effect:
     """Raises TooMany."""
     import numpy
 
@@ -123,7 +123,7 @@ def _effect(shape: Sequence[int | None], accesses: Iterable[Access]) -> Effect:
     return effect
 
 
-def places_of(access: Access, shape: Sequence[int | None]) -> Any:
+def places_of(access: StatementAccess, shape: Sequence[int | None]) -> Any:
     """Each point's element by its number; None where dynamic, or it is none."""
     import numpy
 

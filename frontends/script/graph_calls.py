@@ -14,8 +14,8 @@ from ...emit.arithmetic import constant_value, element
 from ...support.registry import entering
 from .annotations import TYPE_ARGUMENTS, arguments_of, leaves, rebuilt
 from .effects import Effect
-from .functions import PrimFunc
 from .graph_values import SPECIAL, Callee, GraphValues, relax
+from .module_prim_funcs import PrimFunc
 from .names import RELAX, NotConstant
 from .program import Buffer
 

@@ -15,8 +15,8 @@ from ...dialects.core.infos import TensorInfo
 from ...support.registry import entering
 from .annotations import arguments_of
 from .effects import Effect
-from .functions import PrimFunc
 from .graph_values import SPECIAL, Allocated, GraphValues, relax
+from .module_prim_funcs import PrimFunc
 from .names import RELAX
 
 _special = entering(SPECIAL)

@@ -31,7 +31,7 @@ class _Arguments:
         self.given: dict[Placeholder, Value] = {}
 
     def of(self, node: ast.AST, value: Any) -> Any:
-        from ...emit.te.graphs import placeholder_of  # long to load, and few graphs ask
+        from ...emit.te.dependence_graph import placeholder_of  # long to load, and few graphs ask
 
         if type(value) is tuple:
             return [self.of(node, each) for each in value]
@@ -75,8 +75,8 @@ def _prim_func(
     graph: GraphValues, call: ast.Call, name: str, given: dict[Placeholder, Value], outputs: list[Tensor]
 ) -> tuple[str, list[Any]]:
     """The function of the module that computes tensors, and their types."""
+    from ...emit.te.dependence_graph import needs_memory
     from ...emit.te.emission import Emission
-    from ...emit.te.graphs import needs_memory
     from ...emit.te.tensors import Placeholder, Tensor
     from ...emit.te.tracing import DIALECTS
 

@@ -35,7 +35,7 @@ from ...dialects.script.syntax import items_of, operation_of
 from .annotations import TYPE_ARGUMENTS, Annotations, arguments_of, leaves, rebuilt
 from .common.pieces import StatementsOf
 from .common.source import Source
-from .functions import PrimFunc
+from .module_prim_funcs import PrimFunc
 from .names import RELAX, TIR, Names, NotConstant
 
 #: relax's operators by name.

@@ -27,13 +27,13 @@ from . import graph_memory
 from .annotations import leaves, rebuilt
 from .common.pieces import Pieces, StatementsOf, statements_of
 from .common.source import Source
-from .functions import PrimFunc
 from .graph import GraphReader
 from .graph_values import GraphValues, Signature
+from .module_prim_funcs import PrimFunc
 from .names import IR, RELAX, TIR, Names
 from .program import Buffer, Scalar
-from .ssa.module import SsaReader, ssa_class
-from .ssa.resources import Shortened
+from .ssa.shortened_script import Shortened
+from .ssa.ssa_reader import SsaReader, ssa_class
 
 _DIALECTS = ("arith", "linalg", "math", "memref", "scf", "tensor")
 #: What runs where a script is a tensor program alone.

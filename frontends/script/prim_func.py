@@ -10,17 +10,17 @@ from typing import Any
 from ...dialects.script.syntax import dotted, items_of
 from ...support.names import fresh_name
 from .annotations import arguments_of
+from .buffer_parts import vector_store, within
 from .buffers import Buffers
 from .names import TIR, Names
-from .parts import vector_store, within
 from .program import (
     OPAQUE,
     REDUCE,
     SPATIAL,
     Allocate,
     Assert,
-    Axis,
     Block,
+    BlockAxis,
     Buffer,
     Evaluate,
     For,
@@ -362,7 +362,7 @@ class ProgramReader:
         given = arguments_of(self.names, call, ("name", "no_realize"))
         name = self.names.text(given["name"]) if "name" in given else ""
         outer, self.buffers.scope = self.buffers.scope, dict(self.buffers.scope)
-        axes: list[Axis] = []
+        axes: list[BlockAxis] = []
         where: list[ast.expr] = []
         init: tuple[Statement, ...] = ()
         access: dict[str, list[Buffer]] = {}
@@ -407,7 +407,7 @@ class ProgramReader:
         kind, name = self.names.word(call)
         return (name, call) if kind == TIR else ("", None)
 
-    def _axes(self, node: ast.Assign, call: ast.Call, kind: str) -> list[Axis]:
+    def _axes(self, node: ast.Assign, call: ast.Call, kind: str) -> list[BlockAxis]:
         """The block's variables that a statement makes."""
         targets = items_of(node.targets[0])
         made: list[tuple[str, ast.expr | None, ast.expr | None, ast.expr]]
@@ -427,7 +427,7 @@ class ProgramReader:
         for each, (kind, start, stop, value) in zip(targets, made, strict=True):
             if not isinstance(each, ast.Name):
                 raise self.source.problem(each, "a block's variable is a name")
-            axes.append(Axis(node, each.id, kind, start, stop, value))
+            axes.append(BlockAxis(node, each.id, kind, start, stop, value))
         return axes
 
     def _remapped(self, call: ast.Call) -> list[tuple[str, ast.expr | None, ast.expr | None, ast.expr]]:

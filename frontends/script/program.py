@@ -111,7 +111,7 @@ class For(Statement):
     body: tuple[Statement, ...]
 
 
-class Axis(NamedTuple):
+class BlockAxis(NamedTuple):
     """A block's variable: how far it goes, and what it is in the loops around."""
 
     node: ast.AST
@@ -125,7 +125,7 @@ class Axis(NamedTuple):
 @dataclass(frozen=True, eq=False)
 class Block(Statement):
     name: str
-    axes: tuple[Axis, ...]
+    axes: tuple[BlockAxis, ...]
     #: Only where it holds the block runs.
     where: tuple[ast.expr, ...]
     init: tuple[Statement, ...]

@@ -48,7 +48,7 @@ _SHIFTS = frozenset({"<<", ">>"})
 _COMPARISONS = frozenset(COMPARED_INTEGERS.values())
 
 
-class Memory(Protocol):
+class BufferMemory(Protocol):
     """What buffers are where expressions are emitted."""
 
     def load(self, scalars: Scalars, node: ast.expr, buffer: Buffer, indices: tuple[ast.expr, ...]) -> Number:
@@ -81,7 +81,7 @@ class Scalars:
     """Evaluates expressions at the current insertion point."""
 
     def __init__(
-        self, annotations: Annotations, known: Mapping[str, object], inside: Collection[ast.AST], memory: Memory
+        self, annotations: Annotations, known: Mapping[str, object], inside: Collection[ast.AST], memory: BufferMemory
     ):
         self.annotations, self.names, self.memory = annotations, annotations.names, memory
         self.source: Source = annotations.names.source

@@ -17,7 +17,7 @@ from .program import Buffer
 Expr = ast.expr
 
 
-class View(NamedTuple):
+class BufferView(NamedTuple):
     """What a name stands for: strides and the distance of its begin, in elements of a base of these sizes."""
 
     name: str
@@ -72,11 +72,11 @@ class View(NamedTuple):
 
 def view_of(
     name: str, buffer: Buffer, base: ast.Name, shown: Buffer, strides: Sequence[Expr] | None, offset: Expr | None
-) -> View:
+) -> BufferView:
     """The view `buffer` of a base: in rows, where no strides are given."""
     steps = rows(shown.sizes, base) if strides is None else strides
     is_same = strides is None and offset is None and shown.dims == buffer.dims and None not in buffer.dims
-    return View(name, base, buffer.sizes, steps, offset, is_same)
+    return BufferView(name, base, buffer.sizes, steps, offset, is_same)
 
 
 def rows(sizes: Sequence[Expr], node: ast.AST) -> list[Expr]:

@@ -14,7 +14,7 @@ from ...bindings.mlir import DYNAMIC, ir
 from ...bindings.navigation import blocks_of, body_of, last_of, made_by, operations_in
 from ...bindings.pass_manager import run_upstream
 from ...dialects.core.ir_attributes import PASSED_ON
-from ...emit import memory as memrefs
+from ...emit import memrefs
 
 _CARRIERS = frozenset(
     "scf.yield scf.condition scf.for scf.while cf.br cf.cond_br func.return affine.for affine.yield "

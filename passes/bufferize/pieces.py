@@ -11,7 +11,7 @@ from ...bindings.ir import Operation, Type, Value
 from ...bindings.mlir import DYNAMIC, ir
 from ...bindings.navigation import made_by, operations_of, users_of
 from ...bindings.rewriting import replace_op
-from ...emit import memory as memrefs
+from ...emit import memrefs
 from ...emit.arithmetic import result_of
 from ...emit.linalg import segments
 

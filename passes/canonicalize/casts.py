@@ -17,7 +17,7 @@ from ...dialects.core.symbols import Dim, equal
 from ...dialects.core.verifier import call_of
 from ...dialects.relax.values import dtype_of, is_valid, make
 from ..patterns.matched import Match
-from ..patterns.operators import is_op
+from ..patterns.operator_patterns import is_op
 from .rules import X, rule
 
 # Bits of the significand, of the exponent.

@@ -29,7 +29,7 @@ from ...emit.numbers import constant_value
 from ..evaluate.operations import compute, known_operands
 from ..evaluate.registry import all_evaluations
 from ..patterns.matched import Match
-from ..patterns.operators import is_op
+from ..patterns.operator_patterns import is_op
 from ..patterns.tree import is_const
 from .rules import X, rule
 

@@ -12,7 +12,7 @@ from ...dialects.core.infos import bit_width, is_float, is_unsigned
 from ...dialects.relax.known_constants import can_be_constant, is_constant, make_splat, splat
 from ...dialects.relax.values import dtype_of, keeps_shape, result_type
 from ..patterns.matched import Match
-from ..patterns.operators import is_filled, is_op
+from ..patterns.operator_patterns import is_filled, is_op
 from ..patterns.tree import Check, GraphPattern, is_const
 from .rules import C, X, Y, rule
 

@@ -17,7 +17,7 @@ from ...dialects.relax.infer.slices import OPEN
 from ...dialects.relax.known_constants import array_of
 from ...dialects.relax.values import as_result, ints, listed_dims, make, normal_axis, removal, shape_of
 from ..patterns.matched import Match
-from ..patterns.operators import is_op
+from ..patterns.operator_patterns import is_op
 from ..patterns.tree import is_const
 from .rules import X, rule
 

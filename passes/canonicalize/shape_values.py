@@ -14,7 +14,7 @@ from ...dialects.core.symbols import Dim, product
 from ...dialects.relax.known_constants import array_of, constant_op, make_i64
 from ...dialects.relax.values import as_result, is_known, make, result_type, shape_of
 from ..patterns.matched import Match
-from ..patterns.operators import is_op
+from ..patterns.operator_patterns import is_op
 from ..patterns.tree import is_const
 from .rules import X, rule
 

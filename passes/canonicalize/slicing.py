@@ -13,7 +13,7 @@ from ...dialects.relax.infer.sizes import at_least
 from ...dialects.relax.infer.slices import OPEN
 from ...dialects.relax.values import as_result, ints, make, normal_axis, shape_of
 from ..patterns.matched import Match
-from ..patterns.operators import is_op
+from ..patterns.operator_patterns import is_op
 from .rules import X, rule
 
 

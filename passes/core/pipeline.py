@@ -25,7 +25,7 @@ from .base import USUAL_ANCHOR, Pass, changing, check_anchor, run_pass
 from .external import check_codegen, externals_aside, is_external
 from .instruments import Instrument
 from .options import make_pass, quoted, split_options
-from .pipeline_text import Element, parse_pipeline
+from .pipeline_text import PipelineElement, parse_pipeline
 from .registry import all_passes, find_pass
 
 
@@ -39,7 +39,7 @@ class Upstream(NamedTuple):
         return self.text.partition("{")[0]
 
 
-class Group(NamedTuple):
+class PassGroup(NamedTuple):
     """Passes that run on every operation of one kind directly inside; `attributes` narrow it down."""
 
     anchor: str
@@ -63,7 +63,7 @@ class External:
     ):
         chosen = {"codegen": codegen, "symbol": symbol, **(attributes or {})}
         given = [(key, value) for key, value in chosen.items() if value]
-        self.group = Group(EXTERNAL, _checked_of_externals(given), Pipeline(passes).steps)
+        self.group = PassGroup(EXTERNAL, _checked_of_externals(given), Pipeline(passes).steps)
 
     def __repr__(self) -> str:
         return _step_text(self.group)
@@ -76,15 +76,15 @@ _OF_EXTERNALS = {"codegen": CODEGEN, "symbol": "sym_name"}
 # For suggestions: any operation with regions can be an anchor.
 _USUAL_ANCHORS = ("builtin.module", "func.func", "gpu.module", "gpu.func", "llvm.func", "scf.for", "scf.if", "external")
 
-Step = Union[Pass, Upstream, Group]  # noqa: UP007  # Group is declared with Step in quotes
+Step = Union[Pass, Upstream, PassGroup]  # noqa: UP007  # PassGroup is declared with Step in quotes
 
 
 def _singles(steps: Iterable[Step]) -> list[Step]:
     """Each pass alone, in the groups around it."""
     return [
-        step._replace(steps=(inner,)) if isinstance(step, Group) else step
+        step._replace(steps=(inner,)) if isinstance(step, PassGroup) else step
         for step in steps
-        for inner in (_singles(step.steps) if isinstance(step, Group) else (step,))
+        for inner in (_singles(step.steps) if isinstance(step, PassGroup) else (step,))
     ]
 
 
@@ -133,28 +133,28 @@ class Pipeline:
             else:
                 raise OptionError(f"a pipeline holds passes and pipeline texts, not {type(item).__name__}")
 
-    def _without_anchor(self, elements: tuple[Element, ...]) -> tuple[Element, ...]:
+    def _without_anchor(self, elements: tuple[PipelineElement, ...]) -> tuple[PipelineElement, ...]:
         """`builtin.module(a,b)`, `any(a,b)` and `a,b` mean the same: the outermost anchor may be left out."""
         if len(elements) != 1 or elements[0].options or elements[0].children is None:
             return elements
         outermost = elements[0]
         return outermost.children or () if outermost.name in (self.anchor, "any") else elements
 
-    def _resolve_all(self, elements: Sequence[Element], anchor: str) -> Iterator[Step]:
+    def _resolve_all(self, elements: Sequence[PipelineElement], anchor: str) -> Iterator[Step]:
         for element in elements:
             yield self._resolve(element, anchor)
 
-    def _resolve(self, element: Element, anchor: str) -> Step:
+    def _resolve(self, element: PipelineElement, anchor: str) -> Step:
         if element.children is not None and element.name == EXTERNAL:
             steps = tuple(self._resolve_all(element.children, USUAL_ANCHOR))
-            return Group(EXTERNAL, _checked_of_externals(split_options(element.options)), steps)
+            return PassGroup(EXTERNAL, _checked_of_externals(split_options(element.options)), steps)
         if element.children is not None:
             if "." not in element.name and element.name != "any":
                 hint = "it takes options in braces" if find_pass(element.name) else "an operation's name is expected"
                 raise OptionError(f"'{element.name}' cannot hold passes: {hint}")
             self._check_anchor(element.name)
             steps = tuple(self._resolve_all(element.children, element.name))
-            return Group(element.name, tuple(split_options(element.options)), steps)
+            return PassGroup(element.name, tuple(split_options(element.options)), steps)
         own = find_own_or_none(element.name)
         if own is not None:
             made = make_pass(own, split_options(element.options))
@@ -170,7 +170,7 @@ class Pipeline:
                 f"'{name}' cannot hold passes: no operation is called that{suggest(name, _USUAL_ANCHORS)}"
             )
 
-    def _check_upstream(self, element: Element, anchor: str) -> None:
+    def _check_upstream(self, element: PipelineElement, anchor: str) -> None:
         known = upstream_passes().get(element.name)
         names = {option.name for option in known.options} if known else set()
         # Said here because upstream says it without a suggestion; lists of upstream's own are not in the table.
@@ -202,7 +202,7 @@ class Pipeline:
         position = 0
         while position < len(steps):
             step = steps[position]
-            if isinstance(step, Group) and (self.instruments or not _only_upstream(step)):
+            if isinstance(step, PassGroup) and (self.instruments or not _only_upstream(step)):
                 for child in _selected_children(operation, step):
                     self._run_steps(child, step.steps)
             elif isinstance(step, Pass):
@@ -274,7 +274,7 @@ def _checked_of_externals(options: Sequence[tuple[str, str | None]]) -> tuple[tu
 
 
 def _step_text(step: Step) -> str:
-    if isinstance(step, Group):
+    if isinstance(step, PassGroup):
         options = " ".join(key if value is None else f"{key}={quoted(value)}" for key, value in step.attributes)
         anchor = step.anchor + (f"{{{options}}}" if options else "")
         return f"{anchor}({','.join(_step_text(child) for child in step.steps)})"
@@ -283,19 +283,19 @@ def _step_text(step: Step) -> str:
 
 def _leaf_names(steps: Sequence[Step]) -> Iterator[str]:
     for step in steps:
-        if isinstance(step, Group):
+        if isinstance(step, PassGroup):
             yield from _leaf_names(step.steps)
         else:
             yield step.name
 
 
 def _only_upstream(step: Step) -> bool:
-    if isinstance(step, Group):
+    if isinstance(step, PassGroup):
         return step.anchor != EXTERNAL and not step.attributes and all(_only_upstream(child) for child in step.steps)
     return isinstance(step, Upstream)
 
 
-def _selected_children(operation: Operation, group: Group) -> list[Operation]:
+def _selected_children(operation: Operation, group: PassGroup) -> list[Operation]:
     """The operations directly inside that a group runs on; a list, because passes change what is inside."""
     codegen = dict(group.attributes).get("codegen") if group.anchor == EXTERNAL else None
     if codegen:
@@ -304,7 +304,7 @@ def _selected_children(operation: Operation, group: Group) -> list[Operation]:
     return [child for child in children if _is_selected(child, group)]
 
 
-def _is_selected(child: Operation, group: Group) -> bool:
+def _is_selected(child: Operation, group: PassGroup) -> bool:
     if group.anchor == EXTERNAL:
         named = ((_OF_EXTERNALS.get(key, key), value) for key, value in group.attributes)
         return is_external(child) and all(_has_attribute(child, key, value) for key, value in named)

@@ -12,7 +12,7 @@ from ...support.errors import OptionError, RelaxError
 _MOST_NESTING = 64
 
 
-class Element(NamedTuple):
+class PipelineElement(NamedTuple):
     """A pass, or a group of them in an anchor (`children` is not None).
 
     On an anchor, options select: `builtin.module{relax.codegen=dnnl}(...)` runs on the modules whose attribute
@@ -21,7 +21,7 @@ class Element(NamedTuple):
 
     name: str
     options: str
-    children: tuple[Element, ...] | None
+    children: tuple[PipelineElement, ...] | None
     column: int
 
     def __str__(self) -> str:
@@ -30,7 +30,7 @@ class Element(NamedTuple):
 
 
 @functools.lru_cache(maxsize=256)  # each program is lowered by the same texts
-def parse_pipeline(text: str) -> tuple[Element, ...]:
+def parse_pipeline(text: str) -> tuple[PipelineElement, ...]:
     """The elements of a pipeline. Raises RelaxError with the column and a caret for malformed text."""
     if not text.isprintable() and any(not (char.isprintable() or char.isspace()) for char in text):
         raise OptionError(f"the pass pipeline {text!a} holds characters that cannot be printed")
@@ -56,10 +56,10 @@ class _Parser:
         at = self.position if position is None else position
         return OptionError(f"{message} in pass pipeline at column {at + 1}", notes=[self.text, " " * at + "^"])
 
-    def elements(self, depth: int) -> tuple[Element, ...]:
+    def elements(self, depth: int) -> tuple[PipelineElement, ...]:
         if depth > _MOST_NESTING:
             raise self.problem(f"more than {_MOST_NESTING} nested groups")
-        found: list[Element] = []
+        found: list[PipelineElement] = []
         self._skip_space()
         while self.position < len(self.text) and self.text[self.position] != ")":
             found.append(self._element(depth))
@@ -71,7 +71,7 @@ class _Parser:
                 raise self.problem("expected a pass after ','")
         return tuple(found)
 
-    def _element(self, depth: int) -> Element:
+    def _element(self, depth: int) -> PipelineElement:
         start = self.position
         while self.position < len(self.text) and self.text[self.position] not in "{}(),":
             self.position += 1
@@ -80,7 +80,7 @@ class _Parser:
             raise self.problem("expected a pass name", start)
         options = self._options()
         children = self._children(depth)
-        return Element(name, options, children, start)
+        return PipelineElement(name, options, children, start)
 
     def _options(self) -> str:
         if not self._take("{"):
@@ -100,7 +100,7 @@ class _Parser:
                     return self.text[start : self.position].rstrip().removesuffix("}").strip()
         raise self.problem("unbalanced '{'", start - 1)
 
-    def _children(self, depth: int) -> tuple[Element, ...] | None:
+    def _children(self, depth: int) -> tuple[PipelineElement, ...] | None:
         opening = self.position
         if not self._take("("):
             return None

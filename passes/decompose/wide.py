@@ -14,7 +14,7 @@ from ...dialects import relax
 from ...dialects.core.infos import bit_width, is_float
 from ...dialects.core.symbols import Dim, equal
 from ...dialects.relax.values import dtype_of, normal_axis, shape_of
-from .tensors import Tensor
+from .tensor_formulas import Tensor
 
 
 def wide_dtype(dtype: str) -> str:

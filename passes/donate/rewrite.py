@@ -23,7 +23,7 @@ from ...emit.kernels import parameter_type
 from ...emit.numbers import as_index
 from ...support.names import fresh_name
 from ..params.signature import add_arguments
-from .rows import Donation
+from .growing_rows import Donation
 
 
 def write_in_place(module: Operation, function: Operation, donations: Sequence[Donation]) -> None:

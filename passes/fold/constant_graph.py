@@ -29,7 +29,7 @@ _SMALL_WORK = 1 << 20
 
 
 @dataclass(frozen=True)
-class Limits:
+class FoldLimits:
     """What is too large to become a constant."""
 
     #: Elements up to which everything is a constant.
@@ -40,7 +40,7 @@ class Limits:
     growth: float
 
 
-class _Size(NamedTuple):
+class _TypeSize(NamedTuple):
     """What a type says."""
 
     #: Endless where it is symbolic; 0 for what is no tensor.
@@ -94,7 +94,7 @@ class ConstantGraph:
     def __init__(
         self,
         root: Operation,
-        limits: Limits,
+        limits: FoldLimits,
         can_compute: Callable[[Operation], bool],
         *,
         unknown: Collection[Value] = (),
@@ -102,7 +102,7 @@ class ConstantGraph:
     ):
         """`unknown`: values that could not be computed. Symbols of weights' sizes are known as they are."""
         self._limits, self._can_compute, self._unknown, self._weights = limits, can_compute, unknown, weights
-        self._sizes: dict[Type, _Size] = {}
+        self._sizes: dict[Type, _TypeSize] = {}
         self._origins = count()
         self._symbols: frozenset[str] = frozenset().union(*map(symbols_of, {weight.type for weight in weights}))
         self._known = {weight: self._sized(-1, weight.type, is_of_weights=True) for weight in weights}
@@ -142,11 +142,11 @@ class ConstantGraph:
         elements, nbytes, _ = self._size_of(type_)
         return _Known(maker, elements, nbytes, {next(self._origins): (elements, nbytes)}, is_of_weights)
 
-    def _size_of(self, type_: Type) -> _Size:
+    def _size_of(self, type_: Type) -> _TypeSize:
         size = self._sizes.get(type_)
         if size is None:
             is_known = _is_sized(type_) and symbols_of(type_) <= self._symbols
-            size = self._sizes[type_] = _Size(*_elements_and_bytes(type_), is_known)
+            size = self._sizes[type_] = _TypeSize(*_elements_and_bytes(type_), is_known)
         return size
 
     def _is_computable(self, op: Operation, is_literal: bool) -> bool:

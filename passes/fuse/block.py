@@ -7,9 +7,9 @@ from collections.abc import Container, Sequence
 from typing import NamedTuple
 
 from ...bindings.ir import Operation, Value
-from .group import Loops
+from .block_reading import OUTSIDE, BlockReading
+from .fusion_group import Loops
 from .kinds import GroupOf, Kinds
-from .reading import OUTSIDE, BlockReading
 
 
 class Found(NamedTuple):

@@ -12,10 +12,10 @@ from ...bindings.mlir import DYNAMIC, ir
 from ...bindings.navigation import body_of, constant_of, operations_in, operations_of, users_of
 from ...emit import linalg, numbers
 from ...emit.generic import GenericOp
-from .group import Group, Member, asked_map, written_by_host
+from .fusion_group import FusionGroup, Member, asked_map, written_by_host
 
 
-def group_body(group: Group, outputs: Sequence[Value], parameters: Sequence[Value]) -> list[Value]:
+def group_body(group: FusionGroup, outputs: Sequence[Value], parameters: Sequence[Value]) -> list[Value]:
     """Emits the body; the values of the outputs. The parameters are the group's inputs, then its outputs."""
     inputs = group.inputs()
     given = dict(zip(inputs, parameters, strict=False))
@@ -35,7 +35,7 @@ def group_body(group: Group, outputs: Sequence[Value], parameters: Sequence[Valu
 class _GroupBody:
     """Emits a group's loops where the insertion point is, which must be the end of a block."""
 
-    def __init__(self, group: Group, given: dict[Any, Any], destinations: dict[Any, Any]):
+    def __init__(self, group: FusionGroup, given: dict[Any, Any], destinations: dict[Any, Any]):
         self._group = group
         self._given = given
         self._destinations = destinations

@@ -10,9 +10,9 @@ from typing import NamedTuple
 from ...bindings.ir import Operation, Value
 from ...bindings.mlir import ir
 from .block import BlockGroups, Found
-from .group import bytes_of
+from .block_reading import BlockReading
+from .fusion_group import bytes_of
 from .kinds import GroupOf, Kinds
-from .reading import BlockReading
 
 # Bytes from which on a tensor is read from memory. With 256 KiB computing again takes 0.7 to 1.1 times as long.
 _LEAST_STORED = 1 << 20

@@ -15,8 +15,9 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from ...bindings.ir import Attribute, Value
-from .group import (
-    Group,
+from .block_reading import BlockReading
+from .fusion_group import (
+    FusionGroup,
     Loops,
     goes_on_in_place,
     is_slowed_down,
@@ -30,10 +31,9 @@ from .group import (
     with_head,
 )
 from .prim_infos import PrimInfos
-from .reading import BlockReading
 
 
-class Limits(NamedTuple):
+class GroupLimits(NamedTuple):
     """How far groups may grow."""
 
     max_ops: int
@@ -46,10 +46,10 @@ class Limits(NamedTuple):
 
 
 @dataclass(eq=False)
-class Kind:
+class GroupKind:
     """All groups of which one is an example, members and values in the order of `GroupOf`."""
 
-    example: Group
+    example: FusionGroup
     #: Which of the values come from elsewhere.
     inputs: tuple[int, ...]
     #: The member that writes all its results, used or not.
@@ -58,7 +58,7 @@ class Kind:
     loops: Loops | None
     #: With groups of which kind those of this one become what: by the other one's kind, which value of this one each
     #: of its values is, and the order of all members where some of the other's stand before some of this one's.
-    joins: dict[tuple[Kind, tuple[int | None, ...], tuple[int, ...]], Join | None] = field(default_factory=dict)
+    joins: dict[tuple[GroupKind, tuple[int | None, ...], tuple[int, ...]], Join | None] = field(default_factory=dict)
     #: By the outputs, which of the values they are: why a group cannot have them, or had better not be.
     verdicts: dict[tuple[int, ...], str] = field(default_factory=dict)
 
@@ -67,7 +67,7 @@ class Join(NamedTuple):
     """What groups of producers and of consumers become: the kind, which call of theirs each member is, the producers'
     first, and which values of the consumers are none of the producers'."""
 
-    kind: Kind
+    kind: GroupKind
     members: tuple[int, ...]
     values: tuple[int, ...]
 
@@ -77,7 +77,7 @@ class GroupOf:
 
     __slots__ = ("calls", "in_order", "inside", "kind", "outputs", "values")
 
-    def __init__(self, kind: Kind, calls: tuple[int, ...], in_order: tuple[int, ...], values: tuple[int, ...]):
+    def __init__(self, kind: GroupKind, calls: tuple[int, ...], in_order: tuple[int, ...], values: tuple[int, ...]):
         self.kind = kind
         self.calls = calls
         self.in_order = in_order
@@ -96,11 +96,11 @@ class GroupOf:
 class Kinds:
     """Those of one run over a module, and what has been decided about them, with limits or without."""
 
-    def __init__(self, infos: PrimInfos, limits: Limits | None = None):
+    def __init__(self, infos: PrimInfos, limits: GroupLimits | None = None):
         self.limits = limits
         self._infos = infos
         #: By the function's name, and types as a reading numbers them.
-        self._singles: defaultdict[Attribute, dict[tuple[int, ...], Kind | None]] = defaultdict(dict)
+        self._singles: defaultdict[Attribute, dict[tuple[int, ...], GroupKind | None]] = defaultdict(dict)
 
     def single(self, reading: BlockReading, position: int) -> GroupOf | None:
         """A call alone; None where fusion cannot take part in it."""
@@ -116,7 +116,7 @@ class Kinds:
         kind = kinds[signature]
         return None if kind is None else GroupOf(kind, (position,), (position,), values)
 
-    def _make_single(self, reading: BlockReading, position: int, values: tuple[int, ...]) -> Kind | None:
+    def _make_single(self, reading: BlockReading, position: int, values: tuple[int, ...]) -> GroupKind | None:
         call = reading.operations[position]
         name = call.opview.func
         info = None if "::" in name else self._infos.called(name, call)
@@ -156,7 +156,7 @@ class Kinds:
         values = producers.values + tuple(map(consumers.values.__getitem__, others))
         return Join(_kind(group, reading, values), tuple(map(calls.index, in_group)), others)
 
-    def _one_of(self, producers: Group, consumers: Group) -> Group | None:
+    def _one_of(self, producers: FusionGroup, consumers: FusionGroup) -> FusionGroup | None:
         targets = {member.info.target for group in (producers, consumers) for member in group.all_members}
         if len(targets) > 1 or producers.head is not None and (consumers.head or consumers.host):
             return None
@@ -165,7 +165,7 @@ class Kinds:
             return with_head(producers, consumers) if is_wanted else None
         return joined(producers, consumers) or self._siblings(producers, consumers)
 
-    def _siblings(self, first: Group, second: Group) -> Group | None:
+    def _siblings(self, first: FusionGroup, second: FusionGroup) -> FusionGroup | None:
         """Where kernels are called in no time to speak of, what is saved is reading a tensor again."""
         group = siblings(first, second)
         is_any = self.limits is None or self.limits.launched
@@ -180,7 +180,7 @@ class Kinds:
             verdicts[places] = self._judge(group_in(reading, group), written)
         return verdicts[places]
 
-    def _judge(self, group: Group, outputs: list[Value]) -> str:
+    def _judge(self, group: FusionGroup, outputs: list[Value]) -> str:
         if not outputs_fit(group, outputs):
             return "the loops do not come by each element of the outputs once and in one order"
         if not sizes_are_known(group, outputs):
@@ -190,7 +190,7 @@ class Kinds:
         return "" if self.limits is None else _costs_more(group, outputs, self.limits)
 
 
-def group_in(reading: BlockReading, group: GroupOf) -> Group:
+def group_in(reading: BlockReading, group: GroupOf) -> FusionGroup:
     """The group with the calls that it is of."""
     example = group.kind.example
     calls = [(reading.operations[position], position) for position in group.calls]
@@ -198,15 +198,15 @@ def group_in(reading: BlockReading, group: GroupOf) -> Group:
     return example if is_example else example.of(calls)
 
 
-def _kind(group: Group, reading: BlockReading, values: Sequence[int]) -> Kind:
+def _kind(group: FusionGroup, reading: BlockReading, values: Sequence[int]) -> GroupKind:
     calls = [member.position for member in group.all_members]
     made = {number for position in calls for number in reading.results[position]}
     inputs = tuple(place for place, number in enumerate(values) if number not in made)
     host = None if group.host is None else calls.index(group.host.position)
-    return Kind(group, inputs, host, loops_of(group))
+    return GroupKind(group, inputs, host, loops_of(group))
 
 
-def _costs_more(group: Group, outputs: Sequence[Value], limits: Limits) -> str:
+def _costs_more(group: FusionGroup, outputs: Sequence[Value], limits: GroupLimits) -> str:
     """Why a group should not be, though it can."""
     if len(group.all_members) > limits.max_ops:
         return "there would be too many calls in one kernel"

@@ -48,7 +48,7 @@ _MOST_REPEATED = 2
 
 
 @dataclass(frozen=True)
-class Read:
+class ParameterRead:
     """A parameter that one linalg.generic reads at the points of its loops; the size of an axis may be asked too."""
 
     generic: int
@@ -65,7 +65,7 @@ class PrimInfo:
     target: str
     parameters: tuple[Any, ...]
     input_count: int
-    reads: dict[int, Read]
+    reads: dict[int, ParameterRead]
     #: Axes of parameters whose size the body asks for.
     asked: tuple[tuple[int, int], ...]
     #: Where it computes each element of its only output by itself: that operation's place in the body.
@@ -156,9 +156,9 @@ def is_plain_generic(op: Operation) -> bool:
 
 def _parameter_uses(
     block: Block, operations: Sequence[Operation]
-) -> tuple[dict[int, Read], tuple[tuple[int, int], ...]]:
+) -> tuple[dict[int, ParameterRead], tuple[tuple[int, int], ...]]:
     places = {op: place for place, op in enumerate(operations)}
-    reads: dict[int, Read] = {}
+    reads: dict[int, ParameterRead] = {}
     asked: list[tuple[int, int]] = []
     for position, parameter in enumerate(block.arguments):
         found: dict[int, list[Any]] = {}
@@ -174,7 +174,7 @@ def _parameter_uses(
                 is_readable = False
         if is_readable and len(found) == 1:
             ((generic, maps),) = found.items()
-            reads[position] = Read(generic, tuple(maps))
+            reads[position] = ParameterRead(generic, tuple(maps))
     return reads, tuple(asked)
 
 

@@ -7,20 +7,20 @@ from typing import NamedTuple
 
 from ...bindings.rewriting import located_error
 from .block import BlockGroups, Edge, Found
-from .kinds import GroupOf, Kind, Kinds
-from .reading import BlockReading
+from .block_reading import BlockReading
+from .kinds import GroupKind, GroupOf, Kinds
 
 
 class Whole(NamedTuple):
     """What calls became: members and values by where they are among the calls and their values."""
 
-    kind: Kind
+    kind: GroupKind
     members: tuple[int, ...]
     values: tuple[int, ...]
 
 
 #: By the kinds of the calls, how their values hang together and which of these are used elsewhere.
-Wholes = dict[tuple[tuple[Kind, ...], tuple[int, ...], tuple[int, ...]], Whole]
+Wholes = dict[tuple[tuple[GroupKind, ...], tuple[int, ...], tuple[int, ...]], Whole]
 
 
 class StatedGroups(BlockGroups):

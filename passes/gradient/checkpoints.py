@@ -8,7 +8,7 @@ from typing import Any
 
 from ...bindings.ir import Operation, Value
 from ...bindings.navigation import made_by, operations_in, used_by
-from .control_flow import Inside, leave_out_effects
+from .scf_derivatives import Inside, leave_out_effects
 
 START, END = "relax.grad.start_checkpoint", "relax.grad.end_checkpoint"
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 from ...bindings.ir import Operation, Value
 from ...bindings.navigation import made_by
 from ...dialects.relax.known_constants import is_constant, splat
-from ..decompose.tensors import Tensor
+from ..decompose.tensor_formulas import Tensor
 
 #: What sums of squares go through and stay such: multiples by a constant, and views, too.
 _SUMS = ["relax.sum", "relax.mean", "relax.add", "relax.astype"]

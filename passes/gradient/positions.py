@@ -9,7 +9,7 @@ from ...bindings.ir import Value
 from ...dialects.core.symbols import product
 from ...dialects.relax import const
 from ...dialects.relax.values import is_known, shape_of
-from ..decompose.tensors import relax, shape_operand
+from ..decompose.tensor_formulas import relax, shape_operand
 from .registry import GradientCall
 
 

@@ -21,7 +21,7 @@ from ...dialects.core.dialect import find_op
 from ...dialects.core.opdef import OpDef
 from ...dialects.core.rules import OperatorRules, RuleByTypes
 from ...dialects.core.verifier import call_of
-from ...dialects.script.names import location_name
+from ...dialects.script.value_names import location_name
 from ...support.argument_types import types_checked
 from ...support.errors import RefusalError, RelaxError
 

@@ -13,8 +13,8 @@ from ...bindings.navigation import made_by, operations_of, used_by
 from ...bindings.rewriting import is_used
 from ...dialects import relax
 from ...dialects.core.dialect import row_of
-from ..core.remembered import Made, Signatures, take_down
-from .steps import Step, steps_to, unused_in
+from ..core.memoised_rewrites import MadeOperations, Signatures, take_down
+from .operation_path import Step, steps_to, unused_in
 
 
 class Remembered:
@@ -23,7 +23,7 @@ class Remembered:
     def __init__(self) -> None:
         self._signatures = Signatures()
         #: Of a rule's gradients, where in what was made they are.
-        self._known: dict[Hashable, tuple[list[int | None], Made]] = {}
+        self._known: dict[Hashable, tuple[list[int | None], MadeOperations]] = {}
         self._sums: dict[tuple[Type, Type], Type] = {}
         #: Whether there may be operations that have been made in vain.
         self.has_unused = False

@@ -22,13 +22,13 @@ from ...dialects.core.symbols import equal
 from ...dialects.relax.values import stated
 from ...support.errors import RefusalError, RelaxError
 from ..decompose.registry import decomposed, find_decomposition
-from ..decompose.tensors import zeros_for
+from ..decompose.tensor_formulas import zeros_for
 from .checkpoints import END, computed_again
-from .control_flow import CONTROL_FLOW, Options, Region
+from .operation_path import Step, StepMaking, step_making, steps_to
 from .registry import GradientCall, UnknownSizes, find_gradient, named, reason_against
 from .remembered import Remembered
-from .scalars import SCALARS
-from .steps import Step, StepMaking, step_making, steps_to
+from .scalar_derivatives import SCALARS
+from .scf_derivatives import CONTROL_FLOW, DifferentiatedRegion, Options
 from .unknown_sizes import with_named_sizes
 
 _BESIDE = Options()
@@ -147,7 +147,9 @@ class _Reverse:
             self._remembered.has_unused = True
         if backwards is not None:
             captured = [each for each in used if each in self._varying]
-            for value, gradient in backwards(Region(operation, arriving, captured, self._inside, self._options)):
+            for value, gradient in backwards(
+                DifferentiatedRegion(operation, arriving, captured, self._inside, self._options)
+            ):
                 if value in self._varying:
                     self._add(value, gradient)
             return

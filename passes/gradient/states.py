@@ -23,7 +23,7 @@ from ...dialects.core.substitute import symbols_of
 from ...dialects.relax import const
 from ...dialects.relax.values import is_known
 from ...emit.numbers import Number, as_i64, number
-from ..decompose.tensors import as_tensor
+from ..decompose.tensor_formulas import as_tensor
 
 #: Dialects whose operations do the same when they are done again.
 _REPEATABLE = ("arith.", "math.", "tensor.", "scf.")

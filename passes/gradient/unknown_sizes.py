@@ -17,7 +17,7 @@ from ...dialects.core.infos import Info, ShapeInfo, TensorInfo
 from ...dialects.core.substitute import symbols_in
 from ...dialects.core.symbols import Dim, sym
 from ...support.names import fresh_name
-from .control_flow import Inside
+from .scf_derivatives import Inside
 
 
 def with_named_sizes(

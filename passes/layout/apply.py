@@ -17,21 +17,21 @@ from ...dialects.relax.infer.layouts import Layout
 from ...dialects.relax.known_constants import CONSTANTS, elements_in, elements_of
 from ...dialects.relax.values import is_known
 from .conversion import constant_like, converted, converted_elements
-from .node import Node, Wire
-from .plan import Plan
+from .layout_plan import LayoutPlan
+from .node import LayoutNode, Wire
 from .relations import as_it_is, keeps_order, shape_in, widened
 
 if TYPE_CHECKING:
     from numpy import ndarray
 
 
-def apply(plan: Plan) -> None:
+def apply(plan: LayoutPlan) -> None:
     """Nothing that the plan leaves as it is is changed."""
     _Application(plan).run()
 
 
 class _Application:
-    def __init__(self, plan: Plan):
+    def __init__(self, plan: LayoutPlan):
         self._plan = plan
         #: Values by what they are in the program and their layout; None as there.
         self._made: dict[tuple[Wire, Layout | None], Value] = {}
@@ -55,7 +55,7 @@ class _Application:
             if constant is not None and not is_used(constant):
                 constant.erase()
 
-    def _change(self, node: Node) -> None:
+    def _change(self, node: LayoutNode) -> None:
         operation, placement = node.operation, node.placement
         operands: list[Value] = []
         for index, (wire, layout) in enumerate(zip(node.inputs, placement.operands, strict=True)):
@@ -122,7 +122,7 @@ def _moved(array: ndarray, rank: int, own: Layout | None, goal: Layout) -> ndarr
     return moved
 
 
-def _changes(node: Node) -> tuple[dict[str, Attribute | None], list[Type]]:
+def _changes(node: LayoutNode) -> tuple[dict[str, Attribute | None], list[Type]]:
     """The attributes that differ, None for those that go, and the results' types: of all that are placed alike."""
     made = node.kind.made
     found = made.get(id(node.placement))
@@ -134,7 +134,7 @@ def _changes(node: Node) -> tuple[dict[str, Attribute | None], list[Type]]:
     return found
 
 
-def _attributes(node: Node) -> dict[str, Attribute | None]:
+def _attributes(node: LayoutNode) -> dict[str, Attribute | None]:
     assert node.kind.row is not None, "others have no rule"
     kinds, context = node.kind.row.attrs, node.operation.context
     given = node.placement.attributes.items()

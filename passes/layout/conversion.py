@@ -14,7 +14,7 @@ from ...bindings.mlir import ir
 from ...dialects import relax
 from ...dialects.core.infos import is_int
 from ...dialects.relax.constants import elements_attribute
-from ...dialects.relax.infer.layouts import Axis, Layout, is_permutation, positions
+from ...dialects.relax.infer.layouts import Layout, LayoutAxis, is_permutation, positions
 from ...dialects.relax.known_constants import constant_op, elements_of
 from ...dialects.relax.values import dtype_of
 
@@ -136,7 +136,7 @@ def _divided(expression: Any, divisor: int) -> Any:
 
 def layout_behind(index_map: Any, dimensions: str) -> Layout | None:
     """The layout into which a map brings a tensor with these dimensions; None where it does something else."""
-    axes: list[Axis] = []
+    axes: list[LayoutAxis] = []
     for result in index_map.results:
         expression, block = result.maybe_downcast(), None
         if isinstance(expression, ir.AffineModExpr):
@@ -145,18 +145,18 @@ def layout_behind(index_map: Any, dimensions: str) -> Layout | None:
             expression = expression.lhs.maybe_downcast()
         if not isinstance(expression, ir.AffineDimExpr) or not isinstance(block, (ir.AffineConstantExpr, type(None))):
             return None
-        axes.append(Axis(dimensions[expression.position], block and block.value))
+        axes.append(LayoutAxis(dimensions[expression.position], block and block.value))
     layout = _with_all(axes, dimensions)
     return layout if layout is not None and map_between(layout.plain, layout) == index_map else None
 
 
 def layout_before(index_map: Any, dimensions: str) -> Layout | None:
     """The layout out of which a map brings a tensor that has these dimensions then; None likewise."""
-    found: dict[int, Axis] = {}
+    found: dict[int, LayoutAxis] = {}
     for letter, result in zip(dimensions, index_map.results, strict=True):
         terms = sorted(_terms(result), reverse=True)
         for (factor, place), (above, _) in zip(terms, [(0, 0), *terms], strict=False):
-            found[place] = Axis(letter, above // factor if above and factor else None)
+            found[place] = LayoutAxis(letter, above // factor if above and factor else None)
     axes = [found[place] for place in range(index_map.n_dims) if place in found]
     layout = _with_all(axes, dimensions) if len(axes) == index_map.n_dims else None
     if layout is None:
@@ -166,7 +166,7 @@ def layout_before(index_map: Any, dimensions: str) -> Layout | None:
     return layout if all(sorted(_terms(own)) == sorted(_terms(given)) for own, given in sums) else None
 
 
-def _with_all(axes: Sequence[Axis], dimensions: str) -> Layout | None:
+def _with_all(axes: Sequence[LayoutAxis], dimensions: str) -> Layout | None:
     """A layout of these axes, if each dimension has one."""
     outer = sorted(axis.dimension for axis in axes if axis.block is None)
     return Layout("", dimensions, ()).with_axes(axes) if outer == sorted(dimensions) else None

@@ -16,14 +16,14 @@ from ...dialects.core.infos import Info, TensorInfo
 from ...dialects.core.operator import Operator
 from ...dialects.relax.infer.layouts import Layout
 from ...dialects.relax.known_constants import CONSTANTS, NUMPY_NAME
-from ..core.remembered import Signatures
+from ..core.memoised_rewrites import Signatures
 from .call import LayoutCall, Placement
-from .facts import as_asked
+from .layout_attributes import as_asked
 from .registry import LayoutRule, find_layout_rule
 from .relations import MOST_DIMENSIONS, as_it_is, shape_in
 
 
-class Kind:
+class OperationKind:
     """What operations of one signature have in common: of rules, types and attributes are all that they see."""
 
     def __init__(self, operands: int, results: int):
@@ -107,9 +107,11 @@ class Kinds:
     def __init__(self) -> None:
         self._rules: dict[Operator, LayoutRule | None] = {}
         self._signatures = Signatures()
-        self._known: dict[Hashable, Kind] = {}
+        self._known: dict[Hashable, OperationKind] = {}
 
-    def of(self, operation: Operation, operands: Sequence[Value], results: Sequence[Value], is_reached: bool) -> Kind:
+    def of(
+        self, operation: Operation, operands: Sequence[Value], results: Sequence[Value], is_reached: bool
+    ) -> OperationKind:
         """What nothing comes to stays as it is."""
         row = row_of(operation) if results and is_reached else None
         if row is not None and row not in self._rules:
@@ -119,7 +121,7 @@ class Kinds:
         key = (row, *counts) if rule is None else self._signatures.of(operation, operands, results)
         kind = self._known.get(key)
         if kind is None:
-            kind = self._known[key] = Kind(*counts)
+            kind = self._known[key] = OperationKind(*counts)
             kind.row = row
             if row is not None and rule is not None:
                 kind.follow_rule(row, rule, operation)
@@ -159,7 +161,7 @@ class Wires(dict[Value, Wire]):
         return made
 
 
-class Node:
+class LayoutNode:
     """An operation, and the layouts of its operands and results."""
 
     __slots__ = ("_operands", "_results", "inputs", "kind", "operation", "outputs", "placement", "plain")

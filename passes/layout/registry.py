@@ -25,7 +25,7 @@ from ...dialects.relax.infer.layouts import Layout
 from ...support.argument_types import types_checked
 from ...support.blaming import place_of
 from .call import LayoutCall, Placement
-from .facts import in_its_layouts
+from .layout_attributes import in_its_layouts
 
 #: `rule(call, layout)`, see above.
 RuleFunction = Callable[[Any, Layout], Placement | None]

@@ -12,7 +12,7 @@ from math import prod
 from string import ascii_uppercase
 
 from ...dialects.core.symbols import Dim, dim_floordiv, dim_mod, equal
-from ...dialects.relax.infer.layouts import Axis, Layout, blocked_dimensions, is_permutation, positions
+from ...dialects.relax.infer.layouts import Layout, LayoutAxis, blocked_dimensions, is_permutation, positions
 
 Shape = Sequence[Dim]
 #: Tensors of more dimensions stay as they are.
@@ -72,7 +72,7 @@ def renamed(layout: Layout, names: Mapping[int, int], rank: int) -> Layout:
     letters = {layout.dimensions[old]: ascii_uppercase[new] for old, new in names.items()}
     axes = [axis._replace(dimension=letters[axis.dimension]) for axis in layout.axes if axis.dimension in letters]
     for new in sorted({*range(rank)} - {*names.values()}):
-        axes.insert(new, Axis(ascii_uppercase[new]))
+        axes.insert(new, LayoutAxis(ascii_uppercase[new]))
     return as_it_is(rank).with_axes(axes)
 
 
@@ -113,7 +113,7 @@ def behind(current: Layout, change: Layout) -> Layout | None:
         own = current.axes[change.dimensions.index(axis.dimension)]
         if blocked_dimensions(change) and blocked_dimensions(current):
             return None
-        axes.append(own if axis.block is None else Axis(own.dimension, axis.block))
+        axes.append(own if axis.block is None else LayoutAxis(own.dimension, axis.block))
     made = current.with_axes(axes)
     return made if between(current, made) == change else None
 

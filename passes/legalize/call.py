@@ -179,8 +179,8 @@ class LegalizeCall:
 
         Inputs default to the operation's operands; sizes that only the program knows are symbols of their shapes.
         """
+        from ...emit.te.dependence_graph import called, needs_memory, placeholder_of
         from ...emit.te.emission import Emission  # long to load, and few rules ask
-        from ...emit.te.graphs import called, needs_memory, placeholder_of
 
         values = self.operands if inputs is None else list(inputs)
         given = [placeholder_of(self.shape(value), self.dtype(value), n) for n, value in enumerate(values)]

@@ -34,7 +34,7 @@ from .call import LegalizeCall
 _MANY = 16
 
 
-class Part(NamedTuple):
+class DimensionRange(NamedTuple):
     """A range of a dimension: `size` elements from `start` on."""
 
     start: Size
@@ -59,17 +59,17 @@ class Lettered(NamedTuple):
         """The same tensor with another letter for a dimension."""
         return Lettered(self.value, self.letters.replace(letter, other))
 
-    def part(self, places: Mapping[str, Part]) -> Lettered:
+    def part(self, places: Mapping[str, DimensionRange]) -> Lettered:
         """What is at these places; the whole of dimensions that are not among them."""
         return self.replaced(tensors.slice_of(self.value, *self._offsets_and_sizes(places)))
 
-    def with_part(self, value: Value, places: Mapping[str, Part]) -> Value:
+    def with_part(self, value: Value, places: Mapping[str, DimensionRange]) -> Value:
         """The tensor with a value at these places, made of the part there."""
         offsets, sizes = self._offsets_and_sizes(places)
         return tensors.put_slice(value, self.value, offsets, sizes=sizes)
 
-    def _offsets_and_sizes(self, places: Mapping[str, Part]) -> tuple[list[Size], list[Size]]:
-        parts = [places.get(letter, Part(0, size)) for letter, size in self.sizes.items()]
+    def _offsets_and_sizes(self, places: Mapping[str, DimensionRange]) -> tuple[list[Size], list[Size]]:
+        parts = [places.get(letter, DimensionRange(0, size)) for letter, size in self.sizes.items()]
         return [part.start for part in parts], [part.size for part in parts]
 
     def in_groups(self, letter: str, groups: int) -> Lettered:
@@ -265,7 +265,7 @@ def _of_data(
     weight: Lettered, windows: Windows, sizes: Mapping[str, Size], positions: Mapping[str, Size]
 ) -> tuple[Lettered, Windows]:
     """Without first and last taps that meet padding alone: on a picture of one element 3x3 taps are one."""
-    kept, parts = dict(windows), dict[str, Part]()
+    kept, parts = dict(windows), dict[str, DimensionRange]()
     for letter, window in windows.items():
         taps, size, count = window.taps, sizes[letter], positions[letter]
         if not (window.is_padded and isinstance(taps, int) and isinstance(size, int) and isinstance(count, int)):
@@ -276,7 +276,7 @@ def _of_data(
             continue
         fewer = window._replace(taps=met[-1] - first + 1, before=window.before - first * window.gap)
         missing = (count - 1) * window.stride + fewer.reach - size - fewer.before
-        kept[letter], parts[letter] = fewer._replace(after=max(missing, 0)), Part(first, fewer.taps)
+        kept[letter], parts[letter] = fewer._replace(after=max(missing, 0)), DimensionRange(first, fewer.taps)
     return weight.part(parts) if parts else weight, kept
 
 
@@ -296,12 +296,14 @@ def _by_taps(conv: Convolution, data: Lettered, weight: Lettered, total: Lettere
     def enter(value: Value, *at: Size) -> Value:
         if len(at) < len(alone):
             return one_by_one(positions[alone[len(at)]], lambda i, inner: enter(inner, *at, i), value)
-        here = {letter: Part(position, 1) for letter, position in zip(alone, at, strict=True)}
+        here = {letter: DimensionRange(position, 1) for letter, position in zip(alone, at, strict=True)}
 
         def add_tap(inner: Value, tap: dict[str, Size], met: dict[str, Meeting]) -> Value:
-            read = {letter: Part(each.place, span(windows[letter], each.length)) for letter, each in met.items()}
-            written = {letter: Part(each.first, each.length) for letter, each in met.items()}
-            own = {letter: Part(place, 1) for letter, place in tap.items()}
+            read = {
+                letter: DimensionRange(each.place, span(windows[letter], each.length)) for letter, each in met.items()
+            }
+            written = {letter: DimensionRange(each.first, each.length) for letter, each in met.items()}
+            own = {letter: DimensionRange(place, 1) for letter, place in tap.items()}
             whole = total.replaced(inner)
             parts = data.part(here | read), weight.part(here | own), whole.part(here | written)
             return whole.with_part(products_added(*_contraction(conv, *parts, _places(windows))), here | written)
@@ -376,7 +378,7 @@ def _over_joined_rows(conv: Convolution, data: Lettered, weight: Lettered, out: 
     *sizes, _, _ = out.sizes.values()
     room = linalg.empty([*sizes, rows * width], out.value.type.element_type)
     whole = Lettered(room, out.letters[:-1])
-    used = {tall: Part(0, (rows - 1) * width + columns)}
+    used = {tall: DimensionRange(0, (rows - 1) * width + columns)}
 
     def places(loop: Mapping[str, Any]) -> dict[str, Any]:
         tap = loop[tall.lower()] * (windows[tall].gap * width) + loop[wide.lower()] * windows[wide].gap
@@ -384,7 +386,7 @@ def _over_joined_rows(conv: Convolution, data: Lettered, weight: Lettered, out: 
 
     summed = sum_of_products(*_contraction(conv, joined, weight, whole.part(used), places))
     apart = tensors.split(whole.with_part(summed, used), len(sizes), [rows, width])
-    return linalg.copy(Lettered(apart, out.letters).part({wide: Part(0, columns)}).value, out.value)
+    return linalg.copy(Lettered(apart, out.letters).part({wide: DimensionRange(0, columns)}).value, out.value)
 
 
 # ---- long strides ----
@@ -412,7 +414,7 @@ def _over_phases(conv: Convolution, data: Lettered, weight: Lettered, out: Lette
     wide, window = list(windows.items())[-1]
     phases, places, rank = phases_of(windows, data, out), out.sizes[wide], len(data.letters)
     reach = minimum(places, 1) * window.taps + maximum(places - 1, 0) * window.stride
-    rows = data.part({wide: Part(0, reach)})
+    rows = data.part({wide: DimensionRange(0, reach)})
     apart = tensors.split(rows.value, rank - 1, [reach // phases, phases])
     *sizes, steps, _ = linalg.sizes(apart)
     turned = linalg.empty([*sizes, phases, steps], apart.type.element_type)

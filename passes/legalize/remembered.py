@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 from ...bindings.ir import Operation, Value
 from ...bindings.mlir import as_list, ir
-from ..core.remembered import Made, Signatures, take_down
-from .notes import LegalizationNotes
+from ..core.memoised_rewrites import MadeOperations, Signatures, take_down
+from .rule_notes import LegalizationNotes
 from .rules import Rule
 
 _CALL = "relax.call_tir"
@@ -19,7 +19,7 @@ class _Made(NamedTuple):
     """What a rule made of an operator, and the names of the PrimFuncs that are called."""
 
     rule: Rule
-    made: Made
+    made: MadeOperations
     kernels: list[str]
 
 

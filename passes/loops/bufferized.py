@@ -19,7 +19,7 @@ from ...bindings.navigation import (
 from ...dialects.core.ir_attributes import SCHEDULE
 from ...emit import linalg
 from ..core.pipeline import Pipeline
-from .reading import Read, read_tree
+from .tree_reader import Read, read_tree
 
 
 class Scratch:

@@ -23,9 +23,9 @@ from ...dialects.core.symbols_expr import Size, substituted, variables_of
 from ...dialects.tir.prim_func import prim_funcs_in
 from ...support.errors import RelaxError
 from ...support.registry import Named, NamedRegistry
+from .body_scalars import Compute, Element, Expr
 from .bufferized import Scratch
 from .ranges import guards, range_of
-from .scalars import Compute, Element, Expr
 from .show import Shown
 from .tree import SERIAL, Access, Block, Loop, Tree, loops_in
 

@@ -15,8 +15,8 @@ from ...emit.loops import when
 from ...emit.numbers import number
 from ...emit.structured import is_storable
 from ...emit.vectors import SCALAR_ONLY, TRAPPING, is_vector
+from .body_scalars import Choice, Compute, Element, Expr, IterIndex, Load, Outside
 from .ranges import factor_of, guards
-from .scalars import Choice, Compute, Element, Expr, Index, Load, Outside
 from .tree import Access, Block
 
 #: Their fast-math flag lets a product and a sum become one instruction.
@@ -24,7 +24,7 @@ _CONTRACTED = frozenset({"arith.mulf", "arith.addf", "arith.subf"})
 
 
 @dataclass(frozen=True)
-class Lanes:
+class LaneLoop:
     """The loop whose steps run at once."""
 
     name: str
@@ -34,13 +34,13 @@ class Lanes:
 # ---- whether ----
 
 
-def goes_along(block: Block, lanes: Lanes) -> bool:
+def goes_along(block: Block, lanes: LaneLoop) -> bool:
     """Whether a block has another point in each lane."""
     indices = (*block.bindings, *(index for index, _ in block.where))  # `within` goes by the bindings
     return any(lanes.name in variables_of(index) for index in indices)
 
 
-def fits_lanes(block: Block, lanes: Lanes, extents: Mapping[str, Size]) -> bool:
+def fits_lanes(block: Block, lanes: LaneLoop, extents: Mapping[str, Size]) -> bool:
     """Whether a block's points of all lanes can be computed on vectors."""
     if not goes_along(block, lanes):
         return True
@@ -58,23 +58,23 @@ def fits_lanes(block: Block, lanes: Lanes, extents: Mapping[str, Size]) -> bool:
     return all(factor_of(index, lanes.name) is not None for indices in places for index in indices)
 
 
-def _loads_row(block: Block, lanes: Lanes, load: Load) -> bool:
+def _loads_row(block: Block, lanes: LaneLoop, load: Load) -> bool:
     """Whether lanes load neighbours, at places that are computed but for the last dimension."""
     if not load.indices or not is_storable(load.buffer.element):
         return False
     point, (*others, last) = block.point(), load.indices
-    if not isinstance(last, Index) or factor_of(substituted(last.value, point), lanes.name) != 1:
+    if not isinstance(last, IterIndex) or factor_of(substituted(last.value, point), lanes.name) != 1:
         return False
     moving = {number for number, access in enumerate(block.accesses) if any(moves_of(block.placed(access), lanes))}
     for part in (part for other in others for part in other.walk()):
-        if isinstance(part, Index) and lanes.name in variables_of(substituted(part.value, point)):
+        if isinstance(part, IterIndex) and lanes.name in variables_of(substituted(part.value, point)):
             return False
         if isinstance(part, Load) or (isinstance(part, Element) and part.number in moving):
             return False
     return True
 
 
-def moves_of(access: Access, lanes: Lanes) -> list[int]:
+def moves_of(access: Access, lanes: LaneLoop) -> list[int]:
     """By how much each index of an access, by the loops around, moves from lane to lane."""
     moves = (factor_of(index, lanes.name) for index in access.indices)
     return [1 if move is None else move for move in moves]
@@ -110,13 +110,13 @@ def _has_lanes(type_: Type) -> bool:
 # ---- emitting ----
 
 
-class Evaluation:
+class LaneEvaluation:
     """Of expressions at one point, or at the points of several lanes."""
 
     def __init__(
         self,
         elements: Sequence[Value | None],
-        index: Callable[[Index], Value],
+        index: Callable[[IterIndex], Value],
         load: Callable[[Load, Sequence[Value]], Value],
         lanes: int = 0,
         contract: bool = False,
@@ -135,7 +135,7 @@ class Evaluation:
             value = self._elements[expr.number]
             assert value is not None
             return value
-        if isinstance(expr, Index):
+        if isinstance(expr, IterIndex):
             return self._index(expr)
         if isinstance(expr, Outside):
             return expr.value

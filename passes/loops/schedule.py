@@ -30,16 +30,16 @@ from ...support.errors import RelaxError
 from ...support.suggest import suggest
 from ..core.pipeline import Pipeline
 from .bufferized import Scratch
+from .gpu_kernels import KernelWriter
 from .handles import BlockRV, IndexMap, LoopRV
 from .intrins import INTRIN, TENSORIZED, Mismatch, find_intrin, operands_of
-from .kernels import KernelWriter
 from .primitives import Edit, Primitive, Refused, find_primitive, primitive_names
-from .reading import Read, may_have_block
 from .show import show_tree
 from .size import MOST_OPERATIONS, code_size
-from .trace import Name, Request, Step, is_plain, lines_of, read_requests
+from .trace import Name, Request, TraceStep, is_plain, lines_of, read_requests
 from .tree import Tree
-from .writing import Writer, write_tree
+from .tree_reader import Read, may_have_block
+from .tree_writer import Writer, write_tree
 
 if TYPE_CHECKING:
     from .steps import Steps
@@ -67,7 +67,7 @@ class Schedule(Steps):
         self._trees: dict[str, Tree] = {}
         self._functions = _prim_funcs_of(module)
         self._reads: dict[str, Scratch] = {}
-        self._steps: list[Step] = []
+        self._steps: list[TraceStep] = []
         #: Of loops and blocks that are gone, which step took them.
         self._gone: dict[str, dict[str, str]] = {}
         #: How many steps make the loops of a PrimFunc's text: they alone are no schedule.
@@ -108,7 +108,7 @@ class Schedule(Steps):
         """
         return Trace("\n".join(lines_of(self._own_steps())) + "\n")
 
-    def _own_steps(self) -> list[Step]:
+    def _own_steps(self) -> list[TraceStep]:
         left = dict(self._of_text)
         found = []
         for step in self._steps:
@@ -250,7 +250,7 @@ class Schedule(Steps):
         results = tuple(made) if isinstance(made, (list, tuple)) else (made,) if made is not None else ()
         plain = _plain_options(primitive, bound, function if len(self._functions) > 1 else None)
         self._steps += self._named(bound)
-        self._steps.append(Step(primitive.name, *plain, results, not isinstance(made, (list, tuple))))
+        self._steps.append(TraceStep(primitive.name, *plain, results, not isinstance(made, (list, tuple))))
         return made
 
     def _changed(self, primitive: Primitive, edit: Edit, bound: inspect.BoundArguments, shown: str) -> Any:
@@ -308,7 +308,7 @@ class Schedule(Steps):
             raise RelaxError(f"{what} cannot be {value!r}: a schedule is text")
         return value
 
-    def _named(self, bound: inspect.BoundArguments) -> list[Step]:
+    def _named(self, bound: inspect.BoundArguments) -> list[TraceStep]:
         """The steps that get the blocks which were given by their names alone."""
         known = {handle for step in self._own_steps() for handle in step.results}
         blocks = [
@@ -316,7 +316,7 @@ class Schedule(Steps):
         ]
         several = len(self._functions) > 1
         return [
-            Step("get_block", (block.name,), (("func_name", block.function),) if several else (), (block,), True)
+            TraceStep("get_block", (block.name,), (("func_name", block.function),) if several else (), (block,), True)
             for block in dict.fromkeys(blocks)
             if block not in known
         ]
@@ -412,7 +412,7 @@ def _names(tree: Tree) -> set[str]:
     return {*(loop.name for loop in tree.loops()), *(block.name for block in tree.blocks())}
 
 
-def _alive(steps: Sequence[Step], tree: Tree) -> list[Step]:
+def _alive(steps: Sequence[TraceStep], tree: Tree) -> list[TraceStep]:
     """Without those on dead blocks: they are gone before the schedule is applied."""
     read: set[str] = set()
     for block in reversed(tree.blocks()):
@@ -440,7 +440,7 @@ def _handles_in(value: object) -> list[BlockRV | LoopRV]:
     return [each for item in value for each in _handles_in(item)] if isinstance(value, (list, tuple)) else []
 
 
-def _function_of(step: Step) -> str:
+def _function_of(step: TraceStep) -> str:
     handles = [each for value in (*step.arguments, *step.results) for each in _handles_in(value)]
     return handles[0].function
 

@@ -11,8 +11,8 @@ from ...dialects.script.expr import Level, as_tuple, infix
 from ...dialects.script.printer import number
 from ...dialects.script.types import dtype_name, type_text
 from ...dialects.script.words import Sign, quoted, sign_of
+from .body_scalars import Choice, Compute, Element, Expr, IterIndex, Load
 from .ranges import Guard, guards
-from .scalars import Choice, Compute, Element, Expr, Index, Load
 from .tree import SERIAL, SPATIAL, Access, Block, Buffer, Loop, Node, Tree
 
 _INDENT = "    "
@@ -139,7 +139,7 @@ class Shown:
     def _written(self, expr: Expr) -> Text:
         if isinstance(expr, Element):
             return Text(_access(self._block.accesses[expr.number]))
-        if isinstance(expr, Index):
+        if isinstance(expr, IterIndex):
             return Text(str(expr.value), Level.ATOM if str(expr.value).isidentifier() else Level.ANY)
         if isinstance(expr, Compute) and expr.name == "arith.constant":
             attribute = dict(expr.attributes)["value"]

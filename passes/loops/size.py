@@ -6,8 +6,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from ...dialects.core.symbols_expr import Size
-from .lanes import Lanes, fits_lanes, goes_along, is_row_of, moves_of
-from .scalars import Compute, Expr
+from .body_scalars import Compute, Expr
+from .lanes import LaneLoop, fits_lanes, goes_along, is_row_of, moves_of
 from .tree import UNROLLED, VECTORIZED, Block, Node, Tree
 
 #: Operations that a function may come to; more take LLVM minutes.
@@ -20,13 +20,13 @@ def code_size(tree: Tree) -> int:
     return _of_nodes(tree.body, None, tree.extents())
 
 
-def _of_nodes(nodes: Sequence[Node], lanes: Lanes | None, extents: Mapping[str, Size]) -> int:
+def _of_nodes(nodes: Sequence[Node], lanes: LaneLoop | None, extents: Mapping[str, Size]) -> int:
     total = 0
     for node in nodes:
         if isinstance(node, Block):
             total += _of_block(node, lanes, extents)
         elif node.kind == VECTORIZED and isinstance(node.extent, int):
-            total += _of_nodes(node.body, Lanes(node.name, node.extent), extents)
+            total += _of_nodes(node.body, LaneLoop(node.name, node.extent), extents)
         else:
             inner = _of_nodes(node.body, lanes, extents)
             is_unrolled = node.kind == UNROLLED and isinstance(node.extent, int)
@@ -34,7 +34,7 @@ def _of_nodes(nodes: Sequence[Node], lanes: Lanes | None, extents: Mapping[str, 
     return total
 
 
-def _of_block(block: Block, lanes: Lanes | None, extents: Mapping[str, Size]) -> int:
+def _of_block(block: Block, lanes: LaneLoop | None, extents: Mapping[str, Size]) -> int:
     computed = sum(map(_of_expr, (*block.results, *(block.inits or ()))))
     if lanes is None or not goes_along(block, lanes):
         return computed + len(block.accesses)

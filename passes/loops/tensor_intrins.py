@@ -16,7 +16,7 @@ from ...support.errors import RelaxError
 from .intrins import TensorIntrin, add_intrin, described
 from .schedule import Schedule
 from .tree import Tree
-from .writing import Writer
+from .tree_writer import Writer
 
 #: What of a buffer's type shows in no result's: its layout may be another one than the PrimFunc's.
 _ON_ANY_LAYOUT = frozenset(

@@ -25,7 +25,7 @@ HEADER = "# schedule 1"
 Handle = BlockRV | LoopRV
 
 
-class Step(NamedTuple):
+class TraceStep(NamedTuple):
     """What was asked for, and the handles that came of it."""
 
     primitive: str
@@ -81,7 +81,7 @@ class Words:
             return "{" + ", ".join(f"{self.text(key)}: {self.text(each)}" for key, each in value.items()) + "}"
         return quoted(value) if isinstance(value, str) else str(value)
 
-    def line(self, step: Step) -> str:
+    def line(self, step: TraceStep) -> str:
         items = [self.text(value) for value in step.arguments]
         items += [f"{name}={self.text(value)}" for name, value in step.options]
         names = ", ".join(map(self.name, step.results))
@@ -89,7 +89,7 @@ class Words:
         return f"{target}sch.{step.primitive}({', '.join(items)})"
 
 
-def lines_of(steps: Sequence[Step]) -> list[str]:
+def lines_of(steps: Sequence[TraceStep]) -> list[str]:
     words = Words()
     return [HEADER, *(words.line(step) for step in steps)]
 

@@ -16,7 +16,7 @@ from ...bindings.ir import Type
 from ...dialects.core.indices import regrouped
 from ...dialects.core.symbols_expr import Size, bounded_variable, substituted, variables_of
 from ...targets.core.backend import Machine
-from .scalars import Expr
+from .body_scalars import Expr
 
 SERIAL, PARALLEL, VECTORIZED, UNROLLED = "serial", "parallel", "vectorized", "unrolled"
 #: An annotation of a parallel loop: how many of its steps a thread takes at a time.

@@ -13,7 +13,7 @@ from ...bindings.mlir import DYNAMIC, ir
 from ...bindings.navigation import blocks_of, body_of, last_of, made_by, operations_of
 from ...dialects.core.ir_attributes import PARALLEL
 from ...emit.generic import GenericOp
-from ...emit.memory import is_dense
+from ...emit.memrefs import is_dense
 from .linear import NONE, ONE, Linear, Linears, Term
 
 
@@ -39,7 +39,7 @@ class Level:
         return len(self.firsts) > 0 and self.firsts[:1] == self.lasts[:1]
 
 
-class Axis(NamedTuple):
+class AxisRange(NamedTuple):
     """The range of indices along a dimension: `length` from the first on, but none behind these."""
 
     first: Linear
@@ -51,12 +51,12 @@ class Axis(NamedTuple):
         """What the last one is at most."""
         return self.first.plus(Linear(self.length - 1, {})), *self.bounds
 
-    def moved(self, way: Linear) -> Axis:
-        return Axis(self.first.plus(way), self.length, tuple(each.plus(way) for each in self.bounds))
+    def moved(self, way: Linear) -> AxisRange:
+        return AxisRange(self.first.plus(way), self.length, tuple(each.plus(way) for each in self.bounds))
 
 
 @dataclass(frozen=True)
-class View:
+class FrameView:
     """A memref seen from the parameter whose memory it is: its coordinates are those of `frame`, moved."""
 
     parameter: int
@@ -69,12 +69,12 @@ class View:
 
 
 @dataclass(frozen=True, eq=False)
-class Access:
+class BoxAccess:
     """One operation reads or writes a box of elements, or wherever (`axes` is None)."""
 
-    view: View
+    view: FrameView
     is_write: bool
-    axes: tuple[Axis, ...] | None
+    axes: tuple[AxisRange, ...] | None
     levels: tuple[Level, ...]
     #: The positions of the operations that hold it in those levels, the last is its own.
     trail: tuple[int, ...]
@@ -83,10 +83,10 @@ class Access:
     mask: Value | None = None
     #: The memref that is named, and the indices in it.
     memref: Value | None = None
-    indices: tuple[Axis, ...] = ()
+    indices: tuple[AxisRange, ...] = ()
 
     @functools.cached_property
-    def address(self) -> Axis | None:
+    def address(self) -> AxisRange | None:
         """In elements from where the parameter begins; None where the strides are not known."""
         if self.memref is None:
             return None
@@ -97,7 +97,7 @@ class Access:
         for stride, index in zip(strides, self.indices, strict=True):
             first = first.plus(index.first, stride)
             reach += stride * (index.length - 1)
-        return Axis(first, reach)
+        return AxisRange(first, reach)
 
 
 class _Unknown(Exception):
@@ -121,11 +121,11 @@ class Accesses:
     """All that a PrimFunc does with its parameters."""
 
     def __init__(self, function: Operation):
-        self._views: dict[Value, View] = {}
+        self._views: dict[Value, FrameView] = {}
         self._linears = Linears()
         self._position = 0
-        self.reads: dict[int, list[Access]] = {}
-        self.writes: dict[int, list[Access]] = {}
+        self.reads: dict[int, list[BoxAccess]] = {}
+        self.writes: dict[int, list[BoxAccess]] = {}
         #: The function's own operations by their positions.
         self.steps: dict[int, Operation] = {}
         #: Parameters with which something else is done as well.
@@ -137,7 +137,7 @@ class Accesses:
             if isinstance(argument.type, ir.MemRefType):
                 rank = argument.type.rank
                 frame = (tuple(argument.type.shape),)
-                self._views[argument] = View(index, frame, tuple(range(rank)), (NONE,) * rank)
+                self._views[argument] = FrameView(index, frame, tuple(range(rank)), (NONE,) * rank)
         if len(function.regions[0].blocks) > 1:
             self.unknown.update(view.parameter for view in self._views.values())
             self.has_effects = True
@@ -186,7 +186,7 @@ class Accesses:
             memref, *indices = list(op.operands)[at:]
             counts = [1] * (len(indices) - len(length)) + length
             value = op.results[0] if at == 0 else op.operands[0]
-            axes = list(map(Axis, map(self._linears.of, indices), counts))
+            axes = list(map(AxisRange, map(self._linears.of, indices), counts))
             self._add(memref, axes, bool(at), levels, trail, value)
         elif name.startswith("linalg."):
             self._structured(op, levels, trail)
@@ -200,7 +200,7 @@ class Accesses:
         memref = op.operands[at]
         rank = memref.type.rank
         value = op.operands[0] if at else op.results[0]
-        axes = [Axis(self._linears.of(index), 1) for index in list(op.operands)[at + 1 : at + 1 + rank]]
+        axes = [AxisRange(self._linears.of(index), 1) for index in list(op.operands)[at + 1 : at + 1 + rank]]
         masked = int(list(op.attributes["operandSegmentSizes"])[-1])
         mask = op.operands[-1] if masked else None
         lengths = _lengths(value.type)
@@ -208,7 +208,7 @@ class Accesses:
         for expression, length in zip(op.attributes["permutation_map"].value.results, lengths, strict=True):
             if isinstance(expression, ir.AffineDimExpr):
                 first = axes[expression.position].first
-                axes[expression.position] = Axis(first, length, tuple(first.plus(count) for count in counts))
+                axes[expression.position] = AxisRange(first, length, tuple(first.plus(count) for count in counts))
         moved = value if _is_as_it_lies(op) else None
         self._add(memref, axes, bool(at), levels, trail, moved, mask)
 
@@ -228,9 +228,9 @@ class Accesses:
             if memref not in self._views:
                 continue
             axes = [_along(op, index, dim, self._position) for dim in range(memref.type.rank)] if is_generic else [None]
-            firsts = [Axis(axis, 1) for axis in axes if axis is not None]
+            firsts = [AxisRange(axis, 1) for axis in axes if axis is not None]
             if len(firsts) < len(axes):
-                self._record(Access(self._views[memref], is_write, None, levels, trail))
+                self._record(BoxAccess(self._views[memref], is_write, None, levels, trail))
                 continue
             # Each round reads first, then its body runs, then it writes.
             inner = (*trail, *(0 for _ in nest[1:]), _LAST if is_write else 0)
@@ -243,14 +243,14 @@ class Accesses:
         ends = [None if size == DYNAMIC else Linear(max(size - 1, 0), {}) for size in source.type.shape]
         nest = _loops(ends, self._position)
         for memref, is_write in ((source, False), (target, True)):
-            axes = [Axis(Linear(0, {level.counter: 1}), 1) for level in nest[:-1]]
+            axes = [AxisRange(Linear(0, {level.counter: 1}), 1) for level in nest[:-1]]
             inner = (*trail, *(0 for _ in nest[1:]), _LAST if is_write else 0)
             self._add(memref, axes, is_write, (*levels, *nest), inner, source)
 
     def _add(
         self,
         memref: Value,
-        indices: list[Axis],
+        indices: list[AxisRange],
         is_write: bool,
         levels: tuple[Level, ...],
         trail: tuple[int, ...],
@@ -260,12 +260,12 @@ class Accesses:
         view = self._views.get(memref)
         if view is None:
             return
-        axes = [Axis(first, 1) for first in view.moved]
+        axes = [AxisRange(first, 1) for first in view.moved]
         for axis, index in zip(view.axes, indices, strict=True):
             axes[axis] = index.moved(view.moved[axis])
-        self._record(Access(view, is_write, tuple(axes), levels, trail, value, mask, memref, tuple(indices)))
+        self._record(BoxAccess(view, is_write, tuple(axes), levels, trail, value, mask, memref, tuple(indices)))
 
-    def _record(self, access: Access) -> None:
+    def _record(self, access: BoxAccess) -> None:
         found = self.writes if access.is_write else self.reads
         found.setdefault(access.view.parameter, []).append(access)
 
@@ -276,19 +276,19 @@ class Accesses:
 
     # ---- views ----
 
-    def same(self, op: Operation, view: View) -> View:
+    def same(self, op: Operation, view: FrameView) -> FrameView:
         return view
 
-    def reshaped(self, op: Operation, view: View) -> View:
+    def reshaped(self, op: Operation, view: FrameView) -> FrameView:
         """Dimensions joined or taken apart: new coordinates, the same for all that is seen so."""
         sizes = list(op.operands)[1:]
         reshape = (op.name, str(op.attributes["reassociation"]), tuple(op.results[0].type.shape), tuple(sizes))
         rank = op.results[0].type.rank
         frame = (view.frame, view.axes, tuple(_frozen(each) for each in view.moved), *reshape)
         depends = view.depends.union(sizes, *(each.terms for each in view.moved))
-        return View(view.parameter, frame, tuple(range(rank)), (NONE,) * rank, depends)
+        return FrameView(view.parameter, frame, tuple(range(rank)), (NONE,) * rank, depends)
 
-    def part(self, op: Operation, view: View) -> View:
+    def part(self, op: Operation, view: FrameView) -> FrameView:
         """Steps of one and offsets only move coordinates."""
         static = list(op.attributes["static_offsets"])
         steps = list(op.attributes["static_strides"])
@@ -303,7 +303,7 @@ class Accesses:
         if kept is None:
             raise _Unknown(view.parameter)
         axes = tuple(view.axes[axis] for axis in kept)
-        return View(view.parameter, view.frame, axes, tuple(moved), view.depends)
+        return FrameView(view.parameter, view.frame, axes, tuple(moved), view.depends)
 
 
 _VIEWS = {

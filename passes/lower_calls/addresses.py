@@ -14,7 +14,7 @@ from ...bindings.navigation import constant_of, made_by
 from ...dialects.core.infos import Info, ScalarInfo, TensorInfo
 from ...dialects.core.symbols import Size, SymExpr, at_most, dim_floordiv, dim_max, dim_min, dim_mod
 from ...dialects.core.symbols_expr import make_variable
-from .accesses import Access, kept_axes
+from .accesses import BoxAccess, kept_axes
 from .linear import Linear
 
 
@@ -52,7 +52,7 @@ class Addresses:
             elif isinstance(info, ScalarInfo) and isinstance(info.value, (int, SymExpr)):
                 self._sizes[parameter] = info.value
 
-    def of(self, access: Access) -> Address | None:
+    def of(self, access: BoxAccess) -> Address | None:
         """None where a memref is made by what is not understood. Raises SymbolError for too long an expression."""
         layout = None if access.memref is None else self._layout(access.memref)
         if layout is None:
@@ -63,7 +63,7 @@ class Addresses:
         pairs = zip(layout.strides, access.indices, strict=True)
         return Address(first, tuple((index.length, stride) for stride, index in pairs if index.length != 1))
 
-    def _at(self, index: Linear, access: Access) -> Size:
+    def _at(self, index: Linear, access: BoxAccess) -> Size:
         total: Size = index.number
         for term, factor in index.terms.items():
             total = total + factor * (
@@ -172,7 +172,7 @@ class Addresses:
         return [self._size(next(given)) if number == DYNAMIC else number for number in static]
 
 
-def _only(term: Hashable, access: Access) -> Linear | None:
+def _only(term: Hashable, access: BoxAccess) -> Linear | None:
     """What a counter is, where its loop runs once."""
     loops = [level for level in access.levels if level.counter is not None and level.counter == term]
     return loops[0].firsts[0] if loops and loops[0].runs_once else None

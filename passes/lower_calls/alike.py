@@ -6,10 +6,10 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator, Sequence
 from typing import NamedTuple
 
-from .accesses import Access, Axis
+from .accesses import AxisRange, BoxAccess
 
 
-class _Kind(NamedTuple):
+class _AccessKind(NamedTuple):
     """What accesses have in common that differ in nothing but the numbers in their indices."""
 
     number: int
@@ -18,7 +18,7 @@ class _Kind(NamedTuple):
     places: tuple[int, ...]
 
 
-def distinct_pairs(reads: Sequence[Access], writes: Sequence[Access]) -> Iterator[tuple[Access, Access]]:
+def distinct_pairs(reads: Sequence[BoxAccess], writes: Sequence[BoxAccess]) -> Iterator[tuple[BoxAccess, BoxAccess]]:
     """Each read with each write, but those whose relative position another pair had before.
 
     Such are in the same blocks, in the same order there, and as far apart in each dimension.
@@ -37,15 +37,15 @@ def distinct_pairs(reads: Sequence[Access], writes: Sequence[Access]) -> Iterato
                 yield read, write
 
 
-def _kind(access: Access, kinds: dict[Hashable, int]) -> _Kind:
+def _kind(access: BoxAccess, kinds: dict[Hashable, int]) -> _AccessKind:
     axes = () if access.axes is None else (access.address, *access.axes)
     varying = tuple([axis and (frozenset(axis.first.terms.items()), axis.length, _ends(axis)) for axis in axes])
     key = (access.levels, access.view.frame, access.view.depends, varying)
     places = tuple([0 if axis is None else axis.first.number for axis in axes])
-    return _Kind(kinds.setdefault(key, len(kinds)), access.trail, places)
+    return _AccessKind(kinds.setdefault(key, len(kinds)), access.trail, places)
 
 
-def _ends(axis: Axis) -> tuple[Hashable, ...]:
+def _ends(axis: AxisRange) -> tuple[Hashable, ...]:
     """How far behind the first index those are that none is behind."""
     ends = [bound.plus(axis.first, -1) for bound in axis.bounds]
     return tuple([(end.number, frozenset(end.terms.items())) for end in ends])

@@ -8,19 +8,19 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from .plan import Buffer
+    from .memory_plan import PlannedBuffer
 
 #: The largest first; if that takes more than is alive at a time, what lives longest, or what is needed last.
-_ORDERS: tuple[Callable[[Buffer, int], tuple[int, int]], ...] = (
+_ORDERS: tuple[Callable[[PlannedBuffer, int], tuple[int, int]], ...] = (
     lambda buffer, size: (-size, buffer.first),
     lambda buffer, size: (buffer.first - buffer.last, -size),
     lambda buffer, size: (-buffer.last, -size),
 )
 
 
-def arranged(sizes: dict[Buffer, int]) -> tuple[dict[Buffer, int], int]:
+def arranged(sizes: dict[PlannedBuffer, int]) -> tuple[dict[PlannedBuffer, int], int]:
     """An offset for each, where nothing overlaps that is alive with it, and the end of them all."""
-    found: list[tuple[int, dict[Buffer, int]]] = []
+    found: list[tuple[int, dict[PlannedBuffer, int]]] = []
     least = most_alive(sizes)
     for order in _ORDERS:
         places = _in_turn(sorted(sizes, key=lambda buffer: order(buffer, sizes[buffer])), sizes)
@@ -31,10 +31,10 @@ def arranged(sizes: dict[Buffer, int]) -> tuple[dict[Buffer, int], int]:
     return places, end
 
 
-def _in_turn(buffers: Sequence[Buffer], sizes: dict[Buffer, int]) -> dict[Buffer, int]:
+def _in_turn(buffers: Sequence[PlannedBuffer], sizes: dict[PlannedBuffer, int]) -> dict[PlannedBuffer, int]:
     """Each at the lowest place that nothing that is alive with it has."""
     timeline = Timeline()
-    places: dict[Buffer, int] = {}
+    places: dict[PlannedBuffer, int] = {}
     for buffer in buffers:
         around = [each for each in timeline.alive_with(buffer) if not may_meet(each, buffer)]
         places[buffer] = _lowest_gap([(places[each], places[each] + sizes[each]) for each in around], sizes[buffer])
@@ -42,7 +42,7 @@ def _in_turn(buffers: Sequence[Buffer], sizes: dict[Buffer, int]) -> dict[Buffer
     return places
 
 
-def most_alive(sizes: Mapping[Buffer, int]) -> int:
+def most_alive(sizes: Mapping[PlannedBuffer, int]) -> int:
     """The largest sum of sizes that are alive at one time."""
     changes: dict[int, int] = {}
     covered = {each for buffer in sizes for each in buffer.covers}
@@ -57,7 +57,7 @@ def most_alive(sizes: Mapping[Buffer, int]) -> int:
     return most
 
 
-def may_meet(one: Buffer, other: Buffer) -> bool:
+def may_meet(one: PlannedBuffer, other: PlannedBuffer) -> bool:
     """Whether they may overlap while both are alive."""
     return one in other.covers or other in one.covers
 
@@ -66,11 +66,12 @@ class Timeline:
     """Buffers by when they are alive: a life is cut into spans of which each is half of a larger one."""
 
     def __init__(self) -> None:
-        self._spans: dict[tuple[int, int], list[Buffer]] = defaultdict(list)  # by length (a power of 2) and number
-        self._begun: dict[int, list[Buffer]] = defaultdict(list)
+        # By length (a power of 2) and number.
+        self._spans: dict[tuple[int, int], list[PlannedBuffer]] = defaultdict(list)
+        self._begun: dict[int, list[PlannedBuffer]] = defaultdict(list)
         self._levels = 1
 
-    def add(self, buffer: Buffer) -> None:
+    def add(self, buffer: PlannedBuffer) -> None:
         self._begun[buffer.first].append(buffer)
         low, high, level = buffer.first, buffer.last + 1, 0
         while low < high:
@@ -83,7 +84,7 @@ class Timeline:
             low, high, level = low >> 1, high >> 1, level + 1
         self._levels = max(self._levels, level)
 
-    def alive_with(self, buffer: Buffer) -> list[Buffer]:
+    def alive_with(self, buffer: PlannedBuffer) -> list[PlannedBuffer]:
         """Those that are alive when it is made, and those that are made while it is alive."""
         spans = ((level, buffer.first >> level) for level in range(self._levels))
         found = [each for span in spans if span in self._spans for each in self._spans[span]]

@@ -16,10 +16,9 @@ from ...bindings.navigation import body_of, constant_of, last_of
 from ...dialects.core.codec import decode
 from ...dialects.core.infos import TensorInfo
 from ...dialects.core.symbols import equal, product
-from ...emit import linalg
-from ...emit import memory as memrefs
+from ...emit import linalg, memrefs
 from ...emit.numbers import Number, Size, as_index, floor_divide, maximum, minimum
-from .function import FunctionLowering
+from .function_lowering import FunctionLowering
 from .gathering import Gathering
 
 

@@ -17,14 +17,13 @@ from ...dialects.core.infos import Info, ScalarInfo, TensorInfo, describe, is_bo
 from ...dialects.core.ir_attributes import CONCURRENT, COPIED, GLOBAL, SITE
 from ...dialects.tir import dialect as tir
 from ...dialects.tir.assertion import MOST_NUMBERS
-from ...emit import loops
-from ...emit import memory as memrefs
+from ...emit import loops, memrefs
 from ...emit.arithmetic import result_of
 from ...emit.numbers import Number, as_i64, as_index, number
-from . import scalars
-from .control_flow import CONTROL_FLOW
-from .function import FunctionLowering, Lower, Lowered, input_symbols, is_sized
+from . import scalar_arguments
+from .function_lowering import FunctionLowering, Lower, Lowered, input_symbols, is_sized
 from .packed import PACKED, return_shapes
+from .region_memory import CONTROL_FLOW
 from .sites import call_site
 from .views import match_cast, require_size, view
 
@@ -159,7 +158,7 @@ def _as_declared(value: Value, info: Info) -> Value:
     """A value as the callee's type has it: here more may be known of a tensor's sizes."""
     if isinstance(info, TensorInfo):
         return memrefs.cast(value, memrefs.memref_type(info, value.context))
-    return scalars.passed(value, info) if isinstance(info, ScalarInfo) else value
+    return scalar_arguments.passed(value, info) if isinstance(info, ScalarInfo) else value
 
 
 def _return(into: FunctionLowering, op: Operation) -> None:
@@ -268,7 +267,7 @@ def _as_number(into: FunctionLowering, value: Value) -> Number | None:
     element = _element(into, value)
     if is_bool(dtype):
         return number(element).to("i64")
-    return as_i64(scalars.passed(element, ScalarInfo(dtype)))
+    return as_i64(scalar_arguments.passed(element, ScalarInfo(dtype)))
 
 
 _OPERATIONS: dict[str, Lower] = {

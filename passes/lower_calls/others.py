@@ -7,11 +7,11 @@ from ...bindings.ir import Operation, SymbolTable
 from ...bindings.mlir import ir
 from ...bindings.navigation import body_of, operations_of
 from ...support.names import fresh_name
+from .memory_plan import MemoryPlan
 from .overwriting import Kernel, Kernels
-from .plan import Plan
 
 
-def move_only_others(plan: Plan, symbols: SymbolTable, kernels: Kernels, names: set[str]) -> None:
+def move_only_others(plan: MemoryPlan, symbols: SymbolTable, kernels: Kernels, names: set[str]) -> None:
     """Redirects the calls of a plan to such kernels; the former callees are left out where they are dead.
 
     `names` are taken; new ones are added.

@@ -20,7 +20,7 @@ from ...dialects.core.infos import Info, TensorInfo
 from ...dialects.core.ir_attributes import ANY_ORDER, NOALIAS
 from ...dialects.core.symbols import Size, SymbolError, at_most, dim_max
 from ...emit.generic import GenericOp
-from .accesses import Access, Accesses, Axis
+from .accesses import Accesses, AxisRange, BoxAccess
 from .addresses import Addresses, is_known
 from .alike import distinct_pairs
 from .linear import NONE, Linear, Term
@@ -87,7 +87,7 @@ class Kernel:
         return first == second and len(generic.parallels) == len(generic.kinds) and first.is_permutation
 
     @functools.cached_property
-    def pairs(self) -> Sequence[tuple[Access, Access]]:
+    def pairs(self) -> Sequence[tuple[BoxAccess, BoxAccess]]:
         """If nothing is done but that elements are moved: what reads and what writes them; else none."""
         known = self._accesses
         if self._is_apart or known.unknown or known.has_effects or set(known.reads) & set(known.writes):
@@ -153,7 +153,7 @@ class Kernel:
     def copies(self, read: int, written: int) -> list[tuple[Operation, int]]:
         """Operations that only copy elements of one parameter to the other, each with its number of writes."""
         known = self._accesses
-        steps: dict[int, list[Access]] = {}
+        steps: dict[int, list[BoxAccess]] = {}
         for accesses in (*known.reads.values(), *known.writes.values()):
             for access in accesses:
                 steps.setdefault(access.trail[0], []).append(access)
@@ -165,7 +165,7 @@ class Kernel:
                 found.append((known.steps[position], len(writes)))
         return found
 
-    def _is_copy_of(self, read: int, write: Access) -> bool:
+    def _is_copy_of(self, read: int, write: BoxAccess) -> bool:
         """Whether elements of a parameter are written as they are there when that is the same memory."""
         source = self._source(write)
         if source is None or source.view.parameter != read or not _is_same_place(source, write):
@@ -173,21 +173,21 @@ class Kernel:
         others = self._accesses.writes[write.view.parameter]
         return not any(source.trail < other.trail < write.trail for other in others)
 
-    def _source(self, write: Access) -> Access | None:
+    def _source(self, write: BoxAccess) -> BoxAccess | None:
         """What reads the elements that are written."""
         return None if write.value is None else self._sources.get(_unwrapped(write.value, self._sources))
 
     @functools.cached_property
-    def _sources(self) -> dict[Value | None, Access]:
+    def _sources(self) -> dict[Value | None, BoxAccess]:
         return {access.value: access for accesses in self._accesses.reads.values() for access in accesses}
 
 
-def _is_same_place(read: Access, write: Access) -> bool:
+def _is_same_place(read: BoxAccess, write: BoxAccess) -> bool:
     is_alike = read.view.frame == write.view.frame and read.axes is not None and read.axes == write.axes
     return is_alike and read.mask == write.mask and _round_of(read, write)
 
 
-def _unwrapped(value: Value, sources: dict[Value | None, Access]) -> Value:
+def _unwrapped(value: Value, sources: dict[Value | None, BoxAccess]) -> Value:
     """A vector of one element is that element."""
     if value in sources or isinstance(value.owner, Block) or value.owner.operation.name != "vector.broadcast":
         return value
@@ -200,7 +200,7 @@ def _is_nothing_without(span: Size, info: Info) -> bool:
     return any(size is not None and at_most(size, dim_max(span, 0) or 0) for size in sizes or ())
 
 
-def _round_of(read: Access, write: Access) -> bool:
+def _round_of(read: BoxAccess, write: BoxAccess) -> bool:
     """Whether what is written was read in this round of all loops around."""
     return [level.place for level in read.levels] == [level.place for level in write.levels]
 
@@ -208,12 +208,12 @@ def _round_of(read: Access, write: Access) -> bool:
 # ---- the order ----
 
 
-def _is_all_read_before(read: Access, write: Access) -> bool:
+def _is_all_read_before(read: BoxAccess, write: BoxAccess) -> bool:
     """Whether whatever is read was read when anything is written."""
     return _common(read, write) == 1 and read.trail[0] < write.trail[0]
 
 
-def _is_read_before(read: Access, write: Access) -> bool:
+def _is_read_before(read: BoxAccess, write: BoxAccess) -> bool:
     """Whether nothing of what is written is read later."""
     common = _common(read, write)
     around = read.levels[1:common]
@@ -233,7 +233,7 @@ def _is_read_before(read: Access, write: Access) -> bool:
     )
 
 
-def _common(read: Access, write: Access) -> int:
+def _common(read: BoxAccess, write: BoxAccess) -> int:
     """How many blocks are around both."""
     count = 0
     for one, other in zip(read.levels, write.levels, strict=False):
@@ -243,13 +243,13 @@ def _common(read: Access, write: Access) -> int:
     return count
 
 
-def _are_branches(read: Access, write: Access, common: int) -> bool:
+def _are_branches(read: BoxAccess, write: BoxAccess, common: int) -> bool:
     """Whether both are in the branches of one condition: one of them runs."""
     pair = read.levels[common : common + 1] + write.levels[common : common + 1]
     return [level.kind for level in pair] == ["scf.if", "scf.if"]
 
 
-def _are_apart(read: Access, write: Access, common: int, loop: int | None) -> bool:
+def _are_apart(read: BoxAccess, write: BoxAccess, common: int, loop: int | None) -> bool:
     """Whether they are about different elements, the read in a later round of a loop (a depth), or in this one."""
     if read.axes is None or write.axes is None:
         return False
@@ -267,8 +267,8 @@ def _are_apart(read: Access, write: Access, common: int, loop: int | None) -> bo
 class _Rounds(NamedTuple):
     """The rounds of loops that are compared: equal ones around `loop`, a later one of it, any inside."""
 
-    read: Access
-    write: Access
+    read: BoxAccess
+    write: BoxAccess
     common: int
     loop: int | None
 
@@ -278,14 +278,16 @@ class _Rounds(NamedTuple):
         return self.common if self.loop is None else self.loop
 
 
-def _is_apart(rounds: _Rounds, read: Axis, write: Axis) -> bool:
+def _is_apart(rounds: _Rounds, read: AxisRange, write: AxisRange) -> bool:
     """Along one dimension: what is read is behind what is written, or before it, and later rounds are no nearer."""
     return _is_behind(rounds, rounds.read, read.first, rounds.write, write.lasts, 1) or _is_behind(
         rounds, rounds.write, write.first, rounds.read, read.lasts, -1
     )
 
 
-def _is_behind(rounds: _Rounds, one: Access, first: Linear, other: Access, lasts: Iterable[Linear], sign: int) -> bool:
+def _is_behind(
+    rounds: _Rounds, one: BoxAccess, first: Linear, other: BoxAccess, lasts: Iterable[Linear], sign: int
+) -> bool:
     """Whether what begins there begins behind what ends at one of these; with a later round (sign 1), or an earlier."""
     loop = None if rounds.loop is None else rounds.read.levels[rounds.loop]
     counter, steps = ((), (NONE,)) if loop is None else (loop.counter, loop.steps)
@@ -301,7 +303,7 @@ def _is_behind(rounds: _Rounds, one: Access, first: Linear, other: Access, lasts
     return False
 
 
-def _end(rounds: _Rounds, access: Access, index: Linear, counter: Term, sign: int) -> Linear | None:
+def _end(rounds: _Rounds, access: BoxAccess, index: Linear, counter: Term, sign: int) -> Linear | None:
     """The most (sign 1) or the least (-1) that an index is but for a counter, by what does not change in the rounds
     compared."""
     end = Linear(index.number, {})
@@ -315,7 +317,7 @@ def _end(rounds: _Rounds, access: Access, index: Linear, counter: Term, sign: in
     return end
 
 
-def _bound(rounds: _Rounds, access: Access, term: Term, is_last: bool) -> Linear | None:
+def _bound(rounds: _Rounds, access: BoxAccess, term: Term, is_last: bool) -> Linear | None:
     """The most or the least that a term is."""
     if _is_shared(term, access, rounds.shared):
         return Linear(0, {term: 1})
@@ -327,7 +329,7 @@ def _bound(rounds: _Rounds, access: Access, term: Term, is_last: bool) -> Linear
     return None
 
 
-def _is_shared(term: Term, access: Access, shared: int) -> bool:
+def _is_shared(term: Term, access: BoxAccess, shared: int) -> bool:
     """Whether a term has one value in the rounds that are compared."""
     for depth, level in enumerate(access.levels):
         if level.counter is not None and level.counter == term:

@@ -11,9 +11,9 @@ from ...bindings.rewriting import located_error
 from ...dialects.core.codec import decode
 from ...dialects.core.infos import ObjectInfo, ScalarInfo, TensorInfo, describe
 from ...dialects.core.ir_attributes import COPIED, PACKED_DTYPES, PACKED_TEXT, PACKED_TYPES, SITE
-from ...emit import memory as memrefs
+from ...emit import memrefs
 from ...emit.numbers import as_i64
-from .function import FunctionLowering, Lower, Lowered
+from .function_lowering import FunctionLowering, Lower, Lowered
 from .sites import call_site
 from .views import match_sizes
 

@@ -13,9 +13,9 @@ from ...bindings.navigation import symbol_name, text_in
 from ...dialects.core.codec import decode
 from ...dialects.core.infos import TensorInfo
 from ...dialects.core.ir_attributes import MAIN_OPERATOR, OPERATOR
-from ...emit.memory import MOST_BYTES
+from ...emit.memrefs import MOST_BYTES
 from ..core.facts import types_of
-from .plan import dims_of, storage_bytes
+from .memory_plan import dims_of, storage_bytes
 
 
 def call_site(op: Operation, kernel: Operation | None) -> Attribute:

@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ...dialects.core.symbols import Size, SymbolError
 from ...dialects.core.symbols_expr import SymExpr, extremum, terms_of
-from ...emit.memory import ALIGNMENT
+from ...emit.memrefs import ALIGNMENT
 from .arranging import Timeline, arranged, may_meet
 
 if TYPE_CHECKING:
-    from .plan import Buffer
+    from .memory_plan import PlannedBuffer
 
 #: The factor of each product.
 Counts = tuple[int, ...]
@@ -28,16 +28,16 @@ _SAMPLES = (8, 64, 512)
 _WORTH = 0.97
 
 
-class Group(NamedTuple):
+class SizeGroup(NamedTuple):
     """Tensors whose sizes are multiples of one expression: how often it is in each, how often in its room."""
 
-    counts: dict[Buffer, int]
-    rooms: dict[Buffer, int]
+    counts: dict[PlannedBuffer, int]
+    rooms: dict[PlannedBuffer, int]
 
-    def without(self, others: Collection[Buffer]) -> Group:
-        return Group(*({buffer: count for buffer, count in each.items() if buffer not in others} for each in self))
+    def without(self, others: Collection[PlannedBuffer]) -> SizeGroup:
+        return SizeGroup(*({buffer: count for buffer, count in each.items() if buffer not in others} for each in self))
 
-    def arranged(self) -> tuple[dict[Buffer, int], int]:
+    def arranged(self) -> tuple[dict[PlannedBuffer, int], int]:
         """The place of each in a region of their own, and where that ends."""
         places, _ = arranged(self.rooms)
         return places, max((place + self.counts[buffer] for buffer, place in places.items()), default=0)
@@ -46,11 +46,11 @@ class Group(NamedTuple):
 class Stack(NamedTuple):
     """The place of each tensor, and where the last one ends."""
 
-    places: dict[Buffer, Size]
+    places: dict[PlannedBuffer, Size]
     end: Size
 
 
-def stacked(groups: Mapping[SymExpr, Group]) -> Stack | None:
+def stacked(groups: Mapping[SymExpr, SizeGroup]) -> Stack | None:
     """Places for tensors whose sizes are multiples of products, if that takes less than regions apart."""
     units = sorted(filter(_is_product, groups), key=lambda unit: _rank(unit, groups[unit]))
     if len(units) < 2:
@@ -69,13 +69,13 @@ def _is_product(unit: SymExpr) -> bool:
     )
 
 
-def _rank(unit: SymExpr, group: Group) -> tuple[bool, int]:
+def _rank(unit: SymExpr, group: SizeGroup) -> tuple[bool, int]:
     """First what begins where cache lines do, and what is large."""
     largest = max(group.rooms.values())
     return largest % ALIGNMENT != 0, -largest * _at(unit, _SAMPLES[-1])
 
 
-def _stack(units: Sequence[SymExpr], groups: Sequence[Group]) -> Stack | None:
+def _stack(units: Sequence[SymExpr], groups: Sequence[SizeGroup]) -> Stack | None:
     apart = tuple(group.arranged()[1] for group in groups)
     weights = [tuple(_at(unit, sample) for unit in units) for sample in _SAMPLES]
     for others in _left_out(groups, apart):
@@ -99,12 +99,12 @@ def _is_worth_it(sums: Sequence[Counts], apart: Counts, weights: Iterable[Counts
     return any(max(_weigh(each, weight) for each in sums) < _WORTH * _weigh(apart, weight) for weight in weights)
 
 
-def _left_out(groups: Sequence[Group], apart: Counts) -> Iterator[set[Buffer]]:
+def _left_out(groups: Sequence[SizeGroup], apart: Counts) -> Iterator[set[PlannedBuffer]]:
     """Of all kinds but the first what lives long, which would be in everybody's way between others, and with it the
     whole kind where that is most of it; then nothing."""
     buffers = [buffer for group in groups for buffer in group.rooms]
     half = (max(each.last for each in buffers) - min(each.first for each in buffers)) // 2
-    found: set[Buffer] = set()
+    found: set[PlannedBuffer] = set()
     for group, end in zip(groups[1:], apart[1:], strict=True):
         passing = {each for each in group.rooms if each.last - each.first <= half}
         is_most = 2 * group.without(passing).arranged()[1] > end
@@ -114,15 +114,15 @@ def _left_out(groups: Sequence[Group], apart: Counts) -> Iterator[set[Buffer]]:
     yield set()
 
 
-def _counted(groups: Sequence[Mapping[Buffer, int]]) -> dict[Buffer, Counts]:
-    found: dict[Buffer, Counts] = {}
+def _counted(groups: Sequence[Mapping[PlannedBuffer, int]]) -> dict[PlannedBuffer, Counts]:
+    found: dict[PlannedBuffer, Counts] = {}
     for index, group in enumerate(groups):
         before, behind = (0,) * index, (0,) * (len(groups) - index - 1)
         found |= {buffer: (*before, count, *behind) for buffer, count in group.items()}
     return found
 
 
-def _in_order(rooms: Mapping[Buffer, Counts], weights: Counts) -> list[Buffer]:
+def _in_order(rooms: Mapping[PlannedBuffer, Counts], weights: Counts) -> list[PlannedBuffer]:
     """One kind after the other, of each first those at whose side there are large ones of other kinds: the lower they
     are, the lower are the others."""
     kinds = {buffer: next(index for index, count in enumerate(room) if count) for buffer, room in rooms.items()}
@@ -136,10 +136,12 @@ def _in_order(rooms: Mapping[Buffer, Counts], weights: Counts) -> list[Buffer]:
     return sorted(rooms, key=lambda each: (kinds[each], -neighbours[each], -sum(rooms[each]), each.first))
 
 
-def _in_turn(buffers: Sequence[Buffer], rooms: Mapping[Buffer, Counts], weights: Counts) -> dict[Buffer, Counts]:
+def _in_turn(
+    buffers: Sequence[PlannedBuffer], rooms: Mapping[PlannedBuffer, Counts], weights: Counts
+) -> dict[PlannedBuffer, Counts]:
     """Each at the lowest place, where the symbols are as in a sample, that surely nothing that is alive with it has."""
     timeline = Timeline()
-    spans: dict[Buffer, tuple[Counts, Counts]] = {}
+    spans: dict[PlannedBuffer, tuple[Counts, Counts]] = {}
     order = cache(lambda place: (_weigh(place, weights), place))
     for buffer in buffers:
         room = rooms[buffer]

@@ -20,14 +20,13 @@ from ...bindings.rewriting import located_error
 from ...dialects.core.ir_attributes import MEMORY, MEMORY_PLAN
 from ...dialects.core.symbols import Dim, Size, SymbolError, SymExpr, parse
 from ...dialects.core.symbols_expr import extremum
-from ...emit.memory import ALIGNMENT
+from ...emit.memrefs import ALIGNMENT
 from ...support.errors import RelaxError
+from .aliasing import OPERAND, PART, VIEW, Sharing
 from .arranging import may_meet, most_alive
-from .bounds import symbol_ranges
-from .overwriting import Kernels
-from .plan import (
-    Buffer,
-    Plan,
+from .memory_plan import (
+    MemoryPlan,
+    PlannedBuffer,
     end_of,
     is_behind,
     is_multiple,
@@ -37,10 +36,11 @@ from .plan import (
     place_all,
     storage_bytes,
 )
-from .sharing import OPERAND, PART, VIEW, Sharing
+from .overwriting import Kernels
+from .size_bounds import symbol_ranges
 
 
-def state_plan(function: Operation, plan: Plan) -> None:
+def state_plan(function: Operation, plan: MemoryPlan) -> None:
     """Writes a plan on the function and its operations."""
     for _, operation in plan.operations:
         own = [(value, plan.buffers.get(value)) for value in operation.results]
@@ -73,7 +73,7 @@ def memory_of(function: Operation) -> dict[str, object]:
     return {"memory": {**memory, "ranges": ranges} if ranges else memory}
 
 
-def _text(value: Value, buffer: Buffer, plan: Plan) -> str:
+def _text(value: Value, buffer: PlannedBuffer, plan: MemoryPlan) -> str:
     place = "own"
     for name in ("offset", "slot", "output"):
         number = getattr(buffer, name)
@@ -89,7 +89,7 @@ def _text(value: Value, buffer: Buffer, plan: Plan) -> str:
     return f"{place}; {size}; live {buffer.first} to {buffer.last}"
 
 
-def _place_within(value: Value, buffer: Buffer, plan: Plan) -> str:
+def _place_within(value: Value, buffer: PlannedBuffer, plan: MemoryPlan) -> str:
     if buffer.is_view:
         return VIEW
     return f"{OPERAND} {plan.over[value]}" if value in plan.over else PART
@@ -98,7 +98,7 @@ def _place_within(value: Value, buffer: Buffer, plan: Plan) -> str:
 _WORDS = {"offset": "arena", "slot": "slot", "output": "result"}
 
 
-def make_plan(function: Operation, knows: Callable[[Dim], bool], kernels: Kernels) -> Plan:
+def make_plan(function: Operation, knows: Callable[[Dim], bool], kernels: Kernels) -> MemoryPlan:
     """`knows(dim)`: whether a size can be computed when the function begins; `kernels` are those that are known."""
     plan = lifetimes(function, knows)
     Sharing(plan, function, knows, kernels).share_all()
@@ -106,7 +106,7 @@ def make_plan(function: Operation, knows: Callable[[Dim], bool], kernels: Kernel
     return plan
 
 
-def plan_of(function: Operation, knows: Callable[[Dim], bool], kernels: Kernels) -> Plan:
+def plan_of(function: Operation, knows: Callable[[Dim], bool], kernels: Kernels) -> MemoryPlan:
     """The plan that is stated, if it works, or one made now. Raises RelaxError for one that does not."""
     if MEMORY_PLAN not in function.attributes:
         return make_plan(function, knows, kernels)
@@ -152,7 +152,7 @@ def _not_shared(value: Value, sharing: Sharing) -> str:
     return problems.get(word, "")
 
 
-def _follow(text: str, buffer: Buffer, knows: Callable[[Dim], bool]) -> str:
+def _follow(text: str, buffer: PlannedBuffer, knows: Callable[[Dim], bool]) -> str:
     """Gives a buffer the place that is stated, or says why it cannot have it."""
     word, _, number = text.partition(" ")
     number, _, behind = number.partition(" + ")
@@ -175,7 +175,7 @@ def _follow(text: str, buffer: Buffer, knows: Callable[[Dim], bool]) -> str:
     return "" if where % ALIGNMENT == 0 else f"places are multiples of {ALIGNMENT} bytes"
 
 
-def _follow_in_slot(slot: int, behind: str, buffer: Buffer, knows: Callable[[Dim], bool]) -> str:
+def _follow_in_slot(slot: int, behind: str, buffer: PlannedBuffer, knows: Callable[[Dim], bool]) -> str:
     if not isinstance(buffer.size, SymExpr):
         return "its size is a number: its place is in the arena"
     try:
@@ -188,9 +188,9 @@ def _follow_in_slot(slot: int, behind: str, buffer: Buffer, knows: Callable[[Dim
     return "" if is_multiple(buffer.shift, step) else f"places of such elements are multiples of {step} bytes"
 
 
-def _check_apart(plan: Plan) -> None:
+def _check_apart(plan: MemoryPlan) -> None:
     """Raises RelaxError where two overlap that are alive at one time."""
-    alive: list[tuple[Value, Buffer]] = []
+    alive: list[tuple[Value, PlannedBuffer]] = []
     for value, buffer in sorted(plan.roots.items(), key=lambda item: item[1].first):
         alive = [(other, each) for other, each in alive if each.last >= buffer.first]
         for other, each in alive:
@@ -199,7 +199,7 @@ def _check_apart(plan: Plan) -> None:
         alive.append((value, buffer))
 
 
-def _meet(one: Buffer, other: Buffer) -> bool:
+def _meet(one: PlannedBuffer, other: PlannedBuffer) -> bool:
     if one.offset is not None and other.offset is not None:
         return one.offset < end_of(other) and other.offset < end_of(one)
     if one.slot is None or one.slot != other.slot:
@@ -209,12 +209,12 @@ def _meet(one: Buffer, other: Buffer) -> bool:
     return not is_before and not is_behind(one.shift, _end_in_slot(other), other.size)
 
 
-def _end_in_slot(buffer: Buffer) -> Size:
+def _end_in_slot(buffer: PlannedBuffer) -> Size:
     assert buffer.size is not None
     return buffer.shift + buffer.size
 
 
-def _take_slots(plan: Plan) -> None:
+def _take_slots(plan: MemoryPlan) -> None:
     """The slots that are in use, each as large as what is in it."""
     ends: dict[int, dict[Size, Value]] = {}
     for value, buffer in plan.roots.items():

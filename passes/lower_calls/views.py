@@ -16,10 +16,10 @@ from ...dialects.core.dialect import row_of
 from ...dialects.core.infos import Info, ObjectInfo, ShapeInfo, TensorInfo, describe
 from ...dialects.core.symbols import Dim, SymExpr, equal, product
 from ...dialects.tir import dialect as tir
-from ...emit import memory as memrefs
+from ...emit import memrefs
 from ...emit.linalg import product as count_of
 from ...emit.numbers import Size, as_i64, as_index, floor_divide, is_same, maximum
-from .function import FunctionLowering
+from .function_lowering import FunctionLowering
 
 
 def view(into: FunctionLowering, op: Operation) -> None:

@@ -10,7 +10,7 @@ from functools import cached_property
 from ...bindings.ir import Operation, Value
 from ...bindings.navigation import body_of, parent_of, use_count
 from ...dialects.relax.function_attributes import argument_names
-from ..fold.constant_graph import ConstantGraph, Limits
+from ..fold.constant_graph import ConstantGraph, FoldLimits
 
 #: Numbers what is computed: the same number for the same work on the same weights, in whatever function.
 Numbers = dict[Hashable, int]
@@ -72,7 +72,7 @@ class Consumer:
 def consumers_of(
     functions: Sequence[Operation],
     places: Sequence[Sequence[int]],
-    limits: Limits,
+    limits: FoldLimits,
     can_lift: Callable[[Operation], bool],
 ) -> tuple[list[Consumer], list[int]]:
     """The functions, and the keys of what is worth making beforehand: what all that use its weights make of them."""
@@ -99,7 +99,7 @@ def consumers_of(
 def _consumer(
     function: Operation,
     places: Sequence[int],
-    limits: Limits,
+    limits: FoldLimits,
     can_lift: Callable[[Operation], bool],
     apart: Collection[Operation],
     numbers: Numbers,

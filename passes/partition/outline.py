@@ -85,7 +85,7 @@ class Order:
         self._number.update({op.results[0]: number for op in (call, *followers)})
 
 
-class Part:
+class OutlinedPart:
     """Operations of one block that are to be outlined: in the order that their graph decides, or in the block's where
     the place of one of them matters.
     """

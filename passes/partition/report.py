@@ -19,11 +19,11 @@ from ..core.external import external_modules, is_external
 from ..core.facts import KeptFact, PartitionFact, origins_of
 from ..core.journal import Journal
 from ..patterns.match import Refusal
-from ..patterns.operators import Op
+from ..patterns.operator_patterns import Op
 from ..patterns.tree import Checked, walk
 from ..structures.prim_funcs import KnownPrimFuncs, remembering
 from .codegen import Composite, find_codegen
-from .functions import functions_to_part
+from .external_functions import functions_to_part
 
 # More than any pattern has parts.
 _ALL = 1 << 30

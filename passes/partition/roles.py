@@ -21,7 +21,7 @@ from ...bindings.rewriting import located_error
 from ...dialects.core.ir_attributes import PATTERN_ROLES
 from ...dialects.relax.known_constants import is_constant
 from ..patterns.matched import Match
-from ..patterns.operators import Op
+from ..patterns.operator_patterns import Op
 from ..patterns.tree import Named, maker_of
 
 _PLACE = re.compile(r"%(?P<argument>\d+)|(?P<reader>\d+)\.(?P<operand>\d+)|(?P<maker>\d+)#(?P<result>\d+)")

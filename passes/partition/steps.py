@@ -25,7 +25,7 @@ from .roles import NumberedRoles, Passage, numbered_roles
 
 
 @dataclass(frozen=True)
-class Step:
+class PartStep:
     """What a pattern has matched, or one operation of it. `step["x"]` is the number of the value that is called so: by
     the pattern, or where a step is an operation by itself, as the operator calls its operands.
     """
@@ -99,7 +99,7 @@ class Steps:
         self.values: list[Value] = []
         self.constant_numbers: list[int] = []
         self.inputs = self._fresh(body_of(function).arguments)
-        self.steps: list[Step] = []
+        self.steps: list[PartStep] = []
         self.outputs = self._walk(function, self.inputs, self.steps)
 
     @cached_property
@@ -112,11 +112,11 @@ class Steps:
         self.values += values
         return tuple(range(before, len(self.values)))
 
-    def _walk(self, function: Operation, arguments: Sequence[int], steps: list[Step]) -> tuple[int, ...]:
+    def _walk(self, function: Operation, arguments: Sequence[int], steps: list[PartStep]) -> tuple[int, ...]:
         """The function's steps come to others'; the numbers of what it returns."""
         numbers = dict(zip(body_of(function).arguments, arguments, strict=True))
         returned: tuple[int, ...] = ()
-        inside: list[Step] = []
+        inside: list[PartStep] = []
         passages: list[Passage] = []
         for op in operations_of(body_of(function)):
             read = tuple(numbers[value] for value in op.operands)
@@ -154,28 +154,28 @@ def _constant(value: Value) -> Any:
         return None
 
 
-def _alone(composite: str, op: Operation, read: tuple[int, ...], made: tuple[int, ...]) -> Step:
+def _alone(composite: str, op: Operation, read: tuple[int, ...], made: tuple[int, ...]) -> PartStep:
     """An operation: its operands are called as its row calls them."""
     row = row_of(op)
     if row is None:
-        return Step(composite, (op,), read, made)
+        return PartStep(composite, (op,), read, made)
     groups = row.segment(read, segment_sizes(row, op, len(read)))
     names = {name: group if isinstance(group, tuple) else (group,) for name, group in groups.items()}
-    return Step(composite, (op,), read, made, {name: group for name, group in names.items() if group != (None,)})
+    return PartStep(composite, (op,), read, made, {name: group for name, group in names.items() if group != (None,)})
 
 
-def _together(steps: Sequence[Step], outputs: tuple[int, ...], roles: NumberedRoles | None) -> Step:
+def _together(steps: Sequence[PartStep], outputs: tuple[int, ...], roles: NumberedRoles | None) -> PartStep:
     """What a pattern has matched; without roles in the order in which it is read."""
     composite = steps[0].composite
     operations = tuple(op for step in steps for op in step.operations)
     made = {number for step in steps for number in step.outputs}
     read = dict.fromkeys(number for step in steps for number in step.inputs if number not in made)
     if roles is None:
-        return Step(composite, operations, tuple(read), outputs)
+        return PartStep(composite, operations, tuple(read), outputs)
     known = tuple(number for number in roles.reads if number not in made)
     rest = tuple(number for number in read if number not in known)
     makers = {name: op for name, op in roles.makers.items() if op in operations}
-    return Step(composite, operations, (*known, *rest), outputs, roles.names, makers, roles.is_changed)
+    return PartStep(composite, operations, (*known, *rest), outputs, roles.names, makers, roles.is_changed)
 
 
 def steps_of(functions: Mapping[str, Operation], module: Operation, *, whole: bool) -> dict[str, Steps]:

@@ -14,7 +14,7 @@ from typing import Any
 
 from ...bindings.ir import Block, Operation
 from .matched import Match
-from .operators import Op, Reader, Result
+from .operator_patterns import Op, Reader, ResultPattern
 from .tree import (
     Checked,
     Condition,
@@ -40,7 +40,7 @@ _Slots = Mapping[GraphPattern, int]
 
 # Each part is a few calls inside of one another.
 _MOST_PARTS = 100
-_FIXED = (Op, Result, Wildcard, Either, Named, Checked, OfType, UsedOnce)
+_FIXED = (Op, ResultPattern, Wildcard, Either, Named, Checked, OfType, UsedOnce)
 _ROOT = 0
 
 
@@ -62,7 +62,7 @@ class _Compiler:
         #: For operations, and for what they read; the first two are the root's value and the root.
         self._slots: dict[tuple[GraphPattern, int | str], int] = {}
         for part in parts:
-            if isinstance(part, (Op, Result)):
+            if isinstance(part, (Op, ResultPattern)):
                 self._slots[part, "op"] = len(self._slots) + 2
             if isinstance(part, Op):
                 most = max(len(reader.parts) for reader in part.readers.values())
@@ -86,7 +86,7 @@ class _Compiler:
         bound = {**bound, part: slot}
         if isinstance(part, Op):
             return self._operation(part, slot, rest, bound)
-        if isinstance(part, Result):
+        if isinstance(part, ResultPattern):
             return self._result(part, slot, rest, bound)
         if isinstance(part, Either):
             first, *others = part.choices
@@ -111,7 +111,7 @@ class _Compiler:
     def _same(self, one: int, other: int, then: _Step) -> _Step:
         return lambda slots: then(slots) if slots[one] == slots[other] else None
 
-    def _result(self, part: Result, slot: int, rest: _Goals, bound: _Slots) -> _Step:
+    def _result(self, part: ResultPattern, slot: int, rest: _Goals, bound: _Slots) -> _Step:
         own = self._slots[part, "op"]
         then = self._step((part.op, own, rest), bound)
 

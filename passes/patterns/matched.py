@@ -12,7 +12,7 @@ from ...bindings.navigation import users_of
 from ...dialects.relax.known_constants import is_constant, splat
 from ...support.errors import RelaxError
 from ...support.suggest import suggest
-from .operators import Op
+from .operator_patterns import Op
 from .outputs import Outputs
 from .tree import Found, GraphPattern, Named, Subject, maker_of, walk
 

@@ -9,7 +9,7 @@ from functools import cached_property
 from ...bindings.ir import Operation
 from ...bindings.navigation import users_of
 from ...support.errors import RelaxError
-from .operators import Op
+from .operator_patterns import Op
 from .tree import MATCHES, Bound, GraphPattern, Repeated, Subject, Ways, subject_of, walk
 
 # How far apart two outputs may be that have a chain of any length between them.

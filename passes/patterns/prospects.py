@@ -16,8 +16,8 @@ from typing import NamedTuple
 from ...bindings.ir import Block, Operation, Value
 from ...bindings.navigation import made_by, operations_of
 from ...dialects.relax.known_constants import CONSTANTS
-from .calls import CallTir
-from .operators import Op, Result
+from .call_patterns import CallTir
+from .operator_patterns import Op, ResultPattern
 from .outputs import Outputs
 from .tree import (
     Bound,
@@ -40,7 +40,7 @@ _ANY = 1
 _Makers = frozenset[str] | None
 
 
-class _Part(NamedTuple):
+class _ProspectPart(NamedTuple):
     bit: int
     pattern: GraphPattern
     makers: _Makers
@@ -49,7 +49,7 @@ class _Part(NamedTuple):
 class _Look(NamedTuple):
     """What counts of operations of one name: the parts that they may be, inner ones first, and what these ask about."""
 
-    parts: Sequence[_Part]
+    parts: Sequence[_ProspectPart]
     attributes: Sequence[str]
     reads_operands: bool
     reads_type: bool
@@ -61,7 +61,7 @@ class Prospects:
     """Where each of several patterns is worth being tried, in blocks of one module whose PrimFuncs stay as they are."""
 
     def __init__(self, patterns: Sequence[GraphPattern]):
-        self._parts: list[_Part] = []
+        self._parts: list[_ProspectPart] = []
         self._bits: dict[GraphPattern, int] = {}
         self._makers: dict[int, _Makers] = {_ANY: None}
         self._constants: dict[float | None, int] = {}
@@ -184,7 +184,7 @@ class Prospects:
         inside = [self._bit(part) for part in pattern.parts]
         if isinstance(pattern, (Either, OfType)):
             return self._add(pattern, self._made_by(inside))
-        if isinstance(pattern, Result):
+        if isinstance(pattern, ResultPattern):
             return self._add(pattern, frozenset(pattern.op.names))
         if isinstance(pattern, Op):
             constant = tuple((name, value) for name, value in pattern.attributes if not callable(value))
@@ -201,7 +201,7 @@ class Prospects:
         outer = self._bit(once_more)
         if bit != _ANY:
             self._makers[bit] = makers = self._made_by([outer, inner])
-            self._parts.append(_Part(bit, Either((once_more, pattern.inner)), makers))
+            self._parts.append(_ProspectPart(bit, Either((once_more, pattern.inner)), makers))
         return outer if pattern.least else bit
 
     def _made_by(self, bits: Sequence[int]) -> _Makers:
@@ -215,5 +215,5 @@ class Prospects:
 
     def _add(self, pattern: GraphPattern, makers: _Makers) -> int:
         bit = self._new(makers)
-        self._parts.append(_Part(bit, pattern, makers))
+        self._parts.append(_ProspectPart(bit, pattern, makers))
         return bit

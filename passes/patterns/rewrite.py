@@ -18,7 +18,7 @@ from ...support.suggest import counted
 from .compiled import matcher
 from .match import by_head, matches_of
 from .matched import Match
-from .operators import Every, Op, Result
+from .operator_patterns import Every, Op, ResultPattern
 from .outputs import Outputs
 from .template import template
 from .tree import Condition, Const, Either, GraphPattern, maker_of, walk
@@ -84,7 +84,7 @@ def _needed(pattern: GraphPattern) -> frozenset[str]:
     if isinstance(pattern, Op):
         makers = (frozenset(name for op in part.heads or () for name in op.names) for part in pattern.parts)
         return next(filter(None, makers), frozenset())
-    if isinstance(pattern, (Outputs, Result, Condition)):
+    if isinstance(pattern, (Outputs, ResultPattern, Condition)):
         return _needed(pattern.parts[0])
     needed = [_needed(part) for part in pattern.parts] if isinstance(pattern, Either) else []
     return frozenset[str]().union(*needed) if all(needed) else frozenset()

@@ -10,7 +10,7 @@ from ...dialects.core.dialect import find_op
 from ...dialects.relax.values import as_result, make
 from ...support.errors import RelaxError
 from .matched import Match
-from .operators import Op
+from .operator_patterns import Op
 from .tree import GraphPattern, walk
 
 

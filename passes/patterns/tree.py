@@ -29,7 +29,7 @@ from ...support.suggest import suggest
 if TYPE_CHECKING:
     from ..structures.structure import Binding, Structure
     from .matched import Match
-    from .operators import Op
+    from .operator_patterns import Op
 
 #: What a pattern is held against: a value, or the operation that makes it where it has several results.
 Subject = Value | Operation

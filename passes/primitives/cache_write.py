@@ -10,7 +10,7 @@ from ..loops.handles import BlockRV
 from ..loops.primitives import Edit, register_primitive
 from ..loops.tree import Block, Buffer, blocks_in, exchanged
 from .caching import buffer_of, check_scope, copying
-from .moving import plain_iter
+from .code_motion import plain_iter
 
 
 @register_primitive

@@ -6,8 +6,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ...dialects.core.symbols_expr import Size
+from ..loops.body_scalars import Element
 from ..loops.primitives import Edit
-from ..loops.scalars import Element
 from ..loops.tree import SPATIAL, Access, Block, Buffer, Iter, Loop, Node, iter_variable, variable
 
 #: The memory scopes of buffers.

@@ -11,8 +11,8 @@ from ..loops.handles import BlockRV, LoopRV
 from ..loops.primitives import Edit, register_primitive
 from ..loops.ranges import Range, ranges_of
 from ..loops.tree import Block, Buffer, Loop, Node, blocks_in
+from .code_motion import check_moves, check_passes, in_loops, inside_of, order_of, plain_iter
 from .legality import check_lanes
-from .moving import check_moves, check_passes, in_loops, inside_of, order_of, plain_iter
 
 
 @register_primitive

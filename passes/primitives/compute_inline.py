@@ -6,11 +6,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ...dialects.core.symbols_expr import Size, substituted
+from ..loops.body_scalars import Element, Expr, IterIndex
 from ..loops.handles import BlockRV
 from ..loops.primitives import Edit, register_primitive
-from ..loops.scalars import Element, Expr, Index
 from ..loops.tree import Access, Block, Buffer
-from .moving import check_passes, order_of, plain_iter
+from .code_motion import check_passes, order_of, plain_iter
 
 
 @register_primitive
@@ -85,7 +85,7 @@ def _at(producer: Block, values: dict[str, Size], first: int) -> Expr:
     def change(part: Expr) -> Expr | None:
         if isinstance(part, Element):
             return Element(first + part.number)
-        return Index(substituted(part.value, values)) if isinstance(part, Index) else None
+        return IterIndex(substituted(part.value, values)) if isinstance(part, IterIndex) else None
 
     return producer.results[0].rewritten(change)
 

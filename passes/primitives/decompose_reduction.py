@@ -9,7 +9,7 @@ from ...dialects.core.symbols_expr import Size, substituted, variables_of
 from ..loops.handles import BlockRV, LoopRV
 from ..loops.primitives import Edit, register_primitive
 from ..loops.tree import SPATIAL, Block, Loop, Node, loops_of, variable
-from .moving import is_reduced_by
+from .code_motion import is_reduced_by
 
 
 @register_primitive

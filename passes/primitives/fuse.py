@@ -9,8 +9,8 @@ from ...dialects.core.symbols_expr import Size
 from ..loops.handles import LoopRV
 from ..loops.primitives import Edit, register_primitive
 from ..loops.tree import SPATIAL, Loop, blocks_in, loops_of, rebound, variable
+from .code_motion import is_reduced_by
 from .legality import check_nested, check_serial
-from .moving import is_reduced_by
 
 
 @register_primitive

@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from ...dialects.core.symbols_expr import Size
+from ..loops.body_scalars import Compute, Element, Expr
 from ..loops.handles import BlockRV
 from ..loops.primitives import Edit, register_primitive
-from ..loops.scalars import Compute, Element, Expr
 from ..loops.tree import REDUCE, Access, Block, Buffer, Loop, Node, blocks_in, variable
 from .caching import copying
-from .moving import plain_iter
+from .code_motion import plain_iter
 from .reducers import reducer_of
 from .transform_layout import _fill
 

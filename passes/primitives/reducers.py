@@ -6,8 +6,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from ...emit.combiner import CHOICE, OPERATORS
+from ..loops.body_scalars import Compute, Element, Expr
 from ..loops.primitives import Edit
-from ..loops.scalars import Compute, Element, Expr
 from ..loops.tree import Block
 
 _NAMES = [name for name in OPERATORS if name != CHOICE]

@@ -12,8 +12,8 @@ from ..loops.handles import BlockRV, LoopRV
 from ..loops.primitives import Edit, register_primitive
 from ..loops.ranges import Range, guards
 from ..loops.tree import REDUCE, Block, Buffer, Loop, blocks_in, iter_variable, loops_of
+from .code_motion import check_moves, check_passes, in_loops, inside_of, is_reduced_by, order_of, written_by
 from .legality import check_lanes
-from .moving import check_moves, check_passes, in_loops, inside_of, is_reduced_by, order_of, written_by
 
 _Ranges = dict[str, Range]
 _Limits = tuple[tuple[Size, Size], ...]

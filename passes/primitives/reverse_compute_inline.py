@@ -6,12 +6,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ...dialects.core.symbols_expr import Size, substituted
+from ..loops.body_scalars import Element, Expr, IterIndex
 from ..loops.handles import BlockRV
 from ..loops.primitives import Edit, register_primitive
-from ..loops.scalars import Element, Expr, Index
 from ..loops.tree import Block, iter_variable
+from .code_motion import check_passes, order_of, plain_iter
 from .compute_inline import check_inlinable, merged
-from .moving import check_passes, order_of, plain_iter
 
 
 @register_primitive
@@ -75,7 +75,7 @@ def _joined(found: Block, producer: Block, values: dict[str, Size]) -> Block:
     def change(part: Expr) -> Expr | None:
         if isinstance(part, Element):
             return Element(numbers[part.number]) if part.number in numbers else producer.results[0]
-        return Index(substituted(part.value, values)) if isinstance(part, Index) else None
+        return IterIndex(substituted(part.value, values)) if isinstance(part, IterIndex) else None
 
     result = found.results[0].rewritten(change)
     writes = (found.writes[0].at(values),)

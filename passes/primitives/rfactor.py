@@ -6,9 +6,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ...dialects.core.symbols_expr import Size, substituted, variables_of
+from ..loops.body_scalars import Element, Expr, IterIndex
 from ..loops.handles import BlockRV, LoopRV
 from ..loops.primitives import Edit, register_primitive
-from ..loops.scalars import Element, Expr, Index
 from ..loops.tree import (
     REDUCE,
     SPATIAL,
@@ -111,7 +111,9 @@ def _part(edit: Edit, block: Block, loop: Loop, name: str, partial: Buffer, axis
 
 
 def _moved(expr: Expr, values: dict[str, Size]) -> Expr:
-    return expr.rewritten(lambda each: Index(substituted(each.value, values)) if isinstance(each, Index) else None)
+    return expr.rewritten(
+        lambda each: IterIndex(substituted(each.value, values)) if isinstance(each, IterIndex) else None
+    )
 
 
 def _whole(edit: Edit, block: Block, reducer: Reducer, partial: Buffer, axis: int, loop: Loop) -> Node:

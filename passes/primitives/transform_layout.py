@@ -9,10 +9,10 @@ from typing import Any
 
 from ...bindings.mlir import ir
 from ...dialects.core.symbols_expr import Size
+from ..loops.body_scalars import Compute
 from ..loops.handles import BlockRV, IndexMap
 from ..loops.primitives import Edit, register_primitive
 from ..loops.ranges import range_of
-from ..loops.scalars import Compute
 from ..loops.tree import SPATIAL, Access, Block, Buffer, Iter, Loop, Node, blocks_in, iter_variable, variable
 from .caching import buffer_of
 

@@ -10,7 +10,7 @@ from ...bindings.navigation import defining_op, use_count
 from ...bindings.patterns import Outcome, Pattern, Rewriter
 from ...bindings.rewriting import made_again
 from ...dialects.relax.values import dtype_of, normal_axis, shape_of, with_dtype
-from ..canonicalize.quantized import is_same
+from ..canonicalize.requantization import is_same
 from .numbers import Quantized, dequantized, is_byte, made, number, positive, relax, single, size_of
 from .signs import MOVES
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from ...bindings.ir import Operation, Value
 from ...bindings.navigation import body_of, last_of, made_by, operations_of
 from ...emit.groups import fill_of, filled_with
-from ..schedule.parts import Place
+from ..schedule.dynamic_slices import SlicePlace
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ def padding_of(whole: Value) -> Padding | None:
     copy = None if inserted is None else made_by(inserted.operands[0], "linalg.generic")
     if inserted is None or copy is None or not _is_copy(copy):
         return None
-    data, place = copy.operands[0], Place.of(inserted)
+    data, place = copy.operands[0], SlicePlace.of(inserted)
     makers, number, after = [inserted, copy, *_outs(copy)], None, [0] * len(place.sizes)
     room = inserted.operands[1]
     while (border := made_by(room, "tensor.insert_slice")) is not None:
@@ -43,7 +43,7 @@ def padding_of(whole: Value) -> Padding | None:
             return None
         number, room = filled, border.operands[1]
         makers += [border, fill, *_outs(fill)]
-        if not _add_border(Place.of(border), place, after):
+        if not _add_border(SlicePlace.of(border), place, after):
             return None
     before = tuple(each for each in place.offsets if isinstance(each, int))
     is_dense = all(stride == 1 for stride in place.strides)
@@ -64,7 +64,7 @@ def _outs(generic: Operation) -> list[Operation]:
     return [] if part is None else [part]
 
 
-def _add_border(border: Place, data: Place, after: list[int]) -> bool:
+def _add_border(border: SlicePlace, data: SlicePlace, after: list[int]) -> bool:
     """Notes how wide a border behind the data is; False where it is not known."""
     places = zip(border.offsets, border.sizes, data.offsets, data.sizes, strict=True)
     for axis, (offset, size, own_offset, own_size) in enumerate(places):

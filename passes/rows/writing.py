@@ -16,15 +16,15 @@ from ...emit.numbers import Number, Size
 from ...emit.parallel import FLOPS, share_steps
 from ...emit.structured import StructuredOp, is_scalar
 from ...targets.core.backend import Machine
-from ..schedule.sharing import OPERATIONS
+from ..schedule.parallel_grain import OPERATIONS
 from ..schedule.vector_body import widest_bits
-from .group import Rows
+from .row_groups import RowGroup
 
 #: Rows at a time at most.
 _ROWS = 8
 
 
-def is_worth_it(rows: Rows, machine: Machine) -> bool:
+def is_worth_it(rows: RowGroup, machine: Machine) -> bool:
     """Whether the rows are more than stays in a core's cache between one operation and the next.
 
     A GPU's always are; but an operation with what is done to each of its results is one kernel there anyway, shared by
@@ -37,7 +37,7 @@ def is_worth_it(rows: Rows, machine: Machine) -> bool:
     return bytes_ is not None and len(known) == len(sizes) and math.prod(known) * bytes_ > machine.own_cache // 2
 
 
-def _is_point_by_point(rows: Rows) -> bool:
+def _is_point_by_point(rows: RowGroup) -> bool:
     """Whether each operation behind the first one, but for fills, takes each result of the one before for its own."""
     ops = [op for op in rows.ops if fill_of(op.operation.results[0]) is None]
     return all(itertools.starmap(_takes_results, itertools.pairwise(ops)))
@@ -54,7 +54,7 @@ def _takes_results(before: StructuredOp, op: StructuredOp) -> bool:
 Given = Callable[[Sequence[Number]], Mapping[Value, Value]]
 
 
-def write(rows: Rows, machine: Machine, at_once: int | None = None, given: Given = lambda _: {}) -> None:
+def write(rows: RowGroup, machine: Machine, at_once: int | None = None, given: Given = lambda _: {}) -> None:
     """The loop, in the place of the operations."""
     last = rows.ops[-1].operation
     places = [place for _, place in rows.wanted]
@@ -66,7 +66,7 @@ def write(rows: Rows, machine: Machine, at_once: int | None = None, given: Given
         def step(position: Number, *written: Value) -> list[Value]:
             starts = _starts(position, steps)
             starts[-1] = starts[-1] * at_once
-            return Step(rows, starts, at_once, dict(zip(places, written, strict=True)), given(starts)).write()
+            return RowStep(rows, starts, at_once, dict(zip(places, written, strict=True)), given(starts)).write()
 
         count = linalg.product(steps)
         if machine.shared_bytes:
@@ -81,7 +81,7 @@ def write(rows: Rows, machine: Machine, at_once: int | None = None, given: Given
         op.operation.erase()
 
 
-def _rows_at_once(rows: Rows, machine: Machine) -> int:
+def _rows_at_once(rows: RowGroup, machine: Machine) -> int:
     """A number that divides the last loop's size, of rows that fit into the first cache together."""
     size, bytes_ = rows.sizes()[-1], rows.row_bytes()
     if size is None or bytes_ is None or not machine.caches:
@@ -90,7 +90,7 @@ def _rows_at_once(rows: Rows, machine: Machine) -> int:
     return next((count for count in range(most, 1, -1) if size % count == 0), 1)
 
 
-def _sizes(rows: Rows) -> list[Size]:
+def _sizes(rows: RowGroup) -> list[Size]:
     pairs = zip(rows.loops, rows.sizes(), strict=True)
     return [rows.size(0, loop[0]) if known is None else known for loop, known in pairs]
 
@@ -104,7 +104,7 @@ def _starts(position: Number, sizes: Sequence[Size]) -> list[Number]:
     return [position, *reversed(found)]
 
 
-def _work(rows: Rows, machine: Machine, at_once: int) -> Size:
+def _work(rows: RowGroup, machine: Machine, at_once: int) -> Size:
     """About how many operations on floats take as long as a step."""
     total: Size = 0
     for place, op in enumerate(rows.ops):
@@ -116,12 +116,12 @@ def _work(rows: Rows, machine: Machine, at_once: int) -> Size:
     return total
 
 
-class Step:
+class RowStep:
     """Some rows of all operations."""
 
     def __init__(
         self,
-        rows: Rows,
+        rows: RowGroup,
         starts: Sequence[Number],
         at_once: int,
         written: Mapping[Value, Value],

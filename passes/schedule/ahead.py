@@ -29,7 +29,7 @@ from .dots import packed_operand
 from .plan import Plan, points_of_step
 
 if TYPE_CHECKING:
-    from .vector_step import Step
+    from .vector_step import VectorStep
 
 #: Where more steps than these share weights, the first one's waiting is not worth an instruction in each.
 _MOST_STEPS = 64
@@ -56,7 +56,7 @@ def stream(result: Value, operand: int) -> Value:
     return result
 
 
-def fetch_ahead(step: Step) -> None:
+def fetch_ahead(step: VectorStep) -> None:
     """What is read by a step that comes soon."""
     operation = step.nest.op.operation
     if STREAM not in operation.attributes:
@@ -68,7 +68,7 @@ def fetch_ahead(step: Step) -> None:
     _fetch_rows(step, attribute.value)
 
 
-def _fetch_rows(step: Step, operand: int) -> None:
+def _fetch_rows(step: VectorStep, operand: int) -> None:
     """Of an input, as many as this step reads."""
     op, plan, counts = step.nest.op, step.nest.plan, step.state.counts
     rows = [dim for dim in op.dims if dim != plan.vector and op.uses(operand, dim)]
@@ -86,7 +86,7 @@ def _fetch_rows(step: Step, operand: int) -> None:
         _fetch(op.operands[operand], type_, step.access.at(starts).place(operand, point), _STREAM_LOCALITY)
 
 
-def _fetch_weights(step: Step) -> None:
+def _fetch_weights(step: VectorStep) -> None:
     """A part of what the next step of a loop around reads of the weights, where there is such a loop."""
     op, plan, state = step.nest.op, step.nest.plan, step.state
     weights = _weights(op, plan, step)
@@ -112,7 +112,7 @@ def _fetch_weights(step: Step) -> None:
         _fetch_weight(step, weights, new)
 
 
-def _weights(op: StructuredOp, plan: Plan, step: Step) -> int | None:
+def _weights(op: StructuredOp, plan: Plan, step: VectorStep) -> int | None:
     """The input of known size that is read as vectors, by a sum that stays in registers."""
     packed = packed_operand(plan, step.nest.dots)
     if packed is not None or plan.panel is not None or not plan.carried or plan.vector in op.reductions:
@@ -143,7 +143,7 @@ def _steps(op: StructuredOp, plan: Plan, dim: int) -> int | None:
     return None if size is None else math.ceil(size / points_of_step(plan, dim))
 
 
-def _fetch_weight(step: Step, weights: int, starts: Sequence[Size]) -> None:
+def _fetch_weight(step: VectorStep, weights: int, starts: Sequence[Size]) -> None:
     op, plan, packed = step.nest.op, step.nest.plan, step.nest.packed
     tensor = op.operands[weights] if packed is None else packed
     access, point = step.access.at(starts), (0,) * len(op.dims)

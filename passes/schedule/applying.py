@@ -18,14 +18,14 @@ from ...targets.core.backend import Machine
 from .dots import Dots, packed_operand
 from .epilogue import Epilogue, check_lanes, keeps_results, with_epilogue
 from .fitting import check_plan
-from .joining import Joined, fold_reshapes
-from .notes import note_loops, note_unplanned
+from .loop_collapsing import Joined, fold_reshapes
+from .loop_notes import note_loops, note_unplanned
 from .packing import unpacking
 from .plan import EpilogueOf, Plan, Start, plan_of
 from .tile_nest import TileNest
 from .unplanned import share_unplanned
 from .vector_body import check_body
-from .vector_nest import Nest
+from .vector_nest import VectorNest
 
 
 def apply_plans(function: Operation, operations: Sequence[Operation], machine: Machine) -> None:
@@ -108,7 +108,7 @@ def _write(
     forget_signs_of_zeros(joined.op)
     note_loops(joined.op, plan, None if epilogue is None else operation)
     found = combiners(joined.op) if plan.vector in joined.op.reductions else []
-    nest = Nest if plan.tiles is None else TileNest
+    nest = VectorNest if plan.tiles is None else TileNest
     joined.replace(operation.results, nest(joined.op, plan, initial, found, epilogue, dots).emit())
 
 

@@ -13,7 +13,7 @@ from ...bindings.rewriting import Decline
 from ...emit.generic import GENERIC, GenericOp
 from ...emit.groups import fill_of
 from ...emit.structured import StructuredOp, analyze
-from .joining import asks_for_place
+from .loop_collapsing import asks_for_place
 from .plan import Plan
 from .vector_access import is_lanewise
 from .vector_body import check_body

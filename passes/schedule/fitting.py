@@ -11,7 +11,7 @@ from ...emit.combiner import combiners
 from ...emit.structured import StructuredOp
 from ...targets.core.backend import Machine
 from .dots import Dots, dots_of
-from .joining import check_joined, join
+from .loop_collapsing import check_joined, join
 from .packing import grouped_type, packed_source, panels_type
 from .plan import Panel, Parallel, Plan, panel_form, points_of_step
 from .tiles import check_tiles

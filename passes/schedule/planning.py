@@ -16,10 +16,10 @@ from ...emit.groups import fill_of
 from ...emit.structured import StructuredOp, analyze, structured_ops
 from ...targets.core.backend import Machine
 from .epilogue import check_lanes, keeps_results, producer_of, with_epilogue
-from .joining import join, joinable
+from .loop_collapsing import join, joinable
+from .parallel_grain import with_threads
 from .plan import EpilogueOf, Plan, Start, set_plan
 from .registry import PlanRule, ScheduleContext, plan_rules
-from .sharing import with_threads
 from .vector_body import check_body
 
 

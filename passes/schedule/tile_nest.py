@@ -29,8 +29,8 @@ from .state import State
 from .tiles import outer_sums, size_of_sum
 from .vector_access import transposed
 from .vector_body import hoisted_zero
-from .vector_nest import Nest, Ranges
-from .vector_step import Step
+from .vector_nest import Ranges, VectorNest
+from .vector_step import VectorStep
 
 #: The memory that the loops take with them, in the order in which they do.
 _COLUMNS, _ROWS, _SUMS = "columns", "rows", "sums"
@@ -44,7 +44,7 @@ TO_TILE, FROM_TILE, ZEROS = (
 ROW_BYTES = 64
 
 
-class TileNest(Nest):
+class TileNest(VectorNest):
     """The loops of a product under a plan with tiles."""
 
     def __init__(self, *arguments: Any):
@@ -186,7 +186,7 @@ class TileNest(Nest):
         """A piece of an input along the sum; zeros behind its end."""
         place = state.at(self.sum_loop, step * self.piece, 1, 0)
         left = self.steps - step * self.piece if isinstance(step, int) else None
-        return Step(self, place).access.load_along(operand, self.op.operands[operand], self.piece, left)
+        return VectorStep(self, place).access.load_along(operand, self.op.operands[operand], self.piece, left)
 
     def _copied_columns(self, ranges: Ranges, state: State, panel: Value) -> Value:
         assert self.dots is not None
@@ -215,7 +215,7 @@ class TileNest(Nest):
                 def copy(position: Size, target: Value, segment: Segment = segment) -> list[Value]:
                     tail = self.steps - position if segment.tail else None
                     place = inner.at(self.sum_loop, position, 1, position).vectors(self.plan.lanes, left)
-                    group = Step(self, place).access.load_group(operand, origin, self.op.operands[operand], tail)
+                    group = VectorStep(self, place).access.load_group(operand, origin, self.op.operands[operand], tail)
                     row = number * of_piece + position // self.group
                     return [write_vector(group, target, [count, row, 0])]
 
@@ -311,7 +311,7 @@ class TileNest(Nest):
 
         def row(at: Size, result: Value) -> list[Value]:
             start = state.starts[self.row_loop] + tile * self.height + at
-            step = Step(self, state.at(self.row_loop, start, 1, 0))
+            step = VectorStep(self, state.at(self.row_loop, start, 1, 0))
             zero = hoisted_zero(self.op, buffer.type.element_type, self.hoisted)
             for number, point in step.accumulators():
                 place = [tile * columns + point[self._columns_loop[0]], at * lanes]

@@ -17,7 +17,7 @@ from ...emit.parallel import is_shared, share_ranges
 from ...emit.structured import StructuredOp, analyze, is_scalar
 from ...targets.core.backend import Machine
 from .fitting import can_be_shared
-from .sharing import OPERATIONS, bytes_of_point
+from .parallel_grain import OPERATIONS, bytes_of_point
 
 #: What is assumed of a loop in the body: as often as it runs.
 _STEPS_INSIDE = 8

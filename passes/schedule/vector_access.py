@@ -49,7 +49,7 @@ def is_transposed(op: StructuredOp, vector: int, operand: int, square: int | Non
     return is_plain and is_storable(op.element(operand))
 
 
-class Access:
+class VectorAccess:
     """The elements around one place of the loops. Everything is computed once in the block where it is used."""
 
     def __init__(
@@ -77,10 +77,10 @@ class Access:
         self._squares: dict[tuple[int, Point], list[Value]] = {}
         self._bases: dict[tuple[int, int], Size] = {}
 
-    def at(self, starts: Sequence[Size]) -> Access:
+    def at(self, starts: Sequence[Size]) -> VectorAccess:
         """The elements around another place."""
         group = (self._grouped, self._group)
-        return Access(self._op, self._vector, starts, self._lanes, self._rest, self._hoisted, self._square, group)
+        return VectorAccess(self._op, self._vector, starts, self._lanes, self._rest, self._hoisted, self._square, group)
 
     def load(self, operand: int, point: Point, tensor: Value) -> Value:
         """A scalar where the lanes share it, else a vector."""

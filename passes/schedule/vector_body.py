@@ -117,7 +117,7 @@ def widening_of(op: StructuredOp, operand: int) -> Operation | None:
     return users[0] if is_widening else None
 
 
-class Given(NamedTuple):
+class BodyContext(NamedTuple):
     """What a body is evaluated for."""
 
     arguments: Sequence[Value | None]
@@ -159,9 +159,9 @@ class Lanes:
         `index_of(dim)` is the index of a loop, `known` are values in the body that have been computed before, `wanted`
         those that are asked for instead of what it yields.
         """
-        return self.evaluate_each([Given(arguments, index_of, known)], wanted)[0]
+        return self.evaluate_each([BodyContext(arguments, index_of, known)], wanted)[0]
 
-    def evaluate_each(self, points: Sequence[Given], wanted: Sequence[Value] | None = None) -> list[list[Value]]:
+    def evaluate_each(self, points: Sequence[BodyContext], wanted: Sequence[Value] | None = None) -> list[list[Value]]:
         """What the body yields for each point.
 
         Each operation for all of them before the next one: while one waits for its operands, others can start.
@@ -177,7 +177,7 @@ class Lanes:
                     known.update(zip(inner.results, found, strict=True))
         return [[known.get(operand, operand) for operand in results] for known in values]
 
-    def _known(self, point: Given) -> dict[Value, Value]:
+    def _known(self, point: BodyContext) -> dict[Value, Value]:
         pairs = zip(self._op.block.arguments, point.arguments, strict=True)
         return {**{argument: value for argument, value in pairs if value is not None}, **point.known}
 

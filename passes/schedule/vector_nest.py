@@ -13,20 +13,20 @@ from collections.abc import Callable, Sequence
 from ...bindings.ir import Value
 from ...emit import linalg
 from ...emit.numbers import Size, minimum
-from .parts import loop_size
+from .dynamic_slices import loop_size
+from .parallel_grain import grain_by_work
 from .plan import group_of, points_of_step
 from .segments import Segment, all_at_once, groups, in_steps, run_steps, vectors, whole_and_rest
-from .sharing import grain_by_work
 from .state import State
 from .vector_access import Point, is_lanewise
 from .vector_body import runs_on_whole_vectors, widening_of
-from .vector_step import Computation, Step
+from .vector_step import Computation, VectorStep
 
 #: For each loop where it begins and its size, as they are inside of the loops around.
 Ranges = Sequence[tuple[Size, Size]]
 
 
-class Nest(Computation):
+class VectorNest(Computation):
     """The loops of one operation under a plan."""
 
     def emit(self) -> list[Value]:
@@ -158,7 +158,7 @@ class Nest(Computation):
             values = run_steps(segment.start, segment.stop, segment.step, inside, values, grain)
         if shorter:
             first = shorter[0].start
-            rest = Step(self, state.at(dim, start + first, 1, first))
+            rest = VectorStep(self, state.at(dim, start + first, 1, first))
             values = rest.finish_kept(size - first, values)
             values = [*values[:count], *values[count + len(tail_results) :]]
         return values
@@ -188,7 +188,7 @@ class Nest(Computation):
             def copy(position: Size, *panels: Value, segment: Segment = segment) -> list[Value]:
                 new = state.at(panel.dim, start + position, 1, position)
                 new = new._replace(tail=size - position if segment.tail else None)
-                return [Step(self, new).copy_to_panel(panel.operand, panels[0])]
+                return [VectorStep(self, new).copy_to_panel(panel.operand, panels[0])]
 
             filled = run_steps(segment.start, segment.stop, segment.step, copy, filled)
         return [*values[:-1], *filled]
@@ -208,7 +208,7 @@ class Nest(Computation):
     def _registers(self, ranges: Ranges, state: State, outputs: list[Value]) -> list[Value]:
         if self.dots is not None and self.dots.is_turned and state.of_zeros is None:
             state = state._replace(of_zeros=self._of_zeros(ranges, state, outputs))
-        step = Step(self, state)
+        step = VectorStep(self, state)
         first = [step.first(output, offsets, outputs) for output, offsets in step.accumulators()]
         level = len(self.plan.order) - self.plan.carried
         return step.write(self._reduce(level, ranges, state, outputs, first), outputs)
@@ -225,7 +225,7 @@ class Nest(Computation):
         columns = self.dots.columns
         counts = [count if self.op.uses(columns, dim) else 1 for dim, count in enumerate(state.counts)]
         zeros = state._replace(counts=tuple(counts), of_zeros={}, is_of_zeros=True)
-        step = Step(self, zeros)
+        step = VectorStep(self, zeros)
         points = [point for _, point in step.accumulators()]
         first: list[Value | None] = [step.nothing() for _ in points]
         sums = self._reduce(len(self.plan.order) - self.plan.carried, ranges, zeros, outputs, first)
@@ -235,7 +235,7 @@ class Nest(Computation):
         self, level: int, ranges: Ranges, state: State, outputs: list[Value], values: Sequence[Value | None]
     ) -> list[Value]:
         if level == len(self.plan.order):
-            return Step(self, state).combine(values, outputs)
+            return VectorStep(self, state).combine(values, outputs)
         dim = self.plan.order[level]
         # What is reduced is read.
         before = [value for value in values if value is not None]

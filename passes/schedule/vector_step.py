@@ -24,8 +24,8 @@ from .packing import packed_source
 from .plan import Panel, Plan, group_of, points_of_step
 from .segments import run_steps
 from .state import State
-from .vector_access import Access, Point, loop_between
-from .vector_body import Given, Lanes, hoisted_zero, widening_of
+from .vector_access import Point, VectorAccess, loop_between
+from .vector_body import BodyContext, Lanes, hoisted_zero, widening_of
 
 
 class Computation:
@@ -90,7 +90,7 @@ class Computation:
         return self.hoisted["neutral", output]
 
 
-class Step:
+class VectorStep:
     """One step of the innermost loops: the points of a tile, one after the other."""
 
     def __init__(self, nest: Computation, state: State):
@@ -101,7 +101,7 @@ class Step:
         square = nest.plan.square
         is_square = square is not None and state.counts[square] == state.lanes > 1 and state.rest is None
         dot = nest.plan.dot
-        self.access = Access(
+        self.access = VectorAccess(
             nest.op,
             self.vector,
             state.starts,
@@ -184,11 +184,11 @@ class Step:
 
     def _each_apart(self, values: Sequence[Value | None], outputs: Sequence[Value]) -> list[Value]:
         """The results at the points of a step where none is made of another."""
-        places, given = list(self._outer()), list[Given]()
+        places, given = list(self._outer()), list[BodyContext]()
         for place, point in enumerate(places):
             loaded = [self._input(operand, point, outputs) for operand in range(self.op.input_count)]
             arguments, index_of = [*loaded, *values[place :: len(places)]], partial(self.access.index, point=point)
-            given.append(Given(arguments, index_of, self._widened_before(loaded)))
+            given.append(BodyContext(arguments, index_of, self._widened_before(loaded)))
         results = self.lanes.evaluate_each(given)
         return [self.lanes.vector(of_point[output]) for output in range(len(self.op.outputs)) for of_point in results]
 
@@ -308,7 +308,7 @@ class Step:
         zero = hoisted_zero(self.op, kept.type.element_type, self.nest.hoisted)
 
         def finish(row: Size, before: Value) -> list[Value]:
-            step = Step(self.nest, state.at(dim, state.starts[dim] + row, 1, state.positions[dim] + row))
+            step = VectorStep(self.nest, state.at(dim, state.starts[dim] + row, 1, state.positions[dim] + row))
             places = [step._place_of_kept(row, point) for _, point in step._slots()]
             return step._write_finished([read_vector(kept, place, state.lanes, zero) for place in places], [before])
 

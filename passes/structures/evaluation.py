@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from ...bindings.affine import ADD, CEILDIV, FLOORDIV, MOD, MUL, plain_dim, value_of
 from ...bindings.ir import AffineExpr, AffineMap
-from .reading import Axis, Body, Generic, Region, Step, Unreadable
+from .reading import Axis, Body, BodyStep, Generic, Region, Unreadable
 
 T = TypeVar("T")
 
@@ -200,7 +200,7 @@ class Env:
             loops[plain_dim(expression) or 0] = place
         return self._iteration(step, tuple(loops), step.generic.maps).yielded()[index]
 
-    def _iteration(self, step: Step, loops: tuple[Term, ...], maps: Sequence[AffineMap], sums: int = 0) -> Env:
+    def _iteration(self, step: BodyStep, loops: tuple[Term, ...], maps: Sequence[AffineMap], sums: int = 0) -> Env:
         """The body of a generic at a point of its loops; the last `sums` operands are what is summed so far."""
         types = self.evaluation.body.types
         region = step.regions[0]
@@ -216,7 +216,7 @@ class Env:
                 known[argument] = self.element(operand, self.evaluation.apply(map_, loops))
         return Env(self.evaluation, region, known, loops, self)
 
-    def _tensor(self, value: int, step: Step, index: int) -> Term:
+    def _tensor(self, value: int, step: BodyStep, index: int) -> Term:
         type_ = self.evaluation.body.types[value]
         if step.name == "tensor.cast":
             return self.whole(step.operands[0])
@@ -229,7 +229,7 @@ class Env:
             return self._operation(value, step, index)
         return term(f"result {index}", self._reduction(step, step.generic))
 
-    def _reduction(self, step: Step, generic: Generic) -> Term:
+    def _reduction(self, step: BodyStep, generic: Generic) -> Term:
         """Loops over axes of the result are numbered as these; reductions take the order that gives the least term."""
         count = len(step.operands) - generic.input_count
         rank = len(generic.is_reduction)
@@ -250,7 +250,7 @@ class Env:
         found = [over({dim: str(number) for number, dim in enumerate(way)}) for way in ways]
         return min(found, key=lambda each: each.order)
 
-    def _reduced(self, step: Step, generic: Generic, loops: tuple[Term, ...], count: int) -> Term:
+    def _reduced(self, step: BodyStep, generic: Generic, loops: tuple[Term, ...], count: int) -> Term:
         sizes = [
             term("range", loops[dim], self.evaluation.size(self._axis_of(step, generic, dim), self))
             for dim in range(len(loops))
@@ -261,7 +261,7 @@ class Env:
         places = [each for i in written for each in self.evaluation.apply(generic.maps[i], loops)]
         return term("reduction", sorted_term("ranges", sizes), *yielded, *begun, *places)
 
-    def _axis_of(self, step: Step, generic: Generic, dim: int) -> Axis:
+    def _axis_of(self, step: BodyStep, generic: Generic, dim: int) -> Axis:
         """An axis that a loop runs over."""
         for value, map_ in zip(step.operands, generic.maps, strict=True):
             for axis, expression in enumerate(map_.results):
@@ -269,7 +269,7 @@ class Env:
                     return value, axis
         raise Unreadable("has a loop over no axis")
 
-    def _number(self, value: int, step: Step, index: int) -> Term:
+    def _number(self, value: int, step: BodyStep, index: int) -> Term:
         if step.name == "arith.constant":
             return _literal(self.evaluation.body, value, step.number)
         if step.name == "linalg.index":
@@ -283,11 +283,11 @@ class Env:
                 return self.evaluation.size((step.operands[0], int(axis.number)), self)
         return self._operation(value, step, index)
 
-    def _outer_loop(self, step: Step) -> Term:
+    def _outer_loop(self, step: BodyStep) -> Term:
         assert self._outer is not None
         return self._outer.loops[int(step.number or 0)] if self._outer.loops else self._outer._outer_loop(step)
 
-    def _operation(self, value: int, step: Step, index: int) -> Term:
+    def _operation(self, value: int, step: BodyStep, index: int) -> Term:
         operands = [self.value(each) for each in step.operands]
         what = f"{step.name} {{{step.attributes}}} {index}: {self.evaluation.body.types[value].text}"
         inside = [self._inner(region) for region in step.regions]

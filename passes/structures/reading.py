@@ -59,7 +59,7 @@ class Region(NamedTuple):
     """A block of steps and what it ends in."""
 
     arguments: tuple[int, ...]
-    steps: tuple[Step, ...]
+    steps: tuple[BodyStep, ...]
     end: str
     results: tuple[int, ...]
 
@@ -67,7 +67,7 @@ class Region(NamedTuple):
 _EMPTY = Region((), (), "", ())
 
 
-class Step(NamedTuple):
+class BodyStep(NamedTuple):
     """An operation."""
 
     name: str
@@ -87,7 +87,7 @@ class Body:
 
     types: list[TypeOf] = field(default_factory=list)
     #: Where a value is made: the step and which of its results; none for arguments.
-    makers: dict[int, tuple[Step, int]] = field(default_factory=dict)
+    makers: dict[int, tuple[BodyStep, int]] = field(default_factory=dict)
     #: Tensors in and, where the function has parameters for them, out; literals by their names.
     inputs: tuple[int, ...] = ()
     outputs: tuple[int, ...] = ()
@@ -157,7 +157,7 @@ class _Reader:
         steps = tuple(self._step(op, is_outermost) for op in operations)
         return Region(arguments, steps, end.name, tuple(self._number(value) for value in end.operands))
 
-    def _step(self, op: Operation, is_outermost: bool) -> Step:
+    def _step(self, op: Operation, is_outermost: bool) -> BodyStep:
         if not _is_pure(op) and not (is_outermost and op.name == "tir.assert"):
             raise Unreadable(f"has {op.name} in it, which does more than to compute")
         self._steps += 1
@@ -170,7 +170,7 @@ class _Reader:
             raise Unreadable(f"has {op.name} in it, which jumps")
         results = tuple(self._number(value) for value in op.results)
         row = row_of(op)
-        step = Step(
+        step = BodyStep(
             op.name,
             _attributes(op),
             operands,

@@ -25,7 +25,7 @@ from ...dialects.core.substitute import dims_of, substitute, substituted_type, w
 from ...dialects.core.symbols import Dim, sym
 from ..inline.splice import cast
 from .equations import names_in
-from .function import FunctionShapes, merge
+from .function_shapes import FunctionShapes, merge
 
 _CAST = "relax.match_cast"
 

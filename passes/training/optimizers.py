@@ -26,7 +26,7 @@ from ...dialects.relax import const
 from ...dialects.relax.function_attributes import function_attributes
 from ...dialects.relax.values import dtype_of
 from ...support.errors import OptionError, RelaxError
-from ..decompose.tensors import Tensor, apply, cast
+from ..decompose.tensor_formulas import Tensor, apply, cast
 
 #: The states that are not a parameter's: how many updates there have been.
 COUNT = "updates"

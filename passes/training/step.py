@@ -13,7 +13,7 @@ from ...dialects.core.codec import encode
 from ...dialects.relax.function_attributes import VISIBILITY, argument_names, function_attributes
 from ...dialects.relax.values import tensor_info
 from ...support.errors import RelaxError
-from ..gradient.control_flow import Options
+from ..gradient.scf_derivatives import Options
 from ..relax_gradient import add_adjoint, parameters
 from .optimizers import Optimizer
 

@@ -10,9 +10,9 @@ from ..arguments import prepared
 from ..arrays import empty_on_host, share
 from ..cache import function_of
 from ..function import Function
-from ..manifest import Signature, Value
+from ..manifest import PassedValue, Signature
 from .copies import Copies
-from .rows import DeviceRows
+from .device_rows import DeviceRows
 
 _CPU = 1
 
@@ -83,7 +83,7 @@ class _CopyingCall:
             self._copies.wait()
         return passed, written
 
-    def _passed(self, described: Value | None, value: Any, written: list[tuple[Any, Any]]) -> Any:
+    def _passed(self, described: PassedValue | None, value: Any, written: list[tuple[Any, Any]]) -> Any:
         """An argument on the device; those that are written to go back from there."""
         if described is None or described.kind not in ("tensor", "list"):
             return value

@@ -75,7 +75,7 @@ class DriverError(DeviceError):
         self.status = status
 
 
-class Driver:
+class CudaDriver:
     """The driver's functions, with errors for what they refuse. `library` has them as attributes, as a CDLL has."""
 
     def __init__(self, library: object) -> None:
@@ -199,27 +199,27 @@ class Device(NamedTuple):
 
 # ---- the process' driver ----
 
-_in_place: list[Driver] = []
+_in_place: list[CudaDriver] = []
 
 
-def driver() -> Driver:
+def driver() -> CudaDriver:
     """The driver, opened once. Raises DeviceError where there is none, or no device."""
     return _in_place[-1] if _in_place else _of_system()
 
 
 @lru_cache(maxsize=1)
-def _of_system() -> Driver:
+def _of_system() -> CudaDriver:
     try:
         library = ctypes.CDLL(LIBRARY)
     except OSError as error:
         raise DeviceError(f"no NVIDIA driver: {LIBRARY} cannot be loaded: {error}") from None
-    return Driver(library)
+    return CudaDriver(library)
 
 
 @contextmanager
-def use_library(library: object) -> Iterator[Driver]:
+def use_library(library: object) -> Iterator[CudaDriver]:
     """Programs that are loaded inside find this library in the driver's place: for tests."""
-    _in_place.append(Driver(library))
+    _in_place.append(CudaDriver(library))
     try:
         yield _in_place[-1]
     finally:

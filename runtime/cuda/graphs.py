@@ -10,7 +10,7 @@ from functools import partial
 
 from ..errors import DeviceError
 from ..manifest import Signature
-from .driver import Device, Driver
+from .driver import CudaDriver, Device
 
 #: The driver's functions that code makes graphs by, in the order of its table (device_graphs.mlir of
 #: targets/host/library), None where that has words of its own.
@@ -47,7 +47,7 @@ _MEMORY_KHZ, _MEMORY_BITS = 36, 37
 class Graphs:
     """Room for a graph of each function; code fills it at their calls."""
 
-    def __init__(self, driver: Driver, names: Sequence[str], before: Sequence[int], *, is_estimated: bool) -> None:
+    def __init__(self, driver: CudaDriver, names: Sequence[str], before: Sequence[int], *, is_estimated: bool) -> None:
         """`before` are, for each function, the calls before the one that is recorded. Raises DeviceError where the
         driver is too old."""
         self._driver, self._names = driver, names
@@ -78,7 +78,9 @@ class Graphs:
                         self._driver.call(name, held)
 
 
-def graphs_of(signatures: Sequence[Signature], graphs: bool | None, driver: Driver, device: Device) -> Graphs | None:
+def graphs_of(
+    signatures: Sequence[Signature], graphs: bool | None, driver: CudaDriver, device: Device
+) -> Graphs | None:
     """Of a program's functions: all that can have one, none, or (None) those that are faster so by an estimate.
 
     A driver that knows no graphs is an error where they are asked for; else kernels are launched one by one.
@@ -115,7 +117,7 @@ def is_faster(signature: Signature, speed: float) -> bool:
     return as_graph < max(graph.launches * _LAUNCH, work)
 
 
-def bytes_a_second(driver: Driver, device: Device) -> float:
+def bytes_a_second(driver: CudaDriver, device: Device) -> float:
     """Of the device's memory, by its clock: twice in each cycle."""
     bandwidth = 2e3 / 8 * driver.attribute(device.handle, _MEMORY_KHZ) * driver.attribute(device.handle, _MEMORY_BITS)
     return bandwidth if bandwidth > 0 else _BYTES_A_SECOND

@@ -15,7 +15,7 @@ from typing import Any
 from ...support.byte_sizes import byte_text
 from ...support.errors import OptionError
 from ..artifact import DeviceCode
-from ..constants import address_of
+from ..constant_memory import address_of
 from ..errors import ArtifactError, DeviceError
 from ..manifest import Signature
 from .driver import OUT_OF_MEMORY, UNSUPPORTED_PTX, Device, DriverError, driver

@@ -259,7 +259,7 @@ def _plan(spec: str, itemsize: int, *layouts: tuple[Sequence[int], Sequence[int]
     return _Plan(False, False, (left.how, right.how), shape, matrices, sizes.get(inner, 1), offsets)
 
 
-class _Matrix(NamedTuple):
+class _MatrixLayout(NamedTuple):
     """The layout of a tensor's matrices: rows are contiguous, or, transposed, columns."""
 
     how: int
@@ -274,7 +274,7 @@ def _too_large(sizes: Mapping[str, int]) -> RelaxError:
     return RelaxError(f"sizes of {max(sizes.values())} are too large for a BLAS of 32 bits")
 
 
-def _matrix(strides: Mapping[str, int], axes: str, sizes: Mapping[str, int], itemsize: int) -> _Matrix | None:
+def _matrix(strides: Mapping[str, int], axes: str, sizes: Mapping[str, int], itemsize: int) -> _MatrixLayout | None:
     """None where neither are contiguous."""
     if any(stride % itemsize for stride in strides.values()):
         return None
@@ -283,11 +283,11 @@ def _matrix(strides: Mapping[str, int], axes: str, sizes: Mapping[str, int], ite
         step = strides.get(along, itemsize) if sizes[along] > 1 else itemsize
         leading = strides.get(across, 1) // itemsize if sizes[across] > 1 else sizes[along]
         if step == itemsize and leading >= sizes[along]:
-            return _Matrix(how, leading, sizes[along], strides)
+            return _MatrixLayout(how, leading, sizes[along], strides)
     return None
 
 
-def _goes_on(batch: str, matrices: Sequence[_Matrix], sizes: Mapping[str, int], itemsize: int) -> bool:
+def _goes_on(batch: str, matrices: Sequence[_MatrixLayout], sizes: Mapping[str, int], itemsize: int) -> bool:
     """Whether the rows of a batch's next matrix go on where those of one end."""
     return all(
         each.how == _PLAIN

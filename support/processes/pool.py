@@ -34,7 +34,7 @@ _CAUSES: dict[int, str] = {
 
 
 @dataclass(frozen=True)
-class Call:
+class PoolCall:
     """A function of a module, `package.module:name`, that makes bytes of bytes and of arguments that JSON can hold."""
 
     function: str
@@ -76,7 +76,7 @@ class Worker:
         except OSError:
             self._printed.close()
             raise
-        self.call: Call | None = None
+        self.call: PoolCall | None = None
 
     @property
     def pid(self) -> int:
@@ -90,7 +90,7 @@ class Worker:
     def answers(self) -> Any:
         return self._process.stdout
 
-    def begin(self, call: Call) -> None:
+    def begin(self, call: PoolCall) -> None:
         """Gives the process work. Raises RelaxError where it has died."""
         self.call = call
         try:
@@ -121,7 +121,7 @@ class Worker:
             with contextlib.suppress(OSError):
                 stream.close()  # type: ignore[union-attr]
 
-    def _death(self, call: Call) -> RelaxError:
+    def _death(self, call: PoolCall) -> RelaxError:
         try:
             # It is about to: its pipes are closed.
             code = self._process.wait(_GRACE_S)
@@ -144,7 +144,7 @@ class Pool:
         self._idle: list[Worker] = []
         self._owner = os.getpid()
 
-    def prepare(self, count: int, preloaded: str = "", calls: Sequence[Call] = ()) -> None:
+    def prepare(self, count: int, preloaded: str = "", calls: Sequence[PoolCall] = ()) -> None:
         """Starts workers that will be needed soon, with a module that they will need; failures are reported later.
 
         They begin with calls, one each, that a `run` soon asks for: it finds them under way, or done.
@@ -163,7 +163,7 @@ class Pool:
         with self._lock:
             return len(self._idle) if self._owner == os.getpid() else 0
 
-    def run(self, calls: Sequence[Call], jobs: int, done: Done, begun: Begun = lambda index: None) -> None:
+    def run(self, calls: Sequence[PoolCall], jobs: int, done: Done, begun: Begun = lambda index: None) -> None:
         """Runs the calls in their order on a number of workers; `done` gets each result as it comes.
 
         Raises RelaxError for the first that fails, OSError where no process can be started; none goes on then, and
@@ -178,7 +178,7 @@ class Pool:
             raise
         self._give_back(workers)
 
-    def _run(self, workers: Sequence[Worker], calls: Sequence[Call], done: Done, begun: Begun) -> None:
+    def _run(self, workers: Sequence[Worker], calls: Sequence[PoolCall], done: Done, begun: Begun) -> None:
         current = {worker: _place_of(worker.call, calls) for worker in workers if worker.call is not None}
         waiting = iter([each for each in enumerate(calls) if each[0] not in current.values()])
         with selectors.DefaultSelector() as selector:
@@ -238,7 +238,7 @@ class Pool:
             self._idle += workers
 
 
-def _place_of(begun: Call, calls: Sequence[Call]) -> int | None:
+def _place_of(begun: PoolCall, calls: Sequence[PoolCall]) -> int | None:
     """Where a call that was begun early is in the list; None where it is not wanted any more."""
     return next((index for index, call in enumerate(calls) if call == begun), None)
 

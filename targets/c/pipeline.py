@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from ...passes.core.stages import Stage
-from ..core import stages as common
+from ..core import common_stages as common
 
 # Halves are computed as float, which C has.
 _IN_C = (

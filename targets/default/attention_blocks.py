@@ -15,11 +15,11 @@ from typing import NamedTuple
 from ...bindings.ir import Value
 from ...emit import linalg, loops, tensors
 from ...emit.arithmetic import element
+from ...emit.axis_reduction import Reduction
 from ...emit.broadcast import Place, broadcast_generic
 from ...emit.contraction import Factor, Labelled, labelled_product, products_added
 from ...emit.numbers import Number, Size, as_index, ceil_divided, intrinsic, is_same, maximum, minimum, select
 from ...emit.parallel import share_steps
-from ...emit.reduction import Reduction
 
 #: The numbers of each with which a block of scores and what it is made of stay in a core's own cache.
 _QUERIES_AT_ONCE, _KEYS_AT_ONCE = 64, 128

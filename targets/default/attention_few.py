@@ -13,11 +13,11 @@ from collections.abc import Sequence
 from ...bindings.ir import Value
 from ...emit import linalg, loops, tensors
 from ...emit.arithmetic import element
+from ...emit.axis_reduction import Reduction
 from ...emit.broadcast import broadcast_generic
 from ...emit.contraction import Labelled, labelled_product
 from ...emit.numbers import Number, Size, as_index, is_same, maximum, minimum
 from ...emit.parallel import share_steps
-from ...emit.reduction import Reduction
 from ...passes.schedule.ahead import stream
 from .attention_blocks import Blocks, Rows, places, power, quotient, seen_keys, weighted_rows
 

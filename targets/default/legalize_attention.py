@@ -16,10 +16,10 @@ from ...dialects.core.infos import TensorInfo
 from ...dialects.core.symbols import equal
 from ...emit import linalg, loops, tensors
 from ...emit.arithmetic import element
+from ...emit.axis_reduction import Reduction
 from ...emit.broadcast import broadcast_generic, broadcast_plan
 from ...emit.contraction import Labelled, labelled_product
 from ...emit.numbers import Number, Size, as_index, intrinsic, maximum, select
-from ...emit.reduction import Reduction
 from ...passes.legalize.call import LegalizeCall
 from ...passes.legalize.known_sizes import by_name
 from ...passes.legalize.rules import Legalized, register_legalize

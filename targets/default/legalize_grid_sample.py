@@ -152,7 +152,7 @@ def _sampled(
     return split(linalg.parallel(tables, whole, sample, [dims] * len(tables)), first, out_sizes)
 
 
-class _Places(NamedTuple):
+class _GridPlaces(NamedTuple):
     """For each position of the grid where the elements along each dimension are: all channels share that."""
 
     #: Over batch and positions: for each dimension and each of its taps how far that is from the image's start (-1: it
@@ -174,7 +174,7 @@ def _by(count: int, items: Sequence[_Item]) -> list[list[_Item]]:
 
 def _places(
     grid: Value, sizes: Sequence[Size], known: Sequence[Number], sampling: _Sampling, grid_dtype: str
-) -> _Places:
+) -> _GridPlaces:
     """`sizes` are those of the tables, `known` the image's."""
     rank, count, taps = len(sizes), len(known), _TAPS[sampling.method]
     # The grid's first coordinate belongs to the last dimension.
@@ -197,7 +197,7 @@ def _places(
 
     positions = linalg.select_dims(rank, [0, None, *range(1, rank)])
     maps = [*[positions] * count, *[identity(rank)] * len(tables)]
-    return _Places(linalg.generic(parts, tables, maps, [linalg.PARALLEL] * rank, placed), taps, len(dtypes))
+    return _GridPlaces(linalg.generic(parts, tables, maps, [linalg.PARALLEL] * rank, placed), taps, len(dtypes))
 
 
 @register_legalize("relax.image.affine_grid")

@@ -13,9 +13,9 @@ from typing import Any
 from ...bindings.ir import OpView, Value
 from ...dialects.core.symbols import equal
 from ...emit import linalg, loops, tensors
+from ...emit.axis_reduction import Read, Reduction
 from ...emit.conversions import rounded, widened
 from ...emit.numbers import Number, intrinsic
-from ...emit.reduction import Read, Reduction
 from ...passes.legalize.call import Body, LegalizeCall
 from ...passes.legalize.rules import Legalized, register_legalize
 

@@ -22,10 +22,10 @@ from ...dialects.relax.infer.layouts import Layout, blocked_dimensions, is_permu
 from ...dialects.relax.infer.windows import each_dimension, windows_of
 from ...emit import linalg
 from ...emit.arithmetic import element
+from ...emit.axis_reduction import lowest
 from ...emit.conversions import rounded
 from ...emit.numbers import Number, constant, divide, maximum, minimum, select
 from ...emit.parallel import are_steps_apart
-from ...emit.reduction import lowest
 from ...emit.small_floats import is_small_float
 from ...emit.windows import fitted, padded
 from ...passes.legalize.call import LegalizeCall
@@ -36,7 +36,7 @@ from ...passes.legalize.rules import Legalized, register_legalize
 _LONGEST = 128
 
 
-class _Places:
+class _PoolPlaces:
     """Where the loops over a result's elements are in the data: which loop is which axis of both."""
 
     def __init__(self, layout: Layout, out_layout: Layout, spatial: str):
@@ -81,7 +81,7 @@ def _pooled(call: LegalizeCall, compute: Callable[..., Any]) -> Value | list[Val
     # Directly where windows slide along axes of the data, and the result has the same axes.
     if not is_permutation(layout, out_layout) or blocked_dimensions(layout) & set(spatial):
         return in_plain_layout(call, call.operands[0], layout, out_layout)
-    places = _Places(layout, out_layout, spatial)
+    places = _PoolPlaces(layout, out_layout, spatial)
 
     def body(data: Value, output: Value) -> Value:
         require_blocks(data, layout)
@@ -96,7 +96,7 @@ def max_pool(call: LegalizeCall) -> Any:
     if is_small_float(dtype):
         return _through_f32(call, call.operands[0], dtype)
 
-    def compute(data: Value, output: Value, places: _Places) -> Value:
+    def compute(data: Value, output: Value, places: _PoolPlaces) -> Value:
         pick = lambda x, best: maximum(x.of(dtype), best)  # noqa: E731
         least = lowest(dtype)
         if not _are_maxima_of_maxima(windows, places):
@@ -112,7 +112,7 @@ def max_pool(call: LegalizeCall) -> Any:
     return _pooled(call, compute)
 
 
-def _are_maxima_of_maxima(windows: Sequence[Window], places: _Places) -> bool:
+def _are_maxima_of_maxima(windows: Sequence[Window], places: _PoolPlaces) -> bool:
     """Whether it is much less work to find the maxima along one dimension after the other: neighbours share them."""
     taps, strides = [window.taps for window in windows], [window.stride for window in windows]
     if not all(isinstance(count, int) for count in taps) or places.loops != list(range(places.rank)):
@@ -127,7 +127,7 @@ def avg_pool(call: LegalizeCall) -> Any:
     windows, dtype = _windows(call), call.dtype(call.operands[0])
     is_ceiled, counts_padding = call.op.ceil_mode, call.op.count_include_pad
 
-    def compute(data: Value, output: Value, places: _Places) -> Value:
+    def compute(data: Value, output: Value, places: _PoolPlaces) -> Value:
         def count(at: Sequence[Number]) -> Number:
             sizes = [linalg.size(data, axis) for axis in places.axes]
             return _covered(windows, at, sizes, counts_padding)
@@ -142,7 +142,7 @@ def avg_pool(call: LegalizeCall) -> Any:
 def adaptive_avg_pool(call: LegalizeCall) -> Legalized:
     dtype = call.dtype(call.operands[0])
 
-    def compute(data: Value, output: Value, places: _Places) -> Value:
+    def compute(data: Value, output: Value, places: _PoolPlaces) -> Value:
         shape = [data.type.shape[axis] for axis in places.axes]
         if call.op.output_size is None:
             return _mean(data, output, places, [Window(1)] * len(shape), dtype, None)
@@ -164,7 +164,7 @@ def _through_f32(call: LegalizeCall, data: Value, dtype: str) -> Value:
 def _over_windows(
     data: Value,
     start: Value,
-    places: _Places,
+    places: _PoolPlaces,
     windows: Sequence[Window],
     is_ceiled: bool,
     padding: float,
@@ -202,7 +202,7 @@ def _sum_dtype(dtype: str, count: int | None) -> str:
 def _mean(
     data: Value,
     output: Value,
-    places: _Places,
+    places: _PoolPlaces,
     windows: Sequence[Window],
     dtype: str,
     count: Callable[[Sequence[Any]], Any] | None,
@@ -228,7 +228,7 @@ def _zeros(output: Value, dtype: str) -> Value:
 _Mapped = tuple[Value, AffineMap]
 
 
-def _counts(output: Value, places: _Places, count: Callable[[Sequence[Any]], Any], dtype: str) -> _Mapped:
+def _counts(output: Value, places: _PoolPlaces, count: Callable[[Sequence[Any]], Any], dtype: str) -> _Mapped:
     """How many elements each window has: the same in all channels and pictures, so that it is found out once."""
     sizes = [linalg.size(output, loop) for loop in places.windowed]
     rank = len(sizes)
@@ -281,7 +281,7 @@ def _taps_below(window: Window, distance: Number) -> Number:
 
 
 # ---- windows of different widths ----
-def _uneven_mean(data: Value, output: Value, places: _Places, wanted: Sequence[int], dtype: str) -> Value:
+def _uneven_mean(data: Value, output: Value, places: _PoolPlaces, wanted: Sequence[int], dtype: str) -> Value:
     """Window i of n begins at i * size // n and ends before the next begins, rounded up: neighbours may overlap."""
     wide = _sum_dtype(dtype, None)
     sizes = [linalg.size(data, axis) for axis in places.axes]

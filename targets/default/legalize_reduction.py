@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Reductions over axes and running totals. What floats are added up in stands in emit/reduction.py."""
+"""Reductions over axes and running totals. What floats are added up in stands in emit/axis_reduction.py."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from ...dialects import relax
 from ...dialects.core.infos import bit_width, is_bool, is_float, is_unsigned
 from ...emit import linalg
 from ...emit.arithmetic import element
+from ...emit.axis_reduction import Reduction, highest, lowest
 from ...emit.conversions import accumulator, rounded, to_float, widened
 from ...emit.loops import for_range, load, nest, scratch, store
 from ...emit.numbers import Number, Size, constant, divide, intrinsic, maximum, minimum, select
 from ...emit.parallel import share_ranges
-from ...emit.reduction import Reduction, highest, lowest
 from ...emit.sorting import around_axis, from_lower_key, lower_key
 from ...passes.legalize.call import Body, LegalizeCall
 from ...passes.legalize.rules import Legalized, register_legalize

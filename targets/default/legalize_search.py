@@ -10,12 +10,12 @@ from typing import Any
 from ...bindings.ir import Value
 from ...dialects.core.infos import TensorInfo, bit_width, describe, is_float, is_unsigned
 from ...emit import linalg, loops
+from ...emit.axis_reduction import Reduction
 from ...emit.conversions import widened
 from ...emit.indices import as_position
 from ...emit.loops import load, nest, repeat_while, require, require_same, size, sizes, store, when
 from ...emit.numbers import Number, as_index
 from ...emit.parallel import share_places
-from ...emit.reduction import Reduction
 from ...emit.sorting import first_not, precedes
 from ...passes.legalize.call import LegalizeCall
 from ...passes.legalize.rules import Legalized, register_legalize

@@ -8,9 +8,9 @@ from typing import Any
 
 from ...bindings.ir import Value
 from ...dialects.core.infos import bit_width
+from ...emit.axis_reduction import Read, Reduction, lowest
 from ...emit.conversions import rounded, widened
 from ...emit.numbers import Number, intrinsic, larger
-from ...emit.reduction import Read, Reduction, lowest
 from ...passes.legalize.call import LegalizeCall
 from ...passes.legalize.rules import Legalized, register_legalize
 

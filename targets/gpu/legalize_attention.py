@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Attention on GPUs: kernels that need no memory for scores (attention/kernels.py), for any sizes."""
+"""Attention on GPUs: kernels that need no memory for scores (attention/attention_kernels.py), for any sizes."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ from ..default.attention import (
     sequence_range,
 )
 from ..default.attention_blocks import Blocks, Rows
-from .attention.kernels import Tiles, attend, attend_to_sequences, attend_together
-from .attention.operands import Operands, Part
-from .attention.rows import Tile
+from .attention.attention_kernels import Tiles, attend, attend_to_sequences, attend_together
+from .attention.flash_attention import Tile
+from .attention.operands import Operands, RowPart
 
 #: The tiles of what is computed, by how many queries there are, and the sizes of a head's elements and results.
 TileOf = Callable[[Blocks, Size, Size, Size], Tiles]
@@ -79,8 +79,8 @@ def attention_var_len(call: LegalizeCall, tile_of: TileOf = Tile.of) -> Legalize
         def sequence(position: Number) -> Operands:
             queries, keys = _range(of_queries, query, position), _range(of_keys, key, position)
             own, others = Rows(query, queries[1]), Rows(key, keys[1])
-            parts = Part(own, queries[0]), Part(others, keys[0]), Part(Rows(value, keys[1]), keys[0])
-            return Operands(blocks_of(what, own, others), *parts, Part(Rows(out, queries[1]), queries[0]), [], 0, 0)
+            parts = RowPart(own, queries[0]), RowPart(others, keys[0]), RowPart(Rows(value, keys[1]), keys[0])
+            return Operands(blocks_of(what, own, others), *parts, RowPart(Rows(out, queries[1]), queries[0]), [], 0, 0)
 
         tile = tile_of(blocks_of(what, Rows.of(query), Rows.of(key)), rows, size, width)
         attend_to_sequences(tile, heads, width, sequence_count(of_queries), rows, sequence)

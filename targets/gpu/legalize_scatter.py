@@ -25,7 +25,7 @@ from ..default.legalize_scatter import check_elements, check_tuples, combine_of,
 from .emit.placing import NOWHERE, Writes, atomic_kind, change_at_once
 
 
-class _Places:
+class _UpdatePlaces:
     """Where updates go: those of some sizes, to places of some sizes."""
 
     def __init__(self, updates: Sequence[Size], places: Sequence[Size], axes: Sequence[int], dtypes: Sequence[str]):
@@ -57,7 +57,7 @@ class _Places:
 class _Update:
     """What is done at a place with its updates: elements of `dtype`, at some indices behind it."""
 
-    def __init__(self, reduction: str, dtype: str, output: Value, places: _Places, read: Callable[..., Number]):
+    def __init__(self, reduction: str, dtype: str, output: Value, places: _UpdatePlaces, read: Callable[..., Number]):
         """`read(update, at)`: the update's element at indices behind the place."""
         self._reduction, self._dtype, self._output = reduction, dtype, output
         self._places, self._read = places, read
@@ -107,7 +107,7 @@ def scatter_elements(call: LegalizeCall) -> Legalized:
         axis = call.op.axis % len(data.type.shape)
         check_elements(axis, data, indices, updates)
         loops.copy(data, output)
-        places = _Places(sizes(indices), sizes(data), [axis], [index_dtype])
+        places = _UpdatePlaces(sizes(indices), sizes(data), [axis], [index_dtype])
         writes = places.writes(
             lambda *at: [load(indices, *at)], lambda at, found: [*at[:axis], *found, *at[axis + 1 :]]
         )
@@ -129,7 +129,7 @@ def scatter_nd(call: LegalizeCall) -> Legalized:
     def body(data: Value, indices: Value, updates: Value, output: Value) -> None:
         outer, inner = check_tuples(data, indices, updates, depth)
         loops.copy(data, output)
-        places = _Places(outer, sizes(data)[:depth], range(depth), [index_dtype] * depth)
+        places = _UpdatePlaces(outer, sizes(data)[:depth], range(depth), [index_dtype] * depth)
         writes = places.writes(lambda *at: [load(indices, *at, each) for each in range(depth)], lambda _, found: found)
         _Update(reduction, dtype, output, places, lambda at, rest: load(updates, *at, *rest)).run(writes, inner)
 
@@ -150,7 +150,7 @@ def index_put(call: LegalizeCall) -> Legalized:
         outer, inner = broadcast_sizes(indices), sizes(data)[count:]
         require_broadcast(values, [*outer, *inner])
         loops.copy(data, output)
-        places = _Places(outer, sizes(data)[:count], range(count), dtypes)
+        places = _UpdatePlaces(outer, sizes(data)[:count], range(count), dtypes)
         writes = places.writes(lambda *at: [load_broadcast(each, at) for each in indices], lambda _, found: found)
         read = lambda at, rest: load_broadcast(values, [*at, *rest])  # noqa: E731
         _Update(reduction, dtype, output, places, read).run(writes, inner)

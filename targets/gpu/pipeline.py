@@ -6,8 +6,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ...passes.core.stages import Stage
-from ..core import stages as common
-from ..core.stages import trusted
+from ..core import common_stages as common
+from ..core.common_stages import trusted
 from .emit.threads import STATIC_SHARED
 
 #: Products are joined where no work behind them is torn from their kernels: slices of what they give would be read for

@@ -15,7 +15,7 @@ from ...dialects.tir import dialect as tir
 from ...emit.arithmetic import convert, from_bits
 from ...emit.conversions import limits
 from ...emit.numbers import Number, as_i64, number, select
-from ...passes.lower_calls.sizes import Sizes
+from ...passes.lower_calls.dynamic_sizes import Sizes
 from ...support.suggest import counted
 from . import abi
 from .llvm_ops import address_of, behind, constant, load, stack, type_of
@@ -23,7 +23,7 @@ from .signature import Passed
 from .support import DEVICE_TABLE, Support, short
 
 
-class Tensor(NamedTuple):
+class CheckedTensor(NamedTuple):
     """A checked tensor: the address of its elements and its sizes, numbers or i64 values."""
 
     data: Value
@@ -31,10 +31,10 @@ class Tensor(NamedTuple):
 
 
 #: What an argument is, or one of those that it is made of.
-Checked = Tensor | Value
+Checked = CheckedTensor | Value
 
 
-class _Size(NamedTuple):
+class _CheckedSize(NamedTuple):
     """A size that has to agree with others, and where it came from; `axis` is None for a scalar."""
 
     size: SymExpr
@@ -73,7 +73,7 @@ class ArgumentChecks:
         self.places: list[tuple[Value, tuple[int, int, int]]] = []
         self._is_written = False
         self._origins: dict[str, str] = {}
-        self._agreements: list[_Size] = []
+        self._agreements: list[_CheckedSize] = []
 
     def check(self, position: int, passed: Passed, slot: Value) -> list[Checked]:
         """Checks one argument but for what depends on later ones."""
@@ -122,7 +122,7 @@ class ArgumentChecks:
             return self._tensor(where, info, slot)
         return self._scalar(where, info, slot) if isinstance(info, ScalarInfo) else slot
 
-    def _tensor(self, where: str, info: TensorInfo, slot: Value) -> Tensor:
+    def _tensor(self, where: str, info: TensorInfo, slot: Value) -> CheckedTensor:
         shape, text = info.shape or (), self._support.text
         held = abi.padded_name(info.dtype)
         dtype = abi.dlpack_name(info.dtype) + (f" (a byte for each {held})" if held else "")
@@ -141,17 +141,17 @@ class ArgumentChecks:
             value = size if isinstance(size, int) else load(out, 8 + 8 * axis, type_of("i64"))
             sizes.append(value)
             if isinstance(size, SymExpr) and isinstance(value, Value):
-                self._meet(_Size(size, value, slot, where, axis))
-        return Tensor(load(out, 0, type_of("ptr")), sizes)
+                self._meet(_CheckedSize(size, value, slot, where, axis))
+        return CheckedTensor(load(out, 0, type_of("ptr")), sizes)
 
-    def _meet(self, size: _Size) -> None:
+    def _meet(self, size: _CheckedSize) -> None:
         """A plain symbol that is new is defined; all others are checked when every symbol is known."""
         if size.size.variables == {str(size.size)} and not self._sizes.knows(size.size):
             self._define(size)
         else:
             self._agreements.append(size)
 
-    def _define(self, size: _Size) -> None:
+    def _define(self, size: _CheckedSize) -> None:
         """A tensor's size is known to be 0 or more."""
         if size.axis is None:
             natural = (number(size.value) >= 0).value
@@ -159,7 +159,7 @@ class ArgumentChecks:
         self._sizes.define(size.size, size.value)
         self._origins[str(size.size)] = size.origin
 
-    def _require_equal(self, size: _Size, wanted: Value) -> None:
+    def _require_equal(self, size: _CheckedSize, wanted: Value) -> None:
         origin = self._origins.get(str(size.size), "")
         expected = f"expected size {short(str(size.size))} = {{}}{f' (from {origin})' if origin else ''}, got {{}}"
         if size.axis is None:
@@ -180,7 +180,7 @@ class ArgumentChecks:
         value = load(slot, abi.ANY_PAYLOAD, type_of("i64"))
         self._check_range(where, info.dtype, value)
         if isinstance(info.value, SymExpr):
-            self._meet(_Size(info.value, value, slot, where, None))
+            self._meet(_CheckedSize(info.value, value, slot, where, None))
         elif isinstance(info.value, int):
             self._require(number(value) == info.value, where, f"expected {info.value}, got {{}}", value)
         return value

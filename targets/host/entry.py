@@ -20,12 +20,12 @@ from ...dialects.core.symbols import SymExpr
 from ...dialects.core.symbols_terms import Atom
 from ...dialects.relax.function_attributes import LIST, VALUE
 from ...dialects.tir import dialect as tir
-from ...emit.memory import MOST_BYTES, below
+from ...emit.memrefs import MOST_BYTES, below
 from ...emit.numbers import Number, as_i64, as_index, number
-from ...passes.lower_calls.sizes import Sizes
+from ...passes.lower_calls.dynamic_sizes import Sizes
 from ...support.suggest import counted
 from . import abi
-from .arguments import ArgumentChecks, Checked, Tensor
+from .arguments import ArgumentChecks, Checked, CheckedTensor
 from .graphs import GraphCall, is_same_each_time
 from .llvm_ops import address_of, behind, constant, load, mark_end, memref_at, stack, store, stored, type_of, view_of
 from .signature import Passed, Signature
@@ -135,7 +135,7 @@ class _Entry:
 
     def _call(self, values: list[Checked]) -> Value | None:
         """Calls the function that works, by a graph of the device where there may be one: what ends with the call."""
-        tensors = [value for value in values if isinstance(value, Tensor)]
+        tensors = [value for value in values if isinstance(value, CheckedTensor)]
         if DEVICE_TABLE not in self._support or not is_same_each_time(self._signature, self._kernel):
             self._launch(values)
             return None
@@ -170,9 +170,9 @@ class _Entry:
         numbers = self._support.numbers([number for each in described for number in each])
         operands = address_of(DEVICE_TABLE), constant(len(outs)), stored(outs), numbers, kept
         self._support.require("device_align", *operands)
-        tensors = [(place, value.sizes) for place, value in enumerate(values) if isinstance(value, Tensor)]
+        tensors = [(place, value.sizes) for place, value in enumerate(values) if isinstance(value, CheckedTensor)]
         for (place, sizes), out in zip(tensors, outs, strict=False):  # results come behind
-            values[place] = Tensor(load(out, 0, type_of("ptr")), sizes)
+            values[place] = CheckedTensor(load(out, 0, type_of("ptr")), sizes)
         return kept
 
     def _check_arity(self) -> None:
@@ -216,7 +216,7 @@ class _Entry:
             self._support.require("device_allocate", address_of(DEVICE_TABLE), *operands)
         else:
             self._support.require("allocate", *operands)
-        return Tensor(self._support.value("data", slot), shape)
+        return CheckedTensor(self._support.value("data", slot), shape)
 
     def _label(self, position: int) -> str:
         return f"{self._signature.name}: result #{position}"
@@ -274,6 +274,6 @@ def _described(info: TensorInfo) -> tuple[Value, Value, Value]:
 
 def _passed(value: Checked, type_: Type) -> Value:
     """A value as a kernel takes it."""
-    if isinstance(value, Tensor):
+    if isinstance(value, CheckedTensor):
         return memref_at(value.data, type_, value.sizes)
     return as_index(value).value if isinstance(type_, ir.IndexType) else value

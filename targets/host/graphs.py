@@ -23,7 +23,7 @@ from ...emit.loops import when
 from ...emit.numbers import number, operation
 from ...passes.lower_calls.stated import memory_of
 from . import abi
-from .arguments import Tensor
+from .arguments import CheckedTensor
 from .llvm_ops import address_of, constant, load, mark_end, stack, store, stored, type_of, view_of
 from .signature import Signature
 from .support import DEVICE_TABLE, PROFILE_TABLE, Support
@@ -126,7 +126,7 @@ def _is_same(op: Operation) -> bool:
 class GraphCall:
     """A call that may run by a graph: `tensors` are those of inputs and then of results."""
 
-    def __init__(self, support: Support, signature: Signature, place: int, tensors: Sequence[Tensor]) -> None:
+    def __init__(self, support: Support, signature: Signature, place: int, tensors: Sequence[CheckedTensor]) -> None:
         """`place` is the function's among the program's."""
         self._support, self._tensors = support, tensors
         described = support.numbers([word for pair in _described(signature) for word in pair])
@@ -135,7 +135,7 @@ class GraphCall:
         self._about = constant(len(tensors)), self._given, described
         self._table, self._label, self._place = address_of(DEVICE_TABLE), label, constant(place)
 
-    def begin(self) -> list[Tensor]:
+    def begin(self) -> list[CheckedTensor]:
         """The tensors as kernels get them, where they are launched."""
         passed, block = stack(8 * len(self._tensors)), stack(_SCOPE_BYTES)
         for offset in (0, _AGAIN):
@@ -151,9 +151,9 @@ class GraphCall:
         operands = self._table, self._place, self._label, times, *self._about, passed, self.scope
         self._support.require("device_graph_begin", *operands)
         places = enumerate(self._tensors)
-        return [Tensor(load(passed, 8 * place, type_of("ptr")), each.sizes) for place, each in places]
+        return [CheckedTensor(load(passed, 8 * place, type_of("ptr")), each.sizes) for place, each in places]
 
-    def run(self, launch: Callable[[Sequence[Tensor]], None], passed: Sequence[Tensor]) -> None:
+    def run(self, launch: Callable[[Sequence[CheckedTensor]], None], passed: Sequence[CheckedTensor]) -> None:
         """Launches what is to be recorded, of what `begin` has given, or the graph; the kernels where a graph fails
         that was not requested."""
         i64 = ir.IntegerType.get_signless(64)

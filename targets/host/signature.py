@@ -14,7 +14,7 @@ from ...dialects.core.infos import Info, ObjectInfo, ScalarInfo, TensorInfo, des
 from ...dialects.core.ir_attributes import INPUT_GROUPS, RESULT_GROUPS
 from ...dialects.relax.function_attributes import LIST, NOTHING, VALUE, Group, decode_groups
 from ...runtime import manifest
-from ...runtime.manifest import Value
+from ...runtime.manifest import PassedValue
 from ...support.errors import RelaxError
 from .abi import dlpack_name, element_bytes, padded_name
 
@@ -32,15 +32,15 @@ class Passed(NamedTuple):
     #: Of a result whose elements are places among strings: these.
     labels: tuple[str, ...] = ()
 
-    def described(self) -> Value:
+    def described(self) -> PassedValue:
         """As callers see it."""
         group, held = self.group, self.infos[int(self.group.is_optional) :]
         if group.kind == LIST:
             items = held[:-2] if group.has_rest else held
             rest = None if self.rest is None else _described(self.rest)
-            value = Value("list", items=tuple(map(_described, items)), rest=rest)
+            value = PassedValue("list", items=tuple(map(_described, items)), rest=rest)
         else:
-            value = Value("nothing") if group.kind == NOTHING else _described(held[0])
+            value = PassedValue("nothing") if group.kind == NOTHING else _described(held[0])
         value = value._replace(name=group.name, labels=self.labels)
         return value._replace(written=self.is_written, optional=group.is_optional)
 
@@ -125,11 +125,11 @@ def _check_tensor(where: str, info: TensorInfo) -> None:
         raise error.altered(f"{where}: {error.message}", location="") from None
 
 
-def _described(info: Info) -> Value:
+def _described(info: Info) -> PassedValue:
     if isinstance(info, TensorInfo):
         sizes = tuple(size if size is None or isinstance(size, int) else str(size) for size in info.shape or ())
-        return Value("tensor", dtype=dlpack_name(info.dtype), shape=sizes, holds=padded_name(info.dtype))
-    return Value("scalar", dtype=info.dtype) if isinstance(info, ScalarInfo) else Value("object")
+        return PassedValue("tensor", dtype=dlpack_name(info.dtype), shape=sizes, holds=padded_name(info.dtype))
+    return PassedValue("scalar", dtype=info.dtype) if isinstance(info, ScalarInfo) else PassedValue("object")
 
 
 # ---- what the attributes on a lowered function say ----

@@ -12,7 +12,7 @@ from ...bindings.navigation import body_of, operations_of, symbol_name
 from ...dialects.tir import dialect as tir
 from . import llvm_ops
 from .abi import EXPORT_PREFIX
-from .units import Function, copied_text, find_function
+from .units import LibraryFunction, copied_text, find_function
 
 #: What a message takes at most (__relax_fail): places, operators' texts and numbers keep their part of it under half.
 MESSAGE_BYTES = 2048
@@ -124,7 +124,7 @@ class Support:
         """Calls such a function, and leaves the one that is in where its status is not 0 (host-lower-errors)."""
         tir.ops["return_unless_ok"](self.value(name, *operands))
 
-    def _declare(self, symbol: str, function: Function) -> None:
+    def _declare(self, symbol: str, function: LibraryFunction) -> None:
         if function.is_copied:
             self.define(copied_text())
             return

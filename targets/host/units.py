@@ -28,7 +28,7 @@ _PREFIX = "__relax_"
 _FOLDER = Path(__file__).parent / "library"
 
 
-class Function(NamedTuple):
+class LibraryFunction(NamedTuple):
     """A function of the library that programs may call."""
 
     inputs: tuple[str, ...]
@@ -42,7 +42,7 @@ class Function(NamedTuple):
 
 
 class _Unit(NamedTuple):
-    functions: dict[str, Function]
+    functions: dict[str, LibraryFunction]
     #: The names of those that others define.
     declared: frozenset[str]
 
@@ -77,7 +77,7 @@ def copied_text() -> str:
     return (_FOLDER / "copied.mlir").read_text(encoding="utf-8")
 
 
-def find_function(name: str) -> Function | None:
+def find_function(name: str) -> LibraryFunction | None:
     """A function of the library by its symbol. Units are read until one has it: most programs need the first alone."""
     if name in _copied():
         return _copied()[name]
@@ -110,7 +110,7 @@ def _place_of(name: str) -> int | None:
 
 
 @lru_cache(maxsize=1)
-def _copied() -> dict[str, Function]:
+def _copied() -> dict[str, LibraryFunction]:
     return {name: each._replace(is_copied=True) for name, each in _read(copied_text()).functions.items()}
 
 
@@ -130,11 +130,11 @@ def _read(text: str) -> _Unit:
         )
 
 
-def _function(op: Operation) -> Function:
+def _function(op: Operation) -> LibraryFunction:
     """A function as programs see it: one that can fail gives its status (host-lower-errors)."""
     type_ = ir.TypeAttr(op.attributes["function_type"]).value
     if op.name == "llvm.func":
         result = str(type_.return_type).replace("!llvm.void", "void")
     else:
         result = "i32" if ENTRY in op.attributes else "".join(map(str, type_.results)) or "void"
-    return Function(tuple(map(str, type_.inputs)), result)
+    return LibraryFunction(tuple(map(str, type_.inputs)), result)

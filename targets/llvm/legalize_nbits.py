@@ -51,7 +51,7 @@ def matmul_nbits_panels(call: LegalizeCall) -> Legalized:
         return call.decline("a size of the matrix is not known")
     panels, blocks, width, known = sizes
     count = product(leading)
-    matrix = _Matrix(
+    matrix = _PackedMatrix(
         call.op.bits, call.op.block_size, call.op.columns, blocks, panels, width, call.op.lanes, call.op.rows
     )
     rows, sums = _prepared(call, x, matrix, count, known)
@@ -59,7 +59,7 @@ def matmul_nbits_panels(call: LegalizeCall) -> Legalized:
 
     def body(*parameters: Value) -> None:
         *given, out = parameters
-        _Kernel(matrix, given, out, zero_point is not None, bias is not None).write()
+        _NbitsKernel(matrix, given, out, zero_point is not None, bias is not None).write()
 
     (result,) = call.loops(body, inputs, [TensorInfo((count, call.op.columns), "f32")])
     shaped = relax.reshape(result, relax.shape_expr(dims=(*leading, call.op.columns)))
@@ -67,7 +67,7 @@ def matmul_nbits_panels(call: LegalizeCall) -> Legalized:
     return shaped if wanted == "f32" else relax.astype(shaped, dtype=wanted)
 
 
-class _Matrix(NamedTuple):
+class _PackedMatrix(NamedTuple):
     """Its codes and their layout."""
 
     bits: int
@@ -100,7 +100,7 @@ class _Matrix(NamedTuple):
         return (4, 2, 1) if self.rows > 4 else (2, 1)
 
 
-def _prepared(call: LegalizeCall, x: Value, matrix: _Matrix, count: Dim, depth: int) -> tuple[Value, Value]:
+def _prepared(call: LegalizeCall, x: Value, matrix: _PackedMatrix, count: Dim, depth: int) -> tuple[Value, Value]:
     """Rows of f32, divided by what their codes are multiplied with in a word, and the sum of each block."""
     import numpy
 
@@ -118,15 +118,17 @@ def _prepared(call: LegalizeCall, x: Value, matrix: _Matrix, count: Dim, depth: 
     return ops["reshape"](scaled, ops["shape_expr"](dims=(count, whole))), sums
 
 
-def _factor(matrix: _Matrix, place: int) -> float:
+def _factor(matrix: _PackedMatrix, place: int) -> float:
     """What a code is multiplied with by its place in a word; the last ones are moved to the front."""
     return float(2 ** (matrix.bits * place)) if place < matrix.codes - 1 else 1.0
 
 
-class _Kernel:
+class _NbitsKernel:
     """The loops of one product, on memrefs."""
 
-    def __init__(self, matrix: _Matrix, inputs: Sequence[Value], out: Value, has_zero_point: bool, has_bias: bool):
+    def __init__(
+        self, matrix: _PackedMatrix, inputs: Sequence[Value], out: Value, has_zero_point: bool, has_bias: bool
+    ):
         self.matrix = matrix
         self.x, self.sums, self.codes, self.scale, *others = inputs
         self.zero_point = others.pop(0) if has_zero_point else None

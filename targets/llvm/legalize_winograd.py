@@ -39,7 +39,7 @@ def conv2d_winograd(call: LegalizeCall) -> Legalized:
     known = [panels, points, channels, columns, lanes]
     if not all(isinstance(size, int) for size in known):
         return call.decline("a size of the kernel is not known")
-    kernel = _Kernel._make([*known, call.op.rows, call.op.tiles])
+    kernel = _WinogradKernel._make([*known, call.op.rows, call.op.tiles])
     wanted = {
         "data": (batch, kernel.blocks, None, None, lanes),
         "bias": (kernel.panels, kernel.columns),
@@ -61,7 +61,7 @@ def _has_shape(shape: Sequence[Dim], wanted: Sequence[Dim]) -> bool:
     return all(want is None or equal(size, want) is True for size, want in zip(shape, wanted, strict=True))
 
 
-class _Kernel(NamedTuple):
+class _WinogradKernel(NamedTuple):
     """Its sizes, and how many tiles are worked on."""
 
     panels: int
@@ -104,7 +104,9 @@ class _Tile(NamedTuple):
 class _Loops:
     """The loops of one convolution, on memrefs."""
 
-    def __init__(self, kernel: _Kernel, before: Sequence[int], relu: bool, tensors: dict[str, Value], out: Value):
+    def __init__(
+        self, kernel: _WinogradKernel, before: Sequence[int], relu: bool, tensors: dict[str, Value], out: Value
+    ):
         self.kernel, self.before, self.relu = kernel, before, relu
         self.data, self.weight, self.out = tensors["data"], tensors["weight"], out
         self.bias, self.residual = tensors.get("bias"), tensors.get("residual")

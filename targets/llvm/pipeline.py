@@ -4,9 +4,9 @@
 from __future__ import annotations
 
 from ...passes.core.stages import Stage
-from ..core import stages as common
+from ..core import common_stages as common
 from ..core.backend import ChosenTarget
-from ..core.stages import open_stage, trusted
+from ..core.common_stages import open_stage, trusted
 from .objects.code_target import machine
 
 _LAYOUTS = trusted(

@@ -24,7 +24,7 @@ from relax_mlir.passes.schedule.plan import Plan, parse_plan
 from relax_mlir.targets.cuda.device_passes import DEVICE_PASSES
 from relax_mlir.targets.cuda.objects.arch import find_arch
 from relax_mlir.targets.cuda.objects.ptx import make_ptx
-from relax_mlir.targets.gpu.planned import tiles
+from relax_mlir.targets.gpu.planned import product_kernels
 
 import relax_mlir as rx
 
@@ -158,16 +158,16 @@ def _written(module: ir.Operation, rule: Rule | str, starts: bool) -> tuple[Plan
             for name in ("gpu.block_id", "gpu.thread_id")
         ]
         count = make(
-            "arith.index_cast", [ir.IntegerType.get_signless(64)], [as_index(tiles.blocks(ops[0], plan))]
+            "arith.index_cast", [ir.IntegerType.get_signless(64)], [as_index(product_kernels.blocks(ops[0], plan))]
         ).result
         is_first = number(places[0]) + number(places[1]) == 0
         when(is_first, lambda: store(count, block.arguments[len(block.arguments) - 1], 0))
         initial = constants[1].results[0] if starts else None
-        tiles.write(tiles.PlannedGroup(ops[0], plan, initial, ops[1:]), *places)
+        product_kernels.write(product_kernels.PlannedGroup(ops[0], plan, initial, ops[1:]), *places)
     for each in reversed(generics):
         each.erase()
-    function.attributes["known_block_size"] = ir.DenseI32ArrayAttr.get([tiles.threads(plan), 1, 1])
-    return plan, tiles.threads(plan)
+    function.attributes["known_block_size"] = ir.DenseI32ArrayAttr.get([product_kernels.threads(plan), 1, 1])
+    return plan, product_kernels.threads(plan)
 
 
 @dataclass
@@ -218,7 +218,7 @@ class Kernel:
 
     def blocks(self) -> int:
         """How many there should be, of the loops' sizes."""
-        tile = tiles.Tile(self.plan)
+        tile = product_kernels.Tile(self.plan)
         total = 1
         for dim, chain in enumerate(self.plan.joined):
             if dim != tile.steps:

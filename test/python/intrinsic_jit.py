@@ -15,7 +15,7 @@ from relax_mlir.bindings.mlir import ROOT, ir
 from relax_mlir.bindings.pass_manager import run_upstream
 from relax_mlir.dialects.context import create_context
 from relax_mlir.passes.tir_lower_intrinsics import LowerIntrinsics
-from relax_mlir.targets.core.stages import TO_LLVM
+from relax_mlir.targets.core.common_stages import TO_LLVM
 from relax_mlir.targets.llvm.passes.llvm_store_narrow_floats import StoreNarrowFloats
 
 NUMPY_TYPES = {

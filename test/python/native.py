@@ -11,8 +11,8 @@ from relax_mlir.bindings.mlir import ir
 from relax_mlir.bindings.pass_manager import run_upstream
 from relax_mlir.dialects.context import create_context
 from relax_mlir.dialects.core.infos import Info, ScalarInfo, TensorInfo
-from relax_mlir.emit import memory as memrefs
-from relax_mlir.passes.lower_calls import scalars
+from relax_mlir.emit import memrefs
+from relax_mlir.passes.lower_calls import scalar_arguments
 from relax_mlir.runtime import Artifact, Constant, Executable
 from relax_mlir.runtime.cpu import host_features, host_triple
 from relax_mlir.targets.host.entry import add_entry
@@ -108,4 +108,4 @@ def ignoring(name: str, inputs: Iterable[tuple[str, Info]], outputs: Sequence[In
 def _parameter(info: Info, context: Any) -> str:
     if isinstance(info, TensorInfo) and info.shape is not None:
         return str(memrefs.memref_type(info, context))
-    return str(scalars.passed_type(info, context)) if isinstance(info, ScalarInfo) else "!llvm.ptr"
+    return str(scalar_arguments.passed_type(info, context)) if isinstance(info, ScalarInfo) else "!llvm.ptr"

@@ -21,7 +21,7 @@ from relax_mlir.passes.tir_store_small_types import StoreSmallTypes
 from relax_mlir.runtime import Artifact, Executable, to_numpy
 from relax_mlir.runtime import tensor as runtime_tensor
 from relax_mlir.targets.core.backend import Machine
-from relax_mlir.targets.core.stages import TO_LLVM
+from relax_mlir.targets.core.common_stages import TO_LLVM
 from relax_mlir.targets.host.entry import add_entry
 from relax_mlir.targets.host.passes.host_lower_errors import LowerErrors
 from relax_mlir.targets.host.signature import Signature, single

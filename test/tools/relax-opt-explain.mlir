@@ -15,7 +15,7 @@
 // CONV-NEXT: row {{ +}}relax/nn_conv.py:{{[0-9]+}}
 // CONV-NEXT: inference {{ +}}convolution {{ +}}relax/nn_conv.py:
 // CONV: gradient {{ +}}convolution {{ +}}rules/convolution.py:
-// CONV: canonicalization {{ +}}drop_defaults {{ +}}canonicalize/attributes.py:
+// CONV: canonicalization {{ +}}drop_defaults {{ +}}canonicalize/default_attributes.py:
 // CONV: legalization {{ +}}default {{ +}}default/legalize_conv.py:
 // CONV: plans of its loops {{ +}}llvm conv {{ +}}plans/conv.py:
 

@@ -28,7 +28,7 @@ _LONGEST_REASON = 160
 _REPORTED_EVERY = 250
 
 
-class Result(NamedTuple):
+class CaseResult(NamedTuple):
     """`status` is passed, failed or crashed."""
 
     name: str
@@ -121,9 +121,9 @@ class Worker:
         return f"the process ended by {signal.Signals(-code).name}" if code < 0 else f"the process exited with {code}"
 
 
-def run_all(names: list[str], chosen: list[int], kinds: list[str], jobs: int, limit: float) -> list[Result]:
+def run_all(names: list[str], chosen: list[int], kinds: list[str], jobs: int, limit: float) -> list[CaseResult]:
     """The results of the chosen cases, in their order."""
-    results: dict[int, Result] = {}
+    results: dict[int, CaseResult] = {}
     waiting, lock = iter(chosen), threading.Lock()
 
     def serve() -> None:
@@ -131,7 +131,7 @@ def run_all(names: list[str], chosen: list[int], kinds: list[str], jobs: int, li
         for index in _shared(waiting, lock):
             start = time.monotonic()
             status, reason = worker.run(index)
-            results[index] = Result(names[index], status, reason, time.monotonic() - start)
+            results[index] = CaseResult(names[index], status, reason, time.monotonic() - start)
             if len(results) % _REPORTED_EVERY == 0:
                 print(f"{len(results)} of {len(chosen)}", file=sys.stderr)
         worker.stop()
@@ -153,7 +153,7 @@ def _shared(waiting: Iterator[int], lock: threading.Lock) -> Iterator[int]:
         yield index
 
 
-def show(results: list[Result]) -> None:
+def show(results: list[CaseResult]) -> None:
     """Counts by kind, then the reasons, the most frequent first."""
     kinds = {kind: Counter[str]() for kind in model_suites.KINDS}
     for each in results:
@@ -175,7 +175,7 @@ def _kind(name: str) -> str:
     return name.partition("/")[0] if "/" in name else "node"
 
 
-def differences(results: list[Result], listed: dict[str, str]) -> list[str]:
+def differences(results: list[CaseResult], listed: dict[str, str]) -> list[str]:
     """Where a run and the list do not agree."""
     passed = {each.name for each in results if each.status == "passed"}
     wrong = [f"{each.name} {each.status}: {each.reason}" for each in results if each.name not in passed | set(listed)]

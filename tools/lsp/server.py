@@ -16,7 +16,7 @@ from lsprotocol import types as lsp
 from pygls.lsp.server import LanguageServer
 
 from ...support.errors import RelaxError
-from ...support.processes.pool import Call, process_pool
+from ...support.processes.pool import PoolCall, process_pool
 from .document import Definition, Document
 
 _ANALYSIS = f"{__package__}.analysis"
@@ -92,7 +92,7 @@ class RelaxServer(LanguageServer):
         return self._operators
 
     async def _elsewhere(self, function: str, data: bytes, arguments: dict[str, Any]) -> bytes:
-        call = Call(f"{_ANALYSIS}:{function}", data, arguments, "this text")
+        call = PoolCall(f"{_ANALYSIS}:{function}", data, arguments, "this text")
         made: list[bytes] = []
         work = lambda: process_pool().run([call], 1, lambda _, result, __: made.append(result))  # noqa: E731
         await asyncio.get_running_loop().run_in_executor(None, work)

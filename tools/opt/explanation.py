@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from ...dialects.core.dialect import all_ops
 from ...dialects.core.documentation import docstring
 from ...dialects.core.operator import Operator
-from ...frontends.onnx.registry import Converter, all_converters
+from ...frontends.onnx.registry import NodeConverter, all_converters
 from ...passes.decompose.registry import find_decomposition
 from ...passes.evaluate.registry import find_evaluation
 from ...passes.gradient.registry import find_gradient, reason_against
@@ -58,9 +58,9 @@ def explanation(name: str) -> str:
     raise OptionError(f"unknown operator '{name}'{suggest(name, rows) or suggest(name, converters)}")
 
 
-def _converters() -> dict[str, list[Converter]]:
+def _converters() -> dict[str, list[NodeConverter]]:
     """ONNX's operators as --list-onnx-operators names them, each with its converters, the oldest first."""
-    found: dict[str, list[Converter]] = {}
+    found: dict[str, list[NodeConverter]] = {}
     for each in all_converters():
         found.setdefault(f"{each.domain}.{each.name}".lstrip("."), []).append(each)
     return found

@@ -13,9 +13,9 @@ from ...runtime.artifact import Artifact
 from ...runtime.profile import KernelTime
 from ...support.highlighting import COLOURS
 from .compare import compared
-from .graphs import graphs
+from .drawn_graphs import graphs
 from .links import link
-from .memory import memory_of
+from .memory_timeline import memory_of
 from .roofline import UNKNOWN, Roofline
 from .work import add_work
 

@@ -11,8 +11,8 @@ from ...runtime.artifact import Artifact
 from ...runtime.executable import check_architecture, check_features
 from ...runtime.manifest import Signature
 from ...support.errors import RelaxError
+from ..run.input_sizes import InputSizes
 from ..run.inputs import gathered_inputs, make_inputs, passed, spread_inputs
-from ..run.sizes import Sizes
 from .data import Measured
 from .roofline import measured_roofline
 
@@ -51,7 +51,7 @@ def _function_of(artifact: Artifact) -> Signature:
 def _sizes(signature: Signature, shapes: Mapping[str, Sequence[int]]) -> tuple[dict[str, int], list[str]]:
     """The values of symbols, and the names of those that have none."""
     described = {each.name: each for each in spread_inputs(signature).inputs}
-    sizes = Sizes()
+    sizes = InputSizes()
     for name, shape in shapes.items():
         if name not in described or described[name].kind != "tensor":
             known = ", ".join(each.name for each in described.values() if each.kind == "tensor") or "none"

@@ -9,7 +9,7 @@ from typing import Any
 
 from ...dialects.core.infos import bit_width
 from ...dialects.core.symbols import SymbolError
-from ..run.sizes import evaluated, symbols_in
+from ..run.input_sizes import evaluated, symbols_in
 
 #: The sizes of a tensor, None for those that are unknown.
 Shape = tuple[int | None, ...]

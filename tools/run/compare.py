@@ -11,9 +11,9 @@ from typing import NamedTuple
 from ...support.errors import OptionError
 from ...support.registry import table
 from ...support.suggest import counted
+from .input_sizes import shape_text
 from .inputs import Array, Given, spread_values
 from .outputs import number_text
-from .sizes import shape_text
 
 
 class Difference(NamedTuple):

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ...runtime import tensor
 from ...runtime.arrays import numpy_type
-from ...runtime.manifest import Signature, Value
+from ...runtime.manifest import PassedValue, Signature
 from ...support.errors import OptionError
 from ...support.suggest import suggest
-from .sizes import Sizes, shape_text
+from .input_sizes import InputSizes, shape_text
 
 if TYPE_CHECKING:
     import numpy
@@ -35,7 +35,7 @@ def make_inputs(
         if each.kind == "object":
             raise OptionError(f"input '{name}' is an object that only a program can make: relax-run passes arrays")
     given = _given(files, described)
-    sizes = Sizes()
+    sizes = InputSizes()
     for name, (array, origin) in given.items():
         if described[name].kind == "tensor":
             sizes.bind(name, described[name].shape, array.shape, origin)
@@ -54,7 +54,7 @@ def make_inputs(
     return values, [_note(assumed, described)] if assumed else []
 
 
-def _note(assumed: Sequence[str], described: Mapping[str, Value]) -> str:
+def _note(assumed: Sequence[str], described: Mapping[str, PassedValue]) -> str:
     """That no file and no option says what some sizes are, and the option that would."""
     name, shape = next(
         (name, each.shape)
@@ -68,7 +68,7 @@ def _note(assumed: Sequence[str], described: Mapping[str, Value]) -> str:
     return f"sizes {', '.join(assumed)} are taken to be 1, as no input given here has them: {option} says other ones"
 
 
-def _bind_shapes(shapes: Mapping[str, Sequence[int]], described: Mapping[str, Value], sizes: Sizes) -> None:
+def _bind_shapes(shapes: Mapping[str, Sequence[int]], described: Mapping[str, PassedValue], sizes: InputSizes) -> None:
     for name, shape in shapes.items():
         _check_name(name, described, "--shape")
         if described[name].kind != "tensor":
@@ -76,13 +76,13 @@ def _bind_shapes(shapes: Mapping[str, Sequence[int]], described: Mapping[str, Va
         sizes.bind(name, described[name].shape, shape, "--shape")
 
 
-def _check_name(name: str, described: Mapping[str, Value], option: str) -> None:
+def _check_name(name: str, described: Mapping[str, PassedValue], option: str) -> None:
     if name not in described:
         known = ", ".join(described) or "none"
         raise OptionError(f"{option}: the function has no input '{name}'{suggest(name, described)} (it has {known})")
 
 
-def _given(texts: Sequence[str], described: Mapping[str, Value]) -> dict[str, tuple[Any, str]]:
+def _given(texts: Sequence[str], described: Mapping[str, PassedValue]) -> dict[str, tuple[Any, str]]:
     """The arrays and numbers that --input names, and where each is from."""
     given: dict[str, tuple[Any, str]] = {}
     for text in texts:
@@ -111,7 +111,7 @@ def _named(path: str) -> dict[str, Array]:
     return arrays
 
 
-def _one(name: str, text: str, described: Mapping[str, Value]) -> Array | float:
+def _one(name: str, text: str, described: Mapping[str, PassedValue]) -> Array | float:
     _check_name(name, described, "--input")
     if described[name].kind == "scalar" and not text.endswith(".npy"):
         return _number(name, text)
@@ -158,7 +158,7 @@ def _first_line(error: Exception) -> str:
     return (str(error).splitlines() or [type(error).__name__])[0]
 
 
-def _checked(name: str, array: Any, described: Value, origin: str) -> Any:
+def _checked(name: str, array: Any, described: PassedValue, origin: str) -> Any:
     """What the function takes: the array, or for a scalar its only element."""
     import numpy
 
@@ -218,7 +218,7 @@ def spread_inputs(signature: Signature) -> Signature:
     return signature._replace(inputs=inputs)
 
 
-def _spread(described: Value) -> list[Value]:
+def _spread(described: PassedValue) -> list[PassedValue]:
     if described.kind == "nothing":
         return []
     if described.kind != "list":
@@ -231,7 +231,7 @@ def gathered_inputs(signature: Signature, values: Mapping[str, Array | float]) -
     return {each.name: _gathered(each, values) for each in signature.inputs}
 
 
-def _gathered(described: Value, values: Mapping[str, Array | float]) -> Given:
+def _gathered(described: PassedValue, values: Mapping[str, Array | float]) -> Given:
     if described.kind == "list":
         return [values[each.name] for each in _spread(described)]
     return None if described.kind == "nothing" else values[described.name]

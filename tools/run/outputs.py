@@ -9,14 +9,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ...runtime.arrays import to_numpy
-from ...runtime.manifest import Signature, Value
+from ...runtime.manifest import PassedValue, Signature
 from ...support import registry
 from ...support.array_files import npy_bytes
 from ...support.errors import RelaxError
 from ...support.files import refuse_overwriting, write_whole
 from ...support.suggest import counted
+from .input_sizes import shape_text
 from .inputs import Array
-from .sizes import shape_text
 
 
 def named_arrays(signature: Signature, returned: Any) -> tuple[dict[str, Array], list[str]]:
@@ -40,7 +40,7 @@ def named_arrays(signature: Signature, returned: Any) -> tuple[dict[str, Array],
     return arrays, notes
 
 
-def _add(arrays: dict[str, Any], name: str, result: Any, described: Value) -> None:
+def _add(arrays: dict[str, Any], name: str, result: Any, described: PassedValue) -> None:
     if not hasattr(result, "__dlpack__"):
         raise RelaxError(f"output '{name}' is no tensor but {type(result).__name__}: relax-run cannot show it")
     if name in arrays:

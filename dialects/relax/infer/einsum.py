@@ -68,9 +68,9 @@ def einsum(call: Call) -> TensorInfo:
     return TensorInfo(sizes.of(parse_subscripts(call.subscripts).result), dtype)
 
 
-def _sizes_of(call: Call) -> _Sizes:
+def _sizes_of(call: Call) -> _LabelSizes:
     infos = call.operands["operands"]  # `call.operands` are the operands of any operator
-    sizes = _Sizes(call)
+    sizes = _LabelSizes(call)
     try:
         subscripts = parse_subscripts(call.subscripts)
     except SubscriptsProblem as problem:
@@ -104,7 +104,7 @@ def _common_dtype(call: Call, infos: tuple[TensorInfo, ...]) -> str:
     return dtype
 
 
-class _Sizes:
+class _LabelSizes:
     """The size of each label, and of the dimensions under the ellipsis, as operands have them."""
 
     def __init__(self, call: Call):

@@ -22,7 +22,7 @@ class LayoutProblem(ValueError):
     """A layout that cannot be read; the message says why."""
 
 
-class Axis(NamedTuple):
+class LayoutAxis(NamedTuple):
     """One axis of a tensor: a whole dimension (or its outer part), or a block of `block` elements of it."""
 
     dimension: str
@@ -43,11 +43,11 @@ class Layout:
 
     text: str
     dimensions: str
-    axes: tuple[Axis, ...]
+    axes: tuple[LayoutAxis, ...]
     #: How many dimensions it has, whatever axes these have.
     rank: int
 
-    def __new__(cls, text: str, dimensions: str, axes: tuple[Axis, ...]) -> Layout:
+    def __new__(cls, text: str, dimensions: str, axes: tuple[LayoutAxis, ...]) -> Layout:
         found = _LAYOUTS.get((text, dimensions, axes))
         if found is None:
             found = super().__new__(cls)
@@ -69,13 +69,13 @@ class Layout:
     @property
     def plain(self) -> Layout:
         """The dimensions in their order, none blocked."""
-        return self.with_axes(map(Axis, self.dimensions))
+        return self.with_axes(map(LayoutAxis, self.dimensions))
 
     def place(self, dimension: int, *, outer: bool = False) -> int | None:
         """Which axis a dimension is, counted from the front; None where it is blocked, unless `outer` asks for its
         blocks as wholes."""
         letter = self.dimensions[dimension % self.rank]
-        return self.axes.index(Axis(letter)) if outer or not self.blocks_of(letter) else None
+        return self.axes.index(LayoutAxis(letter)) if outer or not self.blocks_of(letter) else None
 
     def places(self, dimensions: Iterable[int]) -> list[int] | None:
         """Which axes dimensions are, in their order; None where one is blocked."""
@@ -88,19 +88,19 @@ class Layout:
         letters = {self.dimensions[dimension % self.rank] for dimension in dimensions}
         return [index for index, axis in enumerate(self.axes) if axis.dimension in letters]
 
-    def with_axes(self, axes: Iterable[Axis]) -> Layout:
+    def with_axes(self, axes: Iterable[LayoutAxis]) -> Layout:
         """Other axes of the same dimensions."""
         made = tuple(axes)
         return Layout("".join(axis.text for axis in made), self.dimensions, made)
 
 
-_LAYOUTS: dict[tuple[str, str, tuple[Axis, ...]], Layout] = {}
+_LAYOUTS: dict[tuple[str, str, tuple[LayoutAxis, ...]], Layout] = {}
 
 
 @lru_cache(maxsize=256)
 def parse_layout(text: str, dimensions: str) -> Layout:
     """Reads a layout of exactly these dimensions, in any order. Raises LayoutProblem."""
-    axes: list[Axis] = []
+    axes: list[LayoutAxis] = []
     size = ""
     for letter in text:
         if letter in "0123456789":
@@ -119,19 +119,19 @@ def parse_layout(text: str, dimensions: str) -> Layout:
     return Layout(text, dimensions, tuple(axes))
 
 
-def _axis(letter: str, size: str, dimensions: str) -> Axis:
+def _axis(letter: str, size: str, dimensions: str) -> LayoutAxis:
     if letter.upper() not in dimensions:
         raise LayoutProblem(f"names an unknown dimension {letter!r}")
     if letter.isupper():
         if size:
             hint = f"only blocks have one, such as '{size[:_MAX_BLOCK_DIGITS]}{letter.lower()}'"
             raise LayoutProblem(f"gives dimension '{letter}' a size, but {hint}")
-        return Axis(letter)
+        return LayoutAxis(letter)
     if not size or len(size) > _MAX_BLOCK_DIGITS or int(size) == 0:
         raise LayoutProblem(
             f"needs a size of 1 to {'9' * _MAX_BLOCK_DIGITS} before block '{letter}', such as '4{letter}'"
         )
-    return Axis(letter.upper(), int(size))
+    return LayoutAxis(letter.upper(), int(size))
 
 
 def blocked_dimensions(layout: Layout) -> set[str]:
@@ -154,9 +154,9 @@ def positions(layout: Layout, other: Layout) -> list[int]:
     return [others.index(axis) for axis in _numbered(layout.axes)]
 
 
-def _numbered(axes: Iterable[Axis]) -> list[tuple[Axis, int]]:
+def _numbered(axes: Iterable[LayoutAxis]) -> list[tuple[LayoutAxis, int]]:
     """Axes with how often they came before: a dimension may have equal blocks inside of each other."""
-    seen: list[Axis] = []
+    seen: list[LayoutAxis] = []
     numbered = []
     for axis in axes:
         numbered.append((axis, seen.count(axis)))

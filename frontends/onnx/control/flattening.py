@@ -13,11 +13,11 @@ from typing import Any, NamedTuple
 
 from ....bindings.ir import Operation
 from ....dialects.relax.function_attributes import LIST, NOTHING, VALUE, Group
+from ..model_values import EmptyOptional, Held, OneOf, RunTimeOptional, RunTimeSequence, SequenceValue, Texts
 from ..prelude import Node, Value, known, relax
 from ..texts import all_words, of_words
-from ..values import EmptyOptional, Held, OneOf, RunTimeOptional, RunTimeSequence, SequenceValue, Texts
 from .run_time_sequences import as_run_time
-from .scf_loops import Loop, Turn, build_loop
+from .scf_loops import LoopSpec, Turn, build_loop
 
 #: The kind of a tensor that is one of several; no caller of a function can get one.
 ONE_OF = "one of"
@@ -189,7 +189,7 @@ class _Changed(Exception):
         self.forms = forms
 
 
-def build_any_loop(loop: Loop, states: Sequence[Held]) -> tuple[list[Any], list[Value]]:
+def build_any_loop(loop: LoopSpec, states: Sequence[Held]) -> tuple[list[Any], list[Value]]:
     """As build_loop, with states that are tensors, sequences and optionals."""
     forms = [form_of(state) for state in states]
     while True:
@@ -199,7 +199,7 @@ def build_any_loop(loop: Loop, states: Sequence[Held]) -> tuple[list[Any], list[
             forms = changed.forms
 
 
-def _attempt(loop: Loop, states: Sequence[Held], forms: list[Form]) -> tuple[list[Any], list[Value]]:
+def _attempt(loop: LoopSpec, states: Sequence[Held], forms: list[Form]) -> tuple[list[Any], list[Value]]:
     def step(operation: Operation, index: Value, tensors: list[Value]) -> Turn:
         given = of_all(forms, tensors)
         turn = loop.step(operation, index, given)

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 
 from ....dialects.core.infos import TensorInfo
 from ....dialects.relax.infer.slices import OPEN
+from ..model_values import RunTimeSequence, SequenceValue
 from ..prelude import Node, Tensor, Value, const, joined, part, relax
 from ..shapes.sizes import Size, element, plus, shape_tensor, sliced
-from ..values import RunTimeSequence, SequenceValue
 from .scf_regions import as_info
 
 

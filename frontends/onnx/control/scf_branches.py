@@ -15,9 +15,9 @@ from ....bindings.mlir import ir
 from ....emit.loops import with_results
 from ....support.errors import RelaxError
 from ..limits import TooLarge
+from ..model_values import Held, OneOf, Tensor
 from ..node import Incomplete, Unsupported
 from ..prelude import Node, Value, const, known, relax
-from ..values import Held, OneOf, Tensor
 from .flattening import Form, all_tensors, common_form, form_of, of_all
 from .scf_regions import as_info, common_info, info_of, scalar_of, type_of
 

@@ -17,9 +17,9 @@ from ....bindings.mlir import ir
 from ....dialects.core.infos import TensorInfo
 from ....dialects.core.symbols import Dim
 from ....emit.numbers import number
+from ..model_values import Held, Tensor
 from ..prelude import Node, Value, known, relax
 from ..shapes.sizes import as_tensor
-from ..values import Held, Tensor
 from .scf_regions import as_info, common_info, info_of, integer, known_truth, scalar_of, tensor_of, truth, type_of
 
 
@@ -38,7 +38,7 @@ class Turn(NamedTuple):
 Step = Callable[[Any, Value, list[Any]], Turn]
 
 
-class Loop(NamedTuple):
+class LoopSpec(NamedTuple):
     """A loop to build: at most `count` turns (a scalar; None: any number), none at all unless `starts` (a scalar).
 
     `is_open` where each turn says whether there is another.
@@ -55,7 +55,7 @@ class Loop(NamedTuple):
         return self.count is not None and self.starts is None and not self.is_open
 
 
-def build_loop(loop: Loop, states: Sequence[Value]) -> tuple[list[Value], list[Value]]:
+def build_loop(loop: LoopSpec, states: Sequence[Value]) -> tuple[list[Value], list[Value]]:
     """The states after the last turn, and the rows of all turns as one tensor each."""
     carried = [info_of(loop.node, state) for state in states]
     rows: list[_Rows] | None = None
@@ -80,7 +80,7 @@ def _changes(node: Node, index: int) -> str:
     return f"state {name} goes into its body as {{}} and comes out as {{}}"
 
 
-def unrolled(loop: Loop, count: int, states: Sequence[Any]) -> tuple[Sequence[Any], list[list[Any]]] | None:
+def unrolled(loop: LoopSpec, count: int, states: Sequence[Any]) -> tuple[Sequence[Any], list[list[Any]]] | None:
     """Loop unrolling: the states after all turns, without an operation around, and the rows of each output.
 
     None where the trip count is dynamic.
@@ -154,7 +154,7 @@ def _by_row(rows: Sequence[_Rows], held: Sequence[Tensor]) -> list[list[Tensor]]
 class _Attempt:
     """A loop that is built for certain types of what it carries."""
 
-    def __init__(self, loop: Loop, states: Sequence[Value], carried: list[TensorInfo], rows: list[_Rows]):
+    def __init__(self, loop: LoopSpec, states: Sequence[Value], carried: list[TensorInfo], rows: list[_Rows]):
         self.loop = loop
         self.carried = carried
         infos = [*carried, *(info for each in rows for info in each.types())]

@@ -11,9 +11,9 @@ from ....dialects.core.codec import decode, encode
 from ....dialects.core.infos import TensorInfo
 from ....dialects.core.symbols import Dim, SymExpr, equal
 from ....emit.numbers import constant
+from ..model_values import Held, OneOf
 from ..node import described
 from ..prelude import Node, Tensor, Value, relax
-from ..values import Held, OneOf
 
 
 def info_of(node: Node, held: Held, inner: Collection[str] = ()) -> TensorInfo:

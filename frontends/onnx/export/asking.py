@@ -10,11 +10,11 @@ from ....dialects.core.dialect import row_of
 from ....dialects.core.infos import ScalarInfo, ShapeInfo, TensorInfo
 from ....dialects.core.symbols_terms import Atom
 from ....dialects.core.verifier import items_of
-from .function import LITERALS, FunctionExporter
+from .export_values import Held, Part, Ref, ShapeValue
+from .function_exporter import LITERALS, FunctionExporter
 from .graph import Graph
 from .problems import Problems
-from .sizes import Sizes
-from .values import Held, Part, Ref, Shape
+from .size_tensors import SizeTensors
 
 # By what decides: operators of the same types and attributes are alike.
 _KNOWN: dict[object, str] = {}
@@ -58,7 +58,7 @@ class _Alone(FunctionExporter):
         info = decode(value.type)
         held: Held
         if isinstance(info, ShapeInfo):
-            held = Shape(None if info.dims is None else [_ref() for _ in info.dims])
+            held = ShapeValue(None if info.dims is None else [_ref() for _ in info.dims])
         else:
             assert isinstance(info, (TensorInfo, ScalarInfo)), info
             held = Ref("i64" if info.dtype == "index" else info.dtype)
@@ -66,7 +66,7 @@ class _Alone(FunctionExporter):
         return held
 
 
-class _AnySizes(Sizes):
+class _AnySizes(SizeTensors):
     """Symbols are what somebody else says."""
 
     def is_known(self, part: Part) -> bool:

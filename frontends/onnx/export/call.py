@@ -21,12 +21,12 @@ from ....dialects.core.operands import operand_info
 from ....dialects.core.symbols import Dim
 from ....dialects.core.verifier import call_of, segment_sizes
 from ..node import Unsupported
+from .export_values import Held, Part, Ref, ShapeValue, parts_of
 from .graph import Graph
-from .sizes import Sizes
-from .values import Held, Part, Ref, Shape, parts_of
+from .size_tensors import SizeTensors
 
 if TYPE_CHECKING:
-    from .function import FunctionExporter
+    from .function_exporter import FunctionExporter
 
 
 class ExportedOp:
@@ -95,7 +95,7 @@ class ExportedOp:
 
     def _tensor(self, value: Value) -> Ref:
         held = self.exporter.held(value, self.graph)
-        return self.sizes.tensor(self.graph, held) if isinstance(held, Shape) else held
+        return self.sizes.tensor(self.graph, held) if isinstance(held, ShapeValue) else held
 
     def info(self, name: str) -> TensorInfo:
         info = self.call.operands[name]
@@ -153,14 +153,14 @@ class ExportedOp:
     # ---- sizes ----
 
     @property
-    def sizes(self) -> Sizes:
+    def sizes(self) -> SizeTensors:
         return self.exporter.sizes
 
     def parts(self, name: str) -> list[Part]:
         """The sizes of an operand, a tensor or a shape."""
         if not isinstance(self.call.operands[name], TensorInfo):
             held = self.held(name)
-            if not isinstance(held, Shape) or held.parts is None:
+            if not isinstance(held, ShapeValue) or held.parts is None:
                 raise self.fail(f"how many sizes operand '{name}' has is not known")
             return held.parts
         return self.known_parts(self[name], self.shape(name))
@@ -170,7 +170,7 @@ class ExportedOp:
         known = [dim if dim is not None and self.sizes.is_known(dim) else None for dim in dims]
         return parts_of(tensor, known)
 
-    def shape_tensor(self, parts: Shape | Sequence[Part]) -> Ref:
+    def shape_tensor(self, parts: ShapeValue | Sequence[Part]) -> Ref:
         return self.sizes.tensor(self.graph, parts)
 
     def size(self, part: Part, dtype: str = "i64") -> Ref:

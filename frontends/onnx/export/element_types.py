@@ -36,7 +36,7 @@ _WIDER = {
 Types = Mapping[str, str]
 
 
-class Choice(NamedTuple):
+class TypeChoice(NamedTuple):
     """The types that a node is made of: those it was asked for, and those it computes with."""
 
     asked: Types
@@ -45,7 +45,7 @@ class Choice(NamedTuple):
     lacking: str
 
 
-class Signature:
+class TypeSignature:
     """Of an operator in a version: which types go together."""
 
     def __init__(self, operator: str, opset: int):
@@ -62,7 +62,7 @@ class Signature:
         self._is_function = schema.has_function or schema.has_context_dependent_function
         self._kernels = _kernels_of(operator, opset)
 
-    def choose(self, inputs: Sequence[str | None], output: str) -> Choice:
+    def choose(self, inputs: Sequence[str | None], output: str) -> TypeChoice:
         """The nearest types that ONNX allows and onnxruntime computes with. `output`: that of the first output."""
         asked = self._asked(inputs, output)
         allowed = [used for used in self._candidates(asked) if self._is_allowed(used)]
@@ -71,7 +71,7 @@ class Signature:
         best = next((used for used in allowed if self._has_kernel(used)), None)
         shown = " and ".join(dict.fromkeys(asked.values()))
         lacking = f"onnxruntime has no {self.operator} for elements of {shown}" if best is None else ""
-        return Choice(asked, allowed[0] if best is None else best, lacking)
+        return TypeChoice(asked, allowed[0] if best is None else best, lacking)
 
     def _asked(self, inputs: Sequence[str | None], output: str) -> dict[str, str]:
         asked: dict[str, str] = {}
@@ -117,12 +117,12 @@ class Signature:
             return self._inputs[place]
         return self._inputs[-1] if self._last_repeats else ""
 
-    def input_type(self, place: int, choice: Choice, dtype: str) -> str:
+    def input_type(self, place: int, choice: TypeChoice, dtype: str) -> str:
         """As what an input is to be passed."""
         name = self._variable_of_input(place)
         return choice.used.get(name) or _fixed(name) or dtype
 
-    def output_type(self, place: int, choice: Choice, dtype: str) -> str:
+    def output_type(self, place: int, choice: TypeChoice, dtype: str) -> str:
         """What an output is of."""
         name = self._outputs[min(place, len(self._outputs) - 1)]
         found = choice.used.get(name) or _fixed(name) or self._only(name) or dtype
@@ -134,18 +134,18 @@ class Signature:
         allowed = self._allowed.get(name, frozenset())
         return next(iter(allowed)) if len(allowed) == 1 else ""
 
-    def wanted_type(self, place: int, choice: Choice, dtype: str) -> str:
+    def wanted_type(self, place: int, choice: TypeChoice, dtype: str) -> str:
         """What it is to be made of again."""
         return choice.asked.get(self._outputs[min(place, len(self._outputs) - 1)], dtype)
 
 
 @cache
-def signature_of(operator: str, opset: int) -> Signature:
+def signature_of(operator: str, opset: int) -> TypeSignature:
     """Raises Unsupported where the version does not have the operator."""
     from onnx import defs
 
     try:
-        return Signature(operator, opset)
+        return TypeSignature(operator, opset)
     except defs.SchemaError:
         since = min(
             (each.since_version for each in defs.get_all_schemas_with_history() if each.name == operator), default=0

@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 from ....bindings.ir import Value
 from ....dialects.core.infos import TensorInfo, is_bool
 from ....dialects.relax.constants import storage_dtype
-from ..tensors import Array, number_of
-from .element_types import Choice, Signature, signature_of
-from .values import Constant, Ref
+from ..tensor_data import Array, number_of
+from .element_types import TypeChoice, TypeSignature, signature_of
+from .export_values import ConstantTensor, Ref
 
 
 class NewNode(NamedTuple):
@@ -34,7 +34,7 @@ class Graph:
         self.outputs: list[Ref] = []
         self.nodes: list[NewNode] = []
         #: Of the outermost graph, where all constants are.
-        self.constants: list[Constant] = []
+        self.constants: list[ConstantTensor] = []
         self._numbers: dict[tuple[str, bytes, tuple[int, ...]], Ref] = {}
         #: What no kernel of onnxruntime does, in words.
         self.without_kernel: list[str] = []
@@ -72,7 +72,7 @@ class Graph:
         self.nodes.append(NewNode(operator, widened, outputs, kept, []))
         return [self._narrowed(each, place, signature, choice) for place, each in enumerate(outputs)]
 
-    def _narrowed(self, output: Ref, place: int, signature: Signature, choice: Choice) -> Ref:
+    def _narrowed(self, output: Ref, place: int, signature: TypeSignature, choice: TypeChoice) -> Ref:
         return self.cast(output, signature.wanted_type(place, choice, output.dtype))
 
     def add(self, operator: str, inputs: Sequence[Ref | None], dtypes: Sequence[str], **attributes: Any) -> list[Ref]:
@@ -104,7 +104,7 @@ class Graph:
     def constant(self, held: Array | Value, info: TensorInfo, hint: str = "") -> Ref:
         """A tensor of elements that are looked at when the model is written."""
         ref = Ref(info.dtype, hint or "constant")
-        self.outermost.constants.append(Constant(ref, info, held))
+        self.outermost.constants.append(ConstantTensor(ref, info, held))
         return ref
 
     def ints(self, *numbers: int) -> Ref:

@@ -15,12 +15,12 @@ from ....dialects.tir.prim_func import is_prim_func
 from ....support.errors import OptionError
 from ....support.suggest import counted, suggest
 from ..node import Unsupported
-from ..tensors import ModelProto
-from .function import FunctionExporter, Incomplete, tensor_info
+from ..tensor_data import ModelProto
+from .export_values import Held, Ref
+from .function_exporter import FunctionExporter, Incomplete, tensor_info
 from .graph import Graph
+from .model_writer import ModelWriter
 from .problems import Problems
-from .values import Held, Ref
-from .writing import Written
 
 LEAST_OPSET, USUAL_OPSET = 20, 21
 
@@ -35,7 +35,7 @@ def export_function(module: Operation, name: str, opset: int) -> ModelProto:
     assert exported is not None, "nothing is missing where there are no problems"
     graph, inputs, outputs = exported
     names = list(zip(argument_names(function), inputs, strict=True))
-    return Written(graph).model(symbol_name(function), names, _named(function, outputs))
+    return ModelWriter(graph).model(symbol_name(function), names, _named(function, outputs))
 
 
 def exported_graph(

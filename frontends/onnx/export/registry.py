@@ -11,7 +11,7 @@ from ....support.registry import Named, NamedRegistry, names_of
 
 if TYPE_CHECKING:
     from .call import ExportedOp
-    from .values import Held
+    from .export_values import Held
 
 #: Given an operation, it adds nodes and returns what stands for the results: one, or a sequence.
 Export = Callable[["ExportedOp"], "Held | Sequence[Held]"]

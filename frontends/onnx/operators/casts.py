@@ -9,7 +9,7 @@ from ....bindings.ir import Value
 from ....dialects.core.infos import is_float
 from ....dialects.relax.known_constants import NUMPY_NAME
 from ..prelude import Node, Outputs, Tensor, cast, const, register_rows, relax, wide_float
-from ..tensors import TEXT
+from ..tensor_data import TEXT
 from ..texts import looked_up
 
 # The largest numbers of the float8 types that Cast may saturate at.

@@ -14,14 +14,14 @@ from ..control.flattening import build_any_loop
 from ..control.run_time_items import require
 from ..control.run_time_sequences import all_joined, appended, joined_item, joined_length
 from ..control.scf_branches import build_branches
-from ..control.scf_loops import Loop, Turn, build_loop, of_length, unrolled
+from ..control.scf_loops import LoopSpec, Turn, build_loop, of_length, unrolled
 from ..control.scf_regions import as_items, info_of, known_truth, scalar_of
 from ..importer import add_graph
+from ..model_values import Held, RunTimeSequence, SequenceValue
 from ..node import described
 from ..prelude import Node, Outputs, Tensor, Value, known, register_onnx, relax, with_first_at
 from ..shapes.sizes import element, shape_tensor
-from ..tensors import GraphProto, ValueInfoProto, array_of, dtype_of
-from ..values import Held, RunTimeSequence, SequenceValue
+from ..tensor_data import GraphProto, ValueInfoProto, array_of, dtype_of
 
 # Loops whose turns have more nodes than this in all are not unrolled.
 _MOST_NODES = 256
@@ -65,7 +65,7 @@ def loop(node: Node) -> Outputs:
         goes_on, *outputs = add_graph(node, body, [index, known(True, "i1"), *held], operation)
         return Turn(outputs[: len(held)], outputs[len(held) :], None if always else goes_on)
 
-    turns = Loop(node, step, None, is_open=not always)
+    turns = LoopSpec(node, step, None, is_open=not always)
     if starts and count is not None and _can_unroll(body, count, states, always):
         made = unrolled(turns, count, states)
         if made is not None:
@@ -194,7 +194,7 @@ def _scan(node: Node, body: GraphProto, states: Sequence[Value], inputs: Sequenc
         outputs = add_graph(node, body, [*held, *elements], operation)
         return Turn(outputs[: len(states)], outputs[len(states) :])
 
-    turns = Loop(node, step, None)
+    turns = LoopSpec(node, step, None)
     made = unrolled(turns, count, states) if is_short else None
     if made is not None:
         after, stacked = (
@@ -252,7 +252,7 @@ def mapped_at_run_time(node: Node, body: GraphProto, given: Sequence[Held]) -> l
         return Turn([appended(node, state, output) for state, output in zip(states, outputs, strict=True)], [])
 
     turns = scalar_of(node, Value(ssa=lengths[0]))
-    return build_any_loop(Loop(node, step, turns), empty_sequences(body))[0]
+    return build_any_loop(LoopSpec(node, step, turns), empty_sequences(body))[0]
 
 
 def empty_sequences(body: GraphProto) -> list[SequenceValue]:

@@ -6,8 +6,8 @@ from __future__ import annotations
 from functools import reduce
 
 from ....dialects.core.infos import is_float
+from ..model_values import Tensor
 from ..prelude import Node, Outputs, along_axis, const, like, register_onnx, register_rows, relax
-from ..values import Tensor
 
 _UNARY = {
     "Abs": "abs", "Acos": "acos", "Acosh": "acosh", "Asin": "asin", "Asinh": "asinh", "Atan": "atan",

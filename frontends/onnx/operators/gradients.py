@@ -9,11 +9,11 @@ from ....dialects.core.infos import is_float
 from ....passes.gradient.reverse import gradients_at
 from ....support.suggest import counted, suggest
 from ..importer import GraphImporter
+from ..model_values import Held, Tensor
 from ..order import makers_of, names_used
 from ..prelude import Node, Outputs, Value, register_onnx
 from ..problems import Problems, shown
-from ..tensors import NodeProto
-from ..values import Held, Tensor
+from ..tensor_data import NodeProto
 
 
 @register_onnx("ai.onnx.preview.training", "Gradient")

@@ -16,7 +16,7 @@ from ....bindings.ir import Value
 from ....dialects.core.infos import is_float
 from ..prelude import Tensor, along_axis, cast, const, info_of, relax, wide_float
 from ..shapes.sizes import Size, as_tensor, count_up, full, minus, plus, stated, times
-from ..tensors import Array
+from ..tensor_data import Array
 
 _MOST_WEIGHTS = 2**24
 

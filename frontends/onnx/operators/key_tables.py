@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from ..prelude import Tensor, cast, const, relax
-from ..tensors import Array
+from ..tensor_data import Array
 
 _MODULUS = 1 << 64
 #: The average number of keys in a group, and the least number of slots for a key.

@@ -13,7 +13,7 @@ from .quantization import dynamic_quantized
 from .recurrent import Cell, LstmCell, Recurrent, Weights
 
 
-class _Matrix(NamedTuple):
+class _DirectionWeights(NamedTuple):
     """A direction's weights as integers without their zero point, and their scale."""
 
     integers: Tensor
@@ -27,7 +27,7 @@ class _Matrix(NamedTuple):
 
 
 class _QuantizedCell(LstmCell):
-    def __init__(self, lstm: Recurrent, weights: Weights, functions: Sequence[Activation], matrix: _Matrix):
+    def __init__(self, lstm: Recurrent, weights: Weights, functions: Sequence[Activation], matrix: _DirectionWeights):
         super().__init__(lstm.node, lstm.size, weights, functions)
         self._matrix = matrix
 
@@ -57,13 +57,13 @@ class _QuantizedLstm(Recurrent):
     def product(self, data: Tensor, index: int) -> Tensor:
         return self._quantized(1, 8, index).product(data)
 
-    def _quantized(self, weight: int, scale: int, index: int) -> _Matrix:
+    def _quantized(self, weight: int, scale: int, index: int) -> _DirectionWeights:
         """A direction's weights, with a scale that is an input, and the zero point the one behind that."""
         taken = (
             part(self.node.tensor(input_), 0, index, index + 1, drop=True) for input_ in (weight, scale, scale + 1)
         )
         bytes_, own_scale, zero_point = taken
-        return _Matrix(_difference(bytes_, zero_point), own_scale)
+        return _DirectionWeights(_difference(bytes_, zero_point), own_scale)
 
 
 def _difference(bytes_: Tensor, zero_point: Tensor) -> Tensor:

@@ -9,11 +9,11 @@ from typing import Any, TypeAlias
 from ....dialects.core.infos import is_float
 from ....support.suggest import counted
 from ..control.run_time_items import require
+from ..model_values import Texts
 from ..prelude import Node, Outputs, Tensor, Value, const, info_of, joined, register_onnx, relax
 from ..shapes import sizes
-from ..tensors import Array, TensorProto
+from ..tensor_data import Array, TensorProto
 from ..texts import held_of, looked_up, numbered
-from ..values import Texts
 from . import key_tables
 from .products import as_f32
 

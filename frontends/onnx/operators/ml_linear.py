@@ -13,7 +13,7 @@ from ....emit import loops
 from ....emit.numbers import Number, constant, select
 from ..control.scf_regions import truth
 from ..prelude import Node, Outputs, Tensor, const, info_of, register_onnx, relax
-from ..tensors import Array
+from ..tensor_data import Array
 from .ml_scores import above, class_labels, largest, post_transform, transformed, two_classes
 from .products import as_f32
 

@@ -7,8 +7,8 @@ import math
 from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
+from ..model_values import Texts
 from ..prelude import Node, Tensor, Value, const, like, relax
-from ..values import Texts
 
 
 def post_transform(node: Node) -> str:

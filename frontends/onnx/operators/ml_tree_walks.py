@@ -32,7 +32,7 @@ _ROOT, _TARGET, _LEAST = 0, 1, 2
 
 
 @dataclass(frozen=True)
-class Layout:
+class ForestLayout:
     """A forest's nodes in the order in which they are walked; trees are filled up to a multiple of the lanes."""
 
     mode: str
@@ -47,7 +47,7 @@ class Layout:
     votes: object
 
 
-def layout_of(forest: Forest, modes: Sequence[str], most_votes: int) -> Layout | None:
+def layout_of(forest: Forest, modes: Sequence[str], most_votes: int) -> ForestLayout | None:
     """A forest's layout in memory; None for one that only the general way takes: of several modes, of nodes that have
     more than one parent, of too many votes."""
     import numpy
@@ -82,7 +82,7 @@ def layout_of(forest: Forest, modes: Sequence[str], most_votes: int) -> Layout |
     trees = numpy.zeros((len(starts), 3), "int32")
     trees[:, _ROOT], trees[:, _LEAST] = starts, least
     trees[:, _TARGET] = 0 if owners is None else owners
-    return Layout(mode, any(node.missing_is_yes for node in forest.nodes), splits, links, leaves, trees, votes)
+    return ForestLayout(mode, any(node.missing_is_yes for node in forest.nodes), splits, links, leaves, trees, votes)
 
 
 def _order(forest: Forest) -> tuple[list[int], list[int], list[int]]:
@@ -122,7 +122,7 @@ def _owners(forest: Forest, order: Sequence[int], starts: Sequence[int]) -> list
     return [owners.get(tree, 0) for tree in range(len(starts))]
 
 
-def walked(node: Node, layout: Layout, x: Tensor, targets: int, dtype: str) -> Tensor:
+def walked(node: Node, layout: ForestLayout, x: Tensor, targets: int, dtype: str) -> Tensor:
     """The sums of the votes [rows, targets] for rows of features."""
     shape = info_of(x).shape
     assert shape is not None

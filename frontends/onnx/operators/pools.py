@@ -8,7 +8,7 @@ import math
 from collections.abc import Sequence
 
 from ....dialects.core.symbols import Dim, at_most, dim_add, dim_mul, product
-from ....emit.reduction import lowest
+from ....emit.axis_reduction import lowest
 from ....support.suggest import counted
 from ..prelude import Node, Outputs, Tensor, Value, const, register_onnx, relax
 from ..shapes import sizes

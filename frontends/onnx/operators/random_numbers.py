@@ -13,7 +13,7 @@ from collections.abc import Sequence
 
 from ..prelude import Node, Outputs, Tensor, cast, const, register_onnx, relax, wide_float
 from ..shapes.sizes import Size, count_up, product, reshaped, sizes_of
-from ..tensors import Array
+from ..tensor_data import Array
 
 # SplitMix64: what it goes on by, and how it mixes bits: shifts to the right and factors by turns.
 _STEP = 0x9E3779B97F4A7C15

@@ -11,11 +11,11 @@ from typing import NamedTuple
 
 from ....dialects.core.equalities import contradict
 from ....dialects.core.symbols import Dim
-from ..control.scf_loops import Loop, Turn, build_loop, of_length, unrolled
+from ..control.scf_loops import LoopSpec, Turn, build_loop, of_length, unrolled
 from ..control.scf_regions import as_info, scalar_of
 from ..prelude import Node, Tensor, Value, cast, const, like, part, register_rows, relax
 from ..shapes.sizes import as_tensor, is_known, size_of, zeros
-from ..tensors import Array
+from ..tensor_data import Array
 from .activations import Activation, activations_of
 
 _MOST_UNROLLED = 8
@@ -259,7 +259,7 @@ class Recurrent:
             after, row = self._step(cell, taken, [state.ssa for state in held], index)
             return Turn([Value(ssa=state) for state in after], [Value(ssa=row)])
 
-        loop, given = Loop(self.node, step, None), [Value(ssa=state) for state in states]
+        loop, given = LoopSpec(self.node, step, None), [Value(ssa=state) for state in states]
         made = unrolled(loop, steps, given) if isinstance(steps, int) and 0 < steps <= _MOST_UNROLLED else None
         if made is not None:
             after, (rows,) = made

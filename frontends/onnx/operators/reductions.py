@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ....dialects.core.infos import is_bool, is_float
-from ....emit.reduction import highest, lowest
+from ....emit.axis_reduction import highest, lowest
 from ..prelude import Node, Outputs, Tensor, cast, const, from_front, info_of, register_onnx, relax
 from ..shapes.sizes import as_tensor, shape_tensor, size_of
 

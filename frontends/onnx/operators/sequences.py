@@ -18,12 +18,12 @@ from ..control.run_time_sequences import (
     joined_length,
     length_of,
 )
-from ..control.scf_loops import Loop, Turn, build_loop
+from ..control.scf_loops import LoopSpec, Turn, build_loop
 from ..control.scf_regions import as_info, scalar_of
+from ..model_values import EmptyOptional, RunTimeOptional, RunTimeSequence, SequenceValue, Tensor
 from ..prelude import Node, Outputs, Value, const, info_of, known, register_onnx, register_rows, relax, with_first_at
 from ..shapes import sizes
 from ..shapes.sizes import Size
-from ..values import EmptyOptional, RunTimeOptional, RunTimeSequence, SequenceValue, Tensor
 
 register_rows(
     "",
@@ -214,10 +214,10 @@ def concatenated_at_run_time(node: Node, sequence: RunTimeSequence, axis: int, n
         return Turn([Value(ssa=relax.concat([states[0].ssa, item.ssa], axis=axis))], [])
 
     if new_axis:
-        _, (rows,) = build_loop(Loop(node, stack, scalar_of(node, Value(ssa=length))), [])
+        _, (rows,) = build_loop(LoopSpec(node, stack, scalar_of(node, Value(ssa=length))), [])
         return with_first_at(rows.ssa, axis)
     others = scalar_of(node, Value(ssa=relax.subtract(length, one)))
-    (joined,), _ = build_loop(Loop(node, concatenate, others), [joined_item(whole, const(0, "i64"))])
+    (joined,), _ = build_loop(LoopSpec(node, concatenate, others), [joined_item(whole, const(0, "i64"))])
     return joined
 
 
@@ -240,5 +240,5 @@ def split_at_run_time(node: Node, axis: int, length: Size, squeezed: bool) -> Ru
         return Turn([appended(node, states[0], Value(ssa=part))], [])
 
     turns = scalar_of(node, Value(ssa=sizes.as_tensor([count])))
-    (parts,), _ = build_any_loop(Loop(node, step, turns), [SequenceValue([], value.dtype)])
+    (parts,), _ = build_any_loop(LoopSpec(node, step, turns), [SequenceValue([], value.dtype)])
     return parts

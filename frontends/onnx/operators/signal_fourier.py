@@ -12,7 +12,7 @@ from ....dialects.core.symbols import equal
 from ..prelude import Node, Tensor, Value, cast, const, info_of, part, relax, wide_float
 from ..shapes import sizes
 from ..shapes.sizes import Size
-from ..tensors import Array
+from ..tensor_data import Array
 
 
 class Transform(NamedTuple):

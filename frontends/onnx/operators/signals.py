@@ -11,7 +11,7 @@ from ..control.scf_branches import Make, build_branches
 from ..prelude import Node, Outputs, Tensor, Value, cast, const, register_onnx, relax
 from ..shapes import sizes
 from ..shapes.sizes import Size
-from ..tensors import Array
+from ..tensor_data import Array
 from .signal_fourier import Transform, along_run_time_axis, transformed
 
 

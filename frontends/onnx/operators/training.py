@@ -33,7 +33,7 @@ register_onnx("", "NegativeLogLikelihoodLoss")(lambda node: _nll_loss(node, node
 # ---- steps ----
 
 
-class _Step:
+class _TrainingStep:
     """What is the same for all tensors of a step: the learning rate, the count of steps, the attributes."""
 
     def __init__(self, node: Node):
@@ -85,7 +85,7 @@ def _for_each(node: Node, kinds: int, update: Callable[..., list[Tensor]]) -> li
 
 @register_onnx(_DOMAIN, "Adagrad")
 def adagrad(node: Node) -> Outputs:
-    step = _Step(node)
+    step = _TrainingStep(node)
     slowed = relax.add(relax.multiply(step.count_as_number(), step.scalar(step.number("decay_factor", 0.0))),
                           step.scalar(1.0))  # fmt: skip
     rate = relax.divide(step.rate, slowed)
@@ -102,7 +102,7 @@ def adagrad(node: Node) -> Outputs:
 
 @register_onnx(_DOMAIN, "Adam")
 def adam(node: Node) -> Outputs:
-    step = _Step(node)
+    step = _TrainingStep(node)
     alpha, beta = step.number("alpha", 0.9), step.number("beta", 0.999)
     rate = _adam_rate(step, alpha, beta)
 
@@ -119,7 +119,7 @@ def adam(node: Node) -> Outputs:
     return _for_each(node, 4, update)
 
 
-def _adam_rate(step: _Step, alpha: float, beta: float) -> Tensor:
+def _adam_rate(step: _TrainingStep, alpha: float, beta: float) -> Tensor:
     """The rate, corrected for histories that began with zeros; not in step 0."""
     count, one = step.count_as_number(), step.scalar(1.0)
     of_mean, of_squares = (relax.subtract(one, relax.power(step.scalar(base), count)) for base in (alpha, beta))
@@ -129,7 +129,7 @@ def _adam_rate(step: _Step, alpha: float, beta: float) -> Tensor:
 
 @register_onnx(_DOMAIN, "Momentum")
 def momentum(node: Node) -> Outputs:
-    step, mode = _Step(node), node.choice("mode", "", ("standard", "nesterov"))
+    step, mode = _TrainingStep(node), node.choice("mode", "", ("standard", "nesterov"))
     alpha = step.number("alpha")
     beta = relax.where(step.is_later(), step.scalar(step.number("beta")), step.scalar(1.0))
 

@@ -12,7 +12,7 @@ from ....support.suggest import counted
 from ..prelude import Node, Outputs, Tensor, Value, cast, const, joined, register_onnx, relax
 from ..shapes import sizes
 from ..shapes.sizes import Size
-from ..tensors import Array
+from ..tensor_data import Array
 from .sliding_windows import kernel_of, per_dimension
 
 

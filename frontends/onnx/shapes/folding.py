@@ -23,8 +23,8 @@ from ....dialects.core.symbols import SymbolError, SymExpr
 from ....dialects.core.verifier import check_operand_kinds
 from ....passes.evaluate.elements import objects
 from ....passes.evaluate.registry import EvaluationCall, evaluate, find_evaluation
+from ..model_values import Value
 from ..node import Node
-from ..values import Value
 
 if TYPE_CHECKING:
     from numpy import ndarray

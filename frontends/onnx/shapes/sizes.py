@@ -16,8 +16,8 @@ from ....dialects.core.symbols import SymExpr, dim_max, dim_min, sym
 from ....dialects.relax.infer.slices import OPEN, slice_length
 from ....emit.kernels import FreshSymbols
 from ....passes.evaluate.elements import objects
+from ..model_values import Held
 from ..prelude import Node, Tensor, Value, along_axis, cast, const, info_of, joined, known, relax
-from ..values import Held
 
 #: An integer, an expression over symbols, or a tensor.
 Size = Any

@@ -17,7 +17,7 @@ from .operators import Calls
 from .spelling import Spelling
 
 
-class Body(Calls):
+class ScriptBody(Calls):
     """The statements of one function."""
 
     def __init__(self, spelling: Spelling, functions: dict[str, list[Type]], *, is_graph: bool):
@@ -340,7 +340,7 @@ class Body(Calls):
 
 
 #: How a `for` is read, by what it goes over. Nests are in nests.py.
-LOOPS: dict[str, Callable[[Body, ast.For, ast.Call], None]] = {"range": Body.range_loop}
+LOOPS: dict[str, Callable[[ScriptBody, ast.For, ast.Call], None]] = {"range": ScriptBody.range_loop}
 
 
 def nest_attributes(
@@ -389,12 +389,12 @@ def assigned_in(statements: Sequence[ast.stmt]) -> Iterator[str]:
 
 
 _STATEMENTS: dict[type, Callable[[Any, Any], None]] = {
-    ast.Assign: Body.assign,
-    ast.AnnAssign: Body.annotated,
-    ast.Expr: Body.expression,
-    ast.For: Body.loop,
-    ast.If: Body.branch,
-    ast.With: Body.with_regions,
-    ast.Return: Body.returned,
-    ast.Pass: Body.passed,
+    ast.Assign: ScriptBody.assign,
+    ast.AnnAssign: ScriptBody.annotated,
+    ast.Expr: ScriptBody.expression,
+    ast.For: ScriptBody.loop,
+    ast.If: ScriptBody.branch,
+    ast.With: ScriptBody.with_regions,
+    ast.Return: ScriptBody.returned,
+    ast.Pass: ScriptBody.passed,
 }

@@ -12,22 +12,22 @@ from ....bindings.ir import AffineExpr, AffineMap, Attribute, Value
 from ....bindings.mlir import DYNAMIC, ir
 from ....dialects.script.syntax import dotted, items_of, operation_of
 from ..common.affine import affine
-from .body import LOOPS, Body, nest_attributes
+from .body import LOOPS, ScriptBody, nest_attributes
 from .spelling import I64, is_number, number_of
 
 _NAME = re.compile(r"[A-Za-z_]\w*")
 
 
-class Element(NamedTuple):
+class NestElement(NamedTuple):
     """An element that a nest names: of what, and where; a number has no place."""
 
     name: str
     map: AffineMap | None
 
 
-def loops(body: Body, node: ast.For, call: ast.Call) -> None:
+def loops(body: ScriptBody, node: ast.For, call: ast.Call) -> None:
     """The nest, at the current insertion point; the names of its outputs are its results from here on."""
-    nest = Nest(body, node, call)
+    nest = ReadNest(body, node, call)
     body.check_kept(node, nest.statements, (), "give it a name of its own")
     nest.find_elements()
     operands = [nest.operand(each) for each in nest.elements]
@@ -59,10 +59,10 @@ def loops(body: Body, node: ast.For, call: ast.Call) -> None:
         body.bind(each.name, result)
 
 
-class Nest:
+class ReadNest:
     """A nest that is being read."""
 
-    def __init__(self, body: Body, node: ast.For, call: ast.Call):
+    def __init__(self, body: ScriptBody, node: ast.For, call: ast.Call):
         self.body, self.source, self.node, self.call = body, body.source, node, call
         targets = items_of(node.target)
         self.indices = [each.id for each in targets if isinstance(each, ast.Name)]
@@ -77,16 +77,16 @@ class Nest:
         for each in (part for statement in self.statements for part in ast.walk(statement)):
             if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store) and each.id in self.indices:
                 raise self.source.problem(each, f"'{each.id}' is a loop's variable: it is not assigned again")
-        self.inputs: list[Element] = []
-        self.outputs: list[Element] = []
+        self.inputs: list[NestElement] = []
+        self.outputs: list[NestElement] = []
         self.annotations: dict[str, Attribute] = {}
-        self.arguments: dict[Element, Value] = {}
+        self.arguments: dict[NestElement, Value] = {}
         self._indices: dict[str, Value] = {}
-        self._found: dict[str, Element | None] = {}
+        self._found: dict[str, NestElement | None] = {}
         self._dims = {name: ir.AffineExpr.get_dim(i, body.context) for i, name in enumerate(self.indices)}
 
     @property
-    def elements(self) -> list[Element]:
+    def elements(self) -> list[NestElement]:
         return [*self.inputs, *self.outputs]
 
     # ---- what it reads and writes ----
@@ -118,16 +118,16 @@ class Nest:
         else:
             raise self.source.problem(listed, "reads is a list: reads=[A[i, k], B[k, j]]")
 
-    def _listed(self, node: ast.expr) -> Element:
+    def _listed(self, node: ast.expr) -> NestElement:
         if isinstance(node, ast.Name):
             self.body.known(node)
-            return Element(node.id, None)
+            return NestElement(node.id, None)
         element = self._element(node) if isinstance(node, ast.Subscript) else None
         if element is None:
             raise self.source.problem(node, "a nest reads numbers, and elements at affine places: A[i, 2 * k + 1]")
         return element
 
-    def _named(self) -> list[Element]:
+    def _named(self) -> list[NestElement]:
         """The elements in the order in which the body names them, but those that it gives."""
         found: list[ast.Subscript] = []
         for statement in self.statements:
@@ -145,14 +145,14 @@ class Nest:
         base = node.value
         return isinstance(node.ctx, ast.Load) and isinstance(base, ast.Name) and base.id in self.body.named
 
-    def _element(self, node: ast.Subscript) -> Element | None:
+    def _element(self, node: ast.Subscript) -> NestElement | None:
         """What the node names; None for what has a place that only the body's values tell."""
         text = self.body.spelling.text(node)
         if text not in self._found:
             self._found[text] = self._new_element(node)
         return self._found[text]
 
-    def _new_element(self, node: ast.Subscript) -> Element | None:
+    def _new_element(self, node: ast.Subscript) -> NestElement | None:
         if not isinstance(node.value, ast.Name):
             return None
         places = self.body.places(node)
@@ -164,7 +164,7 @@ class Nest:
         if any(each is None for each in results):
             return None
         self.body.check_rank(node, self.body.known(node.value), len(results))
-        return Element(node.value.id, ir.AffineMap.get(len(self.indices), 0, results, self.body.context))
+        return NestElement(node.value.id, ir.AffineMap.get(len(self.indices), 0, results, self.body.context))
 
     def _leaf(self, node: ast.expr) -> AffineExpr | None:
         if isinstance(node, ast.Name):
@@ -172,7 +172,7 @@ class Nest:
         value = number_of(node) if is_number(node) else None
         return ir.AffineExpr.get_constant(value, self.body.context) if type(value) is int and value in I64 else None
 
-    def operand(self, element: Element) -> Value:
+    def operand(self, element: NestElement) -> Value:
         value = self.body.named[element.name]
         if isinstance(value.type, ir.ShapedType) == (element.map is None):
             raise self.source.problem(self.node, f"'{element.name}' is {value.type}")

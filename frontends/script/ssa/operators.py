@@ -20,8 +20,8 @@ from ....dialects.core.operator import Operator
 from ....dialects.core.symbols import SymbolError
 from ....dialects.script.syntax import dotted, items_of, text_of
 from ....dialects.script.words import MIXED, SEGMENTS, operation_of
+from .expressions import Values, shape_of
 from .spelling import I64, Spelling, is_number, is_typed_number, number_of
-from .values import Values, shape_of
 
 
 class Calls(Values):

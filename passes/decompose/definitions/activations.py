@@ -7,7 +7,7 @@ import math
 
 from ....bindings.ir import OpView, Value
 from ..registry import register_decomposition
-from ..tensors import Tensor, apply
+from ..tensor_formulas import Tensor, apply
 from ..wide import along, computed_wide, relax
 
 _GELU_CUBIC = 0.044715

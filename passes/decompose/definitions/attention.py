@@ -11,7 +11,7 @@ from ....dialects.core.verifier import call_of
 from ....dialects.relax import const
 from ....dialects.relax.values import dtype_of, is_known
 from ..registry import register_decomposition
-from ..tensors import Tensor, apply
+from ..tensor_formulas import Tensor, apply
 from ..wide import Decline, known_shape, relax, require_same, rounded, wide_dtype, widened
 
 

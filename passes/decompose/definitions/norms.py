@@ -9,7 +9,7 @@ from ....bindings.ir import OpView
 from ....dialects.core.symbols import dim_floordiv
 from ....dialects.relax.values import is_known, normal_axis
 from ..registry import register_decomposition
-from ..tensors import Tensor, apply, shape_operand
+from ..tensor_formulas import Tensor, apply, shape_operand
 from ..wide import Decline, along, computed_wide, known_shape, rank_of, relax
 
 

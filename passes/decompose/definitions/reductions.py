@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from ....bindings.ir import OpView
 from ..registry import register_decomposition
-from ..tensors import Tensor, apply, count_over
+from ..tensor_formulas import Tensor, apply, count_over
 from ..wide import computed_wide, known_shape, rank_of, require_same
 
 

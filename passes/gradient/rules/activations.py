@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from ...decompose.tensors import Tensor, apply, relax
+from ...decompose.tensor_formulas import Tensor, apply, relax
 from ..registry import GradientCall, Gradients, register_gradient
 
 _SELU_ALPHA, _SELU_SCALE = 1.6732632423543772, 1.0507009873554805

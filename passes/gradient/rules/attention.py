@@ -11,7 +11,7 @@ from ....bindings.ir import Value
 from ....dialects.core.symbols import Dim, dim_floordiv, equal
 from ....dialects.relax import const
 from ....dialects.relax.values import dtype_of, same_known_shape
-from ...decompose.tensors import cast, relax, size_of
+from ...decompose.tensor_formulas import cast, relax, size_of
 from ..registry import Gradient, GradientCall, register_gradient
 from ..requirements import known_shape
 

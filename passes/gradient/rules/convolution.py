@@ -11,8 +11,8 @@ from ....dialects.core.symbols import Dim, dim_add, dim_floordiv, dim_mod, dim_m
 from ....dialects.relax import const
 from ....dialects.relax.infer.windows import windows_of
 from ....dialects.relax.values import dtype_of, shape_of, stated
-from ...decompose.tensors import cast, relax, shape_operand
-from ..layouts import in_own_order
+from ...decompose.tensor_formulas import cast, relax, shape_operand
+from ..canonical_layouts import in_own_order
 from ..registry import GradientCall, register_gradient
 from ..requirements import known_shape
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from ....bindings.ir import Value
 from ....dialects.relax.values import dtype_of
 from ....emit.numbers import constant
-from ...decompose.tensors import as_tensor, cast, relax
+from ...decompose.tensor_formulas import as_tensor, cast, relax
 from ..positions import positions_of
 from ..registry import Gradient, GradientCall, Gradients, register_gradient
 

@@ -13,7 +13,7 @@ from typing import Any
 from ....bindings.ir import Value
 from ....dialects.core.infos import is_float
 from ....dialects.relax.values import dtype_of, shape_of
-from ...decompose.tensors import Tensor, apply, as_tensor, cast, relax, summed_to
+from ...decompose.tensor_formulas import Tensor, apply, as_tensor, cast, relax, summed_to
 from ..lengths import by_length, is_sum_of_squares
 from ..registry import Gradient, GradientCall, Gradients, register_gradient
 from ..requirements import rank_of

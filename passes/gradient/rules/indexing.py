@@ -12,7 +12,7 @@ from ....dialects.core.infos import ScalarInfo, TensorInfo
 from ....dialects.core.operands import operand_info
 from ....dialects.relax import const
 from ....dialects.relax.values import dtype_of, same_known_shape, shape_of
-from ...decompose.tensors import as_tensor, relax
+from ...decompose.tensor_formulas import as_tensor, relax
 from ...layout.conversion import permuted
 from ..positions import moved_back, moved_by_itself, positions_of
 from ..registry import Gradient, GradientCall, Gradients, register_gradient

@@ -9,7 +9,7 @@ from typing import Any
 from ....bindings.ir import Value
 from ....dialects.relax import const
 from ....dialects.relax.values import dtype_of
-from ...decompose.tensors import relax
+from ...decompose.tensor_formulas import relax
 from ..registry import Gradient, GradientCall, register_gradient
 from ..requirements import known_shape
 from ..reverse import gradients_at

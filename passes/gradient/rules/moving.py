@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ....bindings.ir import Value
-from ...decompose.tensors import relax
+from ...decompose.tensor_formulas import relax
 from ..positions import moved_back, moved_by_itself
 from ..registry import Gradient, GradientCall, Gradients, register_gradient
 from ..requirements import known_shape, rank_of

@@ -17,8 +17,8 @@ from ....dialects.relax import const
 from ....dialects.relax.infer.slices import OPEN
 from ....dialects.relax.infer.windows import windows_of
 from ....dialects.relax.values import dtype_of
-from ...decompose.tensors import relax, shape_operand
-from ..layouts import in_own_order
+from ...decompose.tensor_formulas import relax, shape_operand
+from ..canonical_layouts import in_own_order
 from ..registry import GradientCall, register_gradient
 from ..requirements import known_shape
 from ..reverse import gradients_at

@@ -10,7 +10,7 @@ from typing import Any
 from ....bindings.ir import Value
 from ....dialects.relax.infer.einsum import Subscripts, parse_subscripts
 from ....dialects.relax.values import dtype_of, same_known_shape, shape_of
-from ...decompose.tensors import cast, relax, shape_operand
+from ...decompose.tensor_formulas import cast, relax, shape_operand
 from ..registry import Gradient, GradientCall, register_gradient
 from ..requirements import rank_of
 from ..reverse import gradients_at

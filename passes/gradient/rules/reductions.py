@@ -10,7 +10,7 @@ from ....bindings.ir import Value
 from ....dialects.core.symbols import product
 from ....dialects.relax import const
 from ....dialects.relax.values import dtype_of
-from ...decompose.tensors import Tensor, cast, count_over, relax, shape_operand, spread
+from ...decompose.tensor_formulas import Tensor, cast, count_over, relax, shape_operand, spread
 from ..lengths import by_length
 from ..registry import GradientCall, Gradients, register_gradient
 from ..requirements import known_shape, rank_of, reduced_axes

@@ -12,8 +12,8 @@ from ....bindings.ir import Value
 from ....dialects.core.symbols import Dim, equal, product
 from ....dialects.relax import const
 from ....dialects.relax.values import dtype_of
-from ...decompose.tensors import cast, relax
-from ..layouts import plain_layouts, times_matrix, turned
+from ...decompose.tensor_formulas import cast, relax
+from ..canonical_layouts import plain_layouts, times_matrix, turned
 from ..registry import Gradient, GradientCall, register_gradient
 from ..requirements import known_shape
 

@@ -11,8 +11,8 @@ from typing import NamedTuple
 from ....bindings.ir import Value
 from ....dialects.core.symbols import Dim, product
 from ....dialects.relax.values import dtype_of, shape_of
-from ...decompose.tensors import Tensor, apply, cast, limited, relax, size_of
-from ..layouts import plain_layouts, turned
+from ...decompose.tensor_formulas import Tensor, apply, cast, limited, relax, size_of
+from ..canonical_layouts import plain_layouts, turned
 from ..registry import Gradient, GradientCall, register_gradient
 from ..requirements import known_shape
 from ..reverse import gradients_at

@@ -10,7 +10,7 @@ from ....dialects.core.symbols import Dim, dim_add
 from ....dialects.relax import const
 from ....dialects.relax.infer.sizes import at_least
 from ....dialects.relax.values import is_known, shape_of
-from ...decompose.tensors import relax, shape_operand
+from ...decompose.tensor_formulas import relax, shape_operand
 from ..positions import moved_by_itself
 from ..registry import GradientCall, Gradients, register_gradient
 from ..requirements import known_shape, rank_of

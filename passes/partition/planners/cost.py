@@ -20,7 +20,7 @@ from ...core.facts import PriceFact, origins_of
 from ...core.journal import Journal
 from ...patterns.matched import Match
 from ..codegen import Codegen, Composite, made_codegen
-from ..functions import refuse
+from ..external_functions import refuse
 from ..planning import Taken, prospects_of, register_planner
 from ..pricing import estimate, seconds_of, time_text
 from ..regions import Edge, Regions

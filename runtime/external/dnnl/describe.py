@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 from .description import Argument, Step
 from .library import DnnlError, library
 from .objects import POST_OP, SRC_1, Attributes, Layout, PostOps
-from .plan import Held
+from .primitive_plan import Held
 from .primitives import ARGUMENTS, KINDS
 
 if TYPE_CHECKING:
-    from .build import Builder
+    from .plan_builder import Builder
 
 
 class Described:

@@ -37,7 +37,7 @@ _GIVEN_STATISTICS, _USE_SCALE, _USE_SHIFT = 1, 2, 4
 Layouts = Mapping[str, Layout]
 
 
-class Kind(NamedTuple):
+class PrimitiveKind(NamedTuple):
     """What a kind of primitive is made by, and what it may choose the layouts of."""
 
     describe: Callable[[Step, Layouts, Attributes], Description]
@@ -176,19 +176,19 @@ def reordering(source: Layout, result: Layout, attributes: Attributes) -> Descri
 _ALL = frozenset({"src", "weights", "dst"})
 _PARAMETERS = frozenset({"mean", "variance", "scale", "shift", "bias"})
 KINDS = {
-    "convolution": Kind(_convolution, _ALL, _PARAMETERS),
-    "deconvolution": Kind(_deconvolution, _ALL, _PARAMETERS),
-    "inner_product": Kind(_inner_product, frozenset({"weights", "dst"}), _PARAMETERS),
-    "matmul": Kind(_matmul, plain=_PARAMETERS),
-    "pooling": Kind(_pooling),
-    "batch_norm": Kind(_batch_norm, plain=_PARAMETERS),
-    "layer_norm": Kind(_layer_norm, plain=_PARAMETERS | {"src"}),
-    "softmax": Kind(_softmax),
-    "eltwise": Kind(_eltwise),
-    "binary": Kind(_binary),
-    "reduction": Kind(_reduction),
-    "prelu": Kind(_prelu, plain=frozenset({"weights"})),
-    "resampling": Kind(_resampling),
-    "concat": Kind(_concat),
-    "reorder": Kind(_reorder, frozenset(), frozenset({"dst"})),
+    "convolution": PrimitiveKind(_convolution, _ALL, _PARAMETERS),
+    "deconvolution": PrimitiveKind(_deconvolution, _ALL, _PARAMETERS),
+    "inner_product": PrimitiveKind(_inner_product, frozenset({"weights", "dst"}), _PARAMETERS),
+    "matmul": PrimitiveKind(_matmul, plain=_PARAMETERS),
+    "pooling": PrimitiveKind(_pooling),
+    "batch_norm": PrimitiveKind(_batch_norm, plain=_PARAMETERS),
+    "layer_norm": PrimitiveKind(_layer_norm, plain=_PARAMETERS | {"src"}),
+    "softmax": PrimitiveKind(_softmax),
+    "eltwise": PrimitiveKind(_eltwise),
+    "binary": PrimitiveKind(_binary),
+    "reduction": PrimitiveKind(_reduction),
+    "prelu": PrimitiveKind(_prelu, plain=frozenset({"weights"})),
+    "resampling": PrimitiveKind(_resampling),
+    "concat": PrimitiveKind(_concat),
+    "reorder": PrimitiveKind(_reorder, frozenset(), frozenset({"dst"})),
 }

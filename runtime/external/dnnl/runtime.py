@@ -13,11 +13,11 @@ from ....support.errors import RelaxError
 from ....support.external_bytes import packed, unpacked
 from ....support.external_runtime import ExternalRuntime, register_runtime
 from ...native_calls import CallList, NativeFunction
-from .build import Builder, Constants
+from .call_sizes import bind
 from .description import Argument, Function, Part, PostOp, Step, Value
 from .library import DnnlError, library
-from .plan import Plan
-from .sizes import bind
+from .plan_builder import Builder, Constants
+from .primitive_plan import PrimitivePlan
 
 #: Lists of calls that a function keeps: for other sizes, and for threads that call at once.
 _MOST_PLANS = 32
@@ -65,7 +65,7 @@ class Planned:
         self._function, self._constants, self._threads = function, constants, part.threads
         self._passed = [function.values[each] for each in (*function.inputs, *function.outputs)]
         #: Of sizes that lists of calls are there for.
-        self._plans: WeakValueDictionary[tuple[int, ...], Plan] = WeakValueDictionary()
+        self._plans: WeakValueDictionary[tuple[int, ...], PrimitivePlan] = WeakValueDictionary()
         self._making = threading.Lock()
         is_symbolic = any(isinstance(size, str) for value in self._passed for size in value.dims)
         self.only = None if is_symbolic else self._made({})
@@ -90,7 +90,7 @@ class Planned:
                 plan = self._plans[key] = self._made(symbols)
         return plan.listed(self._threads)
 
-    def _made(self, symbols: Mapping[str, int]) -> Plan:
+    def _made(self, symbols: Mapping[str, int]) -> PrimitivePlan:
         with library().threads(self._threads):
             return Builder(self._function, self._constants, symbols).build()
 

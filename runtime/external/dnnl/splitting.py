@@ -10,7 +10,7 @@ from .description import Argument, PostOp, Step
 from .library import library
 
 if TYPE_CHECKING:
-    from .build import Builder
+    from .plan_builder import Builder
 
 #: Instruction sets whose products of bytes are summed in 16 bits, which overflow.
 _NARROW_SUMS = ("sse41", "avx", "avx2", "avx512_core")

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 from ....bindings.ir import Operation, Value
 from ....bindings.navigation import ancestors, callee_of, operations_in, users_of
-from ....emit.memory import ALIGNMENT
-from .bounds import SizeBounds
+from ....emit.memrefs import ALIGNMENT
+from .size_bounds import SizeBounds
 from .types import BYTES, memory_type
 
 _ALLOCATIONS = ("memref.alloc", "memref.alloca")

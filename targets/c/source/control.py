@@ -12,8 +12,8 @@ from ....bindings.mlir import ir
 from ....bindings.navigation import body_of, use_count
 from ....support.errors import RefusalError
 from .expressions import Expression, Size, binary, integer, name, of_size
+from .memref_views import MemrefView, dense
 from .types import INDEX, literal, scalar_type
-from .views import View, dense
 from .writer import FunctionWriter, Rule
 
 
@@ -81,29 +81,31 @@ def steps(writer: FunctionWriter, piece: Piece) -> Iterator[Size]:
 class _Variable:
     """What a region's results are assigned to."""
 
-    def __init__(self, writer: FunctionWriter, type_: Type, initial: Expression | View | None, wanted: str) -> None:
+    def __init__(
+        self, writer: FunctionWriter, type_: Type, initial: Expression | MemrefView | None, wanted: str
+    ) -> None:
         self._type = type_
         if isinstance(type_, ir.MemRefType):
             self._declare_pointer(writer, type_, initial, wanted)
         else:
-            assert not isinstance(initial, View)
+            assert not isinstance(initial, MemrefView)
             start = initial if initial is not None else _zero(type_)
-            self.held: Expression | View = writer.variable(scalar_type(type_), start, wanted)
+            self.held: Expression | MemrefView = writer.variable(scalar_type(type_), start, wanted)
 
     def _declare_pointer(
-        self, writer: FunctionWriter, type_: Type, initial: Expression | View | None, wanted: str
+        self, writer: FunctionWriter, type_: Type, initial: Expression | MemrefView | None, wanted: str
     ) -> None:
         if not type_.has_static_shape:
             raise RefusalError(f"memory whose size may change ({type_}) is handed on by it")
         element = type_.element_type
         made = dense(name(writer.names.fresh(wanted)), element, list(type_.shape))
-        start = initial.address().text if isinstance(initial, View) else "0"
+        start = initial.address().text if isinstance(initial, MemrefView) else "0"
         writer.line(f"{made.memory_type} *{made.pointer.text} = {start};")
         self.held = made
 
-    def text(self, value: Expression | View) -> str:
+    def text(self, value: Expression | MemrefView) -> str:
         """What is assigned."""
-        if isinstance(value, View):
+        if isinstance(value, MemrefView):
             if not value.is_dense:
                 raise RefusalError("it hands on memory that is a part of other memory")
             return value.address().text
@@ -111,18 +113,18 @@ class _Variable:
 
     @property
     def name(self) -> str:
-        return self.held.pointer.text if isinstance(self.held, View) else self.held.text
+        return self.held.pointer.text if isinstance(self.held, MemrefView) else self.held.text
 
     @property
     def c_type(self) -> str:
-        return f"{self.held.memory_type} *" if isinstance(self.held, View) else f"{scalar_type(self._type)} "
+        return f"{self.held.memory_type} *" if isinstance(self.held, MemrefView) else f"{scalar_type(self._type)} "
 
 
 def _zero(type_: Type) -> Expression:
     return literal(0, "index" if isinstance(type_, ir.IndexType) else str(type_))
 
 
-def _held(writer: FunctionWriter, value: Value) -> Expression | View:
+def _held(writer: FunctionWriter, value: Value) -> Expression | MemrefView:
     return writer.view(value) if isinstance(value.type, ir.MemRefType) else writer.get(value)
 
 

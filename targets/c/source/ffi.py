@@ -9,7 +9,7 @@ from pathlib import Path
 from ....dialects.core.infos import TensorInfo
 from ...host.abi import EXPORT_PREFIX, dlpack_dtype
 from .expressions import of_size
-from .interface import Argument, Interface
+from .interface import Interface, InterfaceArgument
 
 #: Functions of ffi.c that a program may not need.
 _OPTIONAL = ("take_tensor", "data_of", "check_size", "take_integer", "take_number")
@@ -55,11 +55,11 @@ def _checked(call: str) -> list[str]:
     return [f"    if ({call} != 0) {{", "        return -1;", "    }"]
 
 
-def _scalar(argument: Argument) -> str:
+def _scalar(argument: InterfaceArgument) -> str:
     return "double" if argument.c_type == "double" else "int64_t"
 
 
-def _taken(interface: Interface, place: int, argument: Argument) -> str:
+def _taken(interface: Interface, place: int, argument: InterfaceArgument) -> str:
     label = f'"{interface.label}: {_plain(argument.label)}"'
     if not isinstance(argument.info, TensorInfo):
         function = "take_number" if argument.c_type == "double" else "take_integer"
@@ -69,7 +69,7 @@ def _taken(interface: Interface, place: int, argument: Argument) -> str:
     return f"take_tensor(&args[{place}], {label}, {code}, {bits}, {len(argument.sizes)}, &tensor{place})"
 
 
-def _sizes(interface: Interface, arguments: Sequence[Argument]) -> list[str]:
+def _sizes(interface: Interface, arguments: Sequence[InterfaceArgument]) -> list[str]:
     known: set[str] = set()
     passed = {each.name for each in interface.sizes}
     compared: list[str] = []
@@ -91,7 +91,7 @@ def _sizes(interface: Interface, arguments: Sequence[Argument]) -> list[str]:
     return [*lines, *compared]
 
 
-def _passed(place: int, argument: Argument) -> str:
+def _passed(place: int, argument: InterfaceArgument) -> str:
     if argument.is_tensor:
         const = "" if argument.is_written else "const "
         return f"({const}{argument.c_type} *)data_of(tensor{place})"

@@ -11,7 +11,7 @@ from .data import declaration, definition
 from .ffi import entries_file
 from .functions import FunctionsWriter, Written
 from .helpers import helper_texts
-from .interface import Argument, Interface
+from .interface import Interface, InterfaceArgument
 from .main_file import main_file
 from .options import SourceOptions
 from .program import Program
@@ -169,7 +169,7 @@ def _documented(interface: Interface) -> str:
     return "\n".join([line.replace("*/", "* /") for line in lines]) + " */"
 
 
-def _described(argument: Argument) -> str:
+def _described(argument: InterfaceArgument) -> str:
     called = "" if argument.label == argument.name or argument.label.startswith("result") else f" ({argument.label})"
     if not isinstance(argument.info, TensorInfo):
         return f"{argument.name}{called}: a number"

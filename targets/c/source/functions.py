@@ -12,13 +12,13 @@ from ....bindings.navigation import body_of, callee_of, text_in
 from ....dialects.core.dialect import find_op
 from ....dialects.core.ir_attributes import MAIN_OPERATOR, OPERATOR, SITE
 from ....support.errors import RelaxError
-from . import control, mathematics, memory, scalars, structured
+from . import control, mathematics, memrefs, scalars, structured
 from .expressions import Expression, Size, call, cast, name, of_size
 from .interface import Interface, interface_of
+from .memref_views import MemrefView, dense
 from .program import Program
 from .same_sizes import Place, same_sizes
 from .types import INDEX, scalar_type
-from .views import View, dense
 from .writer import FunctionWriter, Rule, words_in
 
 #: Of one parameter: how it is declared, and where a call finds it: an operand's number, and an axis of it.
@@ -57,7 +57,7 @@ class FunctionsWriter:
         self._rules: dict[str, Rule] = {
             **scalars.RULES,
             **mathematics.RULES,
-            **memory.RULES,
+            **memrefs.RULES,
             **control.RULES,
             **structured.RULES,
             "func.call": self._call,
@@ -133,7 +133,7 @@ class FunctionsWriter:
         if callee is None:
             self._call_extern(writer, op)
             return
-        operands: list[Expression | View] = [
+        operands: list[Expression | MemrefView] = [
             writer.view(value) if isinstance(value.type, ir.MemRefType) else writer.get(value) for value in op.operands
         ]
         writer.settle()
@@ -239,7 +239,7 @@ def _passed_type(writer: FunctionWriter, argument: Value) -> str:
         raise writer.refusal(argument.owner.owner.operation, error.message) from None
 
 
-def _argument(parameter: _Parameter, operands: Sequence[Expression | View]) -> str:
+def _argument(parameter: _Parameter, operands: Sequence[Expression | MemrefView]) -> str:
     if parameter.operand < 0:
         return parameter.name
     operand = operands[parameter.operand]

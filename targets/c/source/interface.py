@@ -17,14 +17,14 @@ from ....dialects.core.symbols import Dim, SymExpr
 from ....dialects.core.symbols_expr import Size as Symbolic
 from ....dialects.core.symbols_expr import terms_of, value_of
 from ....dialects.core.symbols_terms import Atom, bounds
-from ....passes.lower_calls.bounds import size_bounds, symbol_ranges
+from ....passes.lower_calls.size_bounds import size_bounds, symbol_ranges
+from .c_names import CNames
 from .expressions import Expression, Size, binary, choice, name, of_size, product, quotient, remainder
-from .names import Names
 from .types import INDEX, interface_type
 
 
 @dataclass(frozen=True)
-class Argument:
+class InterfaceArgument:
     """An input or a result."""
 
     name: str
@@ -69,8 +69,8 @@ class Interface:
     #: As the model has it.
     label: str
     sizes: list[SizeArgument] = field(default_factory=list)
-    inputs: list[Argument] = field(default_factory=list)
-    results: list[Argument] = field(default_factory=list)
+    inputs: list[InterfaceArgument] = field(default_factory=list)
+    results: list[InterfaceArgument] = field(default_factory=list)
 
     @property
     def declarations(self) -> list[str]:
@@ -82,14 +82,14 @@ class Interface:
         return [*(each.name for each in self.sizes), *(each.name for each in (*self.inputs, *self.results))]
 
 
-def interface_of(function: Operation, chosen: str, names: Names, written: Iterable[int]) -> Interface:
+def interface_of(function: Operation, chosen: str, names: CNames, written: Iterable[int]) -> Interface:
     """What a lowered graph function takes. Raises RelaxError, with its place, for what C cannot pass."""
     made = Interface(chosen, string_value(function.attributes["sym_name"]))
     inputs, results = (
         [decode(ir.TypeAttr(each).value) for each in function.attributes[key]] for key in (GRAPH_INPUTS, GRAPH_RESULTS)
     )
     labels = [string_value(each) for each in function.attributes[INPUT_NAMES]]
-    sizes = _Sizes(function, names, made)
+    sizes = _SizeFormulas(function, names, made)
     for label, info in zip(labels, inputs, strict=True):
         sizes.define(label, info)
     changed = set(written)
@@ -101,10 +101,10 @@ def interface_of(function: Operation, chosen: str, names: Names, written: Iterab
     return made
 
 
-class _Sizes:
+class _SizeFormulas:
     """The sizes of a function, by the text of their formulas."""
 
-    def __init__(self, function: Operation, names: Names, made: Interface) -> None:
+    def __init__(self, function: Operation, names: CNames, made: Interface) -> None:
         self._function, self._names, self._made = function, names, made
         self._ranges = symbol_ranges(function)
         self._known: dict[str, Expression] = {}
@@ -123,12 +123,12 @@ class _Sizes:
         self._known[text] = name(chosen, is_place=True)
         return self._known[text]
 
-    def argument(self, chosen: str, label: str, info: Info, *, is_written: bool) -> Argument:
+    def argument(self, chosen: str, label: str, info: Info, *, is_written: bool) -> InterfaceArgument:
         if isinstance(info, TensorInfo) and info.shape is not None:
             sizes = tuple(self._size(size, f"{chosen}_size{axis}", info) for axis, size in enumerate(info.shape))
-            return Argument(chosen, label, info, interface_type(info.dtype), sizes, is_written)
+            return InterfaceArgument(chosen, label, info, interface_type(info.dtype), sizes, is_written)
         if isinstance(info, ScalarInfo) and not is_written:
-            return Argument(chosen, label, info, _scalar_type(info))
+            return InterfaceArgument(chosen, label, info, _scalar_type(info))
         raise self._refusal(f"'{label}' is {describe(info)}: C has tensors of known rank and numbers")
 
     def _size(self, size: Dim, wanted: str, info: TensorInfo) -> Size:

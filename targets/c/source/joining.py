@@ -14,7 +14,7 @@ from ....bindings.ir import Operation, Value
 from ....bindings.mlir import ir
 from ....emit.generic import GENERIC, GenericOp
 from ....emit.groups import group_of, start_of, uses
-from ....emit.memory import root_of
+from ....emit.memrefs import root_of
 
 #: What touches no elements.
 _HARMLESS = frozenset(("arith.constant", "memref.dim", "memref.alloc", "memref.get_global"))

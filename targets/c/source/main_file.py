@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from .expressions import binary, integer, name
-from .interface import Argument, Interface, count_of
+from .interface import Interface, InterfaceArgument, count_of
 
 _HEAD = """\
 /* Calls {function} on zeros, or on the bytes of files, one for each input in their order; prints the first numbers of
@@ -103,21 +103,21 @@ def main_file(name: str, interfaces: Sequence[Interface]) -> str:
     return "".join(parts) + "\n" + "\n".join(lines)
 
 
-def _input(argument: Argument, position: int) -> str:
+def _input(argument: InterfaceArgument, position: int) -> str:
     if not argument.is_tensor:
         return f"const {argument.c_type} {argument.name} = 0;"
     return _allocated(argument, f"path_of(count, words, {position})")
 
 
-def _bytes(argument: Argument) -> str:
+def _bytes(argument: InterfaceArgument) -> str:
     return f"sizeof({argument.c_type}) * (size_t){count_of(argument.sizes).atom}"
 
 
-def _allocated(argument: Argument, path: str) -> str:
+def _allocated(argument: InterfaceArgument, path: str) -> str:
     return f"{argument.c_type} *{argument.name} = ({argument.c_type} *)tensor({path}, {_bytes(argument)});"
 
 
-def _printed(argument: Argument) -> list[str]:
+def _printed(argument: InterfaceArgument) -> list[str]:
     is_float = argument.c_type in ("float", "double")
     shown = "%g" if is_float else "%lld"
     value = f"({'double' if is_float else 'long long'}){argument.name}[i]"

@@ -14,18 +14,18 @@ from ....bindings.navigation import body_of
 from ....emit.generic import GenericOp
 from ....support.errors import RefusalError
 from .expressions import Expression, Size, of_size, product, quotient, remainder
-from .memory import dense_row
-from .views import View
+from .memref_views import MemrefView
+from .memrefs import dense_row
 from .writer import FunctionWriter
 
 
 @dataclass(frozen=True)
-class Nest:
+class CNest:
     """An operation, its operands in memory (None: a scalar), and its loops' extents."""
 
     op: Operation
     maps: tuple[AffineMap, ...]
-    views: tuple[View | None, ...]
+    views: tuple[MemrefView | None, ...]
     input_count: int
     sizes: tuple[Size, ...]
     reductions: frozenset[int]
@@ -51,18 +51,18 @@ class Nest:
         return count
 
 
-def nest_of(writer: FunctionWriter, op: Operation) -> Nest:
+def nest_of(writer: FunctionWriter, op: Operation) -> CNest:
     generic = GenericOp(op)
     views = tuple(_view(writer, value) for value in generic.operands)
     sizes = tuple(_size(dim, generic.maps, views) for dim in range(len(generic.kinds)))
-    return Nest(op, generic.maps, views, generic.input_count, sizes, frozenset(generic.reductions))
+    return CNest(op, generic.maps, views, generic.input_count, sizes, frozenset(generic.reductions))
 
 
-def _view(writer: FunctionWriter, value: Value) -> View | None:
+def _view(writer: FunctionWriter, value: Value) -> MemrefView | None:
     return writer.view(value) if isinstance(value.type, ir.MemRefType) else None
 
 
-def _size(dim: int, maps: Sequence[AffineMap], views: Sequence[View | None]) -> Size:
+def _size(dim: int, maps: Sequence[AffineMap], views: Sequence[MemrefView | None]) -> Size:
     found: list[Size] = [
         view.sizes[axis]
         for map_, view in zip(maps, views, strict=True)
@@ -75,7 +75,7 @@ def _size(dim: int, maps: Sequence[AffineMap], views: Sequence[View | None]) -> 
     return next((size for size in found if isinstance(size, int)), found[0])
 
 
-def joined(nest: Nest) -> Nest:
+def joined(nest: CNest) -> CNest:
     """With one loop where each operand's elements are gone through one after the other."""
     rank = len(nest.sizes)
     if rank < 2 or nest.reductions or GenericOp(nest.op).has_index:
@@ -90,10 +90,10 @@ def joined(nest: Nest) -> Nest:
     none = ir.AffineMap.get(1, 0, [], nest.op.context)
     views = tuple(dense_row(view, count) if view is not None and len(view.sizes) else view for view in nest.views)
     maps = tuple(one if view is not None and len(view.sizes) else none for view in views)
-    return Nest(nest.op, maps, views, nest.input_count, (count,), nest.reductions)
+    return CNest(nest.op, maps, views, nest.input_count, (count,), nest.reductions)
 
 
-def place_of(nest: Nest, operand: int, places: Sequence[Expression]) -> Expression:
+def place_of(nest: CNest, operand: int, places: Sequence[Expression]) -> Expression:
     view = nest.views[operand]
     assert view is not None, operand
     return view.place([_index(result, places) for result in nest.maps[operand].results])

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from ....support.errors import OptionError
 from ....support.suggest import suggest
 from ...core.backend import ChosenTarget
-from .names import Names, identifier
+from .c_names import CNames, identifier
 
 _MEMORIES = ("static", "heap")
 _CONSTANTS = ("text", "incbin")
@@ -35,7 +35,7 @@ class SourceOptions:
 def source_options(target: ChosenTarget) -> SourceOptions:
     """Raises RelaxError for values that are wrong."""
     name, memory = target.option("name") or "model", target.option("memory") or "static"
-    if identifier(name) != name or Names().is_known(name):
+    if identifier(name) != name or CNames().is_known(name):
         raise OptionError(f"target 'c': name={name}: expected a name of C's, of letters, digits and _")
     _check("memory", memory, _MEMORIES)
     constants, loops = target.option("constants"), target.option("loops") or "tiles"

@@ -23,15 +23,15 @@ from ....bindings.navigation import (
 from ....dialects.core.call_graph import refuse_recursion
 from ....dialects.core.ir_attributes import ARENA, GRAPH_INPUTS, OPERATOR
 from ....dialects.tir.prim_func import is_prim_func
-from ....emit.memory import root_of
+from ....emit.memrefs import root_of
 from ....support.errors import RefusalError
 from .arena import is_handed_on, is_in_loop, plan_arena
-from .bounds import SizeBounds
+from .c_names import CNames
 from .expressions import Size, of_size
-from .names import Names
+from .memref_views import MemrefView
 from .options import SourceOptions
+from .size_bounds import SizeBounds
 from .types import BYTES
-from .views import View
 from .writer import FunctionWriter
 
 _ASSERT = "tir.assert"
@@ -58,7 +58,7 @@ class Program:
         self.context = module.context
         self.options = options
         prefix = options.name
-        self.names = Names([f"{prefix}_{word}" for word in ("numbers", "message", "messages")])
+        self.names = CNames([f"{prefix}_{word}" for word in ("numbers", "message", "messages")])
         self.functions = {symbol_name(each): each for each in functions_in(module) if has_body(each)}
         self._inside = {name: operations_in(function) for name, function in self.functions.items()}
         self.public = [name for name, each in self.functions.items() if _is_public(each)]
@@ -183,7 +183,7 @@ class Program:
         with writer.braces(f"if ({chosen} == 0)"):
             writer.line(f"return {status};")
 
-    def write_deallocation(self, writer: FunctionWriter, op: Operation, view: View) -> None:
+    def write_deallocation(self, writer: FunctionWriter, op: Operation, view: MemrefView) -> None:
         memref = op.operands[0]
         made = None if not hasattr(memref.owner, "operation") else memref.owner.operation
         if made is not None and made.name == "memref.alloc" and not self._has_no_place(made):

@@ -17,9 +17,9 @@ from ....support.errors import RefusalError
 from .control import loop, pieces, steps
 from .expressions import Expression, Size, integer, name, of_size
 from .joining import chosen_dims, epilogues, output_of, starts_sum
-from .memory import read
-from .nest import Nest, joined, nest_of, place_of
-from .tiles import Tile, tile_of
+from .memrefs import read
+from .nest import CNest, joined, nest_of, place_of
+from .tiles import RegisterTile, tile_of
 from .types import scalar_type
 from .writer import FunctionWriter, Rule
 
@@ -60,7 +60,7 @@ def _keep_start(writer: FunctionWriter, op: Operation) -> None:
 
 
 def _finished(
-    writer: FunctionWriter, nest: Nest, finishing: Sequence[Nest], places: Sequence[Expression], result: Expression
+    writer: FunctionWriter, nest: CNest, finishing: Sequence[CNest], places: Sequence[Expression], result: Expression
 ) -> Expression:
     """What becomes of a sum."""
     along = chosen_dims(nest.op) or []
@@ -80,15 +80,15 @@ def _finished(
 # ---- several sums at a time ----
 
 
-def _write_tiles(writer: FunctionWriter, nest: Nest, finishing: Sequence[Nest], tile: Tile) -> None:
+def _write_tiles(writer: FunctionWriter, nest: CNest, finishing: Sequence[CNest], tile: RegisterTile) -> None:
     output = nest.input_count
     start = writer.starts.pop(nest.op.operands[output], None)
     for counts, first in _steps(writer, nest, tile, tile.outer, {}, {}):
-        _write_tile(writer, nest, finishing, tile, _Step(counts, first, start))
+        _write_tile(writer, nest, finishing, tile, _TileStep(counts, first, start))
 
 
 @dataclass(frozen=True)
-class _Step:
+class _TileStep:
     """One tile: how many results along the loops that have several, where they begin, what sums start from."""
 
     counts: Mapping[int, int]
@@ -98,8 +98,8 @@ class _Step:
 
 def _steps(
     writer: FunctionWriter,
-    nest: Nest,
-    tile: Tile,
+    nest: CNest,
+    tile: RegisterTile,
     dims: Sequence[int],
     counts: Mapping[int, int],
     first: Mapping[int, Size],
@@ -114,7 +114,9 @@ def _steps(
             yield from _steps(writer, nest, tile, rest, {**counts, dim: piece.step}, {**first, dim: place})
 
 
-def _write_tile(writer: FunctionWriter, nest: Nest, finishing: Sequence[Nest], tile: Tile, step: _Step) -> None:
+def _write_tile(
+    writer: FunctionWriter, nest: CNest, finishing: Sequence[CNest], tile: RegisterTile, step: _TileStep
+) -> None:
     output = nest.input_count
     axes = [dim for dim in (tile.row, tile.column) if dim is not None and step.counts[dim] > 1]
     argument = nest.block.arguments[output]
@@ -135,7 +137,7 @@ def _write_tile(writer: FunctionWriter, nest: Nest, finishing: Sequence[Nest], t
 
 @contextmanager
 def _inside(
-    writer: FunctionWriter, nest: Nest, tile: Tile, step: _Step, axes: Sequence[int]
+    writer: FunctionWriter, nest: CNest, tile: RegisterTile, step: _TileStep, axes: Sequence[int]
 ) -> Iterator[tuple[list[Expression], str]]:
     """Loops over the results of a tile: the places of the loops that do not add up, and the indices of the sum."""
     with ExitStack() as stack:
@@ -148,7 +150,7 @@ def _inside(
         yield places, "".join(f"[{each.text}]" for each in inner.values())
 
 
-def _read_at(nest: Nest, operand: int, places: Sequence[Expression]) -> Expression:
+def _read_at(nest: CNest, operand: int, places: Sequence[Expression]) -> Expression:
     view = nest.views[operand]
     assert view is not None, operand
     return read(view, place_of(nest, operand, places))
@@ -157,7 +159,7 @@ def _read_at(nest: Nest, operand: int, places: Sequence[Expression]) -> Expressi
 # ---- bodies ----
 
 
-def _begin_sums(writer: FunctionWriter, nest: Nest, places: list[Expression]) -> dict[int, Expression]:
+def _begin_sums(writer: FunctionWriter, nest: CNest, places: list[Expression]) -> dict[int, Expression]:
     """Variables for the outputs, with what these hold before."""
     sums = {}
     inner = [integer(0)] * nest.carried
@@ -168,14 +170,14 @@ def _begin_sums(writer: FunctionWriter, nest: Nest, places: list[Expression]) ->
     return sums
 
 
-def _sum_name(nest: Nest, output: int) -> str:
+def _sum_name(nest: CNest, output: int) -> str:
     yielded = last_of(nest.block).operands[output - nest.input_count]
     made = defining_op(yielded)
     names = {"addf": "sum", "addi": "sum", "maximumf": "most", "maxsi": "most", "minimumf": "least", "mulf": "product"}
     return names.get(made.operation.name.removeprefix("arith."), "result") if made is not None else "result"
 
 
-def _body(writer: FunctionWriter, nest: Nest, places: list[Expression], sums: dict[int, Expression]) -> None:
+def _body(writer: FunctionWriter, nest: CNest, places: list[Expression], sums: dict[int, Expression]) -> None:
     for operand, argument in enumerate(nest.block.arguments):
         _know_argument(writer, nest, operand, argument, places, sums)
     added = {} if len(nest.outputs) > 1 else _additions(nest)
@@ -202,7 +204,7 @@ def _body(writer: FunctionWriter, nest: Nest, places: list[Expression], sums: di
 
 def _know_argument(
     writer: FunctionWriter,
-    nest: Nest,
+    nest: CNest,
     operand: int,
     argument: Value,
     places: list[Expression],
@@ -221,7 +223,7 @@ def _know_argument(
 _SIGNS = {"arith.addf": "+", "arith.mulf": "*"}
 
 
-def _additions(nest: Nest) -> dict[Value, tuple[str, Value]]:
+def _additions(nest: CNest) -> dict[Value, tuple[str, Value]]:
     """Where the body ends with adding something to the output, or multiplying."""
     try:
         (combiner,) = combiners(GenericOp(nest.op))

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from ....bindings.affine import dims_in, linear_form
 from .expressions import Size
-from .nest import Nest
+from .nest import CNest
 from .types import BYTES, scalar_type
 
 #: Of results at a time. With fewer columns GCC unrolls what it would make vectors of.
@@ -26,7 +26,7 @@ _LEAST_TERMS = 8
 
 
 @dataclass(frozen=True)
-class Tile:
+class RegisterTile:
     """How many results are computed at a time, along which loops, and the order of all."""
 
     column: int
@@ -41,7 +41,7 @@ class Tile:
         return self.columns if dim == self.column else self.rows if dim == self.row else 1
 
 
-def tile_of(nest: Nest) -> Tile | None:
+def tile_of(nest: CNest) -> RegisterTile | None:
     """The tile of a sum of products, whose last loops add up; None for what is better off with plain loops."""
     if not _is_product(nest):
         return None
@@ -52,13 +52,13 @@ def tile_of(nest: Nest) -> Tile | None:
     row = next((dim for dim in reversed(free) if dim != column and _is_row(nest, dim, column)), None)
     rows = 1 if row is None else _row_count(nest.sizes[row], _most_rows(nest))
     shared, single = _split(nest, [dim for dim in free if dim not in (row, column)])
-    return Tile(
+    return RegisterTile(
         column, _column_count(nest.sizes[column], rows), row, rows,
         (*shared, column, *single, *([] if row is None else [row])), _by_strides(nest, column),
     )  # fmt: skip
 
 
-def _is_product(nest: Nest) -> bool:
+def _is_product(nest: CNest) -> bool:
     """Whether there is one result, made of several operands, by sums of some length."""
     terms = 1
     for size in nest.sizes[len(nest.sizes) - nest.carried :]:
@@ -67,7 +67,7 @@ def _is_product(nest: Nest) -> bool:
     return len(nest.outputs) == 1 and len(factors) > 1 and terms >= _LEAST_TERMS
 
 
-def _is_column(nest: Nest, dim: int) -> bool:
+def _is_column(nest: CNest, dim: int) -> bool:
     """Whether the result, and what is not the same for all of a loop's points, are contiguous along the loop."""
     size = nest.sizes[dim]
     (output,) = nest.outputs
@@ -76,13 +76,13 @@ def _is_column(nest: Nest, dim: int) -> bool:
     return is_long and stride_along(nest, output, dim) == 1 and {1} <= set(steps) <= {0, 1}
 
 
-def _is_row(nest: Nest, dim: int, column: int) -> bool:
+def _is_row(nest: CNest, dim: int, column: int) -> bool:
     """Whether something that differs along the columns is the same for all results along this loop."""
     across = [operand for operand in range(nest.input_count) if stride_along(nest, operand, column) == 1]
     return nest.sizes[dim] != 1 and any(dim not in dims_in(*nest.maps[operand].results) for operand in across)
 
 
-def stride_along(nest: Nest, operand: int, dim: int) -> int | None:
+def stride_along(nest: CNest, operand: int, dim: int) -> int | None:
     """An operand's stride along a loop; None where dynamic."""
     view = nest.views[operand]
     total = 0
@@ -96,7 +96,7 @@ def stride_along(nest: Nest, operand: int, dim: int) -> int | None:
     return total
 
 
-def _most_rows(nest: Nest) -> int:
+def _most_rows(nest: CNest) -> int:
     """The most rows for which all sums have place in registers."""
     argument = nest.block.arguments[nest.input_count]
     return _ROWS if BYTES[scalar_type(argument.type)] <= _USUAL_BYTES else _ROWS // 2
@@ -117,13 +117,13 @@ def _column_count(size: Size, rows: int) -> int:
     return next((count for count in (32, 48, 40, 24) if size % count == 0), _COLUMNS)
 
 
-def _split(nest: Nest, dims: Sequence[int]) -> tuple[list[int], list[int]]:
+def _split(nest: CNest, dims: Sequence[int]) -> tuple[list[int], list[int]]:
     """Those that all operands follow, which come first, and those that leave one as it is: it is used again sooner."""
     shared = [dim for dim in dims if all(dim in dims_in(*map_.results) for map_ in nest.maps)]
     return shared, [dim for dim in dims if dim not in shared]
 
 
-def _by_strides(nest: Nest, column: int) -> tuple[int, ...]:
+def _by_strides(nest: CNest, column: int) -> tuple[int, ...]:
     """The loops that add up: what is contiguous along the columns is gone through from first to last."""
     dims = range(len(nest.sizes) - nest.carried, len(nest.sizes))
     across = next(operand for operand in range(nest.input_count) if stride_along(nest, operand, column) == 1)

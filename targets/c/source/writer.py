@@ -14,10 +14,10 @@ from ....bindings.mlir import ir
 from ....bindings.navigation import operations_of, use_count
 from ....bindings.rewriting import located_error
 from ....support.errors import RefusalError, RelaxError
+from .c_names import CNames
 from .expressions import ATOM, Expression, name
-from .names import Names
+from .memref_views import MemrefView
 from .types import scalar_type
-from .views import View
 
 if TYPE_CHECKING:
     from .program import Program
@@ -35,7 +35,7 @@ Rule = Callable[["FunctionWriter", Operation], None]
 class FunctionWriter:
     """What is known while a function is written."""
 
-    def __init__(self, program: Program, function: str, names: Names, rules: dict[str, Rule]) -> None:
+    def __init__(self, program: Program, function: str, names: CNames, rules: dict[str, Rule]) -> None:
         self.program = program
         #: As the module calls it.
         self.function = function
@@ -43,7 +43,7 @@ class FunctionWriter:
         self._rules = rules
         self.lines: list[str] = []
         self._depth = 1
-        self._known: dict[Value, Expression | View] = {}
+        self._known: dict[Value, Expression | MemrefView] = {}
         #: What may be unused, by the number of the line that declares it.
         self._needless: dict[int, str] = {}
         #: The operations of a block, and where in it is written.
@@ -103,9 +103,9 @@ class FunctionWriter:
 
     # ---- values ----
 
-    def view(self, value: Value) -> View:
+    def view(self, value: Value) -> MemrefView:
         found = self._known[value]
-        assert isinstance(found, View), value
+        assert isinstance(found, MemrefView), value
         return found
 
     def get(self, value: Value) -> Expression:
@@ -119,7 +119,7 @@ class FunctionWriter:
     def all(self, values: Sequence[Value]) -> list[Expression]:
         return [self.get(value) for value in values]
 
-    def know(self, value: Value, what: Expression | View) -> None:
+    def know(self, value: Value, what: Expression | MemrefView) -> None:
         self._known[value] = what
 
     def define(self, value: Value, expression: Expression, wanted: str = "t") -> None:

@@ -23,12 +23,12 @@ from ....emit.numbers import Number, Size, as_index, constant, minimum, number
 from ....emit.vectors import from_elements, lane_of
 from ...default.attention_blocks import Blocks
 from ...gpu.attention.operands import Operands
-from ...gpu.emit.memory import wait_for_block
+from ...gpu.emit.memory_access import wait_for_block
 from ...gpu.emit.threads import block_memory
 from ..planned.instructions import bytes_of, wait_for_copies
 from ..planned.warp_group_instructions import LINE_BYTES, LINES, Factor, descriptor, rows_apart, show_to_groups
 from ..planned.warp_group_requests import NUMBERS_OF_COLUMNS, Request, ask_for, wait_for
-from .warps import COLUMNS, COPIED, DEPTH, MatrixRectangle, MatrixTile, Rows, State, padded, stacked
+from .warps import COLUMNS, COPIED, DEPTH, MatrixRectangle, MatrixTile, Rows, SoftmaxState, padded, stacked
 
 _WARPS, _THREADS, _ROWS = 4, 128, 64
 #: Blocks of keys and of values that are in memory.
@@ -99,7 +99,7 @@ class GroupRectangle(MatrixRectangle):
 
         is_seen = isinstance(self.last, int) and isinstance(first, int) and first < self.last
         found = met() if is_seen else loops.when(as_index(first) < as_index(self.last), met, nothing, types)
-        state = State.of(found)
+        state = SoftmaxState.of(found)
         self._put(state._replace(totals=_tiles(state.totals)))
 
     def _met(self, start: Size, first: Number) -> list[Value]:

@@ -22,9 +22,9 @@ from ....emit.numbers import Number, Size, as_index, constant, fma, intrinsic, m
 from ....emit.vectors import from_elements, lane_of
 from ...core.backend import Machine
 from ...default.attention_blocks import Blocks, quotient, seen_keys, sees
-from ...gpu.attention.operands import Operands, Part
-from ...gpu.attention.rows import based_on, of_threads, only_if
-from ...gpu.emit.memory import load, store, wait_for_block
+from ...gpu.attention.flash_attention import based_on, of_threads, only_if
+from ...gpu.attention.operands import Operands, RowPart
+from ...gpu.emit.memory_access import load, store, wait_for_block
 from ...gpu.emit.threads import block_memory, thread_id
 from ...gpu.planned.places import is_multiple
 from ..planned.instructions import add_products, halves, load_tiles, start_copy, wait_for_copies
@@ -87,7 +87,7 @@ class MatrixTile(NamedTuple):
         return MatrixRectangle(self, operands)
 
 
-class State(NamedTuple):
+class SoftmaxState(NamedTuple):
     """Of both of a lane's rows the largest score and the sum, and totals: of each eight columns two in both rows."""
 
     most: Sequence[Number]
@@ -95,8 +95,8 @@ class State(NamedTuple):
     totals: Sequence[Value]
 
     @staticmethod
-    def of(values: Sequence[Value]) -> State:
-        return State(list(map(number, values[:2])), list(map(number, values[2:4])), list(values[4:]))
+    def of(values: Sequence[Value]) -> SoftmaxState:
+        return SoftmaxState(list(map(number, values[:2])), list(map(number, values[2:4])), list(values[4:]))
 
 
 class MatrixRectangle:
@@ -127,7 +127,7 @@ class MatrixRectangle:
             scores = self._scores(queries)
             wait_for_block()
             self._copy_keys(key + self.tile.keys)
-            before = State.of(carried)
+            before = SoftmaxState.of(carried)
             most, sums, factors, powers = self._powers(self._adjusted(scores, key), before.most, before.sums)
             by_rows = number(stacked(factors))
             scaled = [(number(each) * by_rows).value for each in before.totals]
@@ -137,7 +137,7 @@ class MatrixRectangle:
             return [*most, *sums, *self._weighted(weights, scaled)]
 
         found = loops.for_range(first, self.last, some_keys, *nothing, *totals, step=self.tile.keys)
-        self._put(State.of(found))
+        self._put(SoftmaxState.of(found))
 
     def _begin(self, start: Size) -> Size:
         """Which rows the lane has; the first key that a query of the block sees."""
@@ -169,11 +169,11 @@ class MatrixRectangle:
         loops.when(key < as_index(self.last), start)
         ir.Operation.create("nvvm.cp.async.commit.group")
 
-    def _copy(self, part: Part, memory: Value, size: int, key: Number, stage: Size = 0) -> None:
+    def _copy(self, part: RowPart, memory: Value, size: int, key: Number, stage: Size = 0) -> None:
         self._start(part, memory, size, key, stage)
         ir.Operation.create("nvvm.cp.async.commit.group")
 
-    def _start(self, part: Part, memory: Value, size: int, key: Number, stage: Size = 0) -> None:
+    def _start(self, part: RowPart, memory: Value, size: int, key: Number, stage: Size = 0) -> None:
         """Starts to copy rows of keys or values; beyond the last one it is that one."""
 
         def at(row: Number, column: Number) -> list[Size]:
@@ -300,7 +300,7 @@ class MatrixRectangle:
                     found[pair * 2 + half] = add_products(weight, values, found[pair * 2 + half])
         return found
 
-    def _put(self, state: State) -> None:
+    def _put(self, state: SoftmaxState) -> None:
         """The results, of what there is."""
         result = quotient(self.what, self.given.keys)
         for half, row in enumerate(self.rows):

@@ -16,7 +16,7 @@ from ....bindings.mlir import ir, string_value
 from ....bindings.navigation import body_of, functions_in, has_body, operations_in, symbol_name, users_of
 from ....bindings.rewriting import is_used, located_error, use_instead
 from ....dialects.core.ir_attributes import BY_VALUE, KERNELS
-from ....emit.memory import storage_bytes
+from ....emit.memrefs import storage_bytes
 from ....emit.numbers import as_i64
 from ....passes.core.base import Pass
 from ....passes.core.registry import register_pass

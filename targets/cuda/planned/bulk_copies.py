@@ -16,7 +16,7 @@ from ....bindings.ir import Block, Value
 from ....bindings.mlir import DYNAMIC, ir
 from ....emit.arithmetic import result_of
 from ....emit.numbers import Number, Size, as_i64, as_index, operation
-from ...gpu.emit.memory import shared_memory
+from ...gpu.emit.memory_access import shared_memory
 from ...gpu.planned.group import PlannedGroup
 from ...gpu.planned.staging import Origin, Staged
 from ...host.llvm_ops import type_of
@@ -35,7 +35,7 @@ _SAID_AGAIN = frozenset(
 )
 
 
-class Axis(NamedTuple):
+class MatrixAxis(NamedTuple):
     """Of a matrix: the chain of loops that goes along it, its size, and by how many elements its points are apart."""
 
     chain: int
@@ -43,7 +43,7 @@ class Axis(NamedTuple):
     stride: int
 
 
-def axes_of(staged: Staged) -> list[Axis] | None:
+def axes_of(staged: Staged) -> list[MatrixAxis] | None:
     """The axes of an input as a tensor map has them, that along lines first, then by what their points are apart. None
     where it is no such matrix: windows, unknown sizes, lines that begin anywhere.
     """
@@ -86,7 +86,9 @@ def _strides_by_loop(staged: Staged) -> dict[int, int] | None:
     return found
 
 
-def _joined(chain: int, sizes: Sequence[int | None], strides: Mapping[int, int], loops: Sequence[int]) -> Axis | None:
+def _joined(
+    chain: int, sizes: Sequence[int | None], strides: Mapping[int, int], loops: Sequence[int]
+) -> MatrixAxis | None:
     """Loops one inside the other, as one axis."""
     moving = [dim for dim in loops if sizes[dim] != 1]
     if not moving or any(dim not in strides for dim in moving):
@@ -96,7 +98,7 @@ def _joined(chain: int, sizes: Sequence[int | None], strides: Mapping[int, int],
         if strides[dim] != size * stride:
             return None
         size *= sizes[dim] or 0
-    return Axis(chain, size, stride)
+    return MatrixAxis(chain, size, stride)
 
 
 def _is_passed(memref: Value) -> bool:
@@ -115,10 +117,10 @@ class _Box(NamedTuple):
     line: int
 
 
-class _Matrix:
+class _CopiedMatrix:
     """An input, as it is described to the device."""
 
-    def __init__(self, staged: Staged, axes: Sequence[Axis], line: int):
+    def __init__(self, staged: Staged, axes: Sequence[MatrixAxis], line: int):
         self.staged, self.axes, self.line = staged, axes, line
         tile = staged.tile
         inner, outer = (tile.depth, tile.extent(staged.side))[:: 1 if staged.steps_last else -1]
@@ -181,7 +183,9 @@ class _Matrix:
 class BulkCopies:
     """Copies of the blocks of a kernel's inputs: a barrier for each stage is passed once all of a block is there."""
 
-    def __init__(self, group: PlannedGroup, matrices: Sequence[_Matrix], memories: Sequence[Value], thread: Number):
+    def __init__(
+        self, group: PlannedGroup, matrices: Sequence[_CopiedMatrix], memories: Sequence[Value], thread: Number
+    ):
         self._matrices, self._memories = matrices, memories
         self._stages = group.plan.stages
         barriers = shared_memory(group.op.operation, [self._stages], ir.IntegerType.get_signless(64))
@@ -233,7 +237,7 @@ def bulk_copies(
     axes = [axes_of(each) for each in staged]
     if any(each is None for each in axes):
         return None
-    matrices = [_Matrix(each, known or [], line) for each, known, line in zip(staged, axes, lines, strict=True)]
+    matrices = [_CopiedMatrix(each, known or [], line) for each, known, line in zip(staged, axes, lines, strict=True)]
     return BulkCopies(group, matrices, memories, thread)
 
 

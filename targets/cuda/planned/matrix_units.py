@@ -23,12 +23,12 @@ from ....emit.numbers import Number, Size, as_index, select
 from ....emit.structured import StructuredOp
 from ....emit.vectors import from_elements, lane_of
 from ...core.backend import Machine
-from ...gpu.emit.memory import elements, wait_for_block
+from ...gpu.emit.memory_access import elements, wait_for_block
 from ...gpu.planned.group import PlannedGroup
 from ...gpu.planned.kernel import Kernel, is_plain_product
 from ...gpu.planned.made import factor_of
+from ...gpu.planned.product_kernels import register_instruction
 from ...gpu.planned.staging import Staged
-from ...gpu.planned.tiles import register_instruction
 from .instructions import COPIED_BYTES, add_products, bytes_of, halves, load_tiles, start_copy, wait_for_copies
 
 _WARP = Machine.warp

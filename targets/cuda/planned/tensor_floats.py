@@ -9,8 +9,8 @@ from ....bindings.ir import Value
 from ....bindings.mlir import ir
 from ....emit.arithmetic import constant_value, result_of
 from ....emit.numbers import Number
-from ...gpu.emit.memory import load
-from ...gpu.planned.tiles import register_instruction
+from ...gpu.emit.memory_access import load
+from ...gpu.planned.product_kernels import register_instruction
 from .instructions import round_to_tf32
 from .matrix_units import Factors, HalvesKernel, position
 

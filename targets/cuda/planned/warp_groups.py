@@ -20,12 +20,12 @@ from ....emit.numbers import Number, Size, as_index
 from ....emit.structured import StructuredOp
 from ....emit.vectors import from_elements
 from ...core.backend import Machine
-from ...gpu.emit.memory import elements, wait_for_block
+from ...gpu.emit.memory_access import elements, wait_for_block
 from ...gpu.planned.group import PlannedGroup, Tile, side_of
 from ...gpu.planned.kernel import Kernel, is_plain_product
 from ...gpu.planned.made import made_of
+from ...gpu.planned.product_kernels import register_instruction
 from ...gpu.planned.staging import Staged
-from ...gpu.planned.tiles import register_instruction
 from ..objects.arch import WGMMA
 from .bulk_copies import bulk_copies
 from .instructions import bytes_of, wait_for_copies

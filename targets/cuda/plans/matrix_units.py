@@ -12,7 +12,7 @@ from ....passes.schedule.plan import Plan
 from ...core.backend import Machine
 from ...gpu.planned.group import GAP_BYTES
 from ...gpu.planned.made import factor_of, made_of
-from ...gpu.plans.product import Shape, Sides, best_shape, check_reduction, plan_of_shape, sides_of
+from ...gpu.plans.product import BlockShape, Sides, best_shape, check_reduction, plan_of_shape, sides_of
 from ...gpu.plans.strip import is_few
 from ..planned.matrix_units import BytesKernel, HalvesKernel, MatrixKernel
 from ..planned.tensor_floats import TensorFloatsKernel
@@ -26,12 +26,12 @@ _KERNELS: dict[str, type[MatrixKernel]] = {
 _LANES = 2
 #: The depth is that of one instruction: blocks have two where the inputs' rows have places for vectors.
 _SHAPES = (
-    Shape(8, 4, 16, 16, 1, 1.0),
-    Shape(4, 4, 32, 8, 1, 0.8),
-    Shape(4, 4, 16, 16, 1, 0.8),
-    Shape(4, 4, 16, 8, 1, 0.65),
-    Shape(2, 4, 16, 8, 1, 0.4),
-    Shape(2, 4, 8, 16, 1, 0.4),
+    BlockShape(8, 4, 16, 16, 1, 1.0),
+    BlockShape(4, 4, 32, 8, 1, 0.8),
+    BlockShape(4, 4, 16, 16, 1, 0.8),
+    BlockShape(4, 4, 16, 8, 1, 0.65),
+    BlockShape(2, 4, 16, 8, 1, 0.4),
+    BlockShape(2, 4, 8, 16, 1, 0.4),
 )
 _MOST_STAGES = 4
 
@@ -64,7 +64,7 @@ def _instruction(op: StructuredOp, sides: Sides, machine: Machine) -> tuple[str,
     raise Decline(reasons[0] if reasons else "the machine has no matrix units")
 
 
-def _stages(op: StructuredOp, sides: Sides, shape: Shape, depth: int, machine: Machine) -> int:
+def _stages(op: StructuredOp, sides: Sides, shape: BlockShape, depth: int, machine: Machine) -> int:
     """As many as there is room for, for two blocks on a core if each has three: one copies while the other waits."""
     width = shape.columns_of_vectors * _LANES
     element = factor_of(op, sides.inputs[0]).type.width // 8

@@ -9,8 +9,8 @@ from ....bindings.rewriting import Decline
 from ....emit.structured import StructuredOp
 from ....passes.schedule.plan import Plan
 from ...core.backend import Machine
-from ...gpu.planned.tiles import find_instruction
-from ...gpu.plans.product import Shape, Sides, best_shape, check_reduction, loop_size, plan_of_shape, sides_of
+from ...gpu.planned.product_kernels import find_instruction
+from ...gpu.plans.product import BlockShape, Sides, best_shape, check_reduction, loop_size, plan_of_shape, sides_of
 from ..objects.arch import WGMMA
 from ..planned.warp_groups import GroupKernel
 
@@ -18,11 +18,11 @@ from ..planned.warp_groups import GroupKernel
 _LANES = 2
 #: Two groups of 64 rows or one; the depth is a line's, which the instruction says.
 _SHAPES = (
-    Shape(2, 32, 64, 4, 1, 1.0),
-    Shape(2, 16, 64, 4, 1, 0.85),
-    Shape(2, 8, 64, 4, 1, 0.6),
-    Shape(2, 16, 32, 4, 1, 0.6),
-    Shape(2, 8, 32, 4, 1, 0.45),
+    BlockShape(2, 32, 64, 4, 1, 1.0),
+    BlockShape(2, 16, 64, 4, 1, 0.85),
+    BlockShape(2, 8, 64, 4, 1, 0.6),
+    BlockShape(2, 16, 32, 4, 1, 0.6),
+    BlockShape(2, 8, 32, 4, 1, 0.45),
 )
 _MOST_STAGES = 4
 _PIECE_BYTES = 16

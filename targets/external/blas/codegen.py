@@ -9,9 +9,9 @@ from typing import Any, ClassVar
 from ....bindings.rewriting import located_error
 from ....passes.partition.codegen import Codegen, register_codegen
 from ....passes.partition.options import CodegenOption
-from ....passes.partition.steps import Step as Matched
+from ....passes.partition.steps import PartStep as Matched
 from ....passes.partition.steps import Steps
-from ....passes.patterns.calls import is_call_tir
+from ....passes.patterns.call_patterns import is_call_tir
 from ....passes.patterns.match import match
 from ....passes.patterns.tree import wildcard
 from ....passes.structures.prim_funcs import KnownPrimFuncs, remembering

@@ -17,7 +17,7 @@ from ....passes.core.pipeline import Pipeline
 from ....passes.partition.codegen import Codegen, ObjectCode, register_codegen
 from ....passes.partition.options import CodegenOption
 from ....passes.patterns.matched import Match
-from ....passes.patterns.operators import is_op
+from ....passes.patterns.operator_patterns import is_op
 from ....runtime.cpu import cpu_identity
 from ...core.code import find_backend, stages_of
 from ...core.registry import parse_target

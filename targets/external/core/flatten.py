@@ -17,7 +17,7 @@ from ....dialects.core.opdef import Call
 from ....dialects.core.verifier import call_of
 from ....dialects.relax.known_constants import elements_of, splat
 from ....dialects.relax.values import tensor_info
-from ....passes.partition.functions import CODEGEN
+from ....passes.partition.external_functions import CODEGEN
 from ....passes.partition.steps import Steps
 
 
@@ -41,7 +41,7 @@ class Ref:
 
     value: Value
     is_constant: bool
-    made_by: Node | None = None
+    made_by: FlatNode | None = None
 
     @property
     def info(self) -> TensorInfo:
@@ -55,7 +55,7 @@ class Ref:
 
 
 @dataclass(eq=False)
-class Node:
+class FlatNode:
     """An operation of the part."""
 
     op: Operation
@@ -84,13 +84,13 @@ class Node:
 
 
 @dataclass
-class Graph:
+class FlatGraph:
     """A function of the part, flat."""
 
     name: str
     inputs: list[Ref]
     outputs: list[Ref]
-    nodes: list[Node] = field(default_factory=list)
+    nodes: list[FlatNode] = field(default_factory=list)
 
     @cached_property
     def uses(self) -> Counter[Ref]:
@@ -98,7 +98,7 @@ class Graph:
         return Counter([*(ref for node in self.nodes for ref in node.operands), *self.outputs])
 
 
-def public_functions(module: Operation, whole_at: WholeAt = lambda op: None) -> list[Graph]:
+def public_functions(module: Operation, whole_at: WholeAt = lambda op: None) -> list[FlatGraph]:
     """The functions of a part that are called from outside, which may be marked by their codegen."""
     functions = {symbol_name(each): each for each in functions_in(module) if has_body(each)}
     marked = [each for each in functions.values() if CODEGEN in each.attributes]
@@ -106,10 +106,12 @@ def public_functions(module: Operation, whole_at: WholeAt = lambda op: None) -> 
     return [_graph(each, module, whole_at) for each in public]
 
 
-def _graph(function: Operation, module: Operation, whole_at: WholeAt) -> Graph:
+def _graph(function: Operation, module: Operation, whole_at: WholeAt) -> FlatGraph:
     part = Steps(function, module, whole=False)
     refs = [Ref(value, number in part.constant_numbers) for number, value in enumerate(part.values)]
-    graph = Graph(symbol_name(function), [refs[each] for each in part.inputs], [refs[each] for each in part.outputs])
+    graph = FlatGraph(
+        symbol_name(function), [refs[each] for each in part.inputs], [refs[each] for each in part.outputs]
+    )
     wholes = {op: whole_at(op) for step in part.steps for op in step.operations}
     inner = {op for each in wholes.values() if each is not None for op in each.inner}
     # Of the call that is being walked through.
@@ -121,7 +123,7 @@ def _graph(function: Operation, module: Operation, whole_at: WholeAt) -> Graph:
             continue
         whole = wholes[op]
         read = step.inputs if whole is None else [numbers[whole.source]]
-        node = Node(op, [refs[each] for each in read], [refs[each] for each in step.outputs], whole)
+        node = FlatNode(op, [refs[each] for each in read], [refs[each] for each in step.outputs], whole)
         for ref in node.results:
             ref.made_by = node
         graph.nodes.append(node)

@@ -13,7 +13,7 @@ from ....passes.partition.codegen import Codegen, register_codegen
 from ....passes.partition.options import CodegenOption
 from ....passes.partition.steps import Steps
 from ....passes.patterns.matched import Match
-from ....passes.patterns.operators import is_op
+from ....passes.patterns.operator_patterns import is_op
 from ....passes.patterns.tree import GraphPattern, wildcard
 from ....runtime.external.cublas import Step
 from ....runtime.external.nvidia import WORKSPACE

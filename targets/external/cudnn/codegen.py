@@ -17,10 +17,10 @@ from ....dialects.relax.infer.windows import windows_of
 from ....dialects.relax.values import tensor_info
 from ....passes.partition.codegen import Codegen, PatternRow, register_codegen
 from ....passes.partition.options import CodegenOption
-from ....passes.partition.steps import Step as Matched
+from ....passes.partition.steps import PartStep as Matched
 from ....passes.partition.steps import Steps
 from ....passes.patterns.matched import Match
-from ....passes.patterns.operators import is_op
+from ....passes.patterns.operator_patterns import is_op
 from ....passes.patterns.tree import wildcard
 from ....runtime.external.cudnn import Step, Windows
 from ....runtime.external.nvidia import WORKSPACE

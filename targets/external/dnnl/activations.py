@@ -13,7 +13,7 @@ from ....dialects.core.verifier import call_of
 from ....dialects.relax.known_constants import splat
 from ....passes.patterns.match import match
 from ....passes.patterns.matched import Match
-from ....passes.patterns.operators import is_op
+from ....passes.patterns.operator_patterns import is_op
 from ....passes.patterns.tree import GraphPattern, is_const, wildcard
 from .elementwise import CLIP, ELU, HARD_SWISH, LARGEST, MISH, SELU_ALPHA, SELU_SCALE, SWISH
 

@@ -18,7 +18,7 @@ from .activations import activation_at
 from .converter import Converter
 from .cost import seconds
 from .machine import NEEDED, why_not_loaded
-from .patterns import ROWS
+from .pattern_rows import ROWS
 
 
 @register_codegen("dnnl")

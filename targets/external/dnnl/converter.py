@@ -12,7 +12,7 @@ from ....dialects.core.symbols import Dim, SymExpr, product, sym
 from ....dialects.relax.known_constants import STORAGE_NAME
 from ....runtime.external.dnnl.description import Argument, Function, PostOp, Quantized, Size, Step, Value
 from ....support.errors import RefusalError
-from ..core.flatten import Graph, Node, Ref, numbers_in
+from ..core.flatten import FlatGraph, FlatNode, Ref, numbers_in
 from . import fusing
 from .activations import Activation
 from .quantized import dequantize
@@ -26,7 +26,7 @@ _CARRIED = ("view", "reorder", "slice", "concat")
 class Converter:
     """Rules say `converter.step(kind, result, arguments)`; what is fused, and with what, is decided here."""
 
-    def __init__(self, graph: Graph):
+    def __init__(self, graph: FlatGraph):
         self.graph = graph
         self.values: list[Value] = []
         self.steps: list[Step] = []
@@ -49,7 +49,7 @@ class Converter:
         outputs = [self._number(ref) for ref in self.graph.outputs]
         return Function(self.graph.name, tuple(self.values), tuple(inputs), tuple(outputs), tuple(self.steps))
 
-    def _convert(self, node: Node) -> None:
+    def _convert(self, node: FlatNode) -> None:
         row = row_of(node.op)
         if isinstance(node.whole, Activation):
             self.eltwise(node.operands[0], node.result, *node.whole[:3])

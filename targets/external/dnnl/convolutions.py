@@ -12,7 +12,7 @@ from ....dialects.core.symbols import Dim
 from ....dialects.relax.infer.layouts import Layout, blocked_dimensions, layouts_of
 from ....dialects.relax.infer.windows import each_dimension, windows_of
 from ....dialects.relax.values import shape_of
-from ..core.flatten import Node
+from ..core.flatten import FlatNode
 from .converter import Converter
 from .quantized import quantized_product
 from .rules import converts, is_static
@@ -69,7 +69,7 @@ def _windows(call: Call) -> dict[str, list[Any]]:
 
 
 @converts(*CONVOLUTIONS, refuse=_refuse_convolution)
-def convolution(converter: Converter, node: Node) -> None:
+def convolution(converter: Converter, node: FlatNode) -> None:
     call, layouts = node.call, layouts_of(node.call)
     data, weight = node.operands
     kernel = _permuted(layouts["weight"])
@@ -112,7 +112,7 @@ def _refuse_transposed(op: Operation, call: Call) -> str:
 
 
 @converts(*TRANSPOSED, refuse=_refuse_transposed)
-def transposed(converter: Converter, node: Node) -> None:
+def transposed(converter: Converter, node: FlatNode) -> None:
     """oneDNN's weights are by output channels first."""
     call, layouts = node.call, layouts_of(node.call)
     data, weight = node.operands
@@ -145,14 +145,14 @@ def _refuse_pool(op: Operation, call: Call) -> str:
 
 
 @converts(*_MAX_POOLS, *_MEAN_POOLS, refuse=_refuse_pool)
-def pool(converter: Converter, node: Node) -> None:
+def pool(converter: Converter, node: FlatNode) -> None:
     call = node.call
     is_max = call.definition.name.startswith("nn.max")
     mean = _MEAN_OF_ALL if call.attributes.get("count_include_pad") else _MEAN_INSIDE
     _pooled(converter, node, {**_windows(call), "algorithm": _MAX if is_max else mean})
 
 
-def _pooled(converter: Converter, node: Node, attributes: Mapping[str, object]) -> None:
+def _pooled(converter: Converter, node: FlatNode, attributes: Mapping[str, object]) -> None:
     layouts = layouts_of(node.call)
     source = converter.argument(node.operands[0], *_permuted(layouts["data"]))
     converter.step("pooling", node.result, {"src": source}, _permuted(layouts["result"]), attributes=attributes)
@@ -182,7 +182,7 @@ def _refuse_resize(op: Operation, call: Call) -> str:
 
 
 @converts(*RESIZED, refuse=_refuse_resize)
-def resize(converter: Converter, node: Node) -> None:
+def resize(converter: Converter, node: FlatNode) -> None:
     layouts = layouts_of(node.call)
     source = converter.argument(node.operands[0], *_permuted(layouts["data"]))
     attributes = {"algorithm": _LINEAR if node.call.method == "linear" else _NEAREST}
@@ -209,7 +209,7 @@ def _sizes_over(layout: Layout, shape: Sequence[Dim]) -> list[Any]:
 
 
 @converts(*_ADAPTIVE, refuse=_refuse_adaptive)
-def adaptive_pool(converter: Converter, node: Node) -> None:
+def adaptive_pool(converter: Converter, node: FlatNode) -> None:
     """Where sizes divide, windows are all of one size, one after the other."""
     sizes = _spatial(node.call)
     wanted = each_dimension(node.call.output_size, len(sizes)) if node.call.output_size else sizes

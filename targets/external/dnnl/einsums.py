@@ -10,7 +10,7 @@ from ....bindings.ir import Operation
 from ....dialects.core.opdef import Call
 from ....dialects.core.symbols import Dim, equal
 from ....dialects.relax.infer.einsum import parse_subscripts
-from ..core.flatten import Node, Ref
+from ..core.flatten import FlatNode, Ref
 from .converter import Converter
 from .quantized import is_dequantized, quantized_product
 from .rules import converts
@@ -73,7 +73,7 @@ class _Matrices(NamedTuple):
 
 
 @converts("einsum", refuse=_refuse)
-def einsum(converter: Converter, node: Node) -> None:
+def einsum(converter: Converter, node: FlatNode) -> None:
     subscripts = parse_subscripts(node.call.subscripts)
     sides = list(zip(node.operands, subscripts.operands, strict=True))
     if _is_swapped(sides, subscripts.result):

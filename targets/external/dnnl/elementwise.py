@@ -16,7 +16,7 @@ from ....runtime.external.dnnl.description import Argument
 from .rules import converts
 
 if TYPE_CHECKING:
-    from ..core.flatten import Node, Ref
+    from ..core.flatten import FlatNode, Ref
     from .converter import Converter
 
 RELU, TANH, ELU, SQUARE, ABS, SQRT, LINEAR, SOFT_RELU = 32, 33, 34, 35, 36, 37, 38, 39
@@ -49,17 +49,17 @@ _COMMUTATIVE = ("add", "multiply", "maximum", "minimum")
 
 
 @converts(*PLAIN)
-def plain(converter: Converter, node: Node) -> None:
+def plain(converter: Converter, node: FlatNode) -> None:
     converter.eltwise(node.operands[0], node.result, *PLAIN[node.name.removeprefix("relax.")])
 
 
 @converts("nn.leakyrelu")
-def leaky_relu(converter: Converter, node: Node) -> None:
+def leaky_relu(converter: Converter, node: FlatNode) -> None:
     converter.eltwise(node.operands[0], node.result, RELU, node.call.alpha, 0.0)
 
 
 @converts("nn.selu")
-def selu(converter: Converter, node: Node) -> None:
+def selu(converter: Converter, node: FlatNode) -> None:
     """elu, scaled."""
     dims = converter.sizes(node.result.info.shape or ())
     inner = converter.temporary(dims, node.result.info.dtype)
@@ -73,7 +73,7 @@ def _refuse_softplus(op: Operation, call: Call) -> str:
 
 
 @converts("nn.softplus", refuse=_refuse_softplus)
-def softplus(converter: Converter, node: Node) -> None:
+def softplus(converter: Converter, node: FlatNode) -> None:
     converter.eltwise(node.operands[0], node.result, SOFT_RELU, node.call.beta, 0.0)
 
 
@@ -85,7 +85,7 @@ def _refuse_clip(op: Operation, call: Call) -> str:
 
 
 @converts("clip", refuse=_refuse_clip)
-def clip(converter: Converter, node: Node) -> None:
+def clip(converter: Converter, node: FlatNode) -> None:
     lowest, highest = (float(node.call.operands[name].value) for name in ("min", "max"))
     converter.eltwise(node.operands[0], node.result, CLIP, lowest, highest)
 
@@ -121,7 +121,7 @@ def _is_whole(shape: Sequence[Dim], result: Sequence[Dim]) -> bool:
 
 
 @converts(*BINARY, refuse=_refuse_binary)
-def binary(converter: Converter, node: Node) -> None:
+def binary(converter: Converter, node: FlatNode) -> None:
     name = node.name.removeprefix("relax.")
     one, other = node.operands
     result = node.result.info.shape or ()
@@ -140,7 +140,7 @@ def binary(converter: Converter, node: Node) -> None:
     converter.binary(one, argument, dims, node.result, BINARY[name])
 
 
-def _first_broadcast(converter: Converter, node: Node) -> None:
+def _first_broadcast(converter: Converter, node: FlatNode) -> None:
     """one - other as -other + one; a number by another tensor as a power."""
     one, other = node.operands
     number, result = one.number, node.result.info.shape or ()
@@ -157,7 +157,7 @@ def _first_broadcast(converter: Converter, node: Node) -> None:
         converter.step("binary", node.result, {"src": inner, "src1": added}, attributes={"algorithm": BINARY["add"]})
 
 
-def _prefers_second(converter: Converter, node: Node) -> bool:
+def _prefers_second(converter: Converter, node: FlatNode) -> bool:
     """Whether the second operand is to go first: where the first is broadcast, or the second's step can do this."""
     (one, other), result = node.operands, node.result.info.shape or ()
     if not _is_whole(other.info.shape or (), result):
@@ -179,14 +179,14 @@ def _refuse_power(op: Operation, call: Call) -> str:
 
 
 @converts("power", refuse=_refuse_power)
-def power(converter: Converter, node: Node) -> None:
+def power(converter: Converter, node: FlatNode) -> None:
     exponent = splat(node.operands[1].value)
     assert exponent is not None
     converter.eltwise(node.operands[0], node.result, POWER, 1.0, float(exponent))
 
 
 @converts("nn.prelu")
-def prelu(converter: Converter, node: Node) -> None:
+def prelu(converter: Converter, node: FlatNode) -> None:
     """A slope for each channel, or one for all."""
     data, slopes = node.operands
     rank = len(data.info.shape or ())

@@ -11,7 +11,7 @@ from ....dialects.core.opdef import Call
 from ....dialects.core.symbols import Dim, equal
 from ....dialects.relax.values import normal_axis, shape_of
 from ....runtime.external.dnnl.description import Argument
-from ..core.flatten import Node, Ref
+from ..core.flatten import FlatNode, Ref
 from .converter import Converter
 from .rules import FLOATS, converts
 
@@ -30,7 +30,7 @@ def _refuse_slice(op: Operation, call: Call) -> str:
 
 
 @converts("strided_slice", refuse=_refuse_slice, dtypes=_STORED)
-def strided_slice(converter: Converter, node: Node) -> None:
+def strided_slice(converter: Converter, node: FlatNode) -> None:
     shape = node.operands[0].info.shape or ()
     begin = [0] * len(shape)
     for axis, first in zip(node.call.axes, node.call.begin, strict=True):
@@ -51,7 +51,7 @@ def _refuse_split(op: Operation, call: Call) -> str:
 
 
 @converts("split", refuse=_refuse_split, dtypes=_STORED)
-def split(converter: Converter, node: Node) -> None:
+def split(converter: Converter, node: FlatNode) -> None:
     """Pieces one behind the other."""
     rank = len(node.operands[0].info.shape or ())
     axis, at = normal_axis(node.call.axis, rank), 0
@@ -73,13 +73,13 @@ def _refuse_join(op: Operation, call: Call) -> str:
 
 
 @converts("concat", refuse=_refuse_join, dtypes=_STORED)
-def concat(converter: Converter, node: Node) -> None:
+def concat(converter: Converter, node: FlatNode) -> None:
     axis = normal_axis(node.call.axis, len(node.result.info.shape or ()))
     _join(converter, [converter.argument(each) for each in node.operands], axis, node.result)
 
 
 @converts("stack", refuse=_refuse_join, dtypes=_STORED)
-def stack(converter: Converter, node: Node) -> None:
+def stack(converter: Converter, node: FlatNode) -> None:
     sizes = list(converter.sizes(node.result.info.shape or ()))
     axis = normal_axis(node.call.axis, len(sizes))
     sizes[axis] = 1
@@ -102,7 +102,7 @@ def _refuse_copies(op: Operation, call: Call) -> str:
 
 
 @converts("broadcast_to", refuse=_refuse_copies, dtypes=_STORED)
-def broadcast_to(converter: Converter, node: Node) -> None:
+def broadcast_to(converter: Converter, node: FlatNode) -> None:
     """The tensor joined to itself, dimension by dimension."""
     source, result = node.operands[0], node.result.info.shape or ()
     shape = source.info.shape or ()
@@ -124,6 +124,6 @@ def _refuse_astype(op: Operation, call: Call) -> str:
 
 
 @converts("astype", refuse=_refuse_astype, dtypes=_STORED)
-def astype(converter: Converter, node: Node) -> None:
+def astype(converter: Converter, node: FlatNode) -> None:
     if not converter.gives(node.operands[0], node.result):
         converter.step("reorder", node.result, {"src": converter.argument(node.operands[0])})

@@ -12,7 +12,7 @@ from ....bindings.navigation import use_count
 from ....dialects.core.opdef import Call
 from ....dialects.relax.values import normal_axis
 from ....runtime.external.dnnl.description import Argument, PostOp, Size
-from ..core.flatten import Node, Ref
+from ..core.flatten import FlatNode, Ref
 from .converter import Converter
 from .elementwise import BINARY, LINEAR, POWER, SQUARE
 from .rules import converts, is_static
@@ -21,7 +21,7 @@ _SOFTMAX, _LOG_SOFTMAX = 196608, 196609
 REDUCTIONS = {"max": 196594, "min": 196595, "sum": 196596, "prod": 196597, "mean": 196598}
 
 
-def _parameters(converter: Converter, node: Node, count: Any) -> dict[str, Argument]:
+def _parameters(converter: Converter, node: FlatNode, count: Any) -> dict[str, Argument]:
     """gamma and beta as vectors, where they are used."""
     named = {"scale": ("gamma", node.call.scale), "shift": ("beta", node.call.center)}
     used = {name: node.operand(operand) for name, (operand, is_used) in named.items() if is_used}
@@ -49,7 +49,7 @@ def _refuse_batch_norm(op: Operation, call: Call) -> str:
 
 
 @converts("nn.batch_norm", refuse=_refuse_batch_norm)
-def batch_norm(converter: Converter, node: Node) -> None:
+def batch_norm(converter: Converter, node: FlatNode) -> None:
     statistics = {"mean": node.operand("moving_mean"), "variance": node.operand("moving_var")}
     (channels,) = converter.sizes((node.operand("data").info.shape or ())[1:2])
     arguments = {
@@ -73,7 +73,7 @@ def _refuse_layer_norm(op: Operation, call: Call) -> str:
 
 
 @converts("nn.layer_norm", refuse=_refuse_layer_norm)
-def layer_norm(converter: Converter, node: Node) -> None:
+def layer_norm(converter: Converter, node: FlatNode) -> None:
     data = node.operand("data")
     shape, axes = data.info.shape or (), _axes(node.call)
     count = prod(size for size in shape[axes[0] :] if isinstance(size, int))
@@ -90,7 +90,7 @@ def _refuse_groups(op: Operation, call: Call) -> str:
 
 
 @converts("nn.group_norm", "nn.instance_norm", refuse=_refuse_groups)
-def group_norm(converter: Converter, node: Node) -> None:
+def group_norm(converter: Converter, node: FlatNode) -> None:
     """oneDNN 3.2 has none: a layer norm of each group, then a scale and a shift of each channel."""
     data = node.operand("data")
     batch, channels, *sizes = data.info.shape or ()
@@ -114,7 +114,7 @@ def group_norm(converter: Converter, node: Node) -> None:
 
 
 @converts("nn.rms_norm", refuse=_refuse_layer_norm, dtypes=("f32",))
-def rms_norm(converter: Converter, node: Node) -> None:
+def rms_norm(converter: Converter, node: FlatNode) -> None:
     """oneDNN 3.2 has none: the mean of the squares, its power of -1/2, two products."""
     data, weight = node.operands
     shape, axes = data.info.shape or (), _axes(node.call)
@@ -133,19 +133,19 @@ def rms_norm(converter: Converter, node: Node) -> None:
     converter.step("binary", node.result, arguments, attributes=attributes)
 
 
-def _softmax(converter: Converter, node: Node, algorithm: int) -> None:
+def _softmax(converter: Converter, node: FlatNode, algorithm: int) -> None:
     data = node.operands[0]
     attributes = {"algorithm": algorithm, "axis": normal_axis(node.call.axis, len(data.info.shape or ()))}
     converter.step("softmax", node.result, {"src": converter.argument(data)}, attributes=attributes)
 
 
 @converts("nn.softmax")
-def softmax(converter: Converter, node: Node) -> None:
+def softmax(converter: Converter, node: FlatNode) -> None:
     _softmax(converter, node, _SOFTMAX)
 
 
 @converts("nn.log_softmax")
-def log_softmax(converter: Converter, node: Node) -> None:
+def log_softmax(converter: Converter, node: FlatNode) -> None:
     _softmax(converter, node, _LOG_SOFTMAX)
 
 
@@ -156,7 +156,7 @@ def _refuse_reduction(op: Operation, call: Call) -> str:
 
 
 @converts(*REDUCTIONS, refuse=_refuse_reduction)
-def reduction(converter: Converter, node: Node) -> None:
+def reduction(converter: Converter, node: FlatNode) -> None:
     """oneDNN keeps the dimensions."""
     call, shape = node.call, node.operands[0].info.shape or ()
     axes = [*range(len(shape))] if call.axis is None else [normal_axis(axis, len(shape)) for axis in call.axis]

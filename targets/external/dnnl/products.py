@@ -9,7 +9,7 @@ from typing import Any
 from ....bindings.ir import Operation
 from ....dialects.core.opdef import Call
 from ....dialects.core.symbols import Dim, equal
-from ..core.flatten import Node
+from ..core.flatten import FlatNode
 from .converter import Converter
 from .quantized import is_dequantized, quantized_product
 from .rules import converts
@@ -26,7 +26,7 @@ def _refuse(op: Operation, call: Call) -> str:
 
 
 @converts("matmul", refuse=_refuse)
-def matmul(converter: Converter, node: Node) -> None:
+def matmul(converter: Converter, node: FlatNode) -> None:
     right = node.operands[1]
     if len(right.info.shape or ()) != 2:
         _batched(converter, node)
@@ -41,7 +41,7 @@ def _rows(converter: Converter, shape: Sequence[Dim], columns: Dim) -> list[tupl
     return [] if len(shape) == 2 else [("reshape", (converter.count(shape[:-1]), *converter.sizes((columns,))))]
 
 
-def _inner_product(converter: Converter, node: Node) -> None:
+def _inner_product(converter: Converter, node: FlatNode) -> None:
     left, right = node.operands
     shape, (length, columns) = left.info.shape or (), right.info.shape or ()
     source = quantized_product(converter, left, right, axis=1, mask=2)
@@ -60,7 +60,7 @@ def _inner_product(converter: Converter, node: Node) -> None:
     )
 
 
-def _of_rows(converter: Converter, node: Node) -> None:
+def _of_rows(converter: Converter, node: FlatNode) -> None:
     left, right = node.operands
     shape, (length, columns) = left.info.shape or (), right.info.shape or ()
     converter.step(
@@ -74,7 +74,7 @@ def _of_rows(converter: Converter, node: Node) -> None:
     )
 
 
-def _batched(converter: Converter, node: Node) -> None:
+def _batched(converter: Converter, node: FlatNode) -> None:
     """Vectors become matrices, and both operands have as many dimensions."""
     left, right = node.operands
     one: list[Dim] = list(left.info.shape or ())

@@ -15,7 +15,7 @@ from ....dialects.core.opdef import Call
 from ....dialects.relax.known_constants import elements_of
 from ....dialects.relax.values import normal_axis
 from ....runtime.external.dnnl.description import Argument, Quantized
-from ..core.flatten import Node, Ref, numbers_in
+from ..core.flatten import FlatNode, Ref, numbers_in
 from .rules import converts
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ _DTYPES = ("f32", "i8", "ui8", "i32")
 
 
 @dataclass
-class Source:
+class ProductSource:
     """What a product reads, and what it has to know of it."""
 
     data: Ref
@@ -41,11 +41,11 @@ def is_dequantized(ref: Ref) -> bool:
     return ref.made_by is not None and ref.made_by.name == "relax.dequantize" and ref.made_by.operands[0].is_constant
 
 
-def quantized_product(converter: Converter, data: Ref, weight: Ref, axis: int, mask: int) -> Source:
+def quantized_product(converter: Converter, data: Ref, weight: Ref, axis: int, mask: int) -> ProductSource:
     """Without dequantization where oneDNN multiplies bytes: scales of weights may go along `axis`, oneDNN's `mask`."""
     made, weights = data.made_by, weight.made_by
     if made is None or weights is None or {made.name, weights.name} != {"relax.dequantize"}:
-        return Source(data, weight)
+        return ProductSource(data, weight)
     elements = numbers_in(weights.operands[0])
     given = _scales(made), _scales(weights)
     if (
@@ -54,12 +54,12 @@ def quantized_product(converter: Converter, data: Ref, weight: Ref, axis: int, m
         or any(each is None for each in given)
         or data.info.dtype != "f32"
     ):
-        return Source(data, weight)
+        return ProductSource(data, weight)
     if given[0].size != 1 or made.operands[0].info.dtype == "i32" or numbers_in(weights.operands[2]).any():
-        return Source(data, weight)
+        return ProductSource(data, weight)
     is_along = normal_axis(weights.call.axis, elements.ndim) == axis
     if given[1].size != 1 and not is_along:
-        return Source(data, weight)
+        return ProductSource(data, weight)
     zero = _zero_point(converter, made)
     quantized = {
         "src": Quantized(converter.constant(given[0].reshape(1)), zero),
@@ -68,16 +68,16 @@ def quantized_product(converter: Converter, data: Ref, weight: Ref, axis: int, m
     is_narrow = (
         made.operands[0].info.dtype == "ui8" and -_MOST_NARROW <= elements.min() <= elements.max() <= _MOST_NARROW
     )
-    return Source(made.operands[0], weights.operands[0], quantized, {"is_narrow": bool(is_narrow)})
+    return ProductSource(made.operands[0], weights.operands[0], quantized, {"is_narrow": bool(is_narrow)})
 
 
-def _scales(node: Node) -> Any:
+def _scales(node: FlatNode) -> Any:
     """The scales as f32; None where they are not known."""
     found = numbers_in(node.operands[1])
     return None if found is None or found.dtype.name != "float32" else found
 
 
-def _zero_point(converter: Converter, node: Node) -> int | None:
+def _zero_point(converter: Converter, node: FlatNode) -> int | None:
     """The one zero point as a constant; None where it is 0."""
     import numpy
 
@@ -95,17 +95,17 @@ def _refuse(op: Operation, call: Call) -> str:
 
 
 @converts("dequantize", refuse=_refuse, dtypes=_DTYPES)
-def dequantize_when_read(converter: Converter, node: Node) -> None:
+def dequantize_when_read(converter: Converter, node: FlatNode) -> None:
     """Nothing yet: a product of quantized tensors does without."""
 
 
-def dequantize(converter: Converter, node: Node) -> None:
+def dequantize(converter: Converter, node: FlatNode) -> None:
     quantized = {"src": _quantization(converter, node)}
     converter.step("reorder", node.result, {"src": converter.argument(node.operands[0])}, quantized=quantized)
 
 
 @converts("quantize", refuse=_refuse, dtypes=_DTYPES)
-def quantize(converter: Converter, node: Node) -> None:
+def quantize(converter: Converter, node: FlatNode) -> None:
     quantized = _quantization(converter, node)
     producer = converter.producer(node.operands[0])
     if producer is not None and "src" in producer.quantized and "dst" not in producer.quantized and not quantized.mask:
@@ -117,7 +117,7 @@ def quantize(converter: Converter, node: Node) -> None:
     converter.step("reorder", node.result, {"src": converter.argument(node.operands[0])}, quantized={"dst": quantized})
 
 
-def _quantization(converter: Converter, node: Node) -> Quantized:
+def _quantization(converter: Converter, node: FlatNode) -> Quantized:
     scales = _scales(node).reshape(-1)
     axis = normal_axis(node.call.axis, len(node.operands[0].info.shape or ()))
     return Quantized(converter.constant(scales), _zero_point(converter, node), 1 << axis if scales.size > 1 else 0)

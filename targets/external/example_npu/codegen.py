@@ -13,9 +13,9 @@ from ....dialects.core.work import work_of
 from ....passes.partition.codegen import Codegen, register_codegen
 from ....passes.partition.options import CodegenOption
 from ....passes.partition.pricing import estimate
-from ....passes.partition.steps import Step, Steps
+from ....passes.partition.steps import PartStep, Steps
 from ....passes.patterns.matched import Match
-from ....passes.patterns.operators import is_op
+from ....passes.patterns.operator_patterns import is_op
 from ....passes.patterns.tree import GraphPattern, is_const, wildcard
 from ....runtime.external.example_npu import Instruction
 from ....support.errors import RefusalError
@@ -103,7 +103,7 @@ def _program(part: Steps, precision: str) -> Function[Instruction]:
     return Function(part.inputs, constants, [_instruction(step) for step in part.steps], part.outputs)
 
 
-def _instruction(step: Step) -> Instruction:
+def _instruction(step: PartStep) -> Instruction:
     operation = step.operation
     name = operation.operation.name.rpartition(".")[2]
     if name not in _SETTINGS:

@@ -16,7 +16,7 @@ from ....frontends.onnx.export.registry import exported_names
 from ....passes.partition.codegen import Codegen, register_codegen
 from ....passes.partition.options import CodegenOption
 from ....passes.patterns.matched import Match
-from ....passes.patterns.operators import is_op
+from ....passes.patterns.operator_patterns import is_op
 from ....runtime.external.onnxruntime import Part
 from ....support.external_bytes import packed
 

@@ -9,12 +9,12 @@ from typing import Any, ClassVar
 from ....passes.partition.codegen import Codegen, register_codegen
 from ....passes.partition.options import CodegenOption
 from ....passes.patterns.matched import Match
-from ....passes.patterns.operators import is_op
+from ....passes.patterns.operator_patterns import is_op
 from ....runtime.external.tensorrt import Part
 from ....support.external_bytes import packed
 from ..core.flatten import public_functions
 from . import converter  # noqa: F401  # brings the rules
-from .build import build, tensorrt
+from .engines import build, tensorrt
 from .options import OPTIONS, Options
 from .rules import RULES, refusal
 

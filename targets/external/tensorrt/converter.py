@@ -12,10 +12,10 @@ from ....dialects.core.operands import operand_info
 from ....dialects.core.symbols import Dim
 from ....runtime.external.tensorrt import input_name, output_name
 from ....support.errors import RefusalError
-from ..core.flatten import Graph, Node, Ref, numbers_in
+from ..core.flatten import FlatGraph, FlatNode, Ref, numbers_in
 from . import convolutions, elementwise, movement, norms, products  # noqa: F401  # rules declare themselves
 from .rules import RULES, refusal
-from .sizes import dims_of, known, mask, same
+from .tensor_dims import dims_of, known, mask, same
 
 _DATA_TYPES = {"f32": "FLOAT", "f16": "HALF", "i32": "INT32", "i64": "INT64", "i1": "BOOL"}
 
@@ -26,7 +26,7 @@ class Converter:
     `trt` is the module that the enumerations and classes of the network come from: tensorrt itself, or a stand-in.
     """
 
-    def __init__(self, network: Any, trt: Any, graph: Graph):
+    def __init__(self, network: Any, trt: Any, graph: FlatGraph):
         self.network, self.trt, self.graph = network, trt, graph
         self._tensors: dict[Ref, Any] = {}
         self._sizes: dict[str, Any] = {}
@@ -67,7 +67,7 @@ class Converter:
         tensor.name = output_name(number)
         self.network.mark_output(tensor)
 
-    def _convert(self, node: Node) -> None:
+    def _convert(self, node: FlatNode) -> None:
         row = row_of(node.op)
         if row is not None and row.role in ("literal", "shape"):
             return
@@ -190,11 +190,11 @@ class Converter:
             layer.set_input(2, self.shape(dims))
         return layer
 
-    def remember(self, node: Node, layer: Any) -> None:
+    def remember(self, node: FlatNode, layer: Any) -> None:
         """A layer to which a bias may still be added."""
         self._producers[node.result] = layer
 
-    def add_bias(self, node: Node) -> Any:
+    def add_bias(self, node: FlatNode) -> Any:
         """The result of an addition if it can be a bias of the layer that has no other user, else None."""
         for whole, bias in (node.operands, node.operands[::-1]):
             layer, array = self._producers.get(whole), self.array(bias)

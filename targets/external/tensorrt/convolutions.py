@@ -15,10 +15,10 @@ from ....dialects.relax.infer.windows import each_dimension, windows_of
 from ....dialects.relax.values import shape_of
 from ..core.quantized import refuse_quantized
 from .rules import converts
-from .sizes import dims_of
+from .tensor_dims import dims_of
 
 if TYPE_CHECKING:
-    from ..core.flatten import Node
+    from ..core.flatten import FlatNode
     from .converter import Converter
 
 _CONVOLUTIONS = [f"nn.conv{rank}d" for rank in (1, 2, 3)]
@@ -78,20 +78,20 @@ class _Windows:
         return [*dims[:2], *(1,) * self.missing, *dims[2:]]
 
 
-def _source(converter: Converter, node: Node, windows: _Windows) -> Any:
+def _source(converter: Converter, node: FlatNode, windows: _Windows) -> Any:
     data, order = node.operands[0], _order(layouts_of(node.call)["data"])
     tensor = converter.permuted(converter.tensor(data), order)
     return windows.lifted(converter, tensor, [dims_of(data)[axis] for axis in order])
 
 
-def _result(converter: Converter, node: Node, windows: _Windows, layer: Any) -> Any:
+def _result(converter: Converter, node: FlatNode, windows: _Windows, layer: Any) -> Any:
     """The result in its layout."""
     order, dims = _order(layouts_of(node.call)["result"]), dims_of(node.result)
     tensor = windows.lowered(converter, layer.get_output(0), [dims[axis] for axis in order])
     return converter.permuted(tensor, _inverse(order))
 
 
-def _biasable(converter: Converter, node: Node, windows: _Windows, layer: object) -> Any:
+def _biasable(converter: Converter, node: FlatNode, windows: _Windows, layer: object) -> Any:
     """The result, which a bias may be added to where it is the layer's own."""
     order = _order(layouts_of(node.call)["result"])
     if not windows.missing and order == sorted(order):
@@ -103,7 +103,7 @@ def _inverse(order: Sequence[int]) -> list[int]:
     return sorted(range(len(order)), key=order.__getitem__)
 
 
-def _weighted(converter: Converter, node: Node, add: Any, maps: int) -> tuple[Any, _Windows]:
+def _weighted(converter: Converter, node: FlatNode, add: Any, maps: int) -> tuple[Any, _Windows]:
     """A layer with the weight that is known, or with one that is its second input."""
     windows, weight = _Windows.of(node.call), node.operands[1]
     order = _order(layouts_of(node.call)["weight"])
@@ -126,14 +126,14 @@ def _weighted(converter: Converter, node: Node, add: Any, maps: int) -> tuple[An
 
 
 @converts(*_CONVOLUTIONS, refuse=_refuse_convolution)
-def convolution(converter: Converter, node: Node) -> Any:
+def convolution(converter: Converter, node: FlatNode) -> Any:
     maps = _weight_size(node, 0)
     layer, windows = _weighted(converter, node, converter.network.add_convolution_nd, maps)
     layer.post_padding = windows.values("after")
     return _biasable(converter, node, windows, layer)
 
 
-def _weight_size(node: Node, dimension: int) -> int:
+def _weight_size(node: FlatNode, dimension: int) -> int:
     size = dims_of(node.operands[1])[_order(layouts_of(node.call)["weight"])[dimension]]
     assert isinstance(size, int)
     return size
@@ -154,7 +154,7 @@ def _refuse_transposed(op: Operation, call: Call) -> str:
 
 
 @converts(*_TRANSPOSED, refuse=_refuse_transposed)
-def transposed(converter: Converter, node: Node) -> Any:
+def transposed(converter: Converter, node: FlatNode) -> Any:
     maps = _weight_size(node, 1) * node.call.groups
     layer, windows = _weighted(converter, node, converter.network.add_deconvolution_nd, maps)
     layer.post_padding = (*(0,) * windows.missing, *_after_transposed(node.call))
@@ -194,7 +194,7 @@ def _refuse_covering(op: Operation, call: Call) -> str:
 
 
 @converts(*_POOLS, refuse=_refuse_pool)
-def pool(converter: Converter, node: Node) -> Any:
+def pool(converter: Converter, node: FlatNode) -> Any:
     call, windows = node.call, _Windows.of(node.call)
     layer = _pooled(converter, node, windows, "MAX" if call.definition.name.startswith("nn.max") else "AVERAGE")
     layer.pre_padding, layer.post_padding = windows.values("before"), windows.values("after")
@@ -204,7 +204,7 @@ def pool(converter: Converter, node: Node) -> Any:
     return _result(converter, node, windows, layer)
 
 
-def _pooled(converter: Converter, node: Node, windows: _Windows, kind: str) -> Any:
+def _pooled(converter: Converter, node: FlatNode, windows: _Windows, kind: str) -> Any:
     source = _source(converter, node, windows)
     layer = converter.network.add_pooling_nd(source, getattr(converter.trt.PoolingType, kind), windows.values("taps"))
     layer.stride_nd = windows.values("stride")
@@ -236,7 +236,7 @@ def _refuse_adaptive(op: Operation, call: Call) -> str:
 
 
 @converts(*_ADAPTIVE, refuse=_refuse_adaptive)
-def adaptive_pool(converter: Converter, node: Node) -> Any:
+def adaptive_pool(converter: Converter, node: FlatNode) -> Any:
     """Where sizes divide, windows are all of one size, one after the other; one window is a mean."""
     if _is_mean_of_all(node.call):
         layouts = layouts_of(node.call)

@@ -10,7 +10,7 @@ from ....dialects.core.opdef import Call
 from .rules import ALL, NUMBERS, converts
 
 if TYPE_CHECKING:
-    from ..core.flatten import Node
+    from ..core.flatten import FlatNode
     from .converter import Converter
 
 #: By relax's names TensorRT's.
@@ -35,12 +35,12 @@ _SELU_ALPHA, _SELU_SCALE = 1.6732632423543772, 1.0507009873554805
 
 
 @converts(*ACTIVATIONS)
-def activation(converter: Converter, node: Node) -> Any:
+def activation(converter: Converter, node: FlatNode) -> Any:
     return converter.activation(converter.tensor(node.operands[0]), ACTIVATIONS[_short(node)])
 
 
 @converts(*(name for name in UNARY if name not in _OF_NUMBERS))
-def unary(converter: Converter, node: Node) -> Any:
+def unary(converter: Converter, node: FlatNode) -> Any:
     return converter.unary(converter.tensor(node.operands[0]), UNARY[_short(node)])
 
 
@@ -48,34 +48,34 @@ converts(*_OF_NUMBERS, dtypes=NUMBERS)(unary)
 
 
 @converts("logical_not", dtypes=("i1",))
-def logical_not(converter: Converter, node: Node) -> Any:
+def logical_not(converter: Converter, node: FlatNode) -> Any:
     return converter.unary(converter.tensor(node.operands[0]), "NOT")
 
 
 @converts("rsqrt")
-def rsqrt(converter: Converter, node: Node) -> Any:
+def rsqrt(converter: Converter, node: FlatNode) -> Any:
     return converter.unary(converter.unary(converter.tensor(node.operands[0]), "SQRT"), "RECIP")
 
 
 @converts("square", dtypes=NUMBERS)
-def square(converter: Converter, node: Node) -> Any:
+def square(converter: Converter, node: FlatNode) -> Any:
     x = converter.tensor(node.operands[0])
     return converter.binary(x, x, "PROD")
 
 
 @converts("nn.silu")
-def silu(converter: Converter, node: Node) -> Any:
+def silu(converter: Converter, node: FlatNode) -> Any:
     x = converter.tensor(node.operands[0])
     return converter.binary(x, converter.activation(x, "SIGMOID"), "PROD")
 
 
 @converts("nn.leakyrelu")
-def leaky_relu(converter: Converter, node: Node) -> Any:
+def leaky_relu(converter: Converter, node: FlatNode) -> Any:
     return converter.activation(converter.tensor(node.operands[0]), "LEAKY_RELU", node.call.alpha)
 
 
 @converts("nn.selu")
-def selu(converter: Converter, node: Node) -> Any:
+def selu(converter: Converter, node: FlatNode) -> Any:
     return converter.activation(converter.tensor(node.operands[0]), "SELU", _SELU_ALPHA, _SELU_SCALE)
 
 
@@ -84,7 +84,7 @@ def _refuse_softplus(op: Operation, call: Call) -> str:
 
 
 @converts("nn.softplus", refuse=_refuse_softplus)
-def softplus(converter: Converter, node: Node) -> Any:
+def softplus(converter: Converter, node: FlatNode) -> Any:
     """alpha * log(exp(beta * x) + 1); above the threshold both are x."""
     return converter.activation(converter.tensor(node.operands[0]), "SOFTPLUS", 1 / node.call.beta, node.call.beta)
 
@@ -97,29 +97,29 @@ def _refuse_clip(op: Operation, call: Call) -> str:
 
 
 @converts("clip", refuse=_refuse_clip)
-def clip(converter: Converter, node: Node) -> Any:
+def clip(converter: Converter, node: FlatNode) -> Any:
     limits = (float(node.call.operands[name].value) for name in ("min", "max"))
     return converter.activation(converter.tensor(node.operands[0]), "CLIP", *limits)
 
 
-def _operands(converter: Converter, node: Node) -> list[Any]:
+def _operands(converter: Converter, node: FlatNode) -> list[Any]:
     rank = len(node.result.info.shape or ())
     return [converter.with_rank(each, rank) for each in node.operands]
 
 
 @converts("add", dtypes=NUMBERS)
-def add(converter: Converter, node: Node) -> Any:
+def add(converter: Converter, node: FlatNode) -> Any:
     biased = converter.add_bias(node)
     return _binary(converter, node, "SUM") if biased is None else biased
 
 
-def _binary(converter: Converter, node: Node, kind: str) -> Any:
+def _binary(converter: Converter, node: FlatNode, kind: str) -> Any:
     one, other = _operands(converter, node)
     return converter.binary(one, other, kind)
 
 
 @converts(*(name for name in BINARY if name != "add"), dtypes=NUMBERS)
-def binary(converter: Converter, node: Node) -> Any:
+def binary(converter: Converter, node: FlatNode) -> Any:
     return _binary(converter, node, {**BINARY, **_OF_FLOATS, **LOGICAL}[_short(node)])
 
 
@@ -129,18 +129,18 @@ converts(*LOGICAL, dtypes=("i1",))(binary)
 
 
 @converts(*COMPARISONS, dtypes=NUMBERS)
-def comparison(converter: Converter, node: Node) -> Any:
+def comparison(converter: Converter, node: FlatNode) -> Any:
     first, *more = (_binary(converter, node, kind) for kind in COMPARISONS[_short(node)])
     return converter.binary(first, more[0], "OR") if more else first
 
 
 @converts("not_equal", dtypes=NUMBERS)
-def not_equal(converter: Converter, node: Node) -> Any:
+def not_equal(converter: Converter, node: FlatNode) -> Any:
     return converter.unary(_binary(converter, node, "EQUAL"), "NOT")
 
 
 @converts("where", dtypes=("i1",))
-def where(converter: Converter, node: Node) -> Any:
+def where(converter: Converter, node: FlatNode) -> Any:
     return converter.network.add_select(*_operands(converter, node)).get_output(0)
 
 
@@ -149,7 +149,7 @@ def _refuse_prelu(op: Operation, call: Call) -> str:
 
 
 @converts("nn.prelu", refuse=_refuse_prelu)
-def prelu(converter: Converter, node: Node) -> Any:
+def prelu(converter: Converter, node: FlatNode) -> Any:
     data, slopes = node.operands
     rank = len(data.info.shape or ())
     axis = node.call.axis % rank
@@ -159,10 +159,10 @@ def prelu(converter: Converter, node: Node) -> Any:
 
 
 @converts("astype", dtypes=ALL)
-def astype(converter: Converter, node: Node) -> Any:
+def astype(converter: Converter, node: FlatNode) -> Any:
     to_type = converter.dtype(node.result.info.dtype)
     return converter.network.add_cast(converter.tensor(node.operands[0]), to_type).get_output(0)
 
 
-def _short(node: Node) -> str:
+def _short(node: FlatNode) -> str:
     return node.name.removeprefix("relax.")

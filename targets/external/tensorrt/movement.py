@@ -11,10 +11,10 @@ from ....dialects.core.opdef import Call
 from ....dialects.core.symbols import Dim
 from ....dialects.relax.values import normal_axis, shape_of
 from .rules import ALL, FLOATS, converts
-from .sizes import dims_of, same
+from .tensor_dims import dims_of, same
 
 if TYPE_CHECKING:
-    from ..core.flatten import Node
+    from ..core.flatten import FlatNode
     from .converter import Converter
 
 _RESIZE_MODES = {"nearest_neighbor": "NEAREST", "linear": "LINEAR"}
@@ -23,19 +23,19 @@ _ROUNDING = {"floor": "FLOOR", "ceil": "CEIL", "round_prefer_floor": "HALF_DOWN"
 
 
 @converts("reshape", "flatten", "expand_dims", "squeeze", "nn.batch_flatten", dtypes=ALL)
-def reshape(converter: Converter, node: Node) -> Any:
+def reshape(converter: Converter, node: FlatNode) -> Any:
     return converter.reshaped(converter.tensor(node.operands[0]), dims_of(node.result))
 
 
 @converts("permute_dims", dtypes=ALL)
-def permute(converter: Converter, node: Node) -> Any:
+def permute(converter: Converter, node: FlatNode) -> Any:
     rank, axes = len(dims_of(node.operands[0])), node.call.axes
     order = [axis % rank for axis in axes] if axes is not None else [*reversed(range(rank))]
     return converter.permuted(converter.tensor(node.operands[0]), order)
 
 
 @converts("broadcast_to", dtypes=ALL)
-def broadcast(converter: Converter, node: Node) -> Any:
+def broadcast(converter: Converter, node: FlatNode) -> Any:
     """A slice that stays where it is along what is broadcast."""
     wanted = dims_of(node.result)
     given = dims_of(node.operands[0])
@@ -46,7 +46,7 @@ def broadcast(converter: Converter, node: Node) -> Any:
 
 
 @converts("concat", dtypes=ALL)
-def concat(converter: Converter, node: Node) -> Any:
+def concat(converter: Converter, node: FlatNode) -> Any:
     layer = converter.network.add_concatenation([converter.tensor(each) for each in node.operands])
     layer.axis = normal_axis(node.call.axis, len(dims_of(node.result)))
     return layer.get_output(0)
@@ -58,7 +58,7 @@ def _refuse_split(op: Operation, call: Call) -> str:
 
 
 @converts("split", refuse=_refuse_split, dtypes=ALL)
-def split(converter: Converter, node: Node) -> Any:
+def split(converter: Converter, node: FlatNode) -> Any:
     source, rank = converter.tensor(node.operands[0]), len(dims_of(node.operands[0]))
     axis, at, parts = normal_axis(node.call.axis, rank), 0, []
     for ref in node.results:
@@ -79,7 +79,7 @@ def _refuse_slice(op: Operation, call: Call) -> str:
 
 
 @converts("strided_slice", refuse=_refuse_slice, dtypes=ALL)
-def strided_slice(converter: Converter, node: Node) -> Any:
+def strided_slice(converter: Converter, node: FlatNode) -> Any:
     call, dims = node.call, dims_of(node.operands[0])
     start, steps = [0] * len(dims), [1] * len(dims)
     strides = call.strides or (1,) * len(call.axes)
@@ -105,7 +105,7 @@ def _refuse_pad(op: Operation, call: Call) -> str:
 
 
 @converts("nn.pad", refuse=_refuse_pad)
-def pad(converter: Converter, node: Node) -> Any:
+def pad(converter: Converter, node: FlatNode) -> Any:
     """A slice that begins before the tensor and ends behind it."""
     rank = len(dims_of(node.result))
     before = [-width for width in node.call.pad_width[0::2]]
@@ -115,7 +115,7 @@ def pad(converter: Converter, node: Node) -> Any:
     return layer.get_output(0)
 
 
-def _number(converter: Converter, node: Node) -> Any:
+def _number(converter: Converter, node: FlatNode) -> Any:
     import numpy
 
     from ....dialects.relax.known_constants import NUMPY_NAME
@@ -132,7 +132,7 @@ def _refuse_take(op: Operation, call: Call) -> str:
 
 
 @converts("take", refuse=_refuse_take, dtypes=ALL)
-def take(converter: Converter, node: Node) -> Any:
+def take(converter: Converter, node: FlatNode) -> Any:
     data, indices = (converter.tensor(each) for each in node.operands)
     axis = normal_axis(node.call.axis or 0, len(dims_of(node.operands[0])))
     return converter.network.add_gather(data, indices, axis).get_output(0)
@@ -154,7 +154,7 @@ def _refuse_resize(op: Operation, call: Call) -> str:
 
 
 @converts("image.resize2d", refuse=_refuse_resize, dtypes=FLOATS)
-def resize(converter: Converter, node: Node) -> Any:
+def resize(converter: Converter, node: FlatNode) -> Any:
     call, trt, dims = node.call, converter.trt, dims_of(node.result)
     if same(dims, dims_of(node.operands[0])):
         return converter.tensor(node.operands[0])

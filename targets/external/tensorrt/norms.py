@@ -14,10 +14,10 @@ from ....dialects.core.symbols import Dim
 from ....dialects.relax.known_constants import NUMPY_NAME
 from ....dialects.relax.values import normal_axis
 from .rules import FLOATS, NUMBERS, converts
-from .sizes import dims_of, mask
+from .tensor_dims import dims_of, mask
 
 if TYPE_CHECKING:
-    from ..core.flatten import Node
+    from ..core.flatten import FlatNode
     from .converter import Converter
 
 REDUCTIONS = {"max": "MAX", "min": "MIN", "sum": "SUM", "prod": "PROD"}
@@ -41,7 +41,7 @@ def _refuse_batch_norm(op: Operation, call: Call) -> str:
 
 
 @converts("nn.batch_norm", refuse=_refuse_batch_norm)
-def batch_norm(converter: Converter, node: Node) -> Any:
+def batch_norm(converter: Converter, node: FlatNode) -> Any:
     """(x - mean) / sqrt(variance + epsilon) * gamma + beta, in whose place a scale layer is where all are constants."""
     rank, call = len(dims_of(node.operands[0])), node.call
     axis = normal_axis(call.axis, rank)
@@ -60,7 +60,7 @@ def batch_norm(converter: Converter, node: Node) -> Any:
     return converter.binary(y, shaped["beta"], "SUM") if call.center else y
 
 
-def _scale(converter: Converter, node: Node, data: Any, arrays: Sequence[Any]) -> Any:
+def _scale(converter: Converter, node: FlatNode, data: Any, arrays: Sequence[Any]) -> Any:
     import numpy
 
     gamma, beta, mean, variance = (each.astype("float64") for each in arrays)
@@ -71,7 +71,7 @@ def _scale(converter: Converter, node: Node, data: Any, arrays: Sequence[Any]) -
     return converter.network.add_scale_nd(data, converter.trt.ScaleMode.CHANNEL, *weights, 1).get_output(0)
 
 
-def _affine(converter: Converter, node: Node, tensor: object, shape: Sequence[Dim]) -> Any:
+def _affine(converter: Converter, node: FlatNode, tensor: object, shape: Sequence[Dim]) -> Any:
     """Times gamma, plus beta, where the norm has them."""
     for name, is_used, kind in (("gamma", node.call.scale, "PROD"), ("beta", node.call.center, "SUM")):
         if is_used:
@@ -80,7 +80,7 @@ def _affine(converter: Converter, node: Node, tensor: object, shape: Sequence[Di
     return tensor
 
 
-def _normalized(converter: Converter, node: Node, data: Any, rank: int, sizes: Sequence[int]) -> Any:
+def _normalized(converter: Converter, node: FlatNode, data: Any, rank: int, sizes: Sequence[int]) -> Any:
     """Over the last dimensions, of these sizes; scale and bias are inputs of the layer that have to be there."""
     import numpy
 
@@ -105,7 +105,7 @@ def _refuse_unknown(sizes: Sequence[Dim]) -> str:
 
 
 @converts("nn.layer_norm", refuse=_refuse_layer_norm)
-def layer_norm(converter: Converter, node: Node) -> Any:
+def layer_norm(converter: Converter, node: FlatNode) -> Any:
     dims = dims_of(node.operands[0])
     axes = _axes(node.call, len(dims))
     sizes = [size for size in dims[axes[0] :] if isinstance(size, int)]
@@ -121,7 +121,7 @@ def _refuse_groups(op: Operation, call: Call) -> str:
 
 
 @converts("nn.group_norm", "nn.instance_norm", refuse=_refuse_groups)
-def group_norm(converter: Converter, node: Node) -> Any:
+def group_norm(converter: Converter, node: FlatNode) -> Any:
     """Each group as a row: what scale and bias of a group are differs between versions of TensorRT."""
     batch, *sizes = dims_of(node.operands[0])
     known = [size for size in sizes if isinstance(size, int)]
@@ -133,7 +133,7 @@ def group_norm(converter: Converter, node: Node) -> Any:
 
 
 @converts("nn.rms_norm")
-def rms_norm(converter: Converter, node: Node) -> Any:
+def rms_norm(converter: Converter, node: FlatNode) -> Any:
     data, weight = node.operands
     x, rank = converter.tensor(data), len(dims_of(data))
     axes = _axes(node.call, rank)
@@ -145,14 +145,14 @@ def rms_norm(converter: Converter, node: Node) -> Any:
 
 
 @converts("nn.softmax")
-def softmax(converter: Converter, node: Node) -> Any:
+def softmax(converter: Converter, node: FlatNode) -> Any:
     layer = converter.network.add_softmax(converter.tensor(node.operands[0]))
     layer.axes = mask([normal_axis(node.call.axis, len(dims_of(node.operands[0])))])
     return layer.get_output(0)
 
 
 @converts("nn.log_softmax")
-def log_softmax(converter: Converter, node: Node) -> Any:
+def log_softmax(converter: Converter, node: FlatNode) -> Any:
     """From the largest element, so that nothing is lost where softmax would be 0."""
     x, axes = converter.tensor(node.operands[0]), [normal_axis(node.call.axis, len(dims_of(node.operands[0])))]
     x = converter.binary(x, converter.reduce(x, "MAX", axes), "SUB")
@@ -169,19 +169,19 @@ def _refuse_reduction(op: Operation, call: Call) -> str:
     return "" if call.axis is None or call.axis else "no axis is reduced"
 
 
-def _reduce(converter: Converter, node: Node, kind: str) -> Any:
+def _reduce(converter: Converter, node: FlatNode, kind: str) -> Any:
     rank, axis = len(dims_of(node.operands[0])), node.call.axis
     axes = range(rank) if axis is None else [normal_axis(each, rank) for each in axis]
     return converter.reduce(converter.tensor(node.operands[0]), kind, axes, keep=node.call.keepdims)
 
 
 @converts(*REDUCTIONS, refuse=_refuse_reduction, dtypes=NUMBERS)
-def reduction(converter: Converter, node: Node) -> Any:
+def reduction(converter: Converter, node: FlatNode) -> Any:
     return _reduce(converter, node, REDUCTIONS[node.name.removeprefix("relax.")])
 
 
 @converts("mean", refuse=_refuse_reduction, dtypes=FLOATS)
-def mean(converter: Converter, node: Node) -> Any:
+def mean(converter: Converter, node: FlatNode) -> Any:
     return _reduce(converter, node, "AVG")
 
 
@@ -197,7 +197,7 @@ def _refuse_largest(op: Operation, call: Call) -> str:
 
 
 @converts("argmax", "argmin", refuse=_refuse_largest, dtypes=FLOATS)
-def largest(converter: Converter, node: Node) -> Any:
+def largest(converter: Converter, node: FlatNode) -> Any:
     kind = {"argmax": "MAX", "argmin": "MIN"}[node.name.removeprefix("relax.")]
     axis = normal_axis(node.call.axis, len(dims_of(node.operands[0])))
     found = _top(converter, node, kind, 1, axis)[1]
@@ -215,7 +215,7 @@ def _refuse_topk(op: Operation, call: Call) -> str:
 
 
 @converts("topk", refuse=_refuse_topk)
-def topk(converter: Converter, node: Node) -> Any:
+def topk(converter: Converter, node: FlatNode) -> Any:
     call, dims = node.call, dims_of(node.operands[0])
     axis = normal_axis(call.axis, len(dims))
     size = dims_of(node.result)[axis]
@@ -227,7 +227,7 @@ def topk(converter: Converter, node: Node) -> Any:
     return cast if call.ret_type == "indices" else (values, cast)
 
 
-def _top(converter: Converter, node: Node, kind: str, count: int, axis: int) -> tuple[Any, Any]:
+def _top(converter: Converter, node: FlatNode, kind: str, count: int, axis: int) -> tuple[Any, Any]:
     """Values and indices of i32, the largest first."""
     operation = getattr(converter.trt.TopKOperation, kind)
     layer = converter.network.add_topk(converter.tensor(node.operands[0]), operation, count, mask([axis]))

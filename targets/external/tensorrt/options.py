@@ -16,7 +16,7 @@ _BYTES = re.compile(r"(\d{1,18})([KMG]?)")
 _SIZE = re.compile(r"\s*([A-Za-z_][\w.]*):(\d{1,9})-(\d{1,9})-(\d{1,9})\s*")
 
 
-class Range(NamedTuple):
+class ProfileRange(NamedTuple):
     least: int
     usual: int
     most: int
@@ -25,7 +25,7 @@ class Range(NamedTuple):
 class Options(NamedTuple):
     fp16: bool = False
     workspace: int | None = None
-    sizes: Mapping[str, Range] = {}
+    sizes: Mapping[str, ProfileRange] = {}
 
     def range_of(self, dims: tuple[Dim, ...], name: str) -> list[tuple[int, ...]]:
         """The shapes of an input, least, usual, most."""
@@ -46,7 +46,7 @@ class Options(NamedTuple):
         return found
 
 
-def _shown(sizes: Mapping[str, Range]) -> str:
+def _shown(sizes: Mapping[str, ProfileRange]) -> str:
     return ",".join(f"{name}:{'-'.join(map(str, range_))}" for name, range_ in sizes.items())
 
 
@@ -57,11 +57,11 @@ def _bytes(text: str) -> int:
     return int(found[1]) * _UNITS[found[2]]
 
 
-def _sizes(text: str) -> dict[str, Range]:
-    sizes: dict[str, Range] = {}
+def _sizes(text: str) -> dict[str, ProfileRange]:
+    sizes: dict[str, ProfileRange] = {}
     for each in filter(None, text.split(",")):
         found = _SIZE.fullmatch(each)
-        range_ = Range(*map(int, found.groups()[1:])) if found else None
+        range_ = ProfileRange(*map(int, found.groups()[1:])) if found else None
         if found is None or range_ is None or not 1 <= range_.least <= range_.usual <= range_.most:
             raise ValueError(f"expects symbol:least-usual-most, such as n:1-8-64, got '{text}'")
         if found[1] in sizes:

@@ -9,10 +9,10 @@ from ....bindings.ir import Operation
 from ....dialects.core.opdef import Call
 from ..core.quantized import refuse_quantized
 from .rules import converts
-from .sizes import dims_of
+from .tensor_dims import dims_of
 
 if TYPE_CHECKING:
-    from ..core.flatten import Node, Ref
+    from ..core.flatten import FlatNode, Ref
     from .converter import Converter
 
 
@@ -23,7 +23,7 @@ def _refuse_matmul(op: Operation, call: Call) -> str:
 
 
 @converts("matmul", refuse=_refuse_matmul)
-def matmul(converter: Converter, node: Node) -> Any:
+def matmul(converter: Converter, node: FlatNode) -> Any:
     """A vector is marked as such and has a dimension less, in addition to those of the batch, which both have alike."""
     batch = max(max(len(dims_of(each)) - 2 for each in node.operands), 0)
     operands = [each for ref in node.operands for each in _operand(converter, ref, batch)]

@@ -12,7 +12,7 @@ from ....emit.numbers import Number, Size, as_index, minimum
 from ...default.attention_blocks import Blocks, Rows
 
 
-class Part(NamedTuple):
+class RowPart(NamedTuple):
     """Rows of a tensor from one on: of a sequence that is packed with others."""
 
     rows: Rows
@@ -28,10 +28,10 @@ class Operands(NamedTuple):
     """Operands of a head of a sequence, or of `heads` adjacent heads that have the same keys."""
 
     what: Blocks
-    query: Part
-    key: Part
-    value: Part
-    out: Part
+    query: RowPart
+    key: RowPart
+    value: RowPart
+    out: RowPart
     biases: Sequence[Value]
     sequence: Size
     head: Size
@@ -55,7 +55,7 @@ class Operands(NamedTuple):
         """Of a value and a result."""
         return self.value.rows.sizes[3]
 
-    def of_keys(self, part: Part, row: Size, place: Size) -> list[Size]:
+    def of_keys(self, part: RowPart, row: Size, place: Size) -> list[Size]:
         """The indices of an element of the keys or values."""
         head = part.rows.head_for(self.head, self.query.rows.sizes[2])
         return part.at(self.sequence, row, head, place)

@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from ....bindings.ir import Type, Value
 from ....emit.linalg import product
 from ....emit.loops import for_range, repeat_while, scratches, when
-from ....emit.memory import storage_bytes
+from ....emit.memrefs import storage_bytes
 from ....emit.numbers import Number, Size, as_index, ceil_divided, minimum, select
 from ....emit.sorting import Order, Record, Records, first_not, get_record, put_record
 

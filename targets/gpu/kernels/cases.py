@@ -11,7 +11,7 @@ from ....bindings.mlir import ir
 from ....bindings.navigation import operations_in
 from ....bindings.rewriting import use_instead
 from ....dialects.core.ir_attributes import FEW_ROWS, PLAN
-from ....emit import memory as memrefs
+from ....emit import memrefs
 from ....emit.loops import when
 from ....emit.numbers import Number, as_index
 from ..planned.group import Tile

@@ -13,16 +13,16 @@ from ....bindings.rewriting import Decline, replace_op
 from ....dialects.core.ir_attributes import LANES, PLAN
 from ....emit.generic import GenericOp
 from ....emit.groups import Group, group_of
-from ....emit.memory import is_dense
+from ....emit.memrefs import is_dense
 from ....emit.numbers import as_i64
 from ....emit.structured import analyze
-from ....passes.schedule.joining import asks_for_place
+from ....passes.schedule.loop_collapsing import asks_for_place
 from ....passes.schedule.plan import EpilogueOf, Plan, plan_of, set_plan
 from ....passes.schedule.vector_body import check_body
 from ...host.llvm_ops import memref_at, type_of
+from ..parallel_work import code_of, is_structured, touches
 from ..planned.group import PlannedGroup
-from ..planned.tiles import check
-from ..work import code_of, is_structured, touches
+from ..planned.product_kernels import check
 
 #: Operations that a thread does to each result of a plan, at most: functions in addition would need more registers.
 _MOST_CODE = 32

@@ -21,7 +21,7 @@ from ....bindings.navigation import (
 from ....bindings.rewriting import located_error, made_again, use_instead
 from ....dialects.core.ir_attributes import FORM
 from ....emit.linalg import size
-from ....emit.memory import is_dense
+from ....emit.memrefs import is_dense
 from ....emit.numbers import as_i64, as_index
 from ....support.names import fresh_name
 from ...host.llvm_ops import memref_at, pointer_of, type_of

@@ -11,7 +11,7 @@ from ....bindings.ir import Block, Operation, Value
 from ....bindings.mlir import DYNAMIC, ir
 from ....bindings.navigation import ancestors, body_of, operations_in, users_of
 from ....bindings.rewriting import located_error, made_again, replace_op
-from ....emit import memory as memrefs
+from ....emit import memrefs
 from ....emit.linalg import product
 from ....emit.numbers import Number, as_i64, number, operation
 from ....passes.bufferize.lifetimes import leaves

@@ -14,15 +14,14 @@ from ....bindings.ir import Block, Value
 from ....bindings.mlir import ir
 from ....bindings.navigation import operation_before
 from ....dialects.core.ir_attributes import IS_TOGETHER, PLAN
-from ....emit import linalg
-from ....emit import memory as memrefs
+from ....emit import linalg, memrefs
 from ....emit.combiner import Combiner, combiners
 from ....emit.generic import GenericOp
 from ....emit.linalg import PARALLEL, REDUCTION
 from ....emit.numbers import Size, as_index
 from ....emit.structured import StructuredOp
 from ....passes.schedule.plan import Start, set_plan
-from ..planned import tiles
+from ..planned import product_kernels
 from ..planned.group import PlannedGroup, part_loop
 from ..unplanned.split import with_loop
 from .cases import in_branches
@@ -36,7 +35,7 @@ def split_products(block: Block) -> None:
         if group.plan.parts is None or part_loop(group.op, group.plan) is not None:
             continue
         with group.op.operation.location, ir.InsertionPoint(planned.ops[0]):
-            count = tiles.parts(group.op, group.plan)
+            count = product_kernels.parts(group.op, group.plan)
             if isinstance(count, int):
                 _split(planned, group, count)
             else:

@@ -62,7 +62,7 @@ class LowerAsserts(Pass):
                 asserts = [_name(each) in asserting for each in launches]
                 for launch, is_asserting, is_behind in zip(launches, asserts, _behind(launches, asserts), strict=True):
                     if is_behind or is_asserting:
-                        sites = _Kernel(support, kernels[_name(launch)]).lower(is_behind=is_behind)
+                        sites = _AssertKernel(support, kernels[_name(launch)]).lower(is_behind=is_behind)
                         _tell(support, launch, sites, tells_place=is_asserting)
 
 
@@ -81,7 +81,7 @@ def _loops(launch: Operation) -> list[Operation]:
     return [each for each in ancestors(launch) if each.name in _LOOPS]
 
 
-class _Kernel:
+class _AssertKernel:
     def __init__(self, support: Support, kernel: Operation):
         self._support = support
         self._kernel = kernel

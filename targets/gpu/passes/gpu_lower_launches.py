@@ -13,7 +13,7 @@ from ....bindings.mlir import ir, string_value
 from ....bindings.navigation import functions_in, has_body, operations_in, symbol_name
 from ....bindings.rewriting import replace_op
 from ....dialects.core.ir_attributes import BY_VALUE, DYNAMIC_SHARED, KERNELS
-from ....emit import memory as memrefs
+from ....emit import memrefs
 from ....emit.numbers import Number, as_i64, number, operation
 from ....passes.core.base import Pass
 from ....passes.core.registry import register_pass

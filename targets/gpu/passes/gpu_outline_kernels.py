@@ -45,7 +45,7 @@ from ....bindings.pass_manager import run_upstream
 from ....bindings.rewriting import located_error, use_instead
 from ....dialects.core.ir_attributes import DEVICE, IS_TOGETHER, KERNELS, LANES, TEAM
 from ....dialects.core.ir_attributes import THREADS as THREADS_OF_STEP
-from ....emit import memory as memrefs
+from ....emit import memrefs
 from ....emit.numbers import Number, as_index, ceil_divided, operation
 from ....passes.core.base import Pass
 from ....passes.core.registry import register_pass
@@ -55,7 +55,8 @@ from ..kernels.fused import Fused, fused_in
 from ..kernels.outline import Kernels
 from ..kernels.own_memory import own_memory
 from ..kernels.split_products import split_products
-from ..planned import tiles
+from ..parallel_work import READS, has_work, is_in_order, is_scalar, is_shared, is_structured, is_work, touches
+from ..planned import product_kernels
 from ..unplanned import transpose
 from ..unplanned.collapse import collapse_loops
 from ..unplanned.points import Points
@@ -63,10 +64,9 @@ from ..unplanned.reduce import is_combined, shape_of_row
 from ..unplanned.rows import Rows, rows_of
 from ..unplanned.several import Several, blocks_of_points, several_in
 from ..unplanned.split import in_parts
-from ..unplanned.teams import Shape, steps_of
+from ..unplanned.teams import TeamShape, steps_of
 from ..unplanned.transpose import turned
 from ..unplanned.vectors import lanes_of
-from ..work import READS, has_work, is_in_order, is_scalar, is_shared, is_structured, is_work, touches
 
 #: Threads of a block, at most, and how many steps each of them is to have before there are more.
 THREADS = 256
@@ -187,7 +187,7 @@ class _HostCode:
             blocks = ceil_divided(count, THREADS * lanes)
         return self.kernels.outline(fused.ops, self.name, "points", blocks.value, THREADS)
 
-    def _teams(self, ops: Sequence[Operation], main: Operation, shape: Shape, rows: Number) -> Operation:
+    def _teams(self, ops: Sequence[Operation], main: Operation, shape: TeamShape, rows: Number) -> Operation:
         """A kernel with a team for each row of `main`."""
         known = constant_of(rows)
         teams = shape.teams(-1 if known is None else known)
@@ -205,7 +205,10 @@ class _HostCode:
     def _tiles(self, fused: Fused) -> None:
         with ir.InsertionPoint(fused.ops[-1]):
             group = fused.planned()
-            count, threads = as_index(tiles.blocks(group.op, group.plan)).value, tiles.threads(group.plan)
+            count, threads = (
+                as_index(product_kernels.blocks(group.op, group.plan)).value,
+                product_kernels.threads(group.plan),
+            )
         self.kernels.outline(fused.ops, self.name, "tiles", count, threads)
 
     def _loop(self, loop: Operation) -> None:

@@ -9,7 +9,7 @@ from ....bindings.ir import Operation, Value
 from ....bindings.mlir import DYNAMIC, ir
 from ....bindings.navigation import functions_in, has_body, operations_in
 from ....bindings.rewriting import replace_op
-from ....emit import memory as memrefs
+from ....emit import memrefs
 from ....emit.linalg import product
 from ....emit.numbers import as_i64
 from ....passes.core.base import Pass

@@ -17,7 +17,7 @@ from ....bindings.mlir import i64_attribute, ir
 from ....bindings.navigation import operations_in, operations_of, symbol_name
 from ....bindings.rewriting import located_error, replace_op
 from ....dialects.core.ir_attributes import DYNAMIC_SHARED
-from ....emit.memory import storage_bytes
+from ....emit.memrefs import storage_bytes
 from ....emit.numbers import as_index, operation
 from ....passes.core.base import Pass
 from ....passes.core.registry import register_pass

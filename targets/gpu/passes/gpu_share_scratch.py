@@ -27,11 +27,11 @@ from ....bindings.navigation import (
 )
 from ....bindings.rewriting import made_again, replace_op
 from ....dialects.core.ir_attributes import ARENA
-from ....emit import memory as memrefs
-from ....emit.memory import byte_count, is_dense
+from ....emit import memrefs
+from ....emit.memrefs import byte_count, is_dense
 from ....passes.core.base import Pass
 from ....passes.core.registry import register_pass
-from ....passes.lower_calls.sizes import round_up
+from ....passes.lower_calls.dynamic_sizes import round_up
 
 #: Where each piece begins, in bytes, as the driver's memory does.
 _ALIGNMENT = 256

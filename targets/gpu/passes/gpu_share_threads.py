@@ -12,13 +12,14 @@ from ....bindings.navigation import body_of, operations_in, operations_of, users
 from ....bindings.rewriting import replace_op
 from ....dialects.core.ir_attributes import FORM, LANES, PARALLEL
 from ....emit.loops import when
-from ....emit.memory import root_of
+from ....emit.memrefs import root_of
 from ....emit.numbers import Number, as_index, number, operation
 from ....passes.core.base import Pass
 from ....passes.core.registry import register_pass
 from ..emit.threads import ALIGNMENT, block_id, shared_memory, thread_id, threads_of
 from ..kernels.fused import Fused, fused_of
-from ..planned import tiles
+from ..parallel_work import is_shared, is_structured
+from ..planned import product_kernels
 from ..unplanned.blocks import Together
 from ..unplanned.collapse import collapse_loops
 from ..unplanned.points import Points
@@ -29,7 +30,6 @@ from ..unplanned.split import reduce_part
 from ..unplanned.teams import Team, shape_of, steps_of
 from ..unplanned.transpose import turned, write_turned
 from ..unplanned.vectors import Lanes
-from ..work import is_shared, is_structured
 
 
 @register_pass
@@ -85,7 +85,7 @@ def _turned(kernel: Operation, fused: Fused) -> None:
 
 
 def _tiles(_: Operation, fused: Fused) -> None:
-    tiles.write(fused.planned(), block_id(), thread_id())
+    product_kernels.write(fused.planned(), block_id(), thread_id())
 
 
 def _rows_of_fused(kernel: Operation, fused: Fused) -> None:

@@ -10,14 +10,14 @@ from functools import partial
 from ....bindings.ir import Value
 from ....bindings.rewriting import Decline
 from ....emit.combiner import combiners
-from ....emit.memory import storage_bytes
+from ....emit.memrefs import storage_bytes
 from ....emit.structured import StructuredOp
 from ....passes.schedule.fitting import check_loops, check_reads_outputs
-from ....passes.schedule.joining import asks_for_result
+from ....passes.schedule.loop_collapsing import asks_for_result
 from ....passes.schedule.plan import Plan
 from ...core.backend import Machine
 from .made import factor_of
-from .units import extents_of
+from .step_vectors import extents_of
 
 #: What a block has at most: threads, and bytes of shared memory, of which a device may have less (gpu-place-shared).
 _MOST_THREADS, _MOST_SHARED = Machine.block_threads, 227 << 10

@@ -18,11 +18,11 @@ from ....emit.combiner import combiners
 from ....emit.numbers import Number, Size, as_index, ceil_divided, minimum
 from ....emit.vectors import is_vector
 from ....passes.schedule.vector_body import Lanes
-from ..emit.memory import elements, load, shared_memory, wait_for_block
+from ..emit.memory_access import elements, load, shared_memory, wait_for_block
 from .group import PlannedGroup, Tile, part_loop, side_of
 from .made import factor_of, inputs_of_none, made_of, narrowed
 from .places import Indices, Loops, clamped, index_of, is_multiple
-from .results import Points, Results
+from .register_results import Points, Results
 from .staging import MadeStaged, Origin, Staged
 
 #: The number of adjacent rows in shared memory where one thread reads them.

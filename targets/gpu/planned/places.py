@@ -10,7 +10,7 @@ from ....bindings.affine import Linear
 from ....bindings.ir import Value
 from ....bindings.mlir import ir
 from ....emit.arithmetic import convert
-from ....emit.memory import is_dense
+from ....emit.memrefs import is_dense
 from ....emit.numbers import Number, Size, as_index, minimum
 from ....emit.structured import StructuredOp
 from ...core.backend import Machine

@@ -15,18 +15,18 @@ from ....bindings.navigation import operations_of
 from ....bindings.rewriting import Decline
 from ....emit import loops
 from ....emit.arithmetic import constant_value
-from ....emit.memory import storage_bytes
+from ....emit.memrefs import storage_bytes
 from ....emit.numbers import Number, Size, minimum, number, select
 from ....emit.structured import StructuredOp, is_scalar
 from ....emit.vectors import from_elements
 from ....passes.schedule.plan import Plan
 from ....passes.schedule.vector_body import Lanes
 from ...core.backend import Machine
-from ..emit.memory import elements, gathered, load, store
+from ..emit.memory_access import elements, gathered, load, store
 from .group import GAP_BYTES, Tile, side_of
 from .made import Made, made_of
 from .places import Indices, Loops, clamped, index_of, is_multiple, lanes_along, place
-from .units import Unit, extents_of, steps_at_once, steps_of_code
+from .step_vectors import Unit, extents_of, steps_at_once, steps_of_code
 
 #: What a thread loads at once.
 _VECTOR_BYTES = Machine.thread_bytes

@@ -14,12 +14,12 @@ from ....emit import loops
 from ....emit.combiner import combiners
 from ....emit.numbers import Number, as_index, number
 from ....passes.schedule.vector_body import Lanes
-from ..emit.memory import load, shared_memory, store, wait_for_block
+from ..emit.memory_access import load, shared_memory, store, wait_for_block
 from .group import PlannedGroup
 from .kernel import Kernel
 from .made import made_of
 from .places import Indices, index_of
-from .units import Unit
+from .step_vectors import Unit
 
 
 class StripKernel(Kernel):

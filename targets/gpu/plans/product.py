@@ -15,7 +15,7 @@ from ....bindings.rewriting import Decline
 from ....emit.combiner import combiners
 from ....emit.structured import StructuredOp
 from ....passes.schedule.fitting import check_reads_outputs
-from ....passes.schedule.joining import asks_for_result
+from ....passes.schedule.loop_collapsing import asks_for_result
 from ....passes.schedule.plan import Parts, Plan
 from ....passes.schedule.vector_body import number_bits
 from ...core.backend import Machine
@@ -37,7 +37,7 @@ _LAUNCH, _ELEMENT = 1 << 18, 32
 _USUAL_SIZE = 512
 
 
-class Shape(NamedTuple):
+class BlockShape(NamedTuple):
     """What a thread computes, and the threads of a block."""
 
     rows: int
@@ -63,19 +63,19 @@ class Shape(NamedTuple):
 
 #: Two blocks of the largest have room on a core: 128 registers for each of 256 threads.
 _SHAPES = (
-    Shape(8, 2, 16, 16, 8, 1.0),
-    Shape(8, 1, 8, 16, 16, 0.75),
-    Shape(8, 1, 32, 4, 8, 0.6),
-    Shape(4, 1, 8, 8, 16, 0.45),
-    Shape(4, 1, 4, 32, 8, 0.45),
-    Shape(4, 1, 2, 32, 8, 0.4),
+    BlockShape(8, 2, 16, 16, 8, 1.0),
+    BlockShape(8, 1, 8, 16, 16, 0.75),
+    BlockShape(8, 1, 32, 4, 8, 0.6),
+    BlockShape(4, 1, 8, 8, 16, 0.45),
+    BlockShape(4, 1, 4, 32, 8, 0.45),
+    BlockShape(4, 1, 2, 32, 8, 0.4),
 )
 #: Numbers of 64 bits take two registers.
 _WIDE_SHAPES = (
-    Shape(4, 2, 16, 16, 8, 1.0),
-    Shape(4, 2, 8, 8, 8, 0.8),
-    Shape(4, 1, 32, 4, 8, 0.5),
-    Shape(4, 1, 2, 32, 8, 0.5),
+    BlockShape(4, 2, 16, 16, 8, 1.0),
+    BlockShape(4, 2, 8, 8, 8, 0.8),
+    BlockShape(4, 1, 32, 4, 8, 0.5),
+    BlockShape(4, 1, 2, 32, 8, 0.5),
 )
 
 
@@ -150,19 +150,19 @@ def _step_order(op: StructuredOp, inputs: Sequence[int]) -> tuple[int, ...]:
 
 
 def best_shape(
-    op: StructuredOp, sides: Sides, shapes: Sequence[Shape], lanes: int, machine: Machine, speed: int = 1
-) -> tuple[Shape, Parts | None]:
+    op: StructuredOp, sides: Sides, shapes: Sequence[BlockShape], lanes: int, machine: Machine, speed: int = 1
+) -> tuple[BlockShape, Parts | None]:
     """The shape that takes the least time, with the parts that blocks share the steps in: rounds of blocks, as many as
     cores at once, of what a block computes. Instructions may be `speed` times as fast as a product for each thread.
     """
     batches, cores = loop_size(op, sides.batches, 1), cores_of(machine)
     rows, columns, steps = (loop_size(op, side) for side in (sides.rows, sides.columns, sides.steps))
 
-    def count(shape: Shape, unknown: int = _USUAL_SIZE) -> int:
+    def count(shape: BlockShape, unknown: int = _USUAL_SIZE) -> int:
         rows, columns = (loop_size(op, side, unknown) for side in (sides.rows, sides.columns))
         return batches * -(-rows // shape.height) * -(-columns // (shape.columns_of_vectors * lanes))
 
-    def time(choice: tuple[Shape, Parts | None]) -> float:
+    def time(choice: tuple[BlockShape, Parts | None]) -> float:
         shape, parts = choice
         several = 1 if parts is None or parts.steps is not None else parts.number
         rounds = -(-count(shape) * several // cores)
@@ -172,7 +172,7 @@ def best_shape(
 
     in_parts = [(shape, parts_of(op, sides, count(shape, 1), machine)) for shape in shapes]
 
-    def order(choice: tuple[Shape, Parts | None]) -> tuple[float, bool]:
+    def order(choice: tuple[BlockShape, Parts | None]) -> tuple[float, bool]:
         """Of two that take as long, that with one launch for certain: the host's part of another is not counted."""
         parts = choice[1]
         return time(choice), parts is not None and parts.steps is None
@@ -205,7 +205,7 @@ def chains_of(sides: Sides) -> tuple[tuple[int, ...], ...]:
     return tuple(sorted(filter(None, [*((dim,) for dim in sides.batches), sides.rows, sides.columns, sides.steps])))
 
 
-def plan_of_shape(op: StructuredOp, sides: Sides, shape: Shape, lanes: int, parts: Parts | None) -> Plan:
+def plan_of_shape(op: StructuredOp, sides: Sides, shape: BlockShape, lanes: int, parts: Parts | None) -> Plan:
     chains = chains_of(sides)
     rows, columns, steps = (chains.index(side) for side in (sides.rows, sides.columns, sides.steps))
     return Plan(

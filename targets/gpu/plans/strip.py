@@ -11,7 +11,7 @@ from ....passes.schedule.plan import Plan
 from ....passes.schedule.vector_body import number_bits
 from ...core.backend import Machine
 from ..planned.made import made_of
-from ..planned.units import steps_at_once, steps_of_code
+from ..planned.step_vectors import steps_at_once, steps_of_code
 from .product import Sides, chains_of, check_reduction, cores_of, loop_size, parts_of, sides_of
 
 #: From this number on rows make use of blocks in shared memory.

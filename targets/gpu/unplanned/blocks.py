@@ -15,7 +15,7 @@ from ....emit.groups import Group
 from ....emit.loops import for_range, load, store, when
 from ....emit.numbers import as_index, number
 from ..emit.threads import from_kept, kept_type, shared_memory, thread_id, to_keep
-from ..work import READS, WRITES, has_work, is_shared, is_structured
+from ..parallel_work import READS, WRITES, has_work, is_shared, is_structured
 from .collapse import collapse_loops
 from .points import Points
 from .reduce import is_combined, reduce_row

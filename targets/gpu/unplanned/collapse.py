@@ -13,8 +13,8 @@ from ....bindings.mlir import DYNAMIC, ir
 from ....bindings.navigation import operations_of
 from ....bindings.rewriting import replace_op
 from ....emit import linalg
-from ....emit.collapse import Step, are_neighbours, chains, collapse
-from ....emit.memory import is_dense
+from ....emit.collapse import AxisStep, are_neighbours, chains, collapse
+from ....emit.memrefs import is_dense
 from ....emit.numbers import as_index
 from .points import Points
 
@@ -63,9 +63,9 @@ class _Joining:
     def changes_nothing(self) -> bool:
         return self.chains == [[dim] for dim in range(len(self.points.kinds))]
 
-    def _walk(self, operand: Value, map_: AffineMap) -> list[Step]:
+    def _walk(self, operand: Value, map_: AffineMap) -> list[AxisStep]:
         return [
-            Step(axis, plain_dim(expr), frozenset(dims_in(expr)))
+            AxisStep(axis, plain_dim(expr), frozenset(dims_in(expr)))
             for axis, (expr, size) in enumerate(zip(map_.results, _shape(operand), strict=False))
             if size != 1 or not self._stays(expr)
         ]

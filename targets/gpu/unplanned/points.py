@@ -15,7 +15,7 @@ from ....emit.arithmetic import convert
 from ....emit.generic import GenericOp
 from ....emit.linalg import affine_value, product
 from ....emit.loops import for_range, load, nest, store, when
-from ....emit.memory import flat, is_dense
+from ....emit.memrefs import flat, is_dense
 from ....emit.numbers import Number, Size, as_index, number, operation
 
 #: Of rows that a block's threads reduce together.

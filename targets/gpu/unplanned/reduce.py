@@ -13,9 +13,9 @@ from ....emit.combiner import combiners
 from ....emit.linalg import product
 from ....emit.loops import for_range
 from ....emit.numbers import Number, Size, as_index, number, select
-from ..emit.memory import elements, load
+from ..emit.memory_access import elements, load
 from .points import Indices, Points
-from .teams import FOR_REDUCTIONS, Shape, Team, lanes_for, shape_for
+from .teams import FOR_REDUCTIONS, Team, TeamShape, lanes_for, shape_for
 from .vectors import Lanes, is_vector
 
 
@@ -27,7 +27,7 @@ def is_combined(points: Points) -> bool:
         return False
 
 
-def shape_of_row(points: Points) -> Shape:
+def shape_of_row(points: Points) -> TeamShape:
     """Which team reduces a row."""
     length, last = points.known_count(points.reductions), points.known_size(points.reductions[-1])
     moving = _moving(points)

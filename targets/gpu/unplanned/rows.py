@@ -17,15 +17,15 @@ from ....bindings.navigation import ancestors, body_of, made_by, operations_in, 
 from ....emit.combiner import combiners
 from ....emit.loops import for_range, when
 from ....emit.loops import store as store_scalar
-from ....emit.memory import root_of, storage_bytes
+from ....emit.memrefs import root_of, storage_bytes
 from ....emit.numbers import Number, as_index, number
 from ....emit.vectors import from_elements
-from ..emit.memory import elements, load, store
-from ..work import is_structured, touches
+from ..emit.memory_access import elements, load, store
+from ..parallel_work import is_structured, touches
 from .collapse import collapse_loops
 from .points import Points
 from .reduce import is_combined
-from .teams import Shape, Team, guarded, lanes_for, shape_for
+from .teams import Team, TeamShape, guarded, lanes_for, shape_for
 from .vectors import is_vector
 
 _SAME_MEMORY = ("memref.collapse_shape", "memref.expand_shape", "memref.cast")
@@ -101,7 +101,7 @@ class Rows:
         kept = self.kept.values()
         return max(sum(bytes_ for bytes_, lives in kept if at in lives) for at in range(len(self.ops)))
 
-    def shape(self) -> Shape:
+    def shape(self) -> TeamShape:
         moved = [
             points.operands[place].type.element_type
             for points in self.along
@@ -133,10 +133,10 @@ class Rows:
         return [op for op in operations_of(body_of(self._loop)) if op.name == "memref.alloc"]
 
 
-def write_rows(rows: Rows, team: Team, shape: Shape, own: Callable[[Value], bool]) -> None:
+def write_rows(rows: Rows, team: Team, shape: TeamShape, own: Callable[[Value], bool]) -> None:
     """What a thread does, written here."""
     if rows.length is not None:
-        _Writer(rows, team, shape, own).write()
+        _RowWriter(rows, team, shape, own).write()
         return
     sizes = [points.size(0) for points in rows.along]
     fits = [as_index(size) <= shape.threads * shape.lanes * shape.chunks for size in sizes]
@@ -149,8 +149,8 @@ def write_rows(rows: Rows, team: Team, shape: Shape, own: Callable[[Value], bool
         condition = condition & each
     when(
         condition,
-        lambda: _Writer(rows, team, shape, own).write(),
-        lambda: _Writer(rows, team, Shape(shape.threads, 1, 0), own).write(),
+        lambda: _RowWriter(rows, team, shape, own).write(),
+        lambda: _RowWriter(rows, team, TeamShape(shape.threads, 1, 0), own).write(),
     )
 
 
@@ -165,8 +165,8 @@ def _first_place(points: Points, place: int) -> Number:
     return number(metadata[1])
 
 
-class _Writer:
-    def __init__(self, rows: Rows, team: Team, shape: Shape, own: Callable[[Value], bool]):
+class _RowWriter:
+    def __init__(self, rows: Rows, team: Team, shape: TeamShape, own: Callable[[Value], bool]):
         self._rows, self._team, self._shape, self._own = rows, team, shape, own
         self._is_kept = shape.chunks > 0
         self._scalars: dict[Hashable, Value] = {}

@@ -19,11 +19,11 @@ from ....bindings.navigation import constant_of, made_by, operations_in, operati
 from ....dialects.core.ir_attributes import LANES, PRIM_FUNC
 from ....emit.groups import Group
 from ....emit.loops import when
-from ....emit.memory import root_of
+from ....emit.memrefs import root_of
 from ....emit.numbers import Number, as_index, ceil_divided, number
-from ....passes.schedule.parts import Place
+from ....passes.schedule.dynamic_slices import SlicePlace
 from ..emit.threads import block_id, thread_id
-from ..work import touches
+from ..parallel_work import touches
 from .collapse import collapse_loops
 from .points import Points
 from .vectors import Lanes, lanes_of
@@ -113,7 +113,7 @@ def _are_parts_apart(one: Value, other: Value) -> bool:
     parts = made_by(one, "memref.subview"), made_by(other, "memref.subview")
     if parts[0] is None or parts[1] is None or parts[0].operands[0] != parts[1].operands[0]:
         return False
-    places = [Place.of(part) for part in parts if part is not None]
+    places = [SlicePlace.of(part) for part in parts if part is not None]
     if any(stride != 1 for place in places for stride in place.strides):
         return False
     return any(
@@ -123,7 +123,7 @@ def _are_parts_apart(one: Value, other: Value) -> bool:
     )
 
 
-def _is_behind(place: Place, other: Place, axis: int) -> bool:
+def _is_behind(place: SlicePlace, other: SlicePlace, axis: int) -> bool:
     """Whether one part begins where the other one ends, or behind that."""
     begin, end = _sum(place.offsets[axis]), _sum(other.offsets[axis], other.sizes[axis])
     return end.constant <= begin.constant and end.sizes <= begin.sizes

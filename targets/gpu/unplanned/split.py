@@ -14,8 +14,7 @@ from ....bindings.affine import compose, identity
 from ....bindings.ir import AffineExpr, Operation, Value
 from ....bindings.mlir import ir
 from ....bindings.navigation import operation_before
-from ....emit import linalg
-from ....emit import memory as memrefs
+from ....emit import linalg, memrefs
 from ....emit.combiner import combiners
 from ....emit.generic import GenericOp
 from ....emit.linalg import PARALLEL, REDUCTION, product
@@ -26,7 +25,7 @@ from .reduce import is_combined
 
 
 @dataclass(frozen=True)
-class _Kind:
+class _SplitKind:
     """Which reductions are worth two launches: how many steps, for fewer results than `results`."""
 
     results: int
@@ -37,7 +36,7 @@ class _Kind:
 
 
 #: A block of threads for each part, of contiguous elements; a thread for each.
-_OF_BLOCKS, _OF_THREADS = _Kind(128, 1 << 13, 1 << 12, 256), _Kind(1 << 15, 1 << 8, 64, 1 << 16)
+_OF_BLOCKS, _OF_THREADS = _SplitKind(128, 1 << 13, 1 << 12, 256), _SplitKind(1 << 15, 1 << 8, 64, 1 << 16)
 #: Parts of one result.
 _MOST_PARTS = 512
 

@@ -13,7 +13,7 @@ from ....bindings.navigation import constant_of
 from ....dialects.core.ir_attributes import TEAM
 from ....emit.combiner import Combiner
 from ....emit.loops import load, store, when
-from ....emit.memory import storage_bytes
+from ....emit.memrefs import storage_bytes
 from ....emit.numbers import Number, Size, as_index, ceil_divided, constant, maximum, minimum, number
 from ...core.backend import Machine
 from ..emit.threads import (
@@ -39,7 +39,7 @@ _MANY_BLOCKS = 512
 
 
 @dataclass(frozen=True)
-class Shape:
+class TeamShape:
     """How a row is shared."""
 
     threads: int
@@ -58,21 +58,21 @@ class Shape:
         return ir.DenseI64ArrayAttr.get([self.threads, self.lanes, self.chunks])
 
 
-def shape_of(op: Operation) -> Shape:
-    return Shape(*op.attributes[TEAM])
+def shape_of(op: Operation) -> TeamShape:
+    return TeamShape(*op.attributes[TEAM])
 
 
-def shape_for(length: int | None, lanes: int, bytes_: int, most_threads: int = _MOST_THREADS) -> Shape:
+def shape_for(length: int | None, lanes: int, bytes_: int, most_threads: int = _MOST_THREADS) -> TeamShape:
     """For rows of `length` elements, None where it is dynamic; a thread keeps `bytes_` bytes of each element."""
     if length is None:
-        return Shape(_OF_UNKNOWN, lanes, max(_BYTES_OF_UNKNOWN // (lanes * bytes_), 1))
+        return TeamShape(_OF_UNKNOWN, lanes, max(_BYTES_OF_UNKNOWN // (lanes * bytes_), 1))
     vectors, threads = math.ceil(length / lanes), 1
     while threads < min(WARP, vectors):
         threads *= 2
     while threads < most_threads and threads * (_MOST_BYTES if threads <= WARP else _MOST_BYTES // 2) < length * bytes_:
         threads *= 2 if threads > WARP else 4
     chunks = math.ceil(vectors / threads)
-    return Shape(threads, lanes, chunks if chunks * lanes * bytes_ <= _MOST_BYTES else 0)
+    return TeamShape(threads, lanes, chunks if chunks * lanes * bytes_ <= _MOST_BYTES else 0)
 
 
 def lanes_for(types: Sequence[Type], length: int | None) -> int:

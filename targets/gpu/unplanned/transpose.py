@@ -16,10 +16,10 @@ from ....bindings.mlir import ir
 from ....emit import loops
 from ....emit.linalg import product
 from ....emit.loops import when
-from ....emit.memory import byte_count, storage_bytes
+from ....emit.memrefs import byte_count, storage_bytes
 from ....emit.numbers import Number, Size, as_index, ceil_divided, number
 from ....emit.vectors import from_elements
-from ..emit.memory import elements, load, store
+from ..emit.memory_access import elements, load, store
 from ..emit.threads import WARP, block_id, from_kept, kept_type, shared_memory, thread_id, to_keep
 from .points import Indices, Points, taken_apart
 from .vectors import is_vector
@@ -110,10 +110,10 @@ def _last_dim(points: Points, place: int) -> int | None:
 
 def write_turned(kernel: Operation, op: Turned) -> None:
     """What a thread of a block does, written here."""
-    _Writer(kernel, op).write()
+    _TransposeWriter(kernel, op).write()
 
 
-class _Writer:
+class _TransposeWriter:
     def __init__(self, kernel: Operation, op: Turned):
         self._op, self._points, self._lanes = op, op.points, op.lanes
         self._tiles = {

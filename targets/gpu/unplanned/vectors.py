@@ -11,13 +11,13 @@ from ....bindings.mlir import ir
 from ....bindings.navigation import made_by, operations_in
 from ....emit.groups import Group
 from ....emit.loops import for_range, when
-from ....emit.memory import root_of, storage_bytes
+from ....emit.memrefs import root_of, storage_bytes
 from ....emit.numbers import Number, number
 from ....emit.structured import is_storable
 from ....emit.vectors import from_elements
 from ...core.backend import Machine
-from ..emit.memory import elements, load, store
-from ..work import FUNCTION, code_of
+from ..emit.memory_access import elements, load, store
+from ..parallel_work import FUNCTION, code_of
 from .points import WHOLE, Indices, Points
 
 #: What a thread reads or writes at once.

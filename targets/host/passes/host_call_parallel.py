@@ -15,7 +15,7 @@ from ....bindings.mlir import ir
 from ....bindings.navigation import callee_of, innermost, operations_in
 from ....bindings.rewriting import replace_op
 from ....dialects.core.ir_attributes import PARALLEL
-from ....emit.memory import storage_bytes
+from ....emit.memrefs import storage_bytes
 from ....emit.numbers import as_i64, as_index, operation
 from ....passes.core.base import Pass
 from ....passes.core.registry import register_pass

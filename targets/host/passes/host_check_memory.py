@@ -16,7 +16,7 @@ from ....bindings.navigation import body_of, functions_in, operations_in, users_
 from ....bindings.rewriting import located_error, made_again, replace_op
 from ....dialects.core.ir_attributes import ARENA, COUNTED, DEVICE
 from ....dialects.tir import dialect as tir
-from ....emit import memory as memrefs
+from ....emit import memrefs
 from ....emit.numbers import Number, as_i64, constant, operation
 from ....passes.bufferize.lifetimes import leaves
 from ....passes.core.base import Pass

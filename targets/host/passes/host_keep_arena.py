@@ -14,7 +14,7 @@ from ....bindings.mlir import ir
 from ....bindings.navigation import operations_in, users_of
 from ....bindings.rewriting import replace_op
 from ....dialects.core.ir_attributes import ARENA
-from ....emit.memory import byte_count, is_dense
+from ....emit.memrefs import byte_count, is_dense
 from ....emit.numbers import as_i64, as_index
 from ....passes.core.base import Pass
 from ....passes.core.registry import register_pass

@@ -52,7 +52,7 @@ class LowerErrors(Pass):
 
     def run(self, op: Operation) -> None:
         functions = {symbol_name(each): each for each in functions_in(op) if has_body(each) or is_entry(each)}
-        program = _Program(functions, _failing(functions), Support(op))
+        program = _ErrorProgram(functions, _failing(functions), Support(op))
         with op.context:
             for name in program.failing:
                 if len(function_type_of(functions[name]).results):
@@ -81,7 +81,7 @@ def _failing(functions: dict[str, Operation]) -> dict[str, bool]:
 
 
 @dataclass(frozen=True)
-class _Program:
+class _ErrorProgram:
     """What the functions of a module have in common."""
 
     functions: dict[str, Operation]
@@ -101,7 +101,7 @@ class _Held:
 
 
 class _FailingFunction:
-    def __init__(self, program: _Program, function: Operation):
+    def __init__(self, program: _ErrorProgram, function: Operation):
         self._program = program
         self._function = function
         self._has_where = program.failing[symbol_name(function)]

@@ -13,18 +13,18 @@ from ....dialects.core.codec import decode
 from ....dialects.core.infos import Info, ObjectInfo, ScalarInfo, TensorInfo, is_float
 from ....dialects.core.ir_attributes import CALLS, DEVICE, EXTERNAL_MODS, PACKED_DTYPES, PACKED_TEXT, PACKED_TYPES
 from ....dialects.tir import dialect as tir
-from ....emit import memory as memrefs
+from ....emit import memrefs
 from ....emit.arithmetic import convert
 from ....emit.linalg import product
 from ....emit.numbers import as_i64, as_index, number
 from ....passes.core.base import Pass
 from ....passes.core.external import CODEGENS
 from ....passes.core.registry import register_pass
-from ....passes.lower_calls.scalars import passed, received
-from ....passes.lower_calls.sizes import Sizes
+from ....passes.lower_calls.dynamic_sizes import Sizes
+from ....passes.lower_calls.scalar_arguments import passed, received
 from ....support.errors import RelaxError
 from .. import abi
-from ..arguments import ArgumentChecks, Tensor
+from ..arguments import ArgumentChecks, CheckedTensor
 from ..llvm_ops import address_of, behind, constant, load, memref_at, pointer_of, stack, stored, type_of, view_of
 from ..signature import single
 from ..support import DEVICE_TABLE, Support, native_function_text, table_text
@@ -41,7 +41,7 @@ class LowerPacked(Pass):
     dependent_dialects: ClassVar[tuple[str, ...]] = ("arith", "memref", "llvm")
 
     def run(self, op: Operation) -> None:
-        support = _Program(op)
+        support = _PackedProgram(op)
         for inside in operations_in(op):
             lower = _LOWERINGS.get(inside.name)
             if lower is not None:
@@ -55,7 +55,7 @@ class LowerPacked(Pass):
             support.add_table()
 
 
-class _Program(Support):
+class _PackedProgram(Support):
     """A module, and the functions that it calls. Those that come with it the loader puts into its table of them; the
     others are found by name among those that are registered, when they are first called."""
 
@@ -100,20 +100,20 @@ class _Program(Support):
             self.module.attributes[CALLS] = ir.ArrayAttr.get(names)
 
 
-def _packed(support: _Program, op: Operation) -> list[Value]:
+def _packed(support: _PackedProgram, op: Operation) -> list[Value]:
     dtypes = [string_value(each) for each in op.attributes[PACKED_DTYPES]]
     infos = [_argument_info(value, dtype) for value, dtype in zip(op.operands, dtypes, strict=True)]
     results = [decode(ir.TypeAttr(each).value) for each in op.attributes[PACKED_TYPES]]
     return _call(support, op, infos, results[0] if results else None)
 
 
-def _call_packed(support: _Program, op: Operation) -> list[Value]:
+def _call_packed(support: _PackedProgram, op: Operation) -> list[Value]:
     """tir.call_packed, in PrimFuncs: there memrefs have no signs."""
     infos = [_argument_info(value, "") for value in op.operands]
     return _call(support, op, infos, decode(op.results[0].type) if len(op.results) else None)
 
 
-def _call(support: _Program, op: Operation, infos: list[Info], result: Info | None) -> list[Value]:
+def _call(support: _PackedProgram, op: Operation, infos: list[Info], result: Info | None) -> list[Value]:
     """Calls a function with the operands, after a text where the operation has one (__relax_call)."""
     name = string_value(op.attributes["func"])
     kinds, words = [], []
@@ -158,7 +158,7 @@ def _take(support: Support, op: Operation, name: str, result: Info, any_: Value)
     checks = ArgumentChecks(support, Sizes(), name, "result", on_device=on_device)
     (value,) = checks.check(0, single(asked), any_)
     type_ = op.results[0].type
-    if not isinstance(value, Tensor):
+    if not isinstance(value, CheckedTensor):
         return _scalar(value, type_)
     assert isinstance(asked, TensorInfo)
     copy, bytes_ = stack(8), constant(abi.element_bytes(asked.dtype))
@@ -238,7 +238,7 @@ def _give_object(support: Support, op: Operation) -> list[Value]:
     return []
 
 
-def _random_key(support: _Program, op: Operation) -> list[Value]:
+def _random_key(support: _PackedProgram, op: Operation) -> list[Value]:
     return [support.value("random_key")]
 
 

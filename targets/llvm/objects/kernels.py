@@ -30,7 +30,7 @@ ENTANGLING = ("personality", "comdat", "garbageCollector")
 
 
 @dataclass(eq=False)
-class Function:
+class ProgramFunction:
     """A function with a body, and what it refers to in the order of first use."""
 
     operation: Operation
@@ -47,11 +47,11 @@ class Function:
         return symbol_name(self.operation)
 
 
-def surveyed(operation: Operation) -> Function:
+def surveyed(operation: Operation) -> ProgramFunction:
     """What a function of the LLVM dialect refers to. Raises RelaxError where something else is in it."""
     inside = operations_in(operation)
     is_entangled = any(name in operation.attributes for name in ENTANGLING)
-    function = Function(operation, 1 + len(inside), is_entangled=is_entangled)
+    function = ProgramFunction(operation, 1 + len(inside), is_entangled=is_entangled)
     for op in inside:
         name = op.name
         if name in CALLERS:
@@ -69,7 +69,7 @@ def surveyed(operation: Operation) -> Function:
     return function
 
 
-def kernels_of(functions: Sequence[Function], kept: Container[str]) -> list[list[Function]]:
+def kernels_of(functions: Sequence[ProgramFunction], kept: Container[str]) -> list[list[ProgramFunction]]:
     """The program's own functions that call no other of them, each with those whose addresses it hands out (the ranges
     of its loops) and what these need; none where splitting is not worth it. They have no other references, and are not
     in `kept`.
@@ -86,7 +86,7 @@ def kernels_of(functions: Sequence[Function], kept: Container[str]) -> list[list
     return kernels if is_large and len(kernels) >= _LEAST_KERNELS else []
 
 
-def mark_shared_noinline(functions: Sequence[Function]) -> None:
+def mark_shared_noinline(functions: Sequence[ProgramFunction]) -> None:
     """Of a program that stays whole: what does much and is called more than once is not copied to its callers.
 
     Those of a graph with many equal layers would take LLVM longer than the kernels themselves.
@@ -103,8 +103,8 @@ def mark_shared_noinline(functions: Sequence[Function]) -> None:
 
 
 def _group(
-    head: Function, own: Mapping[str, Function], known_to: Mapping[str, set[str]], kept: Container[str]
-) -> list[Function]:
+    head: ProgramFunction, own: Mapping[str, ProgramFunction], known_to: Mapping[str, set[str]], kept: Container[str]
+) -> list[ProgramFunction]:
     """A kernel with what it needs of the program, or nothing where it cannot leave it."""
     if not own.keys().isdisjoint(head.called):
         return []
@@ -133,7 +133,7 @@ def rename(callers: Iterable[Operation], names: Mapping[str, str]) -> None:
             op.attributes[held] = ir.FlatSymbolRefAttr.get(new, op.context)
 
 
-def _can_leave(function: Function) -> bool:
+def _can_leave(function: ProgramFunction) -> bool:
     return is_internal(function.operation) and not function.is_entangled
 
 

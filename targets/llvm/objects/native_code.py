@@ -19,7 +19,7 @@ from ....bindings.wheel import bindings_identity
 from ....passes.core.facts import note_code
 from ....runtime.cpu import cpu_identity
 from ....support.errors import RelaxError
-from ....support.processes.pool import Call, process_pool
+from ....support.processes.pool import PoolCall, process_pool
 from ....support.temporary import is_any_size_written
 from ...core import llvm_ir_text, llvmlite
 from ...core.code import CodeOptions, check_opt_level
@@ -137,11 +137,11 @@ class _Making:
                 self._have(unit, found, None)
         return [unit for unit in (*self._fixed, *self._units) if unit not in self._objects]
 
-    def calls(self, units: Sequence[Unit]) -> list[Call]:
+    def calls(self, units: Sequence[Unit]) -> list[PoolCall]:
         """The work of other processes."""
         function = f"{self.maker().__module__}:{self.maker().__name__}"
         return [
-            Call(function, self._code(unit), {"symbol": unit.symbol, **self._arguments}, unit.what, unit.place)
+            PoolCall(function, self._code(unit), {"symbol": unit.symbol, **self._arguments}, unit.what, unit.place)
             for unit in units
         ]
 

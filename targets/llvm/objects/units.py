@@ -26,7 +26,7 @@ from ....support.callbacks import enters
 from ...host.passes.host_name_functions import name_in_program
 from .kernels import (
     ENTANGLING,
-    Function,
+    ProgramFunction,
     is_internal,
     kernels_of,
     mark_shared_noinline,
@@ -104,7 +104,7 @@ def _check(module: Module, operations: Iterable[Operation]) -> None:
     verify_ir(module.operation, "the module is invalid: no native code can be made of it")
 
 
-def _has_scope(function: Function) -> bool:
+def _has_scope(function: ProgramFunction) -> bool:
     """Whether it has debug information about where its code comes from."""
     return _DEBUG_SCOPE in str(function.operation.location)
 
@@ -112,7 +112,7 @@ def _has_scope(function: Function) -> bool:
 class _Making:
     """Moves the functions of a kernel into a module of their own."""
 
-    def __init__(self, kernel: Sequence[Function], module: Operation, symbols: Mapping[str, Operation]) -> None:
+    def __init__(self, kernel: Sequence[ProgramFunction], module: Operation, symbols: Mapping[str, Operation]) -> None:
         self._kernel, self._module, self._symbols = kernel, module, symbols
         #: The constants that it has copies of, and what it needs to see of the others.
         self.copied: set[str] = set()
@@ -171,15 +171,15 @@ def _empty_like(module: Operation) -> Module:
 class _Splitter:
     """Moves kernels out of a module; what remains is the graph's unit."""
 
-    def __init__(self, module: Module, operations: Sequence[Operation], functions: Sequence[Function]) -> None:
+    def __init__(self, module: Module, operations: Sequence[Operation], functions: Sequence[ProgramFunction]) -> None:
         self._module = module
         self._functions = functions
         self._symbols = {symbol_name(each): each for each in operations if symbol_name(each)}
         self._copied: set[str] = set()
         self._kernels: dict[str, str] = {}
-        self._taken: set[Function] = set()
+        self._taken: set[ProgramFunction] = set()
 
-    def take(self, kernel: Sequence[Function], place: str) -> Unit:
+    def take(self, kernel: Sequence[ProgramFunction], place: str) -> Unit:
         """The unit of a kernel, given with the functions that it needs, which all leave the module."""
         old = [each.name for each in kernel]
         making = _Making(kernel, self._module.operation, self._symbols)

@@ -25,7 +25,7 @@ from ....bindings.navigation import (
 )
 from ....bindings.rewriting import made_again, replace_op
 from ....dialects.core.call_graph import references_of
-from ....emit import memory as memrefs
+from ....emit import memrefs
 from ....emit.numbers import as_i64
 from ....passes.core.base import Pass
 from ....passes.core.registry import register_pass

@@ -69,7 +69,7 @@ class Winograd(MachinePass):
 _Kernels = dict[tuple[Value, int, int], Value]
 
 
-class _Sizes(NamedTuple):
+class _WinogradSizes(NamedTuple):
     """Of a convolution; of pictures whose sizes are not known they are assumed."""
 
     channels: int
@@ -109,7 +109,7 @@ def _padding(op: OpView) -> list[int]:
     return [*(window.before for window in windows), *(window.after for window in windows)]
 
 
-def _sizes(op: OpView, processor: Machine) -> _Sizes | None:
+def _sizes(op: OpView, processor: Machine) -> _WinogradSizes | None:
     """None where a convolution cannot be computed so."""
     lanes = processor.lanes(32)
     layouts = (f"NCHW{lanes}c", f"OIHW{lanes}i{lanes}o", f"NCHW{lanes}c")
@@ -129,13 +129,13 @@ def _sizes(op: OpView, processor: Machine) -> _Sizes | None:
     batch, _, *places, _ = infos[2].shape  # type: ignore[union-attr, misc]
     is_known = all(isinstance(size, int) for size in (batch, *places))
     known = tuple(size if isinstance(size, int) else _ORDINARY_PLACES for size in places)
-    return _Sizes(inner * lanes, outer * lanes, lanes, batch if isinstance(batch, int) else 1, known, is_known)
+    return _WinogradSizes(inner * lanes, outer * lanes, lanes, batch if isinstance(batch, int) else 1, known, is_known)
 
 
 # ---- which is the fastest ----
 
 
-def _fastest(sizes: _Sizes, most: int, processor: Machine) -> int | None:
+def _fastest(sizes: _WinogradSizes, most: int, processor: Machine) -> int | None:
     """Results along a side of a tile; None where direct sums are about as fast."""
     times = {step: _nanoseconds(sizes, step, processor) for step in TILES if step <= most}
     best = min(times, key=times.__getitem__)
@@ -145,7 +145,7 @@ def _fastest(sizes: _Sizes, most: int, processor: Machine) -> int | None:
     return best if times[best] < _MOST * direct else None
 
 
-def _nanoseconds(sizes: _Sizes, step: int, processor: Machine) -> float:
+def _nanoseconds(sizes: _WinogradSizes, step: int, processor: Machine) -> float:
     """About how long it takes: what is computed, or reading the kernel where that takes longer."""
     tiles, points = sizes.tiles(step), (step + TAPS - 1) ** 2
     products = sizes.channels * sizes.outputs * points
@@ -154,7 +154,7 @@ def _nanoseconds(sizes: _Sizes, step: int, processor: Machine) -> float:
     return max(computing / processor.cores, 4 * products / _BYTES)
 
 
-def _at_once(sizes: _Sizes, step: int, vectors: int, processor: Machine) -> tuple[int, int]:
+def _at_once(sizes: _WinogradSizes, step: int, vectors: int, processor: Machine) -> tuple[int, int]:
     """How many tiles are worked on at once, and how many of them are multiplied in registers."""
     kernel = 4 * (step + TAPS - 1) ** 2 * sizes.channels * sizes.outputs
     wanted = _FEW_TILES if kernel <= processor.own_cache * 3 // 4 else _MANY_TILES

@@ -7,7 +7,7 @@ from ....bindings.ir import Value
 from ....bindings.navigation import made_by
 from ....bindings.rewriting import Decline
 from ....emit.structured import StructuredOp
-from ....passes.schedule.parts import fills_border
+from ....passes.schedule.dynamic_slices import fills_border
 from ....passes.schedule.plan import Plan
 from ....passes.schedule.vector_access import is_lanewise, is_transposed, loop_between
 from ....passes.schedule.vector_body import widest_bits

@@ -4,13 +4,13 @@
 from __future__ import annotations
 
 import pytest
-from relax_mlir.emit.collapse import Step, are_neighbours, chains
+from relax_mlir.emit.collapse import AxisStep, are_neighbours, chains
 
 
-def walk(*loops: int | tuple[int, ...]) -> list[Step]:
+def walk(*loops: int | tuple[int, ...]) -> list[AxisStep]:
     """The steps along the axes of an operand: each a loop, or a sum of several."""
     return [
-        Step(axis, loop, frozenset({loop})) if isinstance(loop, int) else Step(axis, None, frozenset(loop))
+        AxisStep(axis, loop, frozenset({loop})) if isinstance(loop, int) else AxisStep(axis, None, frozenset(loop))
         for axis, loop in enumerate(loops)
     ]
 
@@ -28,7 +28,7 @@ def walk(*loops: int | tuple[int, ...]) -> list[Step]:
         ([walk(0, 1, 2), walk(0, 2, 1)], [[0], [1], [2]]),
     ],
 )
-def test_chains_of_neighbours_in_all_operands(walks: list[list[Step]], found: list[list[int]]) -> None:
+def test_chains_of_neighbours_in_all_operands(walks: list[list[AxisStep]], found: list[list[int]]) -> None:
     joins = lambda left, right: are_neighbours(walks, left, right, lambda *_: True)  # noqa: E731
     assert chains(range(3), joins) == found
 

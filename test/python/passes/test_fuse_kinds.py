@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 from relax_mlir.bindings.mlir import ir
 from relax_mlir.bindings.navigation import functions_in, operations_in
 from relax_mlir.dialects.core.ir_attributes import APART, GROUP
+from relax_mlir.passes.fuse.block_reading import readings_in
 from relax_mlir.passes.fuse.kinds import Kinds
 from relax_mlir.passes.fuse.prim_infos import PrimInfos
-from relax_mlir.passes.fuse.reading import readings_in
 from relax_mlir.passes.fuse.stated import StatedGroups
 
 import relax_mlir as rx

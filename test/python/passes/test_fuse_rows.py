@@ -9,8 +9,8 @@ import numpy
 import pytest
 from onnx_oracle import run_onnx
 from relax_mlir.emit import linalg
+from relax_mlir.emit.axis_reduction import Reduction, lowest
 from relax_mlir.emit.numbers import maximum, select
-from relax_mlir.emit.reduction import Reduction, lowest
 
 import relax_mlir as rx
 from relax_mlir import relax

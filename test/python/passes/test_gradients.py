@@ -113,7 +113,8 @@ def test_rules_that_look_at_types_alone_are_asked_once_for_all_of_them(by_types:
 
 
 def test_every_rule_is_tested() -> None:
-    # Of few bits: test_a_sum_of_other_elements, targets/test_legalize_nbits.py; of scalars: test_gradient_scalars.py.
+    # Of few bits: test_a_sum_of_other_elements, targets/test_legalize_nbits.py;
+    # of scalars: test_gradient_scalar_derivatives.py.
     names = "dequantize matmul_nbits arange hamming_window one_hot scalar_to_tensor".split()
     used = {f"relax.{name}" for name in names}
     for use in USES:

@@ -10,20 +10,20 @@ import pytest
 from relax_mlir.dialects.core.infos import TensorInfo
 from relax_mlir.dialects.core.symbols import Size, parse
 from relax_mlir.dialects.core.symbols_expr import SymExpr
-from relax_mlir.passes.lower_calls.plan import Buffer
-from relax_mlir.passes.lower_calls.stacking import Group, Stack, stacked
+from relax_mlir.passes.lower_calls.memory_plan import PlannedBuffer
+from relax_mlir.passes.lower_calls.stacking import SizeGroup, Stack, stacked
 
 _VALUES = [{"n": n, "m": m} for n, m in product((0, 1, 7, 64, 1000), repeat=2)]
 
 
-def _groups(*tensors: tuple[str, int, int, int]) -> dict[SymExpr, Group]:
+def _groups(*tensors: tuple[str, int, int, int]) -> dict[SymExpr, SizeGroup]:
     """Of tensors that are a number of times a unit, and live so long."""
-    groups: dict[SymExpr, Group] = {}
+    groups: dict[SymExpr, SizeGroup] = {}
     for unit, count, first, last in tensors:
         size = parse(unit)
         assert isinstance(size, SymExpr)
-        buffer = Buffer(TensorInfo((count, size), "i8"), first, last, ())
-        group = groups.setdefault(size, Group({}, {}))
+        buffer = PlannedBuffer(TensorInfo((count, size), "i8"), first, last, ())
+        group = groups.setdefault(size, SizeGroup({}, {}))
         group.counts[buffer], group.rooms[buffer] = count, -(-count // 8) * 8
     return groups
 
@@ -32,11 +32,11 @@ def _number(size: Size, values: dict[str, int]) -> int:
     return size if isinstance(size, int) else size.evaluate(values)
 
 
-def _apart(groups: dict[SymExpr, Group], values: dict[str, int]) -> int:
+def _apart(groups: dict[SymExpr, SizeGroup], values: dict[str, int]) -> int:
     return sum(group.arranged()[1] * unit.evaluate(values) for unit, group in groups.items())
 
 
-def _check(stack: Stack, groups: dict[SymExpr, Group]) -> None:
+def _check(stack: Stack, groups: dict[SymExpr, SizeGroup]) -> None:
     rest = {unit: group.without(stack.places) for unit, group in groups.items()}
     for values in _VALUES:
         spans = {}

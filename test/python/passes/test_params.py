@@ -21,7 +21,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from relax_mlir.dialects.core.substitute import symbols_in
 from relax_mlir.passes.relax_bind_params import BindParams
-from relax_mlir.passes.relax_bind_symbolic_vars import BindSymbolicVars, Range, symbol_ranges
+from relax_mlir.passes.relax_bind_symbolic_vars import BindSymbolicVars, SymbolRange, symbol_ranges
 from relax_mlir.passes.relax_lift_transform_params import LiftTransformParams
 from relax_mlir.runtime import to_numpy
 
@@ -247,7 +247,7 @@ def test_ranges_are_kept_with_the_function() -> None:
     BindSymbolicVars(vars={"n": "1..64"})(module)
     BindSymbolicVars(vars={"n": "8..100", "m": "0..3"})(module)
     function = module.body.operations[0].operation
-    assert symbol_ranges(function) == {"m": Range(0, 3), "n": Range(8, 64)}
+    assert symbol_ranges(function) == {"m": SymbolRange(0, 3), "n": SymbolRange(8, 64)}
     same(results_of(module, [numpy.ones((9, 4), "f4"), WEIGHT, BIAS]), [numpy.ones((9, 4), "f4") @ WEIGHT + BIAS])
     BindSymbolicVars(vars={"n": 8, "m": 3})(module)
     assert symbol_ranges(function := module.body.operations[0].operation) == {}

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from partitioning import built, codegen
 from relax_mlir.bindings.navigation import body_of, functions_in, operations_of
-from relax_mlir.passes.partition.outline import Order, Part
+from relax_mlir.passes.partition.outline import Order, OutlinedPart
 from relax_mlir.passes.partition.regions import Edge, Regions
 
 import relax_mlir as rx
@@ -117,6 +117,6 @@ def test_what_reads_a_call_comes_behind_it() -> None:
     (function,) = functions_in(module.operation)
     order = Order(body_of(function))
     named = {op.name: op for op in operations_of(body_of(function))}
-    part = Part([named["relax.exp"], named["relax.multiply"], named["relax.negative"]], order)
+    part = OutlinedPart([named["relax.exp"], named["relax.multiply"], named["relax.negative"]], order)
     call = part.outline("taken", part.arguments(bind_constants=False), {}, before=function)
     assert [op.name for op in order.settled([named["relax.tanh"], call])] == ["func.call", "relax.tanh"]

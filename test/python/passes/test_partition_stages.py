@@ -12,7 +12,7 @@ import pytest
 from dnnl_models import floats
 from external_parts import built
 from partitioning import codegen, matmul, product
-from relax_mlir.passes.mixed_precision.stages import with_precision
+from relax_mlir.passes.mixed_precision.precision_stages import with_precision
 from relax_mlir.passes.partition.codegen import all_codegens
 from relax_mlir.passes.partition_stages import with_partition
 from relax_mlir.passes.patterns.tree import GraphPattern

@@ -22,7 +22,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from partitioning import built
 from relax_mlir.bindings.navigation import operations_in
-from relax_mlir.passes.patterns.operators import Op
+from relax_mlir.passes.patterns.operator_patterns import Op
 from relax_mlir.support.errors import RelaxError
 
 import relax_mlir as rx

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from partitioning import built
 from relax_mlir.bindings.navigation import operations_in
 from relax_mlir.passes.patterns.compiled import matcher
-from relax_mlir.passes.patterns.operators import Op
+from relax_mlir.passes.patterns.operator_patterns import Op
 
 import relax_mlir as rx
 from relax_mlir import relax

@@ -6,7 +6,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from relax_mlir.passes.core.pipeline_text import Element, parse_pipeline
+from relax_mlir.passes.core.pipeline_text import PipelineElement, parse_pipeline
 
 from relax_mlir import RelaxError
 
@@ -19,13 +19,13 @@ VALUES = st.recursive(
 )
 OPTIONS = st.lists(st.builds("{}={}".format, WORDS, VALUES), max_size=3).map(" ".join)
 ELEMENTS = st.recursive(
-    st.builds(Element, NAMES, OPTIONS, st.none(), st.just(0)),
-    lambda inner: st.builds(Element, NAMES, OPTIONS, st.lists(inner, max_size=3).map(tuple), st.just(0)),
+    st.builds(PipelineElement, NAMES, OPTIONS, st.none(), st.just(0)),
+    lambda inner: st.builds(PipelineElement, NAMES, OPTIONS, st.lists(inner, max_size=3).map(tuple), st.just(0)),
     max_leaves=8,
 )
 
 
-def without_columns(elements: tuple[Element, ...]) -> tuple[Element, ...]:
+def without_columns(elements: tuple[PipelineElement, ...]) -> tuple[PipelineElement, ...]:
     return tuple(
         element._replace(column=0, children=element.children and without_columns(element.children))
         for element in elements
@@ -33,13 +33,13 @@ def without_columns(elements: tuple[Element, ...]) -> tuple[Element, ...]:
 
 
 @given(st.lists(ELEMENTS, max_size=4).map(tuple))
-def test_what_is_printed_reads_back(elements: tuple[Element, ...]) -> None:
+def test_what_is_printed_reads_back(elements: tuple[PipelineElement, ...]) -> None:
     text = ",".join(map(str, elements))
     assert without_columns(parse_pipeline(text)) == without_columns(elements)
 
 
 @given(st.lists(ELEMENTS, min_size=1, max_size=3).map(tuple))
-def test_space_between_elements_means_nothing(elements: tuple[Element, ...]) -> None:
+def test_space_between_elements_means_nothing(elements: tuple[PipelineElement, ...]) -> None:
     text = " ,\n\t".join(map(str, elements))
     assert without_columns(parse_pipeline(f"  {text}\n")) == without_columns(elements)
 

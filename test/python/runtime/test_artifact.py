@@ -25,9 +25,9 @@ from relax_mlir.runtime.artifact import (
     read_artifact,
     write_artifact,
 )
-from relax_mlir.runtime.constants import address_of
+from relax_mlir.runtime.constant_memory import address_of
 from relax_mlir.runtime.cpu import features_of, host_features
-from relax_mlir.runtime.manifest import Site, Value, profile_content
+from relax_mlir.runtime.manifest import PassedValue, Site, profile_content
 
 ENTRY = {"name": "main", "inputs": [{"name": "x", "kind": "object"}], "outputs": []}
 
@@ -237,14 +237,14 @@ def test_what_is_read_of_an_entry(tmp_path: Path, whole: bytes) -> None:
     (tmp_path / "x.rxa").write_bytes(with_entry(whole, entry))
     artifact = read_artifact(tmp_path / "x.rxa")
     assert artifact.entries == (entry,)
-    tensor = Value("tensor", dtype="float32", shape=(2, "n", None))
+    tensor = PassedValue("tensor", dtype="float32", shape=(2, "n", None))
     (signature,) = artifact.signatures
     assert signature.inputs == (
         tensor._replace(name="x", written=True, holds="int4"),
-        Value("list", "xs", items=(tensor, Value("scalar", dtype="i64"))),
-        Value("nothing", "left_out"),
+        PassedValue("list", "xs", items=(tensor, PassedValue("scalar", dtype="i64"))),
+        PassedValue("nothing", "left_out"),
     )
-    assert signature.outputs == (Value("list", rest=tensor, optional=True), Value("object", "y"))
+    assert signature.outputs == (PassedValue("list", rest=tensor, optional=True), PassedValue("object", "y"))
     site = Site(0, "exp", ("a",), (), ("relax.exp",), "relax.exp", ("f32[n]",), ())
     assert signature.sites == (site._replace(place=3, bytes=8), site)
     content = {**signature.content(), "profile": profile_content(signature.sites), "own": entry["own"]}

@@ -21,7 +21,7 @@ import numpy
 import pytest
 import tvm_ffi
 from relax_mlir.runtime import Executable, UnsupportedArray, tensor, to_numpy
-from relax_mlir.runtime.manifest import Value, parse_signature
+from relax_mlir.runtime.manifest import PassedValue, parse_signature
 
 import relax_mlir as rx
 from relax_mlir import relax
@@ -437,7 +437,7 @@ def test_lists_of_tensors() -> None:
         f.returns(relax.add(*f))
     executable = rx.compile(module)
     signature = parse_signature(executable.signature("main"))
-    signature = signature._replace(inputs=(Value("list", "xs", items=signature.inputs),))
+    signature = signature._replace(inputs=(PassedValue("list", "xs", items=signature.inputs),))
     function = type(executable["main"])(executable["main"].packed, signature)
     x = numpy.ones(4, numpy.float32)
     (found,) = function.prepared([x[:2], x[::2]])

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 from relax_mlir.support.errors import RelaxError
-from relax_mlir.support.processes.pool import Call, Pool
+from relax_mlir.support.processes.pool import Pool, PoolCall
 
 FUNCTIONS = """
 import os, signal, sys, time
@@ -71,11 +71,11 @@ def pool(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Pool]:
     pool.end()
 
 
-def call(name: str, data: bytes = b"", **arguments: int) -> Call:
-    return Call(f"functions_of_test:{name}", data, arguments, f"kernel '{name}'", "node 7")
+def call(name: str, data: bytes = b"", **arguments: int) -> PoolCall:
+    return PoolCall(f"functions_of_test:{name}", data, arguments, f"kernel '{name}'", "node 7")
 
 
-def run(pool: Pool, jobs: int, *calls: Call) -> list[bytes]:
+def run(pool: Pool, jobs: int, *calls: PoolCall) -> list[bytes]:
     results: dict[int, bytes] = {}
     pool.run(calls, jobs, lambda index, data, seconds: results.update({index: data}))
     return [results[index] for index in range(len(calls))]
@@ -231,11 +231,12 @@ def test_a_fork_leaves_the_parents_workers_alone(pool: Pool) -> None:
 
 PARENT = """
 import os, sys, time
-from relax_mlir.support.processes.pool import Call, Pool
+from relax_mlir.support.processes.pool import Pool, PoolCall
 pool = Pool()
 pids = []
 met = sys.argv[1].encode()
-pool.run([Call("functions_of_test:meet", met, {}, "")] * 8, 2, lambda index, data, seconds: pids.append(data.decode()))
+calls = [PoolCall("functions_of_test:meet", met, {}, "")] * 8
+pool.run(calls, 2, lambda index, data, seconds: pids.append(data.decode()))
 print(" ".join(sorted(set(pids))), flush=True)
 time.sleep(9**9)
 """

@@ -9,7 +9,7 @@ import numpy
 import pytest
 from compiling import array, compiled, floats, resident_kb
 from relax_mlir.runtime.arguments import prepared
-from relax_mlir.runtime.manifest import Signature, Value
+from relax_mlir.runtime.manifest import PassedValue, Signature
 
 import relax_mlir as rx
 
@@ -62,8 +62,8 @@ func.func @main(%any: !relax.object, %x: tensor<2xf32>) -> (tensor<2xf32>, !rela
 
 
 def test_a_list_that_is_written_to_is_one_of_arrays() -> None:
-    tensor = Value("tensor", dtype="float32", shape=(2,))
-    signature = Signature("main", (Value("list", "xs", items=(tensor,), written=True),), ())
+    tensor = PassedValue("tensor", dtype="float32", shape=(2,))
+    signature = Signature("main", (PassedValue("list", "xs", items=(tensor,), written=True),), ())
     with pytest.raises(rx.runtime.UnsupportedArray, match="'xs' item #0 is written to, which would not be seen"):
         prepared(signature, [[[1.0, 2.0]]])
     (given,) = prepared(signature._replace(inputs=(signature.inputs[0]._replace(written=False),)), [[[1.0, 2.0]]])

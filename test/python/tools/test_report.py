@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from relax_mlir.frontends.onnx.notes import attribute_text
+from relax_mlir.frontends.onnx.import_notes import attribute_text
 from relax_mlir.runtime import load
 from relax_mlir.tools.relax_compile import run
 from relax_mlir.tools.report.compare import compared

@@ -62,9 +62,9 @@ def test_a_large_constant_is_not_on_the_page(data: dict[str, Any]) -> None:
 
 
 def test_a_long_kernel_is_cut_behind_a_line(monkeypatch: pytest.MonkeyPatch) -> None:
-    from relax_mlir.passes.fuse import functions
+    from relax_mlir.passes.fuse import fused_functions
 
-    monkeypatch.setattr(functions, "_MOST_CHARACTERS", 300)
+    monkeypatch.setattr(fused_functions, "_MOST_CHARACTERS", 300)
     module = rx.Module.parse(
         "func.func private @f(%a: tensor<4xf32>) -> tensor<4xf32> attributes {tir.prim_func} {\n"
         + "%c = arith.constant 0 : index\n%e = tensor.extract %a[%c] : tensor<4xf32>\n"
@@ -72,7 +72,7 @@ def test_a_long_kernel_is_cut_behind_a_line(monkeypatch: pytest.MonkeyPatch) -> 
         + "".join(f"%s{n} = tensor.insert %e into %s{n - 1}[%c] : tensor<4xf32>\n" for n in range(1, 50))
         + "return %s49 : tensor<4xf32> }"
     )
-    text = functions._script(module.body.operations[0].operation)
+    text = fused_functions._script(module.body.operations[0].operation)
     whole = rx.print_script(module.body.operations[0].operation).splitlines()
     assert text.endswith("\n...") and len(text) <= 304
     assert text.splitlines()[:-1] == whole[: len(text.splitlines()) - 1]

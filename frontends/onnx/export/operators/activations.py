@@ -4,8 +4,8 @@
 from __future__ import annotations
 
 from ..call import ExportedOp
+from ..export_values import Ref
 from ..registry import export_rows, exports
-from ..values import Ref
 
 export_rows(
     {

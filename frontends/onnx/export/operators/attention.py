@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from .....dialects.core.symbols import equal
 from ..call import ExportedOp
+from ..export_values import Part, Ref
 from ..registry import exports
-from ..values import Part, Ref
 
 
 @exports(["relax.nn.attention", "relax.nn.attention_bias", "relax.nn.attention_cached"])

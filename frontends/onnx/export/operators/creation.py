@@ -7,8 +7,8 @@ from .....dialects.core.infos import ScalarInfo, TensorInfo
 from .....dialects.core.operands import operand_info
 from .....dialects.core.symbols import SymExpr
 from ..call import ExportedOp
+from ..export_values import Held, Part, Ref, ShapeValue
 from ..registry import export_rows, exports
-from ..values import Held, Part, Ref, Shape
 
 
 @exports(["arith.constant", "relax.constant"])
@@ -26,7 +26,7 @@ def constant(op: ExportedOp) -> Ref:
 
 @exports("relax.shape_expr")
 def shape_expr(op: ExportedOp) -> Held:
-    return Shape(op.dims)
+    return ShapeValue(op.dims)
 
 
 @exports("relax.prim_value")
@@ -35,14 +35,14 @@ def prim_value(op: ExportedOp) -> Ref:
     return op.size(size)
 
 
-def _filled(op: ExportedOp, shape: Shape | list[Part], value: Ref) -> Ref:
+def _filled(op: ExportedOp, shape: ShapeValue | list[Part], value: Ref) -> Ref:
     value = op.cast(value, op.result().dtype)
     return op.node("Expand", value, op.shape_tensor(shape))
 
 
-def _shape(op: ExportedOp) -> Shape:
+def _shape(op: ExportedOp) -> ShapeValue:
     held = op.held("shape")
-    assert isinstance(held, Shape)
+    assert isinstance(held, ShapeValue)
     return held
 
 

@@ -4,10 +4,10 @@
 from __future__ import annotations
 
 from .....dialects.core.infos import is_bool, is_float, is_unsigned
-from ...tensors import number_of
+from ...tensor_data import number_of
 from ..call import ExportedOp
+from ..export_values import Ref
 from ..registry import export_rows, export_same, exports
-from ..values import Ref
 
 export_same(
     {

@@ -9,8 +9,8 @@ from math import ceil, floor
 
 from .....dialects.core.infos import is_float
 from ..call import ExportedOp
+from ..export_values import Part, Ref
 from ..registry import exports
-from ..values import Part, Ref
 from .convolutions import from_plain, in_plain, plain_places
 
 # ---- resizing ----

@@ -9,9 +9,9 @@ from collections.abc import Sequence
 from .....dialects.core.infos import is_unsigned
 from .....dialects.core.symbols import Dim
 from ..call import ExportedOp
+from ..export_values import Ref
 from ..registry import exports
-from ..sizes import clamped
-from ..values import Ref
+from ..size_tensors import clamped
 
 
 def _bounds(op: ExportedOp, bounds: Sequence[Dim]) -> Ref:

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 from .....dialects.core.infos import bit_width
 from ..call import ExportedOp
+from ..export_values import Part, Ref
 from ..registry import exports
-from ..values import Part, Ref
 
 
 def _gamma(op: ExportedOp) -> Ref:

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from .....dialects.core.infos import is_int
 from ..call import ExportedOp
+from ..export_values import Ref
 from ..registry import exports
-from ..values import Ref
 
 
 @exports("relax.matmul")

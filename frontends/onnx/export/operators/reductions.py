@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 from .....dialects.core.infos import TensorInfo, is_bool
 from ..call import ExportedOp
+from ..export_values import Ref
 from ..registry import exports
-from ..values import Ref
 
 _REDUCTIONS = {"sum": "ReduceSum", "prod": "ReduceProd", "max": "ReduceMax", "min": "ReduceMin", "mean": "ReduceMean"}
 #: Of truth values: a sum or maximum says whether any is true, a product or minimum whether all are.

@@ -8,8 +8,8 @@ from itertools import pairwise
 
 from .....dialects.core.symbols import equal
 from ..call import ExportedOp
+from ..export_values import Part, Ref, ShapeValue
 from ..registry import export_rows, exports
-from ..values import Part, Ref, Shape
 
 #: The end of a dimension, as bound of a slice.
 OPEN = 2**63 - 1
@@ -18,7 +18,7 @@ OPEN = 2**63 - 1
 @exports("relax.reshape")
 def reshape(op: ExportedOp) -> Ref:
     shape = op.held("shape")
-    assert isinstance(shape, Shape)
+    assert isinstance(shape, ShapeValue)
     if shape.parts is None or not all(map(op.sizes.is_known, shape.parts)):
         return op.node("Reshape", op["x"], op.shape_tensor(shape), allowzero=1)
     source = op.parts("x") if op.info("x").shape is not None else []

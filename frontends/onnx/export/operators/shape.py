@@ -6,30 +6,30 @@ from __future__ import annotations
 from .....bindings.navigation import callee_of
 from .....dialects.core.infos import ScalarInfo, ShapeInfo, TensorInfo, is_bool
 from ..call import ExportedOp
+from ..export_values import Held, ShapeValue
 from ..registry import exports
-from ..values import Held, Shape
 
 
 @exports("relax.shape_of")
 def shape_of(op: ExportedOp) -> Held:
     if op.info("input").shape is None:
-        return Shape(None, op.node("Shape", op["input"]))
-    return Shape(op.parts("input"))
+        return ShapeValue(None, op.node("Shape", op["input"]))
+    return ShapeValue(op.parts("input"))
 
 
 @exports("relax.tensor_to_shape")
 def tensor_to_shape(op: ExportedOp) -> Held:
     tensor, info = op["input"], op.results[0]
     if not isinstance(info, ShapeInfo) or info.dims is None:
-        return Shape(None, tensor)
+        return ShapeValue(None, tensor)
     parts = [op.node("Slice", tensor, op.ints(place), op.ints(place + 1)) for place in range(len(info.dims))]
-    return Shape(parts, tensor)
+    return ShapeValue(parts, tensor)
 
 
 @exports("relax.shape_to_tensor")
 def shape_to_tensor(op: ExportedOp) -> Held:
     held = op.held("input")
-    assert isinstance(held, Shape)
+    assert isinstance(held, ShapeValue)
     return op.shape_tensor(held)
 
 

@@ -11,7 +11,7 @@ from relax_mlir.dialects import relax
 from relax_mlir.dialects.core.dialect import all_ops
 from relax_mlir.tools.opt.explanation import explanation
 from relax_mlir.tools.report.work import flops_of
-from relax_mlir.tools.run.sizes import evaluated
+from relax_mlir.tools.run.input_sizes import evaluated
 
 import relax_mlir as rx
 

@@ -15,7 +15,7 @@ from relax_mlir.dialects.core.infos import TensorInfo
 from relax_mlir.dialects.core.opdef import Call, OpProblem
 from relax_mlir.dialects.core.symbols import sym
 from relax_mlir.dialects.relax.infer.layouts import (
-    Axis,
+    LayoutAxis,
     LayoutProblem,
     layouts_of,
     parse_layout,
@@ -30,7 +30,13 @@ def call_with(data: TensorInfo | None = None, **attributes: Any) -> Call:
 
 def test_axes_are_read_in_order() -> None:
     layout = parse_layout("NC4n16c2c", "NC")
-    assert layout.axes == (Axis("N"), Axis("C"), Axis("N", 4), Axis("C", 16), Axis("C", 2))
+    assert layout.axes == (
+        LayoutAxis("N"),
+        LayoutAxis("C"),
+        LayoutAxis("N", 4),
+        LayoutAxis("C", 16),
+        LayoutAxis("C", 2),
+    )
     assert layout.block_of("C") == 32
     assert layout.block_of("N") == 4
     assert parse_layout("NWC", "NCW").block_of("C") == 1

@@ -14,7 +14,7 @@ import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 from relax_mlir.frontends.onnx.problems import Problem, Problems
-from relax_mlir.frontends.onnx.tensors import is_absurd
+from relax_mlir.frontends.onnx.tensor_data import is_absurd
 
 import relax_mlir as rx
 

@@ -14,7 +14,7 @@ ROOT = Path(__file__).resolve().parents[4]
 sys.path.insert(0, str(ROOT / "tools" / "dev"))
 
 import conformance  # noqa: E402  # found by the line above
-from conformance import Result  # noqa: E402
+from conformance import CaseResult  # noqa: E402
 
 
 def test_reasons_are_one_line() -> None:
@@ -31,10 +31,10 @@ def test_reasons_are_one_line() -> None:
 
 def test_differences_from_the_list() -> None:
     results = [
-        Result("a", "passed", "", 1.0),
-        Result("b", "passed", "", 1.0),
-        Result("c", "failed", "why", 1.0),
-        Result("d", "crashed", "SIGSEGV", 1.0),
+        CaseResult("a", "passed", "", 1.0),
+        CaseResult("b", "passed", "", 1.0),
+        CaseResult("c", "failed", "why", 1.0),
+        CaseResult("d", "crashed", "SIGSEGV", 1.0),
     ]
     listed = {"b": "once", "c": "known", "not run": "other kind"}
     assert conformance.differences(results, listed) == ["d crashed: SIGSEGV", "b passes: take it off the list"]

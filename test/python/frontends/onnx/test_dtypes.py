@@ -6,7 +6,7 @@ from __future__ import annotations
 import pytest
 from onnx import TensorProto, helper
 from relax_mlir.dialects.core.infos import tensor
-from relax_mlir.frontends.onnx.tensors import dtype_of, number_of
+from relax_mlir.frontends.onnx.tensor_data import dtype_of, number_of
 from relax_mlir.support.errors import RelaxError
 
 _NO_NUMBERS = {"UNDEFINED", "STRING", "COMPLEX64", "COMPLEX128"}

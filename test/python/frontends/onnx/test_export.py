@@ -13,8 +13,8 @@ from compiling import array, floats, module_with
 from export_round_trip import run
 from onnx import parser
 from relax_mlir.dialects.core.infos import TensorInfo
-from relax_mlir.frontends.onnx.export.sizes import Sizes
-from relax_mlir.frontends.onnx.export.values import Ref
+from relax_mlir.frontends.onnx.export.export_values import Ref
+from relax_mlir.frontends.onnx.export.size_tensors import SizeTensors
 from relax_mlir.frontends.onnx.node import Unsupported
 
 import relax_mlir as rx
@@ -385,7 +385,7 @@ def test_a_network_and_back_again() -> None:
 
 def test_sizes_of_a_branch_that_cannot_be_exported_are_forgotten() -> None:
     """What follows is exported, too, so that all problems are told."""
-    sizes, n = Sizes(), rx.sym("n")
+    sizes, n = SizeTensors(), rx.sym("n")
     with contextlib.suppress(Unsupported), sizes.inside():
         sizes.define(Ref("float32"), TensorInfo((n,), "float32"))
         assert sizes.is_known(n)

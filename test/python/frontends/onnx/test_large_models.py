@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from onnx import TensorProto, helper, numpy_helper
 from relax_mlir.frontends.onnx.large_data import take_large_data
 from relax_mlir.frontends.onnx.model import read_model
-from relax_mlir.frontends.onnx.tensors import array_of
+from relax_mlir.frontends.onnx.tensor_data import array_of
 
 import relax_mlir as rx
 

@@ -28,7 +28,9 @@ def _break(
     if is_ours:
         broken.__module__ = registry.__name__
     registry.CONVERTERS.load()
-    monkeypatch.setitem(registry.CONVERTERS.entries, ("", op), {(1,): [registry.Converter("", op, 1, broken, "here")]})
+    monkeypatch.setitem(
+        registry.CONVERTERS.entries, ("", op), {(1,): [registry.NodeConverter("", op, 1, broken, "here")]}
+    )
 
 
 def test_what_a_converter_raises_is_a_row_among_others(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -82,7 +84,7 @@ def test_what_a_users_converter_raises(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_what_operators_say_in_a_users_converter(monkeypatch: pytest.MonkeyPatch) -> None:
-    converter = registry.Converter("", "Abs", 1, lambda node: rx.relax.add(node.tensor(0)), "here")
+    converter = registry.NodeConverter("", "Abs", 1, lambda node: rx.relax.add(node.tensor(0)), "here")
     registry.CONVERTERS.load()
     monkeypatch.setitem(registry.CONVERTERS.entries, ("", "Abs"), {(1,): [converter]})
     text = message(model([node("Abs")]))

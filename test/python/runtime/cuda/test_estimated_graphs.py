@@ -23,7 +23,7 @@ from gpu_emulator.tensors import CudaTensor, to_numpy
 from relax_mlir.runtime import Artifact, ArtifactError, Executable, load
 from relax_mlir.runtime.cuda.driver import use_library
 from relax_mlir.runtime.cuda.graphs import is_faster
-from relax_mlir.runtime.manifest import Recorded, Signature, Site, Value
+from relax_mlir.runtime.manifest import PassedValue, Recorded, Signature, Site
 from relax_mlir.support.errors import RelaxError
 
 import relax_mlir as rx
@@ -137,8 +137,13 @@ def signature(launches: int, moved: int, work: int = 0, copies: int = 2, memory:
         (signature(100, 1000, memory=1 << 30), False),
         (Signature("f", (), ()), False),
         # One tensor may be passed twice.
-        (signature(100, 1000)._replace(inputs=(Value("tensor", "x"), Value("tensor", "y", written=True))), False),
-        (signature(100, 1000)._replace(inputs=(Value("tensor", "x"), Value("tensor", "y"))), True),
+        (
+            signature(100, 1000)._replace(
+                inputs=(PassedValue("tensor", "x"), PassedValue("tensor", "y", written=True))
+            ),
+            False,
+        ),
+        (signature(100, 1000)._replace(inputs=(PassedValue("tensor", "x"), PassedValue("tensor", "y"))), True),
     ],
 )
 def test_an_estimate(function: Signature, expected: bool) -> None:

@@ -17,7 +17,7 @@ from relax_mlir.runtime.errors import DeviceError
 from relax_mlir.runtime.executable import Executable
 from relax_mlir.targets.cuda.objects.cubin import resources
 from relax_mlir.targets.cuda.plans import warp_groups
-from relax_mlir.targets.gpu.plans.product import Shape
+from relax_mlir.targets.gpu.plans.product import BlockShape
 
 import relax_mlir as rx
 from relax_mlir import relax
@@ -100,11 +100,11 @@ def test_columns_that_lie_in_lines(sizes: Sequence[int]) -> None:
 
 
 @pytest.mark.parametrize(
-    "shape,rows,columns", [(Shape(2, 32, 64, 4, 1, 1.0), 136, 264), (Shape(10, 8, 32, 4, 1, 1.0), 328, 72)]
+    "shape,rows,columns", [(BlockShape(2, 32, 64, 4, 1, 1.0), 136, 264), (BlockShape(10, 8, 32, 4, 1, 1.0), 328, 72)]
 )
 @pytest.mark.parametrize("turned", [False, True])
 def test_blocks_of_several_boxes(
-    shape: Shape, rows: int, columns: int, turned: bool, monkeypatch: pytest.MonkeyPatch
+    shape: BlockShape, rows: int, columns: int, turned: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A box has 256 rows at most, and 128 bytes of a line."""
     monkeypatch.setattr(warp_groups, "_SHAPES", (shape,))

@@ -19,9 +19,9 @@ from dnnl_parts import OnePart, agrees, built, the_part
 from example_counts import draws
 from hypothesis import given
 from hypothesis import strategies as st
-from relax_mlir.runtime.external.dnnl import build as builders
 from relax_mlir.runtime.external.dnnl import library as libraries
 from relax_mlir.runtime.external.dnnl import objects
+from relax_mlir.runtime.external.dnnl import plan_builder as builders
 from relax_mlir.runtime.external.dnnl import runtime as runtimes
 from relax_mlir.runtime.external.dnnl.runtime import DnnlRuntime
 from relax_mlir.support.errors import RelaxError

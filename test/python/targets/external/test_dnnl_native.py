@@ -18,7 +18,7 @@ from dnnl_models import floats, residual_block
 from dnnl_parts import built, the_part
 from relax_mlir.runtime.external.dnnl import objects
 from relax_mlir.runtime.external.dnnl.library import library
-from relax_mlir.runtime.external.dnnl.plan import Plan
+from relax_mlir.runtime.external.dnnl.primitive_plan import PrimitivePlan
 from relax_mlir.runtime.external.dnnl.runtime import DnnlRuntime, Planned
 from relax_mlir.runtime.native_calls import Call
 
@@ -70,16 +70,16 @@ def test_sizes_in_many_threads() -> None:
 def test_what_oneDNN_refuses_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     """With the part and the library's function; the number of threads is as before nevertheless."""
     openmp = ctypes.CDLL("libgomp.so.1")
-    listed = Plan.listed
+    listed = PrimitivePlan.listed
 
-    def broken(self: Plan, threads: int | None = None) -> Any:
+    def broken(self: PrimitivePlan, threads: int | None = None) -> Any:
         made = listed(self, threads)
         if threads is not None:
             wrong = Call(library().function("memory_set_data_handle"), [None, None], is_status=True)
             made.calls.insert(2, wrong)  # type: ignore[attr-defined]
         return made
 
-    monkeypatch.setattr(Plan, "listed", broken)
+    monkeypatch.setattr(PrimitivePlan, "listed", broken)
     main = compiled(dense(), "dnnl{threads=2}")["main"]
     before = openmp.omp_get_max_threads()
     openmp.omp_set_num_threads(3)

@@ -126,7 +126,9 @@ def test_both_ways_of_computing(monkeypatch: pytest.MonkeyPatch) -> None:
     (expected,) = results_of(module, [data])
     part: OnePart = the_part(module)
     for is_exact in (True, False):
-        monkeypatch.setattr("relax_mlir.runtime.external.dnnl.build.is_exact", lambda step, known=is_exact: known)
+        monkeypatch.setattr(
+            "relax_mlir.runtime.external.dnnl.plan_builder.is_exact", lambda step, known=is_exact: known
+        )
         (made,) = called(part, [data], [expected])
         numpy.testing.assert_allclose(made, expected, rtol=1e-4, atol=1e-4)
 

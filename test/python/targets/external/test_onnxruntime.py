@@ -12,7 +12,7 @@ from typing import Any
 import numpy
 import pytest
 from compiling import array, built, floats, module_with
-from relax_mlir.frontends.onnx.export import writing
+from relax_mlir.frontends.onnx.export import model_writer
 from relax_mlir.passes.partition.codegen import find_codegen
 from relax_mlir.runtime.external.onnxruntime import Part
 from relax_mlir.support.external_bytes import unpacked
@@ -213,7 +213,7 @@ def test_symbolic_sizes_are_taken() -> None:
 
 def test_a_part_that_is_declined_after_all_stays_with_the_target(monkeypatch: pytest.MonkeyPatch) -> None:
     """As one whose constants take too much, which only the whole of it shows."""
-    monkeypatch.setattr(writing, "_MOST_BYTES", 15)
+    monkeypatch.setattr(model_writer, "_MOST_BYTES", 15)
     module = module_with([rx.tensor(("n", 4))], lambda x: relax.multiply(x, relax.const(floats(4))))
     with pytest.warns(RuntimeWarning, match="codegen 'onnxruntime' declined .* constants take 16 bytes"):
         program = _both(module, floats(3, 4))

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 from emulated_gpu import run_emulated
 from own_rules import without_new
+from relax_mlir.emit.axis_reduction import Reduction, lowest
 from relax_mlir.emit.conversions import rounded
 from relax_mlir.emit.numbers import constant, larger, select
-from relax_mlir.emit.reduction import Reduction, lowest
 from relax_mlir.passes.legalize.rules import _RULES, all_rules
 
 import relax_mlir as rx

@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Names of values: unique where they can be seen, free again after their region; and what they are made of."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from ...bindings.ir import Location, Operation, Type
+from ...bindings.mlir import ir, readable
+from ..core.dialect import row_of
+from .expr import as_name
+from .types import is_tensor
+
+_INDICES = "ijkl"
+_MOST_PREFIX = 32
+#: What the results of these are called.
+_WORDS = {"constant": "const", "for": "loop", "forall": "loop", "while": "loop", "if": "branch"}
+#: Names that mean something else in a script.
+_RESERVED = frozenset({"I", "R", "T", "cls", "range", "True", "False", "None", "float"})
+# Of the names in a location.
+_MOST_DEPTH = 8
+
+
+class ValueNames:
+    """The names within one function."""
+
+    def __init__(self) -> None:
+        self._taken: set[str] = set(_RESERVED)
+        self._next: dict[str, int] = {}
+        # What the innermost scope has to undo: names that it took, counters as they were.
+        self._own: list[str] = []
+        self._counters: dict[str, int] = {}
+
+    def exact(self, wanted: str) -> str:
+        """The wanted name, or the first free one of `wanted_1`, `wanted_2`, ..."""
+        if wanted not in self._taken:
+            return self._take(wanted)
+        return self.numbered(f"{wanted}_", first=1)
+
+    def numbered(self, prefix: str, first: int = 0) -> str:
+        """The first free one of `prefix0`, `prefix1`, ..."""
+        number = self._next.get(prefix, first)
+        self._counters.setdefault(prefix, number)
+        while f"{prefix}{number}" in self._taken:
+            number += 1
+        self._next[prefix] = number + 1
+        return self._take(f"{prefix}{number}")
+
+    def index(self) -> str:
+        """A loop's variable."""
+        for letter in _INDICES:
+            if letter not in self._taken:
+                return self._take(letter)
+        return self.numbered("i")
+
+    def _take(self, name: str) -> str:
+        self._taken.add(name)
+        self._own.append(name)
+        return name
+
+    @contextmanager
+    def scope(self) -> Iterator[None]:
+        """Names taken inside are free again afterwards."""
+        own, counters = self._own, self._counters
+        self._own, self._counters = [], {}
+        try:
+            yield
+        finally:
+            self._taken.difference_update(self._own)
+            self._next.update(self._counters)
+            self._own, self._counters = own, counters
+
+
+def result_prefix(op: Operation, index: int, type_: Type) -> str:
+    """What a result's name starts with: what the operation is, or what it calls; `v` for what is no tensor."""
+    definition = row_of(op)
+    if definition is not None and len(definition.results) > 1 and len(definition.results) == len(op.results):
+        return f"{definition.results[index].name}_"
+    if not is_tensor(type_) and definition is None:
+        return "v"
+    word = op.name.rpartition(".")[2]
+    word = _callee(op) or _WORDS.get(word, word)
+    return f"{as_name(word[:_MOST_PREFIX]).rstrip('_') or 'v'}_"
+
+
+def _callee(op: Operation) -> str:
+    for name in ("func", "callee"):
+        if "call" in op.name and name in op.attributes:
+            attribute = op.attributes[name]
+            if isinstance(attribute, (ir.FlatSymbolRefAttr, ir.SymbolRefAttr, ir.StringAttr)):
+                return str(attribute).rpartition("@")[2].strip('"').rpartition(".")[2]
+    return ""
+
+
+def name_in(location: Location) -> str:
+    """An identifier like the name in a location; empty where there is none."""
+    return as_name(location_name(location))
+
+
+def location_name(location: Location, depth: int = 0) -> str:
+    """The name, or the names of a fused location: a model's nodes; empty where there is none."""
+    if isinstance(location, ir.NameLoc):
+        return readable(lambda: str(location.name_str))
+    if depth > _MOST_DEPTH:
+        return ""
+    if isinstance(location, ir.CallSiteLoc):
+        return location_name(location.callee, depth + 1)
+    if not isinstance(location, ir.FusedLoc):
+        return ""
+    names = dict.fromkeys(location_name(inner, depth + 1) for inner in location.locations)
+    return " + ".join(name for name in names if name)

@@ -1,0 +1,387 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Scalars of compute bodies: numbers whose types are promoted as in TVM, and indices that remember how they are
+made of loops' variables."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextvars import ContextVar
+from dataclasses import dataclass
+from typing import Any
+
+from ...bindings.ir import Value
+from ...bindings.mlir import ir
+from ...dialects.core.infos import DTYPE_BY_NAME, bit_width, dtype_name, is_bool, is_float, is_int, is_unsigned
+from ...dialects.core.symbols_expr import Size, SymbolError, SymExpr
+from ...support.errors import RelaxError
+from ...support.suggest import suggest
+from ..conversions import limits
+from ..numbers import Number, constant, floor_divide, floor_remainder
+from .places import place_of_caller
+
+_body: ContextVar[Any] = ContextVar("te_body", default=None)
+
+
+def body(what: str) -> Any:
+    """What a function is called for. Raises RelaxError where there is none."""
+    found = _body.get()
+    if found is None:
+        raise place_of_caller().problem(f"{what} is known in the function of a te.compute only")
+    return found
+
+
+def is_in_function() -> bool:
+    return _body.get() is not None
+
+
+# ---- numbers ----
+
+
+class Scalar(Number):
+    """A Number that can be combined with other types, as in TVM; integers are divided rounding down."""
+
+    __slots__ = ("_home",)
+    #: numpy leaves operators with its numbers to these.
+    __array_ufunc__ = None
+
+    def __init__(self, value: Value, *, unsigned: bool = False):
+        super().__init__(value, unsigned=unsigned)
+        #: For which call of a function it was made; that keeps the value alive, too.
+        self._home = _body.get()
+
+    @classmethod
+    def of_number(cls, value: Value) -> Scalar:
+        return value if isinstance(value, Scalar) else cls(value, unsigned=getattr(value, "is_unsigned", False))
+
+    @property
+    def plain(self) -> Number:
+        """What conversions and divisions compute with."""
+        self.require_home()
+        return Number(self, unsigned=self.is_unsigned)
+
+    def require_home(self) -> None:
+        if self._home is not _body.get():
+            raise RelaxError("a number of another function is used: what it is only that one knows")
+
+    def to(self, dtype: str, *, saturate: bool = False) -> Scalar:
+        if not (is_float(dtype) or is_int(dtype) or is_bool(dtype) or dtype == "index"):
+            raise RelaxError(f"unknown dtype {dtype!r}{suggest(str(dtype), DTYPE_BY_NAME)}")
+        return self if dtype == self.dtype else Scalar.of_number(self.plain.to(dtype, saturate=saturate))
+
+    def astype(self, dtype: Any) -> Scalar:
+        return self.to(dtype_name(dtype) or str(dtype))
+
+    def __bool__(self) -> bool:
+        raise RelaxError(
+            "what a number is only the program knows, so `if`, `and`, `or`, `not` and `a < b < c` of Python cannot "
+            "decide by it: use te.if_then_else, te.all, te.any, or where= of a reduction"
+        )
+
+    def __invert__(self) -> Scalar:
+        if self.is_float:
+            raise RelaxError(f"~ is of integers and bools, not of {self.dtype}")
+        return Scalar.of_number(~self.plain)
+
+    def __neg__(self) -> Any:
+        return Scalar.of_number(-self.plain) if self.is_float else 0 - self
+
+    def __floordiv__(self, other: object) -> Any:
+        return _divided(floor_divide, "//", self, other)
+
+    def __rfloordiv__(self, other: object) -> Any:
+        return _divided(floor_divide, "//", other, self)
+
+    def __mod__(self, other: object) -> Any:
+        return _divided(floor_remainder, "%", self, other)
+
+    def __rmod__(self, other: object) -> Any:
+        return _divided(floor_remainder, "%", other, self)
+
+
+def _of_two(name: str, sign: str) -> Callable[..., Any]:
+    plain = getattr(Number, f"__{name}__")
+
+    def method(self: Scalar, other: Any) -> Any:
+        other = operand(other)
+        x, y = together(self, other)
+        _require_meaning(sign, x)
+        is_size = x.dtype == "index" and isinstance(other, int)  # of which + 0 is nothing
+        return Scalar.of_number(plain(x.plain, other if is_size else y.plain))
+
+    return method
+
+
+_SIGNS = {
+    "add": "+", "radd": "+", "sub": "-", "rsub": "-", "mul": "*", "rmul": "*", "truediv": "/", "rtruediv": "/",
+    "and": "&", "or": "|", "xor": "^", "lshift": "<<", "rshift": ">>",
+    "lt": "<", "le": "<=", "gt": ">", "ge": ">=", "eq": "==", "ne": "!=",
+}  # fmt: skip
+for _name, _sign in _SIGNS.items():
+    setattr(Scalar, f"__{_name}__", _of_two(_name, _sign))
+for _name in ("and", "or", "xor"):
+    setattr(Scalar, f"__r{_name}__", _of_two(_name, _SIGNS[_name]))
+
+
+def _require_meaning(sign: str, x: Scalar) -> None:
+    """Raises RelaxError where a sign says nothing of numbers of a type."""
+    if is_bool(x.dtype) and sign in ("+", "-", "*", "/", "//", "%", "<<", ">>"):
+        raise RelaxError(f'`{sign}` of two bools: use & and |, or numbers: x.astype("int32")')
+    if sign == "/" and not x.is_float:
+        raise RelaxError(f'`/` of {x.dtype}: use te.floordiv or te.truncdiv, or divide floats: x.astype("float32")')
+    if x.is_float and sign in ("&", "|", "^", "<<", ">>"):
+        raise RelaxError(f"`{sign}` is of integers and bools, not of {x.dtype}")
+
+
+def _divided(function: Callable[..., Number], sign: str, x: object, y: object) -> Scalar:
+    """A quotient or remainder, which no machine traps on."""
+    x, y = operand(x), operand(y)
+    if isinstance(y, int) and y == 0 and not (isinstance(x, Scalar) and x.is_float):
+        raise RelaxError(f"`{sign}` by 0")
+    return of_two(function, sign, x, y)
+
+
+def of_two(function: Callable[..., Number], sign: str, x: object, y: object) -> Scalar:
+    """A function of two numbers of one type."""
+    x, y = together(x, y)
+    _require_meaning(sign, x)
+    return Scalar.of_number(function(x.plain, y.plain))
+
+
+# ---- types ----
+
+
+def together(x: object, y: object) -> tuple[Scalar, Scalar]:
+    """Both in one type: Python's numbers in the other's, integers in floats, narrower ones in wider ones."""
+    pair = operand(x), operand(y)
+    dtype = common_dtype(*pair)
+    return of_dtype(pair[0], dtype), of_dtype(pair[1], dtype)
+
+
+def common_dtype(x: Any, y: Any) -> str:
+    """Of two that `operand` gives. Python's numbers take the other's type, but a float with an integer is an f32."""
+    if not isinstance(x, Scalar):
+        x, y = y, x
+    if not isinstance(x, Scalar):
+        return max(_python_dtype(x), _python_dtype(y), key=lambda dtype: (is_float(dtype), bit_width(dtype)))
+    if isinstance(y, Scalar):
+        return _wider(x.dtype, y.dtype)
+    if isinstance(y, bool) or x.is_float:
+        return x.dtype
+    if isinstance(y, float):
+        return "f32"
+    return _python_dtype(y) if is_bool(x.dtype) else x.dtype
+
+
+def _python_dtype(value: bool | float | int) -> str:
+    """What a number of Python is alone."""
+    if isinstance(value, bool):
+        return "i1"
+    if isinstance(value, float):
+        return "f32"
+    return "i32" if -(1 << 31) <= value < 1 << 31 else "i64"
+
+
+def _wider(x: str, y: str) -> str:
+    if x == y or is_bool(y):
+        return x
+    if is_bool(x):
+        return y
+    if is_float(x) != is_float(y):
+        return x if is_float(x) else y
+    if "index" in (x, y):
+        return "index"
+    wide, narrow = sorted((x, y), key=bit_width, reverse=True)
+    fits = is_float(x) or is_unsigned(x) == is_unsigned(y) or not is_unsigned(wide)
+    if bit_width(wide) == bit_width(narrow) or not fits:
+        raise RelaxError(f"{x} and {y}, of which neither holds the other's numbers: say which, by .astype")
+    return wide
+
+
+def of_dtype(value: Any, dtype: str) -> Scalar:
+    """A number, or one of Python, in a type."""
+    if isinstance(value, Scalar):
+        return value.to(dtype)
+    if isinstance(value, float) and not is_float(dtype):
+        raise RelaxError(f"{value} is no {dtype}")
+    if not is_float(dtype) and not isinstance(value, bool):
+        low, high = limits("i64" if dtype == "index" else dtype)
+        if not low <= value <= high:
+            raise RelaxError(f"{value} is no {dtype}, which goes from {low} to {high}")
+    return Scalar.of_number(constant(value, dtype))
+
+
+def operand(value: Any) -> Any:
+    """A number, or one of Python: axes of reductions and symbols are indices."""
+    if isinstance(value, Deferred):
+        return value.number
+    if isinstance(value, SymExpr):
+        return body(f"the value of {value}").symbol(value)
+    if isinstance(value, Scalar):
+        value.require_home()
+        return value
+    if isinstance(value, (bool, int, float)):
+        return value
+    if hasattr(value, "item") and getattr(value, "shape", None) == ():  # numpy's
+        return operand(value.item())
+    if isinstance(value, Number) or (isinstance(value, Value) and _is_scalar(value)):
+        return Scalar.of_number(value)
+    raise RelaxError(f"expected a number, got {described(value)}")
+
+
+def scalar(value: Any) -> Scalar:
+    """A number; one of Python as an i1, i32, i64 or f32."""
+    known = operand(value)
+    return known if isinstance(known, Scalar) else of_dtype(known, _python_dtype(known))
+
+
+def _is_scalar(value: Value) -> bool:
+    return isinstance(value.type, (ir.FloatType, ir.IntegerType, ir.IndexType))
+
+
+def described(value: Any) -> str:
+    """For messages."""
+    kind = type(value).__name__
+    if isinstance(value, Scalar):
+        return f"a number, {value.dtype}"
+    if isinstance(value, Reduction):
+        return "a reduction, which is all that a function of places can give: use its tensor in another te.compute"
+    shape = getattr(value, "shape", None)
+    if shape is None:
+        return f"{kind} {value!r}"
+    if hasattr(value, "place"):
+        return f"the tensor '{value.name}': say which of its elements"
+    return f"a {kind} of shape {tuple(shape)}: what a program is given is a te.placeholder"
+
+
+# ---- indices ----
+
+
+class Index(Scalar):
+    """A number of type index; `at` is what it is of loops' variables, None where that is not known."""
+
+    __slots__ = ("at",)
+
+    def __init__(self, value: Value, at: Size | None = None, *, unsigned: bool = False):
+        super().__init__(value, unsigned=unsigned)
+        self.at = at
+
+
+def _of_indices(name: str, known: Callable[[Size, Size], Size]) -> Callable[..., Any]:
+    plain = getattr(Scalar, f"__{name}__")
+
+    def method(self: Index, other: Any) -> Any:
+        other = operand(other)
+        made = plain(self, other)
+        at = other if isinstance(other, int) and not isinstance(other, bool) else getattr(other, "at", None)
+        if self.at is None or at is None:
+            return made
+        try:
+            return Index(made, known(self.at, at))
+        except SymbolError:  # longer than what is kept
+            return made
+
+    return method
+
+
+for _name, _known in {
+    "add": lambda x, y: x + y,
+    "radd": lambda x, y: x + y,
+    "sub": lambda x, y: x - y,
+    "rsub": lambda x, y: y - x,
+    "mul": lambda x, y: x * y,
+    "rmul": lambda x, y: x * y,
+    "floordiv": lambda x, y: x // y,
+    "mod": lambda x, y: x % y,
+}.items():
+    setattr(Index, f"__{_name}__", _of_indices(_name, _known))
+
+
+# ---- what is a number in a function only ----
+
+
+class Deferred:
+    """Made outside of functions, where nothing is computed; in them it is a number."""
+
+    __array_ufunc__ = None
+    __hash__ = object.__hash__
+
+    @property
+    def number(self) -> Scalar:
+        raise NotImplementedError
+
+    @property
+    def dtype(self) -> str:
+        return self.number.dtype
+
+    def astype(self, dtype: str) -> Number:
+        return self.number.astype(dtype)
+
+    def __bool__(self) -> bool:
+        return bool(self.number)
+
+
+def _forwarded(name: str) -> Callable[..., Any]:
+    return lambda self, *others: getattr(self.number, name)(*others)
+
+
+for _name in (*_SIGNS, "floordiv", "rfloordiv", "mod", "rmod", "neg", "invert", "rand", "ror", "rxor"):
+    setattr(Deferred, f"__{_name}__", _forwarded(f"__{_name}__"))
+
+
+@dataclass(frozen=True, eq=False)
+class ReduceAxis(Deferred):
+    """Along which a reduction goes: from `start` on, `extent` steps."""
+
+    start: int
+    extent: Size
+    name: str
+
+    @property
+    def number(self) -> Index:
+        found: Index = body(f"where reduce axis '{self.name}' stands").reduce_index(self)
+        return found
+
+    def __str__(self) -> str:
+        return self.name
+
+
+@dataclass(frozen=True, eq=False)
+class ScalarConstant(Deferred):
+    """A number of Python with a type."""
+
+    value: float | int
+    given: str
+
+    @property
+    def number(self) -> Scalar:
+        body(f"the constant {self.value}")
+        return of_dtype(self.value, self.given)
+
+    @property
+    def dtype(self) -> str:
+        return self.given
+
+
+# ---- reductions ----
+
+
+@dataclass(frozen=True, eq=False)
+class Reduction:
+    """What a function of places gives that reduces: it must be all that it gives."""
+
+    combine: Callable[[Sequence[Scalar], Sequence[Scalar]], Sequence[Any]]
+    values: tuple[Scalar, ...]
+    starts: tuple[Scalar, ...]
+    axes: tuple[ReduceAxis, ...]
+
+    def __getitem__(self, position: int) -> Any:
+        raise RelaxError("a reduction of several values is all that a function of places can give")
+
+    def _refuse(self, *others: object) -> Any:
+        raise RelaxError("nothing can be computed with a reduction: use its tensor in another te.compute")
+
+    astype = _refuse
+
+
+for _name in (*_SIGNS, "floordiv", "rfloordiv", "mod", "rmod", "neg", "bool"):
+    setattr(Reduction, f"__{_name}__", Reduction._refuse)

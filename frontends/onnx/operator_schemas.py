@@ -1,0 +1,153 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""ONNX's operator schemas: what nodes must have, and which operators are functions of others.
+
+A model may have functions of its own, too.
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+from ...support.suggest import suggest
+from .model import DEFAULT_DOMAINS, Model
+from .model_values import Value
+from .node import Node, Unsupported
+from .node_problems import described_inputs
+from .tensor_data import AttributeProto, FunctionProto, NodeProto, TypeProto, number_of
+
+
+@functools.cache
+def _schema(domain: str, op: str, version: int) -> Any:
+    """None for an operator that is not ONNX's."""
+    import onnx
+
+    try:
+        return onnx.defs.get_schema(op, version, "" if domain in DEFAULT_DOMAINS else domain)
+    except onnx.defs.SchemaError:
+        return None
+
+
+@functools.cache
+def _attributes(domain: str, op: str, version: int) -> dict[str, bool]:
+    """An operator's, and whether it needs them."""
+    return {name: bool(each.required) for name, each in _schema(domain, op, version).attributes.items()}
+
+
+def check_node(node: Node) -> None:
+    """Raises Unsupported for attributes that would be ignored, and what is missing or too many."""
+    schema = _schema(node.domain, node.op, node.version)
+    if schema is None:
+        return
+    attributes = _attributes(node.domain, node.op, node.version)
+    for attribute in node.proto.attribute:
+        # ONNX leaves names that begin so to those who make models.
+        if attribute.name not in attributes and not attribute.name.startswith("__"):
+            hint = suggest(attribute.name, attributes)
+            raise Unsupported(f"{node.op} of this version knows no attribute '{attribute.name}'{hint}", attribute.name)
+    for name, is_needed in attributes.items():
+        if is_needed and not node.has_attribute(name):
+            raise Unsupported(f"has no attribute '{name}', which it needs", name)
+    if len(node.inputs) < schema.min_input:
+        raise Unsupported(f"input #{len(node.inputs)} is missing: there must be {schema.min_input}")
+    for what, count, most in (
+        ("inputs", len(node.inputs), schema.max_input),
+        ("outputs", node.output_count, schema.max_output),
+    ):
+        if count > most:
+            raise Unsupported(f"it has {count} {what}, and may have {most}")
+
+
+def expansion_of(node: Node, model: Model) -> FunctionProto | None:
+    """The FunctionProto whose nodes stand for a node; None where none is defined."""
+    function = own_function(node, model)
+    return _defined_by_onnx(node) if function is None else _with_attributes(function, node, {})
+
+
+def own_function(node: Node, model: Model) -> FunctionProto | None:
+    """The model's own function that a node calls, if there is one."""
+    found = (each for each in model.proto.functions if each.name == node.op and each.domain == node.domain)
+    return next(found, None)
+
+
+def is_defined_by_onnx(node: Node) -> bool:
+    """Whether ONNX defines the node's operator as a function of others."""
+    schema = _schema(node.domain, node.op, node.version)
+    return schema is not None and (schema.has_function or schema.has_context_dependent_function)
+
+
+def _defined_by_onnx(node: Node) -> FunctionProto | None:
+    schema = _schema(node.domain, node.op, node.version)
+    if schema is None:
+        return None
+    if schema.has_function:
+        return _with_attributes(schema.function_body, node, _defaults(schema))
+    if schema.has_context_dependent_function:
+        return _built_for(schema, node)
+    return None
+
+
+def _built_for(schema: Any, node: Node) -> FunctionProto | None:
+    """Functions whose body depends on the types of the inputs and on attributes."""
+    import onnx
+
+    count = len(node.inputs)
+    types = [_type_proto(node.value(at)).SerializeToString() if node.has(at) else b"" for at in range(count)]
+    version = max(
+        (each for each in schema.context_dependent_function_opset_versions if each <= node.version), default=0
+    )
+    if not version:
+        return None
+    try:
+        body = schema.get_context_dependent_function_with_opset_version(version, node.proto.SerializeToString(), types)
+    except (RuntimeError, onnx.shape_inference.InferenceError) as error:
+        reason = str(error).partition("\n")[0]
+        raise Unsupported(f"ONNX cannot make the function that defines the operator: {reason}") from None
+    function = onnx.FunctionProto()
+    function.ParseFromString(body)
+    if not function.output:
+        raise Unsupported(
+            f"ONNX makes the function that defines {node.op} of sizes that it needs, and not all are known: "
+            f"the inputs are {described_inputs(node)}"
+        )
+    return _with_attributes(function, node, _defaults(schema))
+
+
+def _type_proto(value: Value) -> TypeProto:
+    from onnx import helper
+
+    shape = None if value.shape is None else [size if isinstance(size, int) else None for size in value.shape]
+    return helper.make_tensor_type_proto(number_of(value.dtype), shape)
+
+
+def _defaults(schema: Any) -> dict[str, AttributeProto]:
+    """What attributes are where a node does not say."""
+    return {name: each.default_value for name, each in schema.attributes.items() if each.default_value.name}
+
+
+def _with_attributes(function: FunctionProto, node: Node, defaults: dict[str, AttributeProto]) -> FunctionProto:
+    """The function with the call's attributes where its nodes refer to them."""
+    import onnx
+
+    given = {attribute.name: attribute for attribute in node.proto.attribute}
+    defaults = {**defaults, **{attribute.name: attribute for attribute in function.attribute_proto}}
+    filled = onnx.FunctionProto()
+    filled.CopyFrom(function)
+    for inner in filled.node:
+        _fill(inner, given, defaults)
+    return filled
+
+
+def _fill(node: NodeProto, given: dict[str, AttributeProto], defaults: dict[str, AttributeProto]) -> None:
+    for index in reversed(range(len(node.attribute))):
+        attribute = node.attribute[index]
+        if attribute.ref_attr_name:
+            name, source = attribute.name, given.get(attribute.ref_attr_name, defaults.get(attribute.ref_attr_name))
+            if source is None:
+                del node.attribute[index]
+            else:
+                attribute.CopyFrom(source)
+                attribute.name = name
+        elif attribute.HasField("g"):
+            for inner in attribute.g.node:
+                _fill(inner, given, defaults)

@@ -1,0 +1,241 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""PrimFuncs of the module: programs of nests on tensors, all others as loops over memrefs."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping, Sequence
+from functools import cache, partial
+from itertools import takewhile
+from typing import Any
+
+from ...bindings.ir import Block as IrBlock
+from ...bindings.ir import Operation, Type, Value
+from ...bindings.mlir import ir, string_array
+from ...dialects.core.infos import TensorInfo
+from ...dialects.core.ir_attributes import LOOPS, SCHEDULE
+from ...dialects.core.symbols import SymExpr
+from ...dialects.tir.prim_func import OpPattern, make_prim_func, set_op_pattern
+from ...emit import linalg, loops
+from ...emit.arithmetic import element
+from ...emit.kernels import parameter_type
+from ...emit.numbers import Number, as_index, constant, number
+from ...support.errors import RelaxError
+from . import scalar_functions  # noqa: F401  # its functions register
+from .annotations import Annotations
+from .bounds import elements_inside
+from .distribute import distributed
+from .effects import Effect, effect_on, is_replaced
+from .loop_program import LoopProgram, Memrefs
+from .names import Names
+from .nest_reader import Nest, NestReader, Unstructured
+from .prim_func import ProgramReader
+from .program import Allocate, Block, Buffer, For, Program, Scalar, Statement, every
+from .scalars import Scalars
+from .tensor_program import TensorProgram, Tensors
+from .tiling_steps import loop_lines
+
+#: Of memory that each thread has for itself, or that threads may only exchange between kernels.
+_OWN_SCOPES = ("", "global", "local")
+_PATTERNS = {pattern.value: pattern for pattern in OpPattern}
+
+
+class PrimFunc:
+    """A function of the module: what it takes, and its operation once it is built."""
+
+    def __init__(
+        self,
+        names: Names,
+        function: ast.FunctionDef,
+        *,
+        in_place: bool = False,
+        is_alone: bool = False,
+        is_cleared: bool = False,
+    ):
+        reader = ProgramReader(names, function)
+        self.source = names.source
+        self.program: Program = reader.read()
+        self.annotations: Annotations = reader.annotations
+        self._nests_found = self._nested()
+        self._inside = elements_inside(self.program, self.annotations)
+        #: What becomes of what the buffers held that are written to.
+        self.effects = {each: self._effect_on(each) for each in self.program.written}
+        buffers = [each for each in self.program.parameters if isinstance(each, Buffer)]
+        fresh = list(takewhile(lambda each: self.effects.get(each) is Effect.REPLACES, reversed(buffers)))
+        if is_alone:  # a result's type is not stated
+            fresh = self._of_known_sizes(fresh)
+        #: What goes in and out, and is written where it is; the others that are written are made anew.
+        self.kept = [each for each in self.effects if (in_place or each not in fresh) and not is_cleared]
+        #: What is 0 at first.
+        self._cleared = [each for each in self.effects if is_cleared and self.effects[each] is not Effect.REPLACES]
+        self.inputs = [each for each in self.program.parameters if in_place or each not in self.effects]
+        made = [each for each in self.effects if each not in self.kept]
+        self.outputs = [] if in_place else [*self.kept, *made]
+        self.symbol = self.program.name
+
+    @property
+    def parameters(self) -> list[Buffer | Scalar]:
+        """What is written comes last, what goes in and out first of that; sizes that TVM passes behind come before."""
+        return [*self.inputs, *self.outputs]
+
+    @property
+    def passed(self) -> list[Buffer | Scalar]:
+        """What a caller has, in the function's order: all but what is made anew."""
+        made = [each for each in self.outputs if each not in self.kept]
+        return [each for each in self.program.parameters if each not in made]
+
+    def call(self, values: Mapping[Any, Any], types: Mapping[Any, Any]) -> tuple[str, tuple[Any, ...], dict[str, Any]]:
+        """The operator, arguments and attributes of a call, by what is passed, and by the types of what is written."""
+        arguments = [each for each in self.parameters if each in self.inputs or each in self.kept]
+        operands, results = [values[each] for each in arguments], [types[each] for each in self.written]
+        if not self.kept:
+            return "call_tir", (self.symbol, operands), {"out_ty": results}
+        places = [arguments.index(each) if each in self.kept else -1 for each in self.written]
+        return "call_tir_inplace", (self.symbol, operands), {"inplace_indices": places, "out_ty": results}
+
+    @property
+    def written(self) -> list[Buffer]:
+        """In the order in which a call gives them."""
+        return self.outputs or self.kept
+
+    def _of_known_sizes(self, fresh: Sequence[Buffer]) -> list[Buffer]:
+        """Those from the last one on whose sizes the other parameters have."""
+        known: set[str] = set()
+        for each in self.program.parameters:
+            if isinstance(each, Scalar):
+                known.add(each.name)
+            elif each not in fresh:
+                known.update(str(dim) for dim in each.dims)
+
+        def is_known(buffer: Buffer) -> bool:
+            return all(dim.variables <= known for dim in buffer.dims if isinstance(dim, SymExpr))
+
+        return list(takewhile(is_known, fresh))
+
+    def _effect_on(self, buffer: Buffer) -> Effect:
+        if self._nests_found is not None and is_replaced(buffer, self._nests_found):
+            return Effect.REPLACES
+        return effect_on(buffer, self.program, self.annotations)
+
+    def build(self, symbol: str, is_private: bool) -> Operation:
+        """The PrimFunc at the current insertion point."""
+        self.symbol = symbol
+        steps = self._nests_found if self.outputs else None
+        if steps is None:
+            self._check_threads()
+        attributes: dict[str, Any] = {"sym_visibility": ir.StringAttr.get("private")} if is_private else {}
+        types = [self._type(each, steps is not None) for each in self.parameters]
+        count = len(self.inputs)
+
+        def body(*arguments: Value) -> Any:
+            held = dict(zip(self.parameters, arguments, strict=True))
+            for each, value in held.items():
+                ir.BlockArgument(value).set_location(self.source.location(each.node, each.name))
+            buffers = {each: value for each, value in held.items() if isinstance(each, Buffer)}
+            for each in self._cleared:
+                buffers[each] = self._zeroed(each, buffers[each])
+            known = self._known(held)
+            if steps is None:
+                memory = Memrefs(buffers)
+                LoopProgram(Scalars(self.annotations, known, self._inside, memory), memory).emit(self.program.body)
+                return None
+            tensors = Tensors(self.annotations.names, buffers)
+            TensorProgram(Scalars(self.annotations, known, self._inside, tensors), tensors).emit(steps)
+            return [buffers[each] for each in self.outputs]
+
+        with self.source.location(self.program.node):
+            try:
+                function = make_prim_func(symbol, types[:count], types[count:], body, attributes=attributes)
+            except RelaxError as error:
+                if error.location:
+                    raise
+                raise self.source.problem(self.program.node, error.message) from None
+        stated = self.program.attributes.get("op_pattern")
+        if isinstance(stated, int) and stated in _PATTERNS:
+            set_op_pattern(function, _PATTERNS[stated])
+        if steps is not None and (text := loop_lines(steps, self.annotations.names)):
+            function.attributes[LOOPS] = string_array(text)
+        lines = self.program.attributes.get(SCHEDULE)
+        if lines is not None:
+            self._schedule(function, lines)
+        return function
+
+    @staticmethod
+    def _zeroed(buffer: Buffer, output: Value) -> Value:
+        zero = constant(0, buffer.dtype)
+        if isinstance(output.type, ir.RankedTensorType):
+            return linalg.fill(zero, output)
+        loops.nest(linalg.sizes(output), lambda *indices: loops.store(zero, output, *indices))
+        return output
+
+    def _schedule(self, function: Operation, lines: object) -> None:
+        """The lines of a schedule, from T.func_attr."""
+        if not isinstance(lines, (list, tuple)) or not all(isinstance(line, str) for line in lines):
+            raise self.source.problem(self.program.node, f"attribute '{SCHEDULE}' is a list of lines of text")
+        function.attributes[SCHEDULE] = string_array(lines)
+
+    def _nested(self) -> list[Nest | Allocate] | None:
+        """The function as nests in their order; None where some statement is none."""
+        reader = NestReader(self.annotations)
+        try:
+            steps = self._nests(reader, self.program.body)
+        except Unstructured:
+            return None
+        return steps if any(isinstance(step, Nest) for step in steps) else None
+
+    def _check_threads(self) -> None:
+        """Refuses threads that work together: as loops one after the other they would read what is not there yet."""
+        statements = list(every(self.program.body))
+        kinds = [loop.kind for each in statements if isinstance(each, For) for loop in each.loops]
+        if not any(kind.startswith("threadIdx") for kind in kinds):
+            return
+        for each in statements:
+            if isinstance(each, Allocate) and each.buffer.scope not in _OWN_SCOPES:
+                name = each.buffer.name
+                message = f"'{name}' is shared by threads, which are loops here, one iteration after the other"
+                raise self.source.problem(each.buffer.node, message)
+
+    def _nests(self, reader: NestReader, statements: Sequence[Statement]) -> list[Nest | Allocate]:
+        steps: list[Nest | Allocate] = []
+        for statement in statements:
+            if isinstance(statement, Allocate):
+                steps.append(statement)
+            elif isinstance(statement, Block) and statement.is_plain:
+                steps += self._nests(reader, statement.body)
+            else:
+                steps += self._nests_of(reader, statement)
+        return steps
+
+    def _nests_of(self, reader: NestReader, statement: Statement) -> list[Nest]:
+        """One, or those of loops around several blocks."""
+        try:
+            return [reader.nest(statement)]
+        except Unstructured:
+            return [reader.nest(each) for each in distributed(statement, self.program, self.annotations)]
+
+    def _type(self, parameter: Buffer | Scalar, on_tensors: bool) -> Type:
+        if isinstance(parameter, Scalar):
+            return element(parameter.dtype)
+        info = TensorInfo(parameter.dims, parameter.dtype)
+        return parameter_type(info, ir.Context.current, on_memrefs=not on_tensors)
+
+    def _known(self, held: Mapping[Buffer | Scalar, Value]) -> dict[str, Any]:
+        """The names at the function's begin: parameters, and the sizes that they tell."""
+        known: dict[str, Any] = {}
+        for each, value in held.items():
+            known[each.name] = each if isinstance(each, Buffer) else number(value).of(each.dtype)
+        for name in self.annotations.symbols:
+            if name not in known:
+                known[name] = cache(partial(self._size, name, held, ir.InsertionPoint.current.block))
+            elif isinstance(known[name], Number) and not known[name].is_float:
+                known[name] = as_index(known[name])
+        return known
+
+    def _size(self, name: str, held: Mapping[Buffer | Scalar, Value], block: IrBlock) -> Number:
+        """What a symbol is, made at the function's begin: the size of a parameter that it alone is."""
+        for each, value in held.items():
+            for axis, dim in enumerate(each.dims if isinstance(each, Buffer) else ()):
+                if isinstance(dim, SymExpr) and str(dim) == name:
+                    with ir.InsertionPoint.at_block_begin(block):
+                        return linalg.size(value, axis)
+        raise self.source.problem(self.program.node, f"no parameter of '{self.program.name}' has the size '{name}'")

@@ -1,0 +1,296 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Recognition of structured statements: loop nests around stores that visit each point of a domain once, in any order.
+
+Such a nest is an operation of linalg on tensors, which fusion and schedules understand; everything else stays loops.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping, Sequence
+from math import prod
+from typing import Any, NamedTuple
+
+from ...dialects.core.symbols import Dim, equal
+from .annotations import Annotations
+from .common.source import ScriptError
+from .points import Unknown, worked_out
+from .program import (
+    REDUCE,
+    SPATIAL,
+    Block,
+    BlockAxis,
+    Buffer,
+    For,
+    Let,
+    Loop,
+    Statement,
+    Store,
+    indices_of,
+    parts_within,
+    place_of,
+)
+
+#: Bindings of larger domains are not tried out point by point.
+_MOST_POINTS = 1 << 20
+
+
+class Domain(NamedTuple):
+    """A variable of a nest and how many values it has, from 0."""
+
+    name: str
+    is_reduction: bool
+    size: ast.expr
+    dim: Dim
+
+
+class Nest(NamedTuple):
+    """Stores at each point of a domain; `init` before the reductions begin."""
+
+    node: ast.AST
+    domains: tuple[Domain, ...]
+    init: tuple[Statement, ...]
+    body: tuple[Statement, ...]
+    #: Its block's.
+    name: str = ""
+    #: Those of the text, and what the block's variables are in them.
+    loops: tuple[Loop, ...] = ()
+    axes: tuple[BlockAxis, ...] = ()
+
+    def accumulates(self, statement: Statement) -> bool:
+        """Whether what it stores is made of what was there, maybe through names for numbers."""
+        return not isinstance(statement, Store) or self._is_made_of(statement.value, statement.buffer)
+
+    def reads(self, buffer: Buffer) -> bool:
+        """Whether the body is made of what the buffer held."""
+        return any(self._is_made_of(each.value, buffer) for each in self.body if isinstance(each, (Store, Let)))
+
+    def _is_made_of(self, value: ast.expr, buffer: Buffer) -> bool:
+        lets = {each.name: each.value for each in self.body if isinstance(each, Let)}
+        waiting, seen = [value], set()
+        while waiting:
+            for node in parts_within(waiting.pop()):
+                name = node.id if isinstance(node, ast.Name) else ""
+                if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name):
+                    if node.value.id == buffer.name:
+                        return True
+                elif name in lets and name not in seen:
+                    seen.add(name)
+                    waiting.append(lets[name])
+        return False
+
+
+class Unstructured(Exception):
+    """Why statements stay loops."""
+
+
+class NestReader:
+    """Finds nests in statements."""
+
+    def __init__(self, annotations: Annotations):
+        self.annotations, self.names = annotations, annotations.names
+
+    def nest(self, statement: Statement) -> Nest:
+        """The nest that a statement is. Raises Unstructured."""
+        node = statement.node
+        loops: list[Loop] = []
+        while isinstance(statement, For):
+            loops += statement.loops
+            if len(statement.body) != 1 or isinstance(statement.body[0], (Let, Store)):
+                return self._of_loops(node, loops, statement.body)
+            statement = statement.body[0]
+        if isinstance(statement, Store):
+            return self._of_loops(node, loops, [statement])
+        if not isinstance(statement, Block):
+            raise Unstructured("not only loops and a block")
+        return self._of_block(node, loops, statement)
+
+    # ---- loops alone ----
+
+    def _of_loops(self, node: ast.AST, loops: Sequence[Loop], body: Sequence[Statement]) -> Nest:
+        stores = self._stores(body)
+        if any(self._constant(loop.start) != 0 for loop in loops):
+            raise Unstructured("a loop does not begin at 0")
+        named = {index.id for index in stores[0].indices if isinstance(index, ast.Name)}
+        domains = tuple(self._domain_of(loop.name, loop.name not in named, loop.stop) for loop in loops)
+        return self._checked(Nest(node, domains, (), tuple(body)))
+
+    def _constant(self, node: ast.expr | None) -> Any:
+        return 0 if node is None else self.names.found(node)
+
+    def _stores(self, body: Sequence[Statement]) -> list[Store]:
+        stores = [each for each in body if isinstance(each, Store)]
+        if not stores or len(stores) + sum(isinstance(each, Let) for each in body) != len(body):
+            raise Unstructured("not only stores")
+        return stores
+
+    # ---- a block ----
+
+    def _of_block(self, node: ast.AST, loops: Sequence[Loop], block: Block) -> Nest:
+        self._stores(block.body)
+        if block.init:
+            self._stores(block.init)
+        if any(axis.kind not in (SPATIAL, REDUCE) for axis in block.axes):
+            raise Unstructured("a variable that is neither spatial nor a reduction")
+        # Points are visited by the block's variables alone: a loop's own number would be gone.
+        around = {loop.name for loop in loops} - {axis.name for axis in block.axes}
+        values = [each.value for each in (*block.init, *block.body) if isinstance(each, (Store, Let))]
+        if any(isinstance(part, ast.Name) and part.id in around for value in values for part in parts_within(value)):
+            raise Unstructured("a variable of a loop, which none of the block is bound to")
+        domains = tuple(self._domain(axis, loops) for axis in block.axes)
+        self._check_bindings(loops, block, domains)
+        return self._checked(Nest(node, domains, block.init, block.body, block.name, tuple(loops), block.axes))
+
+    def _domain(self, axis: BlockAxis, loops: Sequence[Loop]) -> Domain:
+        if axis.start is not None and self._constant(axis.start) != 0:
+            raise Unstructured("a variable does not begin at 0")
+        size = axis.stop
+        if size is None:  # T.axis.remap: as far as the loop goes
+            size = next(
+                (loop.stop for loop in loops if isinstance(axis.binding, ast.Name) and loop.name == axis.binding.id),
+                None,
+            )
+            if size is None:
+                raise Unstructured("a variable of T.axis.remap that is no loop's")
+        return self._domain_of(axis.name, axis.kind == REDUCE, size)
+
+    def _domain_of(self, name: str, is_reduction: bool, size: ast.expr) -> Domain:
+        """Sizes depend on the function's sizes alone, not on loops around. Raises Unstructured."""
+        try:
+            return Domain(name, is_reduction, size, self.annotations.dim(size))
+        except ScriptError as error:
+            if self._constant(size) is not None:
+                raise  # a number that no loop counts to
+            raise Unstructured("a size that is no size of the function") from error
+
+    def _check_bindings(self, loops: Sequence[Loop], block: Block, domains: Sequence[Domain]) -> None:
+        """Each point of the domain is visited once."""
+        if any(self._constant(loop.start) != 0 for loop in loops):
+            raise Unstructured("a loop does not begin at 0")
+        if not block.where and self._is_one_to_one(loops, block, domains):
+            return
+        extents = [self._constant(loop.stop) for loop in loops]
+        sizes = [self._constant(domain.size) for domain in domains]
+        if not all(isinstance(each, int) and each >= 0 for each in (*extents, *sizes)):
+            raise Unstructured("bindings of dynamic sizes")
+        for names, axes, conditions in _apart(loops, block):
+            own = {loop.name: extent for loop, extent in zip(loops, extents, strict=True) if loop.name in names}
+            bound = [(axis, size) for axis, size in zip(block.axes, sizes, strict=True) if axis in axes]
+            self._check_points(own, bound, conditions)
+
+    def _check_points(
+        self, extents: Mapping[str, int], axes: Sequence[tuple[BlockAxis, int]], conditions: Sequence[ast.expr]
+    ) -> None:
+        """The same of some variables, and all loops that these are made of."""
+        if prod(extents.values()) > _MOST_POINTS:
+            raise Unstructured("bindings of many points")
+        import numpy
+
+        grid = numpy.indices(tuple(extents.values()))
+        points = grid.reshape(len(extents), -1) if extents else numpy.zeros((0, 1), int)
+        at = dict(zip(extents, points, strict=True))
+        holds = numpy.ones(points.shape[1], bool)
+        for condition in conditions:
+            holds = holds & (self._at_points(condition, at) != 0)
+        place = numpy.zeros(points.shape[1], numpy.int64)
+        for axis, size in axes:
+            value = self._at_points(axis.binding, at) + numpy.zeros(points.shape[1], numpy.int64)
+            if (holds & ((value < 0) | (value >= size))).any():
+                raise Unstructured("a variable leaves its domain")
+            place = place * size + value
+        visited = numpy.sort(place[holds])
+        if len(visited) != prod(size for _, size in axes) or (len(visited) and (numpy.diff(visited) != 1).any()):
+            raise Unstructured("bindings do not visit each point once")
+
+    def _at_points(self, node: ast.expr, at: Mapping[str, object]) -> Any:
+        try:
+            return worked_out(self.names, node, at)
+        except Unknown:
+            raise Unstructured("a binding that is no arithmetic of loops' variables") from None
+
+    def _is_one_to_one(self, loops: Sequence[Loop], block: Block, domains: Sequence[Domain]) -> bool:
+        """Whether each variable is one loop's, and goes as far."""
+        stops = {loop.name: loop.stop for loop in loops}
+        bound = []
+        for axis, domain in zip(block.axes, domains, strict=True):
+            if not isinstance(axis.binding, ast.Name) or axis.binding.id not in stops:
+                return False
+            bound.append(axis.binding.id)
+            stop = stops[axis.binding.id]
+            if stop is not domain.size and equal(self._domain_of("", False, stop).dim, domain.dim) is not True:
+                return False
+            if domain.dim is None:
+                return False
+        rest = [stop for name, stop in stops.items() if name not in bound]
+        return len(set(bound)) == len(bound) and all(self._constant(stop) == 1 for stop in rest)
+
+    # ---- what is stored where ----
+
+    def _checked(self, nest: Nest) -> Nest:
+        """Raises Unstructured unless outputs are written at plain variables, each at one place, and only read there."""
+        parallel = [domain.name for domain in nest.domains if not domain.is_reduction]
+        places: dict[Buffer, list[str]] = {}
+        for store in (each for each in (*nest.init, *nest.body) if isinstance(each, Store)):
+            at = self._variables(store)
+            if sorted(name for name, _ in at) != sorted(parallel):
+                raise Unstructured("an element is written more than once")
+            place = place_of(store.indices)
+            if places.setdefault(store.buffer, place) != place:
+                raise Unstructured("a buffer is written at several places")
+        named = {buffer.name: place for buffer, place in places.items()}
+        for statement in (*nest.init, *nest.body):
+            if isinstance(statement, (Store, Let)):
+                self._check_reads(statement.value, named)
+        if any(domain.is_reduction for domain in nest.domains) and not all(map(nest.accumulates, nest.body)):
+            raise Unstructured("a later iteration overwrites an earlier one")
+        return nest
+
+    def _variables(self, store: Store) -> list[tuple[str, int]]:
+        """Those of its indices; a dimension of one element has none, unless no other has."""
+        at = [
+            self._variable(index)
+            for index, dim in zip(store.indices, store.buffer.dims, strict=True)
+            if dim != 1 or self._constant(index) != 0
+        ]
+        if store.indices and not at:
+            raise Unstructured("one element alone")
+        return at
+
+    def _variable(self, index: ast.expr) -> tuple[str, int]:
+        """`i` or `i + 4`: a variable and what is added."""
+        if isinstance(index, ast.BinOp) and isinstance(index.op, ast.Add):
+            for one, other in ((index.left, index.right), (index.right, index.left)):
+                offset = self._constant(other)
+                if isinstance(one, ast.Name) and isinstance(offset, int) and offset >= 0:
+                    return one.id, offset
+        if isinstance(index, ast.Name):
+            return index.id, 0
+        raise Unstructured("an index that is no variable")
+
+    @staticmethod
+    def _check_reads(value: ast.expr, places: Mapping[str, list[str]]) -> None:
+        for node in parts_within(value):
+            if type(node) is ast.Subscript and isinstance(node.value, ast.Name) and node.value.id in places:
+                if place_of(indices_of(node)) != places[node.value.id]:
+                    raise Unstructured("what is written is read at other places")
+            elif type(node) is ast.Call and "call_" in getattr(node.func, "attr", ""):
+                raise Unstructured("a call of a function that is not ours")
+
+
+def _apart(loops: Sequence[Loop], block: Block) -> list[tuple[set[str], list[BlockAxis], list[ast.expr]]]:
+    """The variables, each with the loops that it is made of; together where they share loops, or a condition does."""
+    names = {loop.name for loop in loops}
+    held: list[tuple[set[str], list[BlockAxis], list[ast.expr]]] = [({loop.name}, [], []) for loop in loops]
+    parts: list[tuple[ast.expr, list[BlockAxis], list[ast.expr]]] = [
+        (axis.binding, [axis], []) for axis in block.axes
+    ] + [(node, [], [node]) for node in block.where]
+    for node, axes, conditions in parts:
+        used = {each.id for each in parts_within(node) if isinstance(each, ast.Name)} & names
+        near = [each for each in held if each[0] & used]
+        held = [each for each in held if not each[0] & used]
+        held.append((
+            set[str]().union(*(each[0] for each in near)),
+            [*(axis for each in near for axis in each[1]), *axes],
+            [*(condition for each in near for condition in each[2]), *conditions],
+        ))  # fmt: skip
+    return held

@@ -1,0 +1,173 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Independent loops of a graph, for concurrency: none depends on another one's results, each is worth a thread.
+
+Iterations of a loop are sequential, and those of a recurrent network are short: there is more to gain where its
+directions run in parallel. What a loop's kernels share with threads themselves is shared there.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from ...bindings.ir import Block, Operation, SymbolTable, Value
+from ...bindings.navigation import constant_of, made_by, operations_in, operations_of, used_by, users_of
+from ...dialects.core.aliases import written_by
+from ...dialects.core.codec import decode
+from ...dialects.core.dialect import row_of
+from ...dialects.core.infos import ScalarInfo, TensorInfo
+from ...dialects.core.ir_attributes import PLAN
+from ...dialects.core.substitute import symbols_in, symbols_of
+from ...dialects.relax.known_constants import CONSTANTS
+from ...emit.parallel import LEAST_WORK
+from ...emit.structured import analyze, structured_ops
+from ..lower_calls.function_lowering import input_symbols, is_sized
+from ..schedule.parallel_grain import computing
+from ..schedule.plan import Plan, plan_of
+
+#: What is assumed of a loop with a dynamic trip count.
+_ORDINARY_TURNS = 64
+#: What a loop may hold in addition to calls of PrimFuncs: constants to be read, and scalars.
+_DIALECTS = frozenset("arith index math scf tensor".split())
+#: PrimFuncs with these call what belongs to the calling thread.
+_CALLING_OUT = frozenset("tir.call_packed tir.call_extern tir.packed".split())
+
+
+class Branch(NamedTuple):
+    """A loop as a function of its own: what it is given, what is made again in it, and what it gives."""
+
+    loop: Operation
+    given: list[Value]
+    made_again: list[Operation]
+    #: Results of the loop, and what says their sizes where they are used.
+    results: list[tuple[Value, list[Operation]]]
+
+    @property
+    def returned(self) -> list[Value]:
+        """The results as they are used."""
+        return [casts[0].result if casts else value for value, casts in self.results]
+
+
+def branches_of(block: Block, symbols: SymbolTable) -> list[list[Branch]]:
+    """Two loops and more each that may run at the same time; what is between them can be moved before or behind."""
+    operations = operations_of(block)[:-1]
+    found: list[list[Branch]] = []
+    taken: list[Operation] = []
+    for position, first in enumerate(operations):
+        branch = None if first in taken else _branch(first, symbols)
+        if branch is None:
+            continue
+        group, waiting = [branch], set(first.results)
+        for op in operations[position + 1 :]:
+            if any(value in waiting for value in used_by(op)):
+                waiting.update(op.results)
+            elif op not in taken and (other := _branch(op, symbols)) is not None:
+                group.append(other)
+                waiting.update(op.results)
+            if not is_movable(op):
+                break
+        if len(group) > 1:
+            found.append(group)
+            taken += [each.loop for each in group]
+    return found
+
+
+def is_movable(op: Operation) -> bool:
+    """Whether it has no side effects, so that it may run at another time."""
+    return all(map(_is_quiet, (op, *(operations_in(op) if len(op.regions) else ()))))
+
+
+def _is_quiet(op: Operation) -> bool:
+    row = row_of(op)
+    if row is None:
+        return op.name.partition(".")[0] in _DIALECTS
+    # A check of sizes fails sooner or later.
+    return (row.pure or op.name == "relax.match_cast") and not written_by(op)
+
+
+def _branch(op: Operation, symbols: SymbolTable) -> Branch | None:
+    if op.name != "scf.for" or not is_movable(op) or _work(op, symbols) < LEAST_WORK:
+        return None
+    results = _results(op)
+    if results is None:
+        return None
+    branch = Branch(op, *_inputs(op), results)
+    infos = [decode(value.type) for value in branch.given]
+    known = input_symbols(infos)
+    is_known = all(isinstance(info, (TensorInfo, ScalarInfo)) for info in infos) and _named_inside(op) <= known
+    returned = [decode(value.type) for value in branch.returned]
+    are_results_known = all(isinstance(info, TensorInfo) and is_sized(info, known) for info in returned)
+    return branch if is_known and are_results_known else None
+
+
+def _inputs(loop: Operation) -> tuple[list[Value], list[Operation]]:
+    """What a loop reads from outside; scalar constants, shapes, and constants of its own are made again."""
+    given, again = [], []
+    for value in dict.fromkeys(used_by(loop)):
+        maker = made_by(value, *CONSTANTS, "relax.shape_expr")
+        if maker is not None and _is_made_again(value, loop):
+            again.append(maker)
+        else:
+            given.append(value)
+    return given, again
+
+
+def _is_made_again(value: Value, loop: Operation) -> bool:
+    if not isinstance(decode(value.type), TensorInfo):
+        return True
+    inside = [loop, *operations_in(loop)]
+    return all(user in inside for user in users_of(value))
+
+
+def _results(loop: Operation) -> list[tuple[Value, list[Operation]]] | None:
+    """Those that are used; None where that is no tensor."""
+    found: list[tuple[Value, list[Operation]]] = []
+    for result in loop.results:
+        users = users_of(result)
+        if not users:
+            continue
+        if not isinstance(decode(result.type), TensorInfo):
+            return None
+        casts = [user for user in users if user.name == "relax.match_cast" and user.block == loop.block]
+        is_cast = len(casts) == len(users) and len({str(cast.results[0].type) for cast in casts}) == 1
+        found.append((result, casts if is_cast else []))
+    return found
+
+
+def _named_inside(loop: Operation) -> set[str]:
+    """The symbols of sizes that a loop does not name itself."""
+    casts = [each for each in operations_in(loop) if each.name == "relax.match_cast"]
+    own = {name for cast in casts for name in symbols_of(cast.results[0].type) - symbols_of(cast.operands[0].type)}
+    return symbols_in(loop) - own
+
+
+def _work(loop: Operation, symbols: SymbolTable) -> float:
+    """About how many nanoseconds a loop takes on one thread; 0 where it is no work for another thread."""
+    total = 0.0
+    for op in operations_in(loop):
+        row = row_of(op)
+        if op.name == "relax.call_tir":
+            work = _work_of_kernel(symbols[op.opview.func].operation)
+            if work is None:
+                return 0.0
+            total += work
+        elif op.name.startswith("relax.call_") or row is not None and row.destinations:
+            return 0.0
+    return total * (_turns(loop) or _ORDINARY_TURNS)
+
+
+def _work_of_kernel(function: Operation) -> float | None:
+    """None for one that calls out, or that threads share anyway."""
+    if any(op.name in _CALLING_OUT for op in operations_in(function)):
+        return None
+    plans = [(op, plan_of(op)) for op in structured_ops(function) if PLAN in op.attributes]
+    loops = [(op, plan) for op, plan in plans if isinstance(plan, Plan)]
+    if any(plan.parallel is not None and plan.parallel.grain is not None for _, plan in loops):
+        return None
+    return sum(computing(analyze(op), plan.lanes) for op, plan in loops)
+
+
+def _turns(loop: Operation) -> int | None:
+    lower, upper, step = (constant_of(bound) for bound in list(loop.operands)[:3])
+    if lower is None or upper is None or step is None or step < 1:
+        return None
+    return max(-((lower - upper) // step), 0)

@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Memoised rewrites: what a rule has made of an operation, cloned for operations of the same types.
+
+    signatures = Signatures()
+    key = signatures.of(operation, operands)
+    made = known.get(key)
+    if made is None:
+        values = rule(operation)                # makes operations at the insertion point, in a block of their own
+        known[key] = take_down(operands, values)
+    else:
+        values = made.again(operands)
+
+It is right for rules that look at types, attributes and the values of scalar constants alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Sequence
+from itertools import compress, count
+from typing import Any, NamedTuple
+
+from ...bindings.ir import Attribute, Operation, Type, Value
+from ...bindings.mlir import ir
+from ...bindings.navigation import operations_of
+from ...dialects.core.codec import decode
+from ...dialects.core.infos import ScalarInfo
+from ...dialects.core.operands import operand_info
+from ...dialects.core.verifier import items_of
+
+
+class Signatures:
+    """Keys of operations, which are equal where names, types, attributes and known scalars are."""
+
+    def __init__(self) -> None:
+        #: A number for each list of types, which is compared faster, and the places of the scalars in it.
+        self._types: dict[tuple[Type, ...], tuple[int, list[int]]] = {}
+
+    def of(self, operation: Operation, operands: Sequence[Value], others: Sequence[Value] | None = None) -> Hashable:
+        """`operands` are the operation's, or what stands for them and has the same types.
+
+        `others` are values whose types count, too: its results, if not more are given.
+        """
+        values = [*operands, *(operation.results if others is None else others)]
+        types = tuple([value.type for value in values])
+        known = self._types.get(types)
+        if known is None:
+            is_scalar = [isinstance(decode(type_), ScalarInfo) for type_ in types]
+            known = self._types[types] = len(self._types), list(compress(count(), is_scalar))
+        key = (operation.name, known[0], len(operands), *items_of(operation.attributes))
+        if not known[1]:
+            return key
+        scalars = [operand_info(operation.operands[place]) for place in known[1] if place < len(operands)]
+        # As text: 0.0 and -0.0, 1 and True are different numbers here.
+        return (*key, *(repr(getattr(info, "value", None)) for info in scalars))
+
+
+class RecordedStep(NamedTuple):
+    """One operation, by the positions of its operands among those given and what the steps before it give."""
+
+    name: str
+    operands: tuple[int, ...]
+    types: list[Type]
+    attributes: dict[str, Attribute] | None
+
+
+class MadeOperations(NamedTuple):
+    """Operations, and the positions of the values that stand for results."""
+
+    steps: tuple[RecordedStep, ...]
+    results: tuple[int, ...]
+
+    def again(self, operands: Sequence[Value], **place: Any) -> list[Value]:
+        """The values for other operands; `place` (loc, ip) is where the operations go, if not where one is."""
+        values, create = list(operands), ir.Operation.create
+        for name, chosen, types, attributes in self.steps:
+            made = create(name, types, [values[index] for index in chosen], attributes, **place)
+            # Most give one value, which is read faster than a list.
+            values += [made.result] if len(types) == 1 else made.results
+        return [values[index] for index in self.results]
+
+    def uses(self, places: Iterable[int]) -> bool:
+        """Whether all of these operands are used, or given back."""
+        used = {index for step in self.steps for index in step.operands}
+        return used.union(self.results).issuperset(places)
+
+
+def take_down(
+    operands: Sequence[Value], results: Sequence[Value], operations: Iterable[Operation] | None = None
+) -> MadeOperations | None:
+    """What has been made, in the current block or these operations.
+
+    None for what operands do not determine, or what cannot be cloned.
+    """
+    values: dict[Value, int] = {value: index for index, value in enumerate(operands)}
+    location = ir.Location.current
+    if len(values) < len(operands):
+        # With one operand twice nothing says which one it is.
+        return None
+    steps: list[RecordedStep] = []
+    for made in operations_of(ir.InsertionPoint.current.block) if operations is None else operations:
+        if len(made.regions) or made.location != location:
+            return None
+        chosen = [values.get(value) for value in made.operands]
+        known = tuple(index for index in chosen if index is not None)
+        if len(known) < len(chosen):
+            return None
+        steps.append(RecordedStep(made.name, known, list(made.results.types), dict(made.attributes) or None))
+        values.update((result, len(values)) for result in made.results)
+    places = tuple(values[value] for value in results if value in values)
+    return MadeOperations(tuple(steps), places) if len(places) == len(results) else None

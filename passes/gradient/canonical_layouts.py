@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Derivatives of operators with layouts: rules are for one order of dimensions, the others are turned into it."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+from ...bindings.ir import Value
+from ...dialects.relax.infer.layouts import Layout, layouts_of
+from ..decompose.tensor_formulas import relax
+from ..layout.conversion import permuted
+from .registry import GradientCall
+from .reverse import gradients_at
+
+
+def turned(x: Value, source: str, target: str) -> Value:
+    """Dimensions named by letters in another order."""
+    return permuted(x, [source.index(letter) for letter in target])
+
+
+def plain_layouts(call: GradientCall) -> dict[str, Layout]:
+    """The layouts of operands and result; refused where dimensions are in blocks."""
+    layouts = layouts_of(call.inferred)
+    blocked = [layout.text for layout in layouts.values() if any(axis.block is not None for axis in layout.axes)]
+    if blocked:
+        raise call.fail(f"only in layouts without blocks, not {blocked[0]}: differentiate before relax-convert-layout")
+    return layouts
+
+
+def in_own_order(rule: Callable[[GradientCall], list[Any]]) -> Callable[[GradientCall], list[Any]]:
+    """A rule that is given operators of windows in the order of dimensions in which they are defined, NCHW."""
+
+    @functools.wraps(rule)
+    def ordered(call: GradientCall) -> list[Any]:
+        layouts = plain_layouts(call)
+        if all(layout.text == layout.dimensions for layout in layouts.values()):
+            return rule(call)
+        names = [name for name in layouts if name != "result"]
+        attributes = {name: value for name, value in call.inferred.attributes.items() if not name.endswith("layout")}
+
+        def forward(*operands: Value) -> Value:
+            pairs = [(operand, layouts[name]) for operand, name in zip(operands, names, strict=True)]
+            given = [turned(operand, layout.text, layout.dimensions) for operand, layout in pairs]
+            made = relax.dialect.ops[call.operation.name.removeprefix("relax.")](*given, **attributes)
+            return turned(made, layouts["result"].dimensions, layouts["result"].text)
+
+        return gradients_at(call.operands, forward, call.gradient)
+
+    return ordered
+
+
+def times_matrix(gradient: Value, axis: int, rank: int, matrix: Value) -> Value:
+    """A product along one dimension: each of its rows, times a matrix."""
+    order = [*(each for each in range(rank) if each != axis), axis]
+    product = relax.matmul(relax.permute_dims(gradient, axes=order), matrix)
+    return relax.permute_dims(product, axes=[order.index(each) for each in range(rank)])

@@ -1,0 +1,313 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Derivatives of scf.if, scf.for and scf.while: what they do is done once more, with what each turn began with.
+
+A loop keeps what its turns begin with, as far as the way back needs it (states.py). With `checkpoint_every` above 1 it
+becomes a loop over parts of that many turns: it keeps what they begin with, and a part keeps its own turns when it is
+gone through backwards. Where the trip count is unknown, turns are counted, and all are kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NamedTuple
+
+from ...bindings.ir import Attribute, Block, Operation, Type, Value
+from ...bindings.mlir import ir
+from ...bindings.navigation import body_of, constant_of, operations_in, operations_of, used_inside
+from ...bindings.rewriting import located_error, replace_op
+from ...dialects import relax
+from ...dialects.core.codec import decode
+from ...dialects.core.dialect import row_of
+from ...dialects.core.infos import ScalarInfo, TensorInfo, is_float
+from ...dialects.core.ir_attributes import PART_OF_LOOP, RELAX_TARGET
+from ...emit.numbers import Number, constant, minimum, number, operation
+from ..decompose.tensor_formulas import zeros_for
+from .states import Column, States, erase_unused, is_repeatable, stand_in
+
+
+class Options(NamedTuple):
+    """How loops are differentiated."""
+
+    #: How many turns there are from one that is kept to the next.
+    checkpoint_every: int = 1
+    #: Whether loops may be replaced, by those that keep their turns too. Else these are added.
+    replaces_loops: bool = False
+
+
+#: `inside(seeds, xs, known)`: the gradients by the xs where the seeds arrive at values, within a region.
+Inside = Callable[[Sequence[tuple[Value, Any]], Sequence[Value], Iterable[Value]], list[Any]]
+
+
+class DifferentiatedRegion(NamedTuple):
+    """An operation with regions, what arrives at its results, and the values it uses inside that are differentiated."""
+
+    operation: Operation
+    arriving: Sequence[Any]
+    captured: list[Value]
+    inside: Inside
+    options: Options
+
+
+def _if(region: DifferentiatedRegion) -> list[tuple[Value, Any]]:
+    """Another one with the same condition, whose branches give the gradients of what the first one's used."""
+    operation = region.operation
+    types = [_type_of_gradient(value) for value in region.captured]
+    held = _target_of(operation)
+    made = ir.Operation.create("scf.if", results=types, operands=[operation.operands[0]], attributes=held, regions=2)
+    known = used_inside(operation)
+    for place, target in enumerate(made.regions):
+        block = target.blocks.append()
+        with ir.InsertionPoint(block):
+            results = _again(operation, [], block, region=place)
+            seeds = [(value, seed) for value, seed in zip(results, region.arriving, strict=True) if seed is not None]
+            ir.Operation.create("scf.yield", operands=region.inside(seeds, region.captured, known))
+        erase_unused(operations_of(block))
+    return list(zip(region.captured, made.results, strict=True))
+
+
+def _for(region: DifferentiatedRegion) -> list[tuple[Value, Any]]:
+    """A loop from the last turn to the first."""
+    loop = region.operation
+    every, replaces_loops = region.options
+    if every > 1 and replaces_loops and PART_OF_LOOP not in loop.attributes:
+        loop = _in_parts(loop, every)
+    lower, upper, step, *initial = loop.operands
+    floats = [place for place, state in enumerate(initial) if _has_gradient(state)]
+    known, states = used_inside(loop), States(loop, initial)
+    # What is dead behind the loop may have become larger in it.
+    begin = [_or_zeros(region.arriving[place], loop.results[place]) for place in floats]
+    begin += [zeros_for(value) for value in region.captured]
+
+    count = _count(lower, upper, step)
+    zero, one = constant(0, lower.type).value, constant(1, lower.type).value
+    back = _loop(loop, [zero, count.value, one], begin)
+    block = body_of(back)
+    with ir.InsertionPoint(block):
+        turn = count - 1 - number(block.arguments[0])
+        values = states.at(turn)
+        results = _again(loop, [_index_of(turn, lower, step), *values], block)
+        arriving, sums = _split(list(block.arguments)[1:], len(floats))
+        seeds = [(results[place], gradient) for place, gradient in zip(floats, arriving, strict=True)]
+        by_state, by_captured = _split(
+            region.inside(seeds, [*(values[place] for place in floats), *region.captured], known), len(floats)
+        )
+        more = [relax.add(*pair) for pair in zip(sums, by_captured, strict=True)]
+        ir.Operation.create("scf.yield", operands=[*by_state, *more])
+    erase_unused(operations_of(block))
+    columns = states.columns()
+    with ir.InsertionPoint(loop if replaces_loops else back):
+        results, grown = _split(list(_gathering(loop, columns, replaces_loops).results), len(initial))
+    states.settle(grown)
+    if replaces_loops:
+        replace_op(loop, results)
+    return list(zip([*(initial[place] for place in floats), *region.captured], back.results, strict=True))
+
+
+def _while(region: DifferentiatedRegion) -> list[tuple[Value, Any]]:
+    """A loop from the last turn to the first, behind what gave the results when there was no further turn."""
+    loop, replaces_loops = region.operation, region.options.replaces_loops
+    initial, known = list(loop.operands), used_inside(loop)
+    floats = [place for place, state in enumerate(initial) if _has_gradient(state)]
+    states = States(loop, initial)
+    tests = stand_in(ir.IndexType.get())
+    count = number(tests) - 1
+
+    def states_of(turn: Number) -> tuple[list[Value], list[Value]]:
+        """What a turn began with, and what is differentiated by in it."""
+        values = states.at(turn)
+        return values, [*(values[place] for place in floats), *region.captured]
+
+    values, xs = states_of(count)
+    _, *given = _again(loop, values)
+    seeds = [(value, seed) for value, seed in zip(given, region.arriving, strict=True) if seed is not None]
+    zero, one = (constant(each, tests.type).value for each in (0, 1))
+    back = _loop(loop, [zero, count.value, one], region.inside(seeds, xs, known))
+    block = body_of(back)
+    with ir.InsertionPoint(block):
+        values, xs = states_of(count - 1 - number(block.arguments[0]))
+        _, *given = _again(loop, values, block)
+        after = _again(loop, given, block, region=1)
+        arriving, sums = _split(list(block.arguments)[1:], len(floats))
+        seeds = [(after[place], gradient) for place, gradient in zip(floats, arriving, strict=True)]
+        by_state, by_captured = _split(region.inside(seeds, xs, known), len(floats))
+        more = [relax.add(*pair) for pair in zip(sums, by_captured, strict=True)]
+        ir.Operation.create("scf.yield", operands=[*by_state, *more])
+    erase_unused(operations_of(block))
+    erase_unused(_from_to(tests.owner.operation, back))
+    columns = states.columns()
+    with ir.InsertionPoint(loop if replaces_loops else tests.owner):
+        gathering = _counting(loop, columns, replaces_loops)
+    results, (turns, *grown) = _split(list(gathering.results), len(loop.results))
+    replace_op(tests.owner, [turns])
+    states.settle(grown)
+    if replaces_loops:
+        replace_op(loop, results)
+    return list(zip([*(initial[place] for place in floats), *region.captured], back.results, strict=True))
+
+
+#: How an operation's regions are gone through backwards: pairs of a value and what arrives at it.
+CONTROL_FLOW: dict[str, Callable[[DifferentiatedRegion], list[tuple[Value, object]]]] = {
+    "scf.if": _if,
+    "scf.for": _for,
+    "scf.while": _while,
+}
+
+
+def _or_zeros(gradient: Value | None, like: Value) -> Value:
+    return zeros_for(like) if gradient is None else gradient
+
+
+def _split(values: list[Any], count: int) -> tuple[list[Any], list[Any]]:
+    return values[:count], values[count:]
+
+
+def _has_gradient(value: Value) -> bool:
+    info = decode(value.type)
+    return isinstance(info, (ScalarInfo, TensorInfo)) and is_float(info.dtype)
+
+
+def _type_of_gradient(value: Value) -> Type:
+    info = decode(value.type)
+    return ir.RankedTensorType.get([], value.type) if isinstance(info, ScalarInfo) else value.type
+
+
+def _from_to(first: Operation, last: Operation) -> list[Operation]:
+    """The operations of a block from one to another."""
+    together = operations_of(first.block)
+    return together[together.index(first) : together.index(last) + 1]
+
+
+def _target_of(operation: Operation) -> dict[str, Attribute]:
+    """What is said of who computes what is inside: it holds for the derivative as well."""
+    return {RELAX_TARGET: operation.attributes[RELAX_TARGET]} if RELAX_TARGET in operation.attributes else {}
+
+
+def _loop(like: Operation, bounds: Sequence[Value], initial: Sequence[Value]) -> Operation:
+    """A loop without a body, for the target of another one."""
+    types, operands = [value.type for value in initial], [*bounds, *initial]
+    made = ir.Operation.create("scf.for", results=types, operands=operands, attributes=_target_of(like), regions=1)
+    made.regions[0].blocks.append(bounds[0].type, *types)
+    return made
+
+
+def _count(lower: Value, upper: Value, step: Value) -> Number:
+    """The number of a loop's turns; below 0 there are none."""
+    length = number(upper) if constant_of(lower) == 0 else number(upper) - number(lower)
+    return length if constant_of(step) == 1 else operation("arith.ceildivsi", [length, step], upper.type)
+
+
+def _index_of(turn: Number, lower: Value, step: Value) -> Value:
+    """What a loop counts in one of its turns."""
+    distance = turn if constant_of(step) == 1 else turn * number(step)
+    return distance.value if constant_of(lower) == 0 else (number(lower) + distance).value
+
+
+# ---- loops that keep what their turns begin with ----
+
+
+def _gathering(loop: Operation, columns: Sequence[Column], has_effects: bool) -> Operation:
+    """A loop that also gives columns of the states with which its turns began."""
+    count = len(loop.results)
+    made = _loop(loop, list(loop.operands)[:3], [*list(loop.operands)[3:], *(each.empty() for each in columns)])
+    for name in loop.attributes:
+        made.attributes[name] = loop.attributes[name]
+    block = body_of(made)
+    index, *states = block.arguments
+    states, held = _split(states, count)
+    with ir.InsertionPoint(block):
+        grown = [column.grown(rows, states) for column, rows in zip(columns, held, strict=True)]
+        results = _again(loop, [index, *states], block, has_effects=has_effects)
+        ir.Operation.create("scf.yield", operands=[*results, *grown])
+    return made
+
+
+def _counting(loop: Operation, columns: Sequence[Column], has_effects: bool) -> Operation:
+    """A loop that also gives how often its condition was asked, and columns of the states that it was asked of."""
+    initial, given = list(loop.operands), len(loop.results)
+    more = [constant(0, ir.IndexType.get()).value, *(each.empty() for each in columns)]
+    types = [*loop.results.types, *(value.type for value in more)]
+    made = ir.Operation.create("scf.while", results=types, operands=[*initial, *more], regions=2)
+    for name in loop.attributes:
+        made.attributes[name] = loop.attributes[name]
+    before = made.regions[0].blocks.append(*(value.type for value in (*initial, *more)))
+    states, (count, *held) = _split(list(before.arguments), len(initial))
+    with ir.InsertionPoint(before):
+        grown = [column.grown(rows, states) for column, rows in zip(columns, held, strict=True)]
+        results = _again(loop, states, before, has_effects=has_effects)
+        ir.Operation.create("scf.condition", operands=[*results, (number(count) + 1).value, *grown])
+    after = made.regions[1].blocks.append(*types)
+    with ir.InsertionPoint(after):
+        forwarded, kept = _split(list(after.arguments), given)
+        results = _again(loop, forwarded, after, region=1, has_effects=has_effects)
+        ir.Operation.create("scf.yield", operands=[*results, *kept])
+    return made
+
+
+def _in_parts(loop: Operation, every: int) -> Operation:
+    """The loop as a loop over parts of `every` turns, in its place."""
+    lower, upper, step, *initial = loop.operands
+    with loop.location, ir.InsertionPoint(loop):
+        turns = constant_of(step)
+        stride = (number(step) * every if turns is None else constant(turns * every, step.type)).value
+        outer = _loop(loop, [lower, upper, stride], initial)
+    index, *states = body_of(outer).arguments
+    with loop.location, ir.InsertionPoint(body_of(outer)):
+        # Where the rest is too large to be added to, it is more than a part.
+        rest = minimum(number(upper) - number(index), number(stride))
+        inner = _loop(loop, [index, (number(index) + rest).value, step], states)
+        inner.attributes[PART_OF_LOOP] = ir.UnitAttr.get()
+        ir.Operation.create("scf.yield", operands=list(inner.results))
+    index, *states = body_of(inner).arguments
+    with loop.location, ir.InsertionPoint(body_of(inner)):
+        results = _again(loop, [index, *states], body_of(inner), has_effects=True)
+        ir.Operation.create("scf.yield", operands=results)
+    replace_op(loop, outer.results)
+    return outer
+
+
+# ---- the same once more ----
+
+
+def _again(
+    operation: Operation,
+    arguments: Sequence[Value],
+    target: Block | None = None,
+    *,
+    region: int = 0,
+    has_effects: bool = False,
+) -> list[Value]:
+    """What is done in a region once more, at the end of a block or where one builds, and what it gives in the end.
+
+    Its effects are left out, or not.
+    """
+    place = ir.InsertionPoint.current if target is None else ir.InsertionPoint(target)
+    # In the IR, so that nothing outside of it uses its values, whatever happens.
+    with place:
+        copy = operation.clone().operation
+    source = copy.regions[region].blocks[0]
+    for argument, value in zip(source.arguments, arguments, strict=True):
+        argument.replace_all_uses_with(value)
+    *body, end = operations_of(source)
+    results = list(end.operands)
+    for each in body:
+        each.detach_from_parent()
+        place.insert(each)
+    copy.erase()
+    if not has_effects:
+        for each in body:
+            leave_out_effects(each)
+    return results
+
+
+def leave_out_effects(root: Operation) -> None:
+    """Makes a copy of an operation one that only computes. Raises RelaxError where it cannot."""
+    for inside in [*operations_in(root), root]:
+        row = row_of(inside)
+        if row is not None and row.role == "effect" and not len(inside.results):
+            inside.erase()
+        elif not is_repeatable(inside):
+            raise located_error(
+                f"'{inside.name}' stands in control flow that is differentiated, which computes it once more: it must "
+                "do nothing but compute its results" + (" (relax-inline)" if inside.name == "func.call" else ""),
+                inside.location,
+            )

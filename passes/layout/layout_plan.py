@@ -1,0 +1,196 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Layout assignment: what was asked for is fixed, everything else follows where that moves the fewest bytes.
+
+Three sweeps over the operations. In the first each follows what arrives. The others, backwards and forwards, give an
+operation the cheapest of the layouts around it, those of its operands, what users of its results want, and that of the
+program, all others being as they are at that time. The second lets what is cheaper further down come up, so that no tie
+hides it; the last puts conversions that may stand anywhere as late as they can, behind what is fused with their
+producer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+from math import prod
+
+from ...bindings.ir import Operation, OperationBase, Type, Value
+from ...dialects.core.infos import bit_width
+from ...dialects.core.operator import Operator
+from ...dialects.relax.infer.layouts import Layout
+from .call import Placement
+from .node import Kinds, LayoutNode, Wire, Wires, tensor_of
+from .order import in_order
+from .relations import as_it_is, keeps_order, widened
+
+#: What a dynamic size counts.
+_UNKNOWN_SIZE = 32
+
+#: Which layouts are requested for an operation; None where none are.
+Asked = Callable[[Operation, Operator], "Sequence[str] | None"]
+
+
+class LayoutPlan:
+    """The layouts of the values in an operation."""
+
+    def __init__(self, root: OperationBase, asked: Asked):
+        kinds = Kinds()
+        #: What has no operands, a constant for example, keeps its layout; uses that want another one convert it.
+        self.nodes = [
+            LayoutNode(operation, operands, is_reached, kinds)
+            for operation, is_reached in in_order(root)
+            if operation.name != "arith.constant" and (operands := list(operation.operands))
+        ]
+        self._prices: dict[tuple[Type, Layout | None, Layout | None], int] = {}
+        fixed = [self._is_asked(node, asked) for node in self.nodes]
+        self.is_empty = not any(node.is_changed for node in self.nodes)
+        if self.is_empty:
+            return
+        wires = Wires()
+        for node in self.nodes:
+            node.connect(wires)
+        self._settle_all(is_changed=True)
+        pairs = zip(self.nodes, fixed, strict=True)
+        free = [node for node, is_fixed in pairs if node.kind.rule is not None and not is_fixed]
+        self._follow(free)
+        self._settle_all(is_changed=False)
+        if self._sweep(free[::-1], upwards=True):
+            self._sweep(free, upwards=False)
+
+    @staticmethod
+    def _is_asked(node: LayoutNode, asked: Asked) -> bool:
+        """Gives an operation the layouts requested for it; False where there are none, or it cannot have them."""
+        if node.kind.row is None or node.kind.rule is None or not node.kind.row.layouts:
+            return False
+        texts = asked(node.operation, node.kind.row)
+        if texts is None:
+            return False
+        placement = node.kind.asked(texts)
+        if placement is None:
+            return False
+        is_so_already = not any((*placement.operands, *placement.results))
+        node.placement = node.plain if is_so_already else placement
+        return True
+
+    def _follow(self, nodes: Iterable[LayoutNode]) -> None:
+        """What arrives decides, users have not been asked yet."""
+        for node in nodes:
+            arriving = node.arriving
+            options = node.placements(arriving)
+            if not options:
+                continue
+            best = options[0]
+            if best.wanted != arriving or node.kind.moves:
+                best = _cheapest([*options, node.plain], partial(self._cost_to_make, node))
+            if best is not node.plain:
+                self._settle(node, best)
+
+    def _sweep(self, nodes: Iterable[LayoutNode], *, upwards: bool) -> bool:
+        """Tells whether there was anything to choose."""
+        is_chosen = False
+        for node in nodes:
+            if not self._is_at_ease(node):
+                self._withdraw(node)
+                self._settle(node, _cheapest(self._options(node, upwards), partial(self._cost, node)))
+                is_chosen = True
+        return is_chosen
+
+    def _is_at_ease(self, node: LayoutNode) -> bool:
+        """Whether everything around an operation has its layout."""
+        placement = node.placement
+        if node.kind.moves and not placement.is_view:
+            return False
+        for wire, wanted in zip(node.inputs, placement.wanted, strict=True):
+            if wire.layout != wanted:
+                return False
+        for wire in node.outputs:
+            for layout, count in wire.needs.items():
+                if count and layout != wire.layout:
+                    return False
+        return True
+
+    def _options(self, node: LayoutNode, upwards: bool) -> list[Placement]:
+        """The possible layouts of an operation; what is preferred among equals comes first."""
+        arriving = node.placements(node.arriving)
+        wanted = node.placements(layout for wire in node.outputs for layout in wire.wanted)
+        if node.kind.moves:
+            wanted = [*wanted, *node.placements([as_it_is(node.kind.rank)])]
+        return [*wanted, node.plain, *arriving] if upwards else [*arriving, node.plain, *wanted]
+
+    def _settle_all(self, *, is_changed: bool) -> None:
+        for node in self.nodes:
+            if node.is_changed is is_changed:
+                self._settle(node, node.placement)
+
+    @staticmethod
+    def _settle(node: LayoutNode, placement: Placement) -> None:
+        node.placement = placement
+        for wire, layout in zip(node.inputs, placement.wanted, strict=True):
+            wire.needs[layout] = wire.needs.get(layout, 0) + 1
+        for wire, layout in zip(node.outputs, placement.results, strict=True):
+            wire.layout = layout
+
+    @staticmethod
+    def _withdraw(node: LayoutNode) -> None:
+        for wire, layout in zip(node.inputs, node.placement.wanted, strict=True):
+            wire.needs[layout] -= 1
+        for wire in node.outputs:
+            wire.layout = None
+
+    # ---- what it costs ----
+
+    def _cost(self, node: LayoutNode, placement: Placement) -> int:
+        """How many bytes conversions move, of operands that no other use wants so, and of results."""
+        uses = zip(node.inputs, placement.wanted, strict=True)
+        cost = self._cost_of(node, placement, ((wire, layout) for wire, layout in uses if not wire.needs.get(layout)))
+        for wire, layout in zip(node.outputs, placement.results, strict=True):
+            cost += sum(self._price(wire, layout, wanted) for wanted in wire.wanted)
+        return cost
+
+    def _cost_to_make(self, node: LayoutNode, placement: Placement) -> int:
+        """How many bytes conversions of operands move, whatever other uses want."""
+        return self._cost_of(node, placement, zip(node.inputs, placement.wanted, strict=True))
+
+    def _cost_of(self, node: LayoutNode, placement: Placement, uses: Iterable[tuple[Wire, Layout | None]]) -> int:
+        """Of an operation and of conversions for it."""
+        own = _bytes(node.outputs[0].value) if node.kind.moves and not placement.is_view else 0
+        # One conversion serves all operands that are the same.
+        moved = {(wire, wanted) for wire, wanted in uses if wire.layout != wanted}
+        return own + sum(self._price(wire, wire.layout, wanted) for wire, wanted in moved)
+
+    def _price(self, wire: Wire, layout: Layout | None, wanted: Layout | None) -> int:
+        if layout == wanted or layout is None and wire.is_constant:
+            return 0
+        value = wire.value
+        key = (value.type, layout, wanted)
+        price = self._prices.get(key)
+        if price is None:
+            price = self._prices[key] = 0 if _is_free(value, layout, wanted) else _bytes(value)
+        return price
+
+
+def _cheapest(options: Sequence[Placement], cost: Callable[[Placement], int]) -> Placement:
+    """Of equals the first; nothing is cheaper than what costs nothing."""
+    best, least = options[0], -1
+    for option in options:
+        price = cost(option)
+        if not price:
+            return option
+        if least < 0 or price < least:
+            best, least = option, price
+    return best
+
+
+def _bytes(value: Value) -> int:
+    info = tensor_of(value)
+    assert info is not None and info.shape is not None
+    sizes = [size if isinstance(size, int) else _UNKNOWN_SIZE for size in info.shape]
+    return prod(sizes) * -(-bit_width(info.dtype) // 8)
+
+
+def _is_free(value: Value, layout: Layout | None, wanted: Layout | None) -> bool:
+    """Whether a conversion costs the running program nothing."""
+    info = tensor_of(value)
+    assert info is not None and info.shape is not None
+    goal = wanted or as_it_is(len(info.shape))
+    return keeps_order(widened(layout, len(info.shape), goal.rank), goal, info.shape)

@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Allocation of a tree's buffers: live in one step of the innermost loop around all users, as large as that needs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ...dialects.core.symbols_expr import Size
+from .ranges import ranges_of
+from .tree import THREAD_AXES, UNROLLED, VECTORIZED, Access, Buffer, Loop, Tree, loops_of
+
+_THREADS = THREAD_AXES[3:]
+#: Elements that memory on the stack holds at most.
+_MOST_ON_STACK = 1 << 14
+
+
+@dataclass(frozen=True)
+class BufferPlace:
+    """What of a buffer there is: from `starts` on, where that is not its begin, `sizes` elements."""
+
+    starts: tuple[Size, ...]
+    sizes: tuple[Size, ...]
+    on_stack: bool = False
+
+    def inside(self, indices: Sequence[Size]) -> list[Size]:
+        """The buffer's indices in what there is."""
+        starts = self.starts or (0,) * len(indices)
+        return [index - start for index, start in zip(indices, starts, strict=True)]
+
+
+def places_of(tree: Tree) -> dict[Buffer, tuple[str, BufferPlace]]:
+    """For each buffer that is no parameter the loop for one step of which it lives, "" for all, and what of it."""
+    return {buffer: _place_of(tree, buffer) for buffer in tree.buffers if not buffer.is_given}
+
+
+def _place_of(tree: Tree, buffer: Buffer) -> tuple[str, BufferPlace]:
+    users = [block for block in tree.blocks() if buffer in block.buffers]
+    paths = [tree.around(block.name) for block in users]
+    shared = _shared(paths)
+    # What an unrolled or a vectorized loop makes at each step is allocated outside of it, kept apart by its indices.
+    while shared and shared[-1].kind in (VECTORIZED, UNROLLED):
+        shared = shared[:-1]
+    if any(buffer in block.loaded() for block in users):
+        return _owner(shared), BufferPlace((), buffer.shape, _is_small(buffer.shape))
+    inner = {loop.name: loop.extent for path in paths for loop in path[len(shared) :]}
+    # Lanes run together, each with an element of its own; threads do where all of them make what each one needs.
+    used = {name for block in users if block.writes_of(buffer) for name in loops_of(block)}
+    together = [loop for loop in shared if loop.kind == VECTORIZED or (loop.kind in _THREADS and loop.name not in used)]
+    inner.update({loop.name: loop.extent for loop in together})
+    accesses: list[Access] = []
+    for block in users:
+        point = block.point()
+        accesses += [access.at(point) for access in block.accesses if access.buffer is buffer]
+    reached = ranges_of(accesses, inner, buffer.shape)
+    sizes = tuple(each.extent for each in reached)
+    return _owner(shared), BufferPlace(tuple(each.start for each in reached), sizes, _is_small(sizes))
+
+
+def _owner(loops: Sequence[Loop]) -> str:
+    return loops[-1].name if loops else ""
+
+
+def _shared(paths: Sequence[Sequence[Loop]]) -> list[Loop]:
+    """The loops around all."""
+    found: list[Loop] = []
+    for level in zip(*paths, strict=False):
+        if any(loop.name != level[0].name for loop in level):
+            break
+        found.append(level[0])
+    return found
+
+
+def _is_small(sizes: Sequence[Size]) -> bool:
+    known = [size for size in sizes if isinstance(size, int)]
+    return len(known) == len(sizes) and math.prod(known) <= _MOST_ON_STACK

@@ -1,0 +1,180 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""GPU kernels of a tree: loops that are bound to threads become what each thread of a kernel does.
+
+Loops over blocks are outermost. All threads of a block run the other loops alike, so that they can wait for each other
+there; what is innermost is for those that its loops over threads name (`memory_scopes.py`).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+
+from ...bindings.ir import Value
+from ...bindings.mlir import i64_attribute, ir
+from ...dialects.core.symbols_expr import Size
+from ...emit import linalg, loops
+from ...emit.arithmetic import result_of
+from ...emit.numbers import Number, as_index, number
+from .buffer_allocation import BufferPlace
+from .intrins import TENSORIZED
+from .memory_scopes import BLOCKS, THREADS, Sharing, independent_steps
+from .ranges import is_multiple, without
+from .tree import PARALLEL, SERIAL, VECTORIZED, Access, Block, Buffer, Loop, Node, loops_in
+from .tree_writer import Writer, WriterState, part_of
+
+#: Bytes that a thread loads or stores at once.
+_MOST_AT_ONCE = 16
+
+
+class KernelWriter(Writer):
+    """Writes bound nests as kernels; all others as ever."""
+
+    #: Of the kernel that is written.
+    _sharing: Sharing
+    #: Its memory, which is the same in each step of a loop.
+    _taken: dict[Buffer, Value]
+
+    def _loop(self, loop: Loop, state: WriterState) -> None:
+        if state.threads is None and any(each.kind in (*BLOCKS, *THREADS, TENSORIZED) for each in loops_in([loop])):
+            self._launch(loop, state)
+        elif state.threads is None and not self._tree.around(loop.name) and (steps := independent_steps(loop)):
+            self._share(steps, state)
+        elif state.threads is None and loop.kind == VECTORIZED:
+            super()._loop(replace(loop, kind=SERIAL), state)  # it is one thread's, whose elements come one by one
+        elif state.threads is not None and loop.kind in THREADS:
+            self._within(loop.name, loop.body, state.with_known(loop.name, state.threads[loop.kind]))
+        elif loop.kind == PARALLEL and (state.threads is not None or state.is_shared):
+            super()._loop(replace(loop, kind=SERIAL), state)
+        else:
+            super()._loop(loop, state)
+
+    def _launch(self, loop: Loop, state: WriterState) -> None:
+        self._sharing, self._taken = Sharing(self._tree, loop, self._places), {}
+        chain, nodes, sizes = self._sharing.chain, self._sharing.nodes, self._sharing.sizes
+        steps = _steps(chain)
+
+        def block(index: Number) -> None:
+            at = self._at_step(chain, index, state)
+            inner = replace(at, threads=_threads(sizes), stack=ir.InsertionPoint.current.block)
+            if chain:
+                self._within(chain[-1].name, nodes, inner)
+            else:
+                self._nodes(nodes, inner)
+
+        loops.for_blocks(self._size(steps, state), math.prod(sizes.values()), block)
+
+    def _share(self, steps: Sequence[Loop], state: WriterState) -> None:
+        """A nest that has no bound loops: a thread for each step of those that may run in any order."""
+
+        def body(index: Number) -> None:
+            at = self._at_step(steps, index, state)
+            inner = replace(at, stack=ir.InsertionPoint.current.block, is_shared=True)
+            self._within(steps[-1].name, steps[-1].body, inner)
+
+        loops.for_range(0, self._size(_steps(steps), state), body, grain=0)
+
+    def _at_step(self, chain: Sequence[Loop], index: Number, state: WriterState) -> WriterState:
+        """Where loops are that go together, the last one fastest."""
+        known, rest = dict(state.known), index
+        for each in reversed(chain[1:]):
+            extent = as_index(self._size(each.extent, state))
+            known[each.name], rest = (rest % extent).value, rest // extent
+        if chain:
+            known[chain[0].name] = rest
+        return replace(state, known=known)
+
+    def _nodes(self, nodes: Sequence[Node], state: WriterState) -> None:
+        if state.threads is None:
+            return super()._nodes(nodes, state)
+        for node in nodes:
+            if node.name in self._sharing.waits:
+                ir.Operation.create("gpu.barrier")
+            self._node(node, state)
+        return None
+
+    def _node(self, node: Node, state: WriterState) -> None:
+        """By the threads that it is for, which are asked for around as much as is for the same ones."""
+        limits = None if state.is_chosen else self._sharing.limits(node)
+        if limits is None:
+            self._emitted(node, state)
+            return
+        assert state.threads is not None
+        conditions = [state.threads[axis] < limit for axis, limit in limits.items()]
+        chosen = replace(state, is_chosen=True)
+        if not conditions:
+            self._emitted(node, chosen)
+            return
+        both = conditions[0]
+        for each in conditions[1:]:
+            both = both & each
+        loops.when(both, lambda: self._emitted(node, chosen))
+
+    def _emitted(self, node: Node, state: WriterState) -> None:
+        if isinstance(node, Block):
+            self._block(node, state)
+        else:
+            self._loop(node, state)
+
+    def _allocate(self, buffer: Buffer, place: BufferPlace, state: WriterState) -> tuple[Value, bool]:
+        if state.threads is None:
+            return super()._allocate(buffer, replace(place, on_stack=False), state)
+        is_own, along = self._sharing.memory[buffer]
+        shape = _known(place.sizes)
+        if buffer not in self._taken:
+            self._taken[buffer] = _taken(buffer, [*_known(loop.extent for loop in along), *shape], state, is_own)
+        if not along:
+            return self._taken[buffer], False
+        starts = [*(state.threads[loop.kind] for loop in along), *(0 for _ in shape)]
+        return part_of(self._taken[buffer], starts, range(len(along), len(starts)), shape), False
+
+    def _alignment(self, access: Access, state: WriterState) -> int | None:
+        """A thread loads and stores a vector at once where it begins at a multiple of its size: all memory does."""
+        if state.threads is None or state.lanes is None:
+            return None
+        memory, place = state.memory[access.buffer]
+        lanes, width = state.lanes.count, getattr(access.buffer.element, "width", 0)
+        strides, _ = memory.type.get_strides_and_offset()
+        starts = [without(index, state.lanes.name) for index in place.inside(access.indices)]
+        known = [stride > 0 and is_multiple(at * stride, lanes) for at, stride in zip(starts, strides, strict=True)]
+        # In front of a thread's part in the block's memory are those of others.
+        apart = not self._sharing.along(access.buffer) or math.prod(_known(place.sizes)) % lanes == 0
+        if width % 8 or lanes & (lanes - 1) or not apart or not all(known):
+            return None
+        return min(lanes * width // 8, _MOST_AT_ONCE)
+
+
+def _steps(chain: Sequence[Loop]) -> Size:
+    steps: Size = 1
+    for each in chain:
+        steps = steps * each.extent
+    return steps
+
+
+def _threads(sizes: Mapping[str, int]) -> dict[str, Number]:
+    """Which thread it is on each axis."""
+    x = ir.Attribute.parse("#gpu<dim x>")
+    rest = number(result_of("gpu.thread_id", [], ir.IndexType.get(), dimension=x))
+    found = {}
+    for axis, size in sizes.items():
+        found[axis], rest = rest % size, rest // size
+    return found
+
+
+def _known(sizes: Iterable[Size]) -> list[int]:
+    """Those of memory in a kernel all are, as `Sharing` has asked for."""
+    return [size for size in sizes if isinstance(size, int)]
+
+
+def _taken(buffer: Buffer, shape: Sequence[int], state: WriterState, is_own: bool) -> Value:
+    """Memory of each thread, or of the block: as many lines as LLVM may load at once where it needs fewer elements."""
+    if shape and not is_own:
+        line = math.prod(shape[1:]) * max(getattr(buffer.element, "width", 64) // 8, 1)
+        least = _MOST_AT_ONCE // math.gcd(_MOST_AT_ONCE, line) if line else 1
+        shape = [-(-shape[0] // least) * least, *shape[1:]]
+    type_ = ir.MemRefType.get(list(shape), buffer.element)
+    alignment = i64_attribute(64)
+    with ir.InsertionPoint.at_block_begin(state.stack):
+        name = "memref.alloca" if is_own else "memref.alloc"
+        return result_of(name, [], type_, alignment=alignment, **linalg.segments(0, 0))

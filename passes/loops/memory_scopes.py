@@ -1,0 +1,364 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Memory scopes and barriers of a kernel: which threads compute each block and own each buffer, where they wait.
+
+All threads of a block run the same loops: how often these go depends on no thread. Only what is innermost, a block of
+the tree, is for some of them: by the loops over threads around it, the innermost of each axis. A loop over threads in
+one of the same axis takes the place of that: all threads do together what each step of the outer one needs.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple, NoReturn
+
+from ...dialects.core.symbols_expr import variables_of
+from ...support.errors import RelaxError
+from .apart import keeps_apart, overlaps, spatial_bindings
+from .buffer_allocation import BufferPlace
+from .intrins import TENSORIZED
+from .tree import (
+    MOST_THREADS,
+    PARALLEL,
+    SERIAL,
+    THREAD_AXES,
+    VECTORIZED,
+    Block,
+    Buffer,
+    Loop,
+    Node,
+    Tree,
+    blocks_in,
+    loops_in,
+    loops_of,
+)
+
+BLOCKS, THREADS = THREAD_AXES[:3], THREAD_AXES[3:]
+#: Bytes of memory that a thread has for itself: more is slow, and the device keeps it for each thread that can run.
+_MOST_OF_THREAD = 64 << 10
+
+
+class BufferScope(NamedTuple):
+    """Whose memory a buffer is: each thread's, or the block's, with a part for each step of some loops over threads."""
+
+    is_own: bool
+    along: tuple[Loop, ...] = ()
+
+
+@dataclass(frozen=True)
+class _Leaf:
+    """A block, or what an intrinsic computes, and the loops around it in the kernel."""
+
+    node: Node
+    around: tuple[Loop, ...]
+
+    def blocks(self) -> list[Block]:
+        return blocks_in([self.node])
+
+    def thread_loop(self, axis: str) -> Loop | None:
+        """The loop that says which threads of an axis compute it."""
+        return next((loop for loop in reversed(self.around) if loop.kind == axis), None)
+
+    def hidden(self) -> list[Loop]:
+        """Loops over threads in whose place others stand further inside."""
+        return [loop for loop in self.around if loop.kind in THREADS and self.thread_loop(loop.kind) is not loop]
+
+    def written(self) -> list[Buffer]:
+        return list(dict.fromkeys(access.buffer for block in self.blocks() for access in block.writes))
+
+    def buffers(self) -> list[Buffer]:
+        return list(dict.fromkeys(buffer for block in self.blocks() for buffer in block.buffers))
+
+
+class _Use(NamedTuple):
+    """Of a buffer that several threads see: by whom, axis by axis; whether a thread comes to elements of others."""
+
+    buffer: Buffer
+    is_written: bool
+    threads: tuple[str, ...]
+    wanders: bool
+
+
+_FIRST, _ALL = "the first", "all"
+
+
+class Sharing:
+    """What threads share in the kernel that a nest is."""
+
+    def __init__(self, tree: Tree, root: Loop, places: Mapping[Buffer, tuple[str, BufferPlace]]):
+        self._tree, self._places = tree, places
+        self.chain, self.nodes = _chain(root)
+        self._check_blocks()
+        #: How many threads each axis has.
+        self.sizes = {axis: _size_of(axis, self.nodes) for axis in THREADS}
+        self._check_size()
+        self._axes = [axis for axis, size in self.sizes.items() if size > 1]
+        self._leaves = _leaves(self.nodes, ())
+        names = {loop.name for loop in (root, *self.chain, *loops_in(self.nodes))}
+        self.memory = self._whose([buffer for buffer, (where, _) in places.items() if where in names])
+        for leaf in self._leaves:
+            self._check_leaf(leaf)
+        #: Nodes before which all threads wait for each other.
+        self.waits: set[str] = set()
+        self._wait(self.nodes, frozenset())
+
+    # ---- who ----
+
+    def limits(self, node: Node) -> dict[str, int] | None:
+        """The threads that a node is for: those below a number on some axes; None where parts of it are for others."""
+        found = [self._limits(leaf) for leaf in self._within(node)]
+        waits = any(each.name in self.waits for each in _inside(node) if each is not node)
+        return found[0] if found and not waits and all(each == found[0] for each in found) else None
+
+    def _limits(self, leaf: _Leaf) -> dict[str, int]:
+        limits: dict[str, int] = {}
+        for axis in self._axes:
+            loop = leaf.thread_loop(axis)
+            count = self.sizes[axis] if loop is None and self._is_for_all(leaf) else loop.extent if loop else 1
+            assert isinstance(count, int)
+            if count < self.sizes[axis]:
+                limits[axis] = count
+        return limits
+
+    def _within(self, node: Node) -> list[_Leaf]:
+        names = {each.name for each in _inside(node)}
+        return [leaf for leaf in self._leaves if leaf.node.name in names]
+
+    def _is_for_all(self, leaf: _Leaf) -> bool:
+        """Whether threads that no loop names compute it, each for itself; else the first of them does."""
+        return all(buffer in self.memory and self.memory[buffer].is_own for buffer in leaf.written())
+
+    # ---- whose ----
+
+    def along(self, buffer: Buffer) -> tuple[Loop, ...]:
+        """The loops over threads of which each step has a part of the block's memory."""
+        return self.memory[buffer].along if buffer in self.memory else ()
+
+    def _whose(self, buffers: Sequence[Buffer]) -> dict[Buffer, BufferScope]:
+        found = {buffer: self._memory(buffer) for buffer in buffers}
+        while (seen := next((each for each in found if self._is_seen(each, found)), None)) is not None:
+            found[seen] = BufferScope(False, self._private(seen))
+        for buffer, memory in found.items():
+            self._check_memory(buffer, memory)
+        return found
+
+    def _memory(self, buffer: Buffer) -> BufferScope:
+        along, around = self._private(buffer), self._threads_around(buffer)
+        users, writers = self._users(buffer), self._writers(buffer)
+        inside = [axis for leaf in writers for axis in self._axes if leaf.thread_loop(axis) not in (None, *around)]
+        moved = [axis for leaf in users for axis in self._axes if leaf.thread_loop(axis) not in (None, *around)]
+        # Where no loop over threads is around, a thread's own has to be asked for: else the first one computes for all.
+        is_own = len(along) == len(around) and not inside and (bool(around) or not moved or buffer.scope == "local")
+        return BufferScope(True) if is_own and buffer.scope != "shared" else BufferScope(False, along)
+
+    def _is_seen(self, buffer: Buffer, found: Mapping[Buffer, BufferScope]) -> bool:
+        """Whether one thread alone computes a buffer that was to be each thread's: with another one, which all see."""
+        if not found[buffer].is_own:
+            return False
+        around = self._threads_around(buffer)
+        for leaf in self._writers(buffer):
+            is_apart = all(leaf.thread_loop(axis) in around for axis in self._axes)
+            if not is_apart and not all(each in found and found[each].is_own for each in leaf.written()):
+                return True
+        return False
+
+    def _private(self, buffer: Buffer) -> tuple[Loop, ...]:
+        """The loops over threads around of which each step has a part for itself; the others' steps share one."""
+        found = []
+        for loop in self._threads_around(buffer):
+            hiding = [leaf for leaf in self._users(buffer) if leaf.thread_loop(loop.kind) is not loop]
+            if not hiding:
+                found.append(loop)
+                continue
+            plain = next((leaf for leaf in self._writers(buffer) if leaf not in hiding), None)
+            if plain is not None:
+                other = hiding[0].thread_loop(loop.kind)
+                assert other is not None
+                problem = f"'{plain.node.name}' makes '{buffer.name}' at each step of '{loop.name}' ({loop.kind})"
+                self._refuse(f"{problem}, of which '{hiding[0].node.name}' in '{other.name}' cannot see the others'")
+        return tuple(found)
+
+    def _threads_around(self, buffer: Buffer) -> list[Loop]:
+        """The loops over several threads in one step of which a buffer lives, innermost of each axis."""
+        where, _ = self._places[buffer]
+        around = next((leaf.around for leaf in self._users(buffer)), ())
+        names = [loop.name for loop in around]
+        until = around[: names.index(where) + 1] if where in names else ()
+        innermost = {loop.kind: loop for loop in until if loop.kind in self._axes}
+        return [loop for loop in until if innermost.get(loop.kind) is loop]
+
+    def _users(self, buffer: Buffer) -> list[_Leaf]:
+        return [leaf for leaf in self._leaves if buffer in leaf.buffers()]
+
+    def _writers(self, buffer: Buffer) -> list[_Leaf]:
+        return [leaf for leaf in self._leaves if buffer in leaf.written()]
+
+    # ---- where threads wait ----
+
+    def _wait(self, nodes: Sequence[Node], pending: frozenset[_Use]) -> frozenset[_Use]:
+        """Finds the nodes before which threads wait: `pending` is what was done since they last did; what is then."""
+        for node in nodes:
+            if node.name in self.waits:
+                pending = frozenset()
+            elif _meet(pending, self._uses(node)) and not self._begins_with_wait(node):
+                self.waits.add(node.name)
+                pending = frozenset()
+            if isinstance(node, Block) or node.kind == TENSORIZED:
+                pending |= self._uses(node)
+                continue
+            before = pending
+            pending = self._wait(node.body, pending)
+            if node.kind not in (*THREADS, VECTORIZED) and node.extent != 1:
+                pending = self._wait(node.body, pending)  # what ends a step comes before what begins the next one
+            if not isinstance(node.extent, int) or node.extent == 0:
+                pending |= before
+        return pending
+
+    def _begins_with_wait(self, node: Node) -> bool:
+        if node.name in self.waits:
+            return True
+        runs = isinstance(node, Loop) and node.kind != TENSORIZED and isinstance(node.extent, int) and node.extent > 0
+        return runs and self._begins_with_wait(node.body[0])  # type: ignore[union-attr]
+
+    def _uses(self, node: Node) -> frozenset[_Use]:
+        found = set()
+        for leaf in self._within(node):
+            rest = _ALL if self._is_for_all(leaf) else _FIRST
+            loops = [leaf.thread_loop(axis) for axis in self._axes]
+            threads = tuple(rest if loop is None else loop.name for loop in loops)
+            written, wanders = leaf.written(), self._wanders(leaf)
+            for buffer in leaf.buffers():
+                if buffer not in self.memory or not self.memory[buffer].is_own:
+                    found.add(_Use(buffer, buffer in written, threads, wanders))
+        return frozenset(found)
+
+    def _wanders(self, leaf: _Leaf) -> bool:
+        """Whether an element may be another thread's in another step of a loop around the loops over threads."""
+        threads = [number for number, loop in enumerate(leaf.around) if loop.kind in self._axes and loop.extent != 1]
+        for number, loop in enumerate(leaf.around[: threads[-1]] if threads else ()):
+            if loop.kind in (*THREADS, VECTORIZED) or loop.extent == 1:
+                continue
+            inner = {each.name: each.extent for each in leaf.around[number + 1 :]}
+            if any(_moves(block, loop) and not keeps_apart(block, loop, inner) for block in leaf.blocks()):
+                return True
+        return False
+
+    # ---- what is refused ----
+
+    def _check_blocks(self) -> None:
+        inside = next((each for each in loops_in(self.nodes) if each.kind in BLOCKS), None)
+        if inside is not None:
+            self._refuse(f"'{inside.name}' is {inside.kind}: loops over blocks have to be outermost, one in another")
+
+    def _check_size(self) -> None:
+        count = math.prod(self.sizes.values())
+        if count > MOST_THREADS:
+            each = ", ".join(f"{size} of {axis}" for axis, size in self.sizes.items() if size > 1)
+            self._refuse(f"its loops over threads take {count} threads in a block ({each}), {MOST_THREADS} at most")
+
+    def _check_leaf(self, leaf: _Leaf) -> None:
+        hidden = {loop.name for loop in leaf.hidden() if loop.extent != 1}
+        for block in leaf.blocks():
+            used = loops_of(block) | {name for index, _ in block.where for name in variables_of(index)}
+            for loop in leaf.hidden():
+                if loop.name in used & hidden:
+                    inner = leaf.thread_loop(loop.kind)
+                    assert inner is not None
+                    problem = f"'{block.name}' depends on '{loop.name}', in whose place '{inner.name}' is {loop.kind}"
+                    self._refuse(f"{problem}: bind loops before compute_at puts a block there that all threads share")
+            for access in block.writes:
+                self._check_apart(leaf, block, access.buffer)
+
+    def _check_apart(self, leaf: _Leaf, block: Block, buffer: Buffer) -> None:
+        """Threads write elements of their own, of what several see."""
+        if buffer in self.memory and self.memory[buffer].is_own:
+            return
+        own = self._threads_around(buffer) if buffer in self.memory else []
+        chain = [] if buffer in self.memory else self.chain
+        threads = [loop for axis in self._axes if (loop := leaf.thread_loop(axis)) is not None and loop not in own]
+        for loop in (*chain, *threads):
+            path = (*self.chain, *leaf.around)
+            inner = {each.name: each.extent for each in path[path.index(loop) + 1 :]}
+            if loop.extent != 1 and (loop.name not in loops_of(block) or overlaps(block, loop, inner)):
+                same = f"the same elements of '{buffer.name}' at each step of '{loop.name}'"
+                self._refuse(f"'{block.name}' writes {same}")
+
+    def _check_memory(self, buffer: Buffer, memory: BufferScope) -> None:
+        _, place = self._places[buffer]
+        sizes = [size for size in place.sizes if isinstance(size, int)]
+        if len(sizes) < len(place.sizes):
+            shown = ", ".join(map(str, place.sizes))
+            self._refuse(f"a kernel needs memory for '{buffer.name}' of known sizes, not ({shown})")
+        width = getattr(buffer.element, "width", 64)
+        taken = math.prod(sizes) * -(-width // 8)
+        if memory.is_own and taken > _MOST_OF_THREAD:
+            least = f"{_MOST_OF_THREAD} at most: split its loops, or compute it where less of it is needed"
+            self._refuse(f"each thread needs {taken} bytes for '{buffer.name}', {least}")
+
+    def _refuse(self, problem: str) -> NoReturn:
+        raise RelaxError(f"@{self._tree.name}: {problem}, to be a kernel")
+
+
+def _meet(some: frozenset[_Use], others: frozenset[_Use]) -> bool:
+    """Whether some write what others use, by other threads. By the same loops it is the thread's own step."""
+    return any(
+        one.buffer is other.buffer
+        and (one.is_written or other.is_written)
+        and (one.threads != other.threads or any(each.is_written and each.wanders for each in (one, other)))
+        for one in some
+        for other in others
+    )
+
+
+def independent_steps(root: Loop) -> list[Loop]:
+    """The outermost loops of a nest of one block that may run in any order: each step makes elements of its own."""
+    found: list[Loop] = []
+    node: Node = root
+    block, *others = blocks_in([root])
+    inner = {loop.name: loop.extent for loop in loops_in([root])}
+    written = {access.buffer: access.indices for access in block.writes}
+    moved = [access for access in block.reads if written.get(access.buffer, access.indices) != access.indices]
+    if others or moved or any(buffer in written for buffer in block.loaded()):
+        return []
+    while isinstance(node, Loop) and node.kind in (SERIAL, PARALLEL, VECTORIZED) and len(node.body) == 1:
+        inner = {name: extent for name, extent in inner.items() if name != node.name}
+        if node.extent != 1 and not keeps_apart(block, node, inner):
+            break
+        found.append(node)
+        node = node.body[0]
+    return found
+
+
+def _moves(block: Block, loop: Loop) -> bool:
+    return any(loop.name in variables_of(at) for at in spatial_bindings(block))
+
+
+def _chain(loop: Loop) -> tuple[list[Loop], Sequence[Node]]:
+    """The loops over blocks, outermost first, and what is in them."""
+    chain: list[Loop] = []
+    nodes: Sequence[Node] = [loop]
+    while len(nodes) == 1 and isinstance(nodes[0], Loop) and nodes[0].kind in BLOCKS:
+        chain.append(nodes[0])
+        nodes = nodes[0].body
+    return chain, nodes
+
+
+def _leaves(nodes: Sequence[Node], around: tuple[Loop, ...]) -> list[_Leaf]:
+    found: list[_Leaf] = []
+    for node in nodes:
+        if isinstance(node, Block) or node.kind == TENSORIZED:
+            found.append(_Leaf(node, around))
+        else:
+            found += _leaves(node.body, (*around, node))
+    return found
+
+
+def _inside(node: Node) -> list[Node]:
+    """A node and all that is in it."""
+    return [node, *(loops_in(node.body) if isinstance(node, Loop) else ()), *blocks_in([node])]
+
+
+def _size_of(axis: str, nodes: Sequence[Node]) -> int:
+    extents = [loop.extent for loop in loops_in(nodes) if loop.kind == axis]
+    return max([1, *(extent for extent in extents if isinstance(extent, int))])

@@ -1,0 +1,436 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""From IR to a tree of loops: each operation of linalg of a PrimFunc over memory is loops around a block.
+
+An operation that fills what the next one adds to is that block's init. Views are arithmetic of indices.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+from ...bindings.affine import by_operators, value_of
+from ...bindings.diagnostics import origins
+from ...bindings.ir import AffineExpr, Location, Operation, Value
+from ...bindings.mlir import DYNAMIC, ir
+from ...bindings.navigation import body_of, made_by, operations_in, operations_of, symbol_name
+from ...bindings.rewriting import located_error
+from ...dialects.core.symbols_expr import Size, make_variable, substituted
+from ...emit.generic import GenericOp
+from ...emit.linalg import REDUCTION
+from .body_scalars import Choice, Compute, Element, Expr, IterIndex, Load, Outside, attributes_of
+from .memory_views import VIEWS, View, groups_of, kept_axes, mixed_sizes
+from .tree import (
+    REDUCE,
+    SPATIAL,
+    Access,
+    Block,
+    Buffer,
+    Iter,
+    Loop,
+    Node,
+    Tree,
+    exchanged,
+    iter_variable,
+    unique,
+    variable,
+)
+
+_NO_MEMORY = frozenset({"memref.dealloc", "func.return", "memref.dim", "memref.assume_alignment"})
+_ITER_NAMES = "ijklmnopqrstuvwxyz"
+_NUMBER = re.compile(r"_\d+$")
+
+
+class Measured(NamedTuple):
+    """The size of a memref along an axis."""
+
+    memref: Value
+    axis: int
+
+
+class Read(NamedTuple):
+    tree: Tree
+    #: What each symbol in sizes is; the memory of each buffer.
+    values: dict[str, Value | Measured]
+    memory: dict[Buffer, Value]
+
+
+def read_tree(function: Operation) -> Read:
+    """Raises RelaxError, with the place, for what has no form as loops around blocks."""
+    first = _Reader(function, {})
+    read = first.read()
+    # Sizes that operations have in common are one symbol.
+    return _Reader(function, first.same).read() if first.same else read
+
+
+class _Reader:
+    def __init__(self, function: Operation, same: Mapping[str, str]):
+        self._function = function
+        #: Of symbols, those that are equal to earlier ones: as it is known, and as it is found.
+        self._known, self.same = same, dict[str, str]()
+        self.views: dict[Value, View] = {}
+        self._sizes: dict[Value, Size] = {}
+        self._numbers = itertools.count()
+        self._buffers: list[Buffer] = []
+        self.values: dict[str, Value | Measured] = {}
+        self.memory: dict[Buffer, Value] = {}
+        self._buffer_names: set[str] = set()
+
+    def read(self) -> Read:
+        function = self._function
+        name = symbol_name(function)
+        if len(function.regions[0].blocks) != 1:
+            raise located_error(
+                f"@{name} has branches between blocks of IR: it has no loops to schedule", function.location
+            )
+        block = body_of(function)
+        for number, argument in enumerate(block.arguments):
+            if isinstance(argument.type, ir.MemRefType):
+                self._given(argument, f"arg{number}")
+        nodes: list[Block] = []
+        for op in operations_of(block):
+            nodes += self._operation(op)
+        blocks = self._named_after_writers(_with_inits(nodes))
+        body = _in_loops(blocks)
+        if not body:
+            raise located_error(f"@{name} has no operation of linalg: there is nothing to schedule", function.location)
+        return Read(Tree(name, tuple(self._buffers), body), self.values, self.memory)
+
+    def _named_after_writers(self, blocks: Sequence[Block]) -> list[Block]:
+        """Memory of its own is called as the block that writes it first: allocations may have been one, and another
+        one's."""
+        taken = {buffer.name for buffer in self._buffers if buffer.is_given}
+        found = list(blocks)
+        for number, buffer in enumerate(self._buffers):
+            writer = next((block for block in found if block.writes_of(buffer)), None)
+            if buffer.is_given or writer is None:
+                continue
+            named = replace(buffer, name=unique(writer.name, taken))
+            taken.add(named.name)
+            self._buffers[number], self.memory[named] = named, self.memory.pop(buffer)
+            found = [exchanged(block, buffer, named) for block in found]
+        return found
+
+    def _given(self, argument: Value, otherwise: str) -> None:
+        is_named = isinstance(argument.location, ir.NameLoc)
+        name = self._name(argument.location if is_named else ir.Location.unknown(argument.context), otherwise)
+        buffer = Buffer(name, self._shape(argument, name), argument.type.element_type, is_given=True)
+        self._keep(argument, buffer)
+
+    def _keep(self, value: Value, buffer: Buffer) -> None:
+        self._buffers.append(buffer)
+        self.memory[buffer] = value
+        self.views[value] = View(buffer, tuple)
+
+    def _shape(self, memref: Value, name: str) -> tuple[Size, ...]:
+        sizes = enumerate(memref.type.shape)
+        return tuple(self._symbol(name, memref, axis) if size == DYNAMIC else int(size) for axis, size in sizes)
+
+    def _name(self, location: Location, otherwise: str) -> str:
+        name = unique(_name_of(location) or otherwise, self._buffer_names)
+        self._buffer_names.add(name)
+        return name
+
+    # ---- operations ----
+
+    def _operation(self, op: Operation) -> Iterator[Block]:
+        if op.name == "linalg.generic":
+            yield self._block(op)
+        elif op.name == "memref.alloc" or op.name == "memref.alloca":
+            self._allocated(op)
+        elif op.name in VIEWS:
+            self.views[op.result] = VIEWS[op.name](self, op)
+        elif op.name not in _NO_MEMORY and not _is_scalar(op):
+            hint = "only operations of linalg, and views of what they work on, can be scheduled"
+            raise located_error(f"@{symbol_name(self._function)} has a '{op.name}': {hint}", op.location)
+
+    def _allocated(self, op: Operation) -> None:
+        name = self._name(op.location, "buffer")
+        dynamic = iter(list(op.operands))
+        shape = tuple(self.size(next(dynamic)) if size == DYNAMIC else int(size) for size in op.result.type.shape)
+        self._keep(op.result, Buffer(name, shape, op.result.type.element_type))
+
+    def _block(self, op: Operation) -> Block:
+        generic = GenericOp(op)
+        kinds = [REDUCE if kind == REDUCTION else SPATIAL for kind in generic.kinds]
+        extents = self._extents(generic)
+        names = _iter_names(len(kinds))
+        iters = tuple(Iter(*each) for each in zip(names, kinds, extents, strict=True))
+        variables = [iter_variable(each) for each in iters]
+        accesses, scalars = [], {}
+        for number, (operand, map_) in enumerate(zip(generic.operands, generic.maps, strict=True)):
+            if operand not in self.views:
+                scalars[number] = _scalar(operand)
+                continue
+            view = self.views[operand]
+            accesses.append(Access(view.buffer, view.place([_index(expr, variables) for expr in map_.results])))
+        block = generic.block
+        _check_pure(op)
+        expressions: dict[Value, Expr] = {}
+        position = 0
+        for number, argument in enumerate(block.arguments):
+            if number in scalars:
+                expressions[argument] = scalars[number]
+            else:
+                expressions[argument] = Element(position)
+                position += 1
+        body = _Body(self, variables, expressions)
+        results = tuple(body.of(value) for value in operations_of(block)[-1].operands)
+        count = generic.input_count - sum(number < generic.input_count for number in scalars)
+        name = _name_of(op.location) or symbol_name(self._function)
+        reads, writes = tuple(accesses[:count]), tuple(accesses[count:])
+        return Block(name, iters, tuple(variables), reads, writes, results)
+
+    def _extents(self, generic: GenericOp) -> list[Size]:
+        return [self._extent(list(generic.axes_along(dim))) for dim in range(len(generic.kinds))]
+
+    def _extent(self, places: Sequence[tuple[Value, int]]) -> Size:
+        found, *others = [self.size_of(*place) for place in places]
+        for size in others:
+            if isinstance(size, int):
+                found = size
+            else:
+                self._is_same(str(size), str(found))
+        return found
+
+    def _is_same(self, one: str, other: str) -> None:
+        """Of two symbols that are equal each other's, the first is called as the second from now on."""
+        one, other = (_last(each, self.same) for each in (one, other))
+        if one != other and other in self.values and isinstance(self.values.get(one), Measured):
+            self.same[one] = other
+
+    # ---- sizes ----
+
+    def size_of(self, memref: Value, axis: int) -> Size:
+        size = memref.type.shape[axis]
+        if size != DYNAMIC:
+            return int(size)
+        maker = made_by(memref)
+        if maker is None:
+            name = self.views[memref].buffer.name
+            return self._symbol(name, memref, axis)
+        if maker.name in ("memref.alloc", "memref.alloca"):
+            dynamic = [each for each, size in enumerate(memref.type.shape) if size == DYNAMIC]
+            return self.size(maker.operands[dynamic.index(axis)])
+        if maker.name == "memref.cast":
+            return self.size_of(maker.operands[0], axis)
+        if maker.name == "memref.expand_shape":
+            dynamic = [each for each, size in enumerate(memref.type.shape) if size == DYNAMIC]
+            return self.size(maker.operands[1 + dynamic.index(axis)])
+        if maker.name == "memref.collapse_shape":
+            total: Size = 1
+            for each in groups_of(maker)[axis]:
+                total = total * self.size_of(maker.operands[0], each)
+            return total
+        assert maker.name == "memref.subview", "what else makes memory is refused"
+        return mixed_sizes(self, maker, "static_sizes", 1)[kept_axes(maker)[axis]]
+
+    def _symbol(self, buffer: str, memref: Value, axis: int) -> Size:
+        name = _last(f"{buffer}.shape[{axis}]", self._known)
+        self.values.setdefault(name, Measured(memref, axis))
+        return make_variable(name)
+
+    def size(self, value: Value) -> Size:
+        """An index as a size."""
+        if value not in self._sizes:
+            self._sizes[value] = self._size(value)
+        return self._sizes[value]
+
+    def _size(self, value: Value) -> Size:
+        maker = made_by(value)
+        if maker is not None and maker.name == "arith.constant":
+            return int(maker.attributes["value"].value)
+        if maker is not None and maker.name == "memref.dim":
+            axis = self.size(maker.operands[1])
+            if isinstance(axis, int) and maker.operands[0] in self.views:
+                return self.size_of(maker.operands[0], axis)
+        if maker is not None and maker.name in _ARITHMETIC:
+            return _ARITHMETIC[maker.name](*(self.size(operand) for operand in maker.operands))
+        if maker is not None and maker.name == "affine.apply":
+            map_ = maker.attributes["map"].value
+            values = [self.size(operand) for operand in maker.operands]
+            return _index(map_.results[0], values[: map_.n_dims], values[map_.n_dims :])
+        symbol = f"size_{next(self._numbers)}"
+        self.values[symbol] = value
+        return make_variable(symbol)
+
+
+def _last(name: str, names: Mapping[str, str]) -> str:
+    while name in names:
+        name = names[name]
+    return name
+
+
+class _Body:
+    """The body of an operation as expressions."""
+
+    def __init__(self, reader: _Reader, variables: Sequence[Size], known: dict[Value, Expr]):
+        self._reader, self._variables, self._known = reader, variables, known
+
+    def of(self, value: Value) -> Expr:
+        if value not in self._known:
+            self._known[value] = self._made(value)
+        return self._known[value]
+
+    def _made(self, value: Value) -> Expr:
+        op = made_by(value)
+        if op is None or (_is_outside(op) and op.name != "arith.constant"):
+            return Outside(value)
+        if op.name == "linalg.index":
+            return IterIndex(self._variables[op.attributes["dim"].value])
+        if op.name == "memref.load":
+            return self._load(op)
+        if op.name == "memref.dim" and op.operands[0] in self._reader.views:
+            return IterIndex(self._reader.size(value))
+        if op.name == "scf.if" and len(op.results) == 1:
+            yes, no = (operations_of(region.blocks[0])[-1].operands[0] for region in op.regions)
+            return Choice(self.of(op.operands[0]), self.of(yes), self.of(no), value.type)
+        if len(op.regions) or len(op.results) != 1:
+            raise located_error(f"the body of a block has a '{op.name}', which no schedule can move", op.location)
+        return Compute(op.name, tuple(self.of(each) for each in op.operands), attributes_of(op), value.type)
+
+    def _load(self, op: Operation) -> Expr:
+        memref, *indices = op.operands
+        if memref not in self._reader.views:
+            raise located_error("an element of memory that is no parameter's is read", op.location)
+        view = self._reader.views[memref]
+        if made_by(memref) is not None and made_by(memref).name != "memref.alloc":  # type: ignore[union-attr]
+            raise located_error("an element of a view at a place that is computed is read", op.location)
+        return Load(view.buffer, tuple(self.of(index) for index in indices))
+
+
+def _check_pure(op: Operation) -> None:
+    """An operation's other effects than its results would be lost."""
+    for each in operations_in(op):
+        if not len(each.results) and each.name not in ("linalg.yield", "scf.yield", "scf.if"):
+            raise located_error(f"the body of a block has a '{each.name}', which no schedule can move", each.location)
+
+
+def _scalar(value: Value) -> Expr:
+    """A number from outside."""
+    maker = made_by(value)
+    if maker is None or maker.name != "arith.constant":
+        return Outside(value)
+    return Compute(maker.name, (), attributes_of(maker), value.type)
+
+
+def _is_outside(op: Operation) -> bool:
+    """Whether an operation stands in the function itself."""
+    parent = op.parent
+    return parent is not None and parent.operation.name == "func.func"
+
+
+def _is_scalar(op: Operation) -> bool:
+    """Whether it is arithmetic of numbers that stand before the blocks."""
+    is_arithmetic = op.name.partition(".")[0] in ("arith", "math", "affine", "index")
+    return (
+        is_arithmetic and not len(op.regions) and not any(isinstance(each.type, ir.MemRefType) for each in op.operands)
+    )
+
+
+def _iter_names(count: int) -> list[str]:
+    return [f"v{_ITER_NAMES[n]}" if n < len(_ITER_NAMES) else f"v{n}" for n in range(count)]
+
+
+def _name_of(location: Location) -> str:
+    """The name that a location has, of several the last one: what the operation gives in the end. Empty where none can
+    be a name of Python's."""
+    names = _names_of(location)
+    return names[-1] if names else ""
+
+
+def _names_of(location: Location) -> list[str]:
+    return [origin.name for origin in origins(location) if origin.name.isidentifier()]
+
+
+def may_have_block(function: Operation, name: str) -> bool:
+    """Whether a PrimFunc that has not been read may have a block of a name: blocks are called as places of what is in
+    it, or as itself, several of one name with a number behind it."""
+    places = [function.location, *(op.location for op in operations_in(function))]
+    names = {symbol_name(function), *(each for place in places for each in _names_of(place))}
+    return not names.isdisjoint((name, _NUMBER.sub("", name)))
+
+
+def _index(expr: AffineExpr, dims: Sequence[Size], symbols: Sequence[Size] = ()) -> Size:
+    return value_of(expr, dims.__getitem__, by_operators, symbol=symbols.__getitem__)
+
+
+_ARITHMETIC: dict[str, Callable[..., Size]] = {
+    "arith.addi": lambda x, y: x + y,
+    "arith.subi": lambda x, y: x - y,
+    "arith.muli": lambda x, y: x * y,
+    "arith.index_cast": lambda x: x,
+    "arith.divui": lambda x, y: x // y,
+    "arith.floordivsi": lambda x, y: x // y,
+    "arith.ceildivsi": lambda x, y: -(-x // y),
+}
+
+
+# ---- the tree ----
+
+
+def _with_inits(blocks: Sequence[Block]) -> list[Block]:
+    """A block that gives a reduction what it starts from is its init: it has no name of its own then."""
+    found: list[Block] = []
+    for block in blocks:
+        start = found[-1] if found else None
+        joined = None if start is None else _joined(start, block)
+        if joined is None:
+            found.append(block)
+        else:
+            found[-1] = joined
+    return found
+
+
+def _joined(start: Block, block: Block) -> Block | None:
+    spatial = [each for each in block.iters if each.kind == SPATIAL]
+    if not block.is_reduction or start.is_reduction or start.reads or len(start.iters) != len(spatial):
+        return None
+    if [each.buffer for each in start.writes] != [each.buffer for each in block.writes]:
+        return None
+    if not all(block.reads_output(number) for number in range(len(block.writes))):
+        return None
+    if any(access.buffer in start.buffers for access in block.reads):
+        return None
+    values: dict[str, Size] = {}
+    for own, other in zip(start.writes[0].indices, block.writes[0].indices, strict=True):
+        name = next((each.name for each in start.iters if iter_variable(each) == own), None)
+        if name is not None:
+            values[name] = other
+        elif own != other:
+            return None
+    if len(values) != len(start.iters):
+        return None
+    if [each.at(values).indices for each in start.writes] != [each.indices for each in block.writes]:
+        return None
+    if any(isinstance(part, Element) for expr in start.results for part in expr.walk()):
+        return None
+    inits = tuple(expr.rewritten(lambda part: _moved(part, values)) for expr in start.results)
+    return replace(block, inits=inits)
+
+
+def _moved(part: Expr, values: dict[str, Size]) -> Expr | None:
+    return IterIndex(substituted(part.value, values)) if isinstance(part, IterIndex) else None
+
+
+def _in_loops(blocks: Sequence[Block]) -> tuple[Node, ...]:
+    """A loop for each iter, named as it; no two loops or blocks of one name."""
+    names: set[str] = set()
+    nodes: list[Node] = []
+    named = []
+    for block in blocks:
+        named.append(replace(block, name=unique(block.name, names)))
+        names.add(named[-1].name)
+    for block in named:
+        loops = []
+        for each in block.iters:
+            loops.append((unique(each.name[1:], names), each.extent))
+            names.add(loops[-1][0])
+        node: Node = replace(block, bindings=tuple(variable(*loop) for loop in loops))
+        for name, extent in reversed(loops):
+            node = Loop(name, extent, (node,))
+        nodes.append(node)
+    return tuple(nodes)

@@ -1,0 +1,385 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Lowering of a tree to IR: loops, vectors, memory.
+
+A vectorized loop runs all its steps at once, in lockstep: what is inside is emitted once, on vectors. An unrolled loop
+is emitted once for each step. Both have no variable in IR.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial, reduce
+from operator import and_
+from typing import Any
+
+from ...bindings.ir import Block as IrBlock
+from ...bindings.ir import Operation, Type, Value
+from ...bindings.mlir import DYNAMIC, i64_attribute, ir
+from ...bindings.navigation import body_of, last_of, operations_of
+from ...dialects.core.symbols_expr import Size, substituted, variables_of
+from ...emit import linalg, loops, vectors
+from ...emit.arithmetic import result_of
+from ...emit.numbers import Number, as_index, constant, number
+from ...emit.symbols import emit_size
+from .body_scalars import Expr, IterIndex, Load
+from .buffer_allocation import BufferPlace, places_of
+from .intrins import INTRIN, TENSORIZED, find_intrin, operands_of
+from .lanes import LaneEvaluation, LaneLoop, fits_lanes, goes_along, is_row_of, moves_of, spread
+from .ranges import Guard, guards, without
+from .tree import (
+    GRAIN,
+    PARALLEL,
+    REDUCE,
+    UNROLLED,
+    VECTORIZED,
+    Access,
+    Block,
+    Buffer,
+    Loop,
+    Node,
+    Tree,
+    blocks_in,
+    loops_of,
+)
+from .tree_reader import Measured, Read
+
+
+def write_tree(function: Operation, read: Read, tree: Tree, writer: type[Writer]) -> None:
+    """The function runs as the tree says, from here on."""
+    block = body_of(function)
+    end = last_of(block)
+    with function.context, function.location, ir.InsertionPoint(end):
+        writer(read, tree).write()
+    for op in reversed(operations_of(block)):
+        if op != end and _is_replaced(op):
+            op.erase()
+
+
+def _is_replaced(op: Operation) -> bool:
+    """What the tree was read from; its loops are behind."""
+    return (
+        op.name.startswith("linalg.")
+        or op.name in ("memref.dealloc",)
+        or (op.name == "memref.alloc" and _is_unused(op))
+    )
+
+
+def _is_unused(op: Operation) -> bool:
+    return next(iter(op.result.uses), None) is None
+
+
+def _starts_along(loop: Loop) -> bool:
+    """Whether a reduction with an init goes along it."""
+    return any(loop.name in loops_of(block, REDUCE) for block in blocks_in([loop]) if block.inits is not None)
+
+
+@dataclass(frozen=True)
+class WriterState:
+    """Where code is emitted: what is known of loops around."""
+
+    #: Loops' variables: values, or numbers where they are unrolled.
+    known: Mapping[str, Value | int] = field(default_factory=dict)
+    lanes: LaneLoop | None = None
+    #: The memory of each buffer.
+    memory: Mapping[Buffer, tuple[Value, BufferPlace]] = field(default_factory=dict)
+    #: Where memory on the stack is taken: of the function, or of one step of a loop that threads share.
+    stack: IrBlock | None = None
+    #: In a kernel: which thread of its block it is, by the axes of threads; whether only those are here that do this.
+    threads: Mapping[str, Number] | None = None
+    is_chosen: bool = False
+    #: Inside a nest without bound loops, whose steps threads share.
+    is_shared: bool = False
+    #: Where reductions have no step at all: only what they start from is written.
+    only_starts: bool = False
+
+    def with_known(self, name: str, value: Value | int) -> WriterState:
+        return replace(self, known={**self.known, name: value})
+
+
+class Writer:
+    def __init__(self, read: Read, tree: Tree):
+        self._read, self._tree = read, tree
+        self._extents = tree.extents()
+        self._places = places_of(tree)
+
+    def write(self, stack: IrBlock | None = None) -> None:
+        """Here; memory on the stack is taken here, too, or at the begin of another block."""
+        memory = {
+            buffer: (value, BufferPlace((), buffer.shape))
+            for buffer, value in self._read.memory.items()
+            if buffer.is_given
+        }
+        self._within("", self._tree.body, WriterState(memory=memory, stack=stack or ir.InsertionPoint.current.block))
+
+    # ---- loops ----
+
+    def _nodes(self, nodes: Sequence[Node], state: WriterState) -> None:
+        for node in nodes:
+            if isinstance(node, Block):
+                self._block(node, state)
+            else:
+                self._loop(node, state)
+
+    def _within(self, name: str, nodes: Sequence[Node], state: WriterState) -> None:
+        """What a loop repeats, with the memory that lives for one of its steps."""
+        own = [(buffer, place) for buffer, (where, place) in self._places.items() if where == name]
+        held: list[Value] = []
+        memory = dict(state.memory)
+        for buffer, place in own:
+            value, is_heap = self._allocate(buffer, place, state)
+            memory[buffer] = (value, place)
+            held += [value] if is_heap else []
+        self._nodes(nodes, replace(state, memory=memory))
+        for value in held:
+            ir.Operation.create("memref.dealloc", operands=[value])
+
+    def _allocate(self, buffer: Buffer, place: BufferPlace, state: WriterState) -> tuple[Value, bool]:
+        sizes = [self._size(size, state) for size in place.sizes]
+        shape, dynamic = linalg.static_and_dynamic(sizes)
+        type_ = ir.MemRefType.get(shape, buffer.element)
+        alignment = i64_attribute(64)
+        attributes = {**linalg.segments(len(dynamic), 0), "alignment": alignment}
+        is_heap = not place.on_stack
+        if is_heap:
+            return result_of("memref.alloc", dynamic, type_, **attributes), True
+        # In a loop it would be taken at each step, and LLVM keeps only what is taken at the begin in registers.
+        with ir.InsertionPoint.at_block_begin(state.stack):
+            return result_of("memref.alloca", dynamic, type_, **attributes), False
+
+    def _loop(self, loop: Loop, state: WriterState) -> None:
+        is_reduced = _starts_along(loop)
+        if state.only_starts and is_reduced:
+            return self._within(loop.name, loop.body, state.with_known(loop.name, 0))
+        if loop.kind == VECTORIZED and isinstance(loop.extent, int) and loop.extent > 1:
+            lanes = LaneLoop(loop.name, loop.extent)
+            return self._within(loop.name, loop.body, replace(state, lanes=lanes))
+        if loop.kind == TENSORIZED:
+            return self._tensorized(loop, state)
+        if loop.kind == UNROLLED or loop.extent == 1:
+            assert isinstance(loop.extent, int)
+            for step in range(loop.extent):
+                self._within(loop.name, loop.body, state.with_known(loop.name, step))
+            return None
+        grain = int(loop.annotations.get(GRAIN, 0)) if loop.kind == PARALLEL else None
+
+        def body(index: Number) -> None:
+            inner = state if grain is None else replace(state, stack=ir.InsertionPoint.current.block)
+            self._within(loop.name, loop.body, inner.with_known(loop.name, index))
+
+        steps = self._size(loop.extent, state)
+        loops.for_range(0, steps, body, grain=grain)
+        if is_reduced and not isinstance(steps, int):
+            loops.when(as_index(steps) == 0, lambda: self._loop(loop, replace(state, only_starts=True)))
+        return None
+
+    def _tensorized(self, loop: Loop, state: WriterState) -> None:
+        """The intrinsic, on the parts of memory that one run of the loop uses."""
+        intrin = find_intrin(str(loop.annotations[INTRIN]))
+        memrefs = []
+        for access, dims, sizes in operands_of(self._tree, loop, intrin):
+            memory, at = self._at(access, state)
+            memrefs.append(part_of(memory, at, dims, sizes))
+        intrin.emit(*memrefs, *([state.stack] if intrin.needs_stack else []))
+
+    # ---- indices ----
+
+    def _size(self, size: Size, state: WriterState) -> Number | int:
+        """A size or an index here: a number where all that it is made of is one."""
+        return emit_size(size, lambda name: self._variable(name, state))
+
+    def _variable(self, name: str, state: WriterState) -> Number | int:
+        if name in state.known:
+            known = state.known[name]
+            return known if isinstance(known, int) else number(known)
+        value = self._read.values[name]
+        return linalg.size(*value) if isinstance(value, Measured) else as_index(value)
+
+    # ---- blocks ----
+
+    def _block(self, block: Block, state: WriterState) -> None:
+        if state.lanes is not None and not fits_lanes(block, state.lanes, self._extents):
+            for lane in range(state.lanes.count):
+                self._block(block, replace(state.with_known(state.lanes.name, lane), lanes=None))
+            return
+        if state.lanes is not None and not goes_along(block, state.lanes):
+            state = replace(state.with_known(state.lanes.name, 0), lanes=None)
+        asked = guards(block, self._extents)
+        if state.only_starts:
+            asked = [each for each in asked if loops_of(block, REDUCE).isdisjoint(variables_of(each.at))]
+        points = [each for each in asked if not each.of_steps]
+        steps = [each for each in asked if each.of_steps]
+        self._where(points, state, None, lambda mask: self._point(block, steps, state, mask))
+
+    def _where(
+        self, asked: Sequence[Guard], state: WriterState, mask: Value | None, body: Callable[[Value | None], None]
+    ) -> None:
+        """What is done where these guards hold, for the lanes that have a point."""
+        conditions: list[Number | bool] = []
+        for guard in asked:
+            if state.lanes is not None and state.lanes.name in variables_of(guard.at):
+                left = self._size(guard.limit - without(guard.at, state.lanes.name), state)
+                mask = vectors.first_lanes(left, state.lanes.count, mask)
+                continue
+            limit, at = self._size(guard.limit, state), self._size(guard.at, state)
+            if guard.beyond:
+                conditions.append(at < limit)
+            if guard.below:
+                conditions.append(at > -1)
+        _when_all(conditions, lambda: body(mask))
+
+    def _point(self, block: Block, steps: Sequence[Guard], state: WriterState, mask: Value | None) -> None:
+        """One point of a block, or one vector of them."""
+        if block.inits is not None:
+            self._start(block, block.inits, state, mask)
+        if not state.only_starts:
+            self._where(steps, state, mask, lambda both: self._store(block, block.results, state, both))
+
+    def _start(self, block: Block, inits: Sequence[Expr], state: WriterState, mask: Value | None) -> None:
+        """Before the first step of the reductions."""
+        pairs = zip(block.iters, block.bindings, strict=True)
+        first = [self._size(index, state) == 0 for each, index in pairs if each.kind == REDUCE]
+        _when_all(first, lambda: self._store(block, inits, state, mask))
+
+    def _store(self, block: Block, results: Sequence[Expr], state: WriterState, mask: Value | None) -> None:
+        used = set().union(*(expr.elements() for expr in results))
+        point = block.point()
+        accesses = [block.placed(access) for access in block.accesses]
+        elements = [self._load(access, state, mask) if place in used else None for place, access in enumerate(accesses)]
+
+        def index(expr: IterIndex) -> Value:
+            at = substituted(expr.value, point)
+            if state.lanes is None or state.lanes.name not in variables_of(at):
+                return as_index(self._size(at, state))
+            return self._lane_indices(at, state)
+
+        def load(expr: Load, indices: Sequence[Value]) -> Value:
+            memory, _ = state.memory[expr.buffer]
+            last = expr.indices[-1] if expr.indices else None
+            if state.lanes is None or not isinstance(last, IterIndex):
+                return loops.load(memory, *indices)
+            at = substituted(last.value, point)
+            if state.lanes.name not in variables_of(at):
+                return loops.load(memory, *indices)
+            others = map(number, indices[:-1])
+            first = self._size(at, state.with_known(state.lanes.name, 0))
+            return vectors.load(_row(memory, state.lanes), memory, *others, first, mask=mask)
+
+        lanes = state.lanes.count if state.lanes else 0
+        evaluation = LaneEvaluation(elements, index, load, lanes, contract=block.is_reduction)
+        values = [evaluation.of(expr) for expr in results]
+        for access, value in zip(accesses[len(block.reads) :], values, strict=True):
+            self._put(access, value, state, mask)
+
+    def _lane_indices(self, at: Size, state: WriterState) -> Value:
+        assert state.lanes is not None
+        each = [
+            as_index(self._size(at, replace(state.with_known(state.lanes.name, lane), lanes=None)))
+            for lane in range(state.lanes.count)
+        ]
+        return vectors.from_elements(each)
+
+    # ---- memory ----
+
+    def _at(self, access: Access, state: WriterState) -> tuple[Value, list[Number | int]]:
+        memory, place = state.memory[access.buffer]
+        return memory, [self._size(index, state) for index in place.inside(access.indices)]
+
+    def _alignment(self, access: Access, state: WriterState) -> int | None:
+        """The alignment in bytes of adjacent lanes that is known, where the target needs it."""
+        del access, state
+        return None
+
+    def _load(self, access: Access, state: WriterState, mask: Value | None) -> Value:
+        if state.lanes is None:
+            memory, at = self._at(access, state)
+            return loops.load(memory, *at)
+        moves = moves_of(access, state.lanes)
+        first = state.with_known(state.lanes.name, 0)
+        if not any(moves):
+            memory, at = self._at(access, first)
+            return loops.load(memory, *at)
+        if is_row_of(moves):
+            memory, at = self._at(access, first)
+            row, alignment = _row(memory, state.lanes), self._alignment(access, state)
+            return vectors.load(row, memory, *at, mask=mask, alignment=alignment)
+        return self._gathered(access, state, mask)
+
+    def _gathered(self, access: Access, state: WriterState, mask: Value | None) -> Value:
+        """Elements that are not contiguous, one after the other; nothing where a lane has no point."""
+        assert state.lanes is not None
+        elements = []
+        for lane in range(state.lanes.count):
+            memory, at = self._at(access, replace(state.with_known(state.lanes.name, lane), lanes=None))
+            if mask is None:
+                elements.append(loops.load(memory, *at))
+                continue
+            element = access.buffer.element
+            read = loops.when(
+                number(vectors.lane_of(mask, lane)),
+                lambda m=memory, a=at: loops.load(m, *a),
+                lambda e=element: constant(0, e),
+                [element],
+            )
+            elements.append(read[0])
+        return vectors.from_elements(elements)
+
+    def _put(self, access: Access, value: Value, state: WriterState, mask: Value | None) -> None:
+        if state.lanes is None:
+            memory, at = self._at(access, state)
+            loops.store(value, memory, *at)
+            return
+        value = spread(value, state.lanes.count)
+        if is_row_of(moves_of(access, state.lanes)):
+            memory, at = self._at(access, state.with_known(state.lanes.name, 0))
+            vectors.store(value, memory, *at, mask=mask, alignment=self._alignment(access, state))
+            return
+        for lane in range(state.lanes.count):
+            memory, at = self._at(access, replace(state.with_known(state.lanes.name, lane), lanes=None))
+            scalar = vectors.lane_of(value, lane)
+            if mask is None:
+                loops.store(scalar, memory, *at)
+            else:
+                loops.when(number(vectors.lane_of(mask, lane)), partial(loops.store, scalar, memory, *at))
+
+
+# ---- conditions that may be known ----
+
+
+def _when_all(conditions: Sequence[Number | bool], body: Callable[[], None]) -> None:
+    if any(condition is False for condition in conditions):
+        return
+    asked = [condition for condition in conditions if not isinstance(condition, bool)]
+    if not asked:
+        return body()
+    loops.when(reduce(and_, asked), body)
+    return None
+
+
+def _row(memory: Value, lanes: LaneLoop) -> Type:
+    return vectors.vector_of(lanes.count, memory.type.element_type)
+
+
+def part_of(memref: Value, starts: Sequence[Any], dims: Sequence[int], sizes: Sequence[int]) -> Value:
+    """The subview from a place on, of these sizes in some dimensions and of one element in the others."""
+    strides, _ = memref.type.get_strides_and_offset()
+    rank, dynamic = memref.type.rank, DYNAMIC
+    extents = [1] * rank
+    for dim, size in zip(dims, sizes, strict=True):
+        extents[dim] = size
+    kept = [strides[dim] for dim in dims]
+    offset = ir.ShapedType.get_dynamic_stride_or_offset()
+    known = all(isinstance(start, int) for start in starts) and all(stride >= 0 for stride in strides)
+    if known:
+        offset = sum(start * stride for start, stride in zip(starts, strides, strict=True))
+    static = [start if isinstance(start, int) else dynamic for start in starts]
+    layout = ir.StridedLayoutAttr.get(offset, kept)
+    attributes = {
+        "static_offsets": ir.DenseI64ArrayAttr.get(static),
+        "static_sizes": ir.DenseI64ArrayAttr.get(extents),
+        "static_strides": ir.DenseI64ArrayAttr.get([1] * rank),
+        **linalg.segments(1, sum(each == dynamic for each in static), 0, 0),
+    }
+    operands = [memref, *(as_index(start) for start in starts if not isinstance(start, int))]
+    type_ = ir.MemRefType.get(list(sizes), memref.type.element_type, layout=layout)
+    return result_of("memref.subview", operands, type_, **attributes)

@@ -1,0 +1,297 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Aliasing of tensors: results in place of inputs whose liveness ends there, slices, parts of concatenations.
+
+What a kernel does is read off its body (overwriting.py). A kernel that only moves elements is not called where its
+results are views of its inputs, or its inputs were made in the place of its result. A plan that is stated goes the same
+way: of what is possible that alone is done which it states.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from itertools import pairwise
+
+from ...bindings.ir import Attribute, Operation, SymbolTable, Value
+from ...bindings.mlir import ir
+from ...bindings.navigation import function_type_of, has_body
+from ...dialects.core.codec import decode
+from ...dialects.core.infos import TensorInfo
+from ...dialects.core.operands import operand_info
+from ...dialects.core.symbols import Dim, Size, at_most, equal
+from ...dialects.core.symbols_expr import terms_of
+from ...dialects.tir.prim_func import is_prim_func
+from ...emit.memrefs import MOST_BYTES, is_same_shape
+from .gathering import gatherings
+from .memory_plan import MemoryPlan, PlannedBuffer, dims_of, is_multiple, is_sized_at_entry, measured, storage_bytes
+from .overwriting import Kernel, Kernels, Move
+
+#: The kinds of alias: where a tensor is stored that has no place of its own.
+VIEW, PART, OPERAND = "view", "part", "operand"
+_LATER = "is read later still"
+
+
+class Sharing:
+    """Puts the tensors of a plan, whose lifetimes are known, into each other's memory."""
+
+    def __init__(
+        self,
+        plan: MemoryPlan,
+        function: Operation,
+        knows: Callable[[Dim], bool],
+        kernels: Kernels,
+        stated: Mapping[PlannedBuffer, str] | None = None,
+    ):
+        """`kernels` are those that have been looked at, by name: more are added. `stated` are the places to be had."""
+        self._plan = plan
+        self._knows = knows
+        self._symbols = SymbolTable(function.parent.operation)
+        self._kernels = kernels
+        #: The same by what calls hold, which is read faster.
+        self._called: dict[Attribute, Kernel | None] = {}
+        self._stated = stated
+        #: What was against writing a result over the operand that was tried last.
+        self.problems: dict[Value, str] = {}
+
+    def share_all(self) -> None:
+        """Wherever it works and is wanted; calls that can be left out come first."""
+        for _, op in self._plan.operations:
+            if op.name == "scf.for":
+                self._gather(op)
+        calls = [(position, op) for position, op in self._plan.operations if op.name == "relax.call_tir"]
+        calls = [(position, op) for position, op in calls if not self._is_needless(op)]
+        for position, op in calls:
+            operands, results = list(op.operands), list(op.results)
+            for result in results:
+                self._overwrite_any(position, op, result, operands)
+            # What one result has taken lives on with it.
+            for result in results:
+                self._cover(position, op, result, operands)
+
+    def _gather(self, loop: Operation) -> None:
+        """What a loop gathers is in its place from the start: no copy is needed."""
+        for argument, gathering in gatherings(loop, self._moves).items():
+            self._plan.gathered[argument] = gathering
+            self._plan.left_out.add(gathering.call.opview.func)
+
+    def _is_wanted(self, buffer: PlannedBuffer | None, *place: object) -> bool:
+        """Whether a tensor is to be stored there, if it can: anywhere, or where that is stated."""
+        return self._stated is None or buffer is not None and self._stated[buffer] == " ".join(map(str, place))
+
+    # ---- each is done if nothing is against it ----
+
+    def _is_needless(self, op: Operation) -> bool:
+        """Whether a call that only moves elements finds them where they are wanted, or some of them."""
+        moves = self._moves(op)
+        return bool(moves) and (self._show(op, moves) or self._join(op, moves))
+
+    def _overwrite_any(self, position: int, op: Operation, result: Value, operands: Sequence[Value]) -> None:
+        """Writes a result over the first operand for which it works."""
+        made = self._plan.buffers.get(result)
+        for index, operand in enumerate(operands):
+            if self._stated is None and operand not in self._plan.memory_of:
+                continue  # a weight, most of the time
+            if not self._is_wanted(made, OPERAND, index):
+                continue
+            problem = self._against_overwriting(position, op, result, made, index, operands)
+            if made is not None and not problem:
+                read = self._plan.memory_of[operand]
+                _put(made, read.root, read.start)
+                self._plan.over[result] = index
+                self._plan.written_over.add((op.opview.func, index, _parameter(op, result)))
+                return
+            if self._stated is not None:
+                self.problems[result] = problem
+
+    def _against_overwriting(
+        self,
+        position: int,
+        op: Operation,
+        result: Value,
+        made: PlannedBuffer | None,
+        index: int,
+        operands: Sequence[Value],
+    ) -> str:
+        read = self._plan.memory_of.get(operands[index])
+        if made is None or read is None:
+            return "is no memory of this function"
+        root = read.root
+        if root.last > position:
+            return _LATER
+        if made.within is not None or any(other.root is root for other in self._made_by(op)):
+            return "has another result in its place"
+        if equal(read.size, made.size) is not True:
+            return "has another size"
+        if any(factor % storage_bytes(made.info.dtype) for factor in terms_of(read.start).values()):
+            return "begins where no element of the result may begin"
+        if not is_sized_at_entry(root, self._knows) and read.info.dtype != made.info.dtype:
+            return "has another type"
+        if made.output is not None and not self._can_be_output(root, made):
+            return "cannot be a result of the function"
+        kernel = self._kernel(op)
+        if kernel is None:
+            return "goes to something that is no PrimFunc on memrefs"
+        written, is_alike = len(operands) + result.result_number, _are_alike(operands[index], made)
+        for other, held in enumerate(map(self._plan.memory_of.get, operands)):
+            if held is None or held.root is not root:
+                continue
+            if held.start != read.start or not kernel.may_overwrite(other, written, is_alike):
+                return "is read there after its place is written"
+        return ""
+
+    def _made_by(self, op: Operation) -> list[PlannedBuffer]:
+        return [self._plan.buffers[result] for result in op.results if result in self._plan.buffers]
+
+    def _can_be_output(self, root: PlannedBuffer, made: PlannedBuffer) -> bool:
+        """Whether memory can be the caller's, which is of one type and begins where it begins."""
+        if root.is_divided or root.info.dtype != made.info.dtype or equal(root.size, made.size) is not True:
+            return False
+        return len(root.path) == 1 and all(map(self._knows, dims_of(root.info)))
+
+    def _cover(self, position: int, op: Operation, result: Value, operands: Sequence[Value]) -> None:
+        """Lets a result of another size overlap anything that the kernel has read when it begins to write."""
+        made = self._plan.buffers.get(result)
+        if made is None or made.within is not None or made.output is not None or made.first < position:
+            return
+        held = list(map(self._plan.memory_of.get, operands))
+        roots = {root for read in held if read is not None and (root := read.root).last == position}
+        for root in roots.difference(other.root for other in self._made_by(op)) if roots else ():
+            places = [index for index, read in enumerate(held) if read is not None and read.root is root]
+            if made.room is not None and root.room is not None and self._is_read_first(op, places, result):
+                made.covers.add(root)
+
+    def _is_read_first(self, op: Operation, operands: Sequence[int], result: Value) -> bool:
+        kernel, written = self._kernel(op), _parameter(op, result)
+        return kernel is not None and all(kernel.may_overwrite(index, written, is_alike=False) for index in operands)
+
+    def _show(self, op: Operation, moves: Sequence[Move]) -> bool:
+        """Makes the results views of the operands, if they are nothing else."""
+        by_output = {move.output - len(op.operands): move for move in moves}
+        if len(by_output) < len(moves) or set(by_output) != set(range(len(op.results))):
+            return False
+        found = []
+        for index, result in enumerate(op.results):
+            move = by_output[index]
+            source, made = self._plan.memory_of.get(op.operands[move.input]), self._plan.buffers.get(result)
+            if source is None or made is None or not self._is_plain(made) or not self._stays(source.root):
+                return False
+            if not self._is_wanted(made, VIEW):
+                return False
+            start = -move.distance * storage_bytes(made.info.dtype)
+            if not self._is_inside(made.size, start, source) or source.info.dtype != made.info.dtype:
+                return False
+            found.append((made, source, start))
+        for made, source, start in found:
+            made.is_view = True
+            _put(made, source.root, source.start + start)
+        self._leave_out(op)
+        return True
+
+    def _join(self, op: Operation, moves: Sequence[Move]) -> bool:
+        """Has operands made in the place of the result, if all that is done is to put them there; others are copied."""
+        if len(op.results) != 1 or [move.input for move in moves] != list(range(len(op.operands))):
+            return False
+        made = self._plan.buffers.get(op.results[0])
+        # It may be the caller's memory: parts of that are as good as parts of the arena.
+        if made is None or made.is_written or not is_sized_at_entry(made, self._knows):
+            return False
+        starts = [move.distance * storage_bytes(made.info.dtype) for move in moves]
+        if not self._are_apart(starts, [measured(decode(operand.type))[0] for operand in op.operands], made):
+            return False
+        parts: dict[PlannedBuffer, int] = {}
+        for index, operand in enumerate(op.operands):
+            part = self._plan.memory_of.get(operand)
+            # Of a view of another size, which the program refuses only when it has been written, there is more.
+            is_whole = part is not None and equal(part.size, measured(decode(operand.type))[0]) is True
+            if part is not None and is_whole and part not in parts and self._can_be_part(part, made):
+                parts[part] = index  # of two places it is made in one
+        kernel = self._kernel(op)
+        if not parts or kernel is None or not kernel.can_leave_out(parts.values(), len(moves)):
+            return False
+        for part, index in parts.items():
+            _put(part, made, starts[index])
+        if len(parts) == len(moves):
+            self._leave_out(op)
+        else:
+            self._plan.put_there[op] = tuple(parts.values())
+        return True
+
+    def _are_apart(self, starts: Sequence[Size], sizes: Sequence[Dim], outer: PlannedBuffer) -> bool:
+        """Whether tensors of these sizes are inside, none over another."""
+        places = list(zip(starts, sizes, strict=True))
+        if not all(self._is_inside(size, start, outer) for start, size in places):
+            return False
+        # Behind what begins at a number in the order in which they come.
+        places.sort(key=lambda each: each[0] if isinstance(each[0], int) else MOST_BYTES)
+        pairs = pairwise(places)
+        return all(size is not None and at_most(start + size, following) for (start, size), (following, _) in pairs)
+
+    def _can_be_part(self, part: PlannedBuffer, whole: PlannedBuffer) -> bool:
+        """Whether memory that is wanted in another's place could be there from the beginning."""
+        is_alike = part.path == whole.path and part.info.dtype == whole.info.dtype
+        return is_alike and part.within is None and self._is_plain(part) and self._is_wanted(part, PART)
+
+    def _leave_out(self, op: Operation) -> None:
+        self._plan.needless.update(op.results)
+        self._plan.left_out.add(op.opview.func)
+
+    def _is_plain(self, buffer: PlannedBuffer) -> bool:
+        """Whether it is memory in the arena whose elements stay as they are once they are made."""
+        return buffer.output is None and self._stays(buffer)
+
+    def _stays(self, buffer: PlannedBuffer) -> bool:
+        """Whether it is memory from the beginning, the caller's too, whose elements stay once they are made."""
+        return not buffer.is_written and is_sized_at_entry(buffer, self._knows)
+
+    def _is_inside(self, size: Dim, start: Size, outer: PlannedBuffer) -> bool:
+        """Whether `size` bytes may begin there, and end where a tensor ends or before."""
+        if size is None or outer.size is None or not self._knows(start) or not is_multiple(start, self._plan.step):
+            return False
+        return at_most(0, start) and at_most(start + size, outer.size)
+
+    # ---- kernels ----
+
+    def _moves(self, op: Operation) -> Sequence[Move]:
+        kernel = self._kernel(op)
+        if kernel is None or not kernel.pairs:
+            return ()
+        return kernel.moves(kernel.fixed or tuple(map(operand_info, (*op.operands, *op.results))))
+
+    def _kernel(self, op: Operation) -> Kernel | None:
+        symbol = op.attributes["func"]
+        if symbol not in self._called:
+            name = op.opview.func
+            if name not in self._kernels:
+                self._kernels[name] = self._look_at(name)
+            self._called[symbol] = self._kernels[name]
+        return self._called[symbol]
+
+    def _look_at(self, name: str) -> Kernel | None:
+        function = self._symbols[name].operation if name in self._symbols else None
+        if function is None or not has_body(function) or not is_prim_func(function):
+            return None
+        is_on_tensors = any(isinstance(type_, ir.RankedTensorType) for type_ in function_type_of(function).inputs)
+        return None if is_on_tensors else Kernel(function)
+
+
+def _parameter(op: Operation, result: Value) -> int:
+    """Which of a kernel's parameters a result is."""
+    return len(op.operands) + int(result.result_number)
+
+
+def _are_alike(operand: Value, made: PlannedBuffer) -> bool:
+    """Whether element over element is byte over byte."""
+    info = decode(operand.type)
+    if not isinstance(info, TensorInfo) or storage_bytes(info.dtype) != storage_bytes(made.info.dtype):
+        return False
+    return (measured(info)[1] and made.is_fixed) or is_same_shape(info, made.info)
+
+
+def _put(inner: PlannedBuffer, outer: PlannedBuffer, start: Size) -> None:
+    """Into memory that lives for both then."""
+    outer = outer.root
+    inner.within, inner.shift = outer, start
+    outer.first, outer.last = min(outer.first, inner.first), max(outer.last, inner.last)
+    outer.is_divided |= inner.is_divided or start != 0 or inner.info.dtype != outer.info.dtype
+    outer.is_written |= inner.is_written
+    if inner.output is not None:
+        outer.output, inner.output = inner.output, None

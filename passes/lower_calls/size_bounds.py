@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Upper bounds of symbolic sizes, from the ranges of their symbols (relax-bind-symbolic-vars)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from ...bindings.ir import Operation
+from ...bindings.mlir import ir
+from ...dialects.core.intervals import OPERATIONS, UNKNOWN, Bounds
+from ...dialects.core.ir_attributes import SYMBOL_RANGES
+from ...dialects.core.symbols import Dim, SymExpr
+from ...dialects.core.symbols_expr import Size, terms_of
+from ...dialects.core.symbols_terms import Atom, bounds
+
+#: Numbers that are no larger do not wrap around.
+_MOST = 1 << 62
+
+
+class SymbolRange(NamedTuple):
+    """What a symbol may stand for."""
+
+    least: int
+    most: int
+
+
+Ranges = Mapping[str, SymbolRange]
+
+
+def symbol_ranges(function: Operation) -> dict[str, SymbolRange]:
+    """The ranges of symbolic sizes that are known, by name."""
+    if SYMBOL_RANGES not in function.attributes:
+        return {}
+    return {each.name: SymbolRange(*ir.DenseI64ArrayAttr(each.attr)) for each in function.attributes[SYMBOL_RANGES]}
+
+
+def size_bounds(size: Dim, ranges: Ranges) -> Bounds:
+    """The least and the most that a size can be; None where unknown."""
+    if not isinstance(size, SymExpr):
+        return size, size
+    lower, upper = _bounds(size, ranges)
+    return lower, None if upper is None or upper > _MOST else upper
+
+
+def _bounds(size: Size, ranges: Ranges) -> Bounds:
+    def of_atom(atom: Atom) -> Bounds:
+        if atom.kind == "variable":
+            return ranges.get(str(atom), UNKNOWN)
+        return OPERATIONS[atom.kind](*(_bounds(each, ranges) for each in atom.args))
+
+    return bounds(terms_of(size), of_atom)

@@ -1,0 +1,380 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Patterns of operators: by name, operands and attributes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache, cached_property
+from types import EllipsisType, MappingProxyType
+from typing import Any, ClassVar, TypeVar
+
+from ...bindings.context import UPSTREAM_DIALECTS
+from ...bindings.ir import Operation, Value
+from ...bindings.rewriting import function_name
+from ...dialects.core.attributes import AttributeProblem
+from ...dialects.core.dialect import find_op
+from ...dialects.core.operator import Operator
+from ...dialects.relax.known_constants import SPLATS, splat
+from ...dialects.relax.values import dtype_of
+from ...support.errors import RelaxError
+from ...support.suggest import counted, suggest
+from .tree import MATCHES, Bound, GraphPattern, Leaf, Subject, Ways
+
+#: A value's pattern; several, or `every`, where an operand varies in number; None for one that is absent.
+Operand = GraphPattern | Sequence[GraphPattern] | None
+OpT = TypeVar("OpT", bound="Op")
+#: Given a number and its element type.
+NumberTest = Callable[[int | float | bool, str], bool]
+#: By an operand's name, or by its number where the operator is upstream's: as many as it has values there.
+Operands = Mapping[str | int, tuple[GraphPattern, ...]]
+
+
+#: Each is looked through by calls inside of one another, of which Python has room for 1,000.
+MOST_DEEP = 320
+
+
+class Op(GraphPattern):
+    """What an operation of one of these names gives."""
+
+    is_asked_last: ClassVar[bool] = True
+    #: None: whatever it reads.
+    operands: Operands | None = None
+    #: The same as each of several operators calls its operands.
+    by_operator: Mapping[str, Operands] = MappingProxyType({})
+    #: Whether it may read more than what is stated.
+    is_open: bool = False
+    #: Whether operands stand as they are stated, those of commutative operators, too.
+    is_ordered: bool = False
+    attributes: tuple[tuple[str, Any], ...] = ()
+
+    def __init__(self, names: tuple[str, ...]):
+        self.names = names
+        if not names:
+            raise RelaxError("is_op() names no operator")
+        for name in names:
+            _row(name)
+
+    def but(self: OpT, **changes: Any) -> OpT:
+        """The same with something else in the place of some of what it is."""
+        other = object.__new__(type(self))
+        vars(other).update(vars(self), **changes)
+        for name in ("readers", "depth"):
+            vars(other).pop(name, None)
+        return other
+
+    def __call__(self, *positional: Operand | EllipsisType, **by_name: Operand) -> Op:
+        """The same of these operands, in the operator's order or by name. `...` at the end: and whatever else."""
+        is_open = bool(positional) and positional[-1] is ...
+        given = positional[:-1] if is_open else positional
+        stated = {name: _stated(self, name, given, by_name, is_open) for name in self.names}
+        made = self.but(operands=stated[self.names[0]], by_operator=stated, is_open=is_open)
+        if made.depth > MOST_DEEP:
+            reason = f"more than {MOST_DEEP} patterns stand inside of one another"
+            raise RelaxError(f"pattern of {self}: {reason}; repeated() stands for several alike")
+        return made
+
+    def in_order(self) -> Op:
+        """The same, with operands of commutative operators in the order in which they are stated only."""
+        return self.but(is_ordered=True)
+
+    def has_attr(self, **attributes: object) -> Op:
+        """The same with these attributes, as builders take them; a function is asked about an attribute's value."""
+        for row_name in self.names:
+            row = _row(row_name)
+            if row is None:
+                raise RelaxError(f"pattern {self}: attributes are known of operators with a row; use where()")
+            attributes = {name: _normalized(self, row, name, value) for name, value in attributes.items()}
+        return self.but(attributes=(*self.attributes, *attributes.items()))
+
+    def __getitem__(self, index: int) -> GraphPattern:
+        """One of several results."""
+        return ResultPattern(self, index)
+
+    @property
+    def parts(self) -> tuple[GraphPattern, ...]:
+        return tuple(each for operand in (self.operands or {}).values() for each in operand)
+
+    @property
+    def heads(self) -> tuple[Op, ...] | None:
+        return (self,)
+
+    def ways(self, subject: Subject, bound: Bound) -> Ways:
+        op = self.maker(subject, bound)
+        if isinstance(op, str):
+            return op
+        reader = self.readers[op.name]
+        for name, wanted in self.attributes:
+            found = reader.attribute(op, name)
+            if not (wanted(found) if callable(wanted) else found == wanted):
+                return f"has {name}={found}"
+        return MATCHES if self.operands is None else reader.ways(op)
+
+    def maker(self, subject: Subject, bound: Bound) -> Operation | str:
+        """What makes a value, where it is one of the operators; why it is none."""
+        op = bound.maker(subject)
+        if op is None:
+            return "is an argument"
+        if op.name not in self.names:
+            return f"is made by {op.name}"
+        if isinstance(subject, Value) and len(op.results) != 1:
+            return f"is one of {counted(len(op.results), 'result')}, for which pattern[i] stands"
+        return op
+
+    def unstated(self, op: Operation) -> list[int]:
+        """The operands of an operation that the pattern says nothing of, by their numbers."""
+        return list(range(len(op.operands))) if self.operands is None else self.readers[op.name].unstated(op)
+
+    @cached_property
+    def readers(self) -> dict[str, Reader]:
+        """What holds operands and attributes against those of operations, by their names."""
+        return {name: Reader(self, name) for name in self.names}
+
+    @property
+    def text(self) -> str:
+        stated = ", ".join(f"{name}={getattr(value, '__name__', value)}" for name, value in self.attributes)
+        return self.with_operands("|".join(self.names) + (f"{{{stated}}}" if stated else ""))
+
+    def with_operands(self, text: str) -> str:
+        if self.operands is None:
+            return text
+        shown = [*map(_operand_text, self.operands.values()), *(["…"] if self.is_open else [])]
+        return f"{text}({', '.join(shown)})"
+
+
+class ResultPattern(GraphPattern):
+    """One of several results of an operation."""
+
+    def __init__(self, op: Op, index: int):
+        self.op, self.index = op, index
+
+    def ways(self, subject: Subject, bound: Bound) -> Ways:
+        op = bound.maker(subject)
+        if op is None or not isinstance(subject, Value):
+            return "is an argument"
+        if subject not in op.results[self.index : self.index + 1]:
+            return f"is not result {self.index} of {op.name}"
+        return (((self.op, op),),)
+
+    @property
+    def parts(self) -> tuple[GraphPattern, ...]:
+        return (self.op,)
+
+    @property
+    def heads(self) -> tuple[Op, ...] | None:
+        return self.op.heads
+
+    @property
+    def text(self) -> str:
+        return f"{self.op.text}[{self.index}]"
+
+
+class Filled(Leaf):
+    """A tensor that is one number everywhere, of which a test is given the number and the element type."""
+
+    def __init__(self, test: NumberTest, text: str):
+        self.test, self._text = test, text
+
+    def problem(self, subject: Subject) -> str:
+        number = splat(subject) if isinstance(subject, Value) else None
+        if number is None or not isinstance(subject, Value):
+            return "is not one number everywhere"
+        return "" if self.test(number, dtype_of(subject)) else f"is {number}"
+
+    @property
+    def heads(self) -> tuple[Op, ...] | None:
+        return (Op(SPLATS),)
+
+    @property
+    def text(self) -> str:
+        return self._text
+
+
+class Every(GraphPattern):
+    """However many values an operand is, each like this: a pattern of its own for each of them."""
+
+    def __init__(self, make: Callable[[], GraphPattern], least: int):
+        self.make, self.least = make, least
+
+    def ways(self, subject: Subject, bound: Bound) -> Ways:
+        return (((self.make(), subject),),)
+
+    @property
+    def parts(self) -> tuple[GraphPattern, ...]:
+        return (self.make(),)
+
+    @property
+    def heads(self) -> tuple[Op, ...] | None:
+        return self.make().heads
+
+    @property
+    def text(self) -> str:
+        return f"every {self.make().text}"
+
+
+@cache
+def _row(name: str) -> Operator | None:
+    """The row of an operator; None for upstream's, which have none."""
+    return None if name.partition(".")[0] in UPSTREAM_DIALECTS else find_op(name)
+
+
+def _normalized(pattern: Op, row: Operator, name: str, value: object) -> Any:
+    if name not in row.attrs:
+        raise RelaxError(f"pattern {pattern}: {row.full_name} has no attribute '{name}'{suggest(name, row.attrs)}")
+    if callable(value) or (value is None and row.attrs[name].default is None):
+        return value
+    try:
+        return row.attrs[name].normalize(value)
+    except AttributeProblem as problem:
+        raise RelaxError(f"pattern {pattern}: {row.full_name}: attribute '{name}' {problem}") from None
+
+
+def _stated(
+    pattern: Op, name: str, given: Sequence[Operand | EllipsisType], by_name: Mapping[str, Operand], is_open: bool
+) -> Operands:
+    """What is said of operands, checked against the operator's row."""
+    positional = [each for each in given if not isinstance(each, EllipsisType)]
+    if len(positional) < len(given):
+        raise RelaxError(f"pattern {pattern}: '...' stands for the rest, at the end")
+    row = _row(name)
+    if row is not None and not by_name and row.varying is None and len(positional) == len(row.operands):
+        patterns = [each for each in positional if isinstance(each, GraphPattern)]
+        if len(patterns) == len(positional):  # nothing is wrong with most of them
+            return {operand.name: (each,) for operand, each in zip(row.operands, patterns, strict=True)}
+    if row is None:
+        if by_name:
+            raise RelaxError(f"pattern {pattern}: operands of {name} are known by their order only")
+        return {number: _stated_values(each) for number, each in enumerate(positional)}
+    names = [operand.name for operand in row.operands]
+    if len(positional) > len(names):
+        count = counted(len(names), "operand")
+        raise RelaxError(f"pattern {pattern}: {name} has {count} ({', '.join(names)}), not {len(positional)}")
+    stated: dict[str | int, Operand] = dict(zip(names, positional, strict=False))
+    stated.update(by_name)
+    for each in by_name:
+        if each not in names:
+            raise RelaxError(f"pattern {pattern}: {name} has no operand '{each}'{suggest(each, names)}")
+    for operand in row.operands:
+        if operand.arity == "single" and operand.name in stated and stated[operand.name] is None:
+            raise RelaxError(f"pattern {pattern}: {name}'s '{operand.name}' is never absent")
+        if operand.name not in stated:
+            if operand.arity == "single" and not is_open:
+                raise RelaxError(f"pattern {pattern}: {name}'s '{operand.name}' is missing; '...' stands for the rest")
+            continue
+        is_several = isinstance(stated[operand.name], (Sequence, Every))
+        if is_several != (operand.arity == "variadic"):
+            wanted = "a list of patterns, or every(...)" if operand.arity == "variadic" else "one pattern"
+            raise RelaxError(f"pattern {pattern}: {name}'s '{operand.name}' is {wanted}")
+    return {each: _stated_values(operand) for each, operand in stated.items()}
+
+
+def _stated_values(operand: Operand) -> tuple[GraphPattern, ...]:
+    return () if operand is None else (operand,) if isinstance(operand, GraphPattern) else tuple(operand)
+
+
+class Reader:
+    """Holds what is stated of an operator's operands against those of an operation."""
+
+    def __init__(self, pattern: Op, name: str):
+        self._row = row = _row(name)
+        self._operands = operands = pattern.by_operator.get(name, pattern.operands or {})
+        self._is_open = pattern.is_open
+        are_two = len({each for operand in operands.values() for each in operand}) == 2
+        self.is_commutative = row is not None and row.commutative and are_two and not pattern.is_ordered
+        #: Whether such an operation always gives one value.
+        self.gives_one = row is not None and [result.arity for result in row.results] == ["single"]
+        #: By number, where each operand is one value.
+        self.in_order: list[tuple[int, GraphPattern]] | None = None
+        if row is None:
+            self.in_order = [(index, operands[index][0]) for index in range(len(operands))]
+        elif row.varying is None:
+            numbers = {operand.name: index for index, operand in enumerate(row.operands)}
+            stated = {numbers[str(each)]: patterns[0] for each, patterns in operands.items()}
+            self.in_order = sorted(stated.items())
+
+    @property
+    def parts(self) -> list[GraphPattern]:
+        """What is stated of operands, in the operator's order."""
+        if self._row is None or self.in_order is not None:
+            return [pattern for _, pattern in self.in_order or ()]
+        return [each for operand in self._row.operands for each in self._operands.get(operand.name, ())]
+
+    def fits(self, count: int) -> bool:
+        """Whether an operation that reads this number of values can be one, where each operand is one value."""
+        stated = len(self._operands)
+        return count == stated or (count > stated and self._is_open)
+
+    def attribute(self, op: Operation, name: str) -> Any:
+        assert self._row is not None, name
+        kind = self._row.attrs[name]
+        return kind.decode(op.attributes[name]) if name in op.attributes else kind.default
+
+    def unstated(self, op: Operation) -> list[int]:
+        """The numbers of an operation's operands of which nothing is stated."""
+        numbers = list(range(len(op.operands)))
+        if not self._is_open:
+            return []
+        if self._row is None or self.in_order is not None:
+            stated = {index for index, _ in self.in_order or ()}
+            return [number for number in numbers if number not in stated]
+        groups = self._segments(op, numbers).items()
+        rest = (group for name, group in groups if name not in self._operands and group is not None)
+        return [number for group in rest for number in (group if isinstance(group, tuple) else (group,))]
+
+    def _segments(self, op: Operation, values: list[Any]) -> dict[str, Any]:
+        """What belongs to an operation's operands, by these one's names."""
+        assert self._row is not None
+        sizes = list(op.attributes["operandSegmentSizes"]) if self._row.segmented else None
+        return self._row.segment(values, sizes)
+
+    def ways(self, op: Operation) -> Ways:
+        values = op.operands
+        if self.in_order is None:
+            return self._ways_of_groups(op)
+        if not self.fits(len(values)):
+            return f"reads {counted(len(values), 'value')}, not {len(self._operands)}"
+        goals = tuple((pattern, values[index]) for index, pattern in self.in_order)
+        if not self.is_commutative:
+            return (goals,)
+        (one, x), (other, y) = goals
+        return (goals, ((one, y), (other, x)))
+
+    def _ways_of_groups(self, op: Operation) -> Ways:
+        goals: list[tuple[GraphPattern, Subject]] = []
+        for name, group in self._segments(op, list(op.operands)).items():
+            if name not in self._operands and self._is_open:
+                continue
+            found = () if group is None else (group,) if isinstance(group, Value) else group
+            patterns = self._operands.get(name, ())
+            if len(patterns) == 1 and isinstance(patterns[0], Every):
+                if len(found) < patterns[0].least:
+                    return f"reads {counted(len(found), 'value')} as '{name}', fewer than {patterns[0].least}"
+                patterns = tuple(patterns[0].make() for _ in found)
+            if len(patterns) != len(found):
+                return f"reads {counted(len(found), 'value')} as '{name}', not {len(patterns)}"
+            goals += zip(patterns, found, strict=True)
+        return (goals,)
+
+
+def _operand_text(operand: tuple[GraphPattern, ...]) -> str:
+    return operand[0].text if len(operand) == 1 else f"[{', '.join(each.text for each in operand)}]"
+
+
+def is_op(*names: str) -> Op:
+    """What an operator of this name gives, or one of several; called with patterns, of such operands."""
+    return Op(names)
+
+
+def is_filled(number: float | NumberTest | None = None) -> GraphPattern:
+    """A tensor that is one number everywhere, or this one: a constant, or made by `full`, `zeros`, `ones`. A function
+    is given the number and the element type.
+    """
+    if number is None:
+        return Filled(lambda *_: True, "filled")
+    if callable(number):
+        return Filled(number, f"filled with {function_name(number)}")
+    return Filled(lambda found, _: found == number, f"filled with {number}")
+
+
+def every(make: Callable[[], GraphPattern], least: int = 0) -> GraphPattern:
+    """For an operand of variable number: however many there are, each as a pattern of its own says, made by `make`."""
+    return Every(make, least)

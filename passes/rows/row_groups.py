@@ -1,0 +1,259 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Which operations of a PrimFunc go through the same rows, and which loops those are."""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from ...bindings.ir import Block, Operation, Value
+from ...bindings.mlir import DYNAMIC, ir
+from ...bindings.navigation import operations_of, used_inside, users_of
+from ...bindings.rewriting import Decline
+from ...dialects.core.infos import bit_width
+from ...dialects.core.ir_attributes import PLAN, UNPLANNED
+from ...emit import linalg
+from ...emit.numbers import Size
+from ...emit.structured import StructuredOp, analyze
+from ..schedule.vector_body import check_body
+
+#: An operation's number and one of its loops.
+_Loop = tuple[int, int]
+#: What may stand between operations, but for using what they make.
+_BETWEEN = frozenset({"tensor.empty", "tensor.dim"})
+
+
+@dataclass(frozen=True)
+class RowGroup:
+    """Operations, the loops that all of them have, outermost first, as one of each, and what is wanted afterwards."""
+
+    ops: tuple[StructuredOp, ...]
+    loops: tuple[tuple[int, ...], ...]
+    #: Results that others read, and the tensors that they are written over.
+    wanted: tuple[tuple[Value, Value], ...]
+
+    @functools.cached_property
+    def made(self) -> dict[Value, int]:
+        """The results, and the numbers of the operations that make them."""
+        return {result: number for number, op in enumerate(self.ops) for result in op.operation.results}
+
+    def sizes(self) -> list[int | None]:
+        """The trip count of each loop; None where dynamic."""
+        return [
+            next((op.sizes[dim] for op, dim in zip(self.ops, loop, strict=True) if op.sizes[dim] is not None), None)
+            for loop in self.loops
+        ]
+
+    def size(self, number: int, dim: int) -> Size:
+        """How far a loop of an operation goes, computed before all of them."""
+        op = self.ops[number]
+        known = op.sizes[dim]
+        if known is not None:
+            return known
+        operand, axis = op.places_of(dim)[0]
+        return linalg.size(self.outside(op.operands[operand]), axis)
+
+    def outside(self, value: Value) -> Value:
+        """A tensor of the same shape from outside: the one that a result is written over."""
+        return _outside(self.ops, self.made, value)
+
+    def row_bytes(self) -> int | None:
+        """The bytes of all tensors in memory in one row; None where dynamic."""
+        looped = [{loop[number] for loop in self.loops} for number in range(len(self.ops))]
+        found: dict[Value, int] = {}
+        for number, op in enumerate(self.ops):
+            for operand, value in enumerate(op.operands):
+                axes = zip(op.accesses[operand], op.shapes[operand], strict=True)
+                sizes = [size for index, size in axes if index.dim not in looped[number] or index.dim is None]
+                if DYNAMIC in sizes:
+                    return None
+                found[self.outside(value)] = math.prod(sizes) * _element_bytes(op, operand)
+        return sum(found.values())
+
+
+def _element_bytes(op: StructuredOp, operand: int) -> int:
+    element = op.element(operand)
+    return 8 if isinstance(element, ir.IndexType) else -(-bit_width(str(element)) // 8)
+
+
+def rows_in(block: Block) -> Iterator[RowGroup]:
+    """Operations that follow each other in a block and are better done row by row."""
+    for run in _runs(block):
+        while len(run) > 1:
+            # The longest that fits; as a rule that is all of them.
+            for end in range(len(run), 1, -1):
+                found = _rows(run[:end])
+                if found is not None:
+                    yield found
+                    break
+            else:
+                end = 1
+            run = run[end:]
+
+
+def _runs(block: Block) -> list[list[StructuredOp]]:
+    """Structured operations with nothing between them that uses their results."""
+    runs: list[list[StructuredOp]] = [[]]
+    made: set[Value] = set()
+    for operation in operations_of(block):
+        op = analyzed(operation)
+        if op is not None:
+            runs[-1].append(op)
+            made.update(operation.results)
+            continue
+        is_plain = operation.name in _BETWEEN or (operation.name.startswith("arith.") and not len(operation.regions))
+        if not is_plain or not made.isdisjoint(operation.operands):
+            runs.append([])
+            made.clear()
+    return runs
+
+
+def analyzed(operation: Operation) -> StructuredOp | None:
+    """Its loops, where no plan says how they run and each step's work is plain."""
+    if operation.name != "linalg.generic" or PLAN in operation.attributes or UNPLANNED in operation.attributes:
+        return None
+    try:
+        op = analyze(operation)
+        check_body(op)
+    except Decline:
+        return None
+    return op
+
+
+def _rows(ops: Sequence[StructuredOp]) -> RowGroup | None:
+    """The operations as one loop over rows; None where they have none, or it is not worth it."""
+    made = {result: number for number, op in enumerate(ops) for result in op.operation.results}
+    if any(value in made for op in ops for value in used_inside(op.operation) if value not in op.operation.operands):
+        return None
+    shared = shared_loops(ops, made)
+    if not shared or not _is_read_again(ops, shared):
+        return None
+    if any(is_vector(ops, shared, loop) for loop in shared):
+        return None
+    loops = ordered(ops[-1], shared)
+    if any(_is_product(op, [loop[number] for loop in loops]) for number, op in enumerate(ops)):
+        return None
+    wanted = wanted_of(ops, made)
+    return None if wanted is None else RowGroup(tuple(ops), tuple(loops), wanted)
+
+
+def shared_loops(
+    ops: Sequence[StructuredOp], made: Mapping[Value, int], but: Value | None = None
+) -> list[tuple[int, ...]]:
+    """Loops that all operations have, in which each step has what the same step of the others makes; how one tensor is
+    read does not count."""
+    parent: dict[_Loop, _Loop] = {(number, dim): (number, dim) for number, op in enumerate(ops) for dim in op.dims}
+    broken: set[_Loop] = set()
+
+    def find(loop: _Loop) -> _Loop:
+        while parent[loop] != loop:
+            loop = parent[loop]
+        return loop
+
+    for number, op in enumerate(ops):
+        for operand, value in enumerate(op.operands):
+            if but is not None and value == but:
+                continue
+            maker = made.get(value)
+            theirs = None if maker is None else _access_of(ops[maker], value)
+            for axis, index in enumerate(op.accesses[operand]):
+                is_plain = index.dim is not None and index.is_all_of(index.dim)
+                if not is_plain:
+                    broken.update((number, dim) for dim, _ in index.factors)
+                if theirs is None or maker is None:
+                    continue
+                other = theirs[axis]
+                if is_plain and index.dim is not None and other.dim is not None:
+                    parent[find((number, index.dim))] = find((maker, other.dim))
+                else:
+                    broken.update((maker, dim) for dim, _ in other.factors)
+                    broken.update((number, dim) for dim, _ in index.factors)
+    classes: dict[_Loop, list[_Loop]] = {}
+    for loop in parent:
+        classes.setdefault(find(loop), []).append(loop)
+    found: list[tuple[int, ...]] = []
+    for members in classes.values():
+        is_one_of_each = [number for number, _ in sorted(members)] == list(range(len(ops)))
+        if is_one_of_each and broken.isdisjoint(members):
+            shared = tuple(dim for _, dim in sorted(members))
+            sizes = {op.sizes[dim] for op, dim in zip(ops, shared, strict=True)}
+            is_parallel = not any(dim in op.reductions for op, dim in zip(ops, shared, strict=True))
+            if is_parallel and len(sizes - {None}) < 2 and 1 not in sizes and 0 not in sizes:
+                found.append(shared)
+    return found
+
+
+def _access_of(op: StructuredOp, result: Value) -> Sequence:
+    return op.output_accesses[list(op.operation.results).index(result)]
+
+
+def _is_read_again(ops: Sequence[StructuredOp], shared: Sequence[Sequence[int]]) -> bool:
+    """Whether a tensor that is more than a number for each row is used by several operations."""
+    seen: set[Value] = set()
+    for number, op in enumerate(ops):
+        rows = {loop[number] for loop in shared}
+        large = {
+            value
+            for operand, value in enumerate(op.operands)
+            if any(index.dim not in rows for index in op.accesses[operand] if index.factors)
+            and any(index.dim in rows for index in op.accesses[operand])
+        }
+        if large & seen:
+            return True
+        seen |= large | (set(op.operation.results) if large.intersection(op.outputs) else set())
+    return False
+
+
+def is_vector(ops: Sequence[StructuredOp], shared: Sequence[Sequence[int]], loop: Sequence[int]) -> bool:
+    """Whether elements are contiguous along a loop, of tensors that have more than rows."""
+    for number, op in enumerate(ops):
+        rows = {each[number] for each in shared}
+        for operand, access in enumerate(op.accesses):
+            has_more = any(index.factors and index.dim not in rows for index in access)
+            if has_more and op.last_dim(operand) == loop[number]:
+                return True
+    return False
+
+
+def _is_product(op: StructuredOp, rows: Sequence[int]) -> bool:
+    """Whether each row reads the same matrix: that is better read for many rows at a time."""
+    for operand in range(op.input_count):
+        dims = {index.dim for index in op.accesses[operand] if index.factors}
+        if len(dims) > 1 and op.reductions and not dims.issuperset(rows):
+            return True
+    return False
+
+
+def ordered(op: StructuredOp, loops: Sequence[tuple[int, ...]]) -> list[tuple[int, ...]]:
+    """The loops in the order of the last result's dimensions in memory."""
+    axes = [index.dim for index in op.output_accesses[0]]
+    return sorted(loops, key=lambda loop: axes.index(loop[-1]))
+
+
+def wanted_of(ops: Sequence[StructuredOp], made: Mapping[Value, int]) -> tuple[tuple[Value, Value], ...] | None:
+    """Results that others use, and what they are written over; None where two are written over one."""
+    inside = {op.operation for op in ops}
+    found = []
+    for result in made:
+        users = users_of(result)
+        if any(_outermost_in(user, result) not in inside for user in users):
+            found.append((result, _outside(ops, made, result)))
+    places = [place for _, place in found]
+    return tuple(found) if len(set(places)) == len(places) and found else None
+
+
+def _outermost_in(user: Operation, value: Value) -> Operation:
+    block = value.owner.operation.block
+    while user.block != block:
+        user = user.parent
+    return user
+
+
+def _outside(ops: Sequence[StructuredOp], made: Mapping[Value, int], value: Value) -> Value:
+    """The tensor from outside that a result is written over; one from outside itself."""
+    while value in made:
+        op = ops[made[value]]
+        value = op.outputs[list(op.operation.results).index(value)]
+    return value

@@ -1,0 +1,144 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Slices of tensors with dynamic sizes, some of whose axes are collapsed into one loop.
+
+The type of such a slice does not say that its rows are contiguous, so that MLIR would copy it to collapse its axes. The
+tensor that it is a part of is contiguous: its axes are collapsed first, and the slice is one of that.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from ...bindings.ir import Operation, Value
+from ...bindings.mlir import DYNAMIC
+from ...bindings.navigation import constant_of, made_by, users_of
+from ...emit import linalg
+from ...emit.numbers import Size, number
+from ...emit.structured import StructuredOp
+
+_SLICE, _INSERT = "tensor.extract_slice", "tensor.insert_slice"
+
+
+class SlicePlace(NamedTuple):
+    """Where in a tensor a slice is."""
+
+    offsets: list[int | Value]
+    sizes: list[int | Value]
+    strides: list[int | Value]
+
+    @staticmethod
+    def of(op: Operation) -> SlicePlace:
+        """Where an operation on a slice reads or writes."""
+        tensor_count = len(list(op.attributes["operandSegmentSizes"])) - 3
+        values = iter(list(op.operands)[tensor_count:])
+        return SlicePlace(
+            *(
+                [next(values) if number == DYNAMIC else int(number) for number in op.attributes[f"static_{name}"]]
+                for name in SlicePlace._fields
+            )
+        )
+
+    def joined(self, groups: Sequence[Sequence[int]]) -> SlicePlace:
+        """The same where the axes of each group are one, of which all but the first are whole."""
+        sizes = [[self.sizes[axis] for axis in group] for group in groups]
+        offsets = [[self.offsets[first], *others] for (first, *_), (_, *others) in zip(groups, sizes, strict=True)]
+        strides = [self.strides[first] for first, *_ in groups]
+        return SlicePlace(list(map(linalg.product, offsets)), list(map(linalg.product, sizes)), strides)
+
+
+class TensorSlice(NamedTuple):
+    """A slice, and the tensor that it is one of."""
+
+    source: Value
+    place: SlicePlace
+
+
+def open_part(value: Value, groups: Sequence[Sequence[int]]) -> TensorSlice | None:
+    """The slice that a value is, if it has all of its tensor along all axes of each group but the first, and types do
+    not tell that there is no gap between neighbours along some."""
+    slice_ = made_by(value, _SLICE)
+    if slice_ is None or slice_.operands[0].type.rank != value.type.rank:
+        return None
+    source, place = slice_.operands[0], SlicePlace.of(slice_)
+    outermost = min(first for first, *others in groups if others)
+    if DYNAMIC not in source.type.shape[outermost + 1 :] or place.strides[-1] != 1:
+        return None
+    if made_by(_root(source), _SLICE) is not None:
+        return None
+    is_whole = all(
+        place.strides[first] == 1 and all(_is_all(place, source, axis) for axis in others)
+        for first, *others in groups
+        if others
+    )
+    return TensorSlice(source, place) if is_whole else None
+
+
+def written_back(part: TensorSlice) -> Operation | None:
+    """What writes a slice into its place again."""
+    inserts = (user for user in users_of(part.source) if user.name == _INSERT and user.operands[1] == part.source)
+    return next((insert for insert in inserts if SlicePlace.of(insert) == part.place), None)
+
+
+def _is_all(place: SlicePlace, source: Value, axis: int) -> bool:
+    """Whether a slice has all of its tensor along an axis."""
+    offset, size, stride = (numbers[axis] for numbers in place)
+    if (offset, stride) != (0, 1):
+        return False
+    if isinstance(size, int):
+        return size == source.type.shape[axis]
+    asked = made_by(size, "tensor.dim")
+    return asked is not None and constant_of(asked.operands[1]) == axis and _root(asked.operands[0]) == _root(source)
+
+
+def _root(value: Value) -> Value:
+    """The tensor whose elements, changed in part or all, a value of the same shape has."""
+    while (into := _changed(value)) is not None:
+        value = into
+    return value
+
+
+def _changed(value: Value) -> Value | None:
+    """The tensor that an operation writes into to make this one; None where there is none."""
+    if (insert := made_by(value, _INSERT)) is not None:
+        return insert.operands[1]
+    if (generic := made_by(value, "linalg.generic")) is not None:
+        return generic.operands[len(generic.operands) - len(generic.results) + value.result_number]
+    return None
+
+
+def fills_border(op: StructuredOp) -> bool:
+    """Whether it fills a part of static size where the tensor's is dynamic: less than what is inside."""
+    slices = [made_by(output, _SLICE) for output in op.outputs]
+    is_fill = all(not shape for shape in op.shapes[: op.input_count]) and not op.reductions
+    return is_fill and all(slice_ is not None and _is_known_part(slice_) for slice_ in slices)
+
+
+def _is_known_part(slice_: Operation) -> bool:
+    place, shape = SlicePlace.of(slice_), slice_.operands[0].type.shape
+    return any(known == DYNAMIC and isinstance(size, int) for size, known in zip(place.sizes, shape, strict=True))
+
+
+def loop_size(op: StructuredOp, dim: int) -> Size:
+    """A loop's size as it was computed, so that factors of it show: rows of whole vectors have no part of one."""
+    known = op.sizes[dim]
+    if known is not None:
+        return known
+    operand, axis = op.places_of(dim)[0]
+    return _extent(op.operands[operand], axis)
+
+
+def _extent(value: Value, axis: int) -> Size:
+    known = value.type.shape[axis]
+    if known != DYNAMIC:
+        return int(known)
+    maker = made_by(value, _SLICE, "tensor.collapse_shape")
+    if maker is None or maker.name == _SLICE and maker.operands[0].type.rank != value.type.rank:
+        return linalg.size(value, axis)
+    if maker.name == _SLICE:
+        size = SlicePlace.of(maker).sizes[axis]
+        return size if isinstance(size, int) else number(size)
+    group = [int(each.value) for each in maker.attributes["reassociation"][axis]]
+    extents = [_extent(maker.operands[0], each) for each in group]
+    return math.prod(sorted(extents, key=lambda each: isinstance(each, int)))

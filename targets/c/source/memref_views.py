@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Addresses of a memref's elements: a pointer, an offset and strides."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from ....bindings.ir import Type
+from ....bindings.mlir import DYNAMIC, ir
+from .expressions import Expression, Size, binary, of_size
+from .types import memory_type
+
+
+@dataclass(frozen=True)
+class MemrefView:
+    """Memory as a memref shows it. Strides and offset count elements."""
+
+    pointer: Expression
+    #: Of elements, MLIR's.
+    element: Type
+    sizes: tuple[Size, ...]
+    strides: tuple[Size, ...]
+    offset: Size = 0
+
+    @property
+    def memory_type(self) -> str:
+        return memory_type(self.element)
+
+    def place(self, indices: Sequence[Expression]) -> Expression:
+        """The element there, to be read or assigned to."""
+        total: Size = 0
+        for index, stride in zip(indices, self.strides, strict=True):
+            number = index.number
+            total = total + (index if number is None else number) * stride
+        return Expression(f"{self.pointer.atom}[{of_size(total + self.offset).text}]", reads=True)
+
+    def address(self) -> Expression:
+        """A pointer to the first element."""
+        if isinstance(self.offset, int) and self.offset == 0:
+            return self.pointer
+        return replace(binary("+", self.pointer, of_size(self.offset)), is_place=False)
+
+    @property
+    def is_dense(self) -> bool:
+        return self.strides == dense_strides(self.sizes)
+
+
+def dense_strides(sizes: Sequence[Size]) -> tuple[Size, ...]:
+    """Of elements row by row."""
+    strides: list[Size] = []
+    stride: Size = 1
+    for size in reversed(sizes):
+        strides.insert(0, stride)
+        stride = size * stride
+    return tuple(strides)
+
+
+def dense(pointer: Expression, element: Type, sizes: Sequence[Size]) -> MemrefView:
+    return MemrefView(pointer, element, tuple(sizes), dense_strides(sizes))
+
+
+def static_or(static: Sequence[int], dynamic: Sequence[Expression]) -> list[Size]:
+    """Numbers where they are known, in the places of the others what is computed."""
+    rest = iter(dynamic)
+    return [_size(next(rest)) if each == DYNAMIC else int(each) for each in static]
+
+
+def _size(value: Expression) -> Size:
+    number = value.number
+    return value if number is None else number
+
+
+def refined(sizes: Sequence[Size], type_: Type) -> tuple[Size, ...]:
+    """Sizes, with the numbers that a type states."""
+    stated = ir.MemRefType(type_).shape
+    return tuple(known if size == DYNAMIC else int(size) for known, size in zip(sizes, stated, strict=True))

@@ -1,0 +1,286 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What memref does, in C: views are pointers with offsets and strides that are written out where an element is."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ....bindings.ir import Operation, Type
+from ....bindings.mlir import DYNAMIC, ir
+from ....support.errors import RefusalError
+from .control import loop
+from .expressions import Expression, Size, binary, cast, integer, name, of_size, product
+from .memref_views import MemrefView, dense, refined, static_or
+from .types import BYTES, memory_type, scalar_type
+from .writer import FunctionWriter, Rule
+
+
+def read(view: MemrefView, place: Expression) -> Expression:
+    """An element as a value: bools are bytes in memory."""
+    return binary("!=", place, integer(0)) if _is_bool(view.element) else place
+
+
+def _is_bool(element: Type) -> bool:
+    return isinstance(element, ir.IntegerType) and bool(element.width == 1)
+
+
+def _load(writer: FunctionWriter, op: Operation) -> None:
+    memref, *indices = op.operands
+    view = writer.view(memref)
+    writer.define(op.results[0], read(view, view.place(writer.all(indices))))
+
+
+def _store(writer: FunctionWriter, op: Operation) -> None:
+    value, memref, *indices = op.operands
+    stored, places = writer.get(value), writer.all(indices)
+    writer.settle()
+    writer.line(f"{writer.view(memref).place(places).text} = {stored.text};")
+
+
+def _dim(writer: FunctionWriter, op: Operation) -> None:
+    memref, axis = op.operands
+    view, number = writer.view(memref), writer.get(axis).number
+    if number is None:
+        raise RefusalError("which dimension is asked for is only known at run time")
+    writer.know(op.results[0], of_size(view.sizes[number]))
+
+
+def _rank(writer: FunctionWriter, op: Operation) -> None:
+    writer.know(op.results[0], integer(op.operands[0].type.rank))
+
+
+def _global(writer: FunctionWriter, op: Operation) -> None:
+    type_ = op.results[0].type
+    pointer = writer.program.constant_name(str(op.attributes["name"].value))
+    writer.know(op.results[0], dense(name(pointer), type_.element_type, list(type_.shape)))
+
+
+# ---- memory that is made here ----
+
+
+def _allocate(writer: FunctionWriter, op: Operation) -> None:
+    result = op.results[0]
+    type_ = result.type
+    sizes = static_or(list(type_.shape), _named(writer, writer.all(list(op.operands)), "size"))
+    element = memory_type(type_.element_type)
+    chosen = writer.names.fresh(writer.program.buffer_name(result))
+    writer.program.write_allocation(writer, op, chosen, element, sizes)
+    writer.know(result, dense(name(chosen), type_.element_type, sizes))
+
+
+def _named(writer: FunctionWriter, sizes: Sequence[Expression], wanted: str) -> list[Expression]:
+    """Sizes as what can be written again and again."""
+    index = ir.IndexType.get
+    return [
+        each
+        if each.number is not None
+        else writer.declare(each, index(writer.program.context), wanted)
+        if not each.text.isidentifier()
+        else each
+        for each in sizes
+    ]
+
+
+def _deallocate(writer: FunctionWriter, op: Operation) -> None:
+    writer.program.write_deallocation(writer, op, writer.view(op.operands[0]))
+
+
+def _view_of_bytes(writer: FunctionWriter, op: Operation) -> None:
+    source, offset, *dynamic = op.operands
+    result = op.results[0]
+    element = memory_type(result.type.element_type)
+    start = writer.get(offset)
+    number = start.number
+    bytes_ = writer.view(source).address() + (start if number is None else number)
+    sizes = static_or(list(result.type.shape), _named(writer, writer.all(dynamic), "size"))
+    chosen = writer.names.fresh(writer.program.buffer_name(result))
+    writer.pointer(chosen, element, f"({element} *){bytes_.atom}")
+    writer.know(result, dense(name(chosen), result.type.element_type, sizes))
+
+
+# ---- views ----
+
+
+def _conversion(writer: FunctionWriter, op: Operation) -> None:
+    """Memory as the bytes of which parts are other memory, or a signless integer."""
+    (value,), (result,) = op.operands, op.results
+    if not isinstance(result.type, ir.MemRefType):
+        if scalar_type(value.type) != scalar_type(result.type):
+            raise RefusalError(f"it takes a {value.type} for a {result.type}")
+        writer.define(result, writer.get(value))
+        return
+    view, byte = writer.view(value), memory_type(result.type.element_type)
+    if len(view.sizes) != 1 or not view.is_dense or result.type.rank != 1 or BYTES[byte] != 1:
+        raise RefusalError(f"it takes a {value.type} for a {result.type}")
+    count = BYTES[view.memory_type] * view.sizes[0]
+    writer.know(result, dense(cast(f"{byte} *", view.address()), result.type.element_type, [count]))
+
+
+def _cast(writer: FunctionWriter, op: Operation) -> None:
+    view, type_ = writer.view(op.operands[0]), op.results[0].type
+    if not isinstance(type_, ir.MemRefType):
+        raise RefusalError(f"memory of unknown rank ({type_}) has no place in C")
+    sizes = tuple(known if size == DYNAMIC else int(size) for known, size in zip(view.sizes, type_.shape, strict=True))
+    writer.know(op.results[0], MemrefView(view.pointer, view.element, sizes, view.strides, view.offset))
+
+
+def _described(writer: FunctionWriter, op: Operation) -> tuple[list[Size], list[Size], list[Size]]:
+    """Offsets, sizes and strides, which stand as numbers in attributes or as operands."""
+    _, offsets, sizes, _ = list(op.attributes["operandSegmentSizes"])
+    dynamic = _named(writer, writer.all(list(op.operands)[1:]), "place")
+    parts = dynamic[:offsets], dynamic[offsets : offsets + sizes], dynamic[offsets + sizes :]
+    names = "static_offsets", "static_sizes", "static_strides"
+    found = [static_or(list(op.attributes[key]), part) for key, part in zip(names, parts, strict=True)]
+    return found[0], found[1], found[2]
+
+
+def _reinterpret(writer: FunctionWriter, op: Operation) -> None:
+    offsets, sizes, strides = _described(writer, op)
+    view = writer.view(op.operands[0])
+    writer.know(op.results[0], MemrefView(view.pointer, view.element, tuple(sizes), tuple(strides), offsets[0]))
+
+
+def _subview(writer: FunctionWriter, op: Operation) -> None:
+    view, type_ = writer.view(op.operands[0]), op.results[0].type
+    offsets, sizes, steps = _described(writer, op)
+    offset = view.offset
+    for start, stride in zip(offsets, view.strides, strict=True):
+        offset = offset + start * stride
+    strides = [step * stride for step, stride in zip(steps, view.strides, strict=True)]
+    kept = _kept(list(op.attributes["static_sizes"]), list(type_.shape))
+    made = MemrefView(
+        view.pointer, view.element, tuple(sizes[axis] for axis in kept), tuple(strides[axis] for axis in kept), offset
+    )
+    writer.know(op.results[0], made)
+
+
+def _kept(sizes: Sequence[int], shape: Sequence[int]) -> list[int]:
+    """The axes of a part that its type has: of those of size 1 some may be left out, the last ones first."""
+    surplus = len(sizes) - len(shape)
+    kept: list[int] = []
+    for axis, size in enumerate(sizes):
+        position = len(kept)
+        is_next = position < len(shape) and shape[position] == size
+        rest_fits = len(sizes) - axis - 1 >= len(shape) - position
+        if surplus and size == 1 and (not is_next or _can_drop(sizes[axis + 1 :], shape[position:])) and rest_fits:
+            surplus -= 1
+            continue
+        kept.append(axis)
+    return kept
+
+
+def _can_drop(rest: Sequence[int], shape: Sequence[int]) -> bool:
+    """Whether what remains of the sizes still holds the shape."""
+    wanted = list(shape)
+    for size in rest:
+        if wanted and wanted[0] == size:
+            wanted.pop(0)
+        elif size != 1:
+            return False
+    return not wanted
+
+
+def _groups(op: Operation) -> list[list[int]]:
+    return [[int(axis.value) for axis in group] for group in op.attributes["reassociation"]]
+
+
+def _collapse(writer: FunctionWriter, op: Operation) -> None:
+    view = writer.view(op.operands[0])
+    sizes: list[Size] = []
+    strides: list[Size] = []
+    for group in _groups(op):
+        sizes.append(product(view.sizes[axis] for axis in group))
+        # Of what is gone through in steps the innermost axis says how far it goes.
+        last = next((axis for axis in reversed(group) if view.sizes[axis] != 1), group[-1])
+        strides.append(view.strides[last])
+    shape = refined(_named_sizes(writer, sizes), op.results[0].type)
+    writer.know(op.results[0], MemrefView(view.pointer, view.element, shape, tuple(strides), view.offset))
+
+
+def _named_sizes(writer: FunctionWriter, sizes: Sequence[Size]) -> list[Size]:
+    return [each if isinstance(each, int) else _named(writer, [each], "size")[0] for each in sizes]
+
+
+def _expand(writer: FunctionWriter, op: Operation) -> None:
+    view = writer.view(op.operands[0])
+    shape = static_or(
+        list(op.attributes["static_output_shape"]), _named(writer, writer.all(list(op.operands)[1:]), "size")
+    )
+    strides: list[Size] = [1] * len(shape)
+    for source, group in enumerate(_groups(op)):
+        stride = view.strides[source]
+        for axis in reversed(group):
+            strides[axis] = stride
+            stride = shape[axis] * stride
+    writer.know(op.results[0], MemrefView(view.pointer, view.element, tuple(shape), tuple(strides), view.offset))
+
+
+def _transpose(writer: FunctionWriter, op: Operation) -> None:
+    view = writer.view(op.operands[0])
+    order = [result.position for result in op.attributes["permutation"].value.results]
+    sizes, strides = (tuple(values[axis] for axis in order) for values in (view.sizes, view.strides))
+    writer.know(op.results[0], MemrefView(view.pointer, view.element, sizes, strides, view.offset))
+
+
+def _address(writer: FunctionWriter, op: Operation) -> None:
+    pointer = writer.view(op.operands[0]).pointer
+    writer.define(op.results[0], cast("int64_t", cast("intptr_t", pointer)))
+
+
+def _same(writer: FunctionWriter, op: Operation) -> None:
+    writer.know(op.results[0], writer.view(op.operands[0]))
+
+
+def _nothing(writer: FunctionWriter, op: Operation) -> None:
+    """A hint for machines."""
+
+
+def copy_elements(writer: FunctionWriter, source: MemrefView, target: MemrefView) -> None:
+    """Loops that copy."""
+    writer.settle()
+    if source.is_dense and target.is_dense:
+        count = product(target.sizes)
+        source, target = dense_row(source, count), dense_row(target, count)
+    _copy_axes(writer, source, target, [])
+
+
+def dense_row(view: MemrefView, count: Size) -> MemrefView:
+    return MemrefView(view.pointer, view.element, (count,), (1,), view.offset)
+
+
+def _copy_axes(writer: FunctionWriter, source: MemrefView, target: MemrefView, indices: list[Expression]) -> None:
+    if len(indices) == len(target.sizes):
+        writer.line(f"{target.place(indices).text} = {source.place(indices).text};")
+        return
+    with loop(writer, target.sizes[len(indices)]) as index:
+        _copy_axes(writer, source, target, [*indices, index])
+
+
+def _copy(writer: FunctionWriter, op: Operation) -> None:
+    source, target = op.operands
+    copy_elements(writer, writer.view(source), writer.view(target))
+
+
+RULES: dict[str, Rule] = {
+    "memref.load": _load,
+    "memref.store": _store,
+    "memref.dim": _dim,
+    "memref.rank": _rank,
+    "memref.get_global": _global,
+    "memref.alloc": _allocate,
+    "memref.alloca": _allocate,
+    "memref.dealloc": _deallocate,
+    "memref.extract_aligned_pointer_as_index": _address,
+    "memref.view": _view_of_bytes,
+    "memref.cast": _cast,
+    "builtin.unrealized_conversion_cast": _conversion,
+    "memref.reinterpret_cast": _reinterpret,
+    "memref.subview": _subview,
+    "memref.collapse_shape": _collapse,
+    "memref.expand_shape": _expand,
+    "memref.transpose": _transpose,
+    "memref.assume_alignment": _same,
+    "memref.copy": _copy,
+    "memref.prefetch": _nothing,
+    "tir.prefetch": _nothing,
+}

@@ -1,0 +1,27 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The same elements by other sizes or in another order: views, where a layout can say so."""
+
+from __future__ import annotations
+
+from ..core.flatten import FlatNode
+from .converter import Converter
+from .rules import converts
+
+_ALL = ("f32", "bf16", "f16", "i8", "ui8", "i32")
+RESHAPING = ("reshape", "flatten", "expand_dims", "squeeze", "nn.batch_flatten")
+
+
+@converts(*RESHAPING, dtypes=_ALL)
+def reshape(converter: Converter, node: FlatNode) -> None:
+    source = node.operands[0]
+    sizes = converter.sizes(node.result.info.shape or ())
+    converter.step("view", node.result, {"src": converter.argument(source, ("reshape", sizes))})
+
+
+@converts("permute_dims", dtypes=_ALL)
+def permute(converter: Converter, node: FlatNode) -> None:
+    source = node.operands[0]
+    rank = len(source.info.shape or ())
+    axes = node.call.axes
+    order = [axis % rank for axis in axes] if axes is not None else [*reversed(range(rank))]
+    converter.step("view", node.result, {"src": converter.argument(source, ("permute", order))})

@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Reads and writes memory: neighbours as vectors of a known alignment, else element by element; shared memory."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+
+from ....bindings.ir import Operation, Type, Value
+from ....bindings.mlir import i64_attribute, ir
+from ....bindings.navigation import enclosing
+from ....emit import loops
+from ....emit.arithmetic import result_of
+from ....emit.memrefs import storage_bytes
+from ....emit.numbers import Size, as_index
+from ....emit.vectors import from_elements, lane_of
+from ...core.backend import Machine
+from . import threads
+
+_VECTOR_BYTES = Machine.thread_bytes
+
+
+def load(memref: Value, at: Sequence[Size], lanes: int) -> Value:
+    """An element, or neighbours along the last axis which begin at a multiple of their number."""
+    if lanes == 1:
+        return loops.load(memref, *at).value
+    type_ = ir.VectorType.get([lanes], memref.type.element_type)
+    if _is_truth(type_):
+        return gathered(lanes, lambda lane: loops.load(memref, *at[:-1], at[-1] + lane).value)
+    return result_of("vector.load", [memref, *map(as_index, at)], type_, alignment=_alignment(type_))
+
+
+def store(value: Value, memref: Value, at: Sequence[Size]) -> None:
+    if not isinstance(value.type, ir.VectorType):
+        loops.store(value, memref, *at)
+        return
+    if _is_truth(value.type):
+        for lane, each in enumerate(elements(value)):
+            loops.store(each, memref, *at[:-1], at[-1] + lane)
+        return
+    operands = [value, memref, *map(as_index, at)]
+    ir.Operation.create("vector.store", operands=operands, attributes={"alignment": _alignment(value.type)})
+
+
+def _is_truth(vector: Type) -> bool:
+    """Truth values are bytes in memory and bits in vectors."""
+    element = vector.element_type
+    return isinstance(element, ir.IntegerType) and element.width == 1
+
+
+def elements(value: Value) -> list[Value]:
+    """The lanes of a vector, a scalar alone."""
+    return [lane_of(value, lane) for lane in range(lanes_of(value))] if lanes_of(value) else [value]
+
+
+def lanes_of(value: Value) -> int:
+    return math.prod(value.type.shape) if isinstance(value.type, ir.VectorType) else 0
+
+
+def gathered(lanes: int, load_lane: Callable[[int], Value]) -> Value:
+    """A vector of what is loaded for each lane; a scalar of one."""
+    return load_lane(0) if lanes == 1 else from_elements([load_lane(lane) for lane in range(lanes)])
+
+
+def _alignment(vector: Type) -> ir.Attribute:
+    """Vectors of more bytes than a thread moves at once are moved in parts."""
+    size = min(storage_bytes(vector), _VECTOR_BYTES)
+    return i64_attribute(size)
+
+
+def shared_memory(inside: Operation, shape: Sequence[int], element: Type, alignment: int = threads.ALIGNMENT) -> Value:
+    """Memory of each block of the kernel that an operation is in."""
+    kernel = enclosing(inside, "gpu.func")
+    assert kernel is not None, "blocks of threads run kernels"
+    return threads.shared_memory(kernel, shape, element, alignment)
+
+
+def wait_for_block() -> None:
+    """No thread goes on before all threads of the block are here."""
+    ir.Operation.create("gpu.barrier", attributes={})

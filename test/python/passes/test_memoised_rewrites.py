@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What has been made of one operation is made again of another: of the same types, on its own operands."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from before_after import keeps_results, op_names
+from blocks import llama, resnet, transformer
+from own_rules import without_new_decompositions
+from relax_mlir.bindings.mlir import ir
+from relax_mlir.bindings.navigation import body_of, functions_in, operations_of
+from relax_mlir.passes.core.memoised_rewrites import Signatures, take_down
+from relax_mlir.passes.decompose.registry import _DECOMPOSITIONS, register_decomposition
+from relax_mlir.passes.relax_decompose_ops import DecomposeOps
+
+import relax_mlir as rx
+from relax_mlir import relax
+
+
+def _operations(*make: Callable[..., Any], inputs: int = 2) -> tuple[rx.Module, list[Any]]:
+    module = rx.Module()
+    names = {f"x{index}": rx.tensor((4,)) for index in range(inputs)}
+    with module.function("main", names) as f:
+        f.returns(*(each(*f) for each in make))
+    (function,) = functions_in(module.operation)
+    return module, [op for op in operations_of(body_of(function)) if op.name.startswith("relax.")]
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "is_same"),
+    [
+        (lambda x, y: relax.add(x, y), lambda x, y: relax.add(y, x), True),
+        (lambda x, y: relax.add(x, y), lambda x, y: relax.subtract(x, y), False),
+        (lambda x, y: relax.sum(x, axis=[0]), lambda x, y: relax.sum(x, axis=[0]), True),
+        (lambda x, y: relax.sum(x, axis=[0]), lambda x, y: relax.sum(x, axis=[0], keepdims=True), False),
+        (lambda x, y: relax.clip(x, 0.0, 1.0), lambda x, y: relax.clip(y, 0.0, 1.0), True),
+        (lambda x, y: relax.clip(x, 0.0, 1.0), lambda x, y: relax.clip(x, -0.0, 1.0), False),
+    ],
+)
+def test_signatures(one: Any, other: Any, is_same: bool) -> None:
+    module, operations = _operations(one, other)
+    signatures = Signatures()
+    first, second = (signatures.of(op, list(op.operands)) for op in operations if op.name != "relax.prim_value")
+    assert (first == second) is is_same
+    module.verify()
+
+
+def _taken(make: Callable[[Any, Any], Any], same: bool = False) -> tuple[Any, Any]:
+    """What `take_down` says of what a function makes, in a block of its own, and its operands."""
+    module = rx.Module()
+    context = module.operation.context
+    with context, ir.Location.unknown(context):
+        tensor = ir.RankedTensorType.get([4], ir.F32Type.get())
+        made = ir.Module.create()
+        given = [
+            ir.Operation.create(
+                "relax.full", [tensor], ip=ir.InsertionPoint(module.operation.regions[0].blocks[0])
+            ).result
+            for _ in range(2)
+        ]
+        operands = [given[0], given[0]] if same else given
+        with ir.InsertionPoint(made.body):
+            return take_down(operands, make(*operands)), (module, made, given)
+
+
+def _op(name: str, *operands: Any) -> Any:
+    return ir.Operation.create(name, [operands[0].type], list(operands)).result
+
+
+def test_steps_and_results_are_identified_by_places() -> None:
+    found, _ = _taken(lambda x, y: [_op("relax.add", y, _op("relax.exp", x)), x])
+    assert [(step.name, step.operands) for step in found.steps] == [("relax.exp", (0,)), ("relax.add", (1, 2))]
+    assert found.results == (3, 0)
+
+
+def test_what_operands_do_not_tell_is_not_taken_down() -> None:
+    assert _taken(lambda x, y: [_op("relax.exp", x)], same=True)[0] is None
+    outside: list[Any] = []
+    _, kept = _taken(lambda x, y: outside.append(_op("relax.exp", x)) or [x])
+    assert _taken(lambda x, y: [outside[0]])[0] is None
+    del kept
+
+    def elsewhere(x: Any, y: Any) -> list[Any]:
+        with ir.Location.name("elsewhere"):
+            return [_op("relax.exp", x)]
+
+    assert _taken(elsewhere)[0] is None
+
+
+# ---- in relax-decompose-ops ----
+
+
+@pytest.mark.parametrize(("by_types", "asked"), [(True, 2), (False, 3)])
+def test_a_definition_that_promises_nothing_is_asked_each_time(by_types: bool, asked: int) -> None:
+    module = rx.Module()
+    with module.function("main", {"x": rx.tensor((4,)), "y": rx.tensor((3,))}) as f:
+        x, y = f
+        f.returns(relax.nn.silu(relax.nn.silu(x)), relax.nn.silu(y))
+    seen = []
+
+    def definition(op: Any, x: Any) -> Any:
+        seen.append(op)
+        return relax.multiply(relax.exp(x), x)
+
+    with without_new_decompositions():
+        _DECOMPOSITIONS.entries.pop("relax.nn.silu", None)
+        register_decomposition("relax.nn.silu", by_types=by_types)(definition)
+        DecomposeOps(ops=("nn.silu",))(module)
+    assert len(seen) == asked
+    assert op_names(module) == ["relax.exp", "relax.multiply"] * 3
+
+
+@pytest.mark.parametrize("make", [lambda: resnet(2), lambda: transformer(2, length="n"), lambda: llama(2)])
+def test_models_are_decomposed_as_without_a_memory(make: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    remembered, asked = make(), make()
+    DecomposeOps(ops=("all",))(remembered)
+    with monkeypatch.context() as patch:
+        patch.setattr("relax_mlir.passes.relax_decompose_ops.take_down", lambda *_: None)
+        DecomposeOps(ops=("all",))(asked)
+    assert str(remembered) == str(asked)
+
+
+def test_equal_norms_of_other_values_keep_their_results() -> None:
+    module = rx.Module()
+    with module.function("main", {name: rx.tensor((3, 4)) for name in "xy"} | {"w": rx.tensor((4,))}) as f:
+        x, y, w = f
+        values = [relax.nn.rms_norm(each, w, axes=[-1]) for each in (x, y, relax.add(x, y))]
+        f.returns(*values, relax.nn.layer_norm(x, w, w, axes=[-1]), relax.nn.layer_norm(y, w, w, axes=[-1]))
+    keeps_results(module, "relax-decompose-ops{ops=all}")

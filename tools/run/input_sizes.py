@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The sizes that a function's inputs have by their names, gathered from what is given."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from ...support.errors import OptionError
+from ...support.suggest import counted
+
+Size = int | str | None
+
+
+class InputSizes:
+    """Values of symbols, each with its source."""
+
+    def __init__(self) -> None:
+        self.values: dict[str, int] = {}
+        self._source_of: dict[str, str] = {}
+
+    def bind(self, name: str, expected: Sequence[Size], shape: Sequence[int], by: str) -> None:
+        """Compares a shape with the signature's and learns the symbols in it. Raises RelaxError."""
+        if len(shape) != len(expected):
+            raise OptionError(
+                f"input '{name}' has {counted(len(expected), 'dimension')}, {shape_text(expected)}, "
+                f"but {by} has {len(shape)}: {shape_text(shape)}"
+            )
+        for axis, (wanted, size) in enumerate(zip(expected, shape, strict=True)):
+            where = f"input '{name}' {shape_text(expected)}, dimension {axis}"
+            if isinstance(wanted, int) and size != wanted:
+                raise OptionError(f"{where}: expected {wanted}, but {by} has {size}: {shape_text(shape)}")
+            if isinstance(wanted, str) and wanted.isidentifier():
+                self._learn(wanted, size, by, where)
+
+    def _learn(self, symbol: str, size: int, by: str, where: str) -> None:
+        if self.values.setdefault(symbol, size) != size:
+            other = f"{self.values[symbol]} by {self._source_of[symbol]}"
+            raise OptionError(f"{where}: {symbol} is {size} by {by}, but {other}")
+        self._source_of.setdefault(symbol, by)
+
+    def shape(self, expected: Sequence[Size]) -> tuple[int, ...]:
+        """The shape of an input that is not given; what nothing determines is 1."""
+        return tuple(self._size(each) for each in expected)
+
+    def _size(self, size: Size) -> int:
+        if size is None:
+            return 1
+        if isinstance(size, int):
+            return size
+        for symbol in symbols_in(size):
+            self.values.setdefault(symbol, 1)
+        return evaluated(size, self.values)
+
+
+def symbols_in(size: str) -> frozenset[str]:
+    """The symbols of an expression. Raises SymbolError where the text is none."""
+    from ...dialects.core.symbols import SymExpr, parse
+
+    expression = parse(size)
+    return frozenset(expression.variables) if isinstance(expression, SymExpr) else frozenset()
+
+
+def evaluated(size: str, values: Mapping[str, int]) -> int:
+    """An expression's value where each of its symbols has one; no size is negative."""
+    from ...dialects.core.symbols import SymExpr, parse
+
+    expression = parse(size)
+    if not isinstance(expression, SymExpr):
+        return int(expression)
+    return max(int(expression.evaluate({name: values[name] for name in expression.variables})), 0)
+
+
+def shape_text(shape: Sequence[Size]) -> str:
+    """(n, 4), as in the signatures of functions."""
+    inside = ", ".join("?" if size is None else str(size) for size in shape)
+    return f"({inside},)" if len(shape) == 1 else f"({inside})"
