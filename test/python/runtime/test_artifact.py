@@ -21,13 +21,13 @@ from relax_mlir.runtime.artifact import (
     FORMAT_VERSION,
     HEADER_BYTES,
     DeviceCode,
-    External,
     read_artifact,
     write_artifact,
 )
 from relax_mlir.runtime.constant_memory import address_of
 from relax_mlir.runtime.cpu import features_of, host_features
 from relax_mlir.runtime.manifest import PassedValue, Site, profile_content
+from relax_mlir.support.external_part import ExternalPart
 
 ENTRY = {"name": "main", "inputs": [{"name": "x", "kind": "object"}], "outputs": []}
 
@@ -76,8 +76,8 @@ def test_what_is_written_comes_back(tmp_path: Path) -> None:
 
 def with_externals() -> Artifact:
     externals = (
-        External("npu", "p0", "2", ("f", "g"), ("node",), memoryview(b"bytes of a codegen" * 9), (2, 1)),
-        External("c", "p1", "", ("h",), (), None),
+        ExternalPart("npu", "p0", "2", ("f", "g"), ("node",), memoryview(b"bytes of a codegen" * 9), (2, 1)),
+        ExternalPart("c", "p1", "", ("h",), (), None),
     )
     return replace(sample(), externals=externals)
 
