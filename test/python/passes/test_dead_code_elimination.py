@@ -257,6 +257,23 @@ def test_effects_stay(op: str) -> None:
     assert op_names(module) == names
 
 
+@pytest.mark.parametrize("prints", [False, True])
+def test_an_unused_call_goes_with_a_function_without_effects(prints: bool) -> None:
+    module = rx.Module()
+    with module.function("inner", {"x": rx.tensor((4,))}, private=True) as f:
+        (x,) = f
+        if prints:
+            relax.print(x, format="{}")
+        f.returns(relax.exp(x))
+    with module.function("main", {"x": rx.tensor((4,))}) as f:
+        type_ = functions_by_name(module)["inner"].attributes["function_type"].value.results[0]
+        callee = {"callee": rx.ir.FlatSymbolRefAttr.get("inner")}
+        rx.ir.Operation.create("func.call", results=[type_], operands=list(f), attributes=callee)
+        f.returns(*f)
+    DeadCodeElimination()(module)
+    assert ("func.call" in op_names(module)) == ("inner" in functions_by_name(module)) == prints
+
+
 def took(calls: int) -> float:
     module = rx.Module()
     with module.function("main", {"x": rx.tensor((4,))}) as f:

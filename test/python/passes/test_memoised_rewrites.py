@@ -70,6 +70,15 @@ def _op(name: str, *operands: Any) -> Any:
     return ir.Operation.create(name, [operands[0].type], list(operands)).result
 
 
+def test_a_scalar_result_is_no_operand() -> None:
+    """Operands' values count where they are scalars; results have none."""
+    module = rx.Module.parse("func.func @f(%x: i64) -> i64 {\n%y = arith.addi %x, %x : i64\nreturn %y : i64\n}")
+    (function,) = functions_in(module.operation)
+    add = operations_of(body_of(function))[0]
+    signatures = Signatures()
+    assert signatures.of(add, list(add.operands)) == signatures.of(add, list(add.operands))
+
+
 def test_steps_and_results_are_identified_by_places() -> None:
     found, _ = _taken(lambda x, y: [_op("relax.add", y, _op("relax.exp", x)), x])
     assert [(step.name, step.operands) for step in found.steps] == [("relax.exp", (0,)), ("relax.add", (1, 2))]
