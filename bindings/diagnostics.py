@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import re
+import sys
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -16,6 +17,8 @@ from .ir import Context, Location
 from .mlir import ir, is_not_utf8, readable
 
 _WIDEST_LINE = 200
+#: This project, and what is between functions of it.
+_INSIDE = frozenset({__name__.partition(".")[0], "contextlib", "functools", "threading"})
 
 
 class Diagnostic(NamedTuple):
@@ -152,7 +155,15 @@ def warn(message: str, location: Location) -> None:
     if report is not None:
         report(diagnostic)
     else:
-        warnings.warn(f"{diagnostic.place}: {message}", PassWarning, stacklevel=2)
+        warnings.warn(f"{diagnostic.place}: {message}", PassWarning, stacklevel=_depth_of_caller())
+
+
+def _depth_of_caller() -> int:
+    """Of who called this project, for `stacklevel` of the function that asks: its own line is of no use to users."""
+    frame, depth = sys._getframe(1), 1
+    while frame.f_back is not None and str(frame.f_globals.get("__name__", "")).partition(".")[0] in _INSIDE:
+        frame, depth = frame.f_back, depth + 1
+    return depth
 
 
 def attach_reporter(context: Context) -> None:

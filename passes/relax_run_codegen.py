@@ -81,8 +81,8 @@ class RunCodegen(Pass):
             made = finish()
             missing = self._missing(chosen, made)
         except Declined as refusal:
-            _note(module, chosen, reason=str(refusal))
-            what, place = _message(module, chosen, "declined", refusal), _place_of(module)
+            _note(module, chosen, reason=str(refusal), verb=refusal.verb)
+            what, place = _message(module, chosen, refusal.verb, refusal), _place_of(module)
             if self.declined == "error":
                 raise located_error(what, place) from refusal
             warn(f"{what}; it stays with the target", place)
@@ -105,13 +105,19 @@ class RunCodegen(Pass):
 
 
 def _note(
-    module: Operation, chosen: ChosenCodegen, made: Made | None = None, reason: str = "", missing: str = ""
+    module: Operation,
+    chosen: ChosenCodegen,
+    made: Made | None = None,
+    *,
+    reason: str = "",
+    missing: str = "",
+    verb: str = "declined",
 ) -> None:
     journal = Journal.active()
     if journal is not None:
         names = symbol_name(module), chosen.codegen.name, list(chosen.codegen.functions(module)), nodes_of(module)
         size, seconds, is_kept = (0, None, False) if made is None else (made.bytes, made.seconds, made.is_kept)
-        journal.add(ExternalFact(*names, size, seconds, reason, missing, is_kept))
+        journal.add(ExternalFact(*names, size, seconds, reason, missing, is_kept, verb))
 
 
 def _message(module: Operation, chosen: ChosenCodegen, verb: str, why: object) -> str:

@@ -53,6 +53,19 @@ class Made(NamedTuple):
 class Declined(Exception):
     """A codegen has not made code, for this reason."""
 
+    #: What has become of the part, for messages.
+    verb = "declined"
+
+
+class Failed(Declined):
+    """By an exception that is no refusal of the codegen's: a bug in it, as a rule."""
+
+    verb = "failed on"
+
+
+class _NoRefusal(RelaxError):
+    """What `blaming` makes of other exceptions."""
+
 
 class Making:
     """Has codegens make code, of several parts at once where they leave something for threads."""
@@ -117,13 +130,13 @@ def _declining(function: Callable[..., object]) -> Iterator[None]:
     line that it comes from.
     """
     try:
-        with blaming("compile()", function):
+        with blaming("compile()", function, make=_NoRefusal):
             yield
     except RelaxError as error:
-        place = called_from(error, function)
-        raise Declined((error.message or type(error).__name__) + (f" (at {place})" if place else "")) from error
+        place, kind = called_from(error, function), Failed if isinstance(error, _NoRefusal) else Declined
+        raise kind((error.message or type(error).__name__) + (f" (at {place})" if place else "")) from error
     except (Exception, SystemExit) as error:  # a bug of a codegen that is ours
-        raise Declined(message_of(error)) from error
+        raise Failed(message_of(error)) from error
 
 
 def _made(

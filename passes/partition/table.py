@@ -25,11 +25,12 @@ def partition_table(facts: Sequence[Mapping[str, Any]]) -> str:
     rows += [_row(fact, made) for fact in given if fact["parts"] or not _has_others(fact, given)]
     total = max(fact["operators"] for fact in given)
     taken = sum(sum(_matched(fact, made).values()) for fact in given)
-    declined = sum(bool(fact["reason"]) for fact in made.values())
-    back = f", {counted(declined, 'part')} declined" if declined else ""
+    verbs = Counter(fact["verb"].partition(" ")[0] for fact in made.values() if fact["reason"])
+    back = "".join(f", {counted(count, 'part')} {verb}" for verb, count in verbs.items())
     lines = [f"partition: {taken} of {total} operators{back}", table(*rows)]
-    for what, why in (("declined", "reason"), ("cannot run here", "missing")):
-        lines += [_line(what, fact, fact[why]) for fact in made.values() if fact[why]]
+    for fact in made.values():
+        lines += [_line(fact["verb"].partition(" ")[0], fact, fact["reason"])] if fact["reason"] else []
+    lines += [_line("cannot run here", fact, fact["missing"]) for fact in made.values() if fact["missing"]]
     return "\n".join(lines) + "\n"
 
 
@@ -43,7 +44,10 @@ def _row(fact: Mapping[str, Any], made: Mapping[str, Mapping[str, Any]]) -> tupl
     matched, parts = _matched(fact, made), _parts(fact, made)
     patterns = ", ".join(f"{name.removeprefix(prefix)} {count}" for name, count in sorted(matched.items()))
     code = sum(made[name]["bytes"] for name in parts if name in made)
-    sizes = [_bytes(fact["bytes_in"]), _bytes(fact["bytes_out"]), _bytes(code)]
+    # Of all parts: what those that were not made move is not known apart.
+    most = "up to " if len(parts) < len(fact["parts"]) else ""
+    crossing = [most + _bytes(fact[way]) if parts else "0 bytes" for way in ("bytes_in", "bytes_out")]
+    sizes = [*crossing, _bytes(code)]
     return (fact["codegen"], str(sum(matched.values())), str(len(parts)), *sizes, patterns)
 
 

@@ -6,6 +6,7 @@ Situations of Apache TVM's test_transform_codegen_pass.py.
 
 from __future__ import annotations
 
+import re
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -172,26 +173,29 @@ def refused(reason: Exception) -> type:
 
 
 @pytest.mark.parametrize(
-    ("reason", "shown"),
+    ("reason", "verb", "shown"),
     [
-        (rx.RelaxError("too large for the unit"), "too large for the unit"),
-        (KeyError("w"), "compile(): KeyError: 'w' (at passes/test_partition.py:169)"),
+        (rx.RelaxError("too large for the unit"), "declined", "too large for the unit"),
+        (KeyError("w"), "failed on", "compile(): KeyError: 'w' (at passes/test_partition.py:170)"),
     ],
 )
-def test_what_is_declined_stays_with_the_target(reason: Exception, shown: str) -> None:
+def test_what_is_declined_stays_with_the_target(reason: Exception, verb: str, shown: str) -> None:
     module = built(layers)
     a, b = numpy.random.default_rng(1).normal(size=(2, 4, 4)).astype("float32")
     journal = rx.Journal()
     with codegen(LAYER, base=refused(reason)) as npu:
-        with pytest.warns(RuntimeWarning, match="codegen 'npu' declined @"):
+        with pytest.warns(RuntimeWarning, match=f"codegen 'npu' {verb} @") as warned:
             program = rx.compile(module, partition=npu, journal=journal)
+        assert [each.filename for each in warned] == [__file__], "the line of who compiles"
         numpy.testing.assert_allclose(program["main"](a, b), numpy.tanh(numpy.maximum(a @ b, 0)), atol=1e-6)
-        with pytest.raises(rx.RelaxError, match="codegen 'npu' declined @fused_matmul_nn_relu_npu") as error:
+        with pytest.raises(rx.RelaxError, match=f"codegen 'npu' {verb} @fused_matmul_nn_relu_npu") as error:
             rx.compile(module, partition=npu, strict_partition=True)
         place = str(error.value).partition(": ")[0]
         assert place.startswith("test_partition.py:") and str(error.value).count(place) == 1
     table = rx.partition_table(journal.facts)
-    assert table.startswith("partition: 0 of 3 operators, 1 part declined\n") and f": {shown}\n" in table
+    what = verb.partition(" ")[0]
+    assert table.startswith(f"partition: 0 of 3 operators, 1 part {what}\n") and f": {shown}\n" in table
+    assert re.search(rf"\n{what}: npu, part ", table) and re.search(r"\nnpu +0 +0 +0 bytes +0 bytes +0 bytes", table)
 
 
 class Driven(Native):
