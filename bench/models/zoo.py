@@ -88,8 +88,8 @@ def _with_spread_norms(model: Any) -> Any:
 
 
 def _with_he_weights(model: Any) -> Any:
-    """Those of a fresh MobileNetV2 are so small that nothing of a picture reaches the logits: a comparison of them would
-    find no fault."""
+    """Those of a fresh MobileNetV2 are so small that nothing of a picture reaches the logits, and a comparison of these
+    finds no fault."""
     import torch
 
     for module in model.modules():

@@ -138,7 +138,7 @@ def test_another_order_where_the_largest_first_takes_more() -> None:
     assert made.fixed_bytes == arranging.most_alive(sizes) == 448
 
 
-@pytest.mark.parametrize(("dtype", "expected"), [("i1", 1), ("i4", 1), ("u8", 1), ("bf16", 2), ("f32", 4), ("i64", 8)])
+@pytest.mark.parametrize(("dtype", "expected"), [("i1", 1), ("i4", 1), ("ui8", 1), ("bf16", 2), ("f32", 4), ("i64", 8)])
 def test_elements_take_whole_bytes(dtype: str, expected: int) -> None:
     assert memory_plan.storage_bytes(dtype) == expected
     assert memory_plan.PlannedBuffer(TensorInfo((3, 5), dtype), 1, 1, ()).size == 15 * expected

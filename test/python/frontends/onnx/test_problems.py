@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import math
 import re
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -101,7 +102,7 @@ def test_a_bug_of_an_evaluation(raised: type[Exception], monkeypatch: pytest.Mon
     rule = evaluations.find_evaluation("relax.negative")
     assert rule is not None
     broken.__module__ = evaluations.__name__
-    monkeypatch.setitem(evaluations._EVALUATIONS.entries, rule.op, {(): [rule._replace(function=broken)]})
+    monkeypatch.setitem(evaluations._EVALUATIONS.entries, rule.op, {(): [replace(rule, function=broken)]})
     nodes = [node("Shape", "x", "shape"), node("Neg", "shape")]
     assert "internal error at onnx/test_problems.py" in message(model(nodes))
 
