@@ -165,7 +165,10 @@ def test_a_codegen_s_function_around_each() -> None:
         ([("other.mm", product)], "pattern 'other.mm' has to be called 'npu.<what>'"),
         ([("npu.mm", product), ("npu.mm", relu)], "two patterns are called 'npu.mm'"),
         ([("npu.any", wildcard())], r"pattern 'npu.any' has to begin with an operator: \*"),
-        ([("npu.mm",)], r"\(name, pattern\), \(name, pattern, check\) or an rx.codegens.PatternRow, not \(.npu.mm.,\)"),
+        (
+            [("npu.mm",)],
+            r"a row is \(name, pattern\), \(name, pattern, check\) or an rx.codegens.PatternRow, not \(.npu.mm.,\)",
+        ),
     ],
 )
 def test_patterns_that_mean_nothing_are_refused_at_registration(rows: Sequence[Any], message: str) -> None:
