@@ -69,7 +69,7 @@ def _measured(
 ) -> Measured:
     name = signature.name
     try:
-        values, _ = make_inputs(spread_inputs(signature), (), shapes, seed=0)
+        values, _ = make_inputs(spread_inputs(signature), {}, shapes, seed=0)
         given = [passed(value) for value in gathered_inputs(signature, values).values()]
         executable.threads = 1  # as what is held against it, the roofline
         executable[name].packed(*given)  # the first call links code and touches memory

@@ -4,8 +4,8 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
+from functools import partial
 from typing import NamedTuple
 
 from ...support.errors import OptionError
@@ -32,7 +32,7 @@ class Difference(NamedTuple):
 
 
 class Reference:
-    """A model in onnxruntime, with its inputs."""
+    """A model in onnxruntime, with its inputs, and what it computes of them: `outputs` by name."""
 
     def __init__(self, path: str, inputs: Mapping[str, Given], threads: int):
         """Raises RelaxError."""
@@ -40,33 +40,19 @@ class Reference:
             ort = importlib.import_module("onnxruntime")
         except ImportError:
             raise OptionError("--compare needs onnxruntime: pip install onnxruntime") from None
-        self._path, self.threads = path, threads
+        self.threads = threads
         options = ort.SessionOptions()
         options.log_severity_level = 4  # what goes wrong is raised too
         options.intra_op_num_threads = threads
-        with self._failures():
+        try:
             session = ort.InferenceSession(path, options, providers=["CPUExecutionProvider"])
             taken = {each.name for each in session.get_inputs()}
-            self._names = [each.name for each in session.get_outputs()]
-        self._run = session.run
-        self._inputs = {name: value for name, value in inputs.items() if name in taken}
-
-    def run(self) -> list[Given]:
-        return list(self._run(self._names, self._inputs))
-
-    def outputs(self) -> dict[str, object]:
-        """What onnxruntime computes. Raises RelaxError."""
-        with self._failures():
+            names = [each.name for each in session.get_outputs()]
+            self.run = partial(session.run, names, {name: value for name, value in inputs.items() if name in taken})
             values = self.run()
-        return dict(spread_values(dict(zip(self._names, values, strict=True))))
-
-    @contextmanager
-    def _failures(self) -> Iterator[None]:
-        try:
-            yield
         except Exception as error:  # its exceptions have no class in common
-            text = (str(error).splitlines() or [""])[0]
-            raise OptionError(f"onnxruntime cannot run '{self._path}': {text}") from None
+            raise OptionError(f"onnxruntime cannot run '{path}': {(str(error).splitlines() or [''])[0]}") from None
+        self.outputs: dict[str, object] = dict(spread_values(dict(zip(names, values, strict=True))))
 
 
 def differences(ours: Mapping[str, Array], theirs: Mapping[str, object], tolerance: float) -> list[Difference]:

@@ -26,15 +26,25 @@ Given: TypeAlias = "Array | float | list[Array | float] | None"
 _INTEGERS_BELOW = 10
 
 
+#: Of inputs by name: an array or a number from a file, and which file.
+FromFiles: TypeAlias = "Mapping[str, tuple[Any, str]]"
+
+
+def read_inputs(signature: Signature, files: Sequence[str]) -> FromFiles:
+    """What --input names. Raises RelaxError."""
+    return _given(files, {each.name: each for each in signature.inputs})
+
+
 def make_inputs(
-    signature: Signature, files: Sequence[str], shapes: Mapping[str, Sequence[int]], seed: int
+    signature: Signature, given: FromFiles, shapes: Mapping[str, Sequence[int]], seed: int
 ) -> tuple[dict[str, Array | float], list[str]]:
-    """Arrays and numbers by the inputs' names, in their order, and notes on what was assumed. Raises RelaxError."""
+    """Arrays and numbers by the inputs' names, in their order, random where they are not given, and notes on what was
+    assumed. Raises RelaxError.
+    """
     described = {each.name: each for each in signature.inputs}
     for name, each in described.items():
         if each.kind == "object":
             raise OptionError(f"input '{name}' is an object that only a program can make: relax-run passes arrays")
-    given = _given(files, described)
     sizes = InputSizes()
     for name, (array, origin) in given.items():
         if described[name].kind == "tensor":

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""How long calls take: of one function, or of several beside each other."""
+"""How long calls take: of one function, or of several against each other."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def times_text(seconds: Sequence[float]) -> str:
     return f"{calls}: {', '.join(parts)}, min {seconds[0] * factor:.2f} {unit}\n"
 
 
-def times_beside(ours: Sequence[float], theirs: Sequence[float], name: str, threads: int) -> str:
+def times_against(ours: Sequence[float], theirs: Sequence[float], name: str, threads: int) -> str:
     """Both times, and what share ours are of theirs."""
     share = percentile(ours, 50) / percentile(theirs, 50)
     on = "1 thread" if threads == 1 else f"{threads} threads"
