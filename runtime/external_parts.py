@@ -7,7 +7,7 @@ import functools
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from ..support.blaming import is_ours, message_at, message_with_calls, place_of
+from ..support.blaming import is_ours, message_at, place_of
 from ..support.errors import RelaxError, message_of
 from ..support.external_part import ExternalPart
 from ..support.external_runtime import ExternalRuntime, find_runtime
@@ -131,9 +131,7 @@ def _named(where: str, function: Callable[..., object], blamed: Callable[..., ob
         try:
             return function(*arguments)
         except (Exception, SystemExit) as error:
-            # Native code hands on no more than the text.
-            text = message_of(error) if is_ours(blamed) else message_with_calls(error, blamed)
-            raise RuntimeError(f"{where}: {text}") from error
+            raise RuntimeError(f"{where}: {_message(error, blamed)}") from error
 
     return named
 

@@ -77,12 +77,8 @@ def shown_place(file: str, line: int) -> str:
 
 
 def message_at(error: BaseException, function: object) -> str:
-    """What an exception says, with its kind and the line of a user's file that it comes from."""
-    return f"{message_of(error)} (at {_where(error, function)[0]})"
-
-
-def message_with_calls(error: BaseException, function: object) -> str:
-    """The same, with the lines of theirs that called that one: where native code is in between, the traceback ends."""
+    """What an exception says, with its kind, the line of a user's file that it comes from, and those that called it:
+    where native code hands on the text alone, there is no traceback."""
     *outer, inner = _lines_of_theirs(error, function) or [place_of(function)]
     calls = "".join(f", called at {place}" for place in outer[: -_MOST_CALLS - 1 : -1])
     text = error.message if isinstance(error, RelaxError) else message_of(error)

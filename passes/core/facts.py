@@ -235,7 +235,7 @@ class ExternalFact(Fact):
     missing: str = ""
     #: Whether its code was found in the cache.
     cached: bool = False
-    #: Where there is a reason, what the codegen did: "declined" it, or "failed on" it, which is a bug as a rule.
+    #: Where there is a reason, what the codegen did: "declined", or "failed to compile", which is a bug as a rule.
     verb: str = "declined"
 
 

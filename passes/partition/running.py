@@ -53,14 +53,14 @@ class Made(NamedTuple):
 class Declined(Exception):
     """A codegen has not made code, for this reason."""
 
-    #: What has become of the part, for messages.
+    #: What the codegen did with the part, for messages.
     verb = "declined"
 
 
 class Failed(Declined):
     """By an exception that is no refusal of the codegen's: a bug in it, as a rule."""
 
-    verb = "failed on"
+    verb = "failed to compile"
 
 
 class _NoRefusal(RelaxError):

@@ -25,11 +25,10 @@ def partition_table(facts: Sequence[Mapping[str, Any]]) -> str:
     rows += [_row(fact, made) for fact in given if fact["parts"] or not _has_others(fact, given)]
     total = max(fact["operators"] for fact in given)
     taken = sum(sum(_matched(fact, made).values()) for fact in given)
-    verbs = Counter(fact["verb"].partition(" ")[0] for fact in made.values() if fact["reason"])
+    verbs = Counter(fact["verb"] for fact in made.values() if fact["reason"])
     back = "".join(f", {counted(count, 'part')} {verb}" for verb, count in verbs.items())
     lines = [f"partition: {taken} of {total} operators{back}", table(*rows)]
-    for fact in made.values():
-        lines += [_line(fact["verb"].partition(" ")[0], fact, fact["reason"])] if fact["reason"] else []
+    lines += [_line(fact["verb"], fact, fact["reason"]) for fact in made.values() if fact["reason"]]
     lines += [_line("cannot run here", fact, fact["missing"]) for fact in made.values() if fact["missing"]]
     return "\n".join(lines) + "\n"
 

@@ -97,3 +97,9 @@ def test_the_commands_of_the_quick_start(tmp_path: Path) -> None:
         done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=600)
         assert done.returncode == 0, done.stderr
     assert "of onnxruntime's time" in done.stdout and "close" in done.stdout
+
+
+def test_the_dependencies_of_programs_are_pinned_as_the_packages() -> None:
+    shown = re.findall(r"apache-tvm-ffi\S*==\S+", (DOCS / "quickstart.md").read_text(encoding="utf-8"))
+    project = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    assert len(shown) == 2 and all(f'"{each}"' in project for each in shown)

@@ -182,9 +182,12 @@ def test_a_codegen_that_compiles_nothing() -> None:
         ({"compile": gives_objects(())}, r"rx.codegens.ObjectCode\(\(\)\), not"),
         ({"compile": gives_objects(None)}, r"rx.codegens.ObjectCode\(None\), not"),
         ({"compile": gives_objects([b"code"])}, "objects have no symbol __tvm_ffi_fused_exp_npu.fused_exp_npu"),
-        ({"compile": lambda *_: sys.exit(0)}, r"failed on .*: compile\(\): SystemExit: 0 \(at passes/.*:\d+\)$"),
-        ({"compile": raises(ValueError())}, r"failed on .*: compile\(\): ValueError \(at passes/.*:\d+\)$"),
-        ({"compile": raises(Wordless())}, r"failed on .*: compile\(\): Wordless \(at "),
+        (
+            {"compile": lambda *_: sys.exit(0)},
+            r"failed to compile .*: SystemExit: 0 \(at passes/.*:\d+\)$",
+        ),
+        ({"compile": raises(ValueError())}, r"failed to compile .*: compile\(\): ValueError \(at passes/.*:\d+\)$"),
+        ({"compile": raises(Wordless())}, r"failed to compile .*: compile\(\): Wordless \(at "),
         ({"compile": raises(rx.RelaxError(""))}, r"declined .*: RelaxError$"),
     ]
     for members, message in wrong:

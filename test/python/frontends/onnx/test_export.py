@@ -384,7 +384,7 @@ def test_a_network_and_back_again() -> None:
 
 
 def test_sizes_of_a_branch_that_cannot_be_exported_are_forgotten() -> None:
-    """What follows is exported, too, so that all problems are told."""
+    """What follows is exported, too, so that all problems are reported."""
     sizes, n = SizeTensors(), rx.sym("n")
     with contextlib.suppress(Unsupported), sizes.inside():
         sizes.define(Ref("float32"), TensorInfo((n,), "float32"))

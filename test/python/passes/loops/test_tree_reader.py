@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Which PrimFunc has a block, told before they are bufferized and read."""
+"""Which PrimFunc has a block, known before they are bufferized and read."""
 
 from __future__ import annotations
 
