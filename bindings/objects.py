@@ -23,10 +23,11 @@ _INLINING = frozenset({'"alwaysinline"', '"noinline"'})
 def unit_object(code: bytes, *, symbol: str, opt_level: int) -> bytes:
     """Compiles a checked unit of a program, MLIR's bytecode. The kernel in it, if there is one, gets the symbol."""
     with new_context(("llvm",)):
-        return object_of(parsed_unit(code, symbol), opt_level)
+        return object_of(unit_module(code, symbol), opt_level)
 
 
-def parsed_unit(code: bytes, symbol: str) -> Module:
+def unit_module(code: bytes, symbol: str) -> Module:
+    """The unit, its kernel under the symbol where there is one."""
     module = ir.Module.parse(code)
     if symbol:
         ir.SymbolTable.replace_all_symbol_uses(KERNEL, symbol, module.operation)

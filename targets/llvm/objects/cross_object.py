@@ -10,7 +10,7 @@ from typing import Any
 from ....bindings.context import new_context
 from ....bindings.execution import to_llvm_ir
 from ....bindings.ir import Module
-from ....bindings.objects import parsed_unit
+from ....bindings.objects import unit_module
 from ...core import llvmlite
 from ...core.llvm_ir_text import for_older_llvm
 from .code_target import CodeTarget
@@ -35,7 +35,7 @@ def cross_unit_object(code: bytes, *, symbol: str, opt_level: int, target: dict[
     """As bindings.objects.unit_object, for a CPU: triple, cpu and feature_text of a CodeTarget."""
     machine = CodeTarget(target["triple"], target["cpu"], target["feature_text"], frozenset(), vector_bytes=0)
     with new_context(("llvm",)):
-        return emit_cross_object(parsed_unit(code, symbol), machine, opt_level)
+        return emit_cross_object(unit_module(code, symbol), machine, opt_level)
 
 
 def emit_assembly(module: Module, target: CodeTarget, opt_level: int) -> str:
