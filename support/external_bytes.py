@@ -73,7 +73,8 @@ def unpacked(codegen: str, data: memoryview, kind: type[P]) -> P:
         if stated["codegen"] != codegen:
             raise RelaxError(f"these are no bytes of the codegen '{codegen}', but of '{stated['codegen']}'")
         return _read(kind, stated["part"])
-    except (struct.error, ValueError, KeyError, TypeError, AttributeError):
+    # SyntaxError: numpy reads names of types as Python.
+    except (struct.error, ValueError, KeyError, TypeError, AttributeError, SyntaxError):
         raise RelaxError("its bytes are cut short, or damaged at their beginning") from None
 
 
