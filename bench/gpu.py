@@ -3,6 +3,7 @@
 
     python bench/gpu.py build/models       prints the tables; where there is no device it says so
     python bench/gpu.py --only product     the cases whose names have this in them
+    python bench/gpu.py --peers eager      without torch.compile, which takes seconds a case; none: ours alone
     python bench/gpu.py --must             fails where there is no device
 
 All of a row take turns, by the device's clock (CUDA events), arguments on the device; figures are medians of turns.
@@ -19,7 +20,7 @@ import argparse
 import gc
 import statistics
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from types import ModuleType
@@ -39,6 +40,7 @@ import relax_mlir as rx
 
 _LIBRARIES = {"cudnn": CUDNN, "cublas": CUBLAS}
 _MODELS = Path(__file__).parent / "models"
+PEERS = ALL, _, NONE = "all", "eager", "none"
 OURS, GRAPH, LIBRARIES, EAGER, COMPILED = "ours", "graph", "libraries", "torch", "torch.compile"
 #: Turns, and how long one is, in seconds.
 _TURNS, _OF_A_TURN = 9, 0.02
@@ -111,9 +113,9 @@ def _often(run: Run, count: int) -> None:
 # ---- operators ----
 
 
-def row_of_case(case: Case, device: Device, torch: ModuleType | None, turns: int = _TURNS) -> Row:
+def row_of_case(case: Case, device: Device, torch: ModuleType | None, turns: int = _TURNS, peers: str = ALL) -> Row:
     module = case.module()
-    programs = _programs(module, device, tf32=case.tf32)
+    programs = _programs(module, device, tf32=case.tf32, with_libraries=peers != NONE)
     given = _uploaded(programs[OURS], case.arrays)
     expected = rx.compile(module)["main"](*case.arrays)
     apart = {who: _difference(each.copying()["main"](*case.arrays), expected) for who, each in programs.items()}
@@ -121,7 +123,8 @@ def row_of_case(case: Case, device: Device, torch: ModuleType | None, turns: int
     wrong = [f"{who}: wrong by {each:.1e} of the largest number" for who, each in apart.items() if not each <= limit]
     runs = _runs(programs, given)
     if torch is not None and case.in_torch is not None:
-        runs |= _torch_runs(torch, case.in_torch, case.arrays)
+        theirs = _torch_runs(torch, case.in_torch, case.arrays)
+        runs |= {EAGER: theirs[EAGER]} if peers != ALL else theirs
     found = measured(runs, turns)
     share = peak_of(device).share(case.unit, case.work, found[OURS])
     return Row(case.name, found, share, ", ".join(wrong))
@@ -146,10 +149,14 @@ def _difference(result: Any, expected: Any) -> float:
     return float(worst / (numpy.max(numpy.abs(right), initial=0.0) or 1.0))
 
 
-def _programs(module: rx.Module, device: Device, *, tf32: bool = False) -> dict[str, rx.Executable]:
+def _programs(
+    module: rx.Module, device: Device, *, tf32: bool = False, with_libraries: bool = True
+) -> dict[str, rx.Executable]:
     """Ours, and with those of NVIDIA's libraries that are installed, where they take something."""
     target = f"cuda{{arch={_arch(device)} tf32={str(tf32).lower()}}}"
     found = {OURS: rx.compile(module, target, graphs=False)}
+    if not with_libraries:
+        return found
     there = [f"{name}{{tf32=true}}" if tf32 else name for name, product in _LIBRARIES.items() if _is_there(product)]
     program = rx.compile(module, target, partition=there, graphs=False) if there else None
     return {**found, LIBRARIES: program} if program is not None and program._artifact.externals else found
@@ -182,24 +189,36 @@ def _in_torch(torch: Any, array: Any) -> Any:
 # ---- models ----
 
 
-def rows_of_models(folder: Path, device: Device, torch: ModuleType | None, turns: int = _TURNS) -> list[Row]:
+def rows_of_models(
+    folder: Path, device: Device, torch: ModuleType | None, turns: int = _TURNS, peers: str = ALL
+) -> Iterator[Row]:
     """Whole models as they are exported; decoders with a token behind 64 others."""
     sys.path.insert(0, str(_MODELS))
     from zoo import DECODERS, ZOO
 
     wanted = [each for each in ZOO if each.name in ("resnet50", "bert", "gpt2", "llama")]
     there = [each for each in (*wanted, *DECODERS) if (folder / f"{each.name}.onnx").exists()]
-    return [_row_of_model(each, folder / f"{each.name}.onnx", device, torch, turns) for each in there]
+    for each in there:
+        path = folder / f"{each.name}.onnx"
+        yield _row_or_error(each.name, partial(_row_of_model, each, path, device, torch, turns, peers))
 
 
-def _row_of_model(model: Any, path: Path, device: Device, torch: Any, turns: int) -> Row:
+def _row_or_error(name: str, measure: Callable[[], Row]) -> Row:
+    """What fails is a row as well: the others are measured."""
+    try:
+        return measure()
+    except Exception as error:
+        return Row(name, {}, 0.0, f"{type(error).__name__}: {error}")
+
+
+def _row_of_model(model: Any, path: Path, device: Device, torch: Any, turns: int, peers: str) -> Row:
     from compare import apart, onnxruntime_session, random_inputs
     from floors import work_of_model
 
     inputs = random_inputs(model, model.sizes[0])
     given = list(inputs.values())
     module = rx.from_onnx(path)
-    programs = _programs(module, device)
+    programs = _programs(module, device, with_libraries=peers != NONE)
     artifact = programs[OURS]._artifact
     programs[GRAPH] = rx.runtime.Executable(artifact, graphs=True)
     is_graph = bool(rx.runtime.Executable(artifact).graphs)
@@ -213,11 +232,9 @@ def _row_of_model(model: Any, path: Path, device: Device, torch: Any, turns: int
     if torch is not None:
         built = model.build().cuda()
         tensors = [_in_torch(torch, each) for each in given]
-        compiled = torch.compile(built)
-        runs |= {
-            EAGER: _without_gradients(torch, built, tensors),
-            COMPILED: _without_gradients(torch, compiled, tensors),
-        }
+        runs[EAGER] = _without_gradients(torch, built, tensors)
+        if peers == ALL:
+            runs[COMPILED] = _without_gradients(torch, torch.compile(built), tensors)
     found = measured(runs, turns)
     work = work_of_model(module)
     share = peak_of(device).share("float32", work.flops, found[OURS]) if work else 0.0
@@ -238,12 +255,14 @@ def _without_gradients(torch: Any, function: Callable[..., Any], tensors: Sequen
 
 def head() -> str:
     others = "".join(f"{who:>{width}}{'to':>7}" for who, width in ((LIBRARIES, 10), (EAGER, 10), (COMPILED, 15)))
-    return f"{'':<44}{'ours us':>10}{'peak':>7}{GRAPH:>10} {'to':>7}{others}"
+    return f"{'':<48}{'ours us':>10}{'peak':>7}{GRAPH:>10} {'to':>7}{others}"
 
 
 def shown(row: Row) -> str:
+    if OURS not in row.found:
+        return f"{row.name:<48}{row.wrong}"
     ours = row.found[OURS]
-    cells = [f"{row.name:<44}{1e6 * ours:10.1f}", f"{row.share:7.0%}" if row.share else f"{'-':>7}"]
+    cells = [f"{row.name:<48}{1e6 * ours:10.1f}", f"{row.share:7.0%}" if row.share else f"{'-':>7}"]
     for who, width in ((GRAPH, 10), (LIBRARIES, 10), (EAGER, 10), (COMPILED, 15)):
         other, mark = row.found.get(who), ("*" if row.is_graph else " ") if who == GRAPH else ""
         cells.append(f"{1e6 * other:{width}.1f}{mark}{ours / other:7.2f}" if other else f"{'-':>{width}}{mark}{'-':>7}")
@@ -251,12 +270,15 @@ def shown(row: Row) -> str:
 
 
 def find_torch() -> ModuleType | None:
-    """torch, if it has the device too."""
+    """torch, if it has the device too. Its convolutions round factors of f32 by default, which ours do not."""
     try:
         import torch
     except ImportError:
         return None
-    return torch if torch.cuda.is_available() else None
+    if not torch.cuda.is_available():
+        return None
+    torch.backends.cudnn.allow_tf32 = False
+    return torch
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -265,6 +287,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--only", default="", help="the cases with this in their names")
     parser.add_argument("--small", action="store_true", help="tiny cases, to see whether all works; no models")
     parser.add_argument("--turns", type=int, default=_TURNS)
+    parser.add_argument("--peers", choices=PEERS, default="all", help="all, those but torch.compile, or none")
     parser.add_argument("--must", action="store_true", help="fail where there is no device")
     options = parser.parse_args(arguments)
     try:
@@ -272,18 +295,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except DeviceError as error:
         print(f"nothing is measured: {error}")
         return 1 if options.must else 0
-    torch = find_torch()
-    versions = (
-        f"against torch {torch.__version__}" if torch else "torch with CUDA is not installed: nothing to compare with"
-    )
+    torch = None if options.peers == "none" else find_torch()
+    versions = f"against torch {torch.__version__}" if torch else "without torch"
     print(f"{device.name} ({device.arch}), code for {_arch(device)}; {versions}\n{head()}", flush=True)
     rows = []
     for case in small_cases() if options.small else cases():
         if options.only in case.name:
-            rows.append(row_of_case(case, device, torch, options.turns))
+            measure = partial(row_of_case, case, device, torch, options.turns, options.peers)
+            rows.append(_row_or_error(case.name, measure))
             print(shown(rows[-1]), flush=True)
     if not options.small:
-        for row in rows_of_models(options.folder, device, torch, options.turns):
+        for row in rows_of_models(options.folder, device, torch, options.turns, options.peers):
             rows.append(row)
             print(shown(row), flush=True)
     return 1 if any(row.wrong for row in rows) else 0

@@ -197,7 +197,8 @@ class TensorProgram:
         at = {store.buffer: _place(self.tensors.variables.positions, self.scalars, store) for store in stores}
         for store in stores:
             indices = self.tensors.variables.indices(store.indices)
-            assert indices is not None
+            if indices is None:  # what is no affine expression of these was taken for a program of loops
+                raise self.scalars.source.problem(store.node, f"an index of '{store.buffer.name}' is too large")
             self._check_range(store.node, store.buffer, indices)
         places = [at[buffer] for buffer in outputs]
         are_whole = [self._is_written_whole(each, domains, at[each]) for each in outputs]

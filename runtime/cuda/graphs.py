@@ -28,12 +28,12 @@ _ENDED_BY = {1: "cuGraphExecDestroy", 2: "cuEventDestroy", 3: "cuMemFree"}
 _BEFORE, _ESTIMATED = 5, 7
 _NEVER = 2**64 - 1
 
-# ---- what an estimate goes by: seconds. No device has measured them yet; bench/gpu_graphs.py does ----
+# ---- what an estimate goes by: seconds, as bench/gpu_graphs.py measures them on an H100 ----
 
 #: What a launch of a kernel costs the host, and that of one in a graph.
-_LAUNCH, _IN_GRAPH = 2.5e-6, 0.4e-6
+_LAUNCH, _IN_GRAPH = 2.7e-6, 1.1e-6
 #: What a launch of a graph costs it, all that is asked and recorded around it included, and each copy around a graph.
-_GRAPH, _COPY = 8e-6, 2.5e-6
+_GRAPH, _COPY = 3.5e-6, 3.7e-6
 #: Bytes that a device's memory reads or writes in a second, where it does not say.
 _BYTES_A_SECOND = 1e12
 #: The most memory of each graph that was not requested.

@@ -28,7 +28,8 @@ _LONGEST_WAIT = 10  # of its time, for a process that does not work
 _SHOWN = 400
 
 _ERROR = re.compile(r"^(?:[^\n]*: )?error: [^\n]*", re.MULTILINE)
-_PLACED = re.compile(r".*:\d+:\d+: error: ", re.DOTALL)
+#: With --verify-diagnostics each diagnostic is an error, those without a place as well.
+_PLACED = re.compile(r".*:\d+:\d+: error: |<unknown>:0: error: unexpected ", re.DOTALL)
 _COLOR = re.compile(r"\x1b\[[0-9;]*m")
 _CRASH = re.compile(r"^[\w-]+: error: (?:MLIR crashed|was killed)[^\n]*", re.MULTILINE)
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import gc
 import os
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -19,6 +20,15 @@ from relax_mlir.runtime import Executable
 from relax_mlir.runtime.cuda.driver import use_library
 
 ON_DEVICE = os.environ.get("RELAX_MLIR_GPU") == "1"
+#: Errors after which a process gets no more work done on a device, by what their names have in them.
+_FATAL = (
+    "ILLEGAL_ADDRESS",
+    "MISALIGNED_ADDRESS",
+    "INVALID_ADDRESS_SPACE",
+    "ILLEGAL_INSTRUCTION",
+    "INVALID_PC",
+    "LAUNCH_",
+)
 _USUAL = (8, 0)
 _made: dict[tuple[int, int], EmulatedCuda] = {}
 
@@ -35,7 +45,7 @@ def run_emulated(
 ) -> Any:
     """What a function gives for arrays of the CPU; raises what the emulator has found wrong in kernels."""
     if ON_DEVICE:
-        return executable.copying()[function](*arguments)
+        return _run_on_device(executable, arguments, function)
     library = emulated(capability)
     try:
         with use_library(library):
@@ -45,6 +55,17 @@ def run_emulated(
             # As a real one it does nothing any more: what is loaded next is on a new one.
             _made.clear()
         library.check()
+
+
+def _run_on_device(executable: Executable, arguments: tuple[Any, ...], function: str) -> Any:
+    """Ends a worker whose device is of no more use, so that the tests behind this one run in another process."""
+    try:
+        return executable.copying()[function](*arguments)
+    except Exception as error:
+        if "PYTEST_XDIST_WORKER" in os.environ and any(name in str(error) for name in _FATAL):
+            print(f"{os.environ.get('PYTEST_CURRENT_TEST')}: {error}", file=sys.__stderr__, flush=True)
+            os._exit(1)
+        raise
 
 
 def traffic_of(executable: Executable, *arguments: Any) -> dict[str, Traffic]:

@@ -31,7 +31,7 @@ numbers where there is one operand; bf16 is computed in f32, too. f32 functions 
 number, against f64; the others of {points} random operands against mpmath: other operands may have larger errors.
 
 libdevice was run on a CPU for this, where ex2.approx, lg2.approx, rsqrt.approx and rcp.approx are exact; on a device
-these are off by up to 2 ulp themselves, and no device was at hand. NVIDIA's own bounds are in the CUDA C++ Programming
+these are off by up to 2 ulp themselves, which is not in this table. NVIDIA's own bounds are in the CUDA C++ Programming
 Guide, under mathematical functions. Small numbers stay: nothing is flushed to 0. What overflows, vanishes or is
 undefined is as in C, which the tests check.
 

@@ -74,6 +74,7 @@ CASES = {
     # tensor programs
     "a name in a binding": (prim('for i in range(32):\n    with T.block("B"):\n        vi = T.axis.spatial(8, ii // 4)\n        vj = T.axis.spatial(4, i % 4)\n        B[vi, vj] = A[vi, vj]'), "6:36", "there is no 'ii' here"),
     "a rank": (prim(COPY + "B[i] = A[i, j]"), "5:9", "'B' has 2 dimensions, not 1"),
+    "an index beyond all numbers": (HEAD + "@T.prim_func\ndef f(A: T.Buffer((5,)), B: T.Buffer((8,))):\n" + indented("for i in range(5):\n    with T.block('a'):\n        v = T.axis.spatial(5, i)\n        B[v] = A[v]\nfor i in range(3):\n    with T.block('b'):\n        v = T.axis.spatial(3, i)\n        B[v + 99999999999999999999] = A[v]"), "11:13", "an index of 'B' is too large"),
     "a buffer": (prim(COPY + "C[i, j] = A[i, j]"), "5:9", "there is no buffer 'C' here"),
     "a function": (prim(COPY + "B[i, j] = T.expp(A[i, j])"), "5:19", "T has no 'expp'; did you mean 'exp'?"),
     "a variable": (prim(COPY + "B[i, j] = A[i, k]"), "5:24", "there is no 'k' here"),

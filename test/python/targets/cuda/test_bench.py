@@ -26,6 +26,7 @@ _ROOT = Path(__file__).parents[4]
 sys.path.insert(0, str(_ROOT / "bench"))
 _NAMES = ("gpu", "gpu_cases", "gpu_code", "gpu_graphs", "gpu_startup", "gpu_traffic")
 gpu, gpu_cases, gpu_code, gpu_graphs, gpu_startup, gpu_traffic = map(importlib.import_module, _NAMES)
+_SMALL = ("--small", "--turns", "1")
 
 
 # ---- bench/gpu.py ----
@@ -34,13 +35,13 @@ gpu, gpu_cases, gpu_code, gpu_graphs, gpu_startup, gpu_traffic = map(importlib.i
 def test_small_cases_on_the_emulator(capsys: pytest.CaptureFixture[str]) -> None:
     device = EmulatedCuda()
     with use_library(device):
-        assert gpu.main(["--small", "--turns", "1", "--only", "float32"]) == 0
+        assert gpu.main([*_SMALL, "--peers", "none", "--only", "float32"]) == 0
         device.check()
     head, _, *rows = capsys.readouterr().out.splitlines()
     assert head.startswith("Emulated device (sm_80), code for sm_80;")
     names = [case.name for case in gpu_cases.small_cases() if "float32" in case.name]
-    assert len(names) == 5 and [row[:44].strip() for row in rows] == names
-    assert all(float(row[44:].split()[0]) > 0 for row in rows) and device.leaks() == []
+    assert len(names) == 5 and [row[:48].strip() for row in rows] == names
+    assert all(float(row[48:].split()[0]) > 0 for row in rows) and device.leaks() == []
 
 
 def test_the_figures_of_graphs_on_the_emulator(capsys: pytest.CaptureFixture[str]) -> None:
@@ -56,10 +57,11 @@ def test_the_figures_of_graphs_on_the_emulator(capsys: pytest.CaptureFixture[str
     assert device.calls("cuGraphLaunch") and device.leaks() == []
 
 
-def test_libraries_against_ours(capsys: pytest.CaptureFixture[str]) -> None:
+def test_libraries_against_ours(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(gpu, "find_torch", lambda: None)  # where torch is, it has another device than the emulated one
     with emulated(EmulatedCublas) as cublas:
-        assert gpu.main(["--small", "--turns", "1", "--only", "float16"]) == 0
-        assert gpu.main(["--small", "--turns", "1", "--only", "layer norm"]) == 0
+        assert gpu.main([*_SMALL, "--only", "float16"]) == 0
+        assert gpu.main([*_SMALL, "--only", "layer norm"]) == 0
         assert "cublasLtMatmul" in cublas.log
     lines = [line for line in capsys.readouterr().out.splitlines() if "Emulated" not in line]
     head, product, norm = lines[0], lines[1], lines[-1]
@@ -71,7 +73,7 @@ def test_libraries_against_ours(capsys: pytest.CaptureFixture[str]) -> None:
 def test_wrong_results_are_reported(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setattr(gpu, "_TOLERANCE", {"float32": -1.0})
     with use_library(EmulatedCuda()):
-        assert gpu.main(["--small", "--turns", "1", "--only", "softmax"]) == 1
+        assert gpu.main([*_SMALL, "--peers", "none", "--only", "softmax"]) == 1
     assert "ours: wrong by " in capsys.readouterr().out
 
 
