@@ -39,16 +39,19 @@ def take_large_data(data: bytes) -> tuple[bytes, dict[bytes, memoryview]]:
     return (stripped, {token: view[start:end] for token, (start, end) in places.items()}) if places else (data, {})
 
 
-def read_without_large_data(file: BinaryIO) -> tuple[bytes, dict[bytes, memoryview]]:
+def read_without_large_data(file: BinaryIO, *, is_mapped: bool = False) -> tuple[bytes, dict[bytes, memoryview]]:
     """As `take_large_data`, of an open file: large tensors come to addresses at which programs take them as they are.
 
+    Mapped ones stay in the file instead, wherever they are in it: for programs that are written, not run.
     Raises OSError or ValueError.
     """
     state = os.fstat(file.fileno())
     if not stat.S_ISREG(state.st_mode) or not state.st_size:
         return take_large_data(file.read())
-    # Only what is between large tensors is looked at through the mapping.
-    stripped, places = _taken_apart(memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)))
+    whole = memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
+    stripped, places = _taken_apart(whole)
+    if is_mapped:
+        return stripped, {token: whole[start:end] for token, (start, end) in places.items()}
     return stripped, {token: _read(file, start, end) for token, (start, end) in places.items()}
 
 

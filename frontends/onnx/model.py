@@ -55,8 +55,11 @@ def errors_in(path: str) -> Iterator[None]:
         raise error.altered(location=path) from error
 
 
-def read_model(source: Any, limits: Limits = _USUAL) -> Model:
-    """A model from a path, bytes or a ModelProto. Raises RelaxError for what is none."""
+def read_model(source: Any, limits: Limits = _USUAL, *, is_mapped: bool = False) -> Model:
+    """A model from a path, bytes or a ModelProto. Raises RelaxError for what is none.
+
+    Weights of a mapped file are not read into memory: it must not change as long as the module is used.
+    """
     if isinstance(source, Model):
         return source
     try:
@@ -67,7 +70,7 @@ def read_model(source: Any, limits: Limits = _USUAL) -> Model:
     taken: dict[bytes, memoryview] = {}
     if isinstance(source, (str, Path)):
         folder, what, path = Path(source).parent, str(source), str(source)
-        stripped, taken = _read(Path(source))
+        stripped, taken = _read(Path(source), is_mapped)
         proto = _parsed(stripped, what)
     elif isinstance(source, (bytes, bytearray, memoryview)):
         stripped, taken = take_large_data(bytes(source))
@@ -87,10 +90,10 @@ def read_model(source: Any, limits: Limits = _USUAL) -> Model:
         return Model(proto, _opsets(proto), TensorData(room, folder, taken), path=path)
 
 
-def _read(path: Path) -> tuple[bytes, dict[bytes, memoryview]]:
+def _read(path: Path, is_mapped: bool) -> tuple[bytes, dict[bytes, memoryview]]:
     try:
         with path.open("rb", buffering=0) as file:
-            return read_without_large_data(file)
+            return read_without_large_data(file, is_mapped=is_mapped)
     except (OSError, ValueError) as error:
         raise ModelError(f"cannot read {path}: {getattr(error, 'strerror', error)}") from None
 

@@ -203,7 +203,7 @@ class Compilation:
             from ... import from_onnx
             from ...frontends.onnx.model import read_model
 
-            model = read_model(source, _limits(self.arguments))
+            model = read_model(source, _limits(self.arguments), is_mapped=True)
             module = from_onnx(model, shapes=self._shapes)
             self.files = [str(path) for path in model.data.files]
             self._keep_inputs(*self.files)

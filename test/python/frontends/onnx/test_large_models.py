@@ -20,6 +20,7 @@ from onnx import TensorProto, helper, numpy_helper
 from relax_mlir.frontends.onnx.large_data import take_large_data
 from relax_mlir.frontends.onnx.model import read_model
 from relax_mlir.frontends.onnx.tensor_data import array_of
+from relax_mlir.tools.relax_compile import run
 
 import relax_mlir as rx
 
@@ -204,6 +205,27 @@ def test_external_tensors_of_every_width(tmp_path: Path, dtype: str) -> None:
     path = _saved(helper.make_model(graph), tmp_path / "m.onnx", external=True)
     assert (tmp_path / "data.bin").exists()
     assert (array(rx.compile(rx.from_onnx(path))["main"]()) == row.astype("float32")).all()
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32", "float16", "int64", "uint8", "bool"])
+@pytest.mark.parametrize("shift", [0, 1, 6])
+def test_weights_anywhere_in_a_mapped_file(tmp_path: Path, dtype: str, shift: int) -> None:
+    """relax-compile does not read them into memory: those that stay as they are, are turned, and are computed with."""
+    weights = _row("float32").reshape(90, 100).astype(dtype)
+    nodes = [
+        helper.make_node("Identity", ["c"], ["as_it_is"]),
+        helper.make_node("Transpose", ["c"], ["turned"]),
+        helper.make_node("Concat", ["c", "c"], ["twice"], axis=0),
+    ]
+    outputs = [
+        _info(name, None, helper.np_dtype_to_tensor_dtype(weights.dtype)) for node in nodes for name in node.output
+    ]
+    graph = helper.make_graph(nodes, "g" * (1 + shift), [], outputs, [numpy_helper.from_array(weights, "c")])
+    path = _saved(helper.make_model(graph), tmp_path / "m.onnx", external=False)
+    assert run([str(path), "-o", str(tmp_path / "m.rxa"), "--no-cache"]) == 0
+    results = rx.runtime.load(tmp_path / "m.rxa")["main"]()
+    for result, expected in zip(results, (weights, weights.T, numpy.concatenate([weights] * 2)), strict=True):
+        assert (array(result) == expected).all()
 
 
 # ---- the protobuf without its large tensors ----
