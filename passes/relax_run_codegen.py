@@ -125,10 +125,12 @@ def _note(
 def _note_operators(module: Operation, chosen: ChosenCodegen, refusal: Declined) -> None:
     """The operators of a part that stay with the target, each with the reason's first line."""
     journal, (why, *_) = Journal.active(), str(refusal).split("\n")
+    if journal is None:
+        return
     reason = f"matches, but codegen '{chosen.codegen.name}' {refusal.verb} it: {why}"
-    for function in functions_in(module) if journal is not None else ():
+    for function in functions_in(module):
+        pattern = text_in(function, COMPOSITE)
         for op in operators_in([function]):
-            pattern = text_in(function, COMPOSITE)
             journal.add(KeptFact(op.name, origins_of(op), chosen.codegen.name, pattern, reason))
 
 
