@@ -124,12 +124,13 @@ def _help(
     sizes: Mapping[str, int], inputs: Sequence[InterfaceArgument], results: Sequence[InterfaceArgument]
 ) -> list[str]:
     words = [f"[{size}={number}]" for size, number in sizes.items()] + [f"[{each.name}.bin]" for each in inputs]
-    written = ", ".join(f"{each.name}.npy" for each in results) or "no file"
     return [
         '    if (count > 1 && strcmp(words[1], "--help") == 0) {',
-        f'        printf("usage: %s {" ".join(words)}\\n", words[0]);',
-        '        puts("An input is a file with the bytes of its elements, else zeros. The first numbers of results");',
-        f'        puts("are printed, and all of them written, for numpy.load: {written}");',
+        '        printf("usage: %s", words[0]);',
+        *(f'        printf(" {word}");' for word in words),
+        '        puts("\\nAn input is the bytes of its elements in a file, or zeros. The first numbers of results");',
+        '        puts("are printed, and all of them written to a file for numpy.load:");',
+        *(f'        puts("  {each.name}.npy");' for each in results),
         "        return 0;",
         "    }",
     ]
