@@ -36,11 +36,6 @@ def blob_of(attribute: Attribute) -> Blob | None:
     return Blob(alignment, section[len(section) - size :])
 
 
-def has_resources(bytecode: bytes) -> bool:
-    """Whether bytecode, which has been read without an error, has bytes of resources."""
-    return len(_resource_section(memoryview(bytecode))) > 0
-
-
 def _resource_section(bytecode: memoryview) -> memoryview:
     _, at = _number(bytecode, _MAGIC_BYTES)  # the version
     while bytecode[at]:  # the producer's name

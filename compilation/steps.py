@@ -13,6 +13,7 @@ from ..passes.core.stages import Stages
 from ..passes.lower_calls.in_place import mark_own_memory
 from ..passes.relax_bind_symbolic_vars import BindSymbolicVars
 from ..passes.relax_donate import Donate
+from ..passes.symbolic_shapes.single_sizes import warn_of_single_sizes
 from ..targets.core.code import CodeOptions
 from ..targets.core.evaluation import passes_at
 from .options import CompileOptions
@@ -32,9 +33,10 @@ def check(module: Module) -> None:
 
 
 def fit(module: Module, options: CompileOptions) -> None:
-    """The second: binds sizes and donates arguments."""
+    """The second: binds sizes and donates arguments; warns of symbols that can only be one number."""
     if options.bind:
         Pipeline(BindSymbolicVars(vars=options.bind)).run(module)
+    warn_of_single_sizes(module.operation)
     if options.donate:
         donated = (options.donate,) if isinstance(options.donate, str) else tuple(options.donate)
         Pipeline(Donate(args=donated)).run(module)

@@ -20,11 +20,10 @@ from ..support.callbacks import enters
 from ..support.errors import ModelError, RelaxError
 from ..support.plugins import announced_plugins, load_plugin
 from ..support.suggest import suggest
-from .affine_maps import check_affine_maps
+from .attribute_checks import badly_aligned, check_attributes, may_need_checks
 from .context import create_context
 from .core.cache import cache_of
 from .core.dialect import all_ops, registered_dialects
-from .resource_sizes import badly_aligned, check_resources, mentions_resources
 from .trial import is_risky, known_dialects, read_elsewhere
 from .verification import check_functions
 
@@ -117,10 +116,8 @@ def _parse(
         # MLIR has verified the rest while parsing.
         if not check_functions(module.operation) or not _write_sizes_alike(module.operation):
             raise ir.MLIRError("verification failed", [])
-        if mentions_resources(source) and not check_resources(module.operation):
-            raise ir.MLIRError("constants of other sizes than their types", [])
-        if isinstance(source, bytes) and not check_affine_maps(module.operation):
-            raise ir.MLIRError("malformed affine maps", [])
+        if may_need_checks(source) and not check_attributes(module.operation):
+            raise ir.MLIRError("malformed attributes", [])
         return module
 
 

@@ -18,11 +18,12 @@ from ..dialects.tir.prim_func import is_prim_func
 from ..support.names import fresh_name
 from .core.base import Pass
 from .core.external import external_modules, is_external
-from .core.facts import ExternalFact
+from .core.facts import ExternalFact, KeptFact, origins_of
 from .core.journal import Journal
 from .core.registry import register_pass
 from .inline.splice import inline_call
 from .partition.codegen import ChosenCodegen, Codegen, parse_codegen
+from .partition.report import operators_in
 from .partition.running import Declined, Made, Making, described, missing_here, nodes_of
 from .relax_inline import inline_calls_in
 
@@ -82,6 +83,7 @@ class RunCodegen(Pass):
             missing = self._missing(chosen, made)
         except Declined as refusal:
             _note(module, chosen, reason=str(refusal), verb=refusal.verb)
+            _note_operators(module, chosen, refusal)
             what, place = _message(module, chosen, refusal.verb, refusal), _place_of(module)
             if self.declined == "error":
                 raise located_error(what, place) from refusal
@@ -118,6 +120,18 @@ def _note(
         names = symbol_name(module), chosen.codegen.name, list(chosen.codegen.functions(module)), nodes_of(module)
         size, seconds, is_kept = (0, None, False) if made is None else (made.bytes, made.seconds, made.is_kept)
         journal.add(ExternalFact(*names, size, seconds, reason, missing, is_kept, verb))
+
+
+def _note_operators(module: Operation, chosen: ChosenCodegen, refusal: Declined) -> None:
+    """The operators of a part that stay with the target, each with the reason's first line."""
+    journal, (why, *_) = Journal.active(), str(refusal).split("\n")
+    if journal is None:
+        return
+    reason = f"matches, but codegen '{chosen.codegen.name}' {refusal.verb} it: {why}"
+    for function in functions_in(module):
+        pattern = text_in(function, COMPOSITE)
+        for op in operators_in([function]):
+            journal.add(KeptFact(op.name, origins_of(op), chosen.codegen.name, pattern, reason))
 
 
 def _message(module: Operation, chosen: ChosenCodegen, verb: str, why: object) -> str:

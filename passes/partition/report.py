@@ -48,8 +48,8 @@ class Census:
     ):
         self._module, self._codegens = module, codegens
         self._before = set(map(symbol_name, external_modules(module)))
-        self._operators = list(_operators_in(functions_to_part(module, functions, "partition")))
-        self._reasons: list[Reason] = []
+        self._operators = list(operators_in(functions_to_part(module, functions, "partition")))
+        self._reasons: list[list[Reason]] = []
         self._shown: list[str] = []
         if explain:
             with remembering(KnownPrimFuncs()):
@@ -82,9 +82,9 @@ class Census:
         """`gone`: by their numbers, the patterns of what went to codegens."""
         for op in operations_in(self._module, is_external):
             if PART_NUMBER in op.attributes:
-                why = self._reasons[_number(op)]
-                reason = self._real(why, op, gone) if why.matched else why.reason
-                journal.add(KeptFact(op.name, origins_of(op), why.codegen, why.pattern, reason))
+                for why in self._reasons[_number(op)]:
+                    reason = self._real(why, op, gone) if why.matched else why.reason
+                    journal.add(KeptFact(op.name, origins_of(op), why.codegen, why.pattern, reason))
 
     def _real(self, why: Reason, op: Operation, gone: Mapping[int, str]) -> str:
         """What kept an operation that its pattern matches."""
@@ -112,7 +112,7 @@ def _patterns_in(part: Operation) -> Iterator[tuple[int, str]]:
                 yield _number(op), text_in(function, COMPOSITE)
 
 
-def _operators_in(functions: Sequence[Operation]) -> Iterator[Operation]:
+def operators_in(functions: Sequence[Operation]) -> Iterator[Operation]:
     """What computes something."""
     for function in functions:
         for op in operations_in(function):
@@ -141,7 +141,7 @@ def _fact(
 def _matched_in(part: Operation) -> Counter[str]:
     """How many operators of a part each pattern has matched."""
     return sum(
-        (Counter({text_in(each, COMPOSITE): len(list(_operators_in([each])))}) for each in functions_in(part)),
+        (Counter({text_in(each, COMPOSITE): len(list(operators_in([each])))}) for each in functions_in(part)),
         Counter(),
     )  # which leaves out what is 0
 
@@ -176,14 +176,17 @@ class _Explanation:
         why = self._alone if composite.beside else self._matches
         return Reason(composite.codegen, composite.name, why, 2 * _ALL, matched)
 
-    def of(self, op: Operation) -> Reason:
+    def of(self, op: Operation) -> list[Reason]:
+        """What the nearest pattern says, and each other codegen whose own check refuses the operation."""
         if op in self._matched:
-            return self._matched[op]
+            return [self._matched[op]]
         reasons = [self._ending_with(each, op) for each in self._ending[op.name]]
         reasons += [self._around(each, op) for each in self._holding[op.name]]
         if not reasons:
-            return Reason("", "", f"no pattern has {op.name}", -1)
-        return max(reasons, key=lambda each: each.progress)
+            return [Reason("", "", f"no pattern has {op.name}", -1)]
+        nearest = max(reasons, key=lambda each: each.progress)
+        checked = {each.codegen: each for each in reversed(reasons) if each.progress >= _ALL}
+        return [nearest, *(checked[name] for name in reversed(checked) if name != nearest.codegen)]
 
     def _ending_with(self, composite: Composite, op: Operation) -> Reason:
         refusal = composite.why_not(op)

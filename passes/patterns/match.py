@@ -32,7 +32,7 @@ class Refusal(NamedTuple):
         op = maker_of(self.subject)
         what = "an argument" if op is None else op.name
         if isinstance(self.part, Checked):  # its words are said of all that has matched
-            return f"{what}: {self.reason}"
+            return self.reason if self.reason.startswith(f"{what}: ") else f"{what}: {self.reason}"
         return f"{self.part}: {'' if what in self.reason else what + ' '}{self.reason}"
 
 

@@ -3,11 +3,12 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any, NamedTuple
 
 from ...bindings.ir import Operation, Value
 from ...bindings.mlir import ir
-from ...bindings.rewriting import is_used
+from ...bindings.navigation import users_of
 from ...dialects.core.codec import TypeProblem, decode
 from ...dialects.core.dialect import row_of
 from ...dialects.core.equalities import reporting_to
@@ -78,7 +79,7 @@ class FunctionShapes:
         if said is not None:
             is_certain = self._scopes.is_always_run(operation)
             if is_certain or self._may_hold(said):
-                self._learn_from(operation, row, said, is_certain)
+                self._learn_from(operation, said, is_certain)
                 self._refine(operation, said.results)
             else:
                 conflicts = {name for name in symbols_of_operation(operation) if name in self.equations.answers}
@@ -114,13 +115,24 @@ class FunctionShapes:
             said = self._said[key] = self._say(operation, row, infos, stated)
         return said
 
-    def _learn_from(self, operation: Operation, row: OpDef, said: _Said, is_certain: bool) -> None:
-        if row.pure and not is_used(operation):
+    def _learn_from(self, operation: Operation, said: _Said, is_certain: bool) -> None:
+        if operation not in self._live:
             return
         for one, other in said.equalities:
             self.equations.add(Equation(one, other, operation, is_certain))
         if said.problem:
             raise self.equations.error(operation, f"'{operation.name}' op can never run: {said.problem}")
+
+    @cached_property
+    def _live(self) -> set[Operation]:
+        """What has an effect, and what it reads, at first or second hand."""
+        live: set[Operation] = set()
+        for operation in reversed(list(self._scopes.operations)):
+            row = row_of(operation)
+            users = (user for result in operation.results for user in users_of(result))
+            if row is None or not row.pure or any(user in live for user in users):
+                live.add(operation)
+        return live
 
     def _say(self, operation: Operation, row: OpDef, infos: list[Info], stated: list[Info]) -> _Said:
         equalities: list[tuple[Size, Size]] = []

@@ -11,6 +11,11 @@
 # DECLINED: partition: 0 of 2 operators, 1 part declined
 # DECLINED: declined: npu, part fused_nn_conv2d_npu (large): was asked to refuse
 # DECLINED-NOT: {{.}}
+# RUN: env PYTHONPATH=%S/../passes/Inputs relax-compile %s --load-plugin=npu_codegen --partition='npu{refuse=fused_nn_conv2d_npu}' --explain-partition --no-cache -o %t.rxa 2>&1 | FileCheck %s --check-prefix=EXPLAINED
+# EXPLAINED: stayed{{ *}}node{{ *}}nearest pattern  why
+# EXPLAINED-DAG: relax.nn.conv2d  small{{ *}}npu.conv{{ *}}relax.nn.conv2d: the unit has windows of 3
+# EXPLAINED-DAG: relax.nn.conv2d  large{{ *}}npu.conv{{ *}}matches, but codegen 'npu' declined it: was asked to refuse
+# EXPLAINED-NOT: {{.}}
 # RUN: not env PYTHONPATH=%S/../passes/Inputs relax-compile %s --load-plugin=npu_codegen --partition='npu{refuse=fused_nn_conv2d_npu}' --strict-partition --no-cache -o %t.rxa 2>&1 | FileCheck %s --check-prefix=STRICT
 # STRICT: error: {{.*}}codegen 'npu' declined @fused_nn_conv2d_npu (large): was asked to refuse
 # What this machine lacks to run a part is reported; or an error; or nothing asks, where another machine runs it.

@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TextIO
 
 from ... import Module, __version__
-from ...bindings.diagnostics import PassWarning
+from ...bindings.diagnostics import Diagnostic, PassWarning, reporting
 from ...bindings.navigation import operations_in
 from ...compilation.options import CompileOptions
 from ...compilation.steps import check, fit, lower_in_place, working
@@ -81,7 +81,7 @@ class Driver:
             tell_long_stages()
         compilation = Compilation(arguments, self, progress, cache)
         compilation.run(source)
-        if program is not None:
+        if program is not None and not compilation.has_warned:
             program.keep(compilation.files)
         if arguments["v"]:
             progress.finish()
@@ -109,6 +109,8 @@ class Compilation:
         self.emit: str = arguments["emit"]
         #: The files that the model has data in.
         self.files: list[str] = []
+        #: Who compiles it again is to be warned again.
+        self.has_warned = False
         # Made before anything is read: a misspelt target is reported at once.
         self._reporting = Reporting(arguments)
         self.options = _options(arguments, cache, self._reporting)
@@ -131,12 +133,17 @@ class Compilation:
             with self.progress.step("report"):
                 self._reporting.write(artifact, source)
 
+    def _tell_warning(self, found: Diagnostic) -> None:
+        self.has_warned = True
+        self.driver.stderr.write(f"relax-compile: warning: {found.place}: {found.message}\n")
+
     def _tell_partition(self) -> None:
         if self.arguments["partition"]:
             from ...passes.partition.table import explanation, partition_table
 
             facts = self._reporting.journal.facts
-            self.driver.stderr.write(partition_table(facts) + explanation(facts))
+            explained = explanation(facts) if self.arguments["explain-partition"] else ""
+            self.driver.stderr.write(partition_table(facts) + explained)
 
     def _run(self, source: str) -> Artifact | None:
         """What was written, where it is a program."""
@@ -146,7 +153,8 @@ class Compilation:
             module = self._import(source)
             if self.stages.stages:
                 check(module.owner)
-            fit(module.owner, self.options)
+            with reporting(self._tell_warning):
+                fit(module.owner, self.options)
         self._save_ir("import", module)
         lower_in_place(module.owner, self.options, self.stages, lambda name: self._shown(name, module))
         if self.emit in ("llvm", "ll"):

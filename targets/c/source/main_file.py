@@ -3,14 +3,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
-from .expressions import binary, integer, name
+from ....dialects.core.infos import TensorInfo
+from .expressions import binary, integer, name, of_size
 from .interface import Interface, InterfaceArgument, count_of
 
 _HEAD = """\
 /* Calls {function} on zeros, or on the bytes of files, one for each input in their order; prints the first numbers of
-   each result, and writes all of them to files. Sizes are given as n=4. */
+   each result, and writes all of it to a file of numpy's, result.npy. Sizes are given as n=4. */
 
 #include "{name}.h"
 
@@ -63,14 +64,28 @@ static const char *path_of(int count, char **words, int position) {
 """
 
 _SAVE = """
-static void save(const char *path, const void *data, size_t bytes) {
+/* Writes a file that numpy.load reads: a tensor's element type and sizes, then its bytes. */
+static void save(const char *path, const char *type, int rank, const int64_t *sizes, const void *data, size_t bytes) {
+    const uint16_t one = 1;
+    char head[1014];
+    int end = snprintf(head, sizeof head, "{'descr': '%c%s', 'fortran_order': False, 'shape': (",
+                       *(const char *)&one ? '<' : '>', type);
+    for (int i = 0; i < rank; i++) {
+        end += snprintf(head + end, sizeof head - (size_t)end, "%lld,", (long long)sizes[i]);
+    }
+    snprintf(head + end, sizeof head - (size_t)end, ")}");
     FILE *file = fopen(path, "wb");
-    if (file == 0 || fwrite(data, 1, bytes, file) != bytes || fclose(file) != 0) {
+    if (file == 0 || fwrite("\\x93NUMPY\\x01\\0\\xf6\\x03", 1, 10, file) != 10 ||
+        fprintf(file, "%-1013s\\n", head) != 1014 || fwrite(data, 1, bytes, file) != bytes ||
+        fclose(file) != 0) {
         fprintf(stderr, "%s: cannot be written\\n", path);
         exit(1);
     }
 }
 """
+
+# What numpy calls element types; all others are what C has for them, whole numbers.
+_NUMPY_TYPES = {"f16": "f2", "f32": "f4", "f64": "f8", "i1": "b1"}
 
 
 def main_file(name: str, interfaces: Sequence[Interface]) -> str:
@@ -79,12 +94,10 @@ def main_file(name: str, interfaces: Sequence[Interface]) -> str:
     tensors = [each for each in chosen.inputs if each.is_tensor]
     parts = [_HEAD.format(function=chosen.name, name=name)]
     parts += [_SIZE] * bool(chosen.sizes) + [_PATH] * bool(tensors) + [_SAVE] * bool(chosen.results)
-    lines = ["int main(int count, char **words) {"]
-    if not tensors and not chosen.sizes:
-        lines.append("    (void)count;\n    (void)words;")
-    for size in chosen.sizes:
-        usual = size.bounds[1] if size.bounds[1] is not None else max(size.bounds[0] or 0, 1)
-        lines.append(f'    const int64_t {size.name} = size_of(count, words, "{size.name}", {usual});')
+    usual = {each.name: _usual(*each.bounds) for each in chosen.sizes}
+    lines = ["int main(int count, char **words) {", *_help(usual, tensors, chosen.results)]
+    for size, number in usual.items():
+        lines.append(f'    const int64_t {size} = size_of(count, words, "{size}", {number});')
     for each in chosen.inputs:
         position = tensors.index(each) if each in tensors else 0
         lines.append(f"    {_input(each, position)}")
@@ -101,6 +114,32 @@ def main_file(name: str, interfaces: Sequence[Interface]) -> str:
     lines += [f"    free({each.name});" for each in (*tensors, *chosen.results)]
     lines.append("    return status != 0;\n}\n")
     return "".join(parts) + "\n" + "\n".join(lines)
+
+
+def _usual(least: int | None, most: int | None) -> int:
+    return most if most is not None else max(least or 0, 1)
+
+
+def _help(
+    sizes: Mapping[str, int], inputs: Sequence[InterfaceArgument], results: Sequence[InterfaceArgument]
+) -> list[str]:
+    words = [f"[{size}={number}]" for size, number in sizes.items()] + [f"[{each.name}.bin]" for each in inputs]
+    return [
+        '    if (count > 1 && strcmp(words[1], "--help") == 0) {',
+        '        printf("usage: %s", words[0]);',
+        *(f'        printf(" {word}");' for word in words),
+        '        puts("\\nAn input is the bytes of its elements in a file, or zeros. The first numbers of results");',
+        '        puts("are printed, and all of them written to a file for numpy.load:");',
+        *(f'        puts("  {each.name}.npy");' for each in results),
+        "        return 0;",
+        "    }",
+    ]
+
+
+def _numpy_type(argument: InterfaceArgument) -> str:
+    assert isinstance(argument.info, TensorInfo)
+    whole = argument.c_type[0] + str(int(argument.c_type.strip("uint_")) // 8) if "int" in argument.c_type else ""
+    return _NUMPY_TYPES.get(argument.info.dtype, whole)
 
 
 def _input(argument: InterfaceArgument, position: int) -> str:
@@ -122,11 +161,14 @@ def _printed(argument: InterfaceArgument) -> list[str]:
     shown = "%g" if is_float else "%lld"
     value = f"({'double' if is_float else 'long long'}){argument.name}[i]"
     goes_on = binary("&&", binary("<", name("i"), count_of(argument.sizes)), binary("<", name("i"), integer(8)))
+    more = binary(">", count_of(argument.sizes), integer(8))
+    sizes = ", ".join(of_size(size).text for size in argument.sizes)
+    shape = f"{len(argument.sizes)}, " + (f"(const int64_t[]){{{sizes}}}" if sizes else "0")
     return [
         f'    printf("{argument.name}:");',
         f"    for (int64_t i = 0; {goes_on.text}; i++) {{",
         f'        printf(" {shown}", {value});',
         "    }",
-        '    printf("\\n");',
-        f'    save("{argument.name}.bin", {argument.name}, {_bytes(argument)});',
+        f'    puts({more.text} ? " ... (all in {argument.name}.npy)" : "");',
+        f'    save("{argument.name}.npy", "{_numpy_type(argument)}", {shape}, {argument.name}, {_bytes(argument)});',
     ]

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import io
+
 import pytest
 from relax_mlir.bindings.mlir import ir
 from relax_mlir.bindings.navigation import operations_in
@@ -31,6 +33,25 @@ def test_maps_use_what_they_have(dims: int, symbols: int, foreign: str | None, n
         return
     with pytest.raises(rx.ModelError, match=f"uses {foreign}, which it does not have"):
         rx.Module.parse(data, "some.mlirbc")
+
+
+def test_one_walk_finds_maps_and_constants() -> None:
+    section = '{-# dialect_resources: { builtin: { w: "0x08000000ababababab" } } #-}'
+    with ir.Context() as context, ir.Location.unknown():
+        context.allow_unregistered_dialects = True
+        module = ir.Module.parse(f"module attributes {{acme.held = dense_resource<w> : tensor<4xf32>}} {{}}\n{section}")
+        module.operation.attributes["acme.map"] = ir.AffineMapAttr.get(
+            ir.AffineMap.get(0, 0, [ir.AffineDimExpr.get(0)])
+        )
+        stream = io.BytesIO()
+        module.operation.write_bytecode(stream)
+    with pytest.raises(rx.ModelError) as refused:
+        rx.Module.parse(stream.getvalue(), "some.mlirbc")
+    found = sorted(each.message.partition(" op ")[2] for each in refused.value.diagnostics)
+    assert [text.partition(" : ")[0] for text in found] == [
+        "() -> (d0) uses d0, which it does not have",
+        "constant dense_resource<w>",
+    ]
 
 
 def test_operations_refuse_such_maps_where_they_are_verified() -> None:

@@ -233,6 +233,18 @@ def test_what_went_where_is_reported() -> None:
     assert why.count("\n") == 4
 
 
+def test_each_codegen_tells_what_its_own_check_says() -> None:
+    journal, module = rx.Journal(), built(lambda a, b: relax.exp(a))
+    first = [
+        ("npu.exp", is_op("relax.exp"), lambda match: "too hot"),
+        ("npu.again", is_op("relax.exp"), lambda _: "no"),
+    ]
+    with codegen(first) as npu, codegen([("cpu.exp", is_op("relax.exp"), lambda match: "too slow")], "cpu") as cpu:
+        rx.compile(module, partition=rx.Partition(codegens=(npu, cpu), explain=True), journal=journal)
+    rows = [(fact["pattern"], fact["reason"]) for fact in journal.facts if fact["kind"] == "kept"]
+    assert rows == [("npu.exp", "relax.exp: too hot"), ("cpu.exp", "relax.exp: too slow")]
+
+
 def test_what_a_plan_leaves_is_reported() -> None:
     """What does not pay could have gone."""
     journal = rx.Journal()

@@ -121,6 +121,44 @@ def test_text_can_be_read_again(emit: str, expected: str, tanh: Path, tmp_path: 
     assert (tmp_path / "out.mlir").read_text() == text
 
 
+def test_a_size_that_can_only_be_one_number_is_a_warning(tmp_path: Path) -> None:
+    helper, float32 = onnx.helper, onnx.TensorProto.FLOAT
+    shape = onnx.numpy_helper.from_array(numpy.array([1, 4]), "shape")
+    nodes = [helper.make_node("Reshape", ["x", "shape"], ["y"], "to_one_row")]
+    x, y = (helper.make_tensor_value_info(*each) for each in (("x", float32, ["n", 4]), ("y", float32, [1, 4])))
+    path = tmp_path / "model.onnx"
+    onnx.save(helper.make_model(helper.make_graph(nodes, "g", [x], [y], [shape])), path)
+    for _ in range(2):  # the second time, too: such a program is not taken from the cache
+        code, _, errors = outcome(path, "-o", tmp_path / "out.rxa", "--cache-dir", tmp_path / "cache")
+        assert code == 0 and errors.count("\n") == 1
+        assert errors.startswith("relax-compile: warning: \"to_one_row\": 'relax.reshape' op needs 4*n = 4: ")
+    assert made(path, "--emit=relax", "--bind=n:1")
+
+
+def test_libraries_print_nothing(tmp_path: Path) -> None:
+    """Neither numpy, of constants that are infinite or no numbers, nor what is underneath, from any process."""
+    helper, number = onnx.helper, onnx.numpy_helper.from_array
+    numbers = {"zero": 0.0, "one": 1.0, "big": 1e38, "minus": -2.0, "half": 0.5}
+    made_of = [
+        ("Div", "one", "zero"),
+        ("Mul", "big", "big"),
+        ("Pow", "minus", "half"),
+        ("Log", "minus"),
+        ("Exp", "big"),
+    ]
+    nodes = [helper.make_node(op, inputs, [f"{op}_of"]) for op, *inputs in made_of]
+    nodes += [helper.make_node("Cast", ["Div_of"], ["whole"], to=onnx.TensorProto.INT32)]
+    nodes += [helper.make_node("Cast", ["whole"], ["whole_of"], to=onnx.TensorProto.FLOAT)]
+    summed = ["x", "whole_of", *(f"{op}_of" for op, *_ in made_of)]
+    nodes += [helper.make_node("Sum", summed, ["sum"]), helper.make_node("Softmax", ["sum"], ["y"])]
+    x, y = (helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, ["n", 4]) for name in ("x", "y"))
+    constants = [number(numpy.array(value, "float32"), name) for name, value in numbers.items()]
+    onnx.save(helper.make_model(helper.make_graph(nodes, "g", [x], [y], constants)), tmp_path / "model.onnx")
+    command = [*COMMAND, "model.onnx", "-o", "out.rxa", "--no-cache"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=600)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
 def test_assembly(tanh: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("llvmlite")
     assert "__tvm_ffi_main:" in made(tanh, "--emit=asm")

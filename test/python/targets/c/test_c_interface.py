@@ -131,7 +131,31 @@ def test_main_takes_sizes_and_prints_numbers(tmp_path: Path) -> None:
     numpy.ones(1, "float32").tofile(tmp_path / "y.bin")
     text = run(rx.sources(sized("double")), tmp_path, "x.bin", "double_2=3", "m=1", "y.bin")
     assert text.splitlines() == ["result0: -0 -1 -2 -3 -4 -5", "result1: 2.71828"]
-    numpy.testing.assert_array_equal(numpy.fromfile(tmp_path / "result0.bin", "float32").reshape(3, 2), -x)
+    numpy.testing.assert_array_equal(numpy.load(tmp_path / "result0.npy"), -x)
+    assert numpy.load(tmp_path / "result1.npy").shape == (1,)
+    assert run(rx.sources(sized("double")), tmp_path, "--help").splitlines() == [
+        "usage: ./program [double_2=1] [m=1] [x.bin] [y.bin]",
+        "An input is the bytes of its elements in a file, or zeros. The first numbers of results",
+        "are printed, and all of them written to a file for numpy.load:",
+        "  result0.npy",
+        "  result1.npy",
+    ]
+
+
+@pytest.mark.parametrize(
+    "dtype", ["float16", "float32", "float64", "bool", "int8", "uint8", "int16", "uint32", "int64"]
+)
+def test_main_writes_whole_results_that_numpy_reads(dtype: str, tmp_path: Path) -> None:
+    x = numpy.arange(4 * 30).reshape(2, 2, 30).astype(dtype)
+    x.tofile(tmp_path / "x.bin")
+    module = rx.Module()
+    with module.function("main", {"x": rx.tensor(x.shape, dtype)}) as f:
+        f.returns(relax.permute_dims(*f), relax.take(relax.flatten(*f), relax.const(3), axis=0))
+    run(rx.sources(module), tmp_path, "x.bin")
+    for name, expected in (("result0", x.T), ("result1", x.ravel()[3])):
+        found = numpy.load(tmp_path / f"{name}.npy")
+        assert found.dtype == x.dtype
+        numpy.testing.assert_array_equal(found, expected)
 
 
 def test_kernels_are_named_by_the_models_nodes() -> None:

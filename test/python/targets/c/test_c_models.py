@@ -68,7 +68,8 @@ def test_models_agree_and_show_no_undefined_behaviour(name: str, tmp_path: Path)
     for position, array in enumerate(arrays):
         array.tofile(tmp_path / f"{position}.bin")
     text = run(program.files, tmp_path, *(f"{position}.bin" for position in range(len(arrays))), flags=SANITIZED)
-    saved = numpy.fromfile(tmp_path / "result.bin", "float32").reshape(expected.shape)
+    saved = numpy.load(tmp_path / "result.npy")
+    assert (saved.dtype, saved.shape) == (expected.dtype, expected.shape)
     numpy.testing.assert_allclose(saved, expected, rtol=1e-4, atol=1e-6)
     assert text.startswith("result: ")
     called = set(re.findall(r"\b(malloc|calloc|free|memcpy|memset|printf)\b", program.files["model.c"]))
@@ -183,7 +184,7 @@ def test_compilers_have_nothing_to_say_at_o3(compiler: str, tmp_path: Path) -> N
     run(files, tmp_path, "x.bin", "n=11", flags=["-O3"], compiler=compiler)
     product = numpy.maximum(x @ WEIGHT, 0) @ WEIGHT[:, :41]
     powers = numpy.exp(product - product.max(-1, keepdims=True))
-    given = numpy.fromfile(tmp_path / "result.bin", "float32").reshape(11, 41)
+    given = numpy.load(tmp_path / "result.npy")
     numpy.testing.assert_allclose(given, powers / powers.sum(-1, keepdims=True), rtol=1e-4, atol=1e-6)
 
 
@@ -226,7 +227,7 @@ def test_the_makefile_takes_the_weights_in(tmp_path: Path) -> None:
     done = subprocess.run([make, "-s", "-C", str(tmp_path)], capture_output=True, text=True, timeout=600)
     assert done.returncode == 0 and not done.stderr, done.stderr
     subprocess.run([str(tmp_path / "model"), "x.bin"], cwd=tmp_path, check=True, capture_output=True, timeout=60)
-    numpy.testing.assert_array_equal(numpy.fromfile(tmp_path / "result.bin", "float32"), WEIGHT[0])
+    numpy.testing.assert_array_equal(numpy.load(tmp_path / "result.npy"), WEIGHT[:1])
     (tmp_path / "model_weights.bin").unlink()
     failed = subprocess.run([make, "-s", "-B", "-C", str(tmp_path)], capture_output=True, text=True, timeout=600)
     assert failed.returncode and "model_weights.bin" in failed.stderr

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Refuses `dense_resource` constants with more or fewer bytes than their types say: MLIR reads them unasked."""
+"""Refuses attributes that MLIR reads unasked: `dense_resource` constants with more or fewer bytes than their types say,
+and, from bytecode, affine maps that use dimensions or symbols which they do not have.
+"""
 
 from __future__ import annotations
 
@@ -7,10 +9,11 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from ..bindings.affine import unknown_names
 from ..bindings.ir import Attribute, Operation
 from ..bindings.mlir import ir
 from ..bindings.navigation import operations_in
-from ..bindings.resources import blob_of, has_resources
+from ..bindings.resources import blob_of
 from .core.elements import byte_count, element_bytes, is_resource, resource_name
 
 _SECTION = "dialect_resources"
@@ -21,9 +24,9 @@ _BLOB = re.compile(r'"0x([0-9a-fA-F]{8})')
 _MOST_ALIGNED = 1 << 16
 
 
-def mentions_resources(source: str | bytes) -> bool:
-    """Whether there may be bytes of resources in text, or in bytecode that has been read without an error."""
-    return has_resources(source) if isinstance(source, bytes) else _SECTION in source
+def may_need_checks(source: str | bytes) -> bool:
+    """Of what has been read without an error: MLIR has checked all of a text but its resources."""
+    return isinstance(source, bytes) or _SECTION in source
 
 
 def badly_aligned(source: str) -> tuple[str, int] | None:
@@ -40,12 +43,12 @@ def badly_aligned(source: str) -> tuple[str, int] | None:
     return None
 
 
-def check_resources(module: Operation) -> bool:
-    """Reports, at the operations that have them, the constants whose resources do not have what their types say."""
+def check_attributes(module: Operation) -> bool:
+    """Reports the malformed attributes, at the operations that have them."""
     problems: dict[Attribute, str | None] = {}
     is_right = True
     for op in (module, *operations_in(module)):
-        for attribute in filter(is_resource, nested_in(attributes_of(op))):
+        for attribute in _nested_in(_attributes_of(op)):
             if attribute not in problems:
                 problems[attribute] = _problem(attribute)
             if problems[attribute]:
@@ -54,7 +57,7 @@ def check_resources(module: Operation) -> bool:
     return is_right
 
 
-def attributes_of(op: Operation) -> Iterator[Attribute]:
+def _attributes_of(op: Operation) -> Iterator[Attribute]:
     """The attributes of an operation that have a form in Python."""
     for name in op.attributes:
         try:
@@ -63,18 +66,25 @@ def attributes_of(op: Operation) -> Iterator[Attribute]:
             continue  # the bindings have no class for dense complex numbers, which are no resource
 
 
-def nested_in(attributes: Iterable[Attribute]) -> Iterator[Attribute]:
+def _nested_in(attributes: Iterable[Attribute]) -> Iterator[Attribute]:
     """Attributes, those in arrays and dictionaries included; not these themselves."""
     for attribute in attributes:
         if isinstance(attribute, ir.ArrayAttr):
-            yield from nested_in(list(attribute))
+            yield from _nested_in(list(attribute))
         elif isinstance(attribute, ir.DictAttr):
-            yield from nested_in([entry.attr for entry in attribute])
+            yield from _nested_in([entry.attr for entry in attribute])
         else:
             yield attribute
 
 
 def _problem(attribute: Attribute) -> str | None:
+    if isinstance(attribute, ir.AffineMapAttr):
+        foreign = unknown_names(attribute.value)
+        return f"{attribute.value} uses {foreign[0]}, which it does not have" if foreign else None
+    return _problem_of_resource(attribute) if is_resource(attribute) else None
+
+
+def _problem_of_resource(attribute: Attribute) -> str | None:
     blob = blob_of(attribute)
     if blob is None:
         return None  # as it is where it was left out, for people to read
