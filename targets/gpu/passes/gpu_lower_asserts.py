@@ -33,7 +33,7 @@ from ....passes.core.base import Pass
 from ....passes.core.registry import register_pass
 from ...host.llvm_ops import address_of, constant, load, store, type_of
 from ...host.support import DEVICE_TABLE, Support, cut
-from ..kernels.outline import pass_more, tell_type
+from ..kernels.outline import launched, pass_more, tell_type
 
 _ASSERT = "tir.assert"
 _LOOPS = ("scf.for", "scf.while")
@@ -59,15 +59,11 @@ class LowerAsserts(Pass):
         with op.context:
             for function in [each for each in functions_in(op) if has_body(each)]:
                 launches = [each for each in operations_in(function) if each.name == "gpu.launch_func"]
-                asserts = [_name(each) in asserting for each in launches]
+                asserts = [launched(each) in asserting for each in launches]
                 for launch, is_asserting, is_behind in zip(launches, asserts, _behind(launches, asserts), strict=True):
                     if is_behind or is_asserting:
-                        sites = _AssertKernel(support, kernels[_name(launch)]).lower(is_behind=is_behind)
+                        sites = _AssertKernel(support, kernels[launched(launch)]).lower(is_behind=is_behind)
                         _tell(support, launch, sites, tells_place=is_asserting)
-
-
-def _name(launch: Operation) -> str:
-    return str(launch.attributes["kernel"].value[-1])
 
 
 def _behind(launches: Sequence[Operation], asserts: Sequence[bool]) -> list[bool]:
