@@ -32,6 +32,7 @@ from ....emit.numbers import as_i64, number
 from ....passes.core.base import Pass
 from ....passes.core.registry import register_pass
 from ...host.llvm_ops import address_of, constant, load, store, type_of
+from ...host.passes.host_lower_errors import split_behind
 from ...host.support import DEVICE_TABLE, Support, cut
 from ..kernels.outline import launched, pass_more, tell_type
 
@@ -96,7 +97,7 @@ class _AssertKernel:
             self._flag = entry.add_argument(pointer, kernel.location)
             self._place = entry.add_argument(pointer, kernel.location) if asserts else self._flag
             for block in list(kernel.regions[0].blocks):
-                self._split(block)
+                split_behind(block, (_ASSERT,), self._branch)
             if is_behind:
                 self._leave_early()
         tell_type(kernel)
@@ -115,17 +116,6 @@ class _AssertKernel:
             _branch_if(number(taken) == 0, rest, end)
         with ir.InsertionPoint(end):
             ir.Operation.create("gpu.return")
-
-    def _split(self, block: Block) -> None:
-        """Ends the block at each assertion; what comes after moves into a block of its own."""
-        rest = None
-        for op in operations_of(block):
-            if rest is not None:
-                rest.append(op)
-            if op.name == _ASSERT:
-                rest = op.block.create_after()
-                with op.location:
-                    self._branch(op, rest)
 
     def _branch(self, op: Operation, rest: Block) -> None:
         blocks = self._kernel.regions[0].blocks
