@@ -9,7 +9,7 @@ where a later key has a larger score. Keys that no query of a block sees are lef
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 from ...bindings.ir import Value
@@ -124,6 +124,25 @@ def _turned(what: Blocks, biases: Sequence[Value]) -> tuple[Blocks, list[Value]]
     return what._replace(is_bias_turned=True), [turned]
 
 
+def biased(
+    what: Blocks, scores: Value, bias: Value, starts: Sequence[Size], sizes: Sequence[Size], loop: Mapping[int, int]
+) -> Value:
+    """Scores with their part of the bias; `loop` has the dimensions of scores by those of the bias."""
+    order = [0, _HEADS, _KEYS, _QUERIES] if what.is_bias_turned else [0, _HEADS, _QUERIES, _KEYS]
+    own = [None if what.bias_places[axis] is None else axis for axis in order]
+    part = tensors.slice_of(
+        bias,
+        [0 if axis is None else starts[axis] for axis in own],
+        [1 if axis is None else sizes[axis] for axis in own],
+    )
+    dims = [None if axis is None else loop.get(axis) for axis in own]
+
+    def added(score: Number, more: Number) -> Number:
+        return score + more.of(what.bias_dtype).to(what.wide)
+
+    return linalg.parallel([scores, part], scores, added, [None, dims])
+
+
 def block_size(size: Size, most: int) -> int:
     """The largest size up to `most` that makes equal blocks, where there is one; `most` where the size is dynamic."""
     if not isinstance(size, int):
@@ -235,7 +254,8 @@ class _Head:
     def _adjusted(self, scores: Value, part: _Part) -> Value:
         """With the bias, and -inf where a key is not seen."""
         for bias in self.biases:
-            scores = self._biased(scores, bias, part)
+            starts, sizes = (self.sequence, self.head, self.rows.start, part.start), (1, 1, self.rows.size, part.size)
+            scores = biased(self.what, scores, bias, starts, sizes, {_KEYS: 0, _QUERIES: 1})
         if self.what.offset is None:
             return scores
         # The key of the first query's own place, counted from the part's first.
@@ -247,21 +267,6 @@ class _Head:
         masked = lambda: linalg.parallel([scores], scores, lambda x: select(self._is_seen(own), x, -math.inf))  # noqa: E731
         assert hides is not None
         return loops.when(hides, masked, lambda: scores, [scores.type])[0]
-
-    def _biased(self, scores: Value, bias: Value, part: _Part) -> Value:
-        starts = (self.sequence, self.head, self.rows.start, part.start)
-        ends = (1, 1, self.rows.size, part.size)
-        order = [0, _HEADS, _KEYS, _QUERIES] if self.what.is_bias_turned else [0, _HEADS, _QUERIES, _KEYS]
-        is_broadcast = [self.what.bias_places[axis] is None for axis in order]
-        offsets = [0 if each else starts[axis] for axis, each in zip(order, is_broadcast, strict=True)]
-        sizes = [1 if each else ends[axis] for axis, each in zip(order, is_broadcast, strict=True)]
-        loop = {_QUERIES: 1, _KEYS: 0}
-        dims = [None if each else loop.get(axis) for axis, each in zip(order, is_broadcast, strict=True)]
-
-        def added(score: Number, more: Number) -> Number:
-            return score + more.of(self.what.bias_dtype).to(self.what.wide)
-
-        return linalg.parallel([scores, tensors.slice_of(bias, offsets, sizes)], scores, added, [None, dims])
 
     def _is_seen(self, own: Number) -> Number:
         return sees(self.what.is_causal, self.what.window, linalg.index(0) - (linalg.index(1) + own))

@@ -19,14 +19,14 @@ from ...emit.contraction import Labelled, labelled_product
 from ...emit.numbers import Number, Size, as_index, is_same, maximum, minimum
 from ...emit.parallel import share_steps
 from ...passes.schedule.ahead import stream
-from .attention_blocks import Blocks, Rows, places, power, quotient, seen_keys, weighted_rows
+from .attention_blocks import Blocks, Rows, biased, places, power, quotient, seen_keys, weighted_rows
 
 #: A block of them stays in a core's first cache until all heads have met it.
 _KEYS_AT_ONCE = 128
 #: How many operations on floats a product has done while an element of a key comes from memory.
 _FLOPS_OF_ELEMENT = 32
 #: Of a bias.
-_HEADS, _QUERIES, _KEYS = 1, 2, 3
+_HEADS, _KEYS = 1, 3
 
 
 def attend_one_by_one(what: Blocks, query: Rows, key: Rows, value: Rows, biases: Sequence[Value], out: Value) -> Value:
@@ -121,18 +121,6 @@ class _Query:
         ]
         scores = stream(labelled_product(factors, out, "qk", self.what.wide), 1)
         for bias in self.biases:
-            scores = self._biased(scores, bias, start, count)
+            starts, sizes = (self.sequence, self.head, self.row, start), (1, self.count, 1, count)
+            scores = biased(self.what, scores, bias, starts, sizes, {_HEADS: 0, _KEYS: 1})
         return scores
-
-    def _biased(self, scores: Value, bias: Value, start: Number, count: Number) -> Value:
-        starts, ends = (self.sequence, self.head, self.row, start), (1, self.count, 1, count)
-        is_broadcast = [each is None for each in self.what.bias_places]
-        offsets = [0 if each else place for each, place in zip(is_broadcast, starts, strict=True)]
-        sizes = [1 if each else size for each, size in zip(is_broadcast, ends, strict=True)]
-        loop = {_HEADS: 0, _KEYS: 1}
-        dims = [None if each else loop.get(axis) for axis, each in enumerate(is_broadcast)]
-
-        def added(score: Number, more: Number) -> Number:
-            return score + more.of(self.what.bias_dtype).to(self.what.wide)
-
-        return linalg.parallel([scores, tensors.slice_of(bias, offsets, sizes)], scores, added, [None, dims])

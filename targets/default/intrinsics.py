@@ -6,9 +6,8 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable
-from typing import Any
 
-from ...bindings.ir import OpView
+from ...bindings.ir import OpView, Type
 from ...bindings.mlir import ir
 from ...emit.arithmetic import convert
 from ...emit.numbers import Number, fma, intrinsic, numbers, operation, select, unary
@@ -51,7 +50,7 @@ def formula(name: str, dtypes: tuple[str, ...] = WIDE) -> Callable[[Callable[...
 
     def register(function: Callable[..., object]) -> Callable[..., object]:
         @functools.wraps(function)  # so that the rule's place is the function's
-        def rule(op: OpView) -> Any:
+        def rule(op: OpView) -> object:
             return function(*numbers(op))
 
         register_legalize_intrinsic(name, dtypes=dtypes)(rule)
@@ -118,7 +117,7 @@ def hypot(x: Number, y: Number) -> Number:
 
 
 @register_legalize_intrinsic("tir.modf", dtypes=WIDE)
-def modf(op: OpView) -> Any:
+def modf(op: OpView) -> list[Number]:
     (x,) = numbers(op)
     whole = unary("math.trunc", x)
     fraction = select(unary("math.absf", x) == math.inf, 0.0, x - whole)
@@ -126,13 +125,13 @@ def modf(op: OpView) -> Any:
 
 
 @register_legalize_intrinsic(["tir.lround", "tir.lrint"], dtypes=WIDE)
-def rounded_to_integer(op: OpView) -> Any:
+def rounded_to_integer(op: OpView) -> Number:
     (x,) = numbers(op)
     name = "math.round" if op.operation.name == "tir.lround" else "math.roundeven"
     return to_integer(unary(name, x), op.operation.results[0].type)
 
 
-def to_integer(x: Number, type_: Any) -> Any:
+def to_integer(x: Number, type_: Type) -> Number:
     element = getattr(type_, "element_type", type_)
     text = str(element)
     if text == "index":
@@ -143,12 +142,12 @@ def to_integer(x: Number, type_: Any) -> Any:
     return convert("arith.fptosi", x, element)
 
 
-def _signless(width: int) -> Any:
+def _signless(width: int) -> Type:
     return ir.IntegerType.get_signless(width)
 
 
 @register_legalize_intrinsic("tir.remquo", dtypes=WIDE)
-def remquo(op: Any) -> Any:
+def remquo(op: OpView) -> list[Number]:
     """The quotient's low bits: what remains after eighths of it are gone."""
     x, y = numbers(op)
     rest = intrinsic("remainder", x, y)

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TypeVar
 
 from ...bindings.conversion import Decline
 from ...bindings.ir import OpView
@@ -17,6 +17,9 @@ from ...emit.numbers import Number, numbers, on_each_element, operation, select,
 from ...passes.intrinsics.registry import register_legalize_intrinsic, register_lower_intrinsic
 
 _CAST = "builtin.unrealized_conversion_cast"
+#: What a rule gives, or why it does not apply.
+Made = Number | Decline
+IntegerRule = TypeVar("IntegerRule", bound=Callable[..., Number])
 
 
 def signless(x: Number) -> tuple[Number, bool]:
@@ -27,14 +30,12 @@ def signless(x: Number) -> tuple[Number, bool]:
     return operation(_CAST, [x], bare), x.element.is_unsigned
 
 
-def integer_rule(
-    name: str, *, floats: Callable[..., Any] | None = None
-) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+def integer_rule(name: str, *, floats: Callable[..., Made] | None = None) -> Callable[[IntegerRule], IntegerRule]:
     """Registers a function `(is_unsigned, *operands)`, and another one for floats where there is one."""
 
-    def register(function: Callable[..., Any]) -> Callable[..., Any]:
+    def register(function: IntegerRule) -> IntegerRule:
         @functools.wraps(function)  # so that the rule's place is the function's
-        def rule(op: OpView) -> Any:
+        def rule(op: OpView) -> Made:
             operands = numbers(op)
             if operands[0].is_float:
                 return floats(*operands) if floats is not None else Decline("it is for integers")
@@ -49,10 +50,10 @@ def integer_rule(
     return register
 
 
-def _wide_only(function: Callable[..., Any]) -> Callable[..., Any]:
+def _wide_only(function: Callable[..., Number]) -> Callable[..., Made]:
     """For formulas that round more than once."""
 
-    def checked(*operands: Number) -> Any:
+    def checked(*operands: Number) -> Made:
         if operands[0].dtype not in ("f32", "f64"):
             return Decline(f"it is for f32 and f64, not for {operands[0].dtype}")
         return function(*operands)
@@ -131,30 +132,19 @@ def floormod(is_unsigned: bool, x: Number, y: Number) -> Number:
 
 
 # ---- bits ----
-def _on_i64_if_index(name: str, x: Number) -> Number:
-    """math's bit operations do not take index."""
-    if str(x.element) != "index":
-        return unary(name, x)
-    wide = convert("arith.index_cast", x, ir.IntegerType.get_signless(64))
-    return convert("arith.index_cast", unary(name, wide), x.element)
+def _counted(name: str) -> Callable[[bool, Number], Number]:
+    def rule(is_unsigned: bool, x: Number) -> Number:
+        """math's bit operations do not take index."""
+        if str(x.element) != "index":
+            return unary(name, x)
+        wide = convert("arith.index_cast", x, ir.IntegerType.get_signless(64))
+        return convert("arith.index_cast", unary(name, wide), x.element)
+
+    return rule
 
 
-@integer_rule("tir.popcount")
-def popcount(is_unsigned: bool, x: Number) -> Number:
-    return _on_i64_if_index("math.ctpop", x)
-
-
-integer_rule("tir.ctpop")(popcount)
-
-
-@integer_rule("tir.clz")
-def clz(is_unsigned: bool, x: Number) -> Number:
-    return _on_i64_if_index("math.ctlz", x)
-
-
-@integer_rule("tir.ctz")
-def ctz(is_unsigned: bool, x: Number) -> Number:
-    return _on_i64_if_index("math.cttz", x)
+for _name, _counts in {"popcount": "ctpop", "ctpop": "ctpop", "clz": "ctlz", "ctz": "cttz"}.items():
+    integer_rule(f"tir.{_name}")(_counted(f"math.{_counts}"))
 
 
 @integer_rule("tir.bitreverse")
@@ -271,7 +261,7 @@ def q_multiply_shift_per_axis(op: OpView) -> Number:
 
 # ---- memory ----
 @register_lower_intrinsic("tir.prefetch")
-def prefetch(op: OpView) -> Any:
+def prefetch(op: OpView) -> Decline | tuple[()]:
     operands = list(op.operation.operands)
     if not isinstance(operands[0].type, ir.MemRefType):
         return Decline(f"a {operands[0].type} is no memref")

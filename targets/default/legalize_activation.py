@@ -47,7 +47,7 @@ def _softplus(op: OpView, x: Number) -> Number:
     return select(scaled > op.threshold, x, intrinsic("log1p", intrinsic("exp", scaled)) / op.beta)
 
 
-_FUNCTIONS: dict[str, Callable[[Any, Number], Number]] = {
+_FUNCTIONS: dict[str, Callable[[OpView, Number], Number]] = {
     "gelu": lambda _, x: _gelu(x),
     # (1 + tanh(y)) / 2 is sigmoid(2 * y), which keeps its digits for y far below 0.
     "gelu_tanh": lambda _, x: x * intrinsic("sigmoid", (x * x * x * 0.044715 + x) * (2 * math.sqrt(2 / math.pi))),

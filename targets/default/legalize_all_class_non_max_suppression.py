@@ -8,7 +8,6 @@ overlap from the threshold on, and a threshold of 0 takes none.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from ...bindings.ir import Value
 from ...bindings.mlir import ir
@@ -21,14 +20,14 @@ from ...emit.numbers import Number, select
 from ...emit.parallel import share_places
 from ...emit.sorting import Sorter, precedes, with_sorter
 from ...passes.legalize.call import LegalizeCall
-from ...passes.legalize.rules import register_legalize
+from ...passes.legalize.rules import Legalized, register_legalize
 
 #: `take(place, anchor, score)` is called for each box that is taken.
-_Take = Callable[[Any, Any, Number], None]
+_Take = Callable[[Number, Number, Number], None]
 
 
 @register_legalize("relax.vision.all_class_non_max_suppression")
-def all_class_non_max_suppression(call: LegalizeCall) -> Any:
+def all_class_non_max_suppression(call: LegalizeCall) -> Legalized:
     limit_dtype = call.dtype(call.operands[2])
     return _as_onnx(call, limit_dtype) if call.op.output_format == "onnx" else _as_tensorflow(call, limit_dtype)
 
@@ -135,7 +134,7 @@ class _Classes:
     """Selects boxes of one class after the other, in the same memory."""
 
     def __init__(
-        self, boxes: Value, scores: Value, limits: tuple[Any, Number, Number], candidates: Value, sorter: Sorter
+        self, boxes: Value, scores: Value, limits: tuple[Number, Number, Number], candidates: Value, sorter: Sorter
     ):
         self._boxes = boxes
         self._scores = scores
@@ -143,7 +142,7 @@ class _Classes:
         self._candidates = candidates
         self._sorter = sorter
 
-    def select(self, batch: Number, class_: Number, take: _Take, chosen: Callable[[Any], Any]) -> Number:
+    def select(self, batch: Number, class_: Number, take: _Take, chosen: Callable[[Number], Number]) -> Number:
         """Calls `take` for the boxes; `chosen(place)` says for which. Returns how many these are."""
         dtype = str(self._scores.type.element_type)
         count = self._collect(batch, class_)

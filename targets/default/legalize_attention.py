@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any
 
 from ...bindings.ir import Value
 from ...dialects.core.infos import TensorInfo
@@ -110,13 +109,13 @@ def _is_bias_known(what: Attention) -> bool:
     return what.bias is None or not any(isinstance(each, tuple) for each in broadcast_plan(what.bias, what.scores))
 
 
-def _attend_by_count(what: Blocks, query: Rows, key: Rows, value: Rows, biases: Sequence[Value], out: Value) -> Any:
+def _attend_by_count(what: Blocks, query: Rows, key: Rows, value: Rows, biases: Sequence[Value], out: Value) -> Value:
     """In vectors of queries or, where these are few, of keys; decided at run time where their number is dynamic."""
     few = lambda: attend_one_by_one(what, query, key, value, biases, out)  # noqa: E731
     many = lambda: attend_in_blocks(what, query, key, value, biases, out)  # noqa: E731
     if isinstance(query.length, int):
         return few() if query.length < _FEW_QUERIES else many()
-    return loops.when(as_index(query.length) < _FEW_QUERIES, few, many, [out.type])
+    return loops.when(as_index(query.length) < _FEW_QUERIES, few, many, [out.type])[0]
 
 
 def _attend(what: Attention, query: Value, key: Value, value: Value, biases: Sequence[Value], out: Value) -> Value:

@@ -14,7 +14,7 @@ from ...dialects.core.infos import is_float
 from ...emit import linalg
 from ...emit.indices import step_count
 from ...emit.numbers import Number, as_i64, constant, intrinsic, select
-from ...passes.legalize.call import LegalizeCall
+from ...passes.legalize.call import Body, LegalizeCall
 from ...passes.legalize.rules import Legalized, register_legalize
 from ...passes.legalize.scalar_inputs import ScalarInputs, require_size
 
@@ -40,7 +40,7 @@ def filled(call: LegalizeCall) -> Legalized:
 def scalar_to_tensor(call: LegalizeCall) -> Legalized:
     scalars, dtype = ScalarInputs(call, call.operands), call.result_dtype()
 
-    def write(*parameters: Any) -> Any:
+    def write(*parameters: Any) -> Value:
         *inputs, output = parameters
         (value,) = scalars.read(inputs, dtype)
         return linalg.fill(value, output)
@@ -66,7 +66,7 @@ def eye(call: LegalizeCall) -> Legalized:
     scalars = ScalarInputs(call, [call.op.k, call.op.n, call.op.m])
     unknown = [name for name, size in zip(("n", "m"), call.result_shape(), strict=True) if size is None]
 
-    def sizes(*inputs: Any) -> list[Any]:
+    def sizes(*inputs: Number) -> list[Number]:
         _, *given = scalars.read(inputs, "i64")
         named = dict(zip(("n", "m"), given, strict=True))
         return [require_size(named[name], name) for name in unknown]
@@ -74,8 +74,8 @@ def eye(call: LegalizeCall) -> Legalized:
     return _eye(call, scalars, sizes if unknown else None)
 
 
-def _eye(call: LegalizeCall, scalars: ScalarInputs, sizes: Any = None) -> list[Value]:
-    def write(*parameters: Any) -> Any:
+def _eye(call: LegalizeCall, scalars: ScalarInputs, sizes: Body | None = None) -> list[Value]:
+    def write(*parameters: Any) -> Value:
         *inputs, output = parameters
         k, one = scalars.read(inputs, "i64")[0], constant(1, output.type.element_type)
         return linalg.parallel([], output, lambda: select(_diagonal_distance(2) == k, one, 0))
@@ -89,7 +89,7 @@ def triangle(call: LegalizeCall) -> Legalized:
     holds = operator.le if call.op.definition.name == "tril" else operator.ge
     rank = len(call.result_shape())
 
-    def write(x: Any, *parameters: Any) -> Any:
+    def write(x: Value, *parameters: Any) -> Value:
         *inputs, output = parameters
         k = scalars.read(inputs, "i64")[0]
         return linalg.parallel([x], output, lambda value: select(holds(_diagonal_distance(rank), k), value, 0))
@@ -104,7 +104,7 @@ def one_hot(call: LegalizeCall) -> Legalized:
     new = call.op.axis % rank
     dtype, indices_dtype = scalars.dtypes[0], call.dtype(call.op.indices)
 
-    def write(indices: Any, *parameters: Any) -> Any:
+    def write(indices: Value, *parameters: Any) -> Value:
         *inputs, output = parameters
         on, off = scalars.read(inputs, dtype)
 
@@ -155,7 +155,7 @@ def hamming_window(call: LegalizeCall) -> Legalized:
         return relax.astype(relax.dialect.ops["hamming_window"](*call.operands, dtype="float32"), dtype=dtype)
     scalars = ScalarInputs(call, call.operands)
 
-    def write(*parameters: Any) -> Any:
+    def write(*parameters: Any) -> Value:
         *inputs, output = parameters
         _, is_periodic, alpha, beta = scalars.read(inputs, "i64", "i1", "f64", "f64")
         length = as_i64(linalg.size(output, 0))
@@ -179,7 +179,7 @@ def hamming_window(call: LegalizeCall) -> Legalized:
 
 
 @register_legalize("relax.size")
-def size(call: LegalizeCall) -> Any:
+def size(call: LegalizeCall) -> Legalized:
     def write(x: Value, output: Value) -> Value:
         return linalg.insert(as_i64(prod(linalg.sizes(x))), output, [])
 

@@ -9,24 +9,38 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any
 
 from ...bindings.ir import Type, Value
 from ...bindings.mlir import ir
+from ...bindings.rewriting import Decline
 from ...dialects import relax
 from ...dialects.core.infos import ScalarInfo, TensorInfo, is_unsigned
 from ...emit import linalg, loops
 from ...emit.broadcast import broadcast_generic, broadcast_plan, broadcast_size, broadcast_sizes
 from ...emit.indices import as_position, checked_position, extremes, require_index, require_indices, slice_range
 from ...emit.loops import require_at_most, require_same
-from ...emit.numbers import Number, Size, as_index, constant, floor_remainder, maximum, minimum, remainder, select
+from ...emit.numbers import (
+    Number,
+    Size,
+    as_index,
+    constant,
+    floor_remainder,
+    maximum,
+    minimum,
+    number,
+    remainder,
+    select,
+)
 from ...emit.parallel import are_steps_apart
 from ...emit.tensors import slice_of
 from ...passes.legalize.call import LegalizeCall
 from ...passes.legalize.rules import Legalized, register_legalize
 
+#: Which of a result's dimensions an input's own are.
+Dims = Sequence[int | None] | None
 
-def _read(inputs: Sequence[Value], dims: Sequence[Any], output: Value, element: Callable[..., Number]) -> Value:
+
+def _read(inputs: Sequence[Value], dims: Sequence[Dims], output: Value, element: Callable[..., Number]) -> Value:
     """The output with each element `element(at, *numbers)`, where `at` are the indices of the loops."""
     axes = range(linalg.rank_of(output))
     return linalg.parallel(inputs, output, lambda *given: element([linalg.index(axis) for axis in axes], *given), dims)
@@ -49,7 +63,7 @@ def _position(value: Number, dtype: str, size: Size, axis: int) -> Number:
 
 
 @register_legalize("relax.take", by_types=True)
-def take(call: LegalizeCall) -> Any:
+def take(call: LegalizeCall) -> Legalized:
     """Mode "fast" checks the indices; "clip" and "wrap" are numpy's; "nan" gives NaN for an index outside, which
     one below 0 is too."""
     data, indices = call.operands
@@ -61,12 +75,12 @@ def take(call: LegalizeCall) -> Any:
     count = 0 if is_scalar else len(call.shape(indices))
     mode, dtype = call.op.mode, call.dtype(indices)
 
-    def body(x: Any, given: Any, output: Any) -> Any:
+    def body(x: Value, given: Value, output: Value) -> Value:
         size = linalg.size(x, axis)
         _check_taken(mode, given, dtype, axis, linalg.sizes(x)[axis])
 
         def element(at: list[Number], *scalars: Number) -> Number:
-            index = scalars[0] if scalars else given
+            index = scalars[0] if scalars else number(given)
             read = lambda place: linalg.extract(x, [*at[:axis], place, *at[axis + count :]])  # noqa: E731
             if mode == "nan":
                 return _or_nan(read, as_position(index, dtype), size, x.type.element_type)
@@ -123,7 +137,7 @@ def strided_slice(call: LegalizeCall) -> Legalized:
     expressions = [bound for bound in (*op.begin, *op.end) if not isinstance(bound, int)]
     inferred = call.result_shape()
 
-    def ranges(x: Value, given: Sequence[Any]) -> dict[int, tuple[Any, Any]]:
+    def ranges(x: Value, given: Sequence[Value]) -> dict[int, tuple[Size, Size]]:
         """For each axis that is cut where it starts and how many elements it takes."""
         known = dict(zip(expressions, map(as_index, given), strict=True))
         return {
@@ -131,16 +145,16 @@ def strided_slice(call: LegalizeCall) -> Legalized:
             for axis, (begin, end, stride) in bounds.items()
         }
 
-    def unknown_sizes(x: Value, *given: Number) -> list[Number]:
+    def unknown_sizes(x: Value, *given: Number) -> list[Size]:
         found = ranges(x, given)
         return [found[axis][1] for axis, size in enumerate(inferred) if size is None]
 
-    def body(x: Any, *parameters: Value) -> Any:
+    def body(x: Value, *parameters: Value) -> Value:
         *given, output = parameters
         sizes = loops.sizes(output)
         if linalg.is_nothing(sizes):
             return output
-        starts: list[Any] = [0] * rank
+        starts: list[Size] = [0] * rank
         for axis, (start, count) in ranges(x, given).items():
             starts[axis] = start
             # Without a promise that bounds are inside, the size has been inferred by just this formula.
@@ -156,7 +170,7 @@ def strided_slice(call: LegalizeCall) -> Legalized:
     return call.prim(body, inputs, sizes=unknown_sizes if None in inferred else None)
 
 
-def _strided(x: Value, starts: Sequence[Number], strides: Sequence[Size], output: Value) -> Value:
+def _strided(x: Value, starts: Sequence[Size], strides: Sequence[Size], output: Value) -> Value:
     """Elements of x from the starts on by strides of either sign; numbers or indices."""
     lines = enumerate(zip(starts, strides, strict=True))
     places = {axis: lambda index, start=start, step=step: index * step + start for axis, (start, step) in lines}
@@ -169,7 +183,7 @@ def dynamic_strided_slice(call: LegalizeCall) -> Legalized:
     rank = len(call.shape(call.operands[0]))
     dtypes = [call.dtype(value) for value in call.operands[1:]]
 
-    def slice_along(axis: int, size: Size, lists: Sequence[Value]) -> tuple[Any, Any, Any]:
+    def slice_along(axis: int, size: Size, lists: Sequence[Value]) -> tuple[Size, Size, Number]:
         """The start, the number of elements, the stride."""
         pairs = zip(lists, dtypes, strict=True)
         begin, end, stride = (as_position(loops.load(values, axis), dtype) for values, dtype in pairs)
@@ -194,7 +208,7 @@ def dynamic_strided_slice(call: LegalizeCall) -> Legalized:
         found = [slice_along(axis, size, lists) for axis, size in enumerate(known)]
         return _strided(x, [start for start, _, _ in found], [stride for _, _, stride in found], output)
 
-    def sizes(x: Value, *lists: Value) -> list[Number]:
+    def sizes(x: Value, *lists: Value) -> list[Size]:
         check(lists)
         return [slice_along(axis, size, lists)[1] for axis, size in enumerate(loops.sizes(x))]
 
@@ -223,12 +237,18 @@ def gather_elements(call: LegalizeCall) -> Legalized:
     return call.prim(body)
 
 
+def depth_of(indices: Value, call: LegalizeCall) -> int:
+    """How many indices each tuple in the last dimension has. Raises Decline where that is dynamic."""
+    depth = call.shape(indices)[-1]
+    if not isinstance(depth, int):
+        raise Decline(f"the last dimension of the indices ({depth}) must be a number")
+    return depth
+
+
 @register_legalize("relax.gather_nd", by_types=True)
 def gather_nd(call: LegalizeCall) -> Legalized:
     batch, dtype = call.op.batch_dims, call.dtype(call.operands[1])
-    depth = call.shape(call.operands[1])[-1]
-    if not isinstance(depth, int):
-        return call.decline(f"the last dimension of the indices ({depth}) must be a number")
+    depth = depth_of(call.operands[1], call)
 
     def body(data: Value, indices: Value, output: Value) -> Value:
         places = linalg.rank_of(indices) - 1
@@ -264,7 +284,7 @@ def index_tensor(call: LegalizeCall) -> Legalized:
     common = len(shape) - (len(call.shape(call.operands[0])) - count)
     dtypes = [call.dtype(value) for value in call.operands[1:]]
     outer = TensorInfo(shape[:common], call.result_dtype())
-    plans: list[Any] = [broadcast_plan(call.info(value), outer) for value in call.operands[1:]]
+    plans = [broadcast_plan(call.info(value), outer) for value in call.operands[1:]]
 
     def body(data: Value, *others: Value) -> Value:
         *indices, output = others

@@ -4,9 +4,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from ...bindings.ir import OpView, Value
+from ...bindings.ir import AffineExpr, OpView, Value
 from ...bindings.mlir import ir
 from ...dialects.core.symbols import Dim, dim_mod, equal
 from ...emit import linalg, loops, tensors
@@ -38,7 +38,7 @@ def layout_transform(call: LegalizeCall) -> Legalized:
     return call.loops(write)
 
 
-def blocks_moved(call: LegalizeCall) -> Any:
+def blocks_moved(call: LegalizeCall) -> list[list[_Block]] | None:
     """For each dimension of the result the blocks that it is made of; None where elements do not move by blocks."""
     return _blocks(list(call.op.index_map.value.results), call.shape(call.operands[0]))
 
@@ -82,7 +82,7 @@ def _parts(x: Value, blocks: Sequence[Sequence[_Block]]) -> list[tuple[list[Size
 # ---- what a map says ----
 
 
-def _blocks(expressions: Sequence[object], sizes: Sequence[Dim]) -> list[list[_Block]] | None:
+def _blocks(expressions: Sequence[AffineExpr], sizes: Sequence[Dim]) -> list[list[_Block]] | None:
     """For each result of the map its blocks, the outer one first; None where it says anything else.
 
     Each dimension must be there just once, whole or in two blocks without a rest: nothing is lost, nothing padded.
@@ -101,7 +101,7 @@ def _blocks(expressions: Sequence[object], sizes: Sequence[Dim]) -> list[list[_B
     return known if len(known) == len(blocks) and found == wanted else None
 
 
-def _blocks_of(expression: Any, sizes: Sequence[Dim]) -> list[_Block] | None:
+def _blocks_of(expression: AffineExpr, sizes: Sequence[Dim]) -> list[_Block] | None:
     expression = expression.maybe_downcast()
     if isinstance(expression, ir.AffineDimExpr):
         return [_Block(expression.position)]
@@ -117,7 +117,7 @@ def _blocks_of(expression: Any, sizes: Sequence[Dim]) -> list[_Block] | None:
     return [_Block(dim.position, kind, divisor.value)]
 
 
-def _joined(left: Value, right: Value, sizes: Sequence[Dim]) -> list[_Block] | None:
+def _joined(left: AffineExpr, right: AffineExpr, sizes: Sequence[Dim]) -> list[_Block] | None:
     """`outer * c + inner`, where c values of inner are possible; the sum may stand either way around."""
     for scaled, inner in ((left, right), (right, left)):
         if not isinstance(scaled, ir.AffineMulExpr):

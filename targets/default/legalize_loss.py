@@ -4,8 +4,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
 
 from ...bindings.affine import identity
 from ...bindings.ir import Value
@@ -123,7 +122,7 @@ class _Gather:
         return [total + part for total, part in zip(totals, self._loss(target), strict=False)]
 
 
-def _summed(inputs: Sequence[Value], count: int, step: Any) -> list[Value]:
+def _summed(inputs: Sequence[Value], count: int, step: linalg.ScalarBody) -> list[Value]:
     """`totals = step(*elements, *totals)` over tensors of one shape, from 0."""
     rank = linalg.rank_of(inputs[0])
     starts = [linalg.fill(0, linalg.empty([], element(_SUM))) for _ in range(count)]
@@ -131,6 +130,6 @@ def _summed(inputs: Sequence[Value], count: int, step: Any) -> list[Value]:
     return linalg.generic(inputs, starts, maps, [linalg.REDUCTION] * rank, step)
 
 
-def _finished(totals: Sequence[Value], output: Value, function: Any, dtype: str) -> Value:
+def _finished(totals: Sequence[Value], output: Value, function: Callable[..., Number], dtype: str) -> Value:
     """The scalar result: a function of sums."""
     return linalg.parallel(totals, output, lambda *scalars: rounded(function(*scalars), dtype))

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ...bindings.ir import Value
 from ...dialects import relax
@@ -15,13 +15,13 @@ from ...emit.broadcast import broadcast_generic, broadcast_plan, is_proven, requ
 from ...emit.numbers import Number, Size, constant, select
 from ...emit.parallel import share_places
 from ...passes.legalize.call import LegalizeCall
-from ...passes.legalize.rules import register_legalize
+from ...passes.legalize.rules import Legalized, register_legalize
 
 # ---- broadcasts and their inverse ----
 
 
 @register_legalize("relax.broadcast_to", by_types=True)
-def broadcast_to(call: LegalizeCall) -> Any:
+def broadcast_to(call: LegalizeCall) -> Legalized:
     (result,) = call.result_infos
     assert isinstance(result, TensorInfo)
     if call.operands[0].type == call.op.operation.results[0].type:
@@ -38,7 +38,7 @@ def broadcast_to(call: LegalizeCall) -> Any:
 
 
 @register_legalize(["relax.collapse_sum_like", "relax.collapse_sum_to"], by_types=True)
-def collapse_sum(call: LegalizeCall) -> Any:
+def collapse_sum(call: LegalizeCall) -> Legalized:
     old, new = call.shape(call.operands[0]), call.result_shape()
     offset = len(old) - len(new)
     targets = [1] * offset + list(new)
@@ -81,7 +81,7 @@ def _sum_where_one(x: Value, output: Value, dtype: str) -> None:
 
 
 @register_legalize("relax.permute_dims", by_types=True)
-def permute_dims(call: LegalizeCall) -> Any:
+def permute_dims(call: LegalizeCall) -> Legalized:
     old, new = call.shape(call.operands[0]), call.result_shape()
     rank = len(old)
     axes = [axis % rank for axis in (range(rank)[::-1] if call.op.axes is None else call.op.axes)]
@@ -95,7 +95,7 @@ def permute_dims(call: LegalizeCall) -> Any:
 
 
 @register_legalize("relax.flip", by_types=True)
-def flip(call: LegalizeCall) -> Any:
+def flip(call: LegalizeCall) -> Legalized:
     flipped = call.op.axis % len(call.shape(call.operands[0]))
 
     def write(x: Value, output: Value) -> Value:
@@ -117,7 +117,7 @@ class _Part(NamedTuple):
 
 
 @register_legalize("relax.repeat", by_types=True)
-def repeat(call: LegalizeCall) -> Any:
+def repeat(call: LegalizeCall) -> Legalized:
     if call.op.axis is None:
         return relax.repeat(relax.flatten(call.operands[0]), repeats=call.op.repeats, axis=0)
     rank = len(call.shape(call.operands[0]))
@@ -127,7 +127,7 @@ def repeat(call: LegalizeCall) -> Any:
 
 
 @register_legalize("relax.tile", by_types=True)
-def tile(call: LegalizeCall) -> Any:
+def tile(call: LegalizeCall) -> Legalized:
     old, new = call.shape(call.operands[0]), call.result_shape()
     counts = (1,) * (len(new) - len(call.op.repeats)) + call.op.repeats
     added = len(new) - len(old)
@@ -137,7 +137,7 @@ def tile(call: LegalizeCall) -> Any:
     )
 
 
-def _copies(call: LegalizeCall, parts: Sequence[Sequence[_Part]]) -> Any:
+def _copies(call: LegalizeCall, parts: Sequence[Sequence[_Part]]) -> Legalized:
     """The first operand's elements repeated: the result's dimensions taken apart, then one broadcast."""
     old, new = call.shape(call.operands[0]), call.result_shape()
     if len(old) == len(new) and all(part.axis is not None or part.times == 1 for each in parts for part in each):

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
-from ...bindings.ir import OpView, Value
+from ...bindings.ir import OpView, Type, Value
 from ...bindings.mlir import ir
 from ...emit.arithmetic import element
 from ...emit.boxes import any_of, load_box, load_wide, overlap
@@ -35,7 +35,7 @@ from ...passes.legalize.call import LegalizeCall
 from ...passes.legalize.rules import Legalized, register_legalize
 
 #: As emit.sorting's: `use(sorter)` with memory for a number of records of these types.
-WithSorter = Callable[[Any, Sequence[Any], Callable[[Any], object]], None]
+WithSorter = Callable[[Number, Sequence[Type], Callable[[Any], object]], None]
 
 
 @register_legalize("relax.vision.non_max_suppression")
@@ -43,7 +43,7 @@ def non_max_suppression(call: LegalizeCall) -> Legalized:
     return suppressed(call, Image, with_sorter)
 
 
-def suppressed(call: LegalizeCall, image_of: type[Image], with_sorter: WithSorter) -> Any:
+def suppressed(call: LegalizeCall, image_of: type[Image], with_sorter: WithSorter) -> list[Value]:
     """The operator, where boxes of an image are sorted and gone through so."""
     dtype = call.dtype(call.operands[0])
     is_soft = call.op.soft_nms_sigma > 0
@@ -153,19 +153,19 @@ class Image:
 
     # ---- overlap lowers scores ----
 
-    def lower(self, batch: object, looked_at: object) -> Any:
+    def lower(self, batch: Number, looked_at: Number) -> Number:
         """How many boxes stay; they have been moved to the first places."""
 
-        def goes_on(count: Any, goes: Any) -> Any:
+        def goes_on(count: Number, goes: Number) -> Number:
             return goes & (count < looked_at) & self.has_room(count)
 
-        def step(count: Any, _: Any) -> list[Any]:
+        def step(count: Number, _: Number) -> list[Number]:
             best = self.best(count, looked_at)
             found = best >= 0
             when(found, lambda: take(count, best))
             return [count + found.to("index"), found]
 
-        def take(count: Any, best: Any) -> None:
+        def take(count: Number, best: Number) -> None:
             self._swap(count, best)
             store(count, self.places, count)
             following = count + 1
@@ -173,14 +173,14 @@ class Image:
 
         return repeat_while([0, constant(True, "i1")], goes_on, step)[0]
 
-    def best(self, start: object, end: object) -> Any:
+    def best(self, start: Number, end: Number) -> Number:
         """The first place of the best score above the threshold; -1 where there is none."""
         return self.best_of(start, end)[0]
 
-    def best_of(self, start: Any, end: Any, stride: int = 1) -> list[Any]:
+    def best_of(self, start: Number, end: Number, stride: int = 1) -> list[Number]:
         """The same of places so far apart, and the score."""
 
-        def step(place: Any, best: Any, best_score: Any) -> list[Any]:
+        def step(place: Number, best: Number, best_score: Number) -> list[Number]:
             score = self.score(place)
             is_better = load(self.is_alive, place) & (score > best_score)
             return [select(is_better, place, best), select(is_better, score, best_score)]
@@ -188,13 +188,13 @@ class Image:
         threshold = constant(self.op.score_threshold, self._type)
         return for_range(start, end, step, -1, threshold, step=stride)
 
-    def _swap(self, one: Any, other: Any) -> None:
+    def _swap(self, one: Number, other: Number) -> None:
         for memory in (self.order, self.scores, self.is_alive):
             first, second = load(memory, one), load(memory, other)
             store(second, memory, one)
             store(first, memory, other)
 
-    def _lower_one(self, batch: Any, taken: Any, other: Any) -> None:
+    def _lower_one(self, batch: Number, taken: Number, other: Number) -> None:
         op = self.op
 
         def lower() -> None:

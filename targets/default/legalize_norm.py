@@ -7,11 +7,12 @@ Means and variances are of f32 for narrower floats. The variance is that of the 
 from __future__ import annotations
 
 import operator
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
 
 from ...bindings.ir import OpView, Value
+from ...dialects.core.infos import TensorInfo
 from ...dialects.core.symbols import equal
+from ...dialects.relax.values import tensor_info
 from ...emit import linalg, loops, tensors
 from ...emit.axis_reduction import Read, Reduction
 from ...emit.conversions import rounded, widened
@@ -19,12 +20,15 @@ from ...emit.numbers import Number, intrinsic
 from ...passes.legalize.call import Body, LegalizeCall
 from ...passes.legalize.rules import Legalized, register_legalize
 
+#: What the data become: of their elements, and of what the step is about.
+Step = Callable[[Number, Number], Number]
+
 
 def _norm(
     call: LegalizeCall,
     axes: Sequence[int],
     body: Body,
-    outputs: Sequence[Any] | None = None,
+    outputs: Sequence[TensorInfo] | None = None,
     pattern: str | None = None,
 ) -> list[Value]:
     """A PrimFunc of `body(data, *parameters, *outputs)`, the parameters having the data's sizes along the axes."""
@@ -51,7 +55,7 @@ def _inverse_deviation(rows: Reduction, variance: Value, epsilon: float) -> Valu
     return rows.over_kept(lambda x: intrinsic("rsqrt", widened(x) + epsilon), [variance], rows.empty(rows.dtype))
 
 
-def _normalized(rows: Reduction, steps: Sequence[tuple[Any, Read | None]], output: Value) -> Value:
+def _normalized(rows: Reduction, steps: Sequence[tuple[Step, Read | None]], output: Value) -> Value:
     """The data after some steps, each an operator and what it is about; those about nothing are left out."""
     taken = [(apply, read) for apply, read in steps if read is not None]
 
@@ -64,7 +68,7 @@ def _normalized(rows: Reduction, steps: Sequence[tuple[Any, Read | None]], outpu
     return rows.everywhere(body, [rows.whole, *(read for _, read in taken)], output)
 
 
-def _affine(op: OpView, gamma: Read, beta: Read) -> list[tuple[object, Read | None]]:
+def _affine(op: OpView, gamma: Read, beta: Read) -> list[tuple[Step, Read | None]]:
     """The steps that the attributes ask for."""
     return [(operator.mul, gamma if op.scale else None), (operator.add, beta if op.center else None)]
 
@@ -166,9 +170,8 @@ def batch_norm(call: LegalizeCall) -> Legalized:
 
     if call.op.training:
         return _norm(call, channels, in_training)
-    wanted = call.result_infos
-    normalized = _norm(call, channels, in_use, wanted[:1], "broadcast")
-    return [*normalized, *map(call.cast, call.operands[3:], wanted[1:])]
+    normalized = _norm(call, channels, in_use, [tensor_info(call.op.results[0])], "broadcast")
+    return [*normalized, *map(call.cast, call.operands[3:], call.result_infos[1:])]
 
 
 def _moved(old: Number, new: Number, momentum: float) -> Number:

@@ -10,10 +10,9 @@ import operator
 from collections.abc import Callable, Sequence
 from functools import reduce
 from math import prod
-from typing import Any
 
 from ...bindings.affine import identity
-from ...bindings.ir import AffineMap, Value
+from ...bindings.ir import AffineExpr, AffineMap, Value
 from ...bindings.mlir import ir
 from ...dialects import relax
 from ...dialects.core.facts import Window
@@ -56,7 +55,7 @@ class _PoolPlaces:
     def kinds(self) -> list[str]:
         return [linalg.PARALLEL] * self.rank + [linalg.REDUCTION] * len(self.axes)
 
-    def maps(self, data: Sequence[Any]) -> list[AffineMap]:
+    def maps(self, data: Sequence[AffineExpr]) -> list[AffineMap]:
         """The maps of the data, of the windows' shape and of the result."""
         loops = self.rank + len(self.axes)
         selects = [linalg.select_dims(loops, dims) for dims in (self.taps, range(self.rank))]
@@ -74,7 +73,7 @@ def _windows(call: LegalizeCall) -> list[Window]:
     return list(windows_of(call.inferred).values())
 
 
-def _pooled(call: LegalizeCall, compute: Callable[..., Any]) -> Value | list[Value]:
+def _pooled(call: LegalizeCall, compute: Callable[[Value, Value, _PoolPlaces], Value]) -> Value | list[Value]:
     """`compute(data, output, places)` in a PrimFunc."""
     layout, out_layout = layouts_of(call.inferred).values()
     spatial = layout.dimensions[2:]
@@ -91,7 +90,7 @@ def _pooled(call: LegalizeCall, compute: Callable[..., Any]) -> Value | list[Val
 
 
 @register_legalize([f"relax.nn.max_pool{rank}d" for rank in (1, 2, 3)], by_types=True)
-def max_pool(call: LegalizeCall) -> Any:
+def max_pool(call: LegalizeCall) -> Legalized:
     windows, dtype, is_ceiled = _windows(call), call.dtype(call.operands[0]), call.op.ceil_mode
     if is_small_float(dtype):
         return _through_f32(call, call.operands[0], dtype)
@@ -123,7 +122,7 @@ def _are_maxima_of_maxima(windows: Sequence[Window], places: _PoolPlaces) -> boo
 
 
 @register_legalize([f"relax.nn.avg_pool{rank}d" for rank in (1, 2, 3)], by_types=True)
-def avg_pool(call: LegalizeCall) -> Any:
+def avg_pool(call: LegalizeCall) -> Legalized:
     windows, dtype = _windows(call), call.dtype(call.operands[0])
     is_ceiled, counts_padding = call.op.ceil_mode, call.op.count_include_pad
 
@@ -168,7 +167,7 @@ def _over_windows(
     windows: Sequence[Window],
     is_ceiled: bool,
     padding: float,
-    combine: Callable[[Any, Any], Any],
+    combine: Callable[[Number, Number], Number],
 ) -> Value:
     """`total = combine(element, total)` over each window, from `start`. `padding` is what is around the data."""
     out_shape = start.type.shape
@@ -205,7 +204,7 @@ def _mean(
     places: _PoolPlaces,
     windows: Sequence[Window],
     dtype: str,
-    count: Callable[[Sequence[Any]], Any] | None,
+    count: Callable[[Sequence[Number]], Number] | None,
     is_ceiled: bool = False,
 ) -> Value:
     """The sum of each window, divided by its taps, or by `count(position)`, an index."""
@@ -228,7 +227,7 @@ def _zeros(output: Value, dtype: str) -> Value:
 _Mapped = tuple[Value, AffineMap]
 
 
-def _counts(output: Value, places: _PoolPlaces, count: Callable[[Sequence[Any]], Any], dtype: str) -> _Mapped:
+def _counts(output: Value, places: _PoolPlaces, count: Callable[[Sequence[Number]], Number], dtype: str) -> _Mapped:
     """How many elements each window has: the same in all channels and pictures, so that it is found out once."""
     sizes = [linalg.size(output, loop) for loop in places.windowed]
     rank = len(sizes)
@@ -242,7 +241,7 @@ def _counts(output: Value, places: _PoolPlaces, count: Callable[[Sequence[Any]],
 
 
 def _quotient(
-    total: Value, output: Value, count: Callable[..., Any], wide: str, dtype: str, counts: _Mapped | None = None
+    total: Value, output: Value, count: Callable[..., Number], wide: str, dtype: str, counts: _Mapped | None = None
 ) -> Value:
     """The sums divided; `count(*counts)` gives each divisor inside of the loop."""
     others, maps = ([], []) if counts is None else ([counts[0]], [counts[1]])

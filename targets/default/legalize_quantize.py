@@ -7,14 +7,14 @@ divided by scale plus the zero point, rounded once and limited too. NaN becomes 
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, cast
+from collections.abc import Callable, Sequence
+from typing import cast
 
 from ...bindings.ir import Value
 from ...dialects.core.infos import TensorInfo, bit_width, is_float
 from ...dialects.core.symbols import equal
 from ...emit import loops
-from ...emit.broadcast import along_axis, broadcast_generic, require_broadcast
+from ...emit.broadcast import Place, along_axis, broadcast_generic, require_broadcast
 from ...emit.numbers import Number, intrinsic
 from ...passes.legalize.call import LegalizeCall
 from ...passes.legalize.rules import Legalized, register_legalize
@@ -59,7 +59,7 @@ def _difference(x: Number, data: str, z: Number, zero_point: str) -> Number:
     return (x.of(data).to(wide) - z.of(zero_point).to(wide)).to("f32")
 
 
-def _along_axis(call: LegalizeCall, body: Callable[..., Any]) -> list[Value]:
+def _along_axis(call: LegalizeCall, body: Callable[..., Number]) -> list[Value]:
     """`body` of each element with its scale and zero point: the only ones, or those at its place along the axis."""
     # Ranks and sizes are known here, or named.
     data, *others = cast(list[TensorInfo], [call.info(value) for value in call.operands])
@@ -67,7 +67,7 @@ def _along_axis(call: LegalizeCall, body: Callable[..., Any]) -> list[Value]:
     rank = len(data.shape)
     axis = call.op.axis % max(rank, 1)
     slices = data.shape[axis] if rank else 1
-    plans: list[Any] = [list(range(rank)), *(along_axis(info.shape or (), slices, axis) for info in others)]
+    plans: list[Sequence[Place]] = [range(rank), *(along_axis(info.shape or (), slices, axis) for info in others)]
     # What inference could not compare the run compares.
     checked = [at for at, info in enumerate(others, 1) if info.shape and equal(info.shape[0], slices) is not True]
 

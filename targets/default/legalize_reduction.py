@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Sequence
-from typing import Any
 
 from ...bindings.ir import OpView, Value
 from ...dialects import relax
@@ -112,7 +111,7 @@ def _integer_spread(op: OpView, x: Value, dtype: str) -> Value:
 
 # ---- positions ----
 @register_legalize(["relax.argmax", "relax.argmin"], by_types=True)
-def position(call: LegalizeCall) -> Any:
+def position(call: LegalizeCall) -> Legalized:
     """The first of the extreme elements, or of the NaNs; -1 of no elements.
 
     The extreme first, then where it is: two reductions of one value each become vectors, one of pairs does not.
@@ -132,7 +131,7 @@ def _is_same(x: Number, best: Number) -> Number:
 
 
 def _first_place(
-    reduction: Reduction, is_found: Callable[[Any, Any], Number], wanted: Value, output: Value, keepdims: bool
+    reduction: Reduction, is_found: Callable[[Number, Number], Number], wanted: Value, output: Value, keepdims: bool
 ) -> Value:
     """The lowest position of an element with `is_found(element, wanted)`, `wanted` being over the kept axes."""
 
@@ -156,7 +155,7 @@ def median(call: LegalizeCall) -> Legalized:
     """
     dtype = call.dtype(call.operands[0])
 
-    def body(reduction: Reduction, *outputs: Value) -> Any:
+    def body(reduction: Reduction, *outputs: Value) -> Value | list[Value]:
         key, result = _median_key(reduction, dtype), str(outputs[0].type.element_type)
         values = reduction.over_kept(lambda x: from_lower_key(x, dtype, result), [key], outputs[0])
         if len(outputs) == 1:
@@ -217,7 +216,7 @@ STEPS: dict[str, tuple[Callable[[Number, Number], Number], int]] = {
 
 
 @register_legalize([f"relax.{name}" for name in STEPS], by_types=True)
-def scan(call: LegalizeCall) -> Any:
+def scan(call: LegalizeCall) -> Legalized:
     (data,) = call.operands
     name, source, result = call.op.definition.name, call.dtype(data), call.result_dtype()
     if call.op.axis is None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import prod
-from typing import Any
 
 from ...bindings.ir import Value
 from ...dialects import relax
@@ -18,7 +17,7 @@ _Groups = list[tuple[list[int], list[int]]]
 
 
 @register_legalize(["relax.reshape", "relax.flatten", "relax.expand_dims"], by_types=True)
-def reshape(call: LegalizeCall) -> Any:
+def reshape(call: LegalizeCall) -> Legalized:
     old, new = call.shape(call.operands[0]), call.result_shape()
 
     def write(x: Value, output: Value) -> Value:
@@ -44,7 +43,7 @@ def squeeze(call: LegalizeCall) -> Legalized:
     new = call.result_shape()
     dropped = [axis % len(sizes) for axis in call.op.axis or ()]
 
-    def write(x: Any, output: Value) -> Value:
+    def write(x: Value, output: Value) -> Value:
         for axis in dropped:
             if equal(sizes[axis], 1) is not True:
                 loops.require_same(linalg.size(x, axis), 1, f"dimension {axis}, which is to go")

@@ -7,7 +7,7 @@ import functools
 import math
 import operator
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ...bindings.ir import Value
 from ...emit.arithmetic import element
@@ -18,7 +18,7 @@ from ...emit.loops import for_range, load, nest, require, require_same, scratch,
 from ...emit.numbers import Number, Size, as_index, constant, intrinsic, maximum, minimum, select
 from ...emit.parallel import are_steps_apart, share_places, share_ranges
 from ...passes.legalize.call import LegalizeCall
-from ...passes.legalize.rules import register_legalize
+from ...passes.legalize.rules import Legalized, register_legalize
 
 #: Nanoseconds for an element of a result: about two by two samples, each of four shares.
 _SAMPLING = 8
@@ -84,7 +84,7 @@ class _Bins(NamedTuple):
 
     start: Number
     length: Number
-    samples: Any
+    samples: Number
 
     def position(self, bin_: Number, sample: Number) -> Number:
         count, place, part = (each.to(self.start.dtype) for each in (self.samples, bin_, sample))
@@ -92,7 +92,7 @@ class _Bins(NamedTuple):
 
 
 @register_legalize("relax.vision.roi_align")
-def roi_align(call: LegalizeCall) -> Any:
+def roi_align(call: LegalizeCall) -> Legalized:
     """Bilinear samples on a grid in each bin; 0 where there are none."""
     layout = _LAYOUTS[call.op.layout]
     is_mean = call.op.mode == "avg"
@@ -157,7 +157,7 @@ def _sample(
     y: Number,
     x: Number,
     mix: Callable[[Number, Number], Number],
-    put: Callable[[Any, Number], None],
+    put: Callable[[Number, Number], None],
 ) -> None:
     """The data between its elements: `put(channel, value)`, mixed of four shares, for channels `of` an image; 0
     outside."""
@@ -197,7 +197,7 @@ def _is_within(position: Number, extent: Number) -> Number:
     return (position >= -1.0) & (position <= extent.to(position.dtype))
 
 
-def _neighbours(position: Number, extent: Number) -> tuple[Any, Any, Number]:
+def _neighbours(position: Number, extent: Number) -> tuple[Number, Number, Number]:
     """The elements before and after a position, and which part of the way it is; the border goes on outside."""
     last = extent - 1
     limited = minimum(maximum(position, 0.0), last.to(position.dtype))
@@ -210,14 +210,16 @@ def _neighbours(position: Number, extent: Number) -> tuple[Any, Any, Number]:
 
 
 @register_legalize("relax.vision.roi_pool")
-def roi_pool(call: LegalizeCall) -> Any:
+def roi_pool(call: LegalizeCall) -> Legalized:
     """The largest element of each bin; 0 for a bin outside. Coordinates are rounded, halves up."""
     layout = _LAYOUTS[call.op.layout]
 
     def corner(rois: Value, region: Number, place: int) -> Number:
         return intrinsic("floor", load_wide(rois, region, place) * call.op.spatial_scale + 0.5)
 
-    def bounds(rois: Value, region: Number, axis: int, count: int, bin_: Number, extent: Number) -> tuple[Any, Any]:
+    def bounds(
+        rois: Value, region: Number, axis: int, count: int, bin_: Number, extent: Number
+    ) -> tuple[Number, Number]:
         """Where a bin begins and ends."""
         start, end = (corner(rois, region, place).to("i32").to("i64") for place in (1 + axis, 3 + axis))
         whole = maximum(end - start + 1, 1)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Sequence
-from typing import Any
 
 from ...bindings.ir import OpView, Value
 from ...bindings.mlir import ir
@@ -20,10 +19,11 @@ from ...emit.indices import as_position, checked_position, require_index, requir
 from ...emit.loops import load, nest, require_at_most, require_same, scratch, size, sizes, store
 from ...emit.numbers import Number, Size, as_index, floor_divide, maximum, minimum
 from ...emit.tensors import put_slice, slice_of
-from ...passes.legalize.call import LegalizeCall
+from ...passes.legalize.call import Body, LegalizeCall
 from ...passes.legalize.known_sizes import by_name
 from ...passes.legalize.rules import Legalized, register_legalize
 from ...passes.legalize.scalar_inputs import ScalarInputs
+from .legalize_indexing import depth_of
 
 #: What is at a place and what is written there -> what is there then.
 Combine = Callable[[Number, Number], Number]
@@ -63,8 +63,8 @@ def in_wide(op: OpView, operands: Sequence[Value], names: Sequence[str], dtype: 
     return relax.astype(op.definition(**given, **attributes), dtype=dtype)
 
 
-def in_other_type(call: LegalizeCall, names: Sequence[str], way: str) -> Any:
-    """What the operator becomes where its updates come together in another type, or why it cannot; None elsewhere.
+def scattered(call: LegalizeCall, names: Sequence[str], way: str, body: Body) -> Legalized:
+    """`body` on memrefs, but where updates come together in another type than the data's: then that of this.
 
     `names` are the operands of the data's type, `way` how updates of one place come together.
     """
@@ -72,17 +72,7 @@ def in_other_type(call: LegalizeCall, names: Sequence[str], way: str) -> Any:
     if is_bool(dtype) and way == "mean":
         return call.decline("there is no mean of booleans; convert with relax.astype")
     wide = wide_dtype(dtype, way)
-    return None if wide == dtype else in_wide(call.op, call.operands, names, dtype, wide)
-
-
-def depth_of(indices: Value, call: LegalizeCall) -> Any:
-    """How many indices each tuple in the last dimension has, or why the rule does not apply."""
-    depth = call.shape(indices)[-1]
-    return (
-        depth
-        if isinstance(depth, int)
-        else call.decline(f"the last dimension of the indices ({depth}) must be a number")
-    )
+    return call.loops(body) if wide == dtype else in_wide(call.op, call.operands, names, dtype, wide)
 
 
 def check_tuples(data: Value, indices: Value, updates: Value, depth: int) -> tuple[list[Size], list[Size]]:
@@ -101,9 +91,6 @@ def _change(memref: Value, at: Sequence[Number], value: Number, combine: Combine
 def scatter_elements(call: LegalizeCall) -> Legalized:
     """The mean is of what was there and all updates of the place; of integers it is rounded down."""
     dtype, index_dtype, reduction = call.dtype(call.operands[0]), call.dtype(call.operands[1]), call.op.reduction
-    other = in_other_type(call, ("data", "updates"), reduction)
-    if other is not None:
-        return other
     combine = combine_of("add" if reduction == "mean" else reduction, dtype)
 
     def body(data: Value, indices: Value, updates: Value, output: Value) -> None:
@@ -130,7 +117,7 @@ def scatter_elements(call: LegalizeCall) -> Legalized:
         else:
             nest(sizes(indices), write)
 
-    return call.loops(body)
+    return scattered(call, ("data", "updates"), reduction, body)
 
 
 def check_elements(axis: int, data: Value, indices: Value, updates: Value) -> None:
@@ -150,11 +137,6 @@ def quotient(dtype: str) -> Combine:
 def scatter_nd(call: LegalizeCall) -> Legalized:
     dtype, index_dtype, reduction = call.dtype(call.operands[0]), call.dtype(call.operands[1]), call.op.reduction
     depth = depth_of(call.operands[1], call)
-    if not isinstance(depth, int):
-        return depth
-    other = in_other_type(call, ("data", "updates"), reduction)
-    if other is not None:
-        return other
     combine = combine_of(reduction, dtype)
 
     def body(data: Value, indices: Value, updates: Value, output: Value) -> None:
@@ -171,7 +153,7 @@ def scatter_nd(call: LegalizeCall) -> Legalized:
 
         nest(outer, write)
 
-    return call.loops(body)
+    return scattered(call, ("data", "updates"), reduction, body)
 
 
 def _require_tuples(indices: Value, dtype: str, limits: Sequence[Number]) -> None:
@@ -189,9 +171,6 @@ def _require_tuples(indices: Value, dtype: str, limits: Sequence[Number]) -> Non
 def index_put(call: LegalizeCall) -> Legalized:
     dtype, dtypes = call.dtype(call.operands[0]), [call.dtype(value) for value in call.operands[1:-1]]
     reduction = "add" if call.op.accumulate else "update"
-    other = in_other_type(call, ("data", "values"), reduction)
-    if other is not None:
-        return other
     combine = combine_of(reduction, dtype)
 
     def body(data: Value, *others: Value) -> None:
@@ -216,7 +195,7 @@ def index_put(call: LegalizeCall) -> Legalized:
 
         nest(outer, write)
 
-    return call.loops(body)
+    return scattered(call, ("data", "values"), reduction, body)
 
 
 @register_legalize("relax.slice_scatter")

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any
 
 from ...bindings.ir import Value
 from ...dialects.core.infos import TensorInfo, bit_width, describe, is_float, is_unsigned
@@ -101,7 +100,7 @@ def _count(data: Value) -> Number:
 
 
 @register_legalize("relax.multinomial_from_uniform")
-def multinomial_from_uniform(call: LegalizeCall) -> Any:
+def multinomial_from_uniform(call: LegalizeCall) -> Legalized:
     """The first class up to which the probabilities sum to more than the sample; the last where they never do."""
     wide = wide_probability(call)
 

@@ -4,8 +4,8 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
+from ...bindings.ir import Value
 from ...bindings.rewriting import Decline
 from ...dialects.core.infos import is_float
 from ...emit import linalg
@@ -17,7 +17,7 @@ from ...passes.legalize.scalar_inputs import ScalarInputs
 
 
 @register_legalize("relax.where", by_types=True)
-def where(call: LegalizeCall) -> Any:
+def where(call: LegalizeCall) -> Legalized:
     return call.elementwise(select)
 
 
@@ -33,7 +33,7 @@ def clip(call: LegalizeCall) -> Legalized:
     known = [None if number is None else _constant_bound(number, dtype) for number in scalars.known]
     sources = [source for source, number in zip(scalars.dtypes, scalars.known, strict=True) if number is None]
 
-    def body(x: Any, *others: Any) -> Any:
+    def body(x: Value, *others: Number) -> Value:
         *given, output = others
         values = iter([_bound(value, source, dtype) for value, source in zip(given, sources, strict=True)])
         low, high = (next(values) if bound is None else constant(bound, dtype) for bound in known)

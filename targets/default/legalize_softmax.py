@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 from ...bindings.ir import Value
 from ...dialects.core.infos import bit_width
@@ -15,7 +14,7 @@ from ...passes.legalize.call import LegalizeCall
 from ...passes.legalize.rules import Legalized, register_legalize
 
 
-def _along_axis(call: LegalizeCall, body: Callable[[Reduction, Any, Any], Any]) -> list[Value]:
+def _along_axis(call: LegalizeCall, body: Callable[[Reduction, Value, Value], Value]) -> list[Value]:
     """A PrimFunc of `body(reduction along the axis, largest elements, output)`. A NaN makes its row NaN by the sum."""
     x = call.operands[0]
     axis, dtype = call.op.axis % len(call.shape(x)), call.dtype(x)
@@ -47,7 +46,7 @@ def _inverse(rows: Reduction, body: Callable[..., Number], reads: Sequence[Read]
     return rows.over_kept(lambda x: rounded(1.0 / x, rows.dtype), [rows.sum(body, reads)], rows.empty(rows.dtype))
 
 
-def _softmax_of_narrow(rows: Reduction, largest: Any, output: Value) -> Value:
+def _softmax_of_narrow(rows: Reduction, largest: Value, output: Value) -> Value:
     """In the result exponentials would lose digits, and there is no other room: they are computed twice."""
     reads, dtype = [rows.whole, rows.part(largest)], str(output.type.element_type)
     shares = rows.part(_inverse(rows, _exp, reads))

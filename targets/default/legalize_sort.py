@@ -32,7 +32,7 @@ from ...passes.legalize.call import LegalizeCall
 from ...passes.legalize.rules import Legalized, register_legalize
 
 #: The indices of an element of a row.
-Place = Callable[[Any], list[Any]]
+Place = Callable[[Number], list[Number]]
 #: What is done with a row's memory.
 Work = Callable[[Any], object]
 #: Nanoseconds for an element of a row.
@@ -64,7 +64,7 @@ def _order(call: LegalizeCall, *, descending: bool) -> Order:
 
 
 @register_legalize(["relax.sort", "relax.argsort"])
-def sort(call: LegalizeCall) -> Any:
+def sort(call: LegalizeCall) -> Legalized:
     axis, order = axis_of(call), _order(call, descending=call.op.descending)
     is_of_places, dtype = call.op.definition.name == "argsort", call.result_dtype()
 

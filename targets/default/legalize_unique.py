@@ -8,7 +8,7 @@ of that size.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ...bindings.ir import Value
 from ...bindings.mlir import ir
@@ -41,9 +41,9 @@ class Steps(NamedTuple):
     """How groups are found."""
 
     #: Numbers the groups of items in their order, and writes what is asked for of them, at last how many there are.
-    group: Callable[[Value, Grouping, Mapping[str, Any], Value], object]
+    group: Callable[[Value, Grouping, Mapping[str, Value], Value], object]
     #: The same by where they are first, given all that is known of them and memory for a number of each.
-    by_first: Callable[[Mapping[str, object], Value, Mapping[str, object], Value], object]
+    by_first: Callable[[Mapping[str, Value], Value, Mapping[str, Value], Value], object]
 
 
 @register_legalize("relax.unique")
@@ -51,7 +51,7 @@ def unique(call: LegalizeCall) -> Legalized:
     return unique_by(Steps(_group, _by_first), call)
 
 
-def unique_by(steps: Steps, call: LegalizeCall) -> Any:
+def unique_by(steps: Steps, call: LegalizeCall) -> Legalized:
     """The operator, where groups are found by these steps."""
     data, is_sorted, *flags = call.operands[:5]
     shape = call.shape(data)
@@ -112,7 +112,7 @@ def _grouped(
     return dict(zip([*asked, "size"], values, strict=True))
 
 
-def _group(items: Value, grouping: Grouping, results: Mapping[str, Any], found: Value) -> None:
+def _group(items: Value, grouping: Grouping, results: Mapping[str, Value], found: Value) -> None:
     """Numbers the groups by the order of their items."""
     element, dtype = items.type.element_type, grouping.dtype
     before, total, after = (size(items, axis) for axis in range(3))
@@ -138,7 +138,7 @@ def _group(items: Value, grouping: Grouping, results: Mapping[str, Any], found: 
         with_sorter(total, [ir.IndexType.get()], by_slice)
 
 
-def _number(total: Number, in_order: Records, same: Order, results: Mapping[str, Any]) -> Number:
+def _number(total: Number, in_order: Records, same: Order, results: Mapping[str, Value]) -> Number:
     """Goes through records in order, the positions first in them, and says where groups begin."""
 
     def step(place: Number, groups: Number) -> Number:
@@ -157,14 +157,14 @@ def _number(total: Number, in_order: Records, same: Order, results: Mapping[str,
     return for_range(0, total, step, 0)[0]
 
 
-def _begin(group: Number, position: Number, results: Mapping[str, Any]) -> None:
+def _begin(group: Number, position: Number, results: Mapping[str, Value]) -> None:
     # Sorting is stable: the first in order is the first in the tensor.
     store(position.to("i64"), results[FIRSTS], group)
     if COUNTS in results:
         store(0, results[COUNTS], group)
 
 
-def _by_first(groups: Mapping[str, Any], numbers: Value, results: Mapping[str, Any], total: Value) -> None:
+def _by_first(groups: Mapping[str, Value], numbers: Value, results: Mapping[str, Value], total: Value) -> None:
     """Numbers the groups again, by where they are first."""
 
     def step(position: Number, found: Number) -> Number:

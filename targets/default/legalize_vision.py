@@ -3,10 +3,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from ...bindings.ir import OpView, Value
 from ...dialects import relax
+from ...dialects.core.infos import TensorInfo
+from ...dialects.relax.values import tensor_info
 from ...emit import linalg
 from ...emit.boxes import load_wide
 from ...emit.conversions import widened
@@ -18,7 +18,7 @@ from ...passes.legalize.rules import Legalized, register_legalize
 
 
 @register_legalize("relax.vision.get_valid_counts")
-def get_valid_counts(call: LegalizeCall) -> Any:
+def get_valid_counts(call: LegalizeCall) -> Legalized:
     """Boxes that score above the threshold, and are of a class, to the front; -1 follows."""
 
     def body(data: Value, counts: Value, out: Value, places: Value) -> None:
@@ -67,13 +67,13 @@ class ValidBoxes:
 @register_legalize("relax.vision.multibox_transform_loc")
 def multibox_transform_loc(call: LegalizeCall) -> Legalized:
     classes, locations, anchors = call.operands
-    boxes_info, scores_info = call.result_infos
+    boxes_info, scores_info = map(tensor_info, call.op.results)
     boxes = _decoded_boxes(call, [classes, locations, anchors], boxes_info)
     scores = relax.nn.softmax(classes, axis=1) if call.op.apply_softmax else classes
     return [boxes, _kept_scores(call, scores, scores_info)]
 
 
-def _decoded_boxes(call: LegalizeCall, inputs: list[Any], info: Any) -> Value:
+def _decoded_boxes(call: LegalizeCall, inputs: list[Value], info: TensorInfo) -> Value:
     """Corners (top, left, bottom, right) from anchors' corners and what is predicted relative to them."""
 
     def body(classes: Value, locations: Value, anchors: Value, out: Value) -> None:
@@ -110,7 +110,7 @@ def _extent(low: Number, high: Number, shift: Number, scale: Number) -> tuple[Nu
     return center - half, center + half
 
 
-def _kept_scores(call: LegalizeCall, scores: Any, info: Any) -> Value:
+def _kept_scores(call: LegalizeCall, scores: Value, info: TensorInfo) -> Value:
     """Scores below the threshold become 0, and those of the background where it is not kept."""
 
     def kept(x: Number) -> Number:

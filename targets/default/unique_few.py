@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from ...bindings.ir import Value
 from ...bindings.mlir import ir
@@ -19,7 +18,7 @@ _SPREAD, _UPPER = 0x9E3779B97F4A7C15, 64 - 10
 
 
 def group_few(
-    items: Value, dtype: str, names: tuple[str, str, str], results: Mapping[str, Any], sorter: Sorter
+    items: Value, dtype: str, names: tuple[str, str, str], results: Mapping[str, Value], sorter: Sorter
 ) -> tuple[Number, Number]:
     """Whether few elements differ, and then how many: what is asked for of their groups is written, in their order.
 

@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import operator
 from dataclasses import dataclass
-from typing import Any
 
 from ...bindings.ir import Value
 from ...bindings.mlir import ir
-from ...emit.boxes import load_box, load_wide, overlap
+from ...emit.boxes import Box, load_box, load_wide, overlap
 from ...emit.conversions import accumulator
 from ...emit.indices import as_position
 from ...emit.linalg import product
@@ -160,7 +159,7 @@ class _Selection:
                 store(anchor.to("i64"), taken, batch, class_, found)
                 for_range(place + 1, count, lambda other: cover(load_box(self.boxes, batch, anchor), other), grain=1)
 
-            def cover(box: Any, other: Number) -> None:
+            def cover(box: Box, other: Number) -> None:
                 goes = overlap(box, load_box(self.boxes, batch, best_first(other)[0])) >= iou
                 when(goes, lambda: store(constant(False, "i1"), is_alive, other))
 

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
 
 from ...bindings.ir import Value
 from ...emit.linalg import indices_at, place_at, product
@@ -23,7 +23,7 @@ def layout_transform(call: LegalizeCall) -> Legalized:
     def write(x: Value, output: Value) -> None:
         given, taken = sizes(x), sizes(output)
 
-        def place(element: Number) -> tuple[Number, Any]:
+        def place(element: Number) -> tuple[Number, Callable[[], None]]:
             return place_at(place_of(call.op, indices_at(element, given)), taken), lambda: None
 
         def put(element: Number, at: Number) -> None:

@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from ...bindings.ir import Value
 from ...bindings.mlir import ir
 from ...emit.loops import for_range, load, repeat_while, scratch, store, when
@@ -46,10 +44,10 @@ class _Image(Image):
         goes = self.are_rivals(batch, place, other) & (self.shared(batch, place, other) >= self.op.iou_threshold)
         when(goes, lambda: store(constant(False, "i1"), self.is_alive, other))
 
-    def best(self, start: Any, end: Any) -> Any:
+    def best(self, start: Number, end: Number) -> Number:
         """Each thread looks for its best one, then pairs of these are compared."""
         dtype = self.scores.type.element_type
-        found: list[Any] = []
+        found: list[Number] = []
         indices = ir.IndexType.get()
 
         def look(places: Value, scores: Value) -> None:

@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from ...bindings.ir import Value
 from ...dialects import relax
 from ...emit import linalg
@@ -13,7 +11,7 @@ from ...emit.loops import for_range, load, store
 from ...emit.numbers import Number, constant
 from ...emit.sorting import around_axis
 from ...passes.legalize.call import LegalizeCall
-from ...passes.legalize.rules import register_legalize
+from ...passes.legalize.rules import Legalized, register_legalize
 from ..default.legalize_reduction import STEPS
 from .emit.scanning import Scan, scan_rows
 
@@ -22,7 +20,7 @@ _SHORT, _LONG, _MANY_ROWS = 64, 1024, 1 << 13
 
 
 @register_legalize([f"relax.{name}" for name in STEPS], target="gpu", by_types=True)
-def scan(call: LegalizeCall) -> Any:
+def scan(call: LegalizeCall) -> Legalized:
     (data,) = call.operands
     name, source, result = call.op.definition.name, call.dtype(data), call.result_dtype()
     if call.op.axis is None:

@@ -21,7 +21,8 @@ from ...emit.loops import load, sizes, store
 from ...emit.numbers import Number, Size, as_index, constant, select
 from ...passes.legalize.call import LegalizeCall
 from ...passes.legalize.rules import Legalized, register_legalize
-from ..default.legalize_scatter import check_elements, check_tuples, combine_of, depth_of, in_other_type, quotient
+from ..default.legalize_indexing import depth_of
+from ..default.legalize_scatter import check_elements, check_tuples, combine_of, quotient, scattered
 from .emit.placing import NOWHERE, Writes, atomic_kind, change_at_once
 
 
@@ -99,9 +100,6 @@ class _Update:
 def scatter_elements(call: LegalizeCall) -> Legalized:
     """The mean is of what was there and all updates of the place; of integers it is rounded down."""
     dtype, index_dtype, reduction = call.dtype(call.operands[0]), call.dtype(call.operands[1]), call.op.reduction
-    other = in_other_type(call, ("data", "updates"), reduction)
-    if other is not None:
-        return other
 
     def body(data: Value, indices: Value, updates: Value, output: Value) -> None:
         axis = call.op.axis % len(data.type.shape)
@@ -113,18 +111,13 @@ def scatter_elements(call: LegalizeCall) -> Legalized:
         )
         _Update(reduction, dtype, output, places, lambda at, _: load(updates, *at)).run(writes, [])
 
-    return call.loops(body)
+    return scattered(call, ("data", "updates"), reduction, body)
 
 
 @register_legalize("relax.scatter_nd", target="gpu")
 def scatter_nd(call: LegalizeCall) -> Legalized:
     dtype, index_dtype, reduction = call.dtype(call.operands[0]), call.dtype(call.operands[1]), call.op.reduction
     depth = depth_of(call.operands[1], call)
-    if not isinstance(depth, int):
-        return depth
-    other = in_other_type(call, ("data", "updates"), reduction)
-    if other is not None:
-        return other
 
     def body(data: Value, indices: Value, updates: Value, output: Value) -> None:
         outer, inner = check_tuples(data, indices, updates, depth)
@@ -133,16 +126,13 @@ def scatter_nd(call: LegalizeCall) -> Legalized:
         writes = places.writes(lambda *at: [load(indices, *at, each) for each in range(depth)], lambda _, found: found)
         _Update(reduction, dtype, output, places, lambda at, rest: load(updates, *at, *rest)).run(writes, inner)
 
-    return call.loops(body)
+    return scattered(call, ("data", "updates"), reduction, body)
 
 
 @register_legalize("relax.index_put", target="gpu")
 def index_put(call: LegalizeCall) -> Legalized:
     dtype, dtypes = call.dtype(call.operands[0]), [call.dtype(value) for value in call.operands[1:-1]]
     reduction = "add" if call.op.accumulate else "update"
-    other = in_other_type(call, ("data", "values"), reduction)
-    if other is not None:
-        return other
 
     def body(data: Value, *others: Value) -> None:
         *indices, values, output = others
@@ -155,4 +145,4 @@ def index_put(call: LegalizeCall) -> Legalized:
         read = lambda at, rest: load_broadcast(values, [*at, *rest])  # noqa: E731
         _Update(reduction, dtype, output, places, read).run(writes, inner)
 
-    return call.loops(body)
+    return scattered(call, ("data", "values"), reduction, body)

@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from ...bindings.ir import Value
 from ...emit import linalg
 from ...emit.loops import load, require, store
@@ -43,7 +41,7 @@ class _Rows:
 
 
 @register_legalize(["relax.sort", "relax.argsort"], target="gpu")
-def sort(call: LegalizeCall) -> Any:
+def sort(call: LegalizeCall) -> Legalized:
     is_of_places, dtype = call.op.definition.name == "argsort", call.result_dtype()
 
     def body(data: Value, out: Value) -> None:

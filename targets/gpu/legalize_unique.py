@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
 
 from ...bindings.ir import Value
 from ...bindings.mlir import ir
@@ -25,7 +24,7 @@ def unique(call: LegalizeCall) -> Legalized:
     return unique_by(Steps(_group, _by_first), call)
 
 
-def _group(items: Value, grouping: Grouping, results: Mapping[str, Any], found: Value) -> None:
+def _group(items: Value, grouping: Grouping, results: Mapping[str, Value], found: Value) -> None:
     """Numbers the groups by the order of their items."""
     total, place = size(items, 1), ir.IndexType.get()
 
@@ -88,7 +87,7 @@ def _sort(items: Value, grouping: Grouping, places: Value) -> Callable[[Number, 
     return lambda one, other: orders[1]([one], [other])
 
 
-def _by_first(groups: Mapping[str, Any], numbers: Value, results: Mapping[str, Any], found: Value) -> None:
+def _by_first(groups: Mapping[str, Value], numbers: Value, results: Mapping[str, Value], found: Value) -> None:
     """Numbers the groups again, by where they are first."""
     total = size(numbers, 0)
     group_at = lambda position: load(groups[INVERSE], position).to("index")  # noqa: E731

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ...bindings.ir import Operation
 from ...bindings.rewriting import located_error
@@ -82,7 +82,7 @@ class Signature:
             for info in each.infos:
                 _check_output(f"function '{self.name}', result #{position}", info)
 
-    def describe(self) -> dict[str, Any]:
+    def describe(self) -> dict[str, object]:
         """For the manifest: plain data."""
         inputs, outputs = (tuple(each.described() for each in values) for values in (self.inputs, self.outputs))
         return manifest.Signature(self.name, inputs, outputs).content()

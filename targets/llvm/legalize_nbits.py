@@ -12,9 +12,9 @@ from __future__ import annotations
 import functools
 import operator
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from ...bindings.ir import Value
+from ...bindings.ir import Attribute, Value
 from ...bindings.mlir import ir
 from ...dialects import relax
 from ...dialects.core.infos import TensorInfo
@@ -23,7 +23,7 @@ from ...dialects.relax import const
 from ...dialects.relax.nbits import WORD
 from ...emit import linalg, loops, vectors
 from ...emit.arithmetic import result_of
-from ...emit.numbers import Number, as_index, constant, minimum, number
+from ...emit.numbers import Number, Size, as_index, constant, minimum, number
 from ...emit.vectors import multiply_add
 from ...passes.legalize.call import LegalizeCall
 from ...passes.legalize.known_sizes import by_name
@@ -137,15 +137,12 @@ class _NbitsKernel:
         self._type = vectors.vector_of(matrix.lanes, ir.F32Type.get())
 
     def write(self) -> None:
-        count: Any = loops.size(self.x, 0)
-        if isinstance(count, int):
-            self._few(count) if count <= _FEW_ROWS else self._many(count)
-        else:
-            loops.when(count <= _FEW_ROWS, lambda: self._few(count), lambda: self._many(count))
+        count = loops.size(self.x, 0)
+        loops.when(count <= _FEW_ROWS, lambda: self._few(count), lambda: self._many(count))
 
     # ---- few rows ----
 
-    def _few(self, count: Any) -> None:
+    def _few(self, count: Number) -> None:
         def panel(place: Number) -> None:
             self._tiles(count, self.matrix.few_rows, lambda row, rows: self._few_tile(place, row, rows))
 
@@ -196,7 +193,7 @@ class _NbitsKernel:
 
     # ---- many rows ----
 
-    def _many(self, count: Any) -> None:
+    def _many(self, count: Number) -> None:
         matrix = self.matrix
         blocks = max(_STEPS // matrix.block, 1)
 
@@ -256,13 +253,12 @@ class _NbitsKernel:
 
     # ---- both ----
 
-    def _tiles(self, count: Any, sizes: Sequence[int], tile: Callable[[Number, int], None]) -> None:
+    def _tiles(self, count: Number, sizes: Sequence[int], tile: Callable[[Number, int], None]) -> None:
         """`tile(row, rows)` for all rows, most of them at once first."""
-        start: Any = 0
+        start: Size = 0
         for rows in dict.fromkeys(sizes):
             stop = start + (count - start) // rows * rows
-            if not isinstance(stop, int) or start < stop:
-                loops.for_range(start, stop, lambda row, rows=rows: tile(row, rows), step=rows)
+            loops.for_range(start, stop, lambda row, rows=rows: tile(row, rows), step=rows)
             start = stop
 
     def _grain(self, rows: int) -> int | None:
@@ -357,7 +353,7 @@ class _NbitsKernel:
         flags = ir.VectorType.get([matrix.lanes], ir.IntegerType.get_signless(1))
         return [row, first], [result_of("vector.create_mask", [matrix.columns - first], flags)]
 
-    def _transfer(self, *counts: int) -> dict[str, Any]:
+    def _transfer(self, *counts: int) -> dict[str, Attribute]:
         last = ir.AffineMap.get(2, 0, [ir.AffineDimExpr.get(1)])
         inside = ir.ArrayAttr.get([ir.BoolAttr.get(True)])
         return {"permutation_map": ir.AffineMapAttr.get(last), "in_bounds": inside, **linalg.segments(*counts)}

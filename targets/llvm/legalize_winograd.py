@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ...bindings.ir import Value
 from ...bindings.mlir import ir
@@ -101,6 +101,10 @@ class _Tile(NamedTuple):
     column: Number
 
 
+#: Steps, the operations of each on floats, and what it does.
+_Share = Callable[[Size, Size, Callable[[Number], None]], object]
+
+
 class _Loops:
     """The loops of one convolution, on memrefs."""
 
@@ -147,7 +151,7 @@ class _Loops:
         """Of a tile with a panel."""
         return 2 * self.kernel.points * self.kernel.channels * self.kernel.columns
 
-    def _block(self, block: Number, share: Callable[..., Any], tiles: Value) -> None:
+    def _block(self, block: Number, share: _Share, tiles: Value) -> None:
         kernel = self.kernel
         first = block * kernel.tiles
         is_even = isinstance(self.total, int) and self.total % kernel.tiles == 0
@@ -226,7 +230,7 @@ class _Loops:
     def _multiply(self, panel: Number, point: Number, count: Size, tiles: Value, sums: Value) -> None:
         """The products of all tiles at a point with a panel."""
         most = self.kernel.rows
-        start: Any = 0
+        start: Size = 0
         for rows in sorted({most, most // 2, most // 4, 1} - {0}, reverse=True):
             stop = start + (count - start) // rows * rows
             if not isinstance(stop, int) or start < stop:
@@ -250,7 +254,7 @@ class _Loops:
         def some(block: Number, lane: Number, *totals: Value) -> Sequence[Value]:
             return functools.reduce(lambda made, ahead: step(block, lane + ahead, made), range(_STEPS), totals)
 
-        def each(block: Number, *totals: Value) -> list[Any]:
+        def each(block: Number, *totals: Value) -> list[Value]:
             return loops.for_range(0, kernel.lanes, functools.partial(some, block), *totals, step=_STEPS)
 
         totals = loops.for_range(0, kernel.blocks, each, *[self._zero()] * len(places))

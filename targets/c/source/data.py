@@ -5,11 +5,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING
 
-from ....bindings.ir import Attribute, Operation
+from ....bindings.ir import Attribute, Operation, Type
 from ....dialects.relax.constants import array_of_attribute
 from .types import HALVES, float_text, integer_literal, memory_type
+
+if TYPE_CHECKING:
+    from numpy import ndarray
 
 _WIDTH = 116
 
@@ -36,7 +39,7 @@ def definition(op: Operation, name: str) -> str:
     return f"/* {shape} */\n{declaration(op, name)} = {{\n{body}\n}};"
 
 
-def _texts(attribute: Attribute, type_: Any) -> Iterator[str]:
+def _texts(attribute: Attribute, type_: Type) -> Iterator[str]:
     dtype = str(type_.element_type)
     numbers = elements(attribute, type_)
     if dtype in HALVES:
@@ -46,13 +49,13 @@ def _texts(attribute: Attribute, type_: Any) -> Iterator[str]:
     return (integer_literal(number, dtype if dtype != "i1" else "i8").text for number in numbers.tolist())
 
 
-def _float(number: Any, dtype: str) -> str:
+def _float(number: float, dtype: str) -> str:
     if not math.isfinite(number):
         return "NAN" if math.isnan(number) else "INFINITY" if number > 0 else "-INFINITY"
     return float_text(number, dtype)
 
 
-def elements(attribute: Attribute, type_: Any) -> Any:
+def elements(attribute: Attribute, type_: Type) -> ndarray:
     """The numbers in a row; halves as their bits, bools as bytes."""
     import numpy
 

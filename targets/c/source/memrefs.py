@@ -5,11 +5,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ....bindings.ir import Operation, Type
+from ....bindings.ir import Operation
 from ....bindings.mlir import DYNAMIC, ir
+from ....passes.loops.memory_views import groups_of
 from ....support.errors import RefusalError
 from .control import loop
 from .expressions import Expression, Size, binary, cast, integer, name, of_size, product
+from .integers import is_bool
 from .memref_views import MemrefView, dense, refined, static_or
 from .types import BYTES, memory_type, scalar_type
 from .writer import FunctionWriter, Rule
@@ -17,11 +19,7 @@ from .writer import FunctionWriter, Rule
 
 def read(view: MemrefView, place: Expression) -> Expression:
     """An element as a value: bools are bytes in memory."""
-    return binary("!=", place, integer(0)) if _is_bool(view.element) else place
-
-
-def _is_bool(element: Type) -> bool:
-    return isinstance(element, ir.IntegerType) and bool(element.width == 1)
+    return binary("!=", place, integer(0)) if is_bool(view.element) else place
 
 
 def _load(writer: FunctionWriter, op: Operation) -> None:
@@ -180,15 +178,11 @@ def _can_drop(rest: Sequence[int], shape: Sequence[int]) -> bool:
     return not wanted
 
 
-def _groups(op: Operation) -> list[list[int]]:
-    return [[int(axis.value) for axis in group] for group in op.attributes["reassociation"]]
-
-
 def _collapse(writer: FunctionWriter, op: Operation) -> None:
     view = writer.view(op.operands[0])
     sizes: list[Size] = []
     strides: list[Size] = []
-    for group in _groups(op):
+    for group in groups_of(op):
         sizes.append(product(view.sizes[axis] for axis in group))
         # Of what is gone through in steps the innermost axis says how far it goes.
         last = next((axis for axis in reversed(group) if view.sizes[axis] != 1), group[-1])
@@ -207,7 +201,7 @@ def _expand(writer: FunctionWriter, op: Operation) -> None:
         list(op.attributes["static_output_shape"]), _named(writer, writer.all(list(op.operands)[1:]), "size")
     )
     strides: list[Size] = [1] * len(shape)
-    for source, group in enumerate(_groups(op)):
+    for source, group in enumerate(groups_of(op)):
         stride = view.strides[source]
         for axis in reversed(group):
             strides[axis] = stride

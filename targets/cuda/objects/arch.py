@@ -17,8 +17,6 @@ OPTIONS = (
 
 #: Of a thread, and of all that are on a multiprocessor together.
 MAX_REGISTERS, REGISTERS = 255, 65536
-#: Blocks of a grid in its first dimension.
-MAX_BLOCKS = (1 << 31) - 1
 USUAL = "sm_80"
 
 

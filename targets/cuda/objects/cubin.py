@@ -8,9 +8,9 @@ import functools
 import hashlib
 import re
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ....support.disk_cache import DiskCache
 from ....support.errors import RelaxError
@@ -131,10 +131,10 @@ class _Link:
         self._library, self._version = library, version
         self.handle = ctypes.c_void_p()
 
-    def function(self, name: str) -> Any:
+    def function(self, name: str) -> Callable[..., int]:
         return getattr(self._library, f"__nvJitLink{name}_{self._version}")
 
-    def __call__(self, name: str, *arguments: Any) -> None:
+    def __call__(self, name: str, *arguments: object) -> None:
         status = self.function(name)(self.handle, *arguments)
         if status:
             said = self._log() or f"error {status}"

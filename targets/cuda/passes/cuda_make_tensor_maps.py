@@ -20,7 +20,7 @@ from ....emit.memrefs import storage_bytes
 from ....emit.numbers import as_i64
 from ....passes.core.base import Pass
 from ....passes.core.registry import register_pass
-from ...gpu.kernels.outline import pass_more, tell_type
+from ...gpu.kernels.outline import launched, pass_more, tell_type
 from ...host.llvm_ops import address_of, pointer_of, stack, type_of, view_of
 from ...host.support import DEVICE_TABLE, Support
 
@@ -44,7 +44,7 @@ class MakeTensorMaps(Pass):
         host = [each for function in functions_in(op) if has_body(function) for each in operations_in(function)]
         launches: dict[str, list[Operation]] = {}
         for each in [each for each in host if each.name == _LAUNCH]:
-            launches.setdefault(str(each.attributes["kernel"].value[-1]), []).append(each)
+            launches.setdefault(launched(each), []).append(each)
         with op.context:
             for kernel in [each for each in operations_in(op) if each.name == "gpu.func"]:
                 described = [each for each in operations_in(kernel) if each.name == _DESCRIBED]

@@ -21,7 +21,7 @@ from ....emit.structured import StructuredOp
 from ....emit.vectors import from_elements
 from ...core.backend import Machine
 from ...gpu.emit.memory_access import elements, wait_for_block
-from ...gpu.planned.group import PlannedGroup, Tile, side_of
+from ...gpu.planned.group import PlannedGroup, Tile
 from ...gpu.planned.kernel import Kernel, is_plain_product
 from ...gpu.planned.made import made_of
 from ...gpu.planned.product_kernels import register_instruction
@@ -79,6 +79,7 @@ class GroupKernel(MatrixKernel):
     """Results are as the instruction has them: a lane has two neighbours in each eighth row of 16 of a warp's."""
 
     alignment = LINES * LINE_BYTES
+    staged_as = TurnedPieces
 
     @classmethod
     def check(cls, group: PlannedGroup) -> None:
@@ -112,11 +113,6 @@ class GroupKernel(MatrixKernel):
     def depth(cls) -> int:
         """Of a block: as many steps as make a line of 128 bytes."""
         return 4 * cls.steps
-
-    def _staged(self, operand: int) -> Staged:
-        side = side_of(self.op, self.tile, operand)
-        assert side is not None
-        return TurnedPieces(self.op, self.tile, self.loops, operand, side, self.steps_last(operand))
 
     # ---- where a lane's results are ----
 

@@ -32,7 +32,7 @@ _LAYER = _BIASED.optional(lambda y: _RELU(y.used_inside_only()).named("relu"))
 class Blas(Codegen):
     """Says what to multiply with what; the library is looked for where the program runs."""
 
-    patterns: ClassVar[list[Any]] = [("blas.product", _LAYER)]
+    patterns = (("blas.product", _LAYER),)
     options: ClassVar[Mapping[str, CodegenOption]] = {
         "threads": CodegenOption("how many threads compute one product", int, 1, least=1)
     }

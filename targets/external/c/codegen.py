@@ -14,7 +14,7 @@ from ....dialects.core.codec import decode
 from ....dialects.core.dialect import all_ops
 from ....dialects.core.infos import TensorInfo
 from ....passes.core.pipeline import Pipeline
-from ....passes.partition.codegen import Codegen, ObjectCode, register_codegen
+from ....passes.partition.codegen import Codegen, ObjectCode, PatternRow, register_codegen
 from ....passes.partition.options import CodegenOption
 from ....passes.patterns.matched import Match
 from ....passes.patterns.operator_patterns import is_op
@@ -42,17 +42,17 @@ def can_write(match: Match) -> bool | str:
     return True
 
 
-def _patterns() -> list[Any]:
+def _patterns() -> list[PatternRow]:
     """One for each operator that computes; those that call, or say and check shapes, stay where they are."""
     rows = [row for row in all_ops() if row.dialect.name == _DIALECT and row.pure and not row.role]
-    return [(f"c.{row.name}", is_op(row.full_name), can_write) for row in rows]
+    return [PatternRow(f"c.{row.name}", is_op(row.full_name), can_write) for row in rows]
 
 
 @register_codegen("c")
 class CCodegen(Codegen):
     """Makes native objects by way of C."""
 
-    patterns: ClassVar[list[Any]] = _patterns()
+    patterns = _patterns()
     options: ClassVar[Mapping[str, CodegenOption]] = {
         "cc": CodegenOption("the compiler's command; $CC, else cc, without it"),
         "flags": CodegenOption(f"for the compiler, in place of {' '.join(USUAL_FLAGS)}", shlex.split, USUAL_FLAGS),

@@ -7,18 +7,21 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from ....bindings.ir import Operation, Value
 from ....bindings.navigation import functions_in, has_body, is_private, symbol_name
-from ....dialects.core.dialect import row_of
 from ....dialects.core.infos import TensorInfo
 from ....dialects.core.opdef import Call
-from ....dialects.core.verifier import call_of
+from ....dialects.core.symbols import Dim
 from ....dialects.relax.known_constants import elements_of, splat
 from ....dialects.relax.values import tensor_info
 from ....passes.partition.external_functions import CODEGEN
 from ....passes.partition.steps import Steps
+from .operator_checks import call_at
+
+if TYPE_CHECKING:
+    from numpy import ndarray
 
 
 class Whole(Protocol):
@@ -48,6 +51,10 @@ class Ref:
         return tensor_info(self.value)
 
     @property
+    def dims(self) -> tuple[Dim, ...]:
+        return tuple(self.info.shape or ())
+
+    @property
     def number(self) -> float | None:
         """The number that it is everywhere."""
         found = splat(self.value) if self.is_constant else None
@@ -68,11 +75,14 @@ class FlatNode:
     def name(self) -> str:
         return self.op.name
 
+    @property
+    def operator(self) -> str:
+        """Its name without the dialect's."""
+        return self.op.name.partition(".")[2]
+
     @cached_property
     def call(self) -> Call:
-        row = row_of(self.op)
-        assert row is not None, self.op
-        return call_of(row, self.op)
+        return call_at(self.op)
 
     def operand(self, name: str) -> Ref:
         """By its name in the operator's row."""
@@ -130,6 +140,6 @@ def _graph(function: Operation, module: Operation, whole_at: WholeAt) -> FlatGra
     return graph
 
 
-def numbers_in(ref: Ref) -> Any:
+def numbers_in(ref: Ref) -> ndarray | None:
     """A constant's elements as numpy has them; None for others."""
     return elements_of(ref.value) if ref.is_constant else None

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 from ....bindings.ir import Operation
 from ....dialects.core.infos import TensorInfo
+from ....dialects.core.symbols import Dim
 from ....dialects.relax.values import tensor_info
 from ....passes.partition.codegen import Codegen, register_codegen
 from ....passes.partition.options import CodegenOption
@@ -18,7 +19,7 @@ from ....passes.patterns.tree import GraphPattern, wildcard
 from ....runtime.external.cublas import Step
 from ....runtime.external.nvidia import WORKSPACE
 from ....support.external_bytes import packed
-from ..core.quantized import refuse_quantized
+from ..core.operator_checks import refuse_quantized
 
 #: Elements of the operands and of the result.
 ELEMENTS = [("f32", "f32"), ("f64", "f64"), ("f16", "f16"), ("bf16", "bf16"), ("f16", "f32"), ("bf16", "f32"),
@@ -75,13 +76,13 @@ def check(found: Match) -> bool | str:
     return _refuse_bias(found, n) or True
 
 
-def _sizes(found: Match, a: TensorInfo, b: TensorInfo) -> tuple[Any, Any]:
+def _sizes(found: Match, a: TensorInfo, b: TensorInfo) -> tuple[Dim, Dim]:
     """Columns of the result, and how many elements are summed."""
     assert a.shape is not None and b.shape is not None
     return b.shape[-2 if "b_transposed" in found else -1], a.shape[-2 if "a_transposed" in found else -1]
 
 
-def _refuse_bytes(found: Match, n: object, k: object) -> str:
+def _refuse_bytes(found: Match, n: Dim, k: Dim) -> str:
     """Of the layouts that cuBLAS reads only one is that of row-major tensors."""
     if "a_transposed" in found or "b_transposed" not in found:
         return "cuBLAS multiplies bytes by a transposed matrix alone: permute_dims(b) in matmul(a, ...)"
@@ -90,7 +91,7 @@ def _refuse_bytes(found: Match, n: object, k: object) -> str:
     return f"columns and what is summed have to be multiples of {_BYTES_STEP} for products of bytes, here {n} and {k}"
 
 
-def _refuse_bias(found: Match, n: object) -> str:
+def _refuse_bias(found: Match, n: Dim) -> str:
     if "bias" not in found:
         return ""
     bias, out = tensor_info(found["bias"]), tensor_info(found["product"])
@@ -105,12 +106,12 @@ def _refuse_bias(found: Match, n: object) -> str:
 class Cublas(Codegen):
     """Says what to multiply with what; the library is looked for where the program runs."""
 
-    patterns: ClassVar[list[Any]] = [
+    patterns = (
         ("cublas.both_transposed", _layer(_transposed("a"), _transposed("b")), check),
         ("cublas.left_transposed", _layer(_transposed("a"), _B), check),
         ("cublas.right_transposed", _layer(_A, _transposed("b")), check),
         ("cublas.matmul", _layer(_A, _B), check),
-    ]
+    )
     devices: ClassVar[tuple[str, ...]] = ("cuda",)
     separate: ClassVar[bool] = True
     options: ClassVar[Mapping[str, CodegenOption]] = {

@@ -9,9 +9,7 @@ from typing import Any, ClassVar
 
 from ....bindings.ir import Operation
 from ....bindings.navigation import operations_in
-from ....dialects.core.dialect import row_of
 from ....dialects.core.opdef import Call
-from ....dialects.core.verifier import call_of
 from ....dialects.relax.infer.layouts import layouts_of
 from ....dialects.relax.infer.windows import windows_of
 from ....dialects.relax.values import tensor_info
@@ -25,7 +23,7 @@ from ....passes.patterns.tree import wildcard
 from ....runtime.external.cudnn import Step, Windows
 from ....runtime.external.nvidia import WORKSPACE
 from ....support.external_bytes import packed
-from ..core.quantized import refuse_quantized
+from ..core.operator_checks import call_at, refuse_quantized
 
 CONVOLUTIONS = tuple(f"relax.nn.conv{rank}d" for rank in (1, 2, 3))
 POOLS = tuple(f"relax.nn.{kind}_pool{rank}d" for kind in ("max", "avg") for rank in (1, 2, 3))
@@ -60,10 +58,7 @@ def _refuse_padding(call: Call) -> str:
 
 
 def _call(found: Match | Matched, name: str) -> Call:
-    op = found.op(name).operation
-    row = row_of(op)
-    assert row is not None, op
-    return call_of(row, op)
+    return call_at(found.op(name).operation)
 
 
 def check_convolution(found: Match) -> bool | str:

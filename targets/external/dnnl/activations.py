@@ -8,13 +8,12 @@ from typing import NamedTuple
 
 from ....bindings.ir import Operation, Value
 from ....bindings.navigation import made_by
-from ....dialects.core.dialect import row_of
-from ....dialects.core.verifier import call_of
 from ....dialects.relax.known_constants import splat
 from ....passes.patterns.match import match
 from ....passes.patterns.matched import Match
 from ....passes.patterns.operator_patterns import is_op
 from ....passes.patterns.tree import GraphPattern, is_const, wildcard
+from ..core.operator_checks import call_at
 from .elementwise import CLIP, ELU, HARD_SWISH, LARGEST, MISH, SELU_ALPHA, SELU_SCALE, SWISH
 
 Numbers = tuple[float, float]
@@ -73,10 +72,7 @@ def _number(found: Match, name: str) -> float | None:
 
 def _of_hard_swish(found: Match) -> Numbers | None:
     alpha, beta = _number(found, "alpha"), _number(found, "beta")
-    clipped = found["clipped"].owner.operation
-    row = row_of(clipped)
-    assert row is not None
-    call = call_of(row, clipped)
+    call = call_at(found["clipped"].owner.operation)
     limits = call.operands["min"].value, call.operands["max"].value
     return None if alpha is None or beta is None or limits != (0, 1) else (alpha, beta)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING
 
 from ....dialects.core.dialect import row_of
 from ....dialects.core.symbols import Dim, SymExpr, product, sym
@@ -18,7 +18,11 @@ from .activations import Activation
 from .quantized import dequantize
 from .rules import RULES, refusal
 
-Views = Sequence[tuple[str, Sequence[Any]]]
+if TYPE_CHECKING:
+    from numpy import ndarray
+
+#: How a tensor is seen: each step's kind, and its sizes or axes.
+Views = Sequence[tuple[str, Sequence[Size]]]
 #: What is not computed: another look at a tensor, or its elements in another type.
 _CARRIED = ("view", "reorder", "slice", "concat")
 
@@ -33,7 +37,7 @@ class Converter:
         #: Whether it counts on a clip that makes 0 of NaN.
         self.drops_nan = False
         self._numbers: dict[Ref, int] = {}
-        passed = [dim for ref in (*graph.inputs, *graph.outputs) for dim in ref.info.shape or ()]
+        passed = [dim for ref in (*graph.inputs, *graph.outputs) for dim in ref.dims]
         symbolic = [dim for dim in dict.fromkeys(passed) if isinstance(dim, SymExpr)]
         #: As the runtime reads them: by numbers, as names may be any.
         self._symbols = {
@@ -86,11 +90,11 @@ class Converter:
             return "*".join(f"({size})" for size in self.sizes(dims))
         return self._size(product(dims))
 
-    def argument(self, ref: Ref, *views: tuple[str, Sequence[Any]]) -> Argument:
+    def argument(self, ref: Ref, *views: tuple[str, Sequence[Size]]) -> Argument:
         """A value as a step reads it; views that change nothing are left out."""
         return Argument(self._number(ref), tuple((kind, tuple(given)) for kind, given in views))
 
-    def constant(self, array: Any) -> int:
+    def constant(self, array: ndarray) -> int:
         """An array of f32 or i32 as a value of the part."""
         dtype = {"float32": "f32", "int32": "i32"}[array.dtype.name]
         self.values.append(Value(tuple(array.shape), dtype, array.tobytes()))
@@ -100,7 +104,7 @@ class Converter:
         """A number as a tensor that is broadcast over another one."""
         import numpy
 
-        rank = len(like.info.shape or ())
+        rank = len(like.dims)
         return Argument(self.constant(numpy.full((1,) * max(rank, 1), value, "float32")))
 
     def temporary(self, dims: Sequence[Size], dtype: str) -> Argument:
@@ -125,7 +129,7 @@ class Converter:
         arguments: Mapping[str, Argument],
         views: Views = (),
         quantized: Mapping[str, Quantized] | None = None,
-        attributes: Mapping[str, Any] | None = None,
+        attributes: Mapping[str, object] | None = None,
         post_ops: Sequence[PostOp] = (),
     ) -> None:
         """Adds a step. `views`: how it sees its result."""
@@ -147,7 +151,7 @@ class Converter:
         """one ∘ other, with the other one broadcast; `other_dims` are as many sizes as the result has."""
         producer = self._fusible(one, result)
         if producer is not None:
-            seen = fusing.seen_as(producer.result.views, other, other_dims, result.info.shape or ())
+            seen = fusing.seen_as(producer.result.views, other, other_dims, result.dims)
             if seen is not None:
                 bias = fusing.bias_of(producer, seen, self.values) if algorithm == fusing.ADD else None
                 if bias is not None:

@@ -9,13 +9,15 @@ from typing import Any
 from ....bindings.ir import Operation
 from ....dialects.core.opdef import Call
 from ....dialects.core.symbols import Dim
-from ....dialects.relax.infer.layouts import Layout, blocked_dimensions, layouts_of
+from ....dialects.relax.infer.layouts import Layout, layouts_of
 from ....dialects.relax.infer.windows import each_dimension, windows_of
 from ....dialects.relax.values import shape_of
+from ....runtime.external.dnnl.description import Size
 from ..core.flatten import FlatNode
+from ..core.operator_checks import is_static, order_of
 from .converter import Converter
 from .quantized import quantized_product
-from .rules import converts, is_static
+from .rules import CHECKS, converts
 
 _NEAREST, _LINEAR = 196592, 196593
 _MAX, _MEAN_OF_ALL, _MEAN_INSIDE = 511, 767, 1023
@@ -28,19 +30,9 @@ RESIZED = ("image.resize2d", "image.resize3d")
 POOLS = (*_MAX_POOLS, *_MEAN_POOLS, *_ADAPTIVE)
 
 
-def _order(layout: Layout) -> list[int]:
-    """Which axis each of oneDNN's dimensions is."""
-    return [[axis.dimension for axis in layout.axes].index(letter) for letter in layout.dimensions]
-
-
-def _permuted(layout: Layout) -> list[tuple[str, Sequence[object]]]:
-    order = _order(layout)
+def _permuted(layout: Layout) -> list[tuple[str, Sequence[Size]]]:
+    order = order_of(layout)
     return [] if order == [*range(len(order))] else [("permute", order)]
-
-
-def _refuse_layouts(call: Call) -> str:
-    blocked = next((each for each in layouts_of(call).values() if blocked_dimensions(each)), None)
-    return "" if blocked is None else f"layout {blocked.text} is in blocks, which oneDNN chooses itself"
 
 
 def _refuse_convolution(op: Operation, call: Call) -> str:
@@ -48,7 +40,7 @@ def _refuse_convolution(op: Operation, call: Call) -> str:
         return "oneDNN has to know the sizes of the weight"
     if call.out_dtype not in (None, call.data.dtype):
         return f"oneDNN gives elements of {call.data.dtype} here, not of {call.out_dtype}"
-    return _refuse_layouts(call) or _refuse_reach(call)
+    return CHECKS.layouts(call) or _refuse_reach(call)
 
 
 def _refuse_reach(call: Call) -> str:
@@ -58,7 +50,7 @@ def _refuse_reach(call: Call) -> str:
     return ""
 
 
-def _windows(call: Call) -> dict[str, list[Any]]:
+def _windows(call: Call) -> dict[str, list[int]]:
     windows = list(windows_of(call).values())
     return {
         "taps": [each.taps for each in windows],
@@ -75,7 +67,7 @@ def convolution(converter: Converter, node: FlatNode) -> None:
     kernel = _permuted(layouts["weight"])
     if call.groups > 1:
         kernel.append(("reshape", _grouped(call, layouts["weight"])))
-    channels = _order(layouts["weight"])[0]
+    channels = order_of(layouts["weight"])[0]
     source = quantized_product(converter, data, weight, axis=channels, mask=3 if call.groups > 1 else 1)
     converter.step(
         "convolution",
@@ -91,7 +83,7 @@ def convolution(converter: Converter, node: FlatNode) -> None:
 
 
 def _sizes(call: Call, layout: Layout) -> list[int]:
-    return [call.weight.shape[axis] for axis in _order(layout)]
+    return [call.weight.shape[axis] for axis in order_of(layout)]
 
 
 def _grouped(call: Call, layout: Layout) -> list[int]:
@@ -136,7 +128,7 @@ def transposed(converter: Converter, node: FlatNode) -> None:
 
 
 def _refuse_pool(op: Operation, call: Call) -> str:
-    reason = _refuse_layouts(call) or _refuse_reach(call)
+    reason = CHECKS.layouts(call) or _refuse_reach(call)
     if reason or not call.definition.name.startswith("nn.avg"):
         return reason
     if call.ceil_mode and call.count_include_pad:
@@ -169,7 +161,7 @@ def _refuse_resize(op: Operation, call: Call) -> str:
     mode = call.coordinate_transformation_mode
     if call.method == "linear":
         is_known = mode == "half_pixel" or (mode == "pytorch_half_pixel" and 1 not in after)
-        return _refuse_layouts(call) if is_known else f"oneDNN resizes by the middles of pixels, not by {mode}"
+        return CHECKS.layouts(call) if is_known else f"oneDNN resizes by the middles of pixels, not by {mode}"
     if call.method != "nearest_neighbor":
         return f"oneDNN has no {call.method} interpolation"
     # By whole numbers nothing is in the middle between two, and both ways give the same.
@@ -178,7 +170,7 @@ def _refuse_resize(op: Operation, call: Call) -> str:
         return f"oneDNN takes the nearest pixel, not the one by {mode} and '{call.rounding_method}'"
     if any(size % count for size, count in zip(after, before, strict=True)):
         return f"oneDNN rounds another way from {tuple(before)} to {tuple(after)}, where the factor is no whole number"
-    return _refuse_layouts(call)
+    return CHECKS.layouts(call)
 
 
 @converts(*RESIZED, refuse=_refuse_resize)
@@ -195,7 +187,7 @@ def _refuse_adaptive(op: Operation, call: Call) -> str:
     wanted = each_dimension(call.output_size, len(_spatial(call))) if call.output_size else _spatial(call)
     if any(size % count for size, count in zip(_spatial(call), wanted, strict=True)):
         return f"windows of one size do not give {tuple(wanted)} of {tuple(_spatial(call))}"
-    return _refuse_layouts(call)
+    return CHECKS.layouts(call)
 
 
 def _spatial(call: Call) -> list[int]:

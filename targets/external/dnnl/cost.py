@@ -6,10 +6,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from ....bindings.ir import Operation
-from ....dialects.core.dialect import row_of
-from ....dialects.core.verifier import call_of
 from ....dialects.relax.known_constants import is_constant
 from ....passes.partition.pricing import seconds_of
+from ..core.operator_checks import call_at
 from .convolutions import CONVOLUTIONS, TRANSPOSED
 
 #: Starting a primitive.
@@ -38,7 +37,5 @@ def _saved(op: Operation, is_quantized: bool) -> float:
 
 def _is_depthwise(op: Operation) -> bool:
     """Each channel by itself: little to compute with what is read."""
-    row = row_of(op)
-    assert row is not None
-    call = call_of(row, op)
+    call = call_at(op)
     return bool(call.groups > 1 and call.groups in call.weight.shape and 1 in call.weight.shape)

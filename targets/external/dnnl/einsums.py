@@ -4,12 +4,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ....bindings.ir import Operation
 from ....dialects.core.opdef import Call
 from ....dialects.core.symbols import Dim, equal
 from ....dialects.relax.infer.einsum import parse_subscripts
+from ....runtime.external.dnnl.description import Size
 from ..core.flatten import FlatNode, Ref
 from .converter import Converter
 from .quantized import is_dequantized, quantized_product
@@ -59,11 +60,11 @@ class _Matrices(NamedTuple):
     batch: Labels
     groups: Sequence[Labels]
 
-    def views(self, converter: Converter, ref: Ref) -> list[tuple[str, Sequence[Any]]]:
-        sizes: dict[str, Dim] = dict(zip(self.labels, ref.info.shape or (), strict=True))
+    def views(self, converter: Converter, ref: Ref) -> list[tuple[str, Sequence[Size]]]:
+        sizes: dict[str, Dim] = dict(zip(self.labels, ref.dims, strict=True))
         order = [*self.batch, *(label for group in self.groups for label in group)]
         axes = [list(self.labels).index(label) for label in order]
-        found: list[tuple[str, Sequence[Any]]] = []
+        found: list[tuple[str, Sequence[Size]]] = []
         if axes != [*range(len(axes))]:
             found.append(("permute", axes))
         if any(len(group) != 1 for group in self.groups):

@@ -13,7 +13,8 @@ from ....dialects.core.symbols import Dim, equal
 from ....dialects.relax.known_constants import splat
 from ....dialects.relax.values import normal_axis
 from ....runtime.external.dnnl.description import Argument
-from .rules import converts
+from ..core.operator_checks import same
+from .rules import CHECKS, converts
 
 if TYPE_CHECKING:
     from ..core.flatten import FlatNode, Ref
@@ -50,7 +51,7 @@ _COMMUTATIVE = ("add", "multiply", "maximum", "minimum")
 
 @converts(*PLAIN)
 def plain(converter: Converter, node: FlatNode) -> None:
-    converter.eltwise(node.operands[0], node.result, *PLAIN[node.name.removeprefix("relax.")])
+    converter.eltwise(node.operands[0], node.result, *PLAIN[node.operator])
 
 
 @converts("nn.leakyrelu")
@@ -61,7 +62,7 @@ def leaky_relu(converter: Converter, node: FlatNode) -> None:
 @converts("nn.selu")
 def selu(converter: Converter, node: FlatNode) -> None:
     """elu, scaled."""
-    dims = converter.sizes(node.result.info.shape or ())
+    dims = converter.sizes(node.result.dims)
     inner = converter.temporary(dims, node.result.info.dtype)
     attributes = {"algorithm": ELU, "alpha": SELU_ALPHA, "beta": 0.0}
     converter.step("eltwise", inner, {"src": converter.argument(node.operands[0])}, attributes=attributes)
@@ -77,14 +78,7 @@ def softplus(converter: Converter, node: FlatNode) -> None:
     converter.eltwise(node.operands[0], node.result, SOFT_RELU, node.call.beta, 0.0)
 
 
-def _refuse_clip(op: Operation, call: Call) -> str:
-    limits = call.operands["min"].value, call.operands["max"].value
-    if not all(isinstance(each, (int, float)) for each in limits):
-        return "oneDNN has to know the limits when it compiles"
-    return "" if limits[0] <= limits[1] else f"the limits {limits[0]} and {limits[1]} hold nothing between them"
-
-
-@converts("clip", refuse=_refuse_clip)
+@converts("clip", refuse=CHECKS.clip)
 def clip(converter: Converter, node: FlatNode) -> None:
     lowest, highest = (float(node.call.operands[name].value) for name in ("min", "max"))
     converter.eltwise(node.operands[0], node.result, CLIP, lowest, highest)
@@ -95,9 +89,9 @@ def _refuse_binary(op: Operation, call: Call) -> str:
     result = _broadcast(call.x1.shape, call.x2.shape)
     if result is None:
         return "whether a size is broadcast is not known before it runs"
-    if _is_whole(call.x1.shape, result):
+    if same(call.x1.shape, result):
         return ""
-    if not _is_whole(call.x2.shape, result):
+    if not same(call.x2.shape, result):
         return "oneDNN broadcasts one operand, not both"
     name = call.definition.name
     if name == "subtract" or (name == "divide" and splat(op.operands[0]) is not None):
@@ -116,24 +110,20 @@ def _broadcast(one: Sequence[Dim], other: Sequence[Dim]) -> list[Dim] | None:
     return sizes
 
 
-def _is_whole(shape: Sequence[Dim], result: Sequence[Dim]) -> bool:
-    return len(shape) == len(result) and all(equal(*pair) is True for pair in zip(shape, result, strict=True))
-
-
 @converts(*BINARY, refuse=_refuse_binary)
 def binary(converter: Converter, node: FlatNode) -> None:
-    name = node.name.removeprefix("relax.")
+    name = node.operator
     one, other = node.operands
-    result = node.result.info.shape or ()
+    result = node.result.dims
     if name in _COMMUTATIVE and _prefers_second(converter, node):
         one, other = other, one
     number = other.number
     linear = {"add": (1.0, number), "subtract": (1.0, None if number is None else -number), "multiply": (number, 0.0)}
     factors = linear.get(name, (None, None))
-    if None not in factors and _is_whole(one.info.shape or (), result) and math.isfinite(number or 0.0):
+    if None not in factors and same(one.dims, result) and math.isfinite(number or 0.0):
         converter.eltwise(one, node.result, LINEAR, *(float(each or 0.0) for each in factors))
         return
-    if not _is_whole(one.info.shape or (), result):
+    if not same(one.dims, result):
         _first_broadcast(converter, node)
         return
     argument, dims = _with_rank(converter, other, len(result))
@@ -143,7 +133,7 @@ def binary(converter: Converter, node: FlatNode) -> None:
 def _first_broadcast(converter: Converter, node: FlatNode) -> None:
     """one - other as -other + one; a number by another tensor as a power."""
     one, other = node.operands
-    number, result = one.number, node.result.info.shape or ()
+    number, result = one.number, node.result.dims
     if node.name == "relax.divide":
         assert number is not None
         converter.eltwise(other, node.result, POWER, number, -1.0)
@@ -159,15 +149,15 @@ def _first_broadcast(converter: Converter, node: FlatNode) -> None:
 
 def _prefers_second(converter: Converter, node: FlatNode) -> bool:
     """Whether the second operand is to go first: where the first is broadcast, or the second's step can do this."""
-    (one, other), result = node.operands, node.result.info.shape or ()
-    if not _is_whole(other.info.shape or (), result):
+    (one, other), result = node.operands, node.result.dims
+    if not same(other.dims, result):
         return False
-    return not _is_whole(one.info.shape or (), result) or converter.prefers(other, one, node.result)
+    return not same(one.dims, result) or converter.prefers(other, one, node.result)
 
 
 def _with_rank(converter: Converter, ref: Ref, rank: int) -> tuple[Argument, list[Dim]]:
     """An operand with as many dimensions as the result, the first ones of size 1."""
-    shape = ref.info.shape or ()
+    shape = ref.dims
     dims = [1] * (rank - len(shape)) + [*shape]
     if len(shape) == rank:
         return converter.argument(ref), dims
@@ -189,9 +179,9 @@ def power(converter: Converter, node: FlatNode) -> None:
 def prelu(converter: Converter, node: FlatNode) -> None:
     """A slope for each channel, or one for all."""
     data, slopes = node.operands
-    rank = len(data.info.shape or ())
+    rank = len(data.dims)
     sizes: list[Dim] = [1] * rank
-    sizes[normal_axis(node.call.axis, rank)] = (slopes.info.shape or ())[0]
+    sizes[normal_axis(node.call.axis, rank)] = slopes.dims[0]
     arguments = {
         "src": converter.argument(data),
         "weights": converter.argument(slopes, ("reshape", converter.sizes(sizes))),

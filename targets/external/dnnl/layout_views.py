@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from ..core.flatten import FlatNode
+from ..core.operator_checks import permuted_order
 from .converter import Converter
 from .rules import converts
 
@@ -14,14 +15,11 @@ RESHAPING = ("reshape", "flatten", "expand_dims", "squeeze", "nn.batch_flatten")
 @converts(*RESHAPING, dtypes=_ALL)
 def reshape(converter: Converter, node: FlatNode) -> None:
     source = node.operands[0]
-    sizes = converter.sizes(node.result.info.shape or ())
+    sizes = converter.sizes(node.result.dims)
     converter.step("view", node.result, {"src": converter.argument(source, ("reshape", sizes))})
 
 
 @converts("permute_dims", dtypes=_ALL)
 def permute(converter: Converter, node: FlatNode) -> None:
     source = node.operands[0]
-    rank = len(source.info.shape or ())
-    axes = node.call.axes
-    order = [axis % rank for axis in axes] if axes is not None else [*reversed(range(rank))]
-    converter.step("view", node.result, {"src": converter.argument(source, ("permute", order))})
+    converter.step("view", node.result, {"src": converter.argument(source, ("permute", permuted_order(node.call)))})

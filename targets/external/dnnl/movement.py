@@ -13,7 +13,7 @@ from ....dialects.relax.values import normal_axis, shape_of
 from ....runtime.external.dnnl.description import Argument
 from ..core.flatten import FlatNode, Ref
 from .converter import Converter
-from .rules import FLOATS, converts
+from .rules import CHECKS, FLOATS, converts
 
 _STORED = (*FLOATS, "i8", "ui8", "i32")
 #: Copies of one tensor that are joined; oneDNN copies no element several times.
@@ -31,7 +31,7 @@ def _refuse_slice(op: Operation, call: Call) -> str:
 
 @converts("strided_slice", refuse=_refuse_slice, dtypes=_STORED)
 def strided_slice(converter: Converter, node: FlatNode) -> None:
-    shape = node.operands[0].info.shape or ()
+    shape = node.operands[0].dims
     begin = [0] * len(shape)
     for axis, first in zip(node.call.axes, node.call.begin, strict=True):
         axis = normal_axis(axis, len(shape))
@@ -45,19 +45,14 @@ def _piece(converter: Converter, source: Ref, begin: Sequence[int], result: Ref)
     converter.step("slice", result, {"src": converter.argument(source)}, attributes={"begin": list(begin)})
 
 
-def _refuse_split(op: Operation, call: Call) -> str:
-    is_known = isinstance(call.x.shape[normal_axis(call.axis, len(call.x.shape))], int)
-    return "" if is_known else "oneDNN has to know the size that is split"
-
-
-@converts("split", refuse=_refuse_split, dtypes=_STORED)
+@converts("split", refuse=CHECKS.split, dtypes=_STORED)
 def split(converter: Converter, node: FlatNode) -> None:
     """Pieces one behind the other."""
-    rank = len(node.operands[0].info.shape or ())
+    rank = len(node.operands[0].dims)
     axis, at = normal_axis(node.call.axis, rank), 0
     for result in node.results:
         _piece(converter, node.operands[0], [at if each == axis else 0 for each in range(rank)], result)
-        size = (result.info.shape or ())[axis]
+        size = result.dims[axis]
         assert isinstance(size, int)
         at += size
 
@@ -74,13 +69,13 @@ def _refuse_join(op: Operation, call: Call) -> str:
 
 @converts("concat", refuse=_refuse_join, dtypes=_STORED)
 def concat(converter: Converter, node: FlatNode) -> None:
-    axis = normal_axis(node.call.axis, len(node.result.info.shape or ()))
+    axis = normal_axis(node.call.axis, len(node.result.dims))
     _join(converter, [converter.argument(each) for each in node.operands], axis, node.result)
 
 
 @converts("stack", refuse=_refuse_join, dtypes=_STORED)
 def stack(converter: Converter, node: FlatNode) -> None:
-    sizes = list(converter.sizes(node.result.info.shape or ()))
+    sizes = list(converter.sizes(node.result.dims))
     axis = normal_axis(node.call.axis, len(sizes))
     sizes[axis] = 1
     _join(converter, [converter.argument(each, ("reshape", sizes)) for each in node.operands], axis, node.result)
@@ -104,8 +99,8 @@ def _refuse_copies(op: Operation, call: Call) -> str:
 @converts("broadcast_to", refuse=_refuse_copies, dtypes=_STORED)
 def broadcast_to(converter: Converter, node: FlatNode) -> None:
     """The tensor joined to itself, dimension by dimension."""
-    source, result = node.operands[0], node.result.info.shape or ()
-    shape = source.info.shape or ()
+    source, result = node.operands[0], node.result.dims
+    shape = source.dims
     sizes = list(converter.sizes([1] * (len(result) - len(shape)) + [*shape]))
     made = converter.argument(source, ("reshape", sizes))
     copied = _copied(shape, result)

@@ -5,23 +5,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import prod
-from typing import Any
 
 from ....bindings.ir import Operation
-from ....bindings.navigation import use_count
 from ....dialects.core.opdef import Call
 from ....dialects.relax.values import normal_axis
 from ....runtime.external.dnnl.description import Argument, PostOp, Size
 from ..core.flatten import FlatNode, Ref
+from ..core.operator_checks import normal_axes, refuse_reduction
 from .converter import Converter
 from .elementwise import BINARY, LINEAR, POWER, SQUARE
-from .rules import converts, is_static
+from .rules import CHECKS, converts
 
-_SOFTMAX, _LOG_SOFTMAX = 196608, 196609
+SOFTMAX = {"nn.softmax": 196608, "nn.log_softmax": 196609}
 REDUCTIONS = {"max": 196594, "min": 196595, "sum": 196596, "prod": 196597, "mean": 196598}
 
 
-def _parameters(converter: Converter, node: FlatNode, count: Any) -> dict[str, Argument]:
+def _parameters(converter: Converter, node: FlatNode, count: Size) -> dict[str, Argument]:
     """gamma and beta as vectors, where they are used."""
     named = {"scale": ("gamma", node.call.scale), "shift": ("beta", node.call.center)}
     used = {name: node.operand(operand) for name, (operand, is_used) in named.items() if is_used}
@@ -39,10 +38,8 @@ def _in_f32(converter: Converter, ref: Ref, sizes: Sequence[Size]) -> Argument:
 
 
 def _refuse_batch_norm(op: Operation, call: Call) -> str:
-    if call.training:
-        return "oneDNN is used for inference, and this norm takes the statistics of the batch"
-    if any(use_count(each) for each in list(op.results)[1:]):
-        return "the new mean and variance are used, which oneDNN does not give"
+    if reason := CHECKS.batch_norm(op, call):
+        return reason
     if normal_axis(call.axis, len(call.data.shape)) != 1:
         return f"oneDNN has channels as dimension 1, not {call.axis}"
     return "" if isinstance(call.data.shape[1], int) else "oneDNN has to know how many channels there are"
@@ -51,7 +48,7 @@ def _refuse_batch_norm(op: Operation, call: Call) -> str:
 @converts("nn.batch_norm", refuse=_refuse_batch_norm)
 def batch_norm(converter: Converter, node: FlatNode) -> None:
     statistics = {"mean": node.operand("moving_mean"), "variance": node.operand("moving_var")}
-    (channels,) = converter.sizes((node.operand("data").info.shape or ())[1:2])
+    (channels,) = converter.sizes(node.operand("data").dims[1:2])
     arguments = {
         "src": converter.argument(node.operand("data")),
         **{name: _in_f32(converter, ref, (channels,)) for name, ref in statistics.items()},
@@ -60,48 +57,27 @@ def batch_norm(converter: Converter, node: FlatNode) -> None:
     converter.step("batch_norm", node.result, arguments, attributes={"epsilon": node.call.epsilon})
 
 
-def _axes(call: Call) -> list[int]:
-    rank = len(call.data.shape)
-    return sorted(normal_axis(axis, rank) for axis in call.axes)
-
-
-def _refuse_layer_norm(op: Operation, call: Call) -> str:
-    shape, axes = call.data.shape, _axes(call)
-    if axes != [*range(len(shape) - len(axes), len(shape))]:
-        return f"oneDNN normalizes over the last dimensions, not over {tuple(call.axes)}"
-    return "" if is_static(shape[axes[0] :]) else "oneDNN has to know the sizes that are normalized"
-
-
-@converts("nn.layer_norm", refuse=_refuse_layer_norm)
+@converts("nn.layer_norm", refuse=CHECKS.layer_norm)
 def layer_norm(converter: Converter, node: FlatNode) -> None:
     data = node.operand("data")
-    shape, axes = data.info.shape or (), _axes(node.call)
+    shape, axes = data.dims, normal_axes(node.call)
     count = prod(size for size in shape[axes[0] :] if isinstance(size, int))
     views = [("reshape", (converter.count(shape[: axes[0]]), count))]
     arguments = {"src": converter.argument(data, *views), **_parameters(converter, node, count)}
     converter.step("layer_norm", node.result, arguments, views, attributes={"epsilon": node.call.epsilon})
 
 
-def _refuse_groups(op: Operation, call: Call) -> str:
-    rank = len(call.data.shape)
-    if normal_axis(call.channel_axis, rank) != 1 or _axes(call) != [*range(2, rank)]:
-        return "oneDNN normalizes groups of channels where these are dimension 1, over all that follow"
-    return "" if is_static(call.data.shape[1:]) else "oneDNN has to know the sizes that are normalized"
-
-
-@converts("nn.group_norm", "nn.instance_norm", refuse=_refuse_groups)
+@converts("nn.group_norm", "nn.instance_norm", refuse=CHECKS.group_norm)
 def group_norm(converter: Converter, node: FlatNode) -> None:
     """oneDNN 3.2 has none: a layer norm of each group, then a scale and a shift of each channel."""
     data = node.operand("data")
-    batch, channels, *sizes = data.info.shape or ()
+    batch, channels, *sizes = data.dims
     groups = node.call.attributes.get("num_groups", channels)
     count = prod(each for each in (channels, *sizes) if isinstance(each, int)) // groups
     views = [("reshape", (converter.count((batch, groups)), count))]
     used = [(BINARY[op], name) for op, name, is_used in
             (("multiply", "gamma", node.call.scale), ("add", "beta", node.call.center)) if is_used]  # fmt: skip
-    values: list[Ref | Argument] = [
-        converter.temporary(converter.sizes(data.info.shape or ()), data.info.dtype) for _ in used
-    ]
+    values: list[Ref | Argument] = [converter.temporary(converter.sizes(data.dims), data.info.dtype) for _ in used]
     values.append(node.result)
     attributes = {"epsilon": node.call.epsilon}
     first = values[0]
@@ -109,15 +85,15 @@ def group_norm(converter: Converter, node: FlatNode) -> None:
     converter.step("layer_norm", stored, {"src": converter.argument(data, *views)}, views, attributes=attributes)
     for (algorithm, name), source, result in zip(used, values, values[1:], strict=False):
         assert isinstance(source, Argument)
-        other = converter.argument(node.operand(name), ("reshape", (1, channels, *(1 for _ in sizes))))
+        other = converter.argument(node.operand(name), ("reshape", converter.sizes((1, channels, *(1 for _ in sizes)))))
         converter.step("binary", result, {"src": source, "src1": other}, attributes={"algorithm": algorithm})
 
 
-@converts("nn.rms_norm", refuse=_refuse_layer_norm, dtypes=("f32",))
+@converts("nn.rms_norm", refuse=CHECKS.layer_norm, dtypes=("f32",))
 def rms_norm(converter: Converter, node: FlatNode) -> None:
     """oneDNN 3.2 has none: the mean of the squares, its power of -1/2, two products."""
     data, weight = node.operands
-    shape, axes = data.info.shape or (), _axes(node.call)
+    shape, axes = data.dims, normal_axes(node.call)
     sizes = converter.sizes(shape)
     squares, means, scaled = (
         converter.temporary(each, "f32") for each in (sizes, [*sizes[: axes[0]], *(1 for _ in axes)], sizes)
@@ -133,36 +109,21 @@ def rms_norm(converter: Converter, node: FlatNode) -> None:
     converter.step("binary", node.result, arguments, attributes=attributes)
 
 
-def _softmax(converter: Converter, node: FlatNode, algorithm: int) -> None:
+@converts(*SOFTMAX)
+def softmax(converter: Converter, node: FlatNode) -> None:
     data = node.operands[0]
-    attributes = {"algorithm": algorithm, "axis": normal_axis(node.call.axis, len(data.info.shape or ()))}
+    attributes = {"algorithm": SOFTMAX[node.operator], "axis": normal_axis(node.call.axis, len(data.dims))}
     converter.step("softmax", node.result, {"src": converter.argument(data)}, attributes=attributes)
 
 
-@converts("nn.softmax")
-def softmax(converter: Converter, node: FlatNode) -> None:
-    _softmax(converter, node, _SOFTMAX)
-
-
-@converts("nn.log_softmax")
-def log_softmax(converter: Converter, node: FlatNode) -> None:
-    _softmax(converter, node, _LOG_SOFTMAX)
-
-
-def _refuse_reduction(op: Operation, call: Call) -> str:
-    if not call.x.shape:
-        return "there is nothing to reduce"
-    return "" if call.axis is None or call.axis else "no axis is reduced"
-
-
-@converts(*REDUCTIONS, refuse=_refuse_reduction)
+@converts(*REDUCTIONS, refuse=refuse_reduction)
 def reduction(converter: Converter, node: FlatNode) -> None:
     """oneDNN keeps the dimensions."""
-    call, shape = node.call, node.operands[0].info.shape or ()
+    call, shape = node.call, node.operands[0].dims
     axes = [*range(len(shape))] if call.axis is None else [normal_axis(axis, len(shape)) for axis in call.axis]
     kept = converter.sizes([1 if axis in axes else size for axis, size in enumerate(shape)])
     views = [] if call.keepdims else [("reshape", kept)]
-    attributes = {"algorithm": REDUCTIONS[node.name.removeprefix("relax.")]}
+    attributes = {"algorithm": REDUCTIONS[node.operator]}
     converter.step(
         "reduction", node.result, {"src": converter.argument(node.operands[0])}, views, attributes=attributes
     )

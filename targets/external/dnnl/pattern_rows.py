@@ -15,7 +15,7 @@ from . import activations, einsums, elementwise, layout_views, movement, norms, 
 from .activations import activation_at
 from .convolutions import CONVOLUTIONS, POOLS, RESIZED, TRANSPOSED
 from .machine import drops_nan
-from .norms import REDUCTIONS
+from .norms import REDUCTIONS, SOFTMAX
 from .rules import refusal
 
 #: Operators after a product that are part of its pattern; what follows then is another one, and fused all the same.
@@ -99,7 +99,7 @@ def _rows() -> Iterator[tuple[str, GraphPattern]]:
     yield "group_norm", _op("nn.group_norm", "nn.instance_norm")
     yield "rms_norm", _op("nn.rms_norm")
     yield "softmax_without_nan", activations.without_nan(_op("nn.softmax")(wildcard()))
-    yield "softmax", _op("nn.softmax", "nn.log_softmax")
+    yield "softmax", _op(*SOFTMAX)
     yield "reduction", _op(*REDUCTIONS)
     yield "binary", _op(*elementwise.BINARY)
     yield "eltwise", _elementwise(wildcard())

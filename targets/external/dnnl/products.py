@@ -4,11 +4,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from ....bindings.ir import Operation
 from ....dialects.core.opdef import Call
 from ....dialects.core.symbols import Dim, equal
+from ....runtime.external.dnnl.description import Size
 from ..core.flatten import FlatNode
 from .converter import Converter
 from .quantized import is_dequantized, quantized_product
@@ -28,7 +28,7 @@ def _refuse(op: Operation, call: Call) -> str:
 @converts("matmul", refuse=_refuse)
 def matmul(converter: Converter, node: FlatNode) -> None:
     right = node.operands[1]
-    if len(right.info.shape or ()) != 2:
+    if len(right.dims) != 2:
         _batched(converter, node)
     elif right.is_constant or is_dequantized(right):
         _inner_product(converter, node)
@@ -36,14 +36,14 @@ def matmul(converter: Converter, node: FlatNode) -> None:
         _of_rows(converter, node)
 
 
-def _rows(converter: Converter, shape: Sequence[Dim], columns: Dim) -> list[tuple[str, Sequence[object]]]:
+def _rows(converter: Converter, shape: Sequence[Dim], columns: Dim) -> list[tuple[str, Sequence[Size]]]:
     """Everything but the last dimension made one; nothing where it is."""
     return [] if len(shape) == 2 else [("reshape", (converter.count(shape[:-1]), *converter.sizes((columns,))))]
 
 
 def _inner_product(converter: Converter, node: FlatNode) -> None:
     left, right = node.operands
-    shape, (length, columns) = left.info.shape or (), right.info.shape or ()
+    shape, (length, columns) = left.dims, right.dims
     source = quantized_product(converter, left, right, axis=1, mask=2)
     # Inner products have no zero points.
     kind, views = ("matmul", []) if source.quantized else ("inner_product", [("permute", (1, 0))])
@@ -62,7 +62,7 @@ def _inner_product(converter: Converter, node: FlatNode) -> None:
 
 def _of_rows(converter: Converter, node: FlatNode) -> None:
     left, right = node.operands
-    shape, (length, columns) = left.info.shape or (), right.info.shape or ()
+    shape, (length, columns) = left.dims, right.dims
     converter.step(
         "matmul",
         node.result,
@@ -77,9 +77,9 @@ def _of_rows(converter: Converter, node: FlatNode) -> None:
 def _batched(converter: Converter, node: FlatNode) -> None:
     """Vectors become matrices, and both operands have as many dimensions."""
     left, right = node.operands
-    one: list[Dim] = list(left.info.shape or ())
-    other: list[Dim] = list(right.info.shape or ())
-    result: list[Dim] = list(node.result.info.shape or ())
+    one: list[Dim] = list(left.dims)
+    other: list[Dim] = list(right.dims)
+    result: list[Dim] = list(node.result.dims)
     if len(other) == 1:
         other, result = [*other, 1], [*result, 1]
     if len(one) == 1:
@@ -88,15 +88,15 @@ def _batched(converter: Converter, node: FlatNode) -> None:
     one = [*[1] * (rank - len(one)), *one]
     other = [*[1] * (rank - len(other)), *other]
 
-    def seen(dims: Sequence[Dim], shape: Sequence[Dim]) -> list[tuple[str, Sequence[Any]]]:
+    def seen(dims: Sequence[Dim], shape: Sequence[Dim]) -> list[tuple[str, Sequence[Size]]]:
         return [] if list(dims) == list(shape) else [("reshape", converter.sizes(dims))]
 
     converter.step(
         "matmul",
         node.result,
         {
-            "src": converter.argument(left, *seen(one, left.info.shape or ())),
-            "weights": converter.argument(right, *seen(other, right.info.shape or ())),
+            "src": converter.argument(left, *seen(one, left.dims)),
+            "weights": converter.argument(right, *seen(other, right.dims)),
         },
-        seen(result, node.result.info.shape or ()),
+        seen(result, node.result.dims),
     )

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ....bindings.ir import Operation
 from ....dialects.core.opdef import Call
@@ -19,6 +19,8 @@ from ..core.flatten import FlatNode, Ref, numbers_in
 from .rules import converts
 
 if TYPE_CHECKING:
+    from numpy import ndarray
+
     from .converter import Converter
 
 #: Products of such weights with bytes, two of them added up, are no larger than 16 bits hold.
@@ -33,7 +35,7 @@ class ProductSource:
     data: Ref
     weight: Ref
     quantized: Mapping[str, Quantized] = field(default_factory=dict)
-    attributes: Mapping[str, Any] = field(default_factory=dict)
+    attributes: Mapping[str, object] = field(default_factory=dict)
 
 
 def is_dequantized(ref: Ref) -> bool:
@@ -47,23 +49,20 @@ def quantized_product(converter: Converter, data: Ref, weight: Ref, axis: int, m
     if made is None or weights is None or {made.name, weights.name} != {"relax.dequantize"}:
         return ProductSource(data, weight)
     elements = numbers_in(weights.operands[0])
-    given = _scales(made), _scales(weights)
-    if (
-        elements is None
-        or elements.dtype.name != "int8"
-        or any(each is None for each in given)
-        or data.info.dtype != "f32"
-    ):
+    scale, scales, zeros = _scales(made), _scales(weights), numbers_in(weights.operands[2])
+    if elements is None or scale is None or scales is None or zeros is None:
         return ProductSource(data, weight)
-    if given[0].size != 1 or made.operands[0].info.dtype == "i32" or numbers_in(weights.operands[2]).any():
+    if elements.dtype.name != "int8" or data.info.dtype != "f32" or made.operands[0].info.dtype == "i32":
+        return ProductSource(data, weight)
+    if scale.size != 1 or zeros.any():
         return ProductSource(data, weight)
     is_along = normal_axis(weights.call.axis, elements.ndim) == axis
-    if given[1].size != 1 and not is_along:
+    if scales.size != 1 and not is_along:
         return ProductSource(data, weight)
     zero = _zero_point(converter, made)
     quantized = {
-        "src": Quantized(converter.constant(given[0].reshape(1)), zero),
-        "weights": Quantized(converter.constant(given[1].reshape(-1)), None, mask if given[1].size > 1 else 0),
+        "src": Quantized(converter.constant(scale.reshape(1)), zero),
+        "weights": Quantized(converter.constant(scales.reshape(-1)), None, mask if scales.size > 1 else 0),
     }
     is_narrow = (
         made.operands[0].info.dtype == "ui8" and -_MOST_NARROW <= elements.min() <= elements.max() <= _MOST_NARROW
@@ -71,7 +70,7 @@ def quantized_product(converter: Converter, data: Ref, weight: Ref, axis: int, m
     return ProductSource(made.operands[0], weights.operands[0], quantized, {"is_narrow": bool(is_narrow)})
 
 
-def _scales(node: FlatNode) -> Any:
+def _scales(node: FlatNode) -> ndarray | None:
     """The scales as f32; None where they are not known."""
     found = numbers_in(node.operands[1])
     return None if found is None or found.dtype.name != "float32" else found
@@ -81,7 +80,9 @@ def _zero_point(converter: Converter, node: FlatNode) -> int | None:
     """The one zero point as a constant; None where it is 0."""
     import numpy
 
-    number = numbers_in(node.operands[2]).reshape(-1)[0]
+    zeros = numbers_in(node.operands[2])
+    assert zeros is not None  # see _refuse
+    number = zeros.reshape(-1)[0]
     return converter.constant(numpy.array([number], "int32")) if number else None
 
 
@@ -118,6 +119,8 @@ def quantize(converter: Converter, node: FlatNode) -> None:
 
 
 def _quantization(converter: Converter, node: FlatNode) -> Quantized:
-    scales = _scales(node).reshape(-1)
-    axis = normal_axis(node.call.axis, len(node.operands[0].info.shape or ()))
-    return Quantized(converter.constant(scales), _zero_point(converter, node), 1 << axis if scales.size > 1 else 0)
+    scales = _scales(node)
+    assert scales is not None  # see _refuse
+    axis = normal_axis(node.call.axis, len(node.operands[0].dims))
+    scale, zero = converter.constant(scales.reshape(-1)), _zero_point(converter, node)
+    return Quantized(scale, zero, 1 << axis if scales.size > 1 else 0)

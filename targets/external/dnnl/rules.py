@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ....dialects.core.infos import TensorInfo
-from ....dialects.core.symbols import Dim
+from ..core.operator_checks import OperatorChecks
 from ..core.rules import Rules
 from .machine import why_not_computed
 
@@ -29,9 +29,4 @@ def _refuse_tensor(info: TensorInfo, dtypes: tuple[str, ...]) -> str:
 
 
 RULES = Rules("oneDNN has no primitive", FLOATS, _refuse_tensors)
-converts, refusal = RULES.converts, RULES.refusal
-
-
-def is_static(shape: Sequence[Dim] | None) -> bool:
-    """Whether every size is a number."""
-    return shape is not None and all(isinstance(size, int) for size in shape)
+converts, refusal, CHECKS = RULES.converts, RULES.refusal, OperatorChecks("oneDNN")

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar, Literal
 
-from ....bindings.ir import Operation
+from ....bindings.ir import Operation, OpView
 from ....dialects.core.codec import decode
 from ....dialects.core.infos import TensorInfo
 from ....dialects.core.work import work_of
@@ -53,7 +53,7 @@ def takes_pool(match: Match) -> bool | str:
     return takes(match)
 
 
-def _window(operation: Any) -> tuple[int, int]:
+def _window(operation: OpView) -> tuple[int, int]:
     sizes = dict(zip(operation.kernel_layout, operation.weight.type.shape, strict=True))
     return sizes["H"], sizes["W"]
 
@@ -67,7 +67,7 @@ def _layer(product: GraphPattern) -> GraphPattern:
 class ExampleNpu(Codegen):
     """A processor for images that numpy stands for."""
 
-    patterns: ClassVar[Any] = (
+    patterns = (
         ("example_npu.conv2d", _layer(is_op("relax.nn.conv2d")(wildcard(), is_const().has_rank(4))), takes_convolution),
         ("example_npu.dense", _layer(is_op("relax.matmul")(wildcard(), is_const().has_rank(2))), takes),
         ("example_npu.pool2d", is_op("relax.nn.max_pool2d", "relax.nn.avg_pool2d"), takes_pool),
@@ -111,31 +111,31 @@ def _instruction(step: PartStep) -> Instruction:
     return Instruction(name, _SETTINGS[name](operation), step.inputs, step.outputs[0])
 
 
-def _of_convolution(operation: Any) -> dict[str, object]:
+def _of_convolution(operation: OpView) -> dict[str, object]:
     return {**_of_windows(operation), "dilation": operation.dilation}
 
 
-def _of_pool(operation: Any) -> dict[str, object]:
+def _of_pool(operation: OpView) -> dict[str, object]:
     return {**_of_windows(operation), "size": operation.pool_size}
 
 
-def _of_windows(operation: Any) -> dict[str, object]:
+def _of_windows(operation: OpView) -> dict[str, object]:
     """Padding on all four sides: operators have one number, one for each dimension, or befores and afters."""
     padding = tuple(operation.padding)
     return {"strides": operation.strides, "padding": padding * (4 // len(padding))}
 
 
-def _of_permutation(operation: Any) -> dict[str, object]:
+def _of_permutation(operation: OpView) -> dict[str, object]:
     return {"axes": operation.axes}
 
 
-def _nothing(operation: Operation) -> dict[str, object]:
+def _nothing(operation: OpView) -> dict[str, object]:
     del operation
     return {}
 
 
 #: What instructions are given of operators' attributes.
-_SETTINGS: dict[str, Callable[[Any], dict[str, Any]]] = {
+_SETTINGS: dict[str, Callable[[OpView], dict[str, object]]] = {
     "conv2d": _of_convolution,
     "matmul": _nothing,
     "add": _nothing,

@@ -13,7 +13,7 @@ from ....dialects.core.infos import TensorInfo
 from ....frontends.onnx.export.asking import why_not
 from ....frontends.onnx.export.model import USUAL_OPSET, export_function
 from ....frontends.onnx.export.registry import exported_names
-from ....passes.partition.codegen import Codegen, register_codegen
+from ....passes.partition.codegen import Codegen, PatternRow, register_codegen
 from ....passes.partition.options import CodegenOption
 from ....passes.patterns.matched import Match
 from ....passes.patterns.operator_patterns import is_op
@@ -49,17 +49,17 @@ def _why_not_passed(operation: Operation) -> str:
     )
 
 
-def _patterns() -> list[object]:
+def _patterns() -> list[PatternRow]:
     """One for each operator that can be exported; those that say or check shapes stay where they are."""
     names = [name for name in exported_names() if name.startswith(_DIALECT) and not find_op(name).role]
-    return [(f"onnxruntime.{name.removeprefix(_DIALECT)}", is_op(name), can_run) for name in names]
+    return [PatternRow(f"onnxruntime.{name.removeprefix(_DIALECT)}", is_op(name), can_run) for name in names]
 
 
 @register_codegen("onnxruntime")
 class OnnxRuntimeCodegen(Codegen):
     """Makes ONNX models of parts."""
 
-    patterns: ClassVar[list[Any]] = _patterns()
+    patterns = _patterns()
     options: ClassVar[Mapping[str, CodegenOption]] = {
         "threads": CodegenOption("how many compute one operator; 0: as many as there are cores", int, 1, least=0)
     }

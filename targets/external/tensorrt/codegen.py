@@ -30,9 +30,7 @@ def can_run(match: Match) -> bool | str:
 class TensorRt(Codegen):
     """TensorRT 10. It fuses layers itself: a pattern for each operator, whose neighbours are merged into one part."""
 
-    patterns: ClassVar[list[Any]] = [
-        (f"tensorrt.{name.removeprefix(_DIALECT)}", is_op(name), can_run) for name in RULES
-    ]
+    patterns = tuple((f"tensorrt.{name.removeprefix(_DIALECT)}", is_op(name), can_run) for name in RULES)
     options: ClassVar[Mapping[str, CodegenOption]] = OPTIONS
     devices: ClassVar[tuple[str, ...]] = ("cpu", "cuda")
     #: Constants first, so that weights are known; batch norms go into them.

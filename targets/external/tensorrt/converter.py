@@ -4,7 +4,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
 
 from ....dialects.core.dialect import row_of
 from ....dialects.core.infos import TensorInfo
@@ -13,9 +14,13 @@ from ....dialects.core.symbols import Dim
 from ....runtime.external.tensorrt import input_name, output_name
 from ....support.errors import RefusalError
 from ..core.flatten import FlatGraph, FlatNode, Ref, numbers_in
+from ..core.operator_checks import same
 from . import convolutions, elementwise, movement, norms, products  # noqa: F401  # rules declare themselves
-from .rules import RULES, refusal
-from .tensor_dims import dims_of, known, mask, same
+from .rules import RULES, Layer, Tensor, refusal
+from .tensor_dims import known, mask
+
+if TYPE_CHECKING:
+    from numpy import ndarray
 
 _DATA_TYPES = {"f32": "FLOAT", "f16": "HALF", "i32": "INT32", "i64": "INT64", "i1": "BOOL"}
 
@@ -26,13 +31,13 @@ class Converter:
     `trt` is the module that the enumerations and classes of the network come from: tensorrt itself, or a stand-in.
     """
 
-    def __init__(self, network: Any, trt: Any, graph: FlatGraph):
+    def __init__(self, network: Any, trt: ModuleType, graph: FlatGraph):
         self.network, self.trt, self.graph = network, trt, graph
-        self._tensors: dict[Ref, Any] = {}
-        self._sizes: dict[str, Any] = {}
-        self._producers: dict[Ref, Any] = {}
+        self._tensors: dict[Ref, Tensor] = {}
+        self._sizes: dict[str, tuple[Tensor, int]] = {}
+        self._producers: dict[Ref, Layer] = {}
         #: Arrays whose memory the network reads until it is built.
-        self.kept: list[Any] = []
+        self.kept: list[ndarray] = []
 
     def convert(self) -> None:
         for number, ref in enumerate(self.graph.inputs):
@@ -49,11 +54,11 @@ class Converter:
         dims = info.shape or ()
         self._know(ref, self.network.add_input(input_name(number), self.dtype(info.dtype), known(dims)))
 
-    def _know(self, ref: Ref, tensor: Any) -> None:
+    def _know(self, ref: Ref, tensor: Tensor) -> None:
         self._tensors[ref] = tensor
-        self.know_sizes(tensor, dims_of(ref))
+        self.know_sizes(tensor, ref.dims)
 
-    def know_sizes(self, tensor: Any, dims: Sequence[Dim]) -> None:
+    def know_sizes(self, tensor: Tensor, dims: Sequence[Dim]) -> None:
         """Where sizes with symbols can be read, for others that need them."""
         for axis, dim in enumerate(dims):
             if not isinstance(dim, int):
@@ -79,11 +84,11 @@ class Converter:
         for ref, tensor in zip(node.results, made if isinstance(made, tuple) else (made,), strict=False):
             self._know(ref, tensor)
         for number in range(before, self.network.num_layers):
-            self.network.get_layer(number).name = f"{number}: {node.name.removeprefix('relax.')}"
+            self.network.get_layer(number).name = f"{number}: {node.operator}"
 
     # ---- what rules read ----
 
-    def tensor(self, ref: Ref) -> Any:
+    def tensor(self, ref: Ref) -> Tensor:
         """A value as a tensor of the network; constants are added where they are first read."""
         if ref not in self._tensors:
             array = self.array(ref)
@@ -92,41 +97,41 @@ class Converter:
             self._tensors[ref] = self.constant(array)
         return self._tensors[ref]
 
-    def array(self, ref: Ref) -> Any:
+    def array(self, ref: Ref) -> ndarray | None:
         """A constant's elements; None for others."""
         return numbers_in(ref)
 
-    def constant(self, array: Any) -> Any:
+    def constant(self, array: ndarray) -> Tensor:
         return self.network.add_constant(array.shape, self.weights(array)).get_output(0)
 
-    def weights(self, array: Any) -> Any:
+    def weights(self, array: ndarray) -> object:
         import numpy
 
         self.kept.append(numpy.ascontiguousarray(array))
         return self.trt.Weights(self.kept[-1])
 
-    def number(self, value: float, like: Ref) -> Any:
+    def number(self, value: float, like: Ref) -> Tensor:
         """A number of the element type of a value, that is broadcast over it."""
         import numpy
 
         from ....dialects.relax.known_constants import NUMPY_NAME
 
-        return self.constant(numpy.full((1,) * len(dims_of(like)), value, NUMPY_NAME[like.info.dtype]))
+        return self.constant(numpy.full((1,) * len(like.dims), value, NUMPY_NAME[like.info.dtype]))
 
-    def dtype(self, name: str) -> Any:
+    def dtype(self, name: str) -> object:
         return getattr(self.trt.DataType, _DATA_TYPES[name])
 
     # ---- layers that many rules add ----
 
-    def unary(self, tensor: Any, operation: str) -> Any:
+    def unary(self, tensor: Tensor, operation: str) -> Tensor:
         return self.network.add_unary(tensor, getattr(self.trt.UnaryOperation, operation)).get_output(0)
 
-    def binary(self, one: Any, other: Any, operation: str) -> Any:
+    def binary(self, one: Tensor, other: Tensor, operation: str) -> Tensor:
         """Of tensors with as many dimensions as each other; those of size 1 are broadcast."""
         kind = getattr(self.trt.ElementWiseOperation, operation)
         return self.network.add_elementwise(one, other, kind).get_output(0)
 
-    def activation(self, tensor: Any, kind: str, alpha: float | None = None, beta: float | None = None) -> Any:
+    def activation(self, tensor: Tensor, kind: str, alpha: float | None = None, beta: float | None = None) -> Tensor:
         layer = self.network.add_activation(tensor, getattr(self.trt.ActivationType, kind))
         if alpha is not None:
             layer.alpha = alpha
@@ -134,18 +139,18 @@ class Converter:
             layer.beta = beta
         return layer.get_output(0)
 
-    def reduce(self, tensor: Any, operation: str, axes: Sequence[int], *, keep: bool = True) -> Any:
+    def reduce(self, tensor: Tensor, operation: str, axes: Sequence[int], *, keep: bool = True) -> Tensor:
         kind = getattr(self.trt.ReduceOperation, operation)
         return self.network.add_reduce(tensor, kind, mask(axes), keep).get_output(0)
 
-    def permuted(self, tensor: Any, order: Sequence[int]) -> Any:
+    def permuted(self, tensor: Tensor, order: Sequence[int]) -> Tensor:
         if list(order) == [*range(len(order))]:
             return tensor
         layer = self.network.add_shuffle(tensor)
         layer.first_transpose = tuple(order)
         return layer.get_output(0)
 
-    def reshaped(self, tensor: Any, dims: Sequence[Dim]) -> Any:
+    def reshaped(self, tensor: Tensor, dims: Sequence[Dim]) -> Tensor:
         """With other sizes; of one that is not known TensorRT finds it out, more are computed when it runs."""
         layer = self.network.add_shuffle(tensor)
         if sum(not isinstance(dim, int) for dim in dims) <= 1:
@@ -154,16 +159,16 @@ class Converter:
             layer.set_input(1, self.shape(dims))
         return layer.get_output(0)
 
-    def with_rank(self, ref: Ref, rank: int) -> Any:
+    def with_rank(self, ref: Ref, rank: int) -> Tensor:
         """A value with dimensions of size 1 in front, as TensorRT broadcasts between equal ranks only."""
-        dims = dims_of(ref)
+        dims = ref.dims
         if len(dims) == rank:
             return self.tensor(ref)
         array = self.array(ref)
         shape = [1] * (rank - len(dims)) + [*dims]
         return self.reshaped(self.tensor(ref), shape) if array is None else self.constant(array.reshape(shape))
 
-    def shape(self, dims: Sequence[Dim]) -> Any:
+    def shape(self, dims: Sequence[Dim]) -> Tensor:
         """Sizes as a tensor of i64, those with symbols as tensors have them."""
         import numpy
 
@@ -173,14 +178,14 @@ class Converter:
         layer.axis = 0
         return layer.get_output(0)
 
-    def _size(self, dim: Dim) -> Any:
+    def _size(self, dim: Dim) -> Tensor:
         if str(dim) not in self._sizes:
             raise RefusalError(f"no tensor before has the size {dim}, and TensorRT reads sizes of tensors only")
         tensor, axis = self._sizes[str(dim)]
         shape = self.network.add_shape(tensor).get_output(0)
         return self.network.add_slice(shape, (axis,), (1,), (1,)).get_output(0)
 
-    def sliced(self, tensor: Any, start: Sequence[int], dims: Sequence[Dim], stride: Sequence[int]) -> Any:
+    def sliced(self, tensor: Tensor, start: Sequence[int], dims: Sequence[Dim], stride: Sequence[int]) -> Layer:
         """A slice layer, for its mode may be set."""
         is_static = all(isinstance(dim, int) for dim in dims)
         layer = self.network.add_slice(
@@ -190,19 +195,19 @@ class Converter:
             layer.set_input(2, self.shape(dims))
         return layer
 
-    def remember(self, node: FlatNode, layer: Any) -> None:
+    def remember(self, node: FlatNode, layer: Layer) -> None:
         """A layer to which a bias may still be added."""
         self._producers[node.result] = layer
 
-    def add_bias(self, node: FlatNode) -> Any:
+    def add_bias(self, node: FlatNode) -> Tensor | None:
         """The result of an addition if it can be a bias of the layer that has no other user, else None."""
         for whole, bias in (node.operands, node.operands[::-1]):
             layer, array = self._producers.get(whole), self.array(bias)
             if layer is None or array is None or self.graph.uses[whole] > 1:
                 continue
-            dims = dims_of(whole)
+            dims = whole.dims
             by_channels = (1, dims[1], *(1 for _ in dims[2:]))
-            if same(dims, dims_of(node.result)) and (1, *array.shape)[-len(dims) :] == by_channels:
+            if same(dims, node.result.dims) and (1, *array.shape)[-len(dims) :] == by_channels:
                 layer.bias = self.weights(array.reshape(-1))
                 return self.tensor(whole)
         return None

@@ -3,19 +3,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 from ....bindings.ir import Operation
 from ....dialects.core.facts import Window
 from ....dialects.core.opdef import Call
 from ....dialects.core.symbols import Dim, ceildiv, dim_add, dim_sub, equal
-from ....dialects.relax.infer.layouts import Layout, blocked_dimensions, layouts_of
+from ....dialects.relax.infer.layouts import layouts_of
 from ....dialects.relax.infer.windows import each_dimension, windows_of
 from ....dialects.relax.values import shape_of
-from ..core.quantized import refuse_quantized
-from .rules import converts
-from .tensor_dims import dims_of
+from ..core.operator_checks import is_static, order_of, refuse_quantized
+from .rules import CHECKS, Layer, Tensor, converts
 
 if TYPE_CHECKING:
     from ..core.flatten import FlatNode
@@ -27,26 +26,16 @@ _POOLS = [f"nn.{kind}_pool{rank}d" for kind in ("max", "avg") for rank in (1, 2,
 _ADAPTIVE = [f"nn.adaptive_avg_pool{rank}d" for rank in (1, 2, 3)]
 
 
-def _order(layout: Layout) -> list[int]:
-    """Which axis each of TensorRT's dimensions is."""
-    return [[axis.dimension for axis in layout.axes].index(letter) for letter in layout.dimensions]
-
-
-def _refuse_layouts(call: Call) -> str:
-    blocked = next((each for each in layouts_of(call).values() if blocked_dimensions(each)), None)
-    return "" if blocked is None else f"layout {blocked.text} is in blocks, which TensorRT chooses itself"
-
-
 def _refuse_convolution(op: Operation, call: Call) -> str:
-    if not all(isinstance(size, int) for size in call.weight.shape):
+    if not is_static(call.weight.shape):
         return "TensorRT has to know the sizes of the weight"
     if call.out_dtype not in (None, call.data.dtype) or call.weight.dtype != call.data.dtype:
         return f"TensorRT gives elements of {call.data.dtype} here, not of {call.out_dtype}"
-    reason = _refuse_layouts(call) or refuse_quantized(op)
+    reason = CHECKS.layouts(call) or refuse_quantized(op)
     if reason:
         return reason
     layout = layouts_of(call)["data"]
-    channels = call.data.shape[_order(layout)[1]]
+    channels = call.data.shape[order_of(layout)[1]]
     return "" if isinstance(channels, int) else "TensorRT has to know how many channels there are"
 
 
@@ -64,11 +53,11 @@ class _Windows:
     def values(self, name: str) -> tuple[int, ...]:
         return tuple(getattr(each, name) for each in self.windows)
 
-    def lifted(self, converter: Converter, tensor: object, dims: Sequence[Dim]) -> Any:
+    def lifted(self, converter: Converter, tensor: Tensor, dims: Sequence[Dim]) -> Tensor:
         """A tensor with the dimensions that are missing, in front of the others that windows slide over."""
         return converter.reshaped(tensor, self._more(dims)) if self.missing else tensor
 
-    def lowered(self, converter: Converter, tensor: Any, dims: Sequence[Dim]) -> Any:
+    def lowered(self, converter: Converter, tensor: Tensor, dims: Sequence[Dim]) -> Tensor:
         if not self.missing:
             return tensor
         converter.know_sizes(tensor, self._more(dims))
@@ -78,22 +67,22 @@ class _Windows:
         return [*dims[:2], *(1,) * self.missing, *dims[2:]]
 
 
-def _source(converter: Converter, node: FlatNode, windows: _Windows) -> Any:
-    data, order = node.operands[0], _order(layouts_of(node.call)["data"])
+def _source(converter: Converter, node: FlatNode, windows: _Windows) -> Tensor:
+    data, order = node.operands[0], order_of(layouts_of(node.call)["data"])
     tensor = converter.permuted(converter.tensor(data), order)
-    return windows.lifted(converter, tensor, [dims_of(data)[axis] for axis in order])
+    return windows.lifted(converter, tensor, [data.dims[axis] for axis in order])
 
 
-def _result(converter: Converter, node: FlatNode, windows: _Windows, layer: Any) -> Any:
+def _result(converter: Converter, node: FlatNode, windows: _Windows, layer: Layer) -> Tensor:
     """The result in its layout."""
-    order, dims = _order(layouts_of(node.call)["result"]), dims_of(node.result)
+    order, dims = order_of(layouts_of(node.call)["result"]), node.result.dims
     tensor = windows.lowered(converter, layer.get_output(0), [dims[axis] for axis in order])
     return converter.permuted(tensor, _inverse(order))
 
 
-def _biasable(converter: Converter, node: FlatNode, windows: _Windows, layer: object) -> Any:
+def _biasable(converter: Converter, node: FlatNode, windows: _Windows, layer: Layer) -> Tensor:
     """The result, which a bias may be added to where it is the layer's own."""
-    order = _order(layouts_of(node.call)["result"])
+    order = order_of(layouts_of(node.call)["result"])
     if not windows.missing and order == sorted(order):
         converter.remember(node, layer)
     return _result(converter, node, windows, layer)
@@ -103,11 +92,11 @@ def _inverse(order: Sequence[int]) -> list[int]:
     return sorted(range(len(order)), key=order.__getitem__)
 
 
-def _weighted(converter: Converter, node: FlatNode, add: Any, maps: int) -> tuple[Any, _Windows]:
+def _weighted(converter: Converter, node: FlatNode, add: Callable[..., Layer], maps: int) -> tuple[Layer, _Windows]:
     """A layer with the weight that is known, or with one that is its second input."""
     windows, weight = _Windows.of(node.call), node.operands[1]
-    order = _order(layouts_of(node.call)["weight"])
-    dims = [dims_of(weight)[axis] for axis in order]
+    order = order_of(layouts_of(node.call)["weight"])
+    dims = [weight.dims[axis] for axis in order]
     array = converter.array(weight)
     source = _source(converter, node, windows)
     kernel = (
@@ -126,7 +115,7 @@ def _weighted(converter: Converter, node: FlatNode, add: Any, maps: int) -> tupl
 
 
 @converts(*_CONVOLUTIONS, refuse=_refuse_convolution)
-def convolution(converter: Converter, node: FlatNode) -> Any:
+def convolution(converter: Converter, node: FlatNode) -> Tensor:
     maps = _weight_size(node, 0)
     layer, windows = _weighted(converter, node, converter.network.add_convolution_nd, maps)
     layer.post_padding = windows.values("after")
@@ -134,7 +123,7 @@ def convolution(converter: Converter, node: FlatNode) -> Any:
 
 
 def _weight_size(node: FlatNode, dimension: int) -> int:
-    size = dims_of(node.operands[1])[_order(layouts_of(node.call)["weight"])[dimension]]
+    size = node.operands[1].dims[order_of(layouts_of(node.call)["weight"])[dimension]]
     assert isinstance(size, int)
     return size
 
@@ -154,7 +143,7 @@ def _refuse_transposed(op: Operation, call: Call) -> str:
 
 
 @converts(*_TRANSPOSED, refuse=_refuse_transposed)
-def transposed(converter: Converter, node: FlatNode) -> Any:
+def transposed(converter: Converter, node: FlatNode) -> Tensor:
     maps = _weight_size(node, 1) * node.call.groups
     layer, windows = _weighted(converter, node, converter.network.add_deconvolution_nd, maps)
     layer.post_padding = (*(0,) * windows.missing, *_after_transposed(node.call))
@@ -162,7 +151,7 @@ def transposed(converter: Converter, node: FlatNode) -> Any:
 
 
 def _refuse_pool(op: Operation, call: Call) -> str:
-    reason = _refuse_layouts(call)
+    reason = CHECKS.layouts(call)
     if reason:
         return reason
     windows = windows_of(call)
@@ -194,7 +183,7 @@ def _refuse_covering(op: Operation, call: Call) -> str:
 
 
 @converts(*_POOLS, refuse=_refuse_pool)
-def pool(converter: Converter, node: FlatNode) -> Any:
+def pool(converter: Converter, node: FlatNode) -> Tensor:
     call, windows = node.call, _Windows.of(node.call)
     layer = _pooled(converter, node, windows, "MAX" if call.definition.name.startswith("nn.max") else "AVERAGE")
     layer.pre_padding, layer.post_padding = windows.values("before"), windows.values("after")
@@ -204,7 +193,7 @@ def pool(converter: Converter, node: FlatNode) -> Any:
     return _result(converter, node, windows, layer)
 
 
-def _pooled(converter: Converter, node: FlatNode, windows: _Windows, kind: str) -> Any:
+def _pooled(converter: Converter, node: FlatNode, windows: _Windows, kind: str) -> Layer:
     source = _source(converter, node, windows)
     layer = converter.network.add_pooling_nd(source, getattr(converter.trt.PoolingType, kind), windows.values("taps"))
     layer.stride_nd = windows.values("stride")
@@ -212,7 +201,7 @@ def _pooled(converter: Converter, node: FlatNode, windows: _Windows, kind: str) 
 
 
 def _spatial(call: Call) -> list[Dim]:
-    order = _order(layouts_of(call)["data"])
+    order = order_of(layouts_of(call)["data"])
     return [call.data.shape[axis] for axis in order[2:]]
 
 
@@ -232,17 +221,17 @@ def _is_mean_of_all(call: Call) -> bool:
 def _refuse_adaptive(op: Operation, call: Call) -> str:
     if not _is_mean_of_all(call) and _adaptive_taps(call) is None:
         return f"windows of one size do not give {call.output_size} of {_spatial(call)}"
-    return _refuse_layouts(call)
+    return CHECKS.layouts(call)
 
 
 @converts(*_ADAPTIVE, refuse=_refuse_adaptive)
-def adaptive_pool(converter: Converter, node: FlatNode) -> Any:
+def adaptive_pool(converter: Converter, node: FlatNode) -> Tensor:
     """Where sizes divide, windows are all of one size, one after the other; one window is a mean."""
     if _is_mean_of_all(node.call):
         layouts = layouts_of(node.call)
-        data = converter.permuted(converter.tensor(node.operands[0]), _order(layouts["data"]))
-        mean = converter.reduce(data, "AVG", range(2, len(dims_of(node.result))))
-        order = _order(layouts["result"])
+        data = converter.permuted(converter.tensor(node.operands[0]), order_of(layouts["data"]))
+        mean = converter.reduce(data, "AVG", range(2, len(node.result.dims)))
+        order = order_of(layouts["result"])
         return converter.permuted(mean, _inverse(order))
     windows = _Windows([Window(each, each) for each in _adaptive_taps(node.call) or []])
     return _result(converter, node, windows, _pooled(converter, node, windows, "AVERAGE"))

@@ -3,11 +3,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from ....bindings.ir import Operation
 from ....dialects.core.opdef import Call
-from .rules import ALL, NUMBERS, converts
+from .rules import ALL, CHECKS, NUMBERS, Tensor, converts
 
 if TYPE_CHECKING:
     from ..core.flatten import FlatNode
@@ -34,49 +35,35 @@ COMPARISONS = {"equal": ("EQUAL",), "greater": ("GREATER",), "less": ("LESS",),
 _SELU_ALPHA, _SELU_SCALE = 1.6732632423543772, 1.0507009873554805
 
 
-@converts(*ACTIVATIONS)
-def activation(converter: Converter, node: FlatNode) -> Any:
-    return converter.activation(converter.tensor(node.operands[0]), ACTIVATIONS[_short(node)])
+#: Of one tensor, by several layers or with numbers of their own.
+_FORMULAS: dict[str, Callable[[Converter, Tensor, Call], Tensor]] = {
+    "rsqrt": lambda converter, x, _: converter.unary(converter.unary(x, "SQRT"), "RECIP"),
+    "nn.silu": lambda converter, x, _: converter.binary(x, converter.activation(x, "SIGMOID"), "PROD"),
+    "nn.leakyrelu": lambda converter, x, call: converter.activation(x, "LEAKY_RELU", call.alpha),
+    "nn.selu": lambda converter, x, _: converter.activation(x, "SELU", _SELU_ALPHA, _SELU_SCALE),
+}
 
 
-@converts(*(name for name in UNARY if name not in _OF_NUMBERS))
-def unary(converter: Converter, node: FlatNode) -> Any:
-    return converter.unary(converter.tensor(node.operands[0]), UNARY[_short(node)])
+@converts(*ACTIVATIONS, *(name for name in UNARY if name not in _OF_NUMBERS), *_FORMULAS)
+def of_one(converter: Converter, node: FlatNode) -> Tensor:
+    name, x = node.operator, converter.tensor(node.operands[0])
+    if name in ACTIVATIONS:
+        return converter.activation(x, ACTIVATIONS[name])
+    return _FORMULAS[name](converter, x, node.call) if name in _FORMULAS else converter.unary(x, UNARY[name])
 
 
-converts(*_OF_NUMBERS, dtypes=NUMBERS)(unary)
+converts(*_OF_NUMBERS, dtypes=NUMBERS)(of_one)
 
 
 @converts("logical_not", dtypes=("i1",))
-def logical_not(converter: Converter, node: FlatNode) -> Any:
+def logical_not(converter: Converter, node: FlatNode) -> Tensor:
     return converter.unary(converter.tensor(node.operands[0]), "NOT")
 
 
-@converts("rsqrt")
-def rsqrt(converter: Converter, node: FlatNode) -> Any:
-    return converter.unary(converter.unary(converter.tensor(node.operands[0]), "SQRT"), "RECIP")
-
-
 @converts("square", dtypes=NUMBERS)
-def square(converter: Converter, node: FlatNode) -> Any:
+def square(converter: Converter, node: FlatNode) -> Tensor:
     x = converter.tensor(node.operands[0])
     return converter.binary(x, x, "PROD")
-
-
-@converts("nn.silu")
-def silu(converter: Converter, node: FlatNode) -> Any:
-    x = converter.tensor(node.operands[0])
-    return converter.binary(x, converter.activation(x, "SIGMOID"), "PROD")
-
-
-@converts("nn.leakyrelu")
-def leaky_relu(converter: Converter, node: FlatNode) -> Any:
-    return converter.activation(converter.tensor(node.operands[0]), "LEAKY_RELU", node.call.alpha)
-
-
-@converts("nn.selu")
-def selu(converter: Converter, node: FlatNode) -> Any:
-    return converter.activation(converter.tensor(node.operands[0]), "SELU", _SELU_ALPHA, _SELU_SCALE)
 
 
 def _refuse_softplus(op: Operation, call: Call) -> str:
@@ -84,43 +71,36 @@ def _refuse_softplus(op: Operation, call: Call) -> str:
 
 
 @converts("nn.softplus", refuse=_refuse_softplus)
-def softplus(converter: Converter, node: FlatNode) -> Any:
+def softplus(converter: Converter, node: FlatNode) -> Tensor:
     """alpha * log(exp(beta * x) + 1); above the threshold both are x."""
     return converter.activation(converter.tensor(node.operands[0]), "SOFTPLUS", 1 / node.call.beta, node.call.beta)
 
 
-def _refuse_clip(op: Operation, call: Call) -> str:
-    limits = [call.operands[name].value for name in ("min", "max")]
-    if not all(isinstance(each, (int, float)) for each in limits):
-        return "TensorRT has to know the limits when it compiles"
-    return "" if limits[0] <= limits[1] else f"the limits {limits[0]} and {limits[1]} hold nothing between them"
-
-
-@converts("clip", refuse=_refuse_clip)
-def clip(converter: Converter, node: FlatNode) -> Any:
+@converts("clip", refuse=CHECKS.clip)
+def clip(converter: Converter, node: FlatNode) -> Tensor:
     limits = (float(node.call.operands[name].value) for name in ("min", "max"))
     return converter.activation(converter.tensor(node.operands[0]), "CLIP", *limits)
 
 
-def _operands(converter: Converter, node: FlatNode) -> list[Any]:
-    rank = len(node.result.info.shape or ())
+def _operands(converter: Converter, node: FlatNode) -> list[Tensor]:
+    rank = len(node.result.dims)
     return [converter.with_rank(each, rank) for each in node.operands]
 
 
 @converts("add", dtypes=NUMBERS)
-def add(converter: Converter, node: FlatNode) -> Any:
+def add(converter: Converter, node: FlatNode) -> Tensor:
     biased = converter.add_bias(node)
     return _binary(converter, node, "SUM") if biased is None else biased
 
 
-def _binary(converter: Converter, node: FlatNode, kind: str) -> Any:
+def _binary(converter: Converter, node: FlatNode, kind: str) -> Tensor:
     one, other = _operands(converter, node)
     return converter.binary(one, other, kind)
 
 
 @converts(*(name for name in BINARY if name != "add"), dtypes=NUMBERS)
-def binary(converter: Converter, node: FlatNode) -> Any:
-    return _binary(converter, node, {**BINARY, **_OF_FLOATS, **LOGICAL}[_short(node)])
+def binary(converter: Converter, node: FlatNode) -> Tensor:
+    return _binary(converter, node, {**BINARY, **_OF_FLOATS, **LOGICAL}[node.operator])
 
 
 # Of whole numbers TensorRT rounds otherwise, or has none.
@@ -129,18 +109,18 @@ converts(*LOGICAL, dtypes=("i1",))(binary)
 
 
 @converts(*COMPARISONS, dtypes=NUMBERS)
-def comparison(converter: Converter, node: FlatNode) -> Any:
-    first, *more = (_binary(converter, node, kind) for kind in COMPARISONS[_short(node)])
+def comparison(converter: Converter, node: FlatNode) -> Tensor:
+    first, *more = (_binary(converter, node, kind) for kind in COMPARISONS[node.operator])
     return converter.binary(first, more[0], "OR") if more else first
 
 
 @converts("not_equal", dtypes=NUMBERS)
-def not_equal(converter: Converter, node: FlatNode) -> Any:
+def not_equal(converter: Converter, node: FlatNode) -> Tensor:
     return converter.unary(_binary(converter, node, "EQUAL"), "NOT")
 
 
 @converts("where", dtypes=("i1",))
-def where(converter: Converter, node: FlatNode) -> Any:
+def where(converter: Converter, node: FlatNode) -> Tensor:
     return converter.network.add_select(*_operands(converter, node)).get_output(0)
 
 
@@ -149,20 +129,16 @@ def _refuse_prelu(op: Operation, call: Call) -> str:
 
 
 @converts("nn.prelu", refuse=_refuse_prelu)
-def prelu(converter: Converter, node: FlatNode) -> Any:
+def prelu(converter: Converter, node: FlatNode) -> Tensor:
     data, slopes = node.operands
-    rank = len(data.info.shape or ())
+    rank = len(data.dims)
     axis = node.call.axis % rank
-    shape = [(slopes.info.shape or ())[0] if each == axis else 1 for each in range(rank)]
+    shape = [slopes.dims[0] if each == axis else 1 for each in range(rank)]
     factors = converter.reshaped(converter.tensor(slopes), shape)
     return converter.network.add_parametric_relu(converter.tensor(data), factors).get_output(0)
 
 
 @converts("astype", dtypes=ALL)
-def astype(converter: Converter, node: FlatNode) -> Any:
+def astype(converter: Converter, node: FlatNode) -> Tensor:
     to_type = converter.dtype(node.result.info.dtype)
     return converter.network.add_cast(converter.tensor(node.operands[0]), to_type).get_output(0)
-
-
-def _short(node: FlatNode) -> str:
-    return node.name.removeprefix("relax.")

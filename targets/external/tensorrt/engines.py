@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from types import ModuleType
 from typing import Any
 
 from ....dialects.core.infos import TensorInfo
@@ -12,13 +13,12 @@ from ....support.errors import RefusalError
 from ..core.flatten import FlatGraph, Ref
 from .converter import Converter
 from .options import Options
-from .tensor_dims import dims_of
 
 #: The first whose methods are used here: the types of networks that are as stated, and casts.
 LEAST_VERSION = (10, 0)
 
 
-def tensorrt() -> Any:
+def tensorrt() -> ModuleType:
     """The package. Raises RelaxError where it is not, or is too old."""
     try:
         import tensorrt as found
@@ -30,7 +30,7 @@ def tensorrt() -> Any:
     return found
 
 
-def build(trt: Any, graph: FlatGraph, options: Options) -> Engine:
+def build(trt: ModuleType, graph: FlatGraph, options: Options) -> Engine:
     """An engine for this machine's GPU."""
     logger = trt.Logger(trt.Logger.WARNING)
     builder = trt.Builder(logger)
@@ -57,7 +57,7 @@ class _Checked:
         if not name.startswith("add_"):
             return found
 
-        def add(*given: Any) -> Any:
+        def add(*given: object) -> object:
             layer = found(*given)
             if layer is None:
                 raise RefusalError(f"TensorRT refuses a layer ({name}), its messages say why")
@@ -66,12 +66,12 @@ class _Checked:
         return add
 
 
-def _flags(trt: Any, options: Options) -> int:
+def _flags(trt: ModuleType, options: Options) -> int:
     """Types are as the model states them, unless TensorRT may choose."""
     return 0 if options.fp16 else 1 << int(trt.NetworkDefinitionCreationFlag.STRONGLY_TYPED)
 
 
-def _config(trt: Any, builder: Any, graph: FlatGraph, options: Options) -> Any:
+def _config(trt: ModuleType, builder: Any, graph: FlatGraph, options: Options) -> Any:
     config = builder.create_builder_config()
     if options.fp16:
         config.set_flag(trt.BuilderFlag.FP16)
@@ -80,7 +80,7 @@ def _config(trt: Any, builder: Any, graph: FlatGraph, options: Options) -> Any:
         config.clear_flag(trt.BuilderFlag.TF32)
     if options.workspace is not None:
         config.set_memory_pool_limit(trt.MemoryPoolType.WORKSPACE, options.workspace)
-    shapes = {input_name(number): dims_of(ref) for number, ref in enumerate(graph.inputs)}
+    shapes = {input_name(number): ref.dims for number, ref in enumerate(graph.inputs)}
     if any(not isinstance(dim, int) for dims in shapes.values() for dim in dims):
         profile = builder.create_optimization_profile()
         for name, dims in shapes.items():

@@ -4,14 +4,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ....bindings.ir import Operation
 from ....dialects.core.opdef import Call
 from ....dialects.core.symbols import Dim
 from ....dialects.relax.values import normal_axis, shape_of
-from .rules import ALL, FLOATS, converts
-from .tensor_dims import dims_of, same
+from ..core.operator_checks import permuted_order, same
+from .rules import ALL, CHECKS, FLOATS, Layer, Tensor, converts
 
 if TYPE_CHECKING:
     from ..core.flatten import FlatNode
@@ -23,22 +23,20 @@ _ROUNDING = {"floor": "FLOOR", "ceil": "CEIL", "round_prefer_floor": "HALF_DOWN"
 
 
 @converts("reshape", "flatten", "expand_dims", "squeeze", "nn.batch_flatten", dtypes=ALL)
-def reshape(converter: Converter, node: FlatNode) -> Any:
-    return converter.reshaped(converter.tensor(node.operands[0]), dims_of(node.result))
+def reshape(converter: Converter, node: FlatNode) -> Tensor:
+    return converter.reshaped(converter.tensor(node.operands[0]), node.result.dims)
 
 
 @converts("permute_dims", dtypes=ALL)
-def permute(converter: Converter, node: FlatNode) -> Any:
-    rank, axes = len(dims_of(node.operands[0])), node.call.axes
-    order = [axis % rank for axis in axes] if axes is not None else [*reversed(range(rank))]
-    return converter.permuted(converter.tensor(node.operands[0]), order)
+def permute(converter: Converter, node: FlatNode) -> Tensor:
+    return converter.permuted(converter.tensor(node.operands[0]), permuted_order(node.call))
 
 
 @converts("broadcast_to", dtypes=ALL)
-def broadcast(converter: Converter, node: FlatNode) -> Any:
+def broadcast(converter: Converter, node: FlatNode) -> Tensor:
     """A slice that stays where it is along what is broadcast."""
-    wanted = dims_of(node.result)
-    given = dims_of(node.operands[0])
+    wanted = node.result.dims
+    given = node.operands[0].dims
     given = (*(1,) * (len(wanted) - len(given)), *given)
     steps = [0 if one == 1 and other != 1 else 1 for one, other in zip(given, wanted, strict=True)]
     source = converter.with_rank(node.operands[0], len(wanted))
@@ -46,25 +44,20 @@ def broadcast(converter: Converter, node: FlatNode) -> Any:
 
 
 @converts("concat", dtypes=ALL)
-def concat(converter: Converter, node: FlatNode) -> Any:
+def concat(converter: Converter, node: FlatNode) -> Tensor:
     layer = converter.network.add_concatenation([converter.tensor(each) for each in node.operands])
-    layer.axis = normal_axis(node.call.axis, len(dims_of(node.result)))
+    layer.axis = normal_axis(node.call.axis, len(node.result.dims))
     return layer.get_output(0)
 
 
-def _refuse_split(op: Operation, call: Call) -> str:
-    size = call.x.shape[normal_axis(call.axis, len(call.x.shape))]
-    return "" if isinstance(size, int) else "TensorRT has to know the size that is split"
-
-
-@converts("split", refuse=_refuse_split, dtypes=ALL)
-def split(converter: Converter, node: FlatNode) -> Any:
-    source, rank = converter.tensor(node.operands[0]), len(dims_of(node.operands[0]))
+@converts("split", refuse=CHECKS.split, dtypes=ALL)
+def split(converter: Converter, node: FlatNode) -> tuple[Tensor, ...]:
+    source, rank = converter.tensor(node.operands[0]), len(node.operands[0].dims)
     axis, at, parts = normal_axis(node.call.axis, rank), 0, []
     for ref in node.results:
         start = [at if each == axis else 0 for each in range(rank)]
-        parts.append(converter.sliced(source, start, dims_of(ref), [1] * rank).get_output(0))
-        size = dims_of(ref)[axis]
+        parts.append(converter.sliced(source, start, ref.dims, [1] * rank).get_output(0))
+        size = ref.dims[axis]
         assert isinstance(size, int)
         at += size
     return tuple(parts)
@@ -79,13 +72,13 @@ def _refuse_slice(op: Operation, call: Call) -> str:
 
 
 @converts("strided_slice", refuse=_refuse_slice, dtypes=ALL)
-def strided_slice(converter: Converter, node: FlatNode) -> Any:
-    call, dims = node.call, dims_of(node.operands[0])
+def strided_slice(converter: Converter, node: FlatNode) -> Tensor:
+    call, dims = node.call, node.operands[0].dims
     start, steps = [0] * len(dims), [1] * len(dims)
     strides = call.strides or (1,) * len(call.axes)
     for axis, begin, end, step in zip(call.axes, call.begin, call.end, strides, strict=True):
         start[axis], steps[axis] = _cut(begin, end, step, dims[axis])
-    return converter.sliced(converter.tensor(node.operands[0]), start, dims_of(node.result), steps).get_output(0)
+    return converter.sliced(converter.tensor(node.operands[0]), start, node.result.dims, steps).get_output(0)
 
 
 def _cut(begin: int, end: int, step: int, size: Dim) -> tuple[int, int]:
@@ -105,17 +98,17 @@ def _refuse_pad(op: Operation, call: Call) -> str:
 
 
 @converts("nn.pad", refuse=_refuse_pad)
-def pad(converter: Converter, node: FlatNode) -> Any:
+def pad(converter: Converter, node: FlatNode) -> Tensor:
     """A slice that begins before the tensor and ends behind it."""
-    rank = len(dims_of(node.result))
+    rank = len(node.result.dims)
     before = [-width for width in node.call.pad_width[0::2]]
-    layer = converter.sliced(converter.tensor(node.operands[0]), before, dims_of(node.result), [1] * rank)
+    layer = converter.sliced(converter.tensor(node.operands[0]), before, node.result.dims, [1] * rank)
     layer.mode = converter.trt.SampleMode.FILL
     layer.set_input(4, _number(converter, node))
     return layer.get_output(0)
 
 
-def _number(converter: Converter, node: FlatNode) -> Any:
+def _number(converter: Converter, node: FlatNode) -> Tensor:
     import numpy
 
     from ....dialects.relax.known_constants import NUMPY_NAME
@@ -132,9 +125,9 @@ def _refuse_take(op: Operation, call: Call) -> str:
 
 
 @converts("take", refuse=_refuse_take, dtypes=ALL)
-def take(converter: Converter, node: FlatNode) -> Any:
+def take(converter: Converter, node: FlatNode) -> Tensor:
     data, indices = (converter.tensor(each) for each in node.operands)
-    axis = normal_axis(node.call.axis or 0, len(dims_of(node.operands[0])))
+    axis = normal_axis(node.call.axis or 0, len(node.operands[0].dims))
     return converter.network.add_gather(data, indices, axis).get_output(0)
 
 
@@ -154,9 +147,9 @@ def _refuse_resize(op: Operation, call: Call) -> str:
 
 
 @converts("image.resize2d", refuse=_refuse_resize, dtypes=FLOATS)
-def resize(converter: Converter, node: FlatNode) -> Any:
-    call, trt, dims = node.call, converter.trt, dims_of(node.result)
-    if same(dims, dims_of(node.operands[0])):
+def resize(converter: Converter, node: FlatNode) -> Tensor:
+    call, trt, dims = node.call, converter.trt, node.result.dims
+    if same(dims, node.operands[0].dims):
         return converter.tensor(node.operands[0])
     layer = converter.network.add_resize(converter.tensor(node.operands[0]))
     _say_sizes(converter, layer, dims)
@@ -168,7 +161,7 @@ def resize(converter: Converter, node: FlatNode) -> Any:
     return layer.get_output(0)
 
 
-def _say_sizes(converter: Converter, layer: Any, dims: Sequence[Dim]) -> None:
+def _say_sizes(converter: Converter, layer: Layer, dims: Sequence[Dim]) -> None:
     known = [dim for dim in dims if isinstance(dim, int)]
     if len(known) == len(dims):
         layer.shape = tuple(known)

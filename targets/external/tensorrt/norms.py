@@ -5,18 +5,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ....bindings.ir import Operation
-from ....bindings.navigation import use_count
 from ....dialects.core.opdef import Call
 from ....dialects.core.symbols import Dim
 from ....dialects.relax.known_constants import NUMPY_NAME
 from ....dialects.relax.values import normal_axis
-from .rules import FLOATS, NUMBERS, converts
-from .tensor_dims import dims_of, mask
+from ..core.operator_checks import normal_axes, refuse_reduction
+from .rules import CHECKS, FLOATS, NUMBERS, Tensor, converts
+from .tensor_dims import mask
 
 if TYPE_CHECKING:
+    from numpy import ndarray
+
     from ..core.flatten import FlatNode
     from .converter import Converter
 
@@ -25,32 +27,20 @@ REDUCTIONS = {"max": "MAX", "min": "MIN", "sum": "SUM", "prod": "PROD"}
 _MOST_LARGEST = 3840
 
 
-def _axes(call: Call, rank: int) -> list[int]:
-    return sorted(normal_axis(axis, rank) for axis in call.axes)
-
-
 # ---- norms ----
 
 
-def _refuse_batch_norm(op: Operation, call: Call) -> str:
-    if call.training:
-        return "TensorRT is used for inference, and this norm takes the statistics of the batch"
-    if any(use_count(each) for each in list(op.results)[1:]):
-        return "the new mean and variance are used, which TensorRT does not give"
-    return ""
-
-
-@converts("nn.batch_norm", refuse=_refuse_batch_norm)
-def batch_norm(converter: Converter, node: FlatNode) -> Any:
+@converts("nn.batch_norm", refuse=CHECKS.batch_norm)
+def batch_norm(converter: Converter, node: FlatNode) -> Tensor:
     """(x - mean) / sqrt(variance + epsilon) * gamma + beta, in whose place a scale layer is where all are constants."""
-    rank, call = len(dims_of(node.operands[0])), node.call
+    rank, call = len(node.operands[0].dims), node.call
     axis = normal_axis(call.axis, rank)
     names = ("gamma", "beta", "moving_mean", "moving_var")
-    arrays = [converter.array(node.operand(name)) for name in names]
+    arrays = [array for name in names if (array := converter.array(node.operand(name))) is not None]
     data = converter.tensor(node.operands[0])
-    if rank >= 4 and axis == 1 and all(each is not None for each in arrays):
+    if rank >= 4 and axis == 1 and len(arrays) == len(names):
         return _scale(converter, node, data, arrays)
-    channels = dims_of(node.operands[2])[0]
+    channels = node.operands[2].dims[0]
     along = [channels if each == axis else 1 for each in range(rank)]
     shaped = {name: converter.reshaped(converter.tensor(node.operand(name)), along) for name in names}
     spread = converter.binary(shaped["moving_var"], converter.number(call.epsilon, node.operands[0]), "SUM")
@@ -60,7 +50,7 @@ def batch_norm(converter: Converter, node: FlatNode) -> Any:
     return converter.binary(y, shaped["beta"], "SUM") if call.center else y
 
 
-def _scale(converter: Converter, node: FlatNode, data: Any, arrays: Sequence[Any]) -> Any:
+def _scale(converter: Converter, node: FlatNode, data: Tensor, arrays: Sequence[ndarray]) -> Tensor:
     import numpy
 
     gamma, beta, mean, variance = (each.astype("float64") for each in arrays)
@@ -71,7 +61,7 @@ def _scale(converter: Converter, node: FlatNode, data: Any, arrays: Sequence[Any
     return converter.network.add_scale_nd(data, converter.trt.ScaleMode.CHANNEL, *weights, 1).get_output(0)
 
 
-def _affine(converter: Converter, node: FlatNode, tensor: object, shape: Sequence[Dim]) -> Any:
+def _affine(converter: Converter, node: FlatNode, tensor: Tensor, shape: Sequence[Dim]) -> Tensor:
     """Times gamma, plus beta, where the norm has them."""
     for name, is_used, kind in (("gamma", node.call.scale, "PROD"), ("beta", node.call.center, "SUM")):
         if is_used:
@@ -80,7 +70,7 @@ def _affine(converter: Converter, node: FlatNode, tensor: object, shape: Sequenc
     return tensor
 
 
-def _normalized(converter: Converter, node: FlatNode, data: Any, rank: int, sizes: Sequence[int]) -> Any:
+def _normalized(converter: Converter, node: FlatNode, data: Tensor, rank: int, sizes: Sequence[int]) -> Tensor:
     """Over the last dimensions, of these sizes; scale and bias are inputs of the layer that have to be there."""
     import numpy
 
@@ -92,38 +82,19 @@ def _normalized(converter: Converter, node: FlatNode, data: Any, rank: int, size
     return layer.get_output(0)
 
 
-def _refuse_layer_norm(op: Operation, call: Call) -> str:
-    shape, axes = call.data.shape, _axes(call, len(call.data.shape))
-    if axes != [*range(len(shape) - len(axes), len(shape))]:
-        return f"TensorRT normalizes over the last dimensions, not over {tuple(call.axes)}"
-    return _refuse_unknown(shape[axes[0] :])
-
-
-def _refuse_unknown(sizes: Sequence[Dim]) -> str:
-    is_known = all(isinstance(size, int) for size in sizes)
-    return "" if is_known else "TensorRT has to know the sizes that are normalized"
-
-
-@converts("nn.layer_norm", refuse=_refuse_layer_norm)
-def layer_norm(converter: Converter, node: FlatNode) -> Any:
-    dims = dims_of(node.operands[0])
-    axes = _axes(node.call, len(dims))
+@converts("nn.layer_norm", refuse=CHECKS.layer_norm)
+def layer_norm(converter: Converter, node: FlatNode) -> Tensor:
+    dims = node.operands[0].dims
+    axes = normal_axes(node.call)
     sizes = [size for size in dims[axes[0] :] if isinstance(size, int)]
     y = _normalized(converter, node, converter.tensor(node.operands[0]), len(dims), sizes)
     return _affine(converter, node, y, [*(1,) * axes[0], *sizes])
 
 
-def _refuse_groups(op: Operation, call: Call) -> str:
-    rank = len(call.data.shape)
-    if normal_axis(call.channel_axis, rank) != 1 or _axes(call, rank) != [*range(2, rank)]:
-        return "TensorRT normalizes groups of channels where these are dimension 1, over all that follow"
-    return _refuse_unknown(call.data.shape[1:])
-
-
-@converts("nn.group_norm", "nn.instance_norm", refuse=_refuse_groups)
-def group_norm(converter: Converter, node: FlatNode) -> Any:
+@converts("nn.group_norm", "nn.instance_norm", refuse=CHECKS.group_norm)
+def group_norm(converter: Converter, node: FlatNode) -> Tensor:
     """Each group as a row: what scale and bias of a group are differs between versions of TensorRT."""
-    batch, *sizes = dims_of(node.operands[0])
+    batch, *sizes = node.operands[0].dims
     known = [size for size in sizes if isinstance(size, int)]
     groups = node.call.attributes.get("num_groups", known[0])
     count = prod(known) // groups
@@ -133,28 +104,27 @@ def group_norm(converter: Converter, node: FlatNode) -> Any:
 
 
 @converts("nn.rms_norm")
-def rms_norm(converter: Converter, node: FlatNode) -> Any:
+def rms_norm(converter: Converter, node: FlatNode) -> Tensor:
     data, weight = node.operands
-    x, rank = converter.tensor(data), len(dims_of(data))
-    axes = _axes(node.call, rank)
+    x, axes = converter.tensor(data), normal_axes(node.call)
     mean = converter.reduce(converter.binary(x, x, "PROD"), "AVG", axes)
     root = converter.unary(converter.binary(mean, converter.number(node.call.epsilon, data), "SUM"), "SQRT")
-    sizes = [size if axis in axes else 1 for axis, size in enumerate(dims_of(data))]
+    sizes = [size if axis in axes else 1 for axis, size in enumerate(data.dims)]
     given = converter.reshaped(converter.tensor(weight), sizes)
     return converter.binary(converter.binary(x, root, "DIV"), given, "PROD")
 
 
 @converts("nn.softmax")
-def softmax(converter: Converter, node: FlatNode) -> Any:
+def softmax(converter: Converter, node: FlatNode) -> Tensor:
     layer = converter.network.add_softmax(converter.tensor(node.operands[0]))
-    layer.axes = mask([normal_axis(node.call.axis, len(dims_of(node.operands[0])))])
+    layer.axes = mask([normal_axis(node.call.axis, len(node.operands[0].dims))])
     return layer.get_output(0)
 
 
 @converts("nn.log_softmax")
-def log_softmax(converter: Converter, node: FlatNode) -> Any:
+def log_softmax(converter: Converter, node: FlatNode) -> Tensor:
     """From the largest element, so that nothing is lost where softmax would be 0."""
-    x, axes = converter.tensor(node.operands[0]), [normal_axis(node.call.axis, len(dims_of(node.operands[0])))]
+    x, axes = converter.tensor(node.operands[0]), [normal_axis(node.call.axis, len(node.operands[0].dims))]
     x = converter.binary(x, converter.reduce(x, "MAX", axes), "SUB")
     total = converter.reduce(converter.unary(x, "EXP"), "SUM", axes)
     return converter.binary(x, converter.unary(total, "LOG"), "SUB")
@@ -163,25 +133,19 @@ def log_softmax(converter: Converter, node: FlatNode) -> Any:
 # ---- reductions ----
 
 
-def _refuse_reduction(op: Operation, call: Call) -> str:
-    if not call.x.shape:
-        return "there is nothing to reduce"
-    return "" if call.axis is None or call.axis else "no axis is reduced"
-
-
-def _reduce(converter: Converter, node: FlatNode, kind: str) -> Any:
-    rank, axis = len(dims_of(node.operands[0])), node.call.axis
+def _reduce(converter: Converter, node: FlatNode, kind: str) -> Tensor:
+    rank, axis = len(node.operands[0].dims), node.call.axis
     axes = range(rank) if axis is None else [normal_axis(each, rank) for each in axis]
     return converter.reduce(converter.tensor(node.operands[0]), kind, axes, keep=node.call.keepdims)
 
 
-@converts(*REDUCTIONS, refuse=_refuse_reduction, dtypes=NUMBERS)
-def reduction(converter: Converter, node: FlatNode) -> Any:
-    return _reduce(converter, node, REDUCTIONS[node.name.removeprefix("relax.")])
+@converts(*REDUCTIONS, refuse=refuse_reduction, dtypes=NUMBERS)
+def reduction(converter: Converter, node: FlatNode) -> Tensor:
+    return _reduce(converter, node, REDUCTIONS[node.operator])
 
 
-@converts("mean", refuse=_refuse_reduction, dtypes=FLOATS)
-def mean(converter: Converter, node: FlatNode) -> Any:
+@converts("mean", refuse=refuse_reduction, dtypes=FLOATS)
+def mean(converter: Converter, node: FlatNode) -> Tensor:
     return _reduce(converter, node, "AVG")
 
 
@@ -197,12 +161,12 @@ def _refuse_largest(op: Operation, call: Call) -> str:
 
 
 @converts("argmax", "argmin", refuse=_refuse_largest, dtypes=FLOATS)
-def largest(converter: Converter, node: FlatNode) -> Any:
-    kind = {"argmax": "MAX", "argmin": "MIN"}[node.name.removeprefix("relax.")]
-    axis = normal_axis(node.call.axis, len(dims_of(node.operands[0])))
+def largest(converter: Converter, node: FlatNode) -> Tensor:
+    kind = {"argmax": "MAX", "argmin": "MIN"}[node.operator]
+    axis = normal_axis(node.call.axis, len(node.operands[0].dims))
     found = _top(converter, node, kind, 1, axis)[1]
     cast = converter.network.add_cast(found, converter.dtype(node.result.info.dtype)).get_output(0)
-    return cast if node.call.keepdims else converter.reshaped(cast, dims_of(node.result))
+    return cast if node.call.keepdims else converter.reshaped(cast, node.result.dims)
 
 
 def _refuse_topk(op: Operation, call: Call) -> str:
@@ -215,10 +179,10 @@ def _refuse_topk(op: Operation, call: Call) -> str:
 
 
 @converts("topk", refuse=_refuse_topk)
-def topk(converter: Converter, node: FlatNode) -> Any:
-    call, dims = node.call, dims_of(node.operands[0])
+def topk(converter: Converter, node: FlatNode) -> Tensor | tuple[Tensor, Tensor]:
+    call, dims = node.call, node.operands[0].dims
     axis = normal_axis(call.axis, len(dims))
-    size = dims_of(node.result)[axis]
+    size = node.result.dims[axis]
     assert isinstance(size, int)
     values, indices = _top(converter, node, "MAX" if call.largest else "MIN", size, axis)
     if call.ret_type == "values":
@@ -227,7 +191,7 @@ def topk(converter: Converter, node: FlatNode) -> Any:
     return cast if call.ret_type == "indices" else (values, cast)
 
 
-def _top(converter: Converter, node: FlatNode, kind: str, count: int, axis: int) -> tuple[Any, Any]:
+def _top(converter: Converter, node: FlatNode, kind: str, count: int, axis: int) -> tuple[Tensor, Tensor]:
     """Values and indices of i32, the largest first."""
     operation = getattr(converter.trt.TopKOperation, kind)
     layer = converter.network.add_topk(converter.tensor(node.operands[0]), operation, count, mask([axis]))

@@ -3,13 +3,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ....bindings.ir import Operation
 from ....dialects.core.opdef import Call
-from ..core.quantized import refuse_quantized
-from .rules import converts
-from .tensor_dims import dims_of
+from ..core.operator_checks import refuse_quantized
+from .rules import Tensor, converts
 
 if TYPE_CHECKING:
     from ..core.flatten import FlatNode, Ref
@@ -23,15 +22,15 @@ def _refuse_matmul(op: Operation, call: Call) -> str:
 
 
 @converts("matmul", refuse=_refuse_matmul)
-def matmul(converter: Converter, node: FlatNode) -> Any:
+def matmul(converter: Converter, node: FlatNode) -> Tensor:
     """A vector is marked as such and has a dimension less, in addition to those of the batch, which both have alike."""
-    batch = max(max(len(dims_of(each)) - 2 for each in node.operands), 0)
+    batch = max(max(len(each.dims) - 2 for each in node.operands), 0)
     operands = [each for ref in node.operands for each in _operand(converter, ref, batch)]
     return converter.network.add_matrix_multiply(*operands).get_output(0)
 
 
-def _operand(converter: Converter, ref: Ref, batch: int) -> tuple[Any, Any]:
+def _operand(converter: Converter, ref: Ref, batch: int) -> tuple[Tensor, object]:
     operation = converter.trt.MatrixOperation
-    if len(dims_of(ref)) == 1:
+    if len(ref.dims) == 1:
         return converter.with_rank(ref, batch + 1), operation.VECTOR
     return converter.with_rank(ref, batch + 2), operation.NONE

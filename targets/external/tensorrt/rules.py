@@ -4,8 +4,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Protocol
 
 from ....dialects.core.infos import TensorInfo
+from ..core.operator_checks import OperatorChecks
 from ..core.rules import Rules
 
 FLOATS = ("f32", "f16")
@@ -32,5 +34,19 @@ def _refuse_tensor(info: TensorInfo) -> str:
     return "a tensor without elements needs no layer" if 0 in shape else ""
 
 
+class Tensor(Protocol):
+    """A tensor of the network."""
+
+    name: str
+
+
+class Layer(Protocol):
+    """A layer of the network; each kind has attributes of its own in addition."""
+
+    def get_output(self, index: int, /) -> Tensor: ...
+    def set_input(self, index: int, tensor: Tensor, /) -> None: ...
+    def __setattr__(self, name: str, value: object, /) -> None: ...
+
+
 RULES = Rules("TensorRT has no layer", FLOATS, _refuse_tensors)
-converts, refusal = RULES.converts, RULES.refusal
+converts, refusal, CHECKS = RULES.converts, RULES.refusal, OperatorChecks("TensorRT")

@@ -5,17 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ....dialects.core.symbols import Dim, equal
-from ..core.flatten import Ref
-
-
-def dims_of(ref: Ref) -> tuple[Dim, ...]:
-    return tuple(ref.info.shape or ())
-
-
-def same(one: Sequence[Dim], other: Sequence[Dim]) -> bool:
-    """Whether shapes are surely the same."""
-    return len(one) == len(other) and all(equal(*pair) is True for pair in zip(one, other, strict=True))
+from ....dialects.core.symbols import Dim
 
 
 def mask(axes: Sequence[int]) -> int:

@@ -179,6 +179,11 @@ def _launch(before: Operation, kernel: str, blocks: Value, threads: int, given: 
         return ir.Operation.create("gpu.launch_func", operands=operands, attributes=attributes)
 
 
+def launched(launch: Operation) -> str:
+    """The name of its kernel."""
+    return str(launch.attributes["kernel"].value[-1])
+
+
 def pass_more(launch: Operation, more: Sequence[Value]) -> None:
     """Has a launch pass further operands, behind the others."""
     with launch.location, ir.InsertionPoint(launch):

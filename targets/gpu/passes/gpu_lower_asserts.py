@@ -32,8 +32,9 @@ from ....emit.numbers import as_i64, number
 from ....passes.core.base import Pass
 from ....passes.core.registry import register_pass
 from ...host.llvm_ops import address_of, constant, load, store, type_of
+from ...host.passes.host_lower_errors import split_behind
 from ...host.support import DEVICE_TABLE, Support, cut
-from ..kernels.outline import pass_more, tell_type
+from ..kernels.outline import launched, pass_more, tell_type
 
 _ASSERT = "tir.assert"
 _LOOPS = ("scf.for", "scf.while")
@@ -59,15 +60,11 @@ class LowerAsserts(Pass):
         with op.context:
             for function in [each for each in functions_in(op) if has_body(each)]:
                 launches = [each for each in operations_in(function) if each.name == "gpu.launch_func"]
-                asserts = [_name(each) in asserting for each in launches]
+                asserts = [launched(each) in asserting for each in launches]
                 for launch, is_asserting, is_behind in zip(launches, asserts, _behind(launches, asserts), strict=True):
                     if is_behind or is_asserting:
-                        sites = _AssertKernel(support, kernels[_name(launch)]).lower(is_behind=is_behind)
+                        sites = _AssertKernel(support, kernels[launched(launch)]).lower(is_behind=is_behind)
                         _tell(support, launch, sites, tells_place=is_asserting)
-
-
-def _name(launch: Operation) -> str:
-    return str(launch.attributes["kernel"].value[-1])
 
 
 def _behind(launches: Sequence[Operation], asserts: Sequence[bool]) -> list[bool]:
@@ -100,7 +97,7 @@ class _AssertKernel:
             self._flag = entry.add_argument(pointer, kernel.location)
             self._place = entry.add_argument(pointer, kernel.location) if asserts else self._flag
             for block in list(kernel.regions[0].blocks):
-                self._split(block)
+                split_behind(block, (_ASSERT,), self._branch)
             if is_behind:
                 self._leave_early()
         tell_type(kernel)
@@ -119,17 +116,6 @@ class _AssertKernel:
             _branch_if(number(taken) == 0, rest, end)
         with ir.InsertionPoint(end):
             ir.Operation.create("gpu.return")
-
-    def _split(self, block: Block) -> None:
-        """Ends the block at each assertion; what comes after moves into a block of its own."""
-        rest = None
-        for op in operations_of(block):
-            if rest is not None:
-                rest.append(op)
-            if op.name == _ASSERT:
-                rest = op.block.create_after()
-                with op.location:
-                    self._branch(op, rest)
 
     def _branch(self, op: Operation, rest: Block) -> None:
         blocks = self._kernel.regions[0].blocks

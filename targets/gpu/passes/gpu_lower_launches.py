@@ -19,6 +19,7 @@ from ....passes.core.base import Pass
 from ....passes.core.registry import register_pass
 from ...host.llvm_ops import address_of, load, pointer_of, stack, store, view_of
 from ...host.support import DEVICE_TABLE, Support
+from ..kernels.outline import launched
 
 _WORD = 8
 
@@ -38,7 +39,7 @@ class LowerLaunches(Pass):
         with op.context:
             for each in host:
                 if each.name == "gpu.launch_func":
-                    _launch(support, each, kernels, functions[each.attributes["kernel"].value[-1]])
+                    _launch(support, each, kernels, functions[launched(each)])
                 elif each.name == "memref.load":
                     _read(support, each)
 

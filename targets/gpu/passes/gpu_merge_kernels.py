@@ -15,6 +15,7 @@ from ....bindings.navigation import functions_in, operations_in, symbol_name
 from ....dialects.core.ir_attributes import KERNELS
 from ....passes.core.base import Pass
 from ....passes.core.registry import register_pass
+from ..kernels.outline import launched
 
 _ASSERT = "tir.assert"
 
@@ -31,8 +32,8 @@ class MergeKernels(Pass):
         launches: list[Operation] = []
         for function in functions_in(op):
             own = [each for each in operations_in(function) if each.name == "gpu.launch_func"]
-            launches += own if asserting.isdisjoint(map(_launched, own)) else []
-        instead = _merged([kernels[name] for name in dict.fromkeys(map(_launched, launches))])
+            launches += own if asserting.isdisjoint(map(launched, own)) else []
+        instead = _merged([kernels[name] for name in dict.fromkeys(map(launched, launches))])
         with op.context:
             for launch in launches:
                 module, name = launch.attributes["kernel"].value
@@ -41,10 +42,6 @@ class MergeKernels(Pass):
                 names = [string_value(each) for each in op.attributes[KERNELS]]
                 kept = [ir.StringAttr.get(name) for name in names if name not in instead]
                 op.attributes[KERNELS] = ir.ArrayAttr.get(kept)
-
-
-def _launched(launch: Operation) -> str:
-    return str(launch.attributes["kernel"].value[-1])
 
 
 def _merged(kernels: list[Operation]) -> dict[str, str]:

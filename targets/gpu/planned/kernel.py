@@ -40,6 +40,8 @@ class Kernel:
     dialects: ClassVar[tuple[str, ...]] = ("vector",)
     #: Of blocks of inputs in shared memory, in bytes.
     alignment: ClassVar[int] = 16
+    #: How an input of memory is there.
+    staged_as: ClassVar[type[Staged]] = Staged
 
     @classmethod
     def check(cls, group: PlannedGroup) -> None:
@@ -73,7 +75,7 @@ class Kernel:
         made = made_of(self.op, operand)
         if made is not None:
             return MadeStaged(self.op, self.tile, self.loops, made, side, self.steps_last(operand))
-        return Staged(self.op, self.tile, self.loops, operand, side, self.steps_last(operand))
+        return self.staged_as(self.op, self.tile, self.loops, operand, side, self.steps_last(operand))
 
     def steps_last(self, operand: int) -> bool | None:
         """An input's layout in shared memory: whether its rows are of steps; None where either will do."""

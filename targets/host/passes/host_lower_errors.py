@@ -7,7 +7,7 @@ A PrimFunc is shared by operators at many places, so the place that errors name 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -138,7 +138,7 @@ class _FailingFunction:
                 elif op.name in (_ASSERT, _STATUS):
                     _require_way_out(op)
             for block in list(function.regions[0].blocks):
-                self._split(block)
+                split_behind(block, (_ASSERT, _STATUS), self._branch)
             for op in releases:
                 with op.location, ir.InsertionPoint(op):
                     self._program.support.call(_ended_by(op.operands[0]), *op.operands)
@@ -232,17 +232,6 @@ class _FailingFunction:
         with ir.InsertionPoint(op), op.location:
             ir.Operation.create("func.return", operands=[constant(0, 32)])
         op.erase()
-
-    def _split(self, block: Block) -> None:
-        """Ends the block at what can fail; what comes after moves into a block of its own."""
-        rest = None
-        for op in operations_of(block):
-            if rest is not None:
-                rest.append(op)
-            if op.name in (_ASSERT, _STATUS):
-                rest = op.block.create_after()
-                with op.location:
-                    self._branch(op, rest)
 
     def _branch(self, op: Operation, rest: Block) -> None:
         """Goes on where all is well; else sets the error, gives back memory and returns."""
@@ -369,6 +358,18 @@ def _give_back_later(held: _Held) -> None:
 
 def _exit_of(op: Operation) -> int:
     return int(op.attributes[EXIT].value)
+
+
+def split_behind(block: Block, names: Sequence[str], branch: Callable[[Operation, Block], None]) -> None:
+    """Ends the block at each operation of these names; what comes after moves into a block of its own, for `branch`."""
+    rest = None
+    for op in operations_of(block):
+        if rest is not None:
+            rest.append(op)
+        if op.name in names:
+            rest = op.block.create_after()
+            with op.location:
+                branch(op, rest)
 
 
 def _conditional_branch(condition: Value, yes: Block, no: Block) -> None:

@@ -154,7 +154,7 @@ def _plain(site: Attribute) -> dict[str, Any]:
     return {entry.name: _value(entry.attr) for entry in site}
 
 
-def _value(attribute: Attribute) -> Any:
+def _value(attribute: Attribute) -> str | int | tuple[str, ...]:
     if isinstance(attribute, ir.ArrayAttr):
         return tuple(string_value(each) for each in attribute)
     return attribute.value if isinstance(attribute, ir.IntegerAttr) else string_value(attribute)

@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ....bindings import execution, objects
 from ....bindings.context import new_context
@@ -107,7 +107,7 @@ class _Making:
         """`fixed` are those that are the same in every program; they are not reported."""
         self._units = [unit for unit in units if unit not in fixed]
         self._fixed, self._options, self._identity = fixed, options, identity
-        self._arguments: dict[str, Any] = {"opt_level": options.opt_level}
+        self._arguments: dict[str, object] = {"opt_level": options.opt_level}
         if not machine.is_host:
             target = {"triple": machine.triple, "cpu": machine.cpu, "feature_text": machine.feature_text}
             self._arguments["target"] = target
