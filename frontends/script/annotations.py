@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from ...dialects.core.infos import (
@@ -78,6 +78,11 @@ def arguments_of(names: Names, call: ast.Call, parameters: Sequence[str], requir
         if name not in given:
             raise source.problem(call, f"{ast.unparse(call.func)} lacks its argument '{name}'")
     return given
+
+
+def argument_of(names: Names, call: ast.Call, parameter: str) -> ast.expr:
+    """The only argument of a call. Raises ScriptError."""
+    return arguments_of(names, call, (parameter,), 1)[parameter]
 
 
 class Annotations:
@@ -210,9 +215,8 @@ class Annotations:
 
     def dtype(self, node: ast.expr) -> str:
         """An element type by Relax's or MLIR's name. Raises ScriptError."""
-        kind, value = self.names.word(node)
-        if kind != TIR:
-            value = self.names.found(node)
+        kind, word = self.names.word(node)
+        value = word if kind == TIR else self.names.found(node)
         name = dtype_name(value) if isinstance(value, str) else None
         if name is None or not is_dtype(name):
             shown = ast.unparse(node)
@@ -313,6 +317,6 @@ def leaves(tree: object) -> list[Any]:
     return [leaf for item in tree for leaf in leaves(item)]
 
 
-def rebuilt(tree: Any, items: Any) -> Any:
+def rebuilt(tree: object, items: Iterator[object]) -> object:
     """A tree of the same form with other leaves, taken from an iterator."""
     return tuple(rebuilt(each, items) for each in tree) if type(tree) is tuple else next(items)

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ...bindings.context import load_dialects
 from ...bindings.ir import Value
@@ -30,7 +30,7 @@ class _Arguments:
         self._graph = graph
         self.given: dict[Placeholder, Value] = {}
 
-    def of(self, node: ast.AST, value: Any) -> Any:
+    def of(self, node: ast.AST, value: object) -> object:
         from ...emit.te.dependence_graph import placeholder_of  # long to load, and few graphs ask
 
         if type(value) is tuple:
@@ -46,7 +46,7 @@ class _Arguments:
         return made
 
 
-def _emit_te(graph: GraphValues, call: ast.Call) -> Any:
+def _emit_te(graph: GraphValues, call: ast.Call) -> object:
     if not call.args or any(each.arg is None for each in call.keywords):
         raise graph.source.problem(call, "R.emit_te takes a function of te, then what that is called with")
     first, *rest = call.args
@@ -73,7 +73,7 @@ def _emit_te(graph: GraphValues, call: ast.Call) -> Any:
 
 def _prim_func(
     graph: GraphValues, call: ast.Call, name: str, given: dict[Placeholder, Value], outputs: list[Tensor]
-) -> tuple[str, list[Any]]:
+) -> tuple[str, list[TensorInfo]]:
     """The function of the module that computes tensors, and their types."""
     from ...emit.te.dependence_graph import needs_memory
     from ...emit.te.emission import Emission
@@ -91,7 +91,7 @@ def _prim_func(
     infos = [*(each.info for each in given), *results]
     types = [parameter_type(info, graph.module.context, on_memrefs=on_memory) for info in infos]
 
-    def body(*parameters: Value) -> Any:
+    def body(*parameters: Value) -> object:
         emission = Emission(dict(zip(given, parameters, strict=False)), on_memory=on_memory)
         return emission.emit(outputs, parameters[len(given) :])
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ...dialects.core.symbols import Dim
 from .common.source import Source
@@ -144,7 +144,7 @@ class Program(NamedTuple):
     name: str
     parameters: tuple[Buffer | Scalar, ...]
     body: tuple[Statement, ...]
-    attributes: Mapping[str, Any]
+    attributes: Mapping[str, object]
     #: The last parameter, where it is a number that the function returns.
     returned: Buffer | None = None
 
@@ -181,7 +181,7 @@ def leaving(statements: Sequence[Statement]) -> list[Leave]:
     return found
 
 
-_PARTS: dict[type, Callable[[Any], Sequence[ast.expr]]] = {
+_PARTS: dict[type, Callable[..., Sequence[ast.expr]]] = {
     ast.BinOp: lambda node: (node.left, node.right),
     ast.UnaryOp: lambda node: (node.operand,),
     ast.Call: lambda node: [*node.args, *[each.value for each in node.keywords]] if node.keywords else node.args,

@@ -45,7 +45,7 @@ class Graph:
 
     # ---- nodes ----
 
-    def node(self, operator: str, *inputs: Ref | None, result: str = "", **attributes: Any) -> Ref:
+    def node(self, operator: str, *inputs: Ref | None, result: str = "", **attributes: object) -> Ref:
         """Adds a node of one output. `result`: the type of the output where inputs do not tell it."""
         return self.nodes_of(operator, inputs, 1, result, **attributes)[0]
 
@@ -75,7 +75,9 @@ class Graph:
     def _narrowed(self, output: Ref, place: int, signature: TypeSignature, choice: TypeChoice) -> Ref:
         return self.cast(output, signature.wanted_type(place, choice, output.dtype))
 
-    def add(self, operator: str, inputs: Sequence[Ref | None], dtypes: Sequence[str], **attributes: Any) -> list[Ref]:
+    def add(
+        self, operator: str, inputs: Sequence[Ref | None], dtypes: Sequence[str], **attributes: object
+    ) -> list[Ref]:
         """Adds a node whose outputs are of these types, whatever its inputs are."""
         outputs = [Ref(dtype, operator) for dtype in dtypes]
         self.nodes.append(NewNode(operator, list(inputs), outputs, attributes, []))
@@ -110,7 +112,7 @@ class Graph:
     def ints(self, *numbers: int) -> Ref:
         return self.const(list(numbers), "i64")
 
-    def number(self, value: Any, dtype: str) -> Ref:
+    def number(self, value: object, dtype: str) -> Ref:
         """A 0-D tensor."""
         return self.const(bool(value) if is_bool(dtype) else value, dtype)
 

@@ -4,9 +4,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
-from ....bindings.ir import Value
+from ....bindings.ir import Attribute, Value
 from ....bindings.navigation import made_by
 from ....dialects.core.elements import elements_bytes, is_resource
 from ....dialects.core.infos import TensorInfo, bit_width
@@ -152,7 +152,7 @@ class ModelWriter:
         return numpy_helper.from_array(array_of_attribute(attribute, info.dtype, _sizes(info)), name)
 
 
-def _elements(value: Value) -> Any:
+def _elements(value: Value) -> Attribute:
     maker = made_by(value)
     assert maker is not None
     return maker.attributes["value"]

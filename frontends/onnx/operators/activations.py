@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ....dialects.core.infos import bit_width, is_float, is_unsigned
 from ..prelude import Node, Outputs, Tensor, Value, const, info_of, like, register_onnx, register_rows, relax
@@ -33,7 +33,7 @@ def _exp_minus_one(x: Tensor, factor: float) -> Tensor:
 class Activation(NamedTuple):
     """A function of a tensor and two numbers, with the numbers that it uses (by default, in the table)."""
 
-    build: Callable[[Tensor, Any, Any], Tensor]
+    build: Callable[..., Tensor]
     alpha: float | None = None
     beta: float | None = None
 

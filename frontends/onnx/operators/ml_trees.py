@@ -184,11 +184,11 @@ def _numbered_forest(node: Node) -> Forest:
     return _checked(node, forest)
 
 
-def _elements(node: Node, name: str) -> Sequence[Any]:
+def _elements(node: Node, name: str) -> Sequence[float]:
     tensor = node.array(name)
     if tensor is None:
         raise node.fail(f"has no attribute '{name}'", name)
-    elements: Sequence[Any] = tensor.ravel().tolist()
+    elements: Sequence[float] = tensor.ravel().tolist()
     return elements
 
 

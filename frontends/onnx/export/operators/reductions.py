@@ -168,5 +168,5 @@ def unique(op: ExportedOp) -> Sequence[Ref]:
         raise op.fail("its flags and its axis must be known before the model runs")
     is_sorted, *wanted = flags
     x = op["x"] if op.rank("x") else op.reshape(op["x"], [1])
-    values, *others = op.graph.nodes_of("Unique", [x], 4, axis=axis, sorted=int(is_sorted))
+    values, *others = op.graph.nodes_of("Unique", [x], 4, axis=axis, sorted=int(bool(is_sorted)))
     return [values, *(each for each, is_wanted in zip(others, wanted, strict=True) if is_wanted)]
