@@ -32,7 +32,7 @@ from .script.module import read_script
 
 # Whose signs may stand between words.
 _SIGNS = "add sub mul matmul truediv floordiv mod pow lshift rshift and xor or".split()
-_OTHER_SIGNS = ("neg", "pos", "invert", "lt", "le", "gt", "ge", "getitem", "enter")
+_OTHER_SIGNS = ("neg", "pos", "invert", "lt", "le", "gt", "ge", "getitem", "setitem", "enter", "call")
 
 
 class _Word:
@@ -46,12 +46,6 @@ class _Word:
             raise AttributeError(name)
         return _Word(f"{self._name}.{name}")
 
-    def __call__(self, *args: object, **kwargs: object) -> object:
-        return self
-
-    def __setitem__(self, item: object, value: object) -> None:
-        pass
-
     def __exit__(self, *exception: object) -> None:
         pass
 
@@ -60,7 +54,7 @@ class _Word:
 
 
 for _sign in (*_SIGNS, *(f"r{sign}" for sign in _SIGNS), *_OTHER_SIGNS):
-    setattr(_Word, f"__{_sign}__", lambda self, *others: self)
+    setattr(_Word, f"__{_sign}__", lambda self, *others, **named: self)
 
 
 class _Vocabulary(_Word):

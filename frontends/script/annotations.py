@@ -282,10 +282,8 @@ class Annotations:
 
     def _type_prim(self, call: ast.Call, new: bool) -> Info:
         given = arguments_of(self.names, call, ("dtype", "value"))
-        if "value" in given:
-            value = self.dim(given["value"], new=new)
-            return ScalarInfo(self.dtype(given["dtype"]) if "dtype" in given else "i64", value)
-        return ScalarInfo(self.dtype(given["dtype"]) if "dtype" in given else "i64")
+        value = self.dim(given["value"], new=new) if "value" in given else None
+        return ScalarInfo(self.dtype(given["dtype"]) if "dtype" in given else "i64", value)
 
     def _type_object(self, call: ast.Call, new: bool) -> Info:
         del new

@@ -9,6 +9,7 @@ from copy import deepcopy
 from typing import NamedTuple
 
 from ...dialects.script.syntax import APPLIED, items_of, names_in, operation_of, statements_within, targets_of
+from ...support.suggest import counted
 from .annotations import arguments_of
 from .names import TIR, Names
 from .program import Buffer, indices_of, parts_within
@@ -230,8 +231,7 @@ class _Whole(ast.NodeTransformer):
             return self.generic_visit(node)
         items = [self.visit(each) for each in indices_of(node)]
         if len(items) != region.rank:
-            count = region.rank
-            message = f"'{region.name}' has {count} dimension{'s' * (count != 1)}, not {len(items)}"
+            message = f"'{region.name}' has {counted(region.rank, 'dimension')}, not {len(items)}"
             raise self._names.source.problem(node, message)
         elements = region.elements(self._names, items, node)
         place = ast.copy_location(ast.Tuple(elements, ast.Load()), node.slice)

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from ...dialects.core.symbols import Dim
+from ...support.suggest import counted
 from .common.source import Source
 
 SPATIAL, REDUCE, OPAQUE = "spatial", "reduce", "opaque"
@@ -236,6 +237,6 @@ def element_of(source: Source, node: ast.Subscript, scope: Mapping[str, object])
     if not _NO_ELEMENTS.isdisjoint(map(type, items)):
         raise source.problem(node, "parts of buffers are read and written element by element, in loops")
     if len(items) != len(buffer.dims):
-        count = len(buffer.dims)
-        raise source.problem(node, f"'{buffer.name}' has {count} dimension{'s' * (count != 1)}, not {len(items)}")
+        count = counted(len(buffer.dims), "dimension")
+        raise source.problem(node, f"'{buffer.name}' has {count}, not {len(items)}")
     return buffer, items

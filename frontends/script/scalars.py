@@ -63,9 +63,6 @@ class BufferMemory(Protocol):
 
 _MOST_DEPTH = 300
 
-#: T's words for tir's functions, where they differ.
-_ALIASES = {"power": "pow", "max_value": "", "min_value": "", "fabs": "fabs", "isinf": "isinf"}
-
 
 def _is_function(name: str) -> bool:
     """Whether an operator of tir is a function of numbers."""
@@ -346,7 +343,7 @@ class Scalars:
         dtype = dtype_named(name)
         if dtype is not None:
             return self._of_type(node, name, dtype)
-        return self._intrinsic(node, _ALIASES.get(name, name))
+        return self._intrinsic(node, name)
 
     def _call_of_python(self, node: ast.Call) -> object:
         """`x.astype("float32")`, and Python's min, max and abs."""

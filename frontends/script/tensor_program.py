@@ -182,10 +182,10 @@ class TensorProgram:
     def _nest(self, nest: Nest) -> None:
         if nest.init:
             kept = [domain for domain in nest.domains if not domain.is_reduction]
-            self._generic(nest, kept, nest.init)
-        self._generic(nest, nest.domains, nest.body)
+            self._generic(kept, nest.init)
+        self._generic(nest.domains, nest.body)
 
-    def _generic(self, nest: Nest, domains: Sequence[Domain], statements: Sequence[Statement]) -> None:
+    def _generic(self, domains: Sequence[Domain], statements: Sequence[Statement]) -> None:
         sizes: list[Size] = [self.scalars.index(domain.size) for domain in domains]
         for domain, size in zip(domains, sizes, strict=True):
             if isinstance(size, int) and size >= 1 << 62:

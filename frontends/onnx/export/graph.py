@@ -10,7 +10,7 @@ from ....bindings.ir import Value
 from ....dialects.core.infos import TensorInfo, is_bool
 from ....dialects.relax.constants import storage_dtype
 from ..tensor_data import Array, number_of
-from .element_types import TypeChoice, TypeSignature, signature_of
+from .element_types import signature_of
 from .export_values import ConstantTensor, Ref
 
 
@@ -70,10 +70,7 @@ class Graph:
         outputs = [Ref(signature.output_type(place, choice, result), operator) for place in range(count)]
         kept = {name: value for name, value in attributes.items() if value is not None}
         self.nodes.append(NewNode(operator, widened, outputs, kept, []))
-        return [self._narrowed(each, place, signature, choice) for place, each in enumerate(outputs)]
-
-    def _narrowed(self, output: Ref, place: int, signature: TypeSignature, choice: TypeChoice) -> Ref:
-        return self.cast(output, signature.wanted_type(place, choice, output.dtype))
+        return [self.cast(each, signature.wanted_type(place, choice, each.dtype)) for place, each in enumerate(outputs)]
 
     def add(
         self, operator: str, inputs: Sequence[Ref | None], dtypes: Sequence[str], **attributes: object

@@ -112,7 +112,7 @@ def tree_ensemble_regressor(node: Node) -> Outputs:
 
 @register_onnx(_ML, "TreeEnsembleClassifier")
 def tree_ensemble_classifier(node: Node) -> Outputs:
-    labels, name = class_labels(node, "classlabels_int64s", "classlabels_strings"), post_transform(node)
+    labels, name = class_labels(node, "classlabels_int64s"), post_transform(node)
     x, dtype = _data(node)
     forest = _forest(node, "class", len(labels))
     voted = {target for _, target, _ in forest.votes}
