@@ -93,9 +93,7 @@ class Annotations:
         #: Of one that is known elsewhere, where a function is called, what it is there.
         self.symbols: dict[str, Dim] = {}
         for name, text in names.symbols.items():
-            self.symbols[name] = self.names.worked_out(
-                ast.Pass(lineno=1, col_offset=0), lambda text, _: sym(text), text, None
-            )
+            self.symbols[name] = names.worked_out(ast.Pass(lineno=1, col_offset=0), sym, text)
         #: The statements that make symbols.
         self.declarations: set[ast.stmt] = set()
         #: What types are that were read, by their texts.

@@ -106,7 +106,7 @@ class Names:
             self.symbols[target.id] = called[1]
             return True
         if called is not None and called[0] == "load_json":
-            self.constants[target.id] = self.worked_out(value, lambda text, _: read_metadata(text), called[1], None)
+            self.constants[target.id] = self.worked_out(value, read_metadata, called[1])
             return True
         try:
             self.constants[target.id] = self.constant(value)
@@ -237,7 +237,7 @@ class Names:
             for key, value in zip(node.keys, node.values, strict=True)
             if key is not None
         ]
-        return self.worked_out(node, lambda held, _: dict(held), pairs, None)
+        return self.worked_out(node, dict, pairs)
 
     def computed(self, node: ast.expr, *values: object) -> object:
         """What Python's sign makes of constants and symbols. Raises NotConstant."""
@@ -246,16 +246,16 @@ class Names:
             return not values[0]
         if not all(isinstance(each, (int, float, SymExpr)) for each in values):
             raise NotConstant
-        if isinstance(node, ast.UnaryOp) and sign == "-":
-            return self.worked_out(node, lambda value, _: -value, values[0], None)
+        if isinstance(node, ast.UnaryOp) and sign == "-" and isinstance(values[0], (int, float, SymExpr)):
+            return -values[0]
         if not isinstance(node, ast.BinOp) or sign not in APPLIED or sign in ("**", "<<") and _is_huge(*values):
             raise NotConstant
         return self.worked_out(node, APPLIED[sign], *values)
 
-    def worked_out(self, node: ast.AST, apply: Callable[..., Result], left: object, right: object) -> Result:
-        """What a function makes of two constants. Raises ScriptError."""
+    def worked_out(self, node: ast.AST, apply: Callable[..., Result], *constants: object) -> Result:
+        """What a function makes of constants. Raises ScriptError."""
         try:
-            made = apply(left, right)
+            made = apply(*constants)
         except (ArithmeticError, ValueError, TypeError, LookupError, SymbolError) as error:
             raise self.source.problem(node, f"this cannot be worked out: {error}") from None
         if isinstance(made, int) and made.bit_length() > 2 * _MOST_BITS:
@@ -273,7 +273,7 @@ class Names:
             name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
             make = {"float": float, "int": int, "bool": bool}.get(name.rstrip("0123456789"))
             if make is not None and word == _NO_WORD:
-                return self.worked_out(node, lambda value, _: make(value), self.constant(node.args[0]), None)
+                return self.worked_out(node, make, self.constant(node.args[0]))
         raise NotConstant
 
 

@@ -75,7 +75,7 @@ class ModelWriter:
         """Of several that one operator has become, the last has its name as it is, and so has what that gives."""
         names = []
         for node in reversed(nodes):
-            names.append(self._node_names.of(node.hint[0] if node.hint else node.operator))
+            names.append(self._node_names.of((node.hint[0] if node.hint else node.operator) or "tensor"))
             for each in node.outputs:
                 self._name(each)
         return [self._node(node, name) for node, name in zip(nodes, reversed(names), strict=True)]
