@@ -8,8 +8,9 @@ from contextlib import ExitStack
 from typing import Any
 
 from ..bindings.handles import erased_error, erasing, is_foreign
-from ..bindings.ir import Attribute, Block, Context, Operation, OperationBase, Type, Value
+from ..bindings.ir import Attribute, Block, Context, Operation, Type, Value
 from ..bindings.mlir import ir, parse_type
+from ..bindings.navigation import symbol_name
 from ..dialects import values as _python_operators  # noqa: F401  # of the values that are handed out
 from ..dialects.core.codec import TypeProblem, canonical_type, encode
 from ..dialects.core.infos import Info
@@ -62,7 +63,7 @@ class FunctionBuilder:
     def __enter__(self) -> FunctionBuilder:
         context = self._module.context
         types = [self._type(item, context) for item in self._inputs]
-        if any(self._name == _name_of(op) for op in self._module.body.operations):
+        if any(self._name == symbol_name(op) for op in self._module.body.operations):
             raise RelaxError(f"the module has a function @{self._name} already")
         self._stack.enter_context(context)
         # A location around, `with loc:`, is the operations' location.
@@ -87,7 +88,7 @@ class FunctionBuilder:
             self.reason = f"the error in function @{self._name}"
             with erasing(self._module.operation, self.reason):
                 # Looked up: a pass that failed has put a copy in its place.
-                for built in [op for op in self._module.body.operations if _name_of(op) == self._name]:
+                for built in [op for op in self._module.body.operations if symbol_name(op) == self._name]:
                     built.operation.erase()
         if kind is None and self._returned is None:
             hint = "call f.returns(...) in the `with`, f.returns() for nothing"
@@ -142,8 +143,3 @@ class FunctionBuilder:
         except ValueError:
             raise RelaxError(f"'{item}' is not a type") from None
         raise RelaxError(f"an argument's type is text, rx.tensor(...) or an MLIR type, got {type(item).__name__}")
-
-
-def _name_of(op: OperationBase) -> str:
-    attributes = op.operation.attributes
-    return attributes["sym_name"].value if "sym_name" in attributes else ""

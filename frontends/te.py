@@ -101,7 +101,7 @@ def reduce_axis(dom: tuple[int, Size], name: str = "rv") -> ReduceAxis:
 # ---- scalars ----
 
 
-def const(value: Any, dtype: str | None = None) -> Any:
+def const(value: object, dtype: str | None = None) -> Any:
     """A number of a type: of int32, float32 or bool where nothing says which."""
     place = place_of_caller()
     if not isinstance(value, (bool, int, float)) and not hasattr(value, "item"):
@@ -112,7 +112,7 @@ def const(value: Any, dtype: str | None = None) -> Any:
     return made.number if is_in_function() else made
 
 
-def if_then_else(cond: Any, true_value: Any, false_value: Any) -> Scalar:
+def if_then_else(cond: object, true_value: object, false_value: object) -> Scalar:
     """One of both; what one needs that may not be there is a function of nothing: `lambda: A[B[i]]`."""
     body("te.if_then_else")
     condition = _truth(cond, "te.if_then_else")
@@ -136,24 +136,24 @@ def if_then_else(cond: Any, true_value: Any, false_value: Any) -> Scalar:
     return Scalar(made.result).of(dtype)
 
 
-def _truth(value: Any, what: str) -> Scalar:
+def _truth(value: object, what: str) -> Scalar:
     known = scalar(value)
     if not is_bool(known.dtype):
         raise RelaxError(f"{what}: a condition is a comparison or a bool, not {known.dtype}")
     return known
 
 
-def all(*args: Any) -> Scalar:
+def all(*args: object) -> Scalar:
     """Whether each holds."""
     return _joined("all", args, lambda x, y: x & y)
 
 
-def any(*args: Any) -> Scalar:
+def any(*args: object) -> Scalar:
     """Whether one holds."""
     return _joined("any", args, lambda x, y: x | y)
 
 
-def _joined(name: str, conditions: Sequence[Any], join: Callable[[Scalar, Scalar], Scalar]) -> Scalar:
+def _joined(name: str, conditions: Sequence[object], join: Callable[[Scalar, Scalar], Scalar]) -> Scalar:
     body(f"te.{name}")
     if not conditions:
         raise RelaxError(f"te.{name}: expected conditions, got none")
@@ -173,8 +173,8 @@ def max_value(dtype: str) -> float | int:
     return highest(checked_dtype(dtype, "te.max_value", place_of_caller()))
 
 
-def _binary(name: str, function: Callable[[Any, Any], Any], doc: str) -> Callable[..., Scalar]:
-    def of_operands(a: Any, b: Any) -> Scalar:
+def _binary(name: str, function: Callable[..., Scalar], doc: str) -> Callable[..., Scalar]:
+    def of_operands(a: object, b: object) -> Scalar:
         body(f"te.{name}")
         result: Scalar = function(operand(a), operand(b))
         return scalar(result)
@@ -183,8 +183,8 @@ def _binary(name: str, function: Callable[[Any, Any], Any], doc: str) -> Callabl
     return of_operands
 
 
-def _rounding_to_zero(function: Callable[..., numbers.Number], sign: str) -> Callable[[Any, Any], Scalar]:
-    def divided(a: Any, b: Any) -> Scalar:
+def _rounding_to_zero(function: Callable[..., numbers.Number], sign: str) -> Callable[[object, object], Scalar]:
+    def divided(a: object, b: object) -> Scalar:
         if not isinstance(b, Scalar) and b == 0:
             raise RelaxError(f"{sign} by 0")
         x, y = together(a, b)
@@ -204,19 +204,19 @@ truncdiv = _binary("truncdiv", _rounding_to_zero(numbers.divide, "te.truncdiv"),
 truncmod = _binary("truncmod", _rounding_to_zero(numbers.remainder, "te.truncmod"), "Its remainder, of x's sign.")
 
 
-def div(a: Any, b: Any) -> Scalar:
+def div(a: object, b: object) -> Scalar:
     """x / y; of integers rounded towards zero."""
     body("te.div")
     x, y = together(a, b)
     return x / y if x.is_float else truncdiv(x, y)
 
 
-def power(x: Any, y: Any) -> Scalar:
+def power(x: object, y: object) -> Scalar:
     """x to the power of y, of floats."""
     return _intrinsic("pow", *together(x, y))
 
 
-def abs(x: Any) -> Scalar:
+def abs(x: object) -> Scalar:
     """x without its sign."""
     body("te.abs")
     known = scalar(x)
@@ -227,20 +227,20 @@ def abs(x: Any) -> Scalar:
 
 
 def comm_reducer(
-    fcombine: Callable[..., Any], fidentity: Callable[..., Any], name: str = "reduce"
-) -> Callable[..., Any]:
+    fcombine: Callable[..., object], fidentity: Callable[..., object], name: str = "reduce"
+) -> Callable[..., Reduction]:
     """A reduction by an operation whose operands' order does not matter: `fcombine(x, y)`, of several values tuples;
     `fidentity(dtype, ...)` is what it starts from."""
 
-    def reduce(expr: Any, axis: Any = None, where: Any = None, init: Any = None) -> Reduction:
+    def reduce(expr: object, axis: object = None, where: object = None, init: object = None) -> Reduction:
         """Of `expr` along `axis`, where `where` holds; from `init`, without it from what changes nothing."""
         body(f"te.{name}")
         axes = tuple(axis) if isinstance(axis, (tuple, list)) else (axis,)
         wrong = [each for each in axes if not isinstance(each, ReduceAxis)]
         if wrong or not axes or len(set(axes)) < len(axes):
             raise RelaxError(f"te.{name}: axis= is what te.reduce_axis gives, or several, not {described(axis)}")
-        several = isinstance(expr, (tuple, list))
-        values = tuple(map(scalar, expr if several else (expr,)))
+        parts = expr if isinstance(expr, (tuple, list)) else (expr,)
+        several, values = parts is expr, tuple(map(scalar, parts))
         if builtins.any(value.dtype == "index" for value in values):
             raise RelaxError(f'te.{name}: an index is reduced: say of which type, i.astype("int64")')
         identity = _of_each(fidentity(*(value.dtype for value in values)), values, f"te.{name}: the identity")
@@ -252,7 +252,7 @@ def comm_reducer(
                 for value, start in zip(values, identity, strict=True)
             )
 
-        def combine(before: Sequence[Scalar], here: Sequence[Scalar]) -> Sequence[Any]:
+        def combine(before: Sequence[Scalar], here: Sequence[Scalar]) -> Sequence[object]:
             made = fcombine(tuple(before), tuple(here)) if several else fcombine(before[0], here[0])
             return list(made) if isinstance(made, (tuple, list)) else [made]
 
@@ -262,7 +262,7 @@ def comm_reducer(
     return reduce
 
 
-def _of_each(given: Any, values: Sequence[Scalar], what: str) -> tuple[Scalar, ...]:
+def _of_each(given: object, values: Sequence[Scalar], what: str) -> tuple[Scalar, ...]:
     several = list(given) if isinstance(given, (tuple, list)) else [given]
     if len(several) != len(values):
         raise RelaxError(f"{what} has {len(several)} values of {len(values)}")
@@ -275,17 +275,19 @@ _max = comm_reducer(lambda x, y: _extreme("max", x, y), lowest, name="max")
 _min = comm_reducer(lambda x, y: _extreme("min", x, y), highest, name="min")
 
 
-def max(a: Any, b: Any = None, *, axis: Any = None, where: Any = None, init: Any = None) -> Any:
+def max(a: object, b: object = None, *, axis: object = None, where: object = None, init: object = None) -> Any:
     """The largest along axes; of two numbers the larger one."""
     return _extreme_of("max", _max, a, b, axis, where, init)
 
 
-def min(a: Any, b: Any = None, *, axis: Any = None, where: Any = None, init: Any = None) -> Any:
+def min(a: object, b: object = None, *, axis: object = None, where: object = None, init: object = None) -> Any:
     """The smallest along axes; of two numbers the smaller one."""
     return _extreme_of("min", _min, a, b, axis, where, init)
 
 
-def _extreme_of(name: str, reduce: Callable[..., Any], a: Any, b: Any, axis: Any, where: Any, init: Any) -> Any:
+def _extreme_of(
+    name: str, reduce: Callable[..., Reduction], a: object, b: object, axis: object, where: object, init: object
+) -> Scalar | Reduction:
     body(f"te.{name}")
     if axis is None and b is None:
         raise RelaxError(f"te.{name}: expected two numbers, or a number and axis=")
@@ -294,7 +296,7 @@ def _extreme_of(name: str, reduce: Callable[..., Any], a: Any, b: Any, axis: Any
     return _extreme(name, a, b)
 
 
-def _extreme(name: str, x: Any, y: Any) -> Scalar:
+def _extreme(name: str, x: object, y: object) -> Scalar:
     x, y = operand(x), operand(y)
     made = of_two(numbers.maximum if name == "max" else numbers.minimum, f"te.{name}", x, y)
     ends: list[Any] = [each if isinstance(each, int) else getattr(each, "at", None) for each in (x, y)]
@@ -312,14 +314,14 @@ def __getattr__(name: str) -> Any:
 
     make = _call if name.startswith("call_") else _intrinsic
 
-    def intrinsic(*operands: Any, **options: Any) -> Any:
+    def intrinsic(*operands: object, **options: object) -> Any:
         return make(name, *operands, **options)
 
     intrinsic.__name__ = name
     return intrinsic
 
 
-def _call(name: str, *arguments: Any, **options: Any) -> Any:
+def _call(name: str, *arguments: object, **options: object) -> object:
     """Of another function, as in TVM: `call_packed(name, x)`, `call_extern(dtype, name, x)`; or as tir has it."""
     if ir.Context.current is None:
         raise place_of_caller().problem(f"te.{name} is known in the function of a te.extern or te.compute only")
@@ -338,7 +340,7 @@ def _call(name: str, *arguments: Any, **options: Any) -> Any:
 _OF_BITS = ("popcount", "ctpop", "clz", "ctz", "bitreverse", "fshl", "fshr", "uadd_sat", "usub_sat", "square")
 
 
-def _intrinsic(name: str, *operands: Any, **options: Any) -> Any:
+def _intrinsic(name: str, *operands: object, **options: object) -> Any:
     body(f"te.{name}")
     known = [operand(each) for each in operands]
     like = next((each for each in known if isinstance(each, Scalar)), None)
@@ -379,7 +381,7 @@ def create_prim_func(ops: Sequence[Tensor], name: str = "") -> Module:
         on_memory = needs_memory(outputs)
         types = [parameter_type(info, module.context, on_memrefs=on_memory) for info in (*infos, *results)]
 
-        def body(*values: Value) -> Any:
+        def body(*values: Value) -> object:
             for value, tensor in zip(values, (*inputs, *outputs), strict=True):
                 ir.BlockArgument(value).set_location(ir.Location.name(tensor.name, tensor.place.location))
             given = dict(zip(inputs, values, strict=False))
@@ -395,7 +397,7 @@ def create_prim_func(ops: Sequence[Tensor], name: str = "") -> Module:
     return module
 
 
-def _parameters(ops: Any, place: SourcePlace) -> tuple[list[Placeholder], list[Tensor]]:
+def _parameters(ops: object, place: SourcePlace) -> tuple[list[Placeholder], list[Tensor]]:
     """Tensors that are given, and those that are computed. Raises RelaxError."""
     what = "te.create_prim_func"
     if not isinstance(ops, (tuple, list)):

@@ -32,7 +32,7 @@ from .script.module import read_script
 
 # Whose signs may stand between words.
 _SIGNS = "add sub mul matmul truediv floordiv mod pow lshift rshift and xor or".split()
-_OTHER_SIGNS = ("neg", "pos", "invert", "lt", "le", "gt", "ge", "getitem", "enter")
+_OTHER_SIGNS = ("neg", "pos", "invert", "lt", "le", "gt", "ge", "getitem", "setitem", "enter", "call")
 
 
 class _Word:
@@ -46,13 +46,7 @@ class _Word:
             raise AttributeError(name)
         return _Word(f"{self._name}.{name}")
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        return self
-
-    def __setitem__(self, item: Any, value: Any) -> None:
-        pass
-
-    def __exit__(self, *exception: Any) -> None:
+    def __exit__(self, *exception: object) -> None:
         pass
 
     def __repr__(self) -> str:
@@ -60,7 +54,7 @@ class _Word:
 
 
 for _sign in (*_SIGNS, *(f"r{sign}" for sign in _SIGNS), *_OTHER_SIGNS):
-    setattr(_Word, f"__{_sign}__", lambda self, *others: self)
+    setattr(_Word, f"__{_sign}__", lambda self, *others, **named: self)
 
 
 class _Vocabulary(_Word):
@@ -74,7 +68,7 @@ class _Vocabulary(_Word):
         return _decorator if name in self._decorators else super().__getattr__(name)
 
 
-def _decorator(item: Any = None, **options: Any) -> Any:
+def _decorator(item: type | Callable[..., object] | None = None, **options: object) -> object:
     """`@T.prim_func`, and with options `@T.prim_func(private=True)`."""
     frame = sys._getframe(1)
     around = ChainMap(dict(frame.f_locals), frame.f_globals)
@@ -85,13 +79,13 @@ def _decorator(item: Any = None, **options: Any) -> Any:
     return _read(item, around, in_module=in_module)
 
 
-def _is_in_module(frame: FrameType, around: Mapping[str, Any]) -> bool:
+def _is_in_module(frame: FrameType, around: Mapping[str, object]) -> bool:
     """Whether what runs is the body of a class that is a module itself."""
     is_class = "__qualname__" in around and "__module__" in around
     return is_class and "ir_module" in linecache.getline(frame.f_code.co_filename, frame.f_code.co_firstlineno)
 
 
-def _read(item: type | Callable[..., Any], around: Any, *, in_module: bool) -> Any:
+def _read(item: type | Callable[..., object], around: Mapping[str, object], *, in_module: bool) -> object:
     if in_module or ("__qualname__" in around and "__module__" in around and not isinstance(item, type)):
         return item  # in a class's body: the class is read, whole
     return Module(read_script(Source.of_object(item), around))

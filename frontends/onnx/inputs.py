@@ -107,14 +107,14 @@ def _as_symbol(name: str) -> str:
     return cleaned if re.match(r"[A-Za-z_]", cleaned) else f"_{cleaned}"
 
 
-def _tensor_of(type_: TypeProto) -> Any:
+def _tensor_of(type_: TypeProto) -> TypeProto.Tensor:
     """The tensor that a type is, or is made of."""
     while kind_of(type_) in ("sequence", "optional"):
         type_ = (type_.sequence_type if kind_of(type_) == "sequence" else type_.optional_type).elem_type
     return type_.tensor_type
 
 
-def _words(shapes: Any) -> list[str]:
+def _words(shapes: object) -> list[str]:
     """All names in shapes that are asked for, which stand in expressions, too."""
     if isinstance(shapes, str):
         return re.findall(r"\w+", shapes)

@@ -58,9 +58,9 @@ def read_without_large_data(file: BinaryIO, *, is_mapped: bool = False) -> tuple
 def _read(file: BinaryIO, start: int, end: int) -> memoryview:
     import numpy
 
-    memory: Any = numpy.empty(end - start + _ALIGNMENT, "u1")
+    memory = numpy.empty(end - start + _ALIGNMENT, "u1")
     first = -memory.ctypes.data % _ALIGNMENT
-    view = memoryview(memory)[first : first + end - start]
+    view = memory.data[first : first + end - start]
     file.seek(start)
     done = 0
     while done < len(view):
@@ -113,7 +113,7 @@ def _stripped(
 
 
 @functools.cache
-def _fields_with_tensors(descriptor: Any) -> dict[int, Any]:
+def _fields_with_tensors(descriptor: Any) -> dict[int, object]:
     """The fields that may hold large tensors: messages by their type, and None for a tensor's bytes."""
     if descriptor.name == "TensorProto":
         return {descriptor.fields_by_name["raw_data"].number: None}

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -94,7 +93,3 @@ def _expanded(proto: ModelProto) -> int:
         return known.get(id(function), 0)
 
     return of_nodes(proto.graph.node, 0)
-
-
-def bytes_of_table(*sizes: int, width: int = 8) -> int:
-    return math.prod(max(size, 0) for size in sizes) * width

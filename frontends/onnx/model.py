@@ -55,7 +55,7 @@ def errors_in(path: str) -> Iterator[None]:
         raise error.altered(location=path) from error
 
 
-def read_model(source: Any, limits: Limits = _USUAL, *, is_mapped: bool = False) -> Model:
+def read_model(source: object, limits: Limits = _USUAL, *, is_mapped: bool = False) -> Model:
     """A model from a path, bytes or a ModelProto. Raises RelaxError for what is none.
 
     Weights of a mapped file are not read into memory: it must not change as long as the module is used.
@@ -67,6 +67,7 @@ def read_model(source: Any, limits: Limits = _USUAL, *, is_mapped: bool = False)
     except ImportError:
         raise ModelError("reading ONNX models needs the package onnx: pip install relax-mlir[onnx]") from None
     folder, what, path = None, "this", ""
+    proto = source
     taken: dict[bytes, memoryview] = {}
     if isinstance(source, (str, Path)):
         folder, what, path = Path(source).parent, str(source), str(source)
@@ -75,8 +76,6 @@ def read_model(source: Any, limits: Limits = _USUAL, *, is_mapped: bool = False)
     elif isinstance(source, (bytes, bytearray, memoryview)):
         stripped, taken = take_large_data(bytes(source))
         proto = _parsed(stripped, what)
-    else:
-        proto = source
     if not isinstance(proto, onnx.ModelProto):
         raise ModelError(f"a model is a path, bytes or an onnx.ModelProto, got {type(source).__name__}")
     with errors_in(path):

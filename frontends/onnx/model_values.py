@@ -239,14 +239,14 @@ def as_values(returned: Outputs) -> list[Held | None]:
     return [item if item is None or isinstance(item, get_args(Held)) else Value(ssa=item) for item in items]
 
 
-def known(elements: Any, dtype: str = "i64") -> Value:
+def known(elements: object, dtype: str = "i64") -> Value:
     """A value of known integers: a constant where no symbol is among them."""
     import numpy
 
-    elements = numpy.asarray(elements, dtype=object)
-    if not any(isinstance(each, SymExpr) for each in elements.ravel()):
-        return Value(array=elements.astype(_numpy_name(dtype)))
-    return Value(elements=elements, dtype=dtype)
+    array = numpy.asarray(elements, dtype=object)
+    if not any(isinstance(each, SymExpr) for each in array.ravel()):
+        return Value(array=array.astype(_numpy_name(dtype)))
+    return Value(elements=array, dtype=dtype)
 
 
 def _numpy_name(dtype: str) -> str:

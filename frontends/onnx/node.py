@@ -9,6 +9,7 @@ def leaky_relu(node):
 from __future__ import annotations
 
 import builtins
+import math
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
@@ -17,7 +18,6 @@ from ...dialects.core.symbols import SymExpr
 from ...emit.kernels import Kernel, call_kernel
 from ...support.errors import RelaxError
 from ...support.suggest import counted
-from .limits import bytes_of_table
 from .model_values import Held, RunTimeSequence, SequenceValue, Tensor, Texts, Value
 from .scope import Scope
 from .tensor_data import Array, AttributeProto, GraphProto, NodeProto, TensorData, TensorProto, array_of, dtype_of
@@ -37,7 +37,7 @@ class Unsupported(Exception):
 
 
 class Incomplete(Exception):
-    """A graph in a node, or a function that it calls, has nodes that cannot be imported; they have been noted."""
+    """What a node or an operation needs cannot be imported or exported; why has been noted."""
 
 
 class Node:
@@ -166,7 +166,8 @@ class Node:
 
     def take_table(self, what: str, *sizes: builtins.int) -> None:
         """Raises TooLarge where the limits of the import have no room for a constant that a converter makes."""
-        self.graph.model.room.take_bytes(f"node '{self.name}' ({self.op}): {what}", bytes_of_table(*sizes))
+        count = 8 * math.prod(max(size, 0) for size in sizes)
+        self.graph.model.room.take_bytes(f"node '{self.name}' ({self.op}): {what}", count)
 
     # ---- attributes ----
 

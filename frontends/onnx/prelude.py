@@ -27,10 +27,10 @@ __all__ = [
 
 
 #: relax's operators by name: `relax.nn.relu(x)`.
-def register_rows(domain: str, rows: Mapping[str, Convert]) -> None:
+def register_rows(domain: str, rows: Mapping[str, Convert], since: int = 1) -> None:
     """Teaches the operators of a domain that take a line each: names with what converts them."""
     for name, convert in rows.items():
-        register_onnx(domain, name)(convert)
+        register_onnx(domain, name, since)(convert)
 
 
 def info_of(tensor: Tensor) -> TensorInfo:

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from ...support.errors import ModelError
 from ...support.registry import table
+from ...support.suggest import counted
 from .tensor_data import NodeProto
 
 
@@ -84,8 +85,7 @@ class Problems:
     def check(self) -> None:
         """Raises one RelaxError for all of them."""
         if self.found:
-            count = len(self.found)
-            nodes = "1 node" if count == 1 else f"{count} nodes"
+            nodes = counted(len(self.found), "node")
             # One operator's stands for those of the others.
             helps = [each.help for each in self.found if each.help]
             cause = next((each.cause for each in self.found if each.cause is not None), None)

@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any
 
 from ...support.errors import ModelError
 from .model_values import Held, Texts, Value
 from .node import Node
 from .prelude import const, relax
-from .tensor_data import TensorData, TensorProto, array_of, check_size, is_text
+from .tensor_data import Array, TensorData, TensorProto, array_of, check_size, is_text
 
 #: The operators that move elements, and which of their inputs these are; None for all of them.
 _MOVING: dict[str, tuple[int, ...] | None] = {
@@ -47,7 +46,7 @@ def texts_of(strings: Sequence[str], shape: Sequence[int]) -> Texts:
     return Texts(Value(array=array.reshape(tuple(shape))), words)
 
 
-def looked_up(texts: Texts, table: Any) -> Value:
+def looked_up(texts: Texts, table: Array) -> Value:
     """For each string what an array has for it, in the order of the words."""
     if texts.places.array is not None:
         return Value(array=table[texts.places.array])

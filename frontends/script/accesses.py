@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from .names import Names
-from .points import Unknown, worked_out
+from .points import Array, Numbers, Unknown, worked_out
 from .program import (
     REDUCE,
     Allocate,
@@ -47,9 +47,9 @@ class StatementAccess(NamedTuple):
     is_store: bool
     points: int
     #: An index for each dimension, a number or an array; None where dynamic.
-    places: tuple[Any, ...] | None
+    places: tuple[Numbers, ...] | None
     #: When: columns, the outer ones first.
-    times: tuple[Any, ...]
+    times: tuple[Numbers, ...]
     #: Whether it happens at all of the points; else it may.
     is_sure: bool
 
@@ -57,23 +57,23 @@ class StatementAccess(NamedTuple):
 class _At(NamedTuple):
     """The points that a statement is run at."""
 
-    values: Mapping[str, Any]
+    values: Mapping[str, Numbers]
     points: int
-    times: tuple[Any, ...]
+    times: tuple[Numbers, ...]
     is_sure: bool
 
-    def then(self, *times: object) -> _At:
+    def then(self, *times: Numbers) -> _At:
         return self._replace(times=(*self.times, *times))
 
     def unsure(self) -> _At:
         return self._replace(is_sure=False)
 
-    def knowing(self, name: str, value: object) -> _At:
+    def knowing(self, name: str, value: Numbers | None) -> _At:
         """With another name; None is a dynamic value."""
         values = {key: held for key, held in self.values.items() if key != name}
         return self._replace(values=values if value is None else {**values, name: value})
 
-    def only(self, truth: Any) -> _At:
+    def only(self, truth: Numbers | None) -> _At:
         """The points at which a condition holds; None is a dynamic one."""
         import numpy
 
@@ -85,14 +85,14 @@ class _At(NamedTuple):
             truth = numpy.zeros(self.points, bool)
         return self._picked(numpy.flatnonzero(truth))
 
-    def _picked(self, points: Any) -> _At:
-        def pick(held: Any) -> Any:
-            return held[points] if getattr(held, "ndim", 0) else held
+    def _picked(self, points: Array) -> _At:
+        def pick(held: Numbers) -> Numbers:
+            return held if isinstance(held, int) or not held.ndim else held[points]
 
         values = {name: pick(held) for name, held in self.values.items()}
         return _At(values, len(points), tuple(map(pick, self.times)), self.is_sure)
 
-    def along(self, name: str, start: Any, stop: Any) -> _At:
+    def along(self, name: str, start: Numbers, stop: Numbers) -> _At:
         """The points of a loop around which these are. Raises TooMany."""
         import numpy
 
@@ -107,7 +107,7 @@ class _At(NamedTuple):
         points = numpy.repeat(numpy.arange(self.points), counts)
         step = numpy.arange(total) - numpy.repeat(numpy.cumsum(counts) - counts, counts)
         inside = self._picked(points).then(1 + step)
-        first = start[points] if getattr(start, "ndim", 0) else start
+        first = start if isinstance(start, int) or not start.ndim else start[points]
         return inside.knowing(name, first + step)
 
 
@@ -245,7 +245,7 @@ class Accesses:
 
     # ---- expressions ----
 
-    def _value(self, node: ast.expr, at: _At) -> Any:
+    def _value(self, node: ast.expr, at: _At) -> Numbers | None:
         """None where dynamic."""
         try:
             return worked_out(self._names, node, at.values)
@@ -253,9 +253,9 @@ class Accesses:
             return None
 
     def _access(self, node: ast.AST, is_store: bool, indices: Sequence[ast.expr] | None, at: _At) -> StatementAccess:
-        places = None if indices is None else tuple(self._value(each, at) for each in indices)
-        if places is not None and any(each is None for each in places):
-            places = None
+        found = [] if indices is None else [self._value(each, at) for each in indices]
+        known = tuple(each for each in found if each is not None)
+        places = None if indices is None or len(known) < len(found) else known
         return StatementAccess(node, is_store, at.points, places, at.times, at.is_sure and places is not None)
 
     def _reads(self, node: ast.expr, at: _At) -> Iterator[StatementAccess]:
@@ -289,7 +289,7 @@ class Accesses:
         return isinstance(base, ast.Name) and base.id == self._buffer.name
 
 
-def _negated(truth: Any) -> Any:
+def _negated(truth: Numbers | None) -> Numbers | None:
     import numpy
 
     return None if truth is None else numpy.equal(truth, 0)

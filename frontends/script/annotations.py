@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from ...dialects.core.infos import (
@@ -80,6 +80,11 @@ def arguments_of(names: Names, call: ast.Call, parameters: Sequence[str], requir
     return given
 
 
+def argument_of(names: Names, call: ast.Call, parameter: str) -> ast.expr:
+    """The only argument of a call. Raises ScriptError."""
+    return arguments_of(names, call, (parameter,), 1)[parameter]
+
+
 class Annotations:
     """Types and sizes in one function, with the symbols that it has so far."""
 
@@ -88,9 +93,7 @@ class Annotations:
         #: Of one that is known elsewhere, where a function is called, what it is there.
         self.symbols: dict[str, Dim] = {}
         for name, text in names.symbols.items():
-            self.symbols[name] = self.names.worked_out(
-                ast.Pass(lineno=1, col_offset=0), lambda text, _: sym(text), text, None
-            )
+            self.symbols[name] = names.worked_out(ast.Pass(lineno=1, col_offset=0), sym, text)
         #: The statements that make symbols.
         self.declarations: set[ast.stmt] = set()
         #: What types are that were read, by their texts.
@@ -210,9 +213,8 @@ class Annotations:
 
     def dtype(self, node: ast.expr) -> str:
         """An element type by Relax's or MLIR's name. Raises ScriptError."""
-        kind, value = self.names.word(node)
-        if kind != TIR:
-            value = self.names.found(node)
+        kind, word = self.names.word(node)
+        value = word if kind == TIR else self.names.found(node)
         name = dtype_name(value) if isinstance(value, str) else None
         if name is None or not is_dtype(name):
             shown = ast.unparse(node)
@@ -278,10 +280,8 @@ class Annotations:
 
     def _type_prim(self, call: ast.Call, new: bool) -> Info:
         given = arguments_of(self.names, call, ("dtype", "value"))
-        if "value" in given:
-            value = self.dim(given["value"], new=new)
-            return ScalarInfo(self.dtype(given["dtype"]) if "dtype" in given else "i64", value)
-        return ScalarInfo(self.dtype(given["dtype"]) if "dtype" in given else "i64")
+        value = self.dim(given["value"], new=new) if "value" in given else None
+        return ScalarInfo(self.dtype(given["dtype"]) if "dtype" in given else "i64", value)
 
     def _type_object(self, call: ast.Call, new: bool) -> Info:
         del new
@@ -313,6 +313,6 @@ def leaves(tree: object) -> list[Any]:
     return [leaf for item in tree for leaf in leaves(item)]
 
 
-def rebuilt(tree: Any, items: Any) -> Any:
+def rebuilt(tree: object, items: Iterator[object]) -> object:
     """A tree of the same form with other leaves, taken from an iterator."""
     return tuple(rebuilt(each, items) for each in tree) if type(tree) is tuple else next(items)

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
 
 from ...dialects.core.intervals import OPERATIONS
 from ...dialects.core.symbols import Dim, at_most, dim_max, dim_min, dim_sub
@@ -86,7 +85,9 @@ class _Ranges:
                 assert isinstance(part, ast.Subscript)
                 self._element(part, *element_of(self._names.source, part, self._buffers), at)
 
-    def _element(self, node: ast.AST, buffer: Buffer, indices: Sequence[ast.expr], at: Mapping[str, Any]) -> None:
+    def _element(
+        self, node: ast.AST, buffer: Buffer, indices: Sequence[ast.expr], at: Mapping[str, Range | None]
+    ) -> None:
         if all(map(self._is_inside, [self._range(each, at) for each in indices], buffer.dims)):
             self.inside.add(node)
         else:

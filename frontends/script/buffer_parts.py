@@ -6,9 +6,10 @@ from __future__ import annotations
 import ast
 from collections.abc import Mapping, Sequence
 from copy import deepcopy
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ...dialects.script.syntax import APPLIED, items_of, names_in, operation_of, statements_within, targets_of
+from ...support.suggest import counted
 from .annotations import arguments_of
 from .names import TIR, Names
 from .program import Buffer, indices_of, parts_within
@@ -61,7 +62,7 @@ class _Lane(ast.NodeTransformer):
         self._names = names
         self.lanes: int | None = None
 
-    def visit_Subscript(self, node: ast.Subscript) -> Any:
+    def visit_Subscript(self, node: ast.Subscript) -> ast.AST:
         if sum(_is_part(self._names, each) for each in indices_of(node)) > 1:
             raise self._names.source.problem(node, "a part goes along one dimension: the other indices are numbers")
         return self.generic_visit(node)
@@ -69,7 +70,7 @@ class _Lane(ast.NodeTransformer):
     def visit_Slice(self, node: ast.Slice) -> ast.expr:
         return self._at(node, _sliced(self._names, node))
 
-    def visit_Call(self, node: ast.Call) -> Any:
+    def visit_Call(self, node: ast.Call) -> ast.AST:
         kind, name = self._names.word(node)
         if kind == TIR and name in _RAMPS:
             given = arguments_of(self._names, node, ("base", "stride", "lanes"), 3)
@@ -230,8 +231,7 @@ class _Whole(ast.NodeTransformer):
             return self.generic_visit(node)
         items = [self.visit(each) for each in indices_of(node)]
         if len(items) != region.rank:
-            count = region.rank
-            message = f"'{region.name}' has {count} dimension{'s' * (count != 1)}, not {len(items)}"
+            message = f"'{region.name}' has {counted(region.rank, 'dimension')}, not {len(items)}"
             raise self._names.source.problem(node, message)
         elements = region.elements(self._names, items, node)
         place = ast.copy_location(ast.Tuple(elements, ast.Load()), node.slice)

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Mapping
-from typing import Any
 
 from ...dialects.script.syntax import items_of
 from .annotations import Annotations, arguments_of
@@ -89,7 +88,7 @@ class Buffers:
         ):  # as they are passed, which is in rows
             return True
         strides = [self.names.found(each) for each in node.elts]
-        wanted: list[Any] = [1]
+        wanted: list[object] = [1]
         for each in reversed(items_of(shape)[1:]):
             size = self.names.found(each)
             wanted.insert(0, size * wanted[0] if isinstance(size, int) and isinstance(wanted[0], int) else None)

@@ -18,6 +18,7 @@ from .accesses import Accesses, StatementAccess, TooMany
 from .annotations import Annotations
 from .coverage import is_written_first
 from .nest_reader import Nest
+from .points import Numbers
 from .program import Allocate, Buffer, Program, Store
 
 #: Buffers of more elements are not looked at one by one.
@@ -129,7 +130,7 @@ def places_of(access: StatementAccess, shape: Sequence[int | None]) -> Any:
 
     if access.places is None:
         return None
-    place: Any = numpy.zeros(access.points, numpy.int64)
+    place = numpy.zeros(access.points, numpy.int64)
     for index, size in zip(access.places, shape, strict=True):
         assert size is not None
         if numpy.any(numpy.less(index, 0) | numpy.greater_equal(index, size)):
@@ -138,7 +139,7 @@ def places_of(access: StatementAccess, shape: Sequence[int | None]) -> Any:
     return place
 
 
-def in_a_row(columns: Sequence[Sequence[Any]]) -> list[Any]:
+def in_a_row(columns: Sequence[Sequence[Numbers]]) -> list[Numbers]:
     """Each access's times as numbers that are ordered as the columns are. Raises TooMany."""
     import numpy
 
@@ -151,7 +152,7 @@ def in_a_row(columns: Sequence[Sequence[Any]]) -> list[Any]:
         raise TooMany
     found = []
     for held in columns:
-        time: Any = 0
+        time: Numbers = 0
         for level, size in enumerate(sizes):
             time = time * size + (held[level] if level < len(held) else 0)
         found.append(time)

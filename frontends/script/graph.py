@@ -6,7 +6,6 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import Any
 
 from ...bindings.ir import Attribute, Operation, Value
 from ...bindings.mlir import ir
@@ -19,7 +18,7 @@ from ...dialects.relax.function_attributes import function_attributes
 from ...dialects.script.syntax import statements_within, targets_of
 from ...emit.loops import with_results
 from . import graph_calls, graph_te  # noqa: F401  # their calls register
-from .annotations import arguments_of, leaves, rebuilt
+from .annotations import argument_of, leaves, rebuilt
 from .graph_values import Allocated, Around, GraphValues, Missing, Nested, form
 from .names import RELAX
 
@@ -32,7 +31,7 @@ class GraphReader(GraphValues):
         self.function = function
         self._last: ast.stmt = function
         #: What the function returns, in the tuples in which it does.
-        self.returned: Any = ()
+        self.returned: object = ()
         #: What the function says of itself.
         self.attributes: dict[str, Attribute] = {}
         #: The functions in functions that are called around.
@@ -54,9 +53,14 @@ class GraphReader(GraphValues):
             tree = self.annotations.type(argument.annotation, new=True)
             infos = leaves(tree)
             names = [argument.arg] if type(tree) is not tuple else [f"{argument.arg}_{i}" for i in range(len(infos))]
-            self.values[argument.arg] = (tree, len(found))
+            self.values[argument.arg] = tree
             found += zip(names, infos, strict=True)
         return found
+
+    def _bind(self, arguments: Iterable[Value]) -> None:
+        """What the parameters' names are, whose types they were so far."""
+        rest = iter(arguments)
+        self.values.update({name: rebuilt(tree, rest) for name, tree in self.values.items()})
 
     def build(self, name: str, is_private: bool) -> Operation:
         """The func.func at the current insertion point."""
@@ -70,8 +74,7 @@ class GraphReader(GraphValues):
             arguments = list(block.arguments)
             for argument, (each, _) in zip(arguments, parameters, strict=True):
                 argument.set_location(self.source.location(self.function, each))
-            for key, (tree, start) in self.values.items():
-                self.values[key] = rebuilt(tree, iter(arguments[start:]))
+            self._bind(arguments)
             with ir.InsertionPoint(block):
                 self.returned = self.body()
                 results = [self.ssa(self._last, leaf) for leaf in leaves(self.returned)]
@@ -83,7 +86,7 @@ class GraphReader(GraphValues):
                 function.attributes[key] = attribute
         return function
 
-    def body(self) -> Any:
+    def body(self) -> object:
         """What the function returns."""
         self.statements(self._but_last())
         last = self._last
@@ -103,7 +106,7 @@ class GraphReader(GraphValues):
             yield self._last
             self._last = statement
 
-    def call_nested(self, node: ast.Call, callee: Nested, arguments: tuple[object, ...]) -> Any:
+    def call_nested(self, node: ast.Call, callee: Nested, arguments: tuple[object, ...]) -> object:
         name = callee.function.name
         if callee in self._within:
             raise self.source.problem(node, f"'{name}' calls itself")
@@ -115,7 +118,7 @@ class GraphReader(GraphValues):
         values = tuple(self.ssa(node, leaf) for argument in arguments for leaf in leaves(argument))
         return reader.inline(node, values)
 
-    def inline(self, node: ast.AST, arguments: tuple[Any, ...]) -> Any:
+    def inline(self, node: ast.AST, arguments: tuple[Value, ...]) -> object:
         """What the function returns for arguments of a graph around, whose sizes have other names than here."""
         outer = dict(self.values)
         self.values.clear()
@@ -132,8 +135,7 @@ class GraphReader(GraphValues):
             for dim, size in zip(*sizes, strict=False):
                 if isinstance(dim, SymExpr) and str(dim) in self.annotations.symbols and size is not None:
                     self.annotations.symbols[str(dim)] = size
-        for key, (tree, start) in self.values.items():
-            self.values[key] = rebuilt(tree, iter(arguments[start:]))
+        self._bind(arguments)
         self.values = {**outer, **self.values}
         return self.body()
 
@@ -149,9 +151,6 @@ class GraphReader(GraphValues):
             target = next(iter(targets_of(statement)), None)
             with self.source.location(statement, target.id if isinstance(target, ast.Name) else ""):
                 write(self, statement)
-
-    def _on_pass(self, statement: ast.Pass) -> None:
-        del statement
 
     def _on_return(self, statement: ast.Return) -> None:
         raise self.source.problem(statement, "`return` stands at the end of a graph's function only")
@@ -202,14 +201,14 @@ class GraphReader(GraphValues):
 
     def _take_attributes(self, call: ast.Call) -> None:
         """The target; others are TVM's, for passes that are not here."""
-        given = arguments_of(self.names, call, ("attrs",), 1)
-        held = self.names.found(given["attrs"])
+        attributes = argument_of(self.names, call, "attrs")
+        held = self.names.found(attributes)
         if not isinstance(held, dict) or not all(isinstance(key, str) for key in held):
-            raise self.source.problem(given["attrs"], "a function's attributes are a dictionary of constants")
+            raise self.source.problem(attributes, "a function's attributes are a dictionary of constants")
         target = held.get(RELAX_TARGET)
         if target is not None:
             if not isinstance(target, str):
-                raise self.source.problem(given["attrs"], f"'{RELAX_TARGET}' is the name of a target, not {target!r}")
+                raise self.source.problem(attributes, f"'{RELAX_TARGET}' is the name of a target, not {target!r}")
             self.attributes[RELAX_TARGET] = ir.StringAttr.get(target)
 
     def _on_functiondef(self, statement: ast.FunctionDef) -> None:
@@ -247,14 +246,16 @@ class GraphReader(GraphValues):
         finally:
             sketch.erase()
 
-    def _join(self, node: ast.If, sketch: Operation, sides: list[dict[str, Any]], before: Mapping[str, Any]) -> None:
+    def _join(
+        self, node: ast.If, sketch: Operation, sides: list[dict[str, object]], before: Mapping[str, object]
+    ) -> None:
         changed = [name for name in sides[0] if any(side.get(name) is not before.get(name) for side in sides)]
         shared = [name for name in changed if all(name in side for side in sides)]
         trees = [[side[name] for name in shared] for side in sides]
         yielded: list[list[Value]] = []
-        for region, held in zip(sketch.regions, trees, strict=True):
+        for region, branch in zip(sketch.regions, trees, strict=True):
             with ir.InsertionPoint(region.blocks[0]):
-                yielded.append([self.ssa(node, leaf) for tree in held for leaf in leaves(tree)])
+                yielded.append([self.ssa(node, leaf) for tree in branch for leaf in leaves(tree)])
         types = [[value.type for value in held] for held in yielded]
         if types[0] != types[1] or [form(tree) for tree in trees[0]] != [form(tree) for tree in trees[1]]:
             name, one, other = self._difference(shared, trees)
@@ -277,7 +278,7 @@ class GraphReader(GraphValues):
         return names[0], "one thing", "another"
 
     @staticmethod
-    def _types_text(tree: Any) -> str:
+    def _types_text(tree: object) -> str:
         texts = [describe(decode(leaf.type)) if isinstance(leaf, ir.Value) else repr(leaf) for leaf in leaves(tree)]
         return texts[0] if type(tree) is not tuple else f"({', '.join(texts)})"
 
@@ -292,8 +293,8 @@ class GraphReader(GraphValues):
         raise self.source.problem(node, f"a condition is a 0-D tensor of bool, this is {describe(info)}")
 
 
-_WRITERS: dict[type, Callable[[GraphReader, Any], None]] = {
-    ast.Pass: GraphReader._on_pass,
+_WRITERS: dict[type, Callable[..., None]] = {
+    ast.Pass: lambda reader, statement: None,
     ast.Return: GraphReader._on_return,
     ast.Assign: GraphReader._on_assign,
     ast.AnnAssign: GraphReader._on_annassign,

@@ -4,15 +4,14 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Collection
-from typing import Any
+from collections.abc import Collection, Mapping
 
 from ...bindings.ir import Value
 from ...dialects.core.infos import Info
 from ...dialects.relax import const
 from ...emit.arithmetic import constant_value, element
 from ...support.registry import entering
-from .annotations import TYPE_ARGUMENTS, arguments_of, leaves, rebuilt
+from .annotations import TYPE_ARGUMENTS, argument_of, arguments_of, leaves
 from .effects import Effect
 from .graph_values import SPECIAL, Callee, GraphValues, relax
 from .module_prim_funcs import PrimFunc
@@ -23,7 +22,7 @@ _special = entering(SPECIAL)
 
 
 @_special("const")
-def _constant(graph: GraphValues, call: ast.Call) -> Any:
+def _constant(graph: GraphValues, call: ast.Call) -> object:
     given = arguments_of(graph.names, call, ("value", "dtype"), 1)
     try:
         value = graph.names.constant(given["value"])
@@ -34,22 +33,16 @@ def _constant(graph: GraphValues, call: ast.Call) -> Any:
     return graph.source.guarded(call, lambda: const(list(value) if isinstance(value, tuple) else value, dtype))
 
 
-@_special("tuple")
-def _tuple(graph: GraphValues, call: ast.Call) -> Any:
-    return tuple(graph.value(each) for each in call.args)
+_special("tuple")(lambda graph, call: tuple(map(graph.value, call.args)))
+# As an attribute a number may be negative, which a size is not.
+_special("emit", "prim_value")(lambda graph, call: graph.value(argument_of(graph.names, call, "value")))
+_special("ExternFunc")(lambda graph, call: Callee(_text(graph, argument_of(graph.names, call, "global_symbol"))))
 
 
 @_special("shape")
-def _shape(graph: GraphValues, call: ast.Call) -> Any:
-    given = arguments_of(graph.names, call, ("value",), 1)
-    dims = graph.annotations.shape(given["value"])
+def _shape(graph: GraphValues, call: ast.Call) -> object:
+    dims = graph.annotations.shape(argument_of(graph.names, call, "value"))
     return graph.source.guarded(call, lambda: relax["shape_expr"](dims))
-
-
-@_special("prim_value")
-def _prim_value(graph: GraphValues, call: ast.Call) -> Any:
-    given = arguments_of(graph.names, call, ("value",), 1)
-    return graph.value(given["value"])  # as an attribute it may be negative, which a size is not
 
 
 @_special("null_value")
@@ -59,33 +52,20 @@ def _nothing(graph: GraphValues, call: ast.Call) -> None:
 
 
 @_special("TupleGetItem")
-def _tuple_get_item(graph: GraphValues, call: ast.Call) -> Any:
+def _tuple_get_item(graph: GraphValues, call: ast.Call) -> object:
     given = arguments_of(graph.names, call, ("tuple_value", "index"), 2)
     return graph.item(ast.copy_location(ast.Subscript(given["tuple_value"], given["index"], ast.Load()), call))
 
 
-@_special("emit")
-def _emit(graph: GraphValues, call: ast.Call) -> Any:
-    return graph.value(arguments_of(graph.names, call, ("value",), 1)["value"])
-
-
-@_special("ExternFunc")
-def _extern(graph: GraphValues, call: ast.Call) -> Any:
-    return Callee(_text(graph, arguments_of(graph.names, call, ("global_symbol",), 1)["global_symbol"]))
-
-
 @_special("match_cast", "emit_match_cast")
-def _match_cast(graph: GraphValues, call: ast.Call) -> Any:
+def _match_cast(graph: GraphValues, call: ast.Call) -> object:
     given = arguments_of(graph.names, call, ("value", "struct_info"), 2)
     value, stated = graph.value(given["value"]), graph.annotations.type(given["struct_info"], new=True)
-    held, wanted = leaves(value), leaves(stated)
-    if len(held) != len(wanted):
-        raise graph.source.problem(call, f"{len(wanted)} types for {len(held)} values")
 
-    def cast(leaf: Any, info: Info) -> Any:
+    def cast(leaf: object, info: Info) -> object:
         return graph.source.guarded(call, lambda: relax["match_cast"](graph.ssa(call, leaf), info))
 
-    return rebuilt(value, iter([cast(*pair) for pair in zip(held, wanted, strict=True)]))
+    return graph.each_stated(call, value, stated, cast)
 
 
 def _text(graph: GraphValues, node: ast.expr) -> str:
@@ -111,7 +91,7 @@ def _passed(graph: GraphValues, node: ast.expr) -> list[Value]:
     return [graph.ssa(node, leaf) for leaf in leaves(graph.value(node))]
 
 
-def _stated(graph: GraphValues, node: ast.expr) -> Any:
+def _stated(graph: GraphValues, node: ast.expr) -> object:
     """The types that a call states: a list of several where the results are a tuple."""
     is_several = isinstance(node, (ast.List, ast.Tuple))
     found = graph.types(node)
@@ -120,21 +100,18 @@ def _stated(graph: GraphValues, node: ast.expr) -> Any:
 
 
 @_special("call_tir", "call_tir_with_grad")
-def _call_tir(graph: GraphValues, call: ast.Call) -> Any:
+def _call_tir(graph: GraphValues, call: ast.Call) -> object:
     names = ("func", "args", "out_sinfo", "tir_vars")
     given = arguments_of(graph.names, call, (*names, "te_grad_name", "te_grad_kwargs"), 3)
-    sizes = [] if "tir_vars" not in given else _sizes_passed(graph, given["tir_vars"])
-    prim = _prim_func(graph, given["func"])
-    passed, stated = _passed(graph, given["args"]), _stated(graph, given["out_sinfo"])
+    prim, arguments = _prim_func(graph, given["func"]), _passed_with_sizes(graph, given)
+    stated = _stated(graph, given["out_sinfo"])
     buffers = [each for each in prim.program.parameters if isinstance(each, Buffer)]
-    if not prim.effects:  # a function of C may write
-        return graph.built(call, relax["call_tir"], (prim.symbol, [*passed, *sizes]), {"out_ty": stated})
     types = leaves(tuple(stated) if isinstance(stated, list) else stated)
     results = dict(zip(reversed(buffers), reversed(types), strict=False))
     _check_written(graph, call, prim, results)
     if prim.kept:
         prim = graph.module.cleared(prim.program.name)
-    return graph.built(call, relax["call_tir"], (prim.symbol, [*passed, *sizes]), {"out_ty": stated})
+    return graph.built(call, relax["call_tir"], (prim.symbol, arguments), {"out_ty": stated})
 
 
 def _check_written(graph: GraphValues, call: ast.Call, prim: PrimFunc, results: Collection[Buffer]) -> None:
@@ -153,11 +130,10 @@ def _check_written(graph: GraphValues, call: ast.Call, prim: PrimFunc, results: 
 
 
 @_special("call_tir_inplace")
-def _call_tir_inplace(graph: GraphValues, call: ast.Call) -> Any:
+def _call_tir_inplace(graph: GraphValues, call: ast.Call) -> object:
     names = ("func", "args", "inplace_indices", "out_sinfo", "tir_vars")
     given = arguments_of(graph.names, call, names, 4)
-    sizes = [] if "tir_vars" not in given else _sizes_passed(graph, given["tir_vars"])
-    arguments = [*_passed(graph, given["args"]), *sizes]
+    arguments = _passed_with_sizes(graph, given)
     named = {
         "inplace_indices": _places(graph, given["inplace_indices"]),
         "out_ty": _stated(graph, given["out_sinfo"]),
@@ -166,7 +142,7 @@ def _call_tir_inplace(graph: GraphValues, call: ast.Call) -> Any:
 
 
 @_special("call_dps_packed")
-def _call_dps_packed(graph: GraphValues, call: ast.Call) -> Any:
+def _call_dps_packed(graph: GraphValues, call: ast.Call) -> object:
     given = arguments_of(graph.names, call, ("func", "args", "out_sinfo"), 3)
     passed = [_packed(graph, given["args"], leaf) for leaf in leaves(graph.value(given["args"]))]
     arguments = (_text(graph, given["func"]), passed)
@@ -174,12 +150,12 @@ def _call_dps_packed(graph: GraphValues, call: ast.Call) -> Any:
 
 
 @_special("call_packed", "call_pure_packed", "call_inplace_packed")
-def _call_packed(graph: GraphValues, call: ast.Call) -> Any:
+def _call_packed(graph: GraphValues, call: ast.Call) -> object:
     _, word = graph.names.word(call)
     name, *arguments = call.args if call.args else [call]
     if not call.args:
         raise graph.source.problem(call, f"R.{word} lacks the function's name")
-    named: dict[str, Any] = {"ty_args": []}
+    named: dict[str, object] = {"ty_args": []}
     for keyword in call.keywords:
         if keyword.arg in TYPE_ARGUMENTS:
             named["ty_args"] = _stated(graph, keyword.value)
@@ -192,7 +168,7 @@ def _call_packed(graph: GraphValues, call: ast.Call) -> Any:
     return graph.built(call, relax[word], (_text(graph, name), values), named)
 
 
-def _packed(graph: GraphValues, node: ast.expr, leaf: Any) -> Value:
+def _packed(graph: GraphValues, node: ast.expr, leaf: object) -> Value:
     """An argument of a packed function, which takes Python's truth values and floats as they are."""
     if isinstance(leaf, (bool, float)):
         return constant_value(leaf, element("i1" if isinstance(leaf, bool) else "f64"))
@@ -206,7 +182,11 @@ def _prim_func(graph: GraphValues, node: ast.expr) -> PrimFunc:
     return graph.module.prim_funcs[callee.name]
 
 
-def _sizes_passed(graph: GraphValues, node: ast.expr) -> list[Value]:
-    if isinstance(node, ast.Call) and graph.names.word(node) == (RELAX, "shape"):
-        node = arguments_of(graph.names, node, ("values",), 1)["values"]
-    return [graph.ssa(node, dim) for dim in graph.annotations.shape(node)]
+def _passed_with_sizes(graph: GraphValues, given: Mapping[str, ast.expr]) -> list[Value]:
+    """The arguments of a call, and the sizes behind them."""
+    sizes: list[Value] = []
+    if (node := given.get("tir_vars")) is not None:
+        if isinstance(node, ast.Call) and graph.names.word(node) == (RELAX, "shape"):
+            node = argument_of(graph.names, node, "values")
+        sizes = [graph.ssa(node, dim) for dim in graph.annotations.shape(node)]
+    return [*_passed(graph, given["args"]), *sizes]

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from ...bindings.mlir import ir
 from ...dialects.core.infos import TensorInfo
 from ...support.registry import entering
-from .annotations import arguments_of
+from .annotations import argument_of, arguments_of
 from .effects import Effect
 from .graph_values import SPECIAL, Allocated, GraphValues, relax
 from .module_prim_funcs import PrimFunc
@@ -39,30 +39,26 @@ def _allocated(graph: GraphValues, call: ast.Call) -> Allocated:
             raise graph.source.problem(call, f"{ast.unparse(call.func)} lacks its argument '{name}'")
     shape = given["shape"]
     if isinstance(shape, ast.Call) and graph.names.word(shape) == (RELAX, "shape"):
-        shape = arguments_of(graph.names, shape, ("value",), 1)["value"]
-    dtype = graph.annotations.dtype(ast.copy_location(ast.Constant(graph.value(given["dtype"])), given["dtype"]))
+        shape = argument_of(graph.names, shape, "value")
+    dtype: Any = graph.value(given["dtype"])
+    dtype = graph.annotations.dtype(ast.copy_location(ast.Constant(dtype), given["dtype"]))
     return Allocated(TensorInfo(graph.annotations.shape(shape), dtype))
 
 
-@_special("str", "dtype")
-def _text(graph: GraphValues, call: ast.Call) -> Any:
-    """R.str("global"), R.dtype("float32"): text."""
-    return graph.names.found(arguments_of(graph.names, call, ("value",), 1)["value"])
+# R.str("global"), R.dtype("float32"): text.
+_special("str", "dtype")(lambda graph, call: graph.names.found(argument_of(graph.names, call, "value")))
+_special("memory.alloc_storage", "vm.alloc_storage", "memory.kill_storage", "memory.kill_tensor", "vm.kill_object")(
+    lambda graph, call: _Nothing()
+)
 
 
 @_special("hint_on_device", "to_vdevice")
-def _itself(graph: GraphValues, call: ast.Call) -> Any:
+def _itself(graph: GraphValues, call: ast.Call) -> object:
     """R.hint_on_device(x, device): where something is the target says."""
     return graph.value(arguments_of(graph.names, call, ("data", "dst_vdevice", "memory_scope"), 1)["data"])
 
 
-@_special("memory.alloc_storage", "vm.alloc_storage", "memory.kill_storage", "memory.kill_tensor", "vm.kill_object")
-def _nothing(graph: GraphValues, call: ast.Call) -> _Nothing:
-    del graph, call
-    return _Nothing()
-
-
-def called(graph: GraphValues, node: ast.Call, prim: PrimFunc, arguments: Sequence[Any]) -> Any:
+def called(graph: GraphValues, node: ast.Call, prim: PrimFunc, arguments: Sequence[object]) -> object:
     """`cls.f(x, alloc)`, `n = cls.f(x, alloc)`: the number that the PrimFunc returns, nothing where it returns none."""
     returned, count = prim.program.returned, len(prim.program.parameters)
     if len(arguments) != count - (returned is not None):

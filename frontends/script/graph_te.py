@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ...bindings.context import load_dialects
 from ...bindings.ir import Value
@@ -23,30 +23,24 @@ if TYPE_CHECKING:
     from ...emit.te.tensors import Placeholder, Tensor
 
 
-class _Arguments:
+def _passed(graph: GraphValues, given: dict[Placeholder, Value], node: ast.AST, value: object) -> object:
     """What a function of te is given for values of a graph: tensors for tensors, all else as it is."""
+    from ...emit.te.dependence_graph import placeholder_of  # long to load, and few graphs ask
 
-    def __init__(self, graph: GraphValues):
-        self._graph = graph
-        self.given: dict[Placeholder, Value] = {}
-
-    def of(self, node: ast.AST, value: Any) -> Any:
-        from ...emit.te.dependence_graph import placeholder_of  # long to load, and few graphs ask
-
-        if type(value) is tuple:
-            return [self.of(node, each) for each in value]
-        if not isinstance(value, ir.Value):
-            return value
-        info = decode(value.type)
-        if not isinstance(info, TensorInfo) or info.shape is None:
-            message = f"a function of te takes tensors of known rank, not {describe(info)}"
-            raise self._graph.source.problem(node, message)
-        made = placeholder_of(info.shape, info.dtype, len(self.given))
-        self.given[made] = value
-        return made
+    if type(value) is tuple:
+        return [_passed(graph, given, node, each) for each in value]
+    if not isinstance(value, ir.Value):
+        return value
+    info = decode(value.type)
+    if not isinstance(info, TensorInfo) or info.shape is None:
+        message = f"a function of te takes tensors of known rank, not {describe(info)}"
+        raise graph.source.problem(node, message)
+    made = placeholder_of(info.shape, info.dtype, len(given))
+    given[made] = value
+    return made
 
 
-def _emit_te(graph: GraphValues, call: ast.Call) -> Any:
+def _emit_te(graph: GraphValues, call: ast.Call) -> object:
     if not call.args or any(each.arg is None for each in call.keywords):
         raise graph.source.problem(call, "R.emit_te takes a function of te, then what that is called with")
     first, *rest = call.args
@@ -56,9 +50,9 @@ def _emit_te(graph: GraphValues, call: ast.Call) -> Any:
         hint = "R.call_tir(cls.f, ...) calls a PrimFunc of the module"
         message = f"R.emit_te calls a function of the running program, which '{ast.unparse(first)}' is not here; {hint}"
         raise graph.source.problem(first, message) from None
-    arguments = _Arguments(graph)
-    positional = [arguments.of(each, graph.value(each)) for each in rest]
-    named = {str(each.arg): arguments.of(each.value, graph.value(each.value)) for each in call.keywords}
+    given: dict[Placeholder, Value] = {}
+    positional = [_passed(graph, given, each, graph.value(each)) for each in rest]
+    named = {str(each.arg): _passed(graph, given, each.value, graph.value(each.value)) for each in call.keywords}
     try:
         outputs = as_list(function(*positional, **named))
     except RelaxError:
@@ -66,14 +60,14 @@ def _emit_te(graph: GraphValues, call: ast.Call) -> Any:
     except Exception as error:  # whatever it raises, it says of what it was given here
         message = f"'{ast.unparse(first)}' raised {type(error).__name__}: {error}"
         raise graph.source.problem(call, message) from error
-    symbol, results = _prim_func(graph, call, getattr(function, "__name__", "te"), arguments.given, outputs)
+    symbol, results = _prim_func(graph, call, getattr(function, "__name__", "te"), given, outputs)
     stated = results if len(results) > 1 else results[0]
-    return graph.built(call, relax["call_tir"], (symbol, list(arguments.given.values())), {"out_ty": stated})
+    return graph.built(call, relax["call_tir"], (symbol, list(given.values())), {"out_ty": stated})
 
 
 def _prim_func(
     graph: GraphValues, call: ast.Call, name: str, given: dict[Placeholder, Value], outputs: list[Tensor]
-) -> tuple[str, list[Any]]:
+) -> tuple[str, list[TensorInfo]]:
     """The function of the module that computes tensors, and their types."""
     from ...emit.te.dependence_graph import needs_memory
     from ...emit.te.emission import Emission
@@ -91,7 +85,7 @@ def _prim_func(
     infos = [*(each.info for each in given), *results]
     types = [parameter_type(info, graph.module.context, on_memrefs=on_memory) for info in infos]
 
-    def body(*parameters: Value) -> Any:
+    def body(*parameters: Value) -> object:
         emission = Emission(dict(zip(given, parameters, strict=False)), on_memory=on_memory)
         return emission.emit(outputs, parameters[len(given) :])
 

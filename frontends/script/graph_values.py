@@ -7,7 +7,8 @@ import ast
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from functools import partial
+from typing import NamedTuple, Protocol
 
 from ...bindings.ir import Attribute, Context, Type, Value
 from ...bindings.ir import Module as MlirModule
@@ -50,7 +51,7 @@ _SIGNS: dict[int, dict[str, str]] = {
         ">=": "greater_equal"},
 }  # fmt: skip
 
-Special = Callable[["GraphValues", ast.Call], Any]
+Special = Callable[["GraphValues", ast.Call], object]
 #: By R's words: how their calls are read. See graph_calls.py.
 SPECIAL: dict[str, Special] = {}
 
@@ -105,7 +106,7 @@ class Around(Protocol):
     def cleared(self, name: str) -> PrimFunc:
         """A PrimFunc whose results are 0 where it leaves them as they were."""
 
-    def call(self, graph: Any, node: ast.Call, name: str, arguments: tuple[Any, ...]) -> Any:
+    def call(self, graph: GraphValues, node: ast.Call, name: str, arguments: tuple[object, ...]) -> object:
         """A call of another function."""
 
 
@@ -117,12 +118,12 @@ class GraphValues(ABC):
         self.source: Source = module.source
         self.annotations = Annotations(names)
         #: What each name is: an SSA value, a tuple of such, a size, a Python constant.
-        self.values: dict[str, Any] = {}
+        self.values: dict[str, object] = {}
         self._depth = 0
 
     # ---- values ----
 
-    def value(self, node: ast.expr) -> Any:
+    def value(self, node: ast.expr) -> object:
         """An SSA value, a tuple of what there is, a size, a Python constant, or a function's name."""
         self._depth += 1
         if self._depth > 400:
@@ -132,7 +133,7 @@ class GraphValues(ABC):
         finally:
             self._depth -= 1
 
-    def _value(self, node: ast.expr) -> Any:
+    def _value(self, node: ast.expr) -> object:
         if isinstance(node, ast.Name):
             return self._named(node)
         if isinstance(node, ast.Call):
@@ -152,7 +153,7 @@ class GraphValues(ABC):
             word = type(node).__name__.lower()
             raise self.source.problem(node, f"a graph's function has no such expression ({word})") from None
 
-    def _named(self, node: ast.Name) -> Any:
+    def _named(self, node: ast.Name) -> object:
         name = node.id
         if name in self.values:
             found = self.values[name]
@@ -171,7 +172,7 @@ class GraphValues(ABC):
             known = [*self.values, *self.annotations.symbols, *self.module.functions]
             raise self.source.problem(node, f"there is no '{name}' here", known, name) from None
 
-    def _attribute(self, node: ast.Attribute) -> Any:
+    def _attribute(self, node: ast.Attribute) -> object:
         if self._is_module(node.value):
             if node.attr not in self.module.functions:
                 message = f"the module has no function '{node.attr}'"
@@ -188,7 +189,7 @@ class GraphValues(ABC):
                 return info.dtype
         raise self.source.problem(node, f"there is no '{ast.unparse(node)}' here")
 
-    def item(self, node: ast.Subscript) -> Any:
+    def item(self, node: ast.Subscript) -> object:
         if hasattr(array := self.names.found(node), "__array__"):
             return self.source.guarded(node, lambda: const(array))
         held = self.value(node.value)
@@ -200,7 +201,7 @@ class GraphValues(ABC):
             raise self.source.problem(node.slice, f"a tuple of {len(held)} has no item {place}")
         return held[place]
 
-    def _computed(self, node: ast.expr, name: str, *operands: ast.expr) -> Any:
+    def _computed(self, node: ast.expr, name: str, *operands: ast.expr) -> object:
         values = [self.value(each) for each in operands]
         if not any(isinstance(value, ir.Value) for value in values):
             try:
@@ -210,14 +211,14 @@ class GraphValues(ABC):
         like = next(value for value in values if isinstance(value, ir.Value))
         return self.built(node, relax[name], tuple(self._operand(node, value, like) for value in values), {})
 
-    def _operand(self, node: ast.AST, value: object, like: Value) -> Any:
+    def _operand(self, node: ast.AST, value: object, like: Value) -> object:
         """A Python number in an operation with a tensor is one of its elements."""
         info = decode(like.type)
         if isinstance(value, (bool, int, float)) and isinstance(info, TensorInfo):
             return const(value, info.dtype)
         return self.ssa(node, value)
 
-    def ssa(self, node: ast.AST, value: Any) -> Value:
+    def ssa(self, node: ast.AST, value: object) -> Value:
         if isinstance(value, ir.Value):
             return value
         if isinstance(value, Allocated):
@@ -231,7 +232,7 @@ class GraphValues(ABC):
 
     # ---- calls ----
 
-    def _call(self, node: ast.Call) -> Any:
+    def _call(self, node: ast.Call) -> object:
         kind, name = self.names.word(node)
         if not kind:
             return self._call_of_function(node)
@@ -242,7 +243,7 @@ class GraphValues(ABC):
             return special(self, node)
         return self._operator(node, find_relax(self.source, node.func, name))
 
-    def _number(self, node: ast.Call, name: str) -> Any:
+    def _number(self, node: ast.Call, name: str) -> object:
         """`T.float32(0.5)`, `T.bool(True)` and `T.int64(-1)` as attributes; others are sizes."""
         if name == "index_map" and node.args and isinstance(node.args[0], ast.Lambda):
             return self._index_map(node.args[0])
@@ -263,7 +264,7 @@ class GraphValues(ABC):
         variables = ", ".join(f"d{position}" for position in range(len(names)))
         return f"affine_map<({variables}) -> ({', '.join(texts)})>"
 
-    def _call_of_function(self, node: ast.Call) -> Any:
+    def _call_of_function(self, node: ast.Call) -> object:
         func = node.func
         if isinstance(func, ast.Attribute):
             plug_in = self._operator_of_another_dialect(func)
@@ -289,7 +290,7 @@ class GraphValues(ABC):
     def call_nested(self, node: ast.Call, callee: Nested, arguments: tuple[object, ...]) -> object:
         """A call of a function in this one."""
 
-    def held(self, node: ast.expr) -> Any:
+    def held(self, node: ast.expr) -> object:
         """A value; a tensor that a function may write, maybe again, stays that."""
         held = self.values.get(node.id) if isinstance(node, ast.Name) else None
         return held if isinstance(held, Allocated) else self.value(node)
@@ -308,10 +309,10 @@ class GraphValues(ABC):
             return None
         return self.source.guarded(func, lambda: find_op(text))
 
-    def _operator(self, node: ast.Call, definition: Operator) -> Any:
+    def _operator(self, node: ast.Call, definition: Operator) -> object:
         """`R.nn.conv2d(x, w, strides=(2, 2))`: arguments as the builder takes them."""
         arguments = [self._argument(each) for each in node.args]
-        named: dict[str, Any] = {}
+        named: dict[str, object] = {}
         for keyword in node.keywords:
             if keyword.arg is None:
                 raise self.source.problem(keyword.value, "arguments are written out")
@@ -320,7 +321,7 @@ class GraphValues(ABC):
             named[name] = self.types(keyword.value) if is_type else self._argument(keyword.value)
         return self.built(node, definition, tuple(arguments), named)
 
-    def _argument(self, node: ast.expr) -> Any:
+    def _argument(self, node: ast.expr) -> object:
         if isinstance(node, ast.Constant):
             return node.value
         if isinstance(node, ast.Name) and isinstance(known := self.values.get(node.id), Value):
@@ -337,7 +338,9 @@ class GraphValues(ABC):
         """Of results: one, or a list or R.Tuple of several."""
         return [leaf for item in items_of(node) for leaf in leaves(self.annotations.type(item))]
 
-    def built(self, node: ast.AST, definition: Operator, arguments: tuple[Any, ...], named: Mapping[str, Any]) -> Any:
+    def built(
+        self, node: ast.AST, definition: Operator, arguments: tuple[object, ...], named: Mapping[str, object]
+    ) -> object:
         signature = _signature(definition, arguments, named)
         known = self.module.made.get(signature) if signature is not None else None
         if known is not None:
@@ -349,16 +352,20 @@ class GraphValues(ABC):
             self.module.made[signature] = [made.type], dict(made.owner.attributes.items())
         return () if made is None else made
 
-    def stated(self, node: ast.AST, value: Any, stated: Any) -> Any:
+    def stated(self, node: ast.AST, value: object, stated: object) -> object:
         """A value with a stated type: what contradicts it is refused, what says more is checked at run time."""
         if isinstance(value, Value) and decode(value.type) == stated:
             return value
+        return self.each_stated(node, value, stated, partial(self._as_stated, node))
+
+    def each_stated(self, node: ast.AST, value: object, stated: object, make: Callable[..., object]) -> object:
+        """A value in whose place stands what `make` gives for each of its leaves and the type stated of it."""
         held, wanted = leaves(value), leaves(stated)
         if len(held) != len(wanted):
             raise self.source.problem(node, f"{len(wanted)} types for {len(held)} values")
-        return rebuilt(value, iter([self._as_stated(node, *pair) for pair in zip(held, wanted, strict=True)]))
+        return rebuilt(value, iter(list(map(make, held, wanted))))
 
-    def _as_stated(self, node: ast.AST, value: Any, wanted: Info) -> Any:
+    def _as_stated(self, node: ast.AST, value: object, wanted: Info) -> object:
         if not isinstance(value, ir.Value):
             return value
         info = decode(value.type)
@@ -373,7 +380,7 @@ class GraphValues(ABC):
         return self.source.guarded(node, lambda: relax["match_cast"](value, wanted))
 
 
-def _signature(definition: Operator, arguments: tuple[Any, ...], named: Mapping[str, Any]) -> Signature | None:
+def _signature(definition: Operator, arguments: tuple[object, ...], named: Mapping[str, object]) -> Signature | None:
     """What decides an operation's attributes and its result's type; None where more does than types and constants."""
     if definition.value_dependent or definition.explicit or definition.prepare or definition.redirect:
         return None
@@ -388,7 +395,7 @@ def _is_plain(value: object) -> bool:
     return all(map(_is_plain, value)) if type(value) is tuple else type(value) in (bool, int, float, str)
 
 
-def form(tree: Any) -> Any:
+def form(tree: object) -> object:
     """The tuples that a tree consists of."""
     return tuple(map(form, tree)) if type(tree) is tuple else None
 

@@ -6,7 +6,6 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any
 
 from ...bindings.ir import Value
 from ...dialects.tir import dialect as tir
@@ -113,9 +112,6 @@ class LoopProgram:
         memref = self.memory.memory(self.scalars, node, buffer)
         loops.store(value, memref, *self.memory.places(self.scalars, node, buffer, statement.indices))
 
-    def _let(self, statement: Let) -> None:
-        self.scalars.define(statement)
-
     def _evaluate(self, statement: Evaluate) -> None:
         if self.scalars.names.word(statement.call) == (TIR, "tvm_storage_sync"):
             message = "threads are loops here, one iteration after the other: none can wait for others"
@@ -131,17 +127,14 @@ class LoopProgram:
         # Braces would stand for a number.
         tir.ops["assert"](condition, [], kind="AssertionError", message=statement.message.replace("{}", "{ }"))
 
-    def _if(self, statement: If) -> None:
-        self._when(self.scalars.truth(statement.condition), statement.then, statement.otherwise)
-
-    def _when(self, condition: Any, then: Sequence[Statement], otherwise: Sequence[Statement] = ()) -> None:
+    def _when(self, condition: bool | Number, then: Sequence[Statement], otherwise: Sequence[Statement] = ()) -> None:
         if isinstance(condition, bool):
             self.emit(then if condition else otherwise)
             return
         loops.when(condition, lambda: self.emit(then), (lambda: self.emit(otherwise)) if otherwise else None)
 
     def _while(self, statement: While) -> None:
-        def condition() -> Any:
+        def condition() -> Number:
             truth = self.scalars.truth(statement.condition)
             return self.scalars.cast(statement.node, truth, "i1") if isinstance(truth, bool) else truth
 
@@ -236,12 +229,12 @@ class LoopProgram:
         self.scalars.env = outer
 
 
-_WRITERS: dict[type, Callable[[LoopProgram, Any], None]] = {
+_WRITERS: dict[type, Callable[..., None]] = {
     Store: LoopProgram._store,
-    Let: LoopProgram._let,
+    Let: lambda program, let: program.scalars.define(let),
     Evaluate: LoopProgram._evaluate,
     Assert: LoopProgram._assert,
-    If: LoopProgram._if,
+    If: lambda program, each: program._when(program.scalars.truth(each.condition), each.then, each.otherwise),
     While: LoopProgram._while,
     For: LoopProgram._for,
     Leave: LoopProgram._leave,

@@ -15,7 +15,7 @@ _HEADER = struct.Struct("<QQiiiBBH")
 _KINDS = {0: "int", 1: "uint", 2: "float", 4: "bfloat", 6: "bool"}
 
 
-def read_metadata(text: str) -> dict[str, tuple[Any, ...]]:
+def read_metadata(text: str) -> dict[str, tuple[object, ...]]:
     """The arrays by their kind; None for what is no array. Raises ValueError for another text."""
     try:
         held = json.loads(text)
@@ -30,9 +30,9 @@ def read_metadata(text: str) -> dict[str, tuple[Any, ...]]:
         raise ValueError(f"this is no metadata of TVM's printer ({type(error).__name__}: {error})") from None
 
 
-def _array(nodes: list[Any], node: Any) -> Any:
+def _array(nodes: list[Any], node: Any) -> object:
     """Of a constant, which holds an array."""
-    seen: list[Any] = []
+    seen: list[object] = []
     while node["type"] != "ffi.Tensor":
         if node in seen:
             raise ValueError("this is no metadata of TVM's printer (a node holds itself)")
@@ -45,7 +45,7 @@ def _array(nodes: list[Any], node: Any) -> Any:
     return _decoded(base64.b64decode(node["data"]))
 
 
-def _decoded(held: bytes) -> Any:
+def _decoded(held: bytes) -> object:
     import numpy
 
     magic, _, _, _, rank, code, bits, lanes = _HEADER.unpack_from(held)

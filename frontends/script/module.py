@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Mapping
-from typing import Any
 
 from ...bindings.context import load_dialects
 from ...bindings.diagnostics import errors_as_relax_error
@@ -40,7 +39,9 @@ _DIALECTS = ("arith", "linalg", "math", "memref", "scf", "tensor")
 _MAIN = "main"
 
 
-def read_script(source: Source, around: Mapping[str, Any] | None = None, context: Context | None = None) -> MlirModule:
+def read_script(
+    source: Source, around: Mapping[str, object] | None = None, context: Context | None = None
+) -> MlirModule:
     """The module that a script describes, in a context of its own, or in one. `around` are the names around an object.
 
     Raises ScriptError.
@@ -77,7 +78,7 @@ def _read_in_pieces(
 def _read(
     source: Source,
     shortened: Shortened | None,
-    around: Mapping[str, Any] | None,
+    around: Mapping[str, object] | None,
     text: str,
     statements: StatementsOf = statements_of,
 ) -> MlirModule:
@@ -203,7 +204,7 @@ class ModuleReader:
 
     # ---- graphs ----
 
-    def graph_function(self, name: str) -> tuple[Operation, Any]:
+    def graph_function(self, name: str) -> tuple[Operation, object]:
         """The function and what it returns, built now where it is not yet. Raises ScriptError where it calls itself."""
         if name in self._graphs:
             return self._graphs[name]
@@ -217,7 +218,7 @@ class ModuleReader:
         self._building.pop()
         return self._graphs[name]
 
-    def call(self, graph: GraphValues, node: ast.Call, name: str, arguments: tuple[Any, ...]) -> Any:
+    def call(self, graph: GraphValues, node: ast.Call, name: str, arguments: tuple[object, ...]) -> object:
         """A call of another function of the module."""
         if self._kinds.get(name) != RELAX:
             return graph_memory.called(graph, node, self.prim_funcs[name], arguments)

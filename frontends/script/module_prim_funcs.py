@@ -7,10 +7,9 @@ import ast
 from collections.abc import Mapping, Sequence
 from functools import cache, partial
 from itertools import takewhile
-from typing import Any
 
+from ...bindings.ir import Attribute, Operation, Type, Value
 from ...bindings.ir import Block as IrBlock
-from ...bindings.ir import Operation, Type, Value
 from ...bindings.mlir import ir, string_array
 from ...dialects.core.infos import TensorInfo
 from ...dialects.core.ir_attributes import LOOPS, SCHEDULE
@@ -84,7 +83,9 @@ class PrimFunc:
         made = [each for each in self.outputs if each not in self.kept]
         return [each for each in self.program.parameters if each not in made]
 
-    def call(self, values: Mapping[Any, Any], types: Mapping[Any, Any]) -> tuple[str, tuple[Any, ...], dict[str, Any]]:
+    def call(
+        self, values: Mapping[Buffer | Scalar, Value], types: Mapping[Buffer, object]
+    ) -> tuple[str, tuple[str, list[Value]], dict[str, object]]:
         """The operator, arguments and attributes of a call, by what is passed, and by the types of what is written."""
         arguments = [each for each in self.parameters if each in self.inputs or each in self.kept]
         operands, results = [values[each] for each in arguments], [types[each] for each in self.written]
@@ -123,11 +124,11 @@ class PrimFunc:
         steps = self._nests_found if self.outputs else None
         if steps is None:
             self._check_threads()
-        attributes: dict[str, Any] = {"sym_visibility": ir.StringAttr.get("private")} if is_private else {}
+        attributes: dict[str, Attribute] = {"sym_visibility": ir.StringAttr.get("private")} if is_private else {}
         types = [self._type(each, steps is not None) for each in self.parameters]
         count = len(self.inputs)
 
-        def body(*arguments: Value) -> Any:
+        def body(*arguments: Value) -> object:
             held = dict(zip(self.parameters, arguments, strict=True))
             for each, value in held.items():
                 ir.BlockArgument(value).set_location(self.source.location(each.node, each.name))
@@ -219,16 +220,17 @@ class PrimFunc:
         info = TensorInfo(parameter.dims, parameter.dtype)
         return parameter_type(info, ir.Context.current, on_memrefs=not on_tensors)
 
-    def _known(self, held: Mapping[Buffer | Scalar, Value]) -> dict[str, Any]:
+    def _known(self, held: Mapping[Buffer | Scalar, Value]) -> dict[str, object]:
         """The names at the function's begin: parameters, and the sizes that they tell."""
-        known: dict[str, Any] = {}
+        known: dict[str, object] = {}
         for each, value in held.items():
             known[each.name] = each if isinstance(each, Buffer) else number(value).of(each.dtype)
         for name in self.annotations.symbols:
-            if name not in known:
+            parameter = known.get(name)
+            if parameter is None:
                 known[name] = cache(partial(self._size, name, held, ir.InsertionPoint.current.block))
-            elif isinstance(known[name], Number) and not known[name].is_float:
-                known[name] = as_index(known[name])
+            elif isinstance(parameter, Number) and not parameter.is_float:
+                known[name] = as_index(parameter)
         return known
 
     def _size(self, name: str, held: Mapping[Buffer | Scalar, Value], block: IrBlock) -> Number:

@@ -7,7 +7,7 @@ import ast
 import operator
 from collections.abc import Callable, Mapping, Sequence
 from types import FunctionType, ModuleType
-from typing import Any
+from typing import TypeVar
 
 from ...dialects.core.symbols import SymbolError, SymExpr
 from ...dialects.script.syntax import APPLIED, dotted, names_in, operation_of, statements_within, targets_of
@@ -20,6 +20,8 @@ IR, RELAX, TIR = "ir", "relax", "tir"
 _VOCABULARIES = {"ir": IR, "relax": RELAX, "tir": TIR, "tirx": TIR}
 #: Without any import: as print-outs have it, and as it is in full.
 _USUAL = {"I": IR, "R": RELAX, "T": TIR, "ir": IR, "relax": RELAX, "tir": TIR}
+
+Result = TypeVar("Result")
 
 _NO_WORD = ("", "")
 _CHOICES = ((TIR, "if_then_else"), (TIR, "Select"))
@@ -34,12 +36,12 @@ class NotConstant(Exception):
 class Names:
     """The names that a script sees around its functions."""
 
-    def __init__(self, source: Source, around: Mapping[str, Any] | None = None):
+    def __init__(self, source: Source, around: Mapping[str, object] | None = None):
         self.source = source
         #: Local name -> "ir", "relax" or "tir".
         self.vocabularies: dict[str, str] = dict(_USUAL)
         #: Name -> a Python value: a number, text, a tuple, an array.
-        self.constants: dict[str, Any] = {}
+        self.constants: dict[str, object] = {}
         #: What a TypeVar is called: sizes that all functions know.
         self.symbols: dict[str, str] = {}
         #: Python functions of constants, read as such.
@@ -104,7 +106,7 @@ class Names:
             self.symbols[target.id] = called[1]
             return True
         if called is not None and called[0] == "load_json":
-            self.constants[target.id] = self.worked_out(value, lambda text, _: read_metadata(text), called[1], None)
+            self.constants[target.id] = self.worked_out(value, read_metadata, called[1])
             return True
         try:
             self.constants[target.id] = self.constant(value)
@@ -137,14 +139,14 @@ class Names:
         is_choice = isinstance(node, ast.Call) and self.word(node) in _CHOICES and len(node.args) == 3
         return node.args if isinstance(node, ast.Call) and is_choice else None
 
-    def known(self, name: str) -> Any:
+    def known(self, name: str) -> object:
         """The constant of that name. Raises NotConstant."""
         for held in (self.constants, self._around):
             if name in held and name not in self._own:
                 return held[name]
         raise NotConstant
 
-    def constant(self, node: ast.AST) -> Any:
+    def constant(self, node: ast.AST) -> object:
         """An expression of Python constants. Raises NotConstant."""
         if isinstance(node, ast.Constant):
             return node.value
@@ -179,24 +181,24 @@ class Names:
             raise NotConstant
         return found
 
-    def _object(self, node: ast.expr) -> Any:
+    def _object(self, node: ast.expr) -> object:
         if isinstance(node, ast.Attribute):
             module = self._object(node.value)
             return getattr(module, node.attr, None) if isinstance(module, ModuleType) else None
         return self._around.get(node.id) if isinstance(node, ast.Name) and node.id not in self._own else None
 
-    def _run(self, node: ast.Call, name: str) -> Any:
+    def _run(self, node: ast.Call, name: str) -> object:
         """What a function of the running program makes of constants: it runs, as the program does."""
         if any(each.arg is None for each in node.keywords):
             raise NotConstant
         given = list(map(self.constant, node.args))
         named = {str(each.arg): self.constant(each.value) for each in node.keywords}
         try:
-            return self._around[name](*given, **named)
+            return self.running(node.func)(*given, **named)
         except Exception as error:  # whatever it raises, it says of what it was given here
             raise self.source.problem(node, f"'{name}' raised {type(error).__name__}: {error}") from error
 
-    def _helped(self, node: ast.Call, helper: ast.FunctionDef) -> Any:
+    def _helped(self, node: ast.Call, helper: ast.FunctionDef) -> object:
         """What a Python function makes of constants: names for constants, and what it returns at its end."""
         inside = object.__new__(Names)
         inside.__dict__.update(self.__dict__)
@@ -215,7 +217,7 @@ class Names:
         message = f"'{helper.name}' is no function of constants: names for constants, and `return`"
         raise self.source.problem(statement, message)
 
-    def found(self, node: ast.AST) -> Any:
+    def found(self, node: ast.AST) -> object:
         """The value of a constant expression; None where it is none."""
         try:
             return self.constant(node)
@@ -229,38 +231,38 @@ class Names:
             raise self.source.problem(node, "expected text")
         return value
 
-    def _dictionary(self, node: ast.Dict) -> dict[Any, Any]:
+    def _dictionary(self, node: ast.Dict) -> dict[object, object]:
         pairs = [
             (self.constant(key), self.constant(value))
             for key, value in zip(node.keys, node.values, strict=True)
             if key is not None
         ]
-        return self.worked_out(node, lambda held, _: dict(held), pairs, None)
+        return self.worked_out(node, dict, pairs)
 
-    def computed(self, node: ast.expr, *values: Any) -> Any:
+    def computed(self, node: ast.expr, *values: object) -> object:
         """What Python's sign makes of constants and symbols. Raises NotConstant."""
         sign, _ = operation_of(node)
         if sign == "not":
             return not values[0]
         if not all(isinstance(each, (int, float, SymExpr)) for each in values):
             raise NotConstant
-        if isinstance(node, ast.UnaryOp) and sign == "-":
+        if isinstance(node, ast.UnaryOp) and sign == "-" and isinstance(values[0], (int, float, SymExpr)):
             return -values[0]
         if not isinstance(node, ast.BinOp) or sign not in APPLIED or sign in ("**", "<<") and _is_huge(*values):
             raise NotConstant
         return self.worked_out(node, APPLIED[sign], *values)
 
-    def worked_out(self, node: ast.AST, apply: Callable[[Any, Any], Any], left: object, right: object) -> Any:
-        """What a function makes of two constants. Raises ScriptError."""
+    def worked_out(self, node: ast.AST, apply: Callable[..., Result], *constants: object) -> Result:
+        """What a function makes of constants. Raises ScriptError."""
         try:
-            made = apply(left, right)
+            made = apply(*constants)
         except (ArithmeticError, ValueError, TypeError, LookupError, SymbolError) as error:
             raise self.source.problem(node, f"this cannot be worked out: {error}") from None
         if isinstance(made, int) and made.bit_length() > 2 * _MOST_BITS:
             raise self.source.problem(node, "this number is too large")
         return made
 
-    def _of_numpy(self, node: ast.AST) -> Any:
+    def _of_numpy(self, node: ast.AST) -> object:
         """`float("inf")`, `np.float32(1)`, `T.int64(16)`: what constants are often written with."""
         if isinstance(node, ast.Call) and not node.keywords and len(node.args) == 1:
             word = self.word(node)
@@ -271,7 +273,7 @@ class Names:
             name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
             make = {"float": float, "int": int, "bool": bool}.get(name.rstrip("0123456789"))
             if make is not None and word == _NO_WORD:
-                return self.worked_out(node, lambda value, _: make(value), self.constant(node.args[0]), None)
+                return self.worked_out(node, make, self.constant(node.args[0]))
         raise NotConstant
 
 

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from ...dialects.core.symbols import Dim, equal
 from .annotations import Annotations
 from .common.source import ScriptError
-from .points import Unknown, worked_out
+from .points import Numbers, Unknown, worked_out
 from .program import (
     REDUCE,
     SPATIAL,
@@ -202,7 +202,7 @@ class NestReader:
         if len(visited) != prod(size for _, size in axes) or (len(visited) and (numpy.diff(visited) != 1).any()):
             raise Unstructured("bindings do not visit each point once")
 
-    def _at_points(self, node: ast.expr, at: Mapping[str, object]) -> Any:
+    def _at_points(self, node: ast.expr, at: Mapping[str, Numbers]) -> Numbers:
         try:
             return worked_out(self.names, node, at)
         except Unknown:

@@ -5,10 +5,17 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ...dialects.script.syntax import folded, text_of
 from .names import TIR, Names
+
+if TYPE_CHECKING:
+    import numpy
+
+Array: TypeAlias = "numpy.ndarray"
+#: A number, or an array with one for each point.
+Numbers: TypeAlias = "int | numpy.ndarray"
 
 #: numpy's functions of two by their signs; it has none for what rounds otherwise.
 _FUNCTIONS = {
@@ -24,15 +31,17 @@ class Unknown(Exception):
     """Raised for what is dynamic."""
 
 
-def worked_out(names: Names, node: ast.expr, at: Mapping[str, Any]) -> Any:
+def worked_out(names: Names, node: ast.expr, at: Mapping[str, Numbers]) -> Numbers:
     """An expression of variables, each a number or an array of one number a point. Raises Unknown."""
     try:
-        return folded(node, names.operation, lambda each: _leaf(names, each, at), _computed)
+        found = folded(node, names.operation, lambda each: _leaf(names, each, at), _computed)
     except (TypeError, ArithmeticError):  # arithmetic of truth values, numbers of more than 64 bits
         raise Unknown from None
+    assert found is not None, "what has no value raises"
+    return found
 
 
-def _leaf(names: Names, node: ast.expr, at: Mapping[str, object]) -> Any:
+def _leaf(names: Names, node: ast.expr, at: Mapping[str, Numbers]) -> Any:
     if isinstance(node, ast.Name) and node.id in at:
         return at[node.id]
     if isinstance(node, ast.Call) and not node.keywords:

@@ -5,11 +5,10 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
 
 from ...dialects.script.syntax import dotted, items_of
 from ...support.names import fresh_name
-from .annotations import arguments_of
+from .annotations import argument_of, arguments_of
 from .buffer_parts import vector_store, within
 from .buffers import Buffers
 from .names import TIR, Names
@@ -57,7 +56,7 @@ class ProgramReader:
         self.buffers = Buffers(names, function)
         self.names, self.source, self.function = self.buffers.names, names.source, function
         self.annotations = self.buffers.annotations
-        self.attributes: dict[str, Any] = {}
+        self.attributes: dict[str, object] = {}
         self._depth = 0
         #: How each of the loops around runs.
         self._loops: list[str] = []
@@ -111,10 +110,6 @@ class ProgramReader:
             word = type(node).__name__.lower()
             raise self.source.problem(node, f"a PrimFunc has no `{word}`")
         return read(self, node)
-
-    def _on_pass(self, node: ast.Pass) -> Iterable[Statement]:
-        del node
-        return ()
 
     def _on_return(self, node: ast.Return) -> Iterable[Statement]:
         if node is not self.function.body[-1]:
@@ -172,7 +167,7 @@ class ProgramReader:
                 given = arguments_of(self.names, value, ("value", "type_annotation", "var"), 1)
                 return self._define(node, target, given["value"], dtype)
             if name == "env_thread":
-                self._threads[target.id] = self.names.text(arguments_of(self.names, value, ("thread",), 1)["thread"])
+                self._threads[target.id] = self.names.text(argument_of(self.names, value, "thread"))
                 return ()
             if name.startswith("axis."):
                 raise self.source.problem(value, "a block's variables come first in `with T.block(...):`")
@@ -209,14 +204,14 @@ class ProgramReader:
             self._take_attributes(call)
             return ()
         if name == "evaluate":
-            inner = arguments_of(self.names, call, ("value",), 1)["value"]
+            inner = argument_of(self.names, call, "value")
             if not isinstance(inner, ast.Call):
                 return ()
             call = inner
         if name == "ret":
             if node is not self.function.body[-1]:
                 raise self.source.problem(node, "T.ret stands at the end of a PrimFunc only")
-            return (self._result(node, arguments_of(self.names, call, ("value",), 1)["value"]),)
+            return (self._result(node, argument_of(self.names, call, "value")),)
         if name in _LEAVING:
             arguments_of(self.names, call, ())
             return (self._leave(node, _LEAVING[name]),)
@@ -227,7 +222,7 @@ class ProgramReader:
         return (Evaluate(node, call),)
 
     def _take_attributes(self, call: ast.Call) -> None:
-        held = arguments_of(self.names, call, ("attrs",), 1)["attrs"]
+        held = argument_of(self.names, call, "attrs")
         if not isinstance(held, ast.Dict):
             raise self.source.problem(held, "a function's attributes are a dictionary")
         for key, value in zip(held.keys, held.values, strict=True):
@@ -237,9 +232,6 @@ class ProgramReader:
     def _on_assert(self, node: ast.Assert) -> Iterable[Statement]:
         message = self.names.text(node.msg) if node.msg is not None else "assertion failed"
         return (Assert(node, node.test, message),)
-
-    def _on_if(self, node: ast.If) -> Iterable[Statement]:
-        return (If(node, node.test, self._inner(node.body), self._inner(node.orelse) if node.orelse else ()),)
 
     def _on_while(self, node: ast.While) -> Iterable[Statement]:
         if node.orelse:
@@ -292,12 +284,6 @@ class ProgramReader:
         found = self._inner(nodes, names)
         self._loops.pop()
         return found
-
-    def _on_break(self, node: ast.Break) -> Iterable[Statement]:
-        return (self._leave(node, True),)
-
-    def _on_continue(self, node: ast.Continue) -> Iterable[Statement]:
-        return (self._leave(node, False),)
 
     def _leave(self, node: ast.stmt, is_break: bool) -> Leave:
         if not self._loops:
@@ -466,18 +452,18 @@ class ProgramReader:
                 raise self.source.problem(store.node, message)
 
 
-_READERS: dict[type, Callable[[ProgramReader, Any], Iterable[Statement]]] = {
-    ast.Pass: ProgramReader._on_pass,
+_READERS: dict[type, Callable[..., Iterable[Statement]]] = {
+    ast.Pass: lambda reader, node: (),
     ast.Return: ProgramReader._on_return,
     ast.Assign: ProgramReader._on_assign,
     ast.AnnAssign: ProgramReader._on_annassign,
     ast.AugAssign: ProgramReader._on_augassign,
     ast.Expr: ProgramReader._on_expr,
     ast.Assert: ProgramReader._on_assert,
-    ast.If: ProgramReader._on_if,
+    ast.If: lambda reader, node: (If(node, node.test, reader._inner(node.body), reader._inner(node.orelse)),),
     ast.While: ProgramReader._on_while,
     ast.For: ProgramReader._on_for,
-    ast.Break: ProgramReader._on_break,
-    ast.Continue: ProgramReader._on_continue,
+    ast.Break: lambda reader, node: (reader._leave(node, True),),
+    ast.Continue: lambda reader, node: (reader._leave(node, False),),
     ast.With: ProgramReader._on_with,
 }

@@ -6,9 +6,10 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ...dialects.core.symbols import Dim
+from ...support.suggest import counted
 from .common.source import Source
 
 SPATIAL, REDUCE, OPAQUE = "spatial", "reduce", "opaque"
@@ -144,7 +145,7 @@ class Program(NamedTuple):
     name: str
     parameters: tuple[Buffer | Scalar, ...]
     body: tuple[Statement, ...]
-    attributes: Mapping[str, Any]
+    attributes: Mapping[str, object]
     #: The last parameter, where it is a number that the function returns.
     returned: Buffer | None = None
 
@@ -181,7 +182,7 @@ def leaving(statements: Sequence[Statement]) -> list[Leave]:
     return found
 
 
-_PARTS: dict[type, Callable[[Any], Sequence[ast.expr]]] = {
+_PARTS: dict[type, Callable[..., Sequence[ast.expr]]] = {
     ast.BinOp: lambda node: (node.left, node.right),
     ast.UnaryOp: lambda node: (node.operand,),
     ast.Call: lambda node: [*node.args, *[each.value for each in node.keywords]] if node.keywords else node.args,
@@ -236,6 +237,6 @@ def element_of(source: Source, node: ast.Subscript, scope: Mapping[str, object])
     if not _NO_ELEMENTS.isdisjoint(map(type, items)):
         raise source.problem(node, "parts of buffers are read and written element by element, in loops")
     if len(items) != len(buffer.dims):
-        count = len(buffer.dims)
-        raise source.problem(node, f"'{buffer.name}' has {count} dimension{'s' * (count != 1)}, not {len(items)}")
+        count = counted(len(buffer.dims), "dimension")
+        raise source.problem(node, f"'{buffer.name}' has {count}, not {len(items)}")
     return buffer, items

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import ast
 import math
-from typing import Any
 
 from ...bindings.ir import Value
 from ...bindings.mlir import as_list, ir
@@ -54,13 +53,21 @@ def _reinterpret(scalars: Scalars, node: ast.Call) -> Number:
     return (from_bits(bits, element(name)) if is_float(name) else bits).of(name)
 
 
-@_function("if_then_else")
-def _if_then_else(scalars: Scalars, node: ast.Call) -> Any:
-    return scalars.chosen(node, *_taken(scalars, node, 3))
+_function("if_then_else")(lambda scalars, node: scalars.chosen(node, *_taken(scalars, node, 3)))
+_function("And", "all")(lambda scalars, node: scalars.logical(True, list(map(scalars.truth, node.args))))
+_function("Or", "any")(lambda scalars, node: scalars.logical(False, list(map(scalars.truth, node.args))))
+_function("Not")(lambda scalars, node: _signed(scalars, node, ast.Not()))
+_function("bitwise_not")(lambda scalars, node: _signed(scalars, node, ast.Invert()))
+_function("likely")(lambda scalars, node: scalars.value(_taken(scalars, node, 1)[0]))
+
+
+def _signed(scalars: Scalars, node: ast.Call, sign: ast.unaryop) -> object:
+    """A call of what Python has a sign for."""
+    return scalars.value(ast.copy_location(ast.UnaryOp(sign, _taken(scalars, node, 1)[0]), node))
 
 
 @_function("Select")
-def _select(scalars: Scalars, node: ast.Call) -> Any:
+def _select(scalars: Scalars, node: ast.Call) -> object:
     """Computes both sides, but where one might read what is not there."""
     condition, yes, no = _taken(scalars, node, 3)
     if not (scalars.memory.is_safe(scalars, yes) and scalars.memory.is_safe(scalars, no)):
@@ -68,34 +75,8 @@ def _select(scalars: Scalars, node: ast.Call) -> Any:
     return scalars.select(node, scalars.truth(condition), scalars.value(yes), scalars.value(no))
 
 
-@_function("And", "all")
-def _and(scalars: Scalars, node: ast.Call) -> Any:
-    return scalars.logical(True, [scalars.truth(each) for each in node.args])
-
-
-@_function("Or", "any")
-def _or(scalars: Scalars, node: ast.Call) -> Any:
-    return scalars.logical(False, [scalars.truth(each) for each in node.args])
-
-
-@_function("Not")
-def _not(scalars: Scalars, node: ast.Call) -> Any:
-    truth = scalars.truth(_taken(scalars, node, 1)[0])
-    return not truth if isinstance(truth, bool) else truth ^ True
-
-
-@_function("likely")
-def _likely(scalars: Scalars, node: ast.Call) -> Any:
-    return scalars.value(_taken(scalars, node, 1)[0])
-
-
-@_function("bitwise_not")
-def _bitwise_not(scalars: Scalars, node: ast.Call) -> Any:
-    return ~scalars.value(_taken(scalars, node, 1)[0])
-
-
 @_function("Let")
-def _let(scalars: Scalars, node: ast.Call) -> Any:
+def _let(scalars: Scalars, node: ast.Call) -> object:
     """T.Let(body, where={x: value})."""
     where = next((each.value for each in node.keywords if each.arg == "where"), None)
     if len(node.args) != 1 or not isinstance(where, ast.Dict):
@@ -133,7 +114,7 @@ def _result_type(scalars: Scalars, node: ast.expr) -> str:
 
 
 @_function("call_extern", "call_pure_extern", "call_packed", "tvm_call_packed")
-def _call_extern(scalars: Scalars, node: ast.Call) -> Any:
+def _call_extern(scalars: Scalars, node: ast.Call) -> object:
     """T.call_extern("float32", "fabsf", x), T.call_packed("name", ...)."""
     _, word = scalars.names.word(node)
     is_packed = "packed" in word

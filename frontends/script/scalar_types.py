@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import lru_cache
-from typing import Any
 
 from ...dialects.core.infos import bit_width, dtype_name, is_bool, is_dtype, is_float, is_unsigned
 from ...dialects.script.syntax import APPLIED
@@ -88,13 +87,13 @@ def _truncdiv(x: float, y: float) -> float:
     return quotient if (x < 0) == (y < 0) else -quotient
 
 
-ARITHMETIC: dict[str, Callable[[Any, Any], Any]] = {
+ARITHMETIC: dict[str, Callable[..., Number]] = {
     **APPLIED, "//": numbers.floor_divide, "%": numbers.floor_remainder, "truncdiv": numbers.divide,
     "truncmod": numbers.remainder, "ceildiv": _ceildiv, "min": numbers.minimum, "max": numbers.maximum,
     "**": lambda x, y: numbers.intrinsic("pow", x, y),
 }  # fmt: skip
 #: The same of Python's numbers.
-KNOWN: dict[str, Callable[[Any, Any], Any]] = {
+KNOWN: dict[str, Callable[..., float]] = {
     **APPLIED, "truncdiv": _truncdiv, "truncmod": lambda x, y: x - y * _truncdiv(x, y),
     "ceildiv": lambda x, y: -(-x // y), "min": min, "max": max,
 }  # fmt: skip

@@ -63,16 +63,13 @@ class BufferMemory(Protocol):
 
 _MOST_DEPTH = 300
 
-#: T's words for tir's functions, where they differ.
-_ALIASES = {"power": "pow", "max_value": "", "min_value": "", "fabs": "fabs", "isinf": "isinf"}
-
 
 def _is_function(name: str) -> bool:
     """Whether an operator of tir is a function of numbers."""
     return name in tir.ops and not tir.ops[name].role and name not in ("packed", "release", "return_unless_ok")
 
 
-Function = Callable[["Scalars", ast.Call], Any]
+Function = Callable[["Scalars", ast.Call], object]
 #: By T's words: what their calls are. See scalar_functions.py.
 FUNCTIONS: dict[str, Function] = {}
 
@@ -122,7 +119,7 @@ class Scalars:
             raise self.source.problem(node, f"an index is an integer, this is {kind_of(value)}")
         return value if value.dtype == INDEX else as_index(value)
 
-    def truth(self, node: ast.expr) -> Any:
+    def truth(self, node: ast.expr) -> bool | Number:
         """True, False or an i1."""
         return self._truth_of(node, self.value(node))
 
@@ -140,7 +137,7 @@ class Scalars:
 
     # ---- expressions ----
 
-    def value(self, node: ast.expr) -> Any:
+    def value(self, node: ast.expr) -> object:
         if isinstance(node, ast.Constant):
             return node.value
         if isinstance(node, ast.Name):
@@ -153,14 +150,14 @@ class Scalars:
         finally:
             self._depth -= 1
 
-    def _of_constants(self, node: ast.expr) -> Any:
+    def _of_constants(self, node: ast.expr) -> object:
         try:
             return self.names.constant(node)
         except NotConstant:
             word = type(node).__name__.lower()
             raise self.source.problem(node, f"a tensor program has no such expression ({word})") from None
 
-    def _named(self, node: ast.Name) -> Any:
+    def _named(self, node: ast.Name) -> object:
         if node.id in self.env:
             found = self.env[node.id]
             if isinstance(found, Buffer):
@@ -178,7 +175,7 @@ class Scalars:
             raise self.source.problem(node, f"there is no '{node.id}' here", self.env, node.id)
         return value
 
-    def _of_long_sum(self, node: ast.BinOp) -> Any:
+    def _of_long_sum(self, node: ast.BinOp) -> object:
         """Left to right without recursion: generated programs have sums of thousands."""
         chain = [node]
         while isinstance(chain[-1].left, ast.BinOp):
@@ -188,8 +185,8 @@ class Scalars:
             value = self.binary(each, operation_of(each)[0], value, self.value(each.right))
         return value
 
-    def _unary(self, node: ast.UnaryOp) -> Any:
-        value = self.value(node.operand)
+    def _unary(self, node: ast.UnaryOp) -> object:
+        value: Any = self.value(node.operand)
         if isinstance(node.op, ast.Not):
             truth = self._truth_of(node.operand, value)
             return not truth if isinstance(truth, bool) else truth ^ True
@@ -199,7 +196,7 @@ class Scalars:
             return -value
         return ~value
 
-    def _compared(self, node: ast.Compare) -> Any:
+    def _compared(self, node: ast.Compare) -> object:
         operands = [self.value(each) for each in (node.left, *node.comparators)]
         found = []
         for position, sign in enumerate(node.ops):
@@ -208,12 +205,11 @@ class Scalars:
             found.append(self.compare(node, sign_of(sign), *operands[position : position + 2]))
         return found[0] if len(found) == 1 else self.logical(True, found)
 
-    def compare(self, node: ast.AST, sign: str, x: object, y: object) -> Any:
-        x, y = self._matched(node, x, y)
-        return APPLIED[sign](x, y)
+    def compare(self, node: ast.AST, sign: str, x: object, y: object) -> bool | Number:
+        return APPLIED[sign](*self._matched(node, x, y))
 
-    def logical(self, is_and: bool, values: Sequence[Any]) -> Any:
-        found: Any = is_and
+    def logical(self, is_and: bool, values: Sequence[bool | Number]) -> bool | Number:
+        found: bool | Number = is_and
         for value in values:
             if isinstance(found, bool):
                 found = value if found is is_and else found
@@ -223,10 +219,10 @@ class Scalars:
                 found = found & value if is_and else found | value
         return found
 
-    def _joined(self, node: ast.BoolOp) -> Any:
+    def _joined(self, node: ast.BoolOp) -> object:
         return self.logical(isinstance(node.op, ast.And), [self.truth(each) for each in node.values])
 
-    def _element(self, node: ast.Subscript) -> Any:
+    def _element(self, node: ast.Subscript) -> object:
         base = node.value
         if isinstance(base, ast.Attribute) and base.attr == "shape" and isinstance(base.value, ast.Name):
             buffer = self.env.get(base.value.id)
@@ -242,7 +238,7 @@ class Scalars:
             return self._item(node, self.value(base))
         return self.memory.load(self, node, *element_of(self.source, node, self.env))
 
-    def _item(self, node: ast.Subscript, held: object) -> Any:
+    def _item(self, node: ast.Subscript, held: object) -> object:
         """Of what a function gives several of: `T.frexp(x)[0]`."""
         place = node.slice.value if isinstance(node.slice, ast.Constant) else None
         if not isinstance(held, tuple) or not isinstance(place, int) or not 0 <= place < len(held):
@@ -251,23 +247,23 @@ class Scalars:
 
     # ---- arithmetic ----
 
-    def binary(self, node: ast.AST, sign: str, x: Any, y: Any) -> Any:
+    def binary(self, node: ast.AST, sign: str, x: object, y: object) -> object:
         """What a sign, or T's function for it, makes of two numbers."""
         if not isinstance(x, Number) and not isinstance(y, Number):
             return self._known(node, sign, x, y)
-        x, y = self._matched(node, x, y)
-        if sign == "/" and not x.is_float:
+        left, right = self._matched(node, x, y)
+        if sign == "/" and not left.is_float:
             if not isinstance(node, ast.Call):  # T.Div(x, y) is C's
                 raise self.source.problem(node, "integers are divided by //, T.truncdiv or T.ceildiv")
             sign = "truncdiv"
         make = ARITHMETIC.get(sign)
         if make is None:
             raise self.source.problem(node, "a tensor program has no such operation")
-        if sign in OF_INTEGERS and x.is_float:
-            raise self.source.problem(node, f"this is of integers, not {shown(x.dtype)}")
-        return self._shifted(sign, x, y) if sign in _SHIFTS else make(x, y)
+        if sign in OF_INTEGERS and left.is_float:
+            raise self.source.problem(node, f"this is of integers, not {shown(left.dtype)}")
+        return self._shifted(sign, left, right) if sign in _SHIFTS else make(left, right)
 
-    def _shifted(self, sign: str, x: Number, y: Any) -> Number:
+    def _shifted(self, sign: str, x: Number, y: Number) -> Number:
         """By all bits or more: what is left is 0, or the sign. To LLVM it is no number, and a check of it no check."""
         y, most = numbers.number(x.as_operand(y)), bit_width(x.dtype) - 1
         is_ordinary = y.unsigned("<=", most)
@@ -275,15 +271,15 @@ class Scalars:
             return numbers.select(is_ordinary, ARITHMETIC[sign](x, y), 0)
         return Number(ARITHMETIC[sign](x, numbers.select(is_ordinary, y, most)))
 
-    def _known(self, node: ast.AST, sign: str, x: Any, y: Any) -> Any:
+    def _known(self, node: ast.AST, sign: str, x: object, y: object) -> object:
         make = KNOWN.get(sign)
-        if make is None or not all(isinstance(each, (bool, int, float)) for each in (x, y)):
+        if make is None or not isinstance(x, (bool, int, float)) or not isinstance(y, (bool, int, float)):
             raise self.source.problem(node, f"this cannot be computed of {kind_of(x)} and {kind_of(y)}")
         if sign in ("**", "<<") and not abs(y) <= 4096:
             raise self.source.problem(node, "this number is too large")
         return self.names.worked_out(node, make, x, y)
 
-    def _matched(self, node: ast.AST, x: object, y: object) -> tuple[object, object]:
+    def _matched(self, node: ast.AST, x: object, y: object) -> tuple[Any, Any]:
         """Two operands in one type: that of the wider one; integers with floats become these."""
         for each in (x, y):
             if not isinstance(each, (Number, bool, int, float)):
@@ -295,19 +291,19 @@ class Scalars:
         dtype = common(x.dtype, y.dtype)
         return self.cast(node, x, dtype), self.cast(node, y, dtype)
 
-    def _with_constant(self, node: ast.AST, x: Any, y: Any) -> tuple[Any, Any]:
-        if not isinstance(x, Number) and not isinstance(y, Number):
+    def _with_constant(self, node: ast.AST, x: object, y: object) -> tuple[Any, Any]:
+        if isinstance(y, Number):
+            return self._with_constant(node, y, x)[::-1]
+        if not isinstance(x, Number):
             return x, y
-        like, other = (x, y) if isinstance(x, Number) else (y, x)
-        dtype = like.dtype
-        if isinstance(other, float) and not is_float(dtype):
+        dtype = x.dtype
+        if isinstance(y, float) and not is_float(dtype):
             dtype = "f32"
-        elif is_bool(dtype) and not isinstance(other, bool):
+        elif is_bool(dtype) and not isinstance(y, bool):
             dtype = SHORTEST
-        pair = (self.cast(node, like, dtype), self.constant(node, other, dtype))
-        return pair if isinstance(x, Number) else pair[::-1]
+        return self.cast(node, x, dtype), self.constant(node, y, dtype)
 
-    def constant(self, node: ast.AST, value: Any, dtype: str) -> Number:
+    def constant(self, node: ast.AST, value: object, dtype: str) -> Number:
         if not isinstance(value, (bool, int, float)):
             raise self.source.problem(node, f"a number is needed, this is {kind_of(value)}")
         if not is_float(dtype):
@@ -323,7 +319,7 @@ class Scalars:
         except (OverflowError, ValueError) as error:
             raise self.source.problem(node, f"{value} is no {shown(dtype)}: {error}") from None
 
-    def cast(self, node: ast.AST, value: Any, dtype: str) -> Number:
+    def cast(self, node: ast.AST, value: object, dtype: str) -> Number:
         if not isinstance(value, Number):
             if isinstance(value, float) and not is_float(dtype) and math.isfinite(value):
                 value = int(value)
@@ -334,7 +330,7 @@ class Scalars:
 
     # ---- calls ----
 
-    def _call(self, node: ast.Call) -> Any:
+    def _call(self, node: ast.Call) -> object:
         kind, name = self.names.word(node)
         if kind != TIR:
             return self._call_of_python(node)
@@ -347,9 +343,9 @@ class Scalars:
         dtype = dtype_named(name)
         if dtype is not None:
             return self._of_type(node, name, dtype)
-        return self._intrinsic(node, _ALIASES.get(name, name))
+        return self._intrinsic(node, name)
 
-    def _call_of_python(self, node: ast.Call) -> Any:
+    def _call_of_python(self, node: ast.Call) -> object:
         """`x.astype("float32")`, and Python's min, max and abs."""
         if isinstance(node.func, ast.Attribute) and node.func.attr == "astype" and len(node.args) == 1:
             return self.cast(node, self.value(node.func.value), self.annotations.dtype(node.args[0]))
@@ -363,7 +359,7 @@ class Scalars:
         except NotConstant:
             raise self.source.problem(node.func, f"there is no function '{ast.unparse(node.func)}' here") from None
 
-    def _operands(self, node: ast.Call, count: int) -> list[Any]:
+    def _operands(self, node: ast.Call, count: int) -> list[object]:
         args = [each for each in node.args if not isinstance(each, ast.Starred)]
         named = [each.value for each in node.keywords if each.arg in ("a", "b", "x", "y", "x1", "x2", "lhs", "rhs")]
         if len(args) + len(named) != count:
@@ -384,7 +380,7 @@ class Scalars:
                 raise self.source.problem(node.args[0], f"{value!r} is no number") from None
         return self.cast(node, value, dtype)
 
-    def _intrinsic(self, node: ast.Call, name: str) -> Any:
+    def _intrinsic(self, node: ast.Call, name: str) -> object:
         if not _is_function(name):
             known = [*filter(_is_function, tir.ops), *FUNCTIONS, *SIGN_OF_WORD]
             raise self.source.problem(node.func, f"T has no '{name}'", known, name)
@@ -419,7 +415,7 @@ class Scalars:
         dtype = value.dtype if isinstance(value, Number) else natural(value)
         return SHORTEST if dtype == INDEX else dtype
 
-    def chosen(self, node: ast.AST, test: ast.expr, yes: ast.expr, no: ast.expr) -> Any:
+    def chosen(self, node: ast.AST, test: ast.expr, yes: ast.expr, no: ast.expr) -> object:
         """One of two, of which only that one is computed."""
         condition = self.truth(test)
         if isinstance(condition, bool):
@@ -428,20 +424,19 @@ class Scalars:
             return self.select(node, condition, self.value(yes), self.value(no))
         return self._branched(node, condition, yes, no)
 
-    def select(self, node: ast.AST, condition: Any, x: Any, y: Any) -> Any:
+    def select(self, node: ast.AST, condition: bool | Number, x: object, y: object) -> object:
         if isinstance(condition, bool):
             return x if condition else y
         if not isinstance(x, Number) and not isinstance(y, Number):
             dtype = natural(x if isinstance(x, float) else y)
             x = self.constant(node, x, dtype)
-        x, y = self._matched(node, x, y)
-        return numbers.select(condition, x, y)
+        return numbers.select(condition, *self._matched(node, x, y))
 
     def _branched(self, node: ast.AST, condition: Number, *nodes: ast.expr) -> Number:
         """An scf.if whose sides read memory. The types are known when both are there."""
         sketch = ir.Operation.create("scf.if", operands=[condition], regions=2)
         try:
-            values: list[Any] = []
+            values: list[object] = []
             for region, each in zip(sketch.regions, nodes, strict=True):
                 with ir.InsertionPoint(region.blocks.append()):
                     values.append(self.value(each))
@@ -455,7 +450,7 @@ class Scalars:
         return typed(Number(made.result), dtype)
 
 
-_VALUES: dict[type, Callable[[Scalars, Any], Any]] = {
+_VALUES: dict[type, Callable[..., object]] = {
     ast.BinOp: Scalars._of_long_sum,
     ast.UnaryOp: Scalars._unary,
     ast.Compare: Scalars._compared,

@@ -8,7 +8,7 @@ import functools
 import operator
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ...bindings.ir import AffineMap, Value
 from ...bindings.mlir import ir
@@ -182,10 +182,10 @@ class TensorProgram:
     def _nest(self, nest: Nest) -> None:
         if nest.init:
             kept = [domain for domain in nest.domains if not domain.is_reduction]
-            self._generic(nest, kept, nest.init)
-        self._generic(nest, nest.domains, nest.body)
+            self._generic(kept, nest.init)
+        self._generic(nest.domains, nest.body)
 
-    def _generic(self, nest: Nest, domains: Sequence[Domain], statements: Sequence[Statement]) -> None:
+    def _generic(self, domains: Sequence[Domain], statements: Sequence[Statement]) -> None:
         sizes: list[Size] = [self.scalars.index(domain.size) for domain in domains]
         for domain, size in zip(domains, sizes, strict=True):
             if isinstance(size, int) and size >= 1 << 62:
@@ -283,7 +283,7 @@ class TensorProgram:
         statements: Sequence[Statement],
         reads: Sequence[NestRead],
         outputs: Sequence[Buffer],
-        elements: Sequence[Any],
+        elements: Sequence[Number],
     ) -> list[Number]:
         scalars, tensors, outer = self.scalars, self.tensors, self.scalars.env
         block = ir.InsertionPoint.current.block
@@ -317,8 +317,9 @@ class TensorProgram:
         return [tensors.written[id(buffer)] for buffer in outputs]
 
 
-def _nearest(index: Any, size: Size) -> Size:
+def _nearest(index: object, size: Size) -> Size:
     """The index, or the first or the last one of `size`; in its own type where that is known to hold them."""
+    assert isinstance(index, (Number, int)), "an index was made of it before"
     if isinstance(index, Number) and isinstance(size, int) and bit_width(index.dtype) >= 32 and not index.is_unsigned:
         return numbers.maximum(numbers.minimum(index, size - 1), 0)
     return numbers.maximum(numbers.minimum(as_index(index), as_index(size) - 1), 0)
@@ -327,7 +328,8 @@ def _nearest(index: Any, size: Size) -> Size:
 def _place(dims: Mapping[str, int], scalars: Scalars, store: Store) -> _Place:
     place = _Place([], [])
     for index in store.indices:
-        variable, offset = index, 0
+        variable: ast.expr = index
+        offset: object = 0
         if scalars.names.found(index) == 0:
             place.dims.append(None)
             place.offsets.append(0)
@@ -336,7 +338,7 @@ def _place(dims: Mapping[str, int], scalars: Scalars, store: Store) -> _Place:
             is_left = isinstance(index.left, ast.Name) and index.left.id in dims
             variable, other = (index.left, index.right) if is_left else (index.right, index.left)
             offset = scalars.names.constant(other)
-        assert isinstance(variable, ast.Name)
+        assert isinstance(variable, ast.Name) and isinstance(offset, int)
         place.dims.append(dims[variable.id])
         place.offsets.append(offset)
     return place

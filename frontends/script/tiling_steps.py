@@ -10,7 +10,6 @@ from __future__ import annotations
 import ast
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from ...dialects.script.syntax import operation_of
 from ...passes.loops.trace import HEADER
@@ -57,16 +56,17 @@ def _targets(names: Sequence[str]) -> str:
     return ", ".join(names) + "," * (len(names) == 1)
 
 
-def _is_dense(held: Sequence[tuple[str, int]], extents: Mapping[str, Any]) -> bool:
+def _is_dense(held: Sequence[tuple[str, int]], extents: Mapping[str, object]) -> bool:
     """Whether each loop but the outermost one goes as far as the next one's step."""
     stride = 1
     for name, step in reversed(held):
         if step != stride:
             return False
         if (name, step) != held[0]:
-            if type(extents[name]) is not int:
+            extent = extents[name]
+            if type(extent) is not int:
                 return False
-            stride *= extents[name]
+            stride *= extent
     return True
 
 

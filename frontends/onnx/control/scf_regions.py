@@ -9,7 +9,7 @@ from ....bindings.ir import Type
 from ....bindings.mlir import ir
 from ....dialects.core.codec import decode, encode
 from ....dialects.core.infos import TensorInfo
-from ....dialects.core.symbols import Dim, SymExpr, equal
+from ....dialects.core.symbols import equal
 from ....emit.numbers import constant
 from ..model_values import Held, OneOf
 from ..node import described
@@ -24,11 +24,8 @@ def info_of(node: Node, held: Held, inner: Collection[str] = ()) -> TensorInfo:
         raise node.fail("a sequence or an optional goes through control flow that only the run decides")
     if held.shape is None:
         raise node.fail("a tensor whose rank is not known goes through control flow")
-    return held.info.with_shape(None if _names_any(size, inner) else size for size in held.shape)
-
-
-def _names_any(size: Dim, symbols: Collection[str]) -> bool:
-    return isinstance(size, SymExpr) and any(name in symbols for name in size.variables)
+    known = [isinstance(size, int) or size is not None and size.variables.isdisjoint(inner) for size in held.shape]
+    return held.info.with_shape(size if is_known else None for size, is_known in zip(held.shape, known, strict=True))
 
 
 def as_items(node: Node, made: list[Held]) -> list[Value]:

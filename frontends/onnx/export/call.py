@@ -123,7 +123,7 @@ class ExportedOp:
     def axes_of(self, name: str, axes: Sequence[int]) -> list[int]:
         return [self.axis_of(name, axis) for axis in axes]
 
-    def value(self, name: str) -> Any:
+    def value(self, name: str) -> object:
         """The number that a scalar is; None where it is dynamic."""
         info: ScalarInfo = self.call.operands[name]
         return info.value

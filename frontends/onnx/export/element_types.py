@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ....dialects.core.infos import is_float
 from ..node import Unsupported
@@ -32,6 +32,8 @@ _WIDER = {
     "ui8": ("i32", "ui32", "i64"), "ui16": ("i32", "ui32", "i64"), "ui32": ("i64", "ui64"),
 }  # fmt: skip
 
+#: Of one operator: since and until which opset there is a kernel, and for which types.
+_KernelRow = tuple[int, int, Mapping[str, str]]
 #: By a variable of types, the type of its tensors.
 Types = Mapping[str, str]
 
@@ -168,8 +170,8 @@ def _fixed(name: str) -> str:
 
 
 @cache
-def _table() -> Mapping[str, Any]:
-    table: Mapping[str, Any] = json.loads((Path(__file__).parent / "kernels.json").read_text())
+def _table() -> Mapping[str, Sequence[_KernelRow]]:
+    table: Mapping[str, Sequence[_KernelRow]] = json.loads((Path(__file__).parent / "kernels.json").read_text())
     return table
 
 

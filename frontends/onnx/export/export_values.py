@@ -4,11 +4,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ....bindings.ir import Value
 from ....dialects.core.infos import TensorInfo
-from ....dialects.core.symbols import SymExpr
+from ....dialects.core.symbols import Dim, SymExpr
 from ..tensor_data import Array
 
 
@@ -62,6 +62,6 @@ class ConstantTensor(NamedTuple):
     held: Array | Value
 
 
-def parts_of(ref: Ref, dims: Sequence[Any]) -> list[Part]:
+def parts_of(ref: Ref, dims: Sequence[Dim]) -> list[Part]:
     """A tensor's sizes as far as its type states them, the others dynamic."""
     return [SizeOf(ref, axis) if dim is None else dim for axis, dim in enumerate(dims)]

@@ -12,7 +12,7 @@ from ....bindings.rewriting import blaming_at
 from ....dialects.core.codec import decode
 from ....dialects.core.infos import ScalarInfo, TensorInfo
 from ....dialects.core.substitute import symbols_of
-from ..node import Unsupported
+from ..node import Incomplete, Unsupported
 from .call import ExportedOp
 from .export_values import Held, Ref, ShapeValue
 from .graph import Graph
@@ -23,10 +23,6 @@ from .size_tensors import SizeTensors
 #: What makes values of nothing: it is exported where it is first used.
 LITERALS = frozenset({"arith.constant", "relax.constant", "relax.shape_expr", "relax.prim_value"})
 _DEEPEST_CALLS = 64
-
-
-class Incomplete(Exception):
-    """A value that something makes which cannot be exported; that is reported already."""
 
 
 class FunctionExporter:

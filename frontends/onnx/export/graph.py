@@ -10,7 +10,7 @@ from ....bindings.ir import Value
 from ....dialects.core.infos import TensorInfo, is_bool
 from ....dialects.relax.constants import storage_dtype
 from ..tensor_data import Array, number_of
-from .element_types import TypeChoice, TypeSignature, signature_of
+from .element_types import signature_of
 from .export_values import ConstantTensor, Ref
 
 
@@ -45,7 +45,7 @@ class Graph:
 
     # ---- nodes ----
 
-    def node(self, operator: str, *inputs: Ref | None, result: str = "", **attributes: Any) -> Ref:
+    def node(self, operator: str, *inputs: Ref | None, result: str = "", **attributes: object) -> Ref:
         """Adds a node of one output. `result`: the type of the output where inputs do not tell it."""
         return self.nodes_of(operator, inputs, 1, result, **attributes)[0]
 
@@ -70,12 +70,11 @@ class Graph:
         outputs = [Ref(signature.output_type(place, choice, result), operator) for place in range(count)]
         kept = {name: value for name, value in attributes.items() if value is not None}
         self.nodes.append(NewNode(operator, widened, outputs, kept, []))
-        return [self._narrowed(each, place, signature, choice) for place, each in enumerate(outputs)]
+        return [self.cast(each, signature.wanted_type(place, choice, each.dtype)) for place, each in enumerate(outputs)]
 
-    def _narrowed(self, output: Ref, place: int, signature: TypeSignature, choice: TypeChoice) -> Ref:
-        return self.cast(output, signature.wanted_type(place, choice, output.dtype))
-
-    def add(self, operator: str, inputs: Sequence[Ref | None], dtypes: Sequence[str], **attributes: Any) -> list[Ref]:
+    def add(
+        self, operator: str, inputs: Sequence[Ref | None], dtypes: Sequence[str], **attributes: object
+    ) -> list[Ref]:
         """Adds a node whose outputs are of these types, whatever its inputs are."""
         outputs = [Ref(dtype, operator) for dtype in dtypes]
         self.nodes.append(NewNode(operator, list(inputs), outputs, attributes, []))
@@ -110,7 +109,7 @@ class Graph:
     def ints(self, *numbers: int) -> Ref:
         return self.const(list(numbers), "i64")
 
-    def number(self, value: Any, dtype: str) -> Ref:
+    def number(self, value: object, dtype: str) -> Ref:
         """A 0-D tensor."""
         return self.const(bool(value) if is_bool(dtype) else value, dtype)
 

@@ -4,14 +4,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
-from ....bindings.ir import Value
+from ....bindings.ir import Attribute, Value
 from ....bindings.navigation import made_by
 from ....dialects.core.elements import elements_bytes, is_resource
 from ....dialects.core.infos import TensorInfo, bit_width
 from ....dialects.relax.constants import array_of_attribute
 from ....support.errors import RefusalError
+from ....support.names import FreshNames
 from ..tensor_data import Array, GraphProto, ModelProto, NodeProto, TensorProto, ValueInfoProto, byte_count, number_of
 from .export_values import ConstantTensor, Ref
 from .graph import Graph, NewNode
@@ -26,29 +27,12 @@ Named = tuple[str, tuple[Ref, TensorInfo]]
 _MOST_BYTES = 2**31 - 1
 
 
-class _Names:
-    """Those that are taken."""
-
-    def __init__(self) -> None:
-        self._counts: dict[str, int] = {}
-
-    def fresh(self, wanted: str) -> str:
-        """The name that is asked for, with a number behind it where it is taken."""
-        wanted = wanted or "tensor"
-        name = wanted
-        while name in self._counts:
-            self._counts[wanted] += 1
-            name = f"{wanted}_{self._counts[wanted]}"
-        self._counts[name] = 0
-        return name
-
-
 class ModelWriter:
     """Writes one model."""
 
     def __init__(self, graph: Graph):
         self._graph = graph
-        self._names, self._node_names = _Names(), _Names()
+        self._names, self._node_names = FreshNames(()), FreshNames(())
 
     def model(self, name: str, inputs: Sequence[Named], outputs: Sequence[Named]) -> ModelProto:
         from onnx import helper
@@ -62,7 +46,7 @@ class ModelWriter:
         from onnx import helper
 
         for wanted, (ref, _) in inputs:
-            ref.name = self._names.fresh(wanted)
+            ref.name = self._names.of(wanted or "tensor")
         nodes = [*self._graph.nodes]
         results = []
         made = {output for node in nodes for output in node.outputs}
@@ -72,7 +56,7 @@ class ModelWriter:
                 copied = Ref(ref.dtype)
                 nodes.append(NewNode("Identity", [ref], [copied], {}, [wanted]))
                 ref = copied
-            ref.name = self._names.fresh(wanted)
+            ref.name = self._names.of(wanted or "tensor")
             results.append((ref, info))
         kept = _used(nodes, [ref for ref, _ in results])
         # Nodes' names come first: a constant often has that of the node that it was made for.
@@ -82,7 +66,7 @@ class ModelWriter:
         return helper.make_graph(written, name, given, [_value_info(*each) for each in results], constants)
 
     def _name(self, ref: Ref) -> str:
-        ref.name = ref.name or self._names.fresh(ref.hint)
+        ref.name = ref.name or self._names.of(ref.hint or "tensor")
         return ref.name
 
     # ---- nodes ----
@@ -91,7 +75,7 @@ class ModelWriter:
         """Of several that one operator has become, the last has its name as it is, and so has what that gives."""
         names = []
         for node in reversed(nodes):
-            names.append(self._node_names.fresh(node.hint[0] if node.hint else node.operator))
+            names.append(self._node_names.of((node.hint[0] if node.hint else node.operator) or "tensor"))
             for each in node.outputs:
                 self._name(each)
         return [self._node(node, name) for node, name in zip(nodes, reversed(names), strict=True)]
@@ -152,7 +136,7 @@ class ModelWriter:
         return numpy_helper.from_array(array_of_attribute(attribute, info.dtype, _sizes(info)), name)
 
 
-def _elements(value: Value) -> Any:
+def _elements(value: Value) -> Attribute:
     maker = made_by(value)
     assert maker is not None
     return maker.attributes["value"]

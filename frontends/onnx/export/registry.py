@@ -26,15 +26,15 @@ def exports(names: str | Sequence[str]) -> Callable[[Function], Function]:
     return _EXPORTERS.registering(lambda function, place: [Named(name, function, place) for name in names_of(names)])
 
 
-def export_rows(rows: Mapping[str, Export]) -> None:
-    """The same of many: functions by the names of relax operators."""
+def export_rows(rows: Mapping[str, Export], dialect: str = "relax") -> None:
+    """The same of many: functions by the names of a dialect's operations."""
     place = place_of_caller(1)
-    _EXPORTERS.add([Named(f"relax.{name}", function, f"{place} ({name})") for name, function in rows.items()])
+    _EXPORTERS.add([Named(f"{dialect}.{name}", function, f"{place} ({name})") for name, function in rows.items()])
 
 
-def export_same(rows: Mapping[str, str]) -> None:
-    """Of relax operators that one operator of ONNX with the same operands is, by names."""
-    export_rows({name: _same(operator) for name, operator in rows.items()})
+def export_same(rows: Mapping[str, str], dialect: str = "relax") -> None:
+    """Of operations that one operator of ONNX with the same operands is, by names."""
+    export_rows({name: _same(operator) for name, operator in rows.items()}, dialect)
 
 
 def _same(operator: str) -> Export:

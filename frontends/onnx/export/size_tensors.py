@@ -173,12 +173,8 @@ class SizeTensors:
         """A tensor under a shape of these sizes; `source` are its own, as far as they are known."""
         wanted = self._short(parts, source)
         if wanted is not None:
-            return graph.node("Reshape", tensor, graph.const(wanted, "i64"), allowzero=self._allow_zero(parts))
+            return graph.node("Reshape", tensor, graph.const(wanted, "i64"), allowzero=1 if 0 in parts else None)
         return graph.node("Reshape", tensor, self.tensor(graph, parts), allowzero=1)
-
-    @staticmethod
-    def _allow_zero(parts: Sequence[Part]) -> int | None:
-        return 1 if 0 in parts else None
 
     @staticmethod
     def _short(parts: Sequence[Part], source: Sequence[Part]) -> list[int] | None:

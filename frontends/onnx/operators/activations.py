@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ....dialects.core.infos import bit_width, is_float, is_unsigned
 from ..prelude import Node, Outputs, Tensor, Value, const, info_of, like, register_onnx, register_rows, relax
@@ -33,7 +33,7 @@ def _exp_minus_one(x: Tensor, factor: float) -> Tensor:
 class Activation(NamedTuple):
     """A function of a tensor and two numbers, with the numbers that it uses (by default, in the table)."""
 
-    build: Callable[[Tensor, Any, Any], Tensor]
+    build: Callable[..., Tensor]
     alpha: float | None = None
     beta: float | None = None
 
@@ -136,12 +136,6 @@ def prelu(node: Node) -> Outputs:
     return relax.where(_is_positive(x), x, relax.multiply(x, slopes))
 
 
-@register_onnx("", "Selu")
-def selu_rounded(node: Node) -> Outputs:
-    """The first version's numbers have fewer digits."""
-    return _selu(node, 1.6732, 1.0507)
-
-
 @register_onnx("", "Selu", since=6)
 def selu(node: Node) -> Outputs:
     if not node.has_attribute("alpha") and not node.has_attribute("gamma"):
@@ -166,8 +160,13 @@ def celu(node: Node) -> Outputs:
 register_rows(
     "",
     {
+        "Clip": lambda node: _clipped(node, node.float("min"), node.float("max")),
+        # Before version 12 only an attribute could say that it trains, which was mostly left out.
+        "Dropout": lambda node: _kept(node, node.value(0).dtype if node.version < 10 else "i1"),
         "HardSwish": lambda node: relax.multiply(node.tensor(0), _hard_sigmoid(node.tensor(0), 1 / 6, 0.5)),
         "Mish": lambda node: relax.multiply(node.tensor(0), relax.tanh(_softplus(node.tensor(0)))),
+        # The first version's numbers have fewer digits.
+        "Selu": lambda node: _selu(node, 1.6732, 1.0507),
         "SwiGLU": lambda node: relax.multiply(scaled_silu(node, node.float("alpha", 1.0)), node.tensor(1)),
         "Swish": lambda node: scaled_silu(node, node.float("alpha", 1.0)),
     },
@@ -203,11 +202,6 @@ def shrink(node: Node) -> Outputs:
 
 
 # ---- clip ----
-@register_onnx("", "Clip")
-def clip_by_attributes(node: Node) -> Outputs:
-    return _clipped(node, *(node.float(name) for name in ("min", "max")))
-
-
 @register_onnx("", "Clip", since=11)
 def clip(node: Node) -> Outputs:
     bounds = [node.scalar(index) if node.has(index) else None for index in (1, 2)]
@@ -279,12 +273,6 @@ def _with_one_more(x: Tensor, axis: int) -> Tensor:
 
 
 # ---- dropout ----
-@register_onnx("", "Dropout")
-def dropout_without_training(node: Node) -> Outputs:
-    """Before version 12 only an attribute could say that it trains, which was mostly left out."""
-    return _kept(node, node.value(0).dtype if node.version < 10 else "i1")
-
-
 @register_onnx("", "Dropout", since=12)
 def dropout(node: Node) -> Outputs:
     training = node.numbers(2) if node.has(2) else (0,)

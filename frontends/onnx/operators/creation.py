@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 from ....dialects.core.infos import bit_width, is_float
 from ..prelude import Node, Outputs, Value, cast, const, register_onnx, relax
@@ -72,7 +71,7 @@ def range_(node: Node) -> Outputs:
     return cast(counted, dtype)
 
 
-def _number(node: Node, index: int) -> Any:
+def _number(node: Node, index: int) -> object:
     """An input that is known: a Python number or an expression."""
     return node.scalar(index) if node.sizes(index) is None else sizes.input_size(node, index)
 

@@ -43,38 +43,24 @@ class Settings(NamedTuple):
     extrapolated: float = 0.0
 
 
+def _operator(name: str, flipped: bool = False) -> Callable[[Real, Real | float], Real]:
+    def apply(one: Real, other: Real | float) -> Real:
+        right = other.tensor if isinstance(other, Real) else const(float(other), "f32")
+        return Real(relax.dialect.ops[name](*((right, one.tensor) if flipped else (one.tensor, right))))
+
+    return apply
+
+
 class Real:
     """A tensor of f32 with Python's arithmetic."""
 
     def __init__(self, tensor: Value):
         self.tensor = tensor
 
-    def _with(self, name: str, other: Real | float, flipped: bool = False) -> Real:
-        right = other.tensor if isinstance(other, Real) else const(float(other), "f32")
-        pair = (right, self.tensor) if flipped else (self.tensor, right)
-        return Real(relax.dialect.ops[name](*pair))
-
-    def __add__(self, other: Real | float) -> Real:
-        return self._with("add", other)
-
-    __radd__ = __add__
-
-    def __sub__(self, other: Real | float) -> Real:
-        return self._with("subtract", other)
-
-    def __rsub__(self, other: float) -> Real:
-        return self._with("subtract", other, flipped=True)
-
-    def __mul__(self, other: Real | float) -> Real:
-        return self._with("multiply", other)
-
-    __rmul__ = __mul__
-
-    def __truediv__(self, other: Real | float) -> Real:
-        return self._with("divide", other)
-
-    def __rtruediv__(self, other: float) -> Real:
-        return self._with("divide", other, flipped=True)
+    __add__ = __radd__ = _operator("add")
+    __mul__ = __rmul__ = _operator("multiply")
+    __sub__, __rsub__ = _operator("subtract"), _operator("subtract", flipped=True)
+    __truediv__, __rtruediv__ = _operator("divide"), _operator("divide", flipped=True)
 
     def floor(self) -> Real:
         return Real(relax.floor(self.tensor))

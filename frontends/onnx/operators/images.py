@@ -23,6 +23,7 @@ _ROUNDINGS = ("round_prefer_floor", "round_prefer_ceil", "floor", "ceil")
 
 
 @register_onnx("", "Upsample")
+@register_onnx("", "Resize", since=10)
 def upsample(node: Node) -> Outputs:
     scales = None
     if node.version < 7:
@@ -30,11 +31,6 @@ def upsample(node: Node) -> Outputs:
     elif node.version < 9:
         scales = node.floats("scales")
     return _first_versions(node, _scales(node, 1, node.rank(0)) if scales is None else scales)
-
-
-@register_onnx("", "Resize", since=10)
-def resize_10(node: Node) -> Outputs:
-    return _first_versions(node, _scales(node, 1, node.rank(0)))
 
 
 def _first_versions(node: Node, scales: Sequence[Real | float]) -> Outputs:

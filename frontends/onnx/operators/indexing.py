@@ -82,14 +82,8 @@ def unique(node: Node) -> Outputs:
 # ---- the largest or smallest elements ----
 
 
-@register_onnx("", "TopK")
-def top_k_of_attribute(node: Node) -> Outputs:
-    return _top_k(node, node.int("k", 0))
-
-
-@register_onnx("", "TopK", since=10)
-def top_k(node: Node) -> Outputs:
-    return _top_k(node, sizes.input_size(node, 1))
+register_rows("", {"TopK": lambda node: _top_k(node, node.int("k", 0))})
+register_rows("", {"TopK": lambda node: _top_k(node, sizes.input_size(node, 1))}, since=10)
 
 
 def _top_k(node: Node, k: Size) -> Outputs:

@@ -26,11 +26,6 @@ def fused_conv(node: Node) -> Outputs:
     return activated(node, _plus(node, result, 3), node.floats("activation_params", []))
 
 
-@register_onnx(_DOMAIN, "NhwcMaxPool")
-def max_pool_with_channels_last(node: Node) -> Outputs:
-    return as_onnx_of_images(node, "MaxPool", node.value(0), are_last=True)
-
-
 # ---- products ----
 
 
@@ -80,6 +75,7 @@ register_rows(
         "FastGelu": lambda node: relax.nn.gelu_tanh(_with_bias(node)),
         "Gelu": lambda node: relax.nn.gelu(_with_bias(node)),
         "GemmFastGelu": lambda node: relax.nn.gelu_tanh(_plus(node, relax.matmul(*node.tensors(2)), 2)),
+        "NhwcMaxPool": lambda node: as_onnx_of_images(node, "MaxPool", node.value(0), are_last=True),
         "QuickGelu": lambda node: scaled_silu(node, node.float("alpha", 1.702)),
     },
 )

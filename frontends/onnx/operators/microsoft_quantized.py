@@ -10,7 +10,7 @@ from ....bindings.ir import Value
 from ..prelude import Node, Outputs, Tensor, const, register_onnx, relax
 from .microsoft_as_onnx import as_onnx, as_onnx_of_images
 from .products import as_f32, shifted, with_bias
-from .quantization import dynamic_quantize
+from .quantization import dynamic_quantized
 
 _DOMAIN = "com.microsoft"
 
@@ -89,7 +89,7 @@ def conv(node: Node) -> Outputs:
 @register_onnx(_DOMAIN, "QGemm")
 def gemm(node: Node) -> Outputs:
     """Sums in 32 bits, with C among them; without a scale of the result they become real numbers."""
-    sums = _integer_product(node, 0, 3, 2, 5, bool(node.int("transA", 0)), bool(node.int("transB", 0)))
+    sums = _integer_product(node, 3, 2, bool(node.int("transA", 0)), bool(node.int("transB", 0)))
     if node.has(6):
         sums = with_bias(node, sums, 6, node.tensor(6))
     scale = relax.multiply(as_f32(node, 1), as_f32(node, 4))
@@ -104,14 +104,14 @@ def gemm(node: Node) -> Outputs:
 def matmul_integer_to_float(node: Node) -> Outputs:
     if node.rank(2) and node.value(2).shape != (1,):
         raise node.fail("several scales of the first input are not supported")
-    sums = _integer_product(node, 0, 1, 4, 5)
+    sums = _integer_product(node, 1, 4)
     return _scaled(node, sums, node.tensor(2), 3, 6)
 
 
 @register_onnx(_DOMAIN, "DynamicQuantizeMatMul")
 def dynamic_quantize_matmul(node: Node) -> Outputs:
     """The first input is quantized as DynamicQuantizeLinear does."""
-    data, scale, zero_point = dynamic_quantize(node)
+    data, scale, zero_point = dynamic_quantized(node.tensor(0))
     left = relax.subtract(relax.astype(data, dtype="i32"), relax.astype(zero_point, dtype="i32"))
     sums = relax.matmul(left, shifted(node, 1, 3), out_dtype="i32")
     return _scaled(node, sums, scale, 2, 4)
@@ -124,11 +124,9 @@ def _scaled(node: Node, sums: Tensor, left_scale: int | Tensor, right_scale: int
     return with_bias(node, real, bias, node.tensor(bias)) if node.has(bias) else real
 
 
-def _integer_product(
-    node: Node, left: int, right: int, left_zero: int, right_zero: int, trans_a: bool = False, trans_b: bool = False
-) -> Tensor:
+def _integer_product(node: Node, right: int, left_zero: int, trans_a: bool = False, trans_b: bool = False) -> Tensor:
     """Of two matrices less their zero points, in 32 bits; a zero point of the right one may be one for each column."""
-    first, second = shifted(node, left, left_zero), _without_zero_points(node, right, right_zero, trans_b)
+    first, second = shifted(node, 0, left_zero), _without_zero_points(node, right, 5, trans_b)
     if trans_a:
         first = relax.permute_dims(first)
     return relax.matmul(first, relax.permute_dims(second) if trans_b else second, out_dtype="i32")

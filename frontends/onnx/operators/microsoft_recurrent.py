@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from ....dialects.core.symbols import Dim
-from ..prelude import Node, Outputs, Tensor, part, register_onnx, relax
+from ..prelude import Tensor, part, register_rows, relax
 from .activations import Activation
 from .quantization import dynamic_quantized
 from .recurrent import Cell, LstmCell, Recurrent, Weights
@@ -70,6 +70,4 @@ def _difference(bytes_: Tensor, zero_point: Tensor) -> Tensor:
     return relax.subtract(relax.astype(bytes_, dtype="i32"), relax.astype(zero_point, dtype="i32"))
 
 
-@register_onnx("com.microsoft", "DynamicQuantizeLSTM")
-def dynamic_quantize_lstm(node: Node) -> Outputs:
-    return _QuantizedLstm(node, LstmCell).outputs()
+register_rows("com.microsoft", {"DynamicQuantizeLSTM": lambda node: _QuantizedLstm(node, LstmCell).outputs()})

@@ -170,7 +170,7 @@ def _encoded(node: Node, keys: Listed, values: Listed, default: Any) -> Outputs:
     return _encoded_as_numbers(node, keys, values, default)
 
 
-def _encoded_as_numbers(node: Node, keys: Listed, values: Array, default: Any) -> Value:
+def _encoded_as_numbers(node: Node, keys: Listed, values: Array, default: Array) -> Value:
     import numpy
 
     texts = node.texts(0)

@@ -28,7 +28,7 @@ def linear_regressor(node: Node) -> Outputs:
 @register_onnx(_ML, "LinearClassifier")
 def linear_classifier(node: Node) -> Outputs:
     """One row of coefficients for two classes is that of the second."""
-    labels, name = class_labels(node, "classlabels_ints", "classlabels_strings"), post_transform(node)
+    labels, name = class_labels(node, "classlabels_ints"), post_transform(node)
     rows = len(node.floats("intercepts") or labels)
     if rows not in (1, len(labels)) or (rows == 1 and len(labels) != 2):
         raise node.fail(f"there are coefficients for {rows} of {len(labels)} classes", "coefficients")
@@ -106,7 +106,7 @@ def svm_classifier(node: Node) -> Outputs:
     """Each two classes have a score, positive for the first of them; the label is that with the most votes."""
     import numpy
 
-    labels, name = class_labels(node, "classlabels_ints", "classlabels_strings"), post_transform(node)
+    labels, name = class_labels(node, "classlabels_ints"), post_transform(node)
     coefficients, rho = numpy.array(node.floats("coefficients") or [], "float32"), node.floats("rho") or []
     counts = node.ints("vectors_per_class") or []
     if sum(counts) == 0:

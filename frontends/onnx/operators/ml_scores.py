@@ -58,11 +58,11 @@ _TRANSFORMS: dict[str, Callable[[Tensor], Tensor]] = {
 Labels: TypeAlias = Sequence[int] | Sequence[str]
 
 
-def class_labels(node: Node, ints: str, strings: str) -> Labels:
+def class_labels(node: Node, ints: str) -> Labels:
     """The labels of the classes, strings where there are some."""
-    labels: Labels = node.strings(strings) or node.ints(ints) or []
+    labels: Labels = node.strings("classlabels_strings") or node.ints(ints) or []
     if not labels:
-        raise node.fail(f"has no labels ('{ints}' or '{strings}')", ints)
+        raise node.fail(f"has no labels ('{ints}' or 'classlabels_strings')", ints)
     return labels
 
 

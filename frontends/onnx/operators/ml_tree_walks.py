@@ -8,9 +8,9 @@ place of the first one; a leaf leads to itself.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ....dialects.core.infos import TensorInfo
 from ....emit import loops
@@ -224,7 +224,7 @@ class _Walker:
         return as_index(loops.load(self._trees, tree, field))
 
 
-_COMPARISONS: dict[str, Any] = {
+_COMPARISONS: dict[str, Callable[[Number, Number], Number]] = {
     "LEQ": lambda x, split: x <= split,
     "LT": lambda x, split: x < split,
     "GTE": lambda x, split: x >= split,

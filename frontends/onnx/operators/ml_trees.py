@@ -112,7 +112,7 @@ def tree_ensemble_regressor(node: Node) -> Outputs:
 
 @register_onnx(_ML, "TreeEnsembleClassifier")
 def tree_ensemble_classifier(node: Node) -> Outputs:
-    labels, name = class_labels(node, "classlabels_int64s", "classlabels_strings"), post_transform(node)
+    labels, name = class_labels(node, "classlabels_int64s"), post_transform(node)
     x, dtype = _data(node)
     forest = _forest(node, "class", len(labels))
     voted = {target for _, target, _ in forest.votes}
@@ -184,11 +184,11 @@ def _numbered_forest(node: Node) -> Forest:
     return _checked(node, forest)
 
 
-def _elements(node: Node, name: str) -> Sequence[Any]:
+def _elements(node: Node, name: str) -> Sequence[float]:
     tensor = node.array(name)
     if tensor is None:
         raise node.fail(f"has no attribute '{name}'", name)
-    elements: Sequence[Any] = tensor.ravel().tolist()
+    elements: Sequence[float] = tensor.ravel().tolist()
     return elements
 
 

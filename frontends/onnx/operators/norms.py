@@ -7,7 +7,7 @@ from typing import Any
 
 from ....dialects.core.symbols import Dim, equal
 from ....support.errors import ModelError
-from ..prelude import Node, Outputs, Tensor, Value, cast, const, register_onnx, relax
+from ..prelude import Node, Outputs, Tensor, Value, cast, const, register_onnx, register_rows, relax
 from ..shapes import sizes
 
 _WIDTH = {"f64": 3, "f32": 2, "f16": 1, "bf16": 1}
@@ -95,9 +95,7 @@ def group_norm_by_group(node: Node) -> Outputs:
     return _group_norm(node, scale, bias)
 
 
-@register_onnx("", "GroupNormalization", since=21)
-def group_norm(node: Node) -> Outputs:
-    return _group_norm(node, node.tensor(1), node.tensor(2))
+register_rows("", {"GroupNormalization": lambda node: _group_norm(node, node.tensor(1), node.tensor(2))}, since=21)
 
 
 def _groups(node: Node) -> int:

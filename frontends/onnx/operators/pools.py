@@ -52,7 +52,8 @@ def _maxima_and_places(node: Node, windows: Windows, counts: Sequence[Size]) -> 
     """Goes through the windows' taps: the largest so far, and where in the whole tensor it stands."""
     dtype, shape = node.value(0).dtype, sizes.sizes_of(node.value(0))
     # Windows of 'ceil_mode' may reach over the end.
-    wide = windows._replace(after=tuple(map(_reached, counts, *_along(windows), shape[2:])))
+    after = map(_reached, counts, windows.strides, windows.reaches, windows.before, shape[2:])
+    wide = windows._replace(after=tuple(after))
     data = _as_far(with_borders(node.tensor(0), wide, lowest(dtype), dtype), windows, counts)
     places = _as_far(with_borders(_places(node, shape), wide, -1, "i64"), windows, counts)
     best, at = None, None
@@ -72,10 +73,6 @@ def _maxima_and_places(node: Node, windows: Windows, counts: Sequence[Size]) -> 
             relax.dialect.ops["where"](is_better, indices, at),
         )
     return [_of_sizes(each, counts) for each in (best, at) if each is not None]
-
-
-def _along(windows: Windows) -> tuple[Sequence[object], ...]:
-    return windows.strides, windows.reaches, windows.before
 
 
 def _reached(count: Size, stride: int, reach: int, before: Size, size: Size) -> Size:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from ....dialects.core.infos import is_float
 from ....support.suggest import counted
-from ..prelude import Node, Outputs, Tensor, cast, const, register_onnx, relax
+from ..prelude import Node, Outputs, Tensor, cast, const, register_onnx, register_rows, relax
 
 # Since this version the division is as precise as the scale, or as an attribute asks.
 _PRECISE_SINCE = 23
@@ -94,9 +94,7 @@ def dequantize(node: Node) -> Outputs:
     return cast(relax.multiply(difference, scale), target)
 
 
-@register_onnx("", "DynamicQuantizeLinear")
-def dynamic_quantize(node: Node) -> list[Tensor]:
-    return dynamic_quantized(node.tensor(0))
+register_rows("", {"DynamicQuantizeLinear": lambda node: dynamic_quantized(node.tensor(0))})
 
 
 def dynamic_quantized(data: Tensor) -> list[Tensor]:

@@ -17,11 +17,6 @@ from ..shapes.sizes import Size
 # ---- reshape ----
 
 
-@register_onnx("", "Reshape")
-def reshape_to_attribute(node: Node) -> Outputs:
-    return _reshaped(node, node.ints("shape", []))
-
-
 @register_onnx("", "Reshape", since=5)
 def reshape(node: Node) -> Outputs:
     """In the shape -1 is what is left, and 0 copies a size unless an attribute says that it is one."""
@@ -154,6 +149,7 @@ def _size(node: Node) -> Outputs:
 register_rows(
     "",
     {
+        "Reshape": lambda node: _reshaped(node, node.ints("shape", [])),
         "Size": _size,
         "Transpose": lambda node: relax.permute_dims(node.tensor(0), axes=node.ints("perm")),
     },
@@ -237,9 +233,7 @@ def tile_along_axis(node: Node) -> Outputs:
     return _tiled(node, repeats)
 
 
-@register_onnx("", "Tile", since=6)
-def tile(node: Node) -> Outputs:
-    return _tiled(node, sizes.input_sizes(node, 1))
+register_rows("", {"Tile": lambda node: _tiled(node, sizes.input_sizes(node, 1))}, since=6)
 
 
 def _tiled(node: Node, repeats: Sequence[Size]) -> Tensor:

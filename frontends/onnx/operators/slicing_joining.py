@@ -9,7 +9,7 @@ from itertools import accumulate
 from ....dialects.core.symbols import equal
 from ....dialects.relax.infer.slices import OPEN
 from ....support.suggest import counted
-from ..prelude import Node, Outputs, Tensor, Value, along_axis, const, joined, register_onnx, relax
+from ..prelude import Node, Outputs, Tensor, Value, along_axis, const, joined, register_onnx, register_rows, relax
 from ..shapes import sizes
 from ..shapes.sizes import Size
 
@@ -20,10 +20,8 @@ _LEAST_OPEN = 2**31 - 1
 # ---- tensors joined and taken apart ----
 
 
-@register_onnx("", "Concat")
-def concat(node: Node) -> Outputs:
-    # The first version had an axis by default; since the fourth there is none.
-    return joined(node.tensors(), node.int("axis", 1))
+# The first version had an axis by default; since the fourth there is none.
+register_rows("", {"Concat": lambda node: joined(node.tensors(), node.int("axis", 1))})
 
 
 @register_onnx("", "Split")

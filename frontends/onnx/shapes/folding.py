@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from ....dialects.core.attributes import AttributeProblem
+from ....dialects.core.attributes import AttributeProblem, AttrKind
 from ....dialects.core.codec import TypeProblem
 from ....dialects.core.infos import Info, ScalarInfo, ShapeInfo, TensorInfo
 from ....dialects.core.known import folding
@@ -59,13 +59,13 @@ def _is_known(node: Node) -> bool:
     return all(each is None or isinstance(each, Value) and _elements(each) is not None for each in inputs)
 
 
-def _elements(value: Any) -> ndarray | None:
+def _elements(value: object) -> ndarray | None:
     """The elements of a small tensor that is known."""
     found = value.known if isinstance(value, Value) else None
     return found if found is not None and found.size <= _MOST_ELEMENTS else None
 
 
-def _folded(row: OpDef, arguments: dict[str, object]) -> Any:
+def _folded(row: OpDef, arguments: dict[str, object]) -> object:
     """What an operator makes of its arguments; None where unknown."""
     if find_evaluation(row.full_name) is None:
         return None
@@ -88,7 +88,7 @@ def _folded(row: OpDef, arguments: dict[str, object]) -> Any:
     return values[0] if len(values) == 1 else values
 
 
-def _call(row: OpDef, infos: Sequence[Any], attributes: Sequence[Any]) -> Call:
+def _call(row: OpDef, infos: Sequence[object], attributes: Sequence[object]) -> Call:
     return Call(row, dict(zip(row.kinds, infos, strict=True)), dict(zip(row.attrs, attributes, strict=True)))
 
 
@@ -106,19 +106,18 @@ def _is_small(info: Info) -> bool:
     return sizes is not None and min(sizes, default=0) >= 0 and math.prod(sizes) <= _MOST_ELEMENTS
 
 
-def _attribute(kind: Any, given: Any) -> Any:
+def _attribute(kind: AttrKind, given: object) -> object:
     return kind.default if given is None or given is kind.default else kind.normalize(given)
 
 
-def _operand(kind: str, given: Any) -> tuple[Any, Any] | None:
+def _operand(kind: str, given: object) -> tuple[Any, Any] | None:
     """An operand's info and elements; None where they are not known."""
     if isinstance(given, (list, tuple)) and kind != "shape":
         each = [_operand(kind, item) for item in given]
         return None if None in each else tuple(zip(*each, strict=True))
     if kind == "shape":
         return _shape(given)
-    array = _elements(given)
-    if array is not None:
+    if isinstance(given, Value) and (array := _elements(given)) is not None:
         return given.info, array
     return _scalar(given) if "scalar" in kind else None
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Sequence
-from typing import Any
 
 from ....bindings.ir import AffineExpr
 from ....bindings.mlir import ir
@@ -21,7 +20,7 @@ def affine(
     return folded(node, operation, leaf, _computed)
 
 
-def _computed(sign: str, parts: Sequence[Any]) -> Any:
+def _computed(sign: str, parts: Sequence[AffineExpr]) -> AffineExpr | None:
     if len(parts) == 1:
         return parts[0] * -1 if sign == "-" else None
     left, right = parts[0], parts[-1]

@@ -9,7 +9,7 @@ import textwrap
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from ....bindings.ir import Location
 from ....bindings.mlir import ir
@@ -58,7 +58,7 @@ class Source:
     # ---- where it comes from ----
 
     @staticmethod
-    def of_object(item: Any) -> Source:
+    def of_object(item: type | Callable[..., object]) -> Source:
         """The source of a class or function. Raises RelaxError where Python does not have it."""
         try:
             lines, first = inspect.getsourcelines(item)

@@ -6,7 +6,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, TypeGuard
+from typing import TypeGuard
 
 from ....bindings.ir import AffineMap, Attribute, Block, Context, Region, Type, Value
 from ....bindings.mlir import ir
@@ -388,7 +388,7 @@ def assigned_in(statements: Sequence[ast.stmt]) -> Iterator[str]:
                 yield base.id
 
 
-_STATEMENTS: dict[type, Callable[[Any, Any], None]] = {
+_STATEMENTS: dict[type, Callable[..., None]] = {
     ast.Assign: ScriptBody.assign,
     ast.AnnAssign: ScriptBody.annotated,
     ast.Expr: ScriptBody.expression,

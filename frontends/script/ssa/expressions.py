@@ -6,10 +6,10 @@ from __future__ import annotations
 import ast
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from typing import Any, Protocol
+from typing import Protocol
 
 from ....bindings.context import load_dialects
-from ....bindings.ir import Attribute, Location, Operation, Type, Value
+from ....bindings.ir import Attribute, Block, Location, Operation, Type, Value
 from ....bindings.mlir import ir
 from ....dialects.core.codec import TypeProblem, encode, encode_dims
 from ....dialects.core.infos import ScalarInfo, ShapeInfo, is_dtype
@@ -92,7 +92,7 @@ class Values(ABC):
         operands: Sequence[Value],
         types: Sequence[Type],
         attributes: dict[str, Attribute] | None = None,
-        successors: Sequence[Any] = (),
+        successors: Sequence[Block] = (),
         regions: int = 0,
     ) -> Operation:
         try:
@@ -108,7 +108,9 @@ class Values(ABC):
         except IndexError:  # behind a terminator
             raise self.source.problem(self.statement, "nothing stands behind what ends a block") from None
 
-    def one(self, name: str, operands: Sequence[Value], type_: Type, attributes: Any = None) -> Value:
+    def one(
+        self, name: str, operands: Sequence[Value], type_: Type, attributes: dict[str, Attribute] | None = None
+    ) -> Value:
         return self.create(name, operands, [type_], attributes).results[0]
 
     def leaf(self, key: object, make: Callable[[], Value]) -> Value:
@@ -407,7 +409,7 @@ def _prim_value(values: Values, node: ast.Call) -> Value:
     return values.leaf(("size", text), lambda: values.one("relax.prim_value", (), type_, attributes))
 
 
-_READERS: dict[type, Callable[[Any, Any], Value]] = {
+_READERS: dict[type, Callable[..., Value]] = {
     ast.Name: Values.known,
     ast.BinOp: Values._sign,
     ast.Compare: Values._compare,

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
-from typing import Any
 
 from ....bindings.context import UPSTREAM_DIALECTS, load_dialects
 from ....bindings.ir import Attribute, Block, Operation, Type, Value
@@ -259,7 +258,7 @@ class Calls(Values):
             self._encoded[key] = found
         return found
 
-    def _literal(self, node: ast.expr, kind: AttrKind) -> Any:
+    def _literal(self, node: ast.expr, kind: AttrKind) -> object:
         word = dotted(node)
         if isinstance(kind, Symbol) and word.startswith("cls."):
             return word[4:]

@@ -60,12 +60,12 @@ class SsaReader:
 
     def read(self, node: ast.ClassDef, owner: MlirModule) -> None:
         self._resources(node)
-        options = self._known(node, _decorator(node, (_NESTED,)), ("ssa", "name", "attrs"))
+        options = self._known(_decorator(node, (_NESTED,)), ("ssa", "name", "attrs"))
         self._describe(node, owner.operation, options, self._text(options.get("name")))
         with ir.InsertionPoint(owner.body):
             self._members(node)
 
-    def _known(self, node: ast.AST, decorator: ast.expr | None, known: Sequence[str]) -> dict[str, ast.expr]:
+    def _known(self, decorator: ast.expr | None, known: Sequence[str]) -> dict[str, ast.expr]:
         options = _options(decorator)
         for name, value in options.items():
             if name not in known:
@@ -100,7 +100,8 @@ class SsaReader:
         for each in node.body:
             if isinstance(each, ast.FunctionDef):
                 options = _options(_decorator(each, _FUNCTIONS))
-                functions[self._text(options.get("name")) or each.name] = self._result_types(each)
+                results = [self._annotation(result)[0] for result in self._results(each)]
+                functions[self._text(options.get("name")) or each.name] = results
         body = ScriptBody(self.spelling, functions, is_graph=False)
         for each in node.body:
             if isinstance(each, ast.FunctionDef):
@@ -119,7 +120,7 @@ class SsaReader:
         decorator = _decorator(node, (_NESTED,))
         if decorator is None:
             raise self.source.problem(node, f"class '{node.name}' is no @I.ir_module")
-        options = self._known(node, decorator, ("name", "attrs"))
+        options = self._known(decorator, ("name", "attrs"))
         module = ir.Operation.create("builtin.module", regions=1, loc=self.source.location(node))
         self._describe(node, module, options, self._text(options["name"]) if "name" in options else node.name)
         with ir.InsertionPoint(module.regions[0].blocks.append()):
@@ -151,9 +152,6 @@ class SsaReader:
             return given.args
         return [given]
 
-    def _result_types(self, node: ast.FunctionDef) -> list[Type]:
-        return [self._annotation(each)[0] for each in self._results(node)]
-
     def _annotation(self, node: ast.expr) -> tuple[Type, dict[str, Attribute]]:
         """A type, and attributes: `I.annotated(type, {...})`."""
         if not isinstance(node, ast.Call) or dotted(node.func) != "I.annotated":
@@ -168,7 +166,7 @@ class SsaReader:
             hint = "@R.function or @T.prim_func before it"
             raise self.source.problem(node, f"function '{node.name}' has no decorator that says what it is: {hint}")
         is_prim = dotted(decorator.func if isinstance(decorator, ast.Call) else decorator) == "T.prim_func"
-        options = self._known(node, decorator, ("private", "name", "named", "attrs"))
+        options = self._known(decorator, ("private", "name", "named", "attrs"))
         location = self.source.location(node)
         names, inputs, given = self._inputs(node, named=not is_prim and not self._is(options.get("named"), False))
         attributes = self._attributes(node, options, is_prim, inputs, given)

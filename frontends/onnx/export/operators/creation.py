@@ -7,7 +7,7 @@ from .....dialects.core.infos import ScalarInfo, TensorInfo
 from .....dialects.core.operands import operand_info
 from .....dialects.core.symbols import SymExpr
 from ..call import ExportedOp
-from ..export_values import Held, Part, Ref, ShapeValue
+from ..export_values import Part, Ref, ShapeValue
 from ..registry import export_rows, exports
 
 
@@ -22,17 +22,6 @@ def constant(op: ExportedOp) -> Ref:
     if not isinstance(info, TensorInfo):
         raise op.fail(f"a constant of type {value.type}")
     return op.graph.outermost.constant(value, info, op.exporter.name_of(op.operation))
-
-
-@exports("relax.shape_expr")
-def shape_expr(op: ExportedOp) -> Held:
-    return ShapeValue(op.dims)
-
-
-@exports("relax.prim_value")
-def prim_value(op: ExportedOp) -> Ref:
-    size: Part = op.call.attributes["value"]
-    return op.size(size)
 
 
 def _filled(op: ExportedOp, shape: ShapeValue | list[Part], value: Ref) -> Ref:
@@ -52,6 +41,8 @@ def _number(op: ExportedOp, number: int) -> Ref:
 
 export_rows(
     {
+        "prim_value": lambda op: op.size(op.call.attributes["value"]),
+        "shape_expr": lambda op: ShapeValue(op.dims),
         "full": lambda op: _filled(op, _shape(op), op["fill_value"]),
         "zeros": lambda op: _filled(op, _shape(op), _number(op, 0)),
         "ones": lambda op: _filled(op, _shape(op), _number(op, 1)),

@@ -7,7 +7,7 @@ from .....dialects.core.infos import is_bool, is_float, is_unsigned
 from ...tensor_data import number_of
 from ..call import ExportedOp
 from ..export_values import Ref
-from ..registry import export_rows, export_same, exports
+from ..registry import Export, export_rows, export_same, exports
 
 export_same(
     {
@@ -20,35 +20,39 @@ export_same(
         "tan": "Tan", "tanh": "Tanh", "where": "Where",
     }
 )  # fmt: skip
+
+
+def of_bits(name: str) -> Export:
+    """An operator on bits, which of bools is what it is of truth values."""
+    return lambda op: op.node(name if is_bool(op.operands[0].dtype) else f"Bitwise{name}", *op.operands)
+
+
+def _rounding(name: str) -> Export:
+    """Integers are round already."""
+    return lambda op: op.node(name, op["x"]) if is_float(op["x"].dtype) else op["x"]
+
+
 export_rows(
     {
+        "astype": lambda op: op.cast(op["x"], op.result().dtype),
+        "bitwise_and": of_bits("And"),
+        "bitwise_not": of_bits("Not"),
+        "bitwise_or": of_bits("Or"),
+        "bitwise_xor": of_bits("Xor"),
+        "ceil": _rounding("Ceil"),
+        "clip": lambda op: op.node("Clip", op["x"], *(op.cast(op[end], op["x"].dtype) for end in ("min", "max"))),
         # ONNX divides integers towards zero, too.
         "divide": lambda op: op.node("Div", op["x1"], op["x2"]),
         "ewise_fma": lambda op: op.node("Add", op.node("Mul", op["x1"], op["x2"]), op["x3"]),
+        "floor": _rounding("Floor"),
         "mod": lambda op: op.node("Mod", op["x1"], op["x2"], fmod=1),
         "not_equal": lambda op: op.node("Not", op.node("Equal", op["x1"], op["x2"])),
         "power": lambda op: op.node("Pow", op["x1"], op["x2"]),
+        "round": _rounding("Round"),
         "rsqrt": lambda op: op.node("Reciprocal", op.node("Sqrt", op["x"])),
         "square": lambda op: op.node("Mul", op["x"], op["x"]),
     }
 )
-
-# Of bools these are what they are of truth values.
-_BITS = {"bitwise_and": ("BitwiseAnd", "And"), "bitwise_or": ("BitwiseOr", "Or"), "bitwise_xor": ("BitwiseXor", "Xor"),
-         "bitwise_not": ("BitwiseNot", "Not")}  # fmt: skip
-
-
-@exports([f"relax.{name}" for name in _BITS])
-def bitwise(op: ExportedOp) -> Ref:
-    operands = op.operands
-    return op.node(_BITS[op.name.removeprefix("relax.")][is_bool(operands[0].dtype)], *operands)
-
-
-@exports(["relax.ceil", "relax.floor", "relax.round"])
-def rounding(op: ExportedOp) -> Ref:
-    """Integers are round already."""
-    x = op["x"]
-    return op.node(op.name.removeprefix("relax.").capitalize(), x) if is_float(x.dtype) else x
 
 
 @exports("relax.trunc")
@@ -120,17 +124,6 @@ def shift(op: ExportedOp) -> Ref:
         op.node("BitShift", op.cast(positive, unsigned), op.cast(bits, unsigned), direction="RIGHT"), signed
     )
     return op.node("Where", is_below, op.node("BitwiseNot", moved), moved)
-
-
-@exports("relax.clip")
-def clip(op: ExportedOp) -> Ref:
-    x = op["x"]
-    return op.node("Clip", x, op.cast(op["min"], x.dtype), op.cast(op["max"], x.dtype))
-
-
-@exports("relax.astype")
-def astype(op: ExportedOp) -> Ref:
-    return op.cast(op["x"], op.result().dtype)
 
 
 @exports("relax.bitcast")

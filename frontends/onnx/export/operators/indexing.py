@@ -10,7 +10,7 @@ from .....dialects.core.infos import is_unsigned
 from .....dialects.core.symbols import Dim
 from ..call import ExportedOp
 from ..export_values import Ref
-from ..registry import exports
+from ..registry import export_rows, exports
 from ..size_tensors import clamped
 
 
@@ -65,16 +65,6 @@ def take(op: ExportedOp) -> Ref:
     return op.node("Where", is_inside, taken, op.number(math.nan, data.dtype))
 
 
-@exports("relax.gather_elements")
-def gather_elements(op: ExportedOp) -> Ref:
-    return op.node("GatherElements", op["data"], _index(op, "indices"), axis=op.axis_of("data", op.axis))
-
-
-@exports("relax.gather_nd")
-def gather_nd(op: ExportedOp) -> Ref:
-    return op.node("GatherND", op["data"], _index(op, "indices"), batch_dims=op.batch_dims)
-
-
 def _places(op: ExportedOp) -> Ref:
     """Index tensors, broadcast, as the last dimension of one."""
     indices = [op.cast(each, "i64") for each in op.all("indices")]
@@ -87,11 +77,6 @@ def _places(op: ExportedOp) -> Ref:
         indices = [op.node("Expand", each, sizes) for each in indices]
     columns = [op.graph.unsqueeze(each, [-1]) for each in indices]
     return op.node("Concat", *columns, axis=-1) if len(columns) > 1 else columns[0]
-
-
-@exports("relax.index_tensor")
-def index_tensor(op: ExportedOp) -> Ref:
-    return op.node("GatherND", op["data"], _places(op))
 
 
 @exports("relax.index_put")
@@ -112,15 +97,23 @@ def _reduction(op: ExportedOp) -> str:
     return "none" if op.reduction == "update" else str(op.reduction)
 
 
-@exports("relax.scatter_elements")
-def scatter_elements(op: ExportedOp) -> Ref:
-    axis, reduction = op.axis_of("data", op.axis), _reduction(op)
-    return op.node("ScatterElements", op["data"], _index(op, "indices"), op["updates"], axis=axis, reduction=reduction)
+def _scattered(op: ExportedOp, operator: str, axis: int | None = None) -> Ref:
+    indices, reduction = _index(op, "indices"), _reduction(op)
+    return op.node(operator, op["data"], indices, op["updates"], axis=axis, reduction=reduction)
 
 
-@exports("relax.scatter_nd")
-def scatter_nd(op: ExportedOp) -> Ref:
-    return op.node("ScatterND", op["data"], _index(op, "indices"), op["updates"], reduction=_reduction(op))
+export_rows(
+    {
+        "gather_elements": lambda op: op.node(
+            "GatherElements", op["data"], _index(op, "indices"), axis=op.axis_of("data", op.axis)
+        ),
+        "gather_nd": lambda op: op.node("GatherND", op["data"], _index(op, "indices"), batch_dims=op.batch_dims),
+        "index_tensor": lambda op: op.node("GatherND", op["data"], _places(op)),
+        "nonzero": lambda op: op.node("NonZero", op["x"] if op.rank("x") else op.reshape(op["x"], [1])),
+        "scatter_elements": lambda op: _scattered(op, "ScatterElements", op.axis_of("data", op.axis)),
+        "scatter_nd": lambda op: _scattered(op, "ScatterND"),
+    }
+)
 
 
 @exports("relax.slice_scatter")
@@ -146,12 +139,6 @@ def reverse_sequence(op: ExportedOp) -> Ref:
     time, batch = axes if is_first else (0, 1)
     made = op.node("ReverseSequence", data, _index(op, "seq_lengths"), time_axis=time, batch_axis=batch)
     return made if is_first else op.graph.transpose(made, back)
-
-
-@exports("relax.nonzero")
-def nonzero(op: ExportedOp) -> Ref:
-    x = op["x"] if op.rank("x") else op.reshape(op["x"], [1])
-    return op.node("NonZero", x)
 
 
 @exports("relax.bucketize")

@@ -6,7 +6,7 @@ from __future__ import annotations
 from .....dialects.core.infos import is_int
 from ..call import ExportedOp
 from ..export_values import Ref
-from ..registry import exports
+from ..registry import export_rows, exports
 
 
 @exports("relax.matmul")
@@ -19,14 +19,12 @@ def matmul(op: ExportedOp) -> Ref:
     return op.cast(op.node("MatMul", left, right), dtype)
 
 
-@exports("relax.einsum")
-def einsum(op: ExportedOp) -> Ref:
-    return op.node("Einsum", *op.all("operands"), equation=op.subscripts)
-
-
-@exports("relax.outer")
-def outer(op: ExportedOp) -> Ref:
-    return op.node("Mul", op.graph.unsqueeze(op["x1"], [1]), op.graph.unsqueeze(op["x2"], [0]))
+export_rows(
+    {
+        "einsum": lambda op: op.node("Einsum", *op.all("operands"), equation=op.subscripts),
+        "outer": lambda op: op.node("Mul", op.graph.unsqueeze(op["x1"], [1]), op.graph.unsqueeze(op["x2"], [0])),
+    }
+)
 
 
 @exports("relax.matmul_nbits")

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from .....dialects.core.infos import TensorInfo, is_bool
 from ..call import ExportedOp
 from ..export_values import Ref
-from ..registry import exports
+from ..registry import export_rows, exports
 
 _REDUCTIONS = {"sum": "ReduceSum", "prod": "ReduceProd", "max": "ReduceMax", "min": "ReduceMin", "mean": "ReduceMean"}
 #: Of truth values: a sum or maximum says whether any is true, a product or minimum whether all are.
@@ -122,14 +122,12 @@ def _order(op: ExportedOp) -> list[Ref]:
     return _sorted(op, _count(op, "data", axis), axis, op.descending)
 
 
-@exports("relax.sort")
-def sort(op: ExportedOp) -> Ref:
-    return _order(op)[0]
-
-
-@exports("relax.argsort")
-def argsort(op: ExportedOp) -> Ref:
-    return op.cast(_order(op)[1], op.result().dtype)
+export_rows(
+    {
+        "argsort": lambda op: op.cast(_order(op)[1], op.result().dtype),
+        "sort": lambda op: _order(op)[0],
+    }
+)
 
 
 @exports("relax.topk")
@@ -170,5 +168,5 @@ def unique(op: ExportedOp) -> Sequence[Ref]:
         raise op.fail("its flags and its axis must be known before the model runs")
     is_sorted, *wanted = flags
     x = op["x"] if op.rank("x") else op.reshape(op["x"], [1])
-    values, *others = op.graph.nodes_of("Unique", [x], 4, axis=axis, sorted=int(is_sorted))
+    values, *others = op.graph.nodes_of("Unique", [x], 4, axis=axis, sorted=int(bool(is_sorted)))
     return [values, *(each for each, is_wanted in zip(others, wanted, strict=True) if is_wanted)]

@@ -40,16 +40,6 @@ def expand_dims(op: ExportedOp) -> Ref:
     return op.graph.unsqueeze(op["x"], sorted(axis % rank for axis in op.axis))
 
 
-@exports("relax.nn.batch_flatten")
-def batch_flatten(op: ExportedOp) -> Ref:
-    return op.node("Flatten", op["data"], axis=1)
-
-
-@exports("relax.broadcast_to")
-def broadcast_to(op: ExportedOp) -> Ref:
-    return op.node("Expand", op["x"], op["shape"])
-
-
 @exports("relax.permute_dims")
 def permute_dims(op: ExportedOp) -> Ref:
     rank = op.rank("x")
@@ -168,4 +158,10 @@ def pad(op: ExportedOp) -> Ref:
     return op.node("Pad", data, op.ints(*widths[::2], *widths[1::2]), value, mode=_MODES[op.pad_mode])
 
 
-export_rows({"flatten": lambda op: op.graph.flat(op["x"])})
+export_rows(
+    {
+        "broadcast_to": lambda op: op.node("Expand", op["x"], op["shape"]),
+        "flatten": lambda op: op.graph.flat(op["x"]),
+        "nn.batch_flatten": lambda op: op.node("Flatten", op["data"], axis=1),
+    }
+)

@@ -7,7 +7,8 @@ from .....bindings.navigation import callee_of
 from .....dialects.core.infos import ScalarInfo, ShapeInfo, TensorInfo, is_bool
 from ..call import ExportedOp
 from ..export_values import Held, ShapeValue
-from ..registry import exports
+from ..registry import export_rows, export_same, exports
+from .elementwise import of_bits
 
 
 @exports("relax.shape_of")
@@ -33,20 +34,14 @@ def shape_to_tensor(op: ExportedOp) -> Held:
     return op.shape_tensor(held)
 
 
-@exports("relax.size")
-def size(op: ExportedOp) -> Held:
-    return op.node("Size", op["input"])
-
-
-@exports("relax.match_cast")
-def match_cast(op: ExportedOp) -> Held:
-    """What its type says of symbols is known from here on; nothing is checked."""
-    return op.held("value")
-
-
-@exports(["relax.scalar_to_tensor", "tensor.cast"])
-def unchanged(op: ExportedOp) -> Held:
-    return op.operands[0]
+export_same({"size": "Size"})
+export_rows(
+    {
+        # What its type says of symbols is known from here on; nothing is checked.
+        "match_cast": lambda op: op.held("value"),
+        "scalar_to_tensor": lambda op: op.operands[0],
+    }
+)
 
 
 # ---- scalars, which are 0-D tensors ----
@@ -68,29 +63,22 @@ def from_elements(op: ExportedOp) -> Held:
     return op.reshape(op.node("Concat", *columns, axis=0), shape)
 
 
-@exports("tensor.dim")
-def dim(op: ExportedOp) -> Held:
-    tensor, axis = op.operands
-    return op.node("Gather", op.node("Shape", tensor), axis)
-
-
-_SCALARS = {
-    "addi": "Add", "addf": "Add", "subi": "Sub", "subf": "Sub", "muli": "Mul", "mulf": "Mul", "divsi": "Div",
-    "divf": "Div", "maxsi": "Max", "minsi": "Min", "select": "Where",
-}  # fmt: skip
-_BITS = {"andi": ("BitwiseAnd", "And"), "ori": ("BitwiseOr", "Or"), "xori": ("BitwiseXor", "Xor")}
+export_rows(
+    {
+        "cast": lambda op: op.operands[0],
+        "dim": lambda op: op.node("Gather", op.node("Shape", op.operands[0]), op.operands[1]),
+    },
+    "tensor",
+)
+export_same(
+    {
+        "addi": "Add", "addf": "Add", "subi": "Sub", "subf": "Sub", "muli": "Mul", "mulf": "Mul", "divsi": "Div",
+        "divf": "Div", "maxsi": "Max", "minsi": "Min", "select": "Where",
+    },
+    "arith",
+)  # fmt: skip
+export_rows({"andi": of_bits("And"), "ori": of_bits("Or"), "xori": of_bits("Xor")}, "arith")
 _CASTS = ("index_cast", "extui", "extsi", "trunci", "sitofp", "fptosi", "extf", "truncf")
-
-
-@exports([f"arith.{name}" for name in _SCALARS])
-def arithmetic(op: ExportedOp) -> Held:
-    return op.node(_SCALARS[op.name.removeprefix("arith.")], *op.operands)
-
-
-@exports([f"arith.{name}" for name in _BITS])
-def bits(op: ExportedOp) -> Held:
-    operands = op.operands
-    return op.node(_BITS[op.name.removeprefix("arith.")][is_bool(operands[0].dtype)], *operands)
 
 
 @exports([f"arith.{name}" for name in _CASTS])
