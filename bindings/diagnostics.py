@@ -9,11 +9,11 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ..support.callbacks import callback, fragile
 from ..support.errors import RelaxError
-from .ir import Context, Location
+from .ir import Context, Location, MlirDiagnostic
 from .mlir import ir, is_not_utf8, readable
 
 _WIDEST_LINE = 200
@@ -52,7 +52,7 @@ def made_at(what: str, location: Location) -> str:
     return " ".join(part for part in (what, f'"{node}"' if node else "", place) if part)
 
 
-def from_mlir(diagnostic: Any) -> Diagnostic:
+def from_mlir(diagnostic: MlirDiagnostic) -> Diagnostic:
     """Copies what a handler gets, which MLIR frees after the handler returns."""
     file, line, column, name = locate(diagnostic.location)
     return Diagnostic(
@@ -187,7 +187,7 @@ def errors_as_relax_error(
     errors: list[Diagnostic] = []
 
     @callback(failed=True)
-    def handle(diagnostic: Any) -> bool:
+    def handle(diagnostic: MlirDiagnostic) -> bool:
         if diagnostic.severity != ir.DiagnosticSeverity.ERROR:
             return False
         errors.append(from_mlir(diagnostic))
@@ -199,7 +199,8 @@ def errors_as_relax_error(
     try:
         yield errors
     except ir.MLIRError as error:
-        raise failure(what, errors or _from_exception(error), kind) from None
+        found = errors or [from_mlir(info) for info in error.error_diagnostics]
+        raise failure(what, found or [Diagnostic("error", error.message)], kind) from None
     except (RuntimeError, UnicodeDecodeError) as error:
         if not is_not_utf8(error):
             raise
@@ -227,10 +228,6 @@ def failure(what: str, errors: list[Diagnostic], kind: type[RelaxError] = RelaxE
         return kind(what)
     more = f" (and {len(errors) - 1} more errors)" if len(errors) > 1 else ""
     return kind(f"{what}: {errors[0].message}{more}", location=errors[0].place, diagnostics=errors)
-
-
-def _from_exception(error: Any) -> list[Diagnostic]:
-    return [from_mlir(info) for info in error.error_diagnostics] or [Diagnostic("error", error.message)]
 
 
 def render(diagnostic: Diagnostic, sources: Mapping[str, str], *, colored: bool = False) -> str:

@@ -11,11 +11,10 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Any
 
 from ..support.callbacks import fragile
 from ..support.errors import RelaxError
-from .ir import Operation, OperationBase
+from .ir import Operation, OperationBase, SymbolTable
 from .mlir import ir
 
 _BASE = ir._OperationBase
@@ -70,7 +69,7 @@ def _guarded_erase(self: OperationBase) -> None:
         eraser(self.operation)
 
 
-def _guarded_symbol_erase(self: Any, symbol: OperationBase) -> None:
+def _guarded_symbol_erase(self: SymbolTable, symbol: OperationBase) -> None:
     eraser = _guard.get()
     if eraser is None:
         _mlir_symbol_erase(self, symbol)
