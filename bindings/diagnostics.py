@@ -7,11 +7,12 @@ import re
 import sys
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from typing import NamedTuple
 
 from ..support.callbacks import callback, fragile
+from ..support.context import holding
 from ..support.errors import RelaxError
 from .ir import Context, Location, MlirDiagnostic
 from .mlir import ir, is_not_utf8, readable
@@ -133,15 +134,9 @@ def _quoted_name(location: Location) -> str:
 _reporter: ContextVar[Callable[[Diagnostic], None] | None] = ContextVar("reporter", default=None)
 
 
-@contextmanager
-@fragile
-def reporting(report: Callable[[Diagnostic], None]) -> Iterator[None]:
+def reporting(report: Callable[[Diagnostic], None]) -> AbstractContextManager[None]:
     """Contexts created inside give `report` what is not handled otherwise: warnings and remarks, mostly."""
-    token = _reporter.set(report)
-    try:
-        yield
-    finally:
-        _reporter.reset(token)
+    return holding(_reporter, report)
 
 
 class PassWarning(RuntimeWarning):

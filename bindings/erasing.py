@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 
 from ..support.callbacks import fragile
+from ..support.context import holding
 from ..support.errors import RelaxError
 from .ir import Operation, OperationBase, SymbolTable
 from .mlir import ir
@@ -41,11 +42,10 @@ def detach(operation: Operation) -> None:
 def erasing_by(eraser: Callable[[Operation], None]) -> Iterator[None]:
     """Inside, `op.erase()` calls `eraser(op)` instead."""
     _count(1)
-    token = _guard.set(eraser)
     try:
-        yield
+        with holding(_guard, eraser):
+            yield
     finally:
-        _guard.reset(token)
         _count(-1)
 
 

@@ -22,6 +22,7 @@ from contextvars import ContextVar
 from typing import Any, NamedTuple
 
 from ..support.callbacks import Entrance, callback, enters, fragile
+from ..support.context import holding
 from ..support.errors import RelaxError
 from .handles import erasing
 from .ir import Location, Operation, OperationBase, OpView
@@ -147,15 +148,11 @@ _applications: ContextVar[Counter[str] | None] = ContextVar("applications", defa
 
 
 @contextmanager
-@fragile
 def counting_applications() -> Iterator[Counter[str]]:
     """Counts how often each pattern is applied inside, by its name."""
     counter: Counter[str] = Counter()
-    token = _applications.set(counter)
-    try:
+    with holding(_applications, counter):
         yield counter
-    finally:
-        _applications.reset(token)
 
 
 def count_applications(name: str, count: int) -> None:

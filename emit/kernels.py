@@ -47,7 +47,8 @@ def call_kernel(kernel: Kernel, arguments: Sequence[Value], results: Any, known:
     """
     context = ir.Context.current
     types = [_type(each, context) for each in as_list(results)]
-    symbol = kernel_symbol(kernel, [each.type for each in arguments], types, known, _module_around())
+    module = innermost(ir.InsertionPoint.current.block.owner, "builtin.module")
+    symbol = kernel_symbol(kernel, [each.type for each in arguments], types, known, module)
     return dialect.ops["call_tir"](symbol, list(arguments), types if is_several(results) else types[0])
 
 
@@ -85,10 +86,6 @@ def _type(item: Any, context: Context) -> Type:
         return parse_type(item, context)
     except ValueError:
         raise RelaxError(f"a result's type: '{item}' is not a type") from None
-
-
-def _module_around() -> Operation:
-    return innermost(ir.InsertionPoint.current.block.owner, "builtin.module")
 
 
 def _add(kernel: Kernel, inputs: Sequence[Type], outputs: Sequence[Type], module: Operation) -> str:

@@ -4,12 +4,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from contextvars import ContextVar
 from typing import Any
 
 from ..bindings.ir import Value
+from ..support.context import holding
 from .linalg import indices_at, product
 from .loops import Body, for_range, nest
 from .numbers import Number, Size, as_index, ceil_divided, maximum, minimum, select
@@ -70,14 +71,9 @@ def are_steps_apart() -> bool:
     return _are_apart.get()
 
 
-@contextmanager
-def steps_apart(are_apart: bool) -> Iterator[None]:
+def steps_apart(are_apart: bool) -> AbstractContextManager[None]:
     """Meanwhile ranges of shared steps have one each, if so."""
-    token = _are_apart.set(are_apart)
-    try:
-        yield
-    finally:
-        _are_apart.reset(token)
+    return holding(_are_apart, are_apart)
 
 
 def _share_grains(steps: Size, grain: Size, part: Body, *carried: Value) -> Any:

@@ -29,7 +29,8 @@ def build(definition: OpDef, args: Sequence[Any], kwargs: dict[str, Any]) -> Any
     """
     location, point = kwargs.pop("loc", None), kwargs.pop("ip", None)
     try:
-        arguments = _with_defaults(definition, _bind(definition, args, kwargs))
+        arguments = _bind(definition, args, kwargs)
+        arguments |= {name: each for name, each in definition.defaults.items() if arguments.get(name) is None}
         if definition.prepare is not None:
             with definition.blaming("prepare function", definition.prepare):
                 arguments = definition.prepare(arguments)
@@ -59,11 +60,6 @@ def _bind(definition: OpDef, args: Sequence[Any], kwargs: dict[str, Any]) -> dic
             raise OpProblem(f"got argument '{name}' twice")
         arguments[name] = value
     return arguments
-
-
-def _with_defaults(definition: OpDef, arguments: dict[str, Any]) -> dict[str, Any]:
-    left_out = {name: value for name, value in definition.defaults.items() if arguments.get(name) is None}
-    return {**arguments, **left_out} if left_out else arguments
 
 
 def _gathered(definition: OpDef, args: Sequence[Any]) -> Sequence[Any]:

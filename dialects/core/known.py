@@ -8,12 +8,13 @@ a folder says what the operator makes of it.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
 from ...bindings.ir import Context, Type, Value
+from ...support.context import holding
 
 if TYPE_CHECKING:
     from .opdef import OpDef
@@ -43,11 +44,6 @@ Folding = Callable[["OpDef", "dict[str, Any]"], Any]
 folding: ContextVar[Folding | None] = ContextVar("folding", default=None)
 
 
-@contextmanager
-def folding_by(evaluate: Folding | None) -> Iterator[None]:
+def folding_by(evaluate: Folding | None) -> AbstractContextManager[None]:
     """The folder that builders of operators ask inside; none with None."""
-    token = folding.set(evaluate)
-    try:
-        yield
-    finally:
-        folding.reset(token)
+    return holding(folding, evaluate)

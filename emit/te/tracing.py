@@ -17,6 +17,7 @@ from ...dialects.core.indices import is_below, is_never_negative
 from ...dialects.core.symbols_expr import Size, SymExpr, bounded_variable, terms_of, variables_of
 from ...dialects.core.symbols_terms import bounds
 from ...support.blaming import blaming
+from ...support.context import holding
 from ...support.errors import RelaxError
 from ..numbers import as_index
 from ..symbols import emit_size
@@ -279,12 +280,8 @@ def _require_alike(starts: Sequence[Scalar], recording: Recording) -> None:
 
 @contextmanager
 def calling(body: Any, function: Callable[..., Any]) -> Iterator[None]:
-    token = _body.set(body)
-    try:
-        with blaming("the function of the tensor's elements", function):
-            yield
-    finally:
-        _body.reset(token)
+    with holding(_body, body), blaming("the function of the tensor's elements", function):
+        yield
 
 
 def given_by(made: object) -> Reduction | list[Scalar]:
