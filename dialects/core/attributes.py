@@ -35,7 +35,7 @@ class AttrKind:
     #: What the builder takes, as a type hint.
     hint = "Any"
 
-    def __init__(self, default: Any = REQUIRED, doc: str = ""):
+    def __init__(self, default: object = REQUIRED, doc: str = ""):
         self.default = default
         self.doc = doc
 
@@ -213,7 +213,7 @@ class _ArrayKind(AttrKind):
         except AttributeProblem:
             raise self.refuse(value) from None
 
-    def encode(self, value: tuple[Any, ...], context: Context) -> Attribute:
+    def encode(self, value: tuple[object, ...], context: Context) -> Attribute:
         return self.array_attribute.get(list(value), context)
 
     def decode(self, attribute: Attribute | None) -> tuple[Any, ...]:

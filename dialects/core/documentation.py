@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from .attributes import AttrKind
 from .opdef import OpDef, OperandDef
@@ -20,7 +20,7 @@ class BuilderArgument(NamedTuple):
 
     name: str
     kind: str
-    default: Any
+    default: object
     hint: str
     doc: str = ""
     #: As the tables write it: `*name` takes any number, `name?` may be left out.

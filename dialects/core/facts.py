@@ -6,6 +6,7 @@ from __future__ import annotations
 from enum import IntEnum
 from typing import Any, NamedTuple
 
+from ...bindings.ir import AffineExpr
 from ...support.errors import RelaxError
 from ...support.suggest import suggest
 from .infos import Info, TensorInfo
@@ -75,7 +76,7 @@ class Window(NamedTuple):
     def is_padded(self) -> bool:
         return self.before > 0 or self.after > 0
 
-    def place(self, position: Any, tap: Any) -> Any:
+    def place(self, position: AffineExpr, tap: AffineExpr) -> AffineExpr:
         """Where a tap of the window at a position is, as an affine expression of both."""
         return position * self.stride + tap * self.gap
 

@@ -39,7 +39,7 @@ class KnownTensor(ABC):
 
 #: Given an operator and its arguments by their names, defaults among them: what is built; None where that is an
 #: operation.
-Folding = Callable[["OpDef", "dict[str, Any]"], Any]
+Folding = Callable[["OpDef", "dict[str, object]"], Any]
 
 folding: ContextVar[Folding | None] = ContextVar("folding", default=None)
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypedDict, get_args
 
+from ...bindings.ir import Operation
 from ...bindings.mlir import as_list
 from ...support.blaming import blaming
 from ...support.errors import RelaxError
@@ -107,8 +108,8 @@ def _is_variadic(value: object) -> bool:
 
 
 Infer = Callable[[Call], "Info | Sequence[Info]"]
-Prepare = Callable[["dict[str, Any]"], "dict[str, Any]"]
-Redirect = Callable[["dict[str, Any]"], "OpDef"]
+Prepare = Callable[["dict[str, object]"], "dict[str, object]"]
+Redirect = Callable[["dict[str, object]"], "OpDef"]
 #: Given the call and how many elements its first result has.
 Flops = Callable[[Call, Dim], Dim]
 
@@ -125,7 +126,7 @@ class OpRow(TypedDict, total=False):
     results: str
     infer: Infer | None
     #: Given the operation and the call, when all else is right.
-    verify: Callable[[Any, Call], None] | None
+    verify: Callable[[Operation, Call], None] | None
     #: The builder's argument that states the result types, where they are not inferred.
     explicit: str
     signature: str
@@ -174,7 +175,7 @@ class OpDef:
 
     # The columns of its row, where that is silent; see OpRow.
     infer: Infer | None = None
-    verify: Callable[[Any, Call], None] | None = None
+    verify: Callable[[Operation, Call], None] | None = None
     explicit = ""
     prepare: Prepare | None = None
     redirect: Redirect | None = None
@@ -298,7 +299,7 @@ class OpDef:
         """`with` it a function of the operator's row is called, or what that has raised is raised."""
         return blaming(f"the {what} of '{self.full_name}'", function, answers=PROBLEMS)
 
-    def segment(self, values: Sequence[Any], sizes: Sequence[int] | None) -> dict[str, Any]:
+    def segment(self, values: Sequence[object], sizes: Sequence[int] | None) -> dict[str, Any]:
         """Values by operand name. `sizes` says how many each operand has (None: at most one varies)."""
         if sizes is None:
             sizes = self.sizes_for(len(values))

@@ -98,7 +98,7 @@ class Printer:
         self._assigned: dict[str, None] = {}
         self._types: dict[tuple[Type, str], str] = {}
         self._attributes: dict[Attribute, str] = {}
-        self._remembered: dict[Attribute, Any] = {}
+        self._remembered: dict[Attribute, object] = {}
         self._named_attributes: dict[tuple[str, str, Attribute], str] = {}
         #: Operators' attributes as Python values.
         self.values: dict[tuple[AttrKind, Attribute], str | None] = {}

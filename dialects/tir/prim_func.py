@@ -8,7 +8,6 @@ the outputs are trailing parameters as well and the function returns nothing.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
 
 from ...bindings.ir import Attribute, Context, InsertionPoint, Location, Operation, Type, Value
 from ...bindings.mlir import as_list, ir, string_value
@@ -56,7 +55,7 @@ def make_prim_func(
     name: str,
     inputs: Sequence[Type],
     outputs: Sequence[Type],
-    body: Callable[..., Any],
+    body: Callable[..., object],
     *,
     ip: InsertionPoint | None = None,
     loc: Location | None = None,
@@ -129,7 +128,7 @@ def _create_function(
     return operation
 
 
-def _fill(operation: Operation, name: str, results: Sequence[Type], body: Callable[..., Any]) -> None:
+def _fill(operation: Operation, name: str, results: Sequence[Type], body: Callable[..., object]) -> None:
     block = body_of(operation)
     with ir.InsertionPoint(block):
         values = _returned(body(*block.arguments))
@@ -140,7 +139,7 @@ def _fill(operation: Operation, name: str, results: Sequence[Type], body: Callab
         ir.Operation.create("func.return", operands=values)
 
 
-def _returned(values: Any) -> list[Value]:
+def _returned(values: object) -> list[Value]:
     if values is None:
         return []
     items = as_list(values)

@@ -151,7 +151,7 @@ class Tracing:
     def before(self, number: int, dtype: str) -> Scalar:
         return self.recording.hole(dtype, Hole(lambda body: body.before(number)))
 
-    def element(self, tensor: Shaped, at: Sequence[Any]) -> Scalar:
+    def element(self, tensor: Shaped, at: Sequence[object]) -> Scalar:
         indices = [self._place(tensor, each) for each in at]
         known = tuple(index if isinstance(index, int) else index.at for index in indices)
         asked = self._asked(tensor, known)
@@ -226,7 +226,7 @@ def _scratch_context() -> Context:
     return context
 
 
-def traced(shape: Sequence[Size], function: Callable[..., Any], names: Sequence[str]) -> Traced:
+def traced(shape: Sequence[Size], function: Callable[..., object], names: Sequence[str]) -> Traced:
     """What a function does. Raises RelaxError."""
     spatial = tuple(
         LoopAxis(f"{name}.{place}", size) for place, (name, size) in enumerate(zip(names, shape, strict=True))
@@ -279,7 +279,7 @@ def _require_alike(starts: Sequence[Scalar], recording: Recording) -> None:
 
 
 @contextmanager
-def calling(body: Any, function: Callable[..., Any]) -> Iterator[None]:
+def calling(body: object, function: Callable[..., object]) -> Iterator[None]:
     with holding(_body, body), blaming("the function of the tensor's elements", function):
         yield
 
