@@ -10,6 +10,7 @@ import importlib
 import os
 import sys
 from collections.abc import Callable
+from types import ModuleType
 from typing import Any
 
 
@@ -129,7 +130,7 @@ _MODULES = {
 }
 
 
-def _imported(module: str) -> Any:
+def _imported(module: str) -> ModuleType:
     if module.startswith("passes."):
         importlib.import_module(".targets", __name__)  # which passes name in their options, and which have own ones
     return importlib.import_module(f".{module}", __name__)

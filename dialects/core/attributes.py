@@ -224,7 +224,7 @@ class _ArrayKind(AttrKind):
         found = known.get((self, attribute))
         return known.remember((self, attribute), self._decoded(attribute)) if found is None else found
 
-    def _decoded(self, attribute: Attribute) -> tuple[Any, ...]:
+    def _decoded(self, attribute: Attribute) -> tuple[object, ...]:
         if isinstance(attribute, self.array_attribute):
             return tuple(attribute)
         try:

@@ -52,7 +52,7 @@ def resource_of_bytes(data: bytes | memoryview, type_: Type, name: str = "const"
     return resource_attribute(numpy.require(array, requirements="A"), type_, name)
 
 
-def held_array(attribute: Attribute) -> Any:
+def held_array(attribute: Attribute) -> ndarray | None:
     """What a resource was made of in this process; None for others."""
     return cache_of(attribute.context).arrays.get(attribute)
 

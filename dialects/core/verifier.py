@@ -117,7 +117,7 @@ def segment_sizes(definition: OpDef, operation: Operation, count: int) -> Sequen
     return sizes
 
 
-def _decode_attributes(definition: OpDef, attributes: Attributes) -> dict[str, Any]:
+def _decode_attributes(definition: OpDef, attributes: Attributes) -> dict[str, object]:
     present = dict(items_of(attributes))
     for name in present:
         # Names with a dot are other people's annotations; MLIR keeps them on any op.

@@ -26,7 +26,7 @@ class _SizeText(Str):
     label = "size"
     hint = "BoundLike"
 
-    def normalize(self, value: Any) -> Size:  # type: ignore[override]
+    def normalize(self, value: object) -> Size:  # type: ignore[override]
         try:
             return size_of(value)
         except SymbolError as error:

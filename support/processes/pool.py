@@ -39,7 +39,7 @@ class PoolCall:
 
     function: str
     data: bytes
-    arguments: dict[str, Any]
+    arguments: dict[str, object]
     #: For messages: what it works on, `kernel 'matmul'`.
     what: str
     #: Where that comes from; empty where nothing is known.
