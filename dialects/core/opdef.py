@@ -89,7 +89,8 @@ class Call:
         """`operand 'data' (tensor<4xf32>)` or `attribute 'axis' (3)`, for messages."""
         if name in self.operands:
             value = self.operands[name]
-            shown = ", ".join(map(describe, value)) if _is_variadic(value) else describe(value)
+            # Infos are named tuples; a variadic operand is a plain one.
+            shown = ", ".join(map(describe, value)) if type(value) is tuple else describe(value)
             return f"operand '{name}' ({shown})"
         return f"attribute '{name}' ({_shown(self.attributes[name])})"
 
@@ -100,11 +101,6 @@ def _shown(value: object) -> str:
         return str(value)
     items = [str(item) if isinstance(item, SymExpr) else repr(item) for item in value]
     return f"({items[0]},)" if len(items) == 1 else f"({', '.join(items)})"
-
-
-def _is_variadic(value: object) -> bool:
-    # Infos are named tuples; a variadic operand is a plain one.
-    return type(value) is tuple
 
 
 Infer = Callable[[Call], "Info | Sequence[Info]"]

@@ -145,6 +145,11 @@ class Printer:
                 found.append((name, text))
         return found
 
+    def keyword(self, name: str, op: Operation, shown: frozenset[str] | Sequence[str]) -> list[str]:
+        """The other attributes as a keyword argument; nothing where there are none."""
+        rest = self.other_attributes(op, shown)
+        return [f"{name}={{{', '.join(f'{quoted(each)}: {text}' for each, text in rest)}}}"] if rest else []
+
     def _named_attribute(self, operation: str, name: str, attribute: Attribute) -> str:
         """Empty for what is meant where nothing is said."""
         if name in SILENT and str(attribute) == SILENT[name]:
@@ -197,12 +202,9 @@ class Printer:
         self.nest = None
 
     def bind(self, value: Value, name: str) -> str:
+        """The name, or another text, stands for the value wherever it is used."""
         self._texts[value] = Expr(name)
         return name
-
-    def bind_text(self, value: Value, text: str) -> None:
-        """What stands for a value wherever it is used."""
-        self._texts[value] = Expr(text)
 
     def name(self, op: Operation, value: Value) -> str:
         """A new name for a result; in graphs the model's own, where its location has one."""
