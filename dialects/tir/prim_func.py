@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from ...bindings.ir import Attribute, Context, InsertionPoint, Location, Operation, Type, Value
-from ...bindings.mlir import as_list, ir, string_value
+from ...bindings.mlir import as_list, ir, parse_type, string_value
 from ...bindings.navigation import body_of, function_type_of, functions_at, has_body, symbol_name
 from ...dialects.core.infos import Info
 from ...support.errors import RelaxError, VerificationError
@@ -105,8 +105,8 @@ def _as_type(item: object, context: Context) -> Type:
     if not isinstance(item, str):
         raise RelaxError(f"a parameter's type must be an MLIR type, an info or text, got {type(item).__name__}")
     try:
-        return ir.Type.parse(item, context)
-    except ir.MLIRError:
+        return parse_type(item, context)
+    except ValueError:
         raise RelaxError(f"'{item}' is not a type") from None
 
 
