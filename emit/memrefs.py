@@ -11,8 +11,8 @@ from ..bindings.ir import Context, Operation, Type, Value
 from ..bindings.mlir import DYNAMIC, i64_attribute, ir
 from ..bindings.navigation import made_by
 from ..dialects.core.codec import TypeProblem, encode
-from ..dialects.core.infos import Info, TensorInfo, describe
-from ..dialects.core.symbols import equal
+from ..dialects.core.infos import TensorInfo, describe
+from ..dialects.core.infos import is_same_shape as is_same_shape
 from ..dialects.tir import dialect as tir
 from ..support.errors import RelaxError
 from . import linalg, loops
@@ -216,11 +216,3 @@ def reshape_if_needed(memref: Value, extents: Sequence[Size], same: bool = False
     is_certain = same or memref.type.has_static_shape
     wanted = typed(extents, memref.type.element_type)
     return memref if is_certain and memref.type == wanted else reshape(memref, extents)
-
-
-def is_same_shape(one: Info, other: Info) -> bool:
-    """Whether two tensors have the same sizes whatever the symbols stand for."""
-    left, right = (info.shape if isinstance(info, TensorInfo) else None for info in (one, other))
-    if left is None or right is None or len(left) != len(right):
-        return False
-    return all(equal(*pair) is True for pair in zip(left, right, strict=True))
