@@ -18,12 +18,15 @@ from ..bindings.mlir import i64_attribute, ir
 from ..dialects.core.ir_attributes import PARALLEL, THREADS
 from ..dialects.tir import dialect as tir
 from . import linalg
+from .arithmetic import result_of
 from .linalg import segments, static_and_dynamic
 from .linalg import size as size
 from .linalg import sizes as sizes
 from .numbers import Number, Size, as_i64, constant, given, operation
 from .numbers import as_index as index
 
+#: Every buffer begins at a multiple of this, in bytes: a cache line, and the widest vector.
+ALIGNMENT = 64
 #: A Python number is an index.
 Index = Value | int
 #: What a body carries on.
@@ -140,12 +143,11 @@ def scratch(sizes: Sequence[Size], element: Type, use: Callable[[Value], object]
     ir.Operation.create("memref.dealloc", operands=[memref])
 
 
-def allocated(sizes: Sequence[Size], element: Type) -> Value:
+def allocated(sizes: Sequence[Index], element: Type) -> Value:
     """Memory, row-major, uninitialized, which has to be given back."""
     shape, dynamic = static_and_dynamic(sizes)
-    type_, i64 = ir.MemRefType.get(shape, element), ir.IntegerType.get_signless(64)
-    attributes = {**segments(len(dynamic), 0), "alignment": ir.IntegerAttr.get(i64, 64)}
-    return ir.Operation.create("memref.alloc", results=[type_], operands=dynamic, attributes=attributes).result
+    attributes = {**segments(len(dynamic), 0), "alignment": i64_attribute(ALIGNMENT)}
+    return result_of("memref.alloc", dynamic, ir.MemRefType.get(shape, element), **attributes)
 
 
 def scratches(sizes: Sequence[Size], elements: Sequence[Type], use: Callable[..., object]) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 
 from ..bindings.affine import identity
 from ..bindings.ir import Context, Operation, Type, Value
-from ..bindings.mlir import DYNAMIC, i64_attribute, ir
+from ..bindings.mlir import DYNAMIC, ir
 from ..bindings.navigation import made_by
 from ..dialects.core.codec import TypeProblem, encode
 from ..dialects.core.infos import TensorInfo, describe
@@ -19,12 +19,11 @@ from . import linalg, loops
 from .arithmetic import convert, result_of
 from .collapse import collapse
 from .kernels import parameter_info
-from .linalg import segments, static_and_dynamic
+from .linalg import static_and_dynamic
+from .loops import ALIGNMENT as ALIGNMENT
 from .numbers import Number, Size, as_i64, as_index, constant, minimum, number
 from .tensors import place
 
-#: Every buffer begins at a multiple of this, in bytes: a cache line, and the widest vector.
-ALIGNMENT = 64
 #: What shows memory that is there, its first operand.
 VIEWS = frozenset(
     f"memref.{word}" for word in "cast collapse_shape expand_shape reinterpret_cast subview transpose view".split()
@@ -49,10 +48,7 @@ def typed(extents: Sequence[int | Value], element: Type) -> Type:
 def allocate(extents: Sequence[int | Value], element: Type) -> Value:
     """New memory, which the caller gives back. A target looks at it whether there was room (host-check-memory)."""
     byte_count(extents, element)
-    _, dynamic = static_and_dynamic(extents)
-    alignment = i64_attribute(ALIGNMENT)
-    attributes = {"alignment": alignment, **segments(len(dynamic), 0)}
-    return result_of("memref.alloc", dynamic, typed(extents, element), **attributes)
+    return loops.allocated(extents, element)
 
 
 def byte_count(extents: Sequence[int | Value], element: Type) -> int:
