@@ -104,7 +104,8 @@ def _definition(name: str, shown: Sequence[str], signature: inspect.Signature, d
         yield f"{indent}def {name}("
         yield from (f"{indent}    {parameter}," for parameter in shown)
         yield f"{indent}) -> {result}:"
-    yield f'{indent}    """{doc}"""\n'
+    is_plain = doc and not doc.endswith('"') and '"""' not in doc and "\\" not in doc
+    yield f'{indent}    """{doc}"""\n' if is_plain else f"{indent}    {doc!r}\n"
 
 
 def _parameters(own: Sequence[inspect.Parameter]) -> Iterator[str]:

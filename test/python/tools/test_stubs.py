@@ -104,7 +104,7 @@ def like_x(call):
     return call.x
 
 
-acme.op("scaled", "x bias?", attrs={"axis": rx.attrs.Int(0)}, infer=like_x, doc="Scales.")
+acme.op("scaled", "x bias?", attrs={"axis": rx.attrs.Int(0)}, infer=like_x, doc='Says "scaled"')
 acme.op("nn.pair", "*xs", results="first second", infer=lambda call: [call.xs[0]] * 2, doc="Two of them.")
 '''
 OWN_GOOD = """
@@ -193,6 +193,7 @@ def test_the_stub_of_an_own_dialect(tmp_path: Path, module: str) -> None:
     for line in (
         "acme: _acme",
         "VERSION: Any",
+        """        'Says "scaled"'""",
         "SCALE = 2.0",
         "        def pair(xs: Value | Sequence[Value] = ..., **at: Unpack[At]) -> tuple[Value, Value]:",
         "    def unroll_few(self, loop: LoopRV, most: int = ..., map: IndexMap | Callable[..., object] = ...) -> None:",
