@@ -4,13 +4,15 @@
 from __future__ import annotations
 
 from enum import IntEnum
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ...bindings.ir import AffineExpr
 from ...support.errors import RelaxError
 from ...support.suggest import suggest
 from .infos import Info, TensorInfo
 from .symbols import Dim, dim_add, dim_mul, dim_sub, product
+
+if TYPE_CHECKING:
+    from ...bindings.ir import AffineExpr
 
 
 class OpPattern(IntEnum):
