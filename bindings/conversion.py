@@ -20,7 +20,7 @@ nothing of those that Python patterns make, and keeps a copy of all that it migh
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ..support.argument_types import types_checked
 from ..support.callbacks import enters, fragile
@@ -29,7 +29,7 @@ from .diagnostics import Diagnostic, error_at
 from .handles import erasing
 from .ir import Attribute, Location, Operation, OpView, Type, Value
 from .mlir import ir
-from .navigation import ancestors, operations_in
+from .navigation import Holder, ancestors, operations_in
 from .rewriting import UPDATED, Decline, PatternCall, blaming_at, function_name, op_name, replacement
 
 __all__ = ["UPDATED", "Conversion", "ConversionRewriter", "Decline"]
@@ -143,7 +143,7 @@ class Conversion:
         self.is_opaque = is_opaque
 
     @enters
-    def run(self, op: Any, operations: Sequence[Operation] | None = None) -> None:
+    def run(self, op: Holder, operations: Sequence[Operation] | None = None) -> None:
         """Converts what is in an operation; the operation itself stays. `operations`: where somebody has listed these.
 
         Raises RelaxError with a diagnostic for each operation that is left but must not be, and whatever a pattern

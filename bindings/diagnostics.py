@@ -7,13 +7,14 @@ import re
 import sys
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ..support.callbacks import callback, fragile
+from ..support.context import holding
 from ..support.errors import RelaxError
-from .ir import Context, Location
+from .ir import Context, Location, MlirDiagnostic
 from .mlir import ir, is_not_utf8, readable
 
 _WIDEST_LINE = 200
@@ -52,7 +53,7 @@ def made_at(what: str, location: Location) -> str:
     return " ".join(part for part in (what, f'"{node}"' if node else "", place) if part)
 
 
-def from_mlir(diagnostic: Any) -> Diagnostic:
+def from_mlir(diagnostic: MlirDiagnostic) -> Diagnostic:
     """Copies what a handler gets, which MLIR frees after the handler returns."""
     file, line, column, name = locate(diagnostic.location)
     return Diagnostic(
@@ -133,15 +134,9 @@ def _quoted_name(location: Location) -> str:
 _reporter: ContextVar[Callable[[Diagnostic], None] | None] = ContextVar("reporter", default=None)
 
 
-@contextmanager
-@fragile
-def reporting(report: Callable[[Diagnostic], None]) -> Iterator[None]:
+def reporting(report: Callable[[Diagnostic], None]) -> AbstractContextManager[None]:
     """Contexts created inside give `report` what is not handled otherwise: warnings and remarks, mostly."""
-    token = _reporter.set(report)
-    try:
-        yield
-    finally:
-        _reporter.reset(token)
+    return holding(_reporter, report)
 
 
 class PassWarning(RuntimeWarning):
@@ -187,7 +182,7 @@ def errors_as_relax_error(
     errors: list[Diagnostic] = []
 
     @callback(failed=True)
-    def handle(diagnostic: Any) -> bool:
+    def handle(diagnostic: MlirDiagnostic) -> bool:
         if diagnostic.severity != ir.DiagnosticSeverity.ERROR:
             return False
         errors.append(from_mlir(diagnostic))
@@ -199,7 +194,8 @@ def errors_as_relax_error(
     try:
         yield errors
     except ir.MLIRError as error:
-        raise failure(what, errors or _from_exception(error), kind) from None
+        found = errors or [from_mlir(info) for info in error.error_diagnostics]
+        raise failure(what, found or [Diagnostic("error", error.message)], kind) from None
     except (RuntimeError, UnicodeDecodeError) as error:
         if not is_not_utf8(error):
             raise
@@ -227,10 +223,6 @@ def failure(what: str, errors: list[Diagnostic], kind: type[RelaxError] = RelaxE
         return kind(what)
     more = f" (and {len(errors) - 1} more errors)" if len(errors) > 1 else ""
     return kind(f"{what}: {errors[0].message}{more}", location=errors[0].place, diagnostics=errors)
-
-
-def _from_exception(error: Any) -> list[Diagnostic]:
-    return [from_mlir(info) for info in error.error_diagnostics] or [Diagnostic("error", error.message)]
 
 
 def render(diagnostic: Diagnostic, sources: Mapping[str, str], *, colored: bool = False) -> str:

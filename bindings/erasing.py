@@ -11,11 +11,11 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Any
 
 from ..support.callbacks import fragile
+from ..support.context import holding
 from ..support.errors import RelaxError
-from .ir import Operation, OperationBase
+from .ir import Operation, OperationBase, SymbolTable
 from .mlir import ir
 
 _BASE = ir._OperationBase
@@ -42,11 +42,10 @@ def detach(operation: Operation) -> None:
 def erasing_by(eraser: Callable[[Operation], None]) -> Iterator[None]:
     """Inside, `op.erase()` calls `eraser(op)` instead."""
     _count(1)
-    token = _guard.set(eraser)
     try:
-        yield
+        with holding(_guard, eraser):
+            yield
     finally:
-        _guard.reset(token)
         _count(-1)
 
 
@@ -70,7 +69,7 @@ def _guarded_erase(self: OperationBase) -> None:
         eraser(self.operation)
 
 
-def _guarded_symbol_erase(self: Any, symbol: OperationBase) -> None:
+def _guarded_symbol_erase(self: SymbolTable, symbol: OperationBase) -> None:
     eraser = _guard.get()
     if eraser is None:
         _mlir_symbol_erase(self, symbol)

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from types import CodeType
-from typing import Any
+from typing import Any, TypeVar
 from weakref import WeakSet, ref
 
 from ..support.callbacks import fragile
@@ -22,6 +22,8 @@ from ..support.errors import RelaxError
 from .ir import Block, Context, Location, Module, Operation, OpView, Type, Value
 from .mlir import ir
 from .navigation import ancestors, blocks_of, operations_in
+
+X = TypeVar("X")
 
 #: The handles of the module that is being built; None where what is made is not kept: in passes.
 building: ContextVar[Handles | None] = ContextVar("building", default=None)
@@ -156,7 +158,7 @@ class Handles:
         self._values = [each for each in self._values if each() is not None]
         self._many = 2 * len(self._values) + _FEW
 
-    def operation(self, holder: Any) -> Any:
+    def operation(self, holder: X) -> X:
         """An operation's view, or an object that has an operation.
 
         It has a name, `what`, the hash of a value of it, `identity`, and a `reason` why it is gone, empty so far.
@@ -269,7 +271,7 @@ def is_foreign(value: Value, handles: Handles | None, context: Context) -> bool:
     return of is not handles if handles is not None else of.context_id != id(context)
 
 
-def _refuse(holder: object, name: str) -> Any:
+def _refuse(holder: object, name: str) -> object:
     if name in ("__class__", "__repr__", "__str__", "__hash__", "__eq__"):
         return object.__getattribute__(holder, name)
     raise erased_error(holder)

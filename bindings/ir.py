@@ -10,4 +10,4 @@ Attribute, Type, Location, Context = _ir.Attribute, _ir.Type, _ir.Location, _ir.
 Value, OpResult, BlockArgument = _ir.Value, _ir.OpResult, _ir.BlockArgument
 Operation, OpView, OperationBase, Attributes = _ir.Operation, _ir.OpView, _ir._OperationBase, _ir.OpAttributeMap
 Block, Region, InsertionPoint, Module = _ir.Block, _ir.Region, _ir.InsertionPoint, _ir.Module
-AffineMap, AffineExpr = _ir.AffineMap, _ir.AffineExpr
+AffineMap, AffineExpr, MlirDiagnostic = _ir.AffineMap, _ir.AffineExpr, _ir.Diagnostic

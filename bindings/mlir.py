@@ -13,7 +13,7 @@ import threading
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, TypeGuard
+from typing import TYPE_CHECKING, Any, TypeGuard, TypeVar
 
 from ..support.callbacks import callback as _callback
 from ..support.callbacks import enters
@@ -21,6 +21,8 @@ from .wheel import find_root
 
 if TYPE_CHECKING:
     from .ir import Attribute, Context, Module, OperationBase, Type
+
+X = TypeVar("X")
 
 
 class _NoNumpy:
@@ -49,7 +51,7 @@ def _import_without_numpy(name: str) -> ModuleType:
 
 def _register_elements_builders() -> None:
     def register(name: str, numpy_dtype: str, element_type: str) -> None:
-        def build(values: Any, context: Any) -> Any:
+        def build(values: object, context: Context) -> Attribute:
             import numpy
 
             array = numpy.asarray(values, dtype=numpy_dtype)
@@ -88,7 +90,7 @@ def _raise_outside() -> None:
     mlir_walk = enters(ir._OperationBase.walk)
 
     @functools.wraps(mlir_walk)
-    def walk(operation: OperationBase, callback: Callable[..., object], *arguments: Any, **options: Any) -> None:
+    def walk(operation: OperationBase, callback: Callable[..., object], *arguments: object, **options: object) -> None:
         mlir_walk(operation, guarded(callback), *arguments, **options)
 
     guarded = _callback(ir.WalkResult.INTERRUPT)
@@ -110,19 +112,19 @@ _irdl: Any = importlib.import_module(f"{ROOT}._mlir_libs._mlirDialectsIRDL")
 
 def parse_type(text: str, context: Context) -> Type:
     """The type that a text spells. Raises ValueError; MLIR's own parser dies of an empty text."""
-    return _parse(ir.Type, text, context)
+    return _parse(ir.Type.parse, text, context)
 
 
 def parse_attribute(text: str, context: Context) -> Attribute:
     """The attribute that a text spells. Raises ValueError."""
-    return _parse(ir.Attribute, text, context)
+    return _parse(ir.Attribute.parse, text, context)
 
 
-def _parse(kind: Any, text: str, context: Context) -> Any:
+def _parse(parse: Callable[[str, Context], X], text: str, context: Context) -> X:
     if not text.strip() or "\0" in text or not is_encodable(text):
         raise ValueError(f"{text!r} spells nothing")
     try:
-        return kind.parse(text, context)
+        return parse(text, context)
     except ir.MLIRError:
         raise ValueError(f"cannot parse {text!r}") from None
 
@@ -190,7 +192,7 @@ def print_asm(operation: OperationBase, **options: object) -> str:
     return operation.get_asm(binary=True, **options).decode("utf-8", "surrogateescape")
 
 
-def dialect_module(name: str) -> Any:
+def dialect_module(name: str) -> ModuleType:
     """The bindings' Python module of an upstream dialect: `dialect_module("func").FuncOp`."""
     return importlib.import_module(f"{ROOT}.dialects.{name}")
 
@@ -205,7 +207,7 @@ def load_irdl(module: Module) -> None:
     _irdl.load_dialects(module)
 
 
-def register_type_caster(typeid: Any, cast: Callable[[Any], Any]) -> None:
+def register_type_caster(typeid: object, cast: Callable[[object], object]) -> None:
     """Makes the bindings hand out `cast(x)` for types or attributes of this id (ids differ between contexts)."""
     _core.register_type_caster(typeid, replace=True)(cast)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, Protocol
 
 from ..support.callbacks import fragile
 from .ir import Block, Operation, OperationBase, OpView, Type, Value
@@ -15,6 +15,13 @@ _capsule_name = ctypes.PYFUNCTYPE(ctypes.c_char_p, ctypes.py_object)(("PyCapsule
 _capsule_pointer = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)(
     ("PyCapsule_GetPointer", ctypes.pythonapi)
 )
+
+
+class Holder(Protocol):
+    """An operation, a view of one, a module."""
+
+    @property
+    def operation(self) -> Operation: ...
 
 
 def address_of(operation: Operation) -> int:

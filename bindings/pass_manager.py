@@ -8,8 +8,7 @@ import re
 import sys
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
-from typing import Any
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 
 from ..support.callbacks import fragile
 from ..support.ending import refuse_at_end
@@ -50,8 +49,7 @@ def _parse_problem(text: str, context: Context) -> tuple[str, list[str]]:
     if not is_encodable(text):
         return "not UTF-8", []
     # Only options make it print; capturing costs a temporary file.
-    capture: Any = _captured_stderr() if "{" in text else nullcontext([])
-    printed: list[str] = []
+    capture: AbstractContextManager[list[str]] = _captured_stderr() if "{" in text else nullcontext([])
     try:
         with context, capture as printed:
             passmanager.PassManager.parse(text)

@@ -22,11 +22,12 @@ from contextvars import ContextVar
 from typing import Any, NamedTuple
 
 from ..support.callbacks import Entrance, callback, enters, fragile
+from ..support.context import holding
 from ..support.errors import RelaxError
 from .handles import erasing
 from .ir import Location, Operation, OperationBase, OpView
 from .mlir import ir, rewrite
-from .navigation import defining_op, operations_in
+from .navigation import Holder, defining_op, operations_in
 from .rewriting import (
     UPDATED,
     Outcome,
@@ -112,7 +113,7 @@ class Rewriter:
 
 
 @enters
-def apply_greedy(op: Any, patterns: Iterable[Pattern], *, max_iterations: int = 10, what: str = "rewriting") -> bool:
+def apply_greedy(op: Holder, patterns: Iterable[Pattern], *, max_iterations: int = 10, what: str = "rewriting") -> bool:
     """Applies patterns to everything in an operation until none applies any more; dead pure operations go on the way.
 
     Tells whether a pattern applied. Raises RelaxError when patterns still apply after `max_iterations` rounds, and
@@ -133,7 +134,7 @@ def apply_greedy(op: Any, patterns: Iterable[Pattern], *, max_iterations: int = 
 
 
 @enters
-def apply_walk(op: Any, patterns: Iterable[Pattern], *, what: str = "rewriting") -> bool:
+def apply_walk(op: Holder, patterns: Iterable[Pattern], *, what: str = "rewriting") -> bool:
     """Applies patterns once to each operation inside an operation; what they make is not visited.
 
     Faster than apply_greedy. Patterns may only erase or replace the operation they match. Tells whether one applied.
@@ -147,15 +148,11 @@ _applications: ContextVar[Counter[str] | None] = ContextVar("applications", defa
 
 
 @contextmanager
-@fragile
 def counting_applications() -> Iterator[Counter[str]]:
     """Counts how often each pattern is applied inside, by its name."""
     counter: Counter[str] = Counter()
-    token = _applications.set(counter)
-    try:
+    with holding(_applications, counter):
         yield counter
-    finally:
-        _applications.reset(token)
 
 
 def count_applications(name: str, count: int) -> None:
@@ -168,7 +165,7 @@ def count_applications(name: str, count: int) -> None:
 class _Driver:
     """One run of a C++ driver over Python patterns."""
 
-    def __init__(self, op: OpView, patterns: Iterable[Pattern], what: str, rounds: int):
+    def __init__(self, op: Holder, patterns: Iterable[Pattern], what: str, rounds: int):
         self.root = op.operation
         self.applied: Counter[tuple[str, str]] = Counter()
         self._what = what
@@ -181,7 +178,7 @@ class _Driver:
         self._rewriter = Rewriter(self)
         self._call = PatternCall(self.root, self._erase_other)
 
-    def run(self, work: Callable[[Any], object]) -> None:
+    def run(self, work: Callable[[object], object]) -> None:
         context = self.root.context
         with erasing(self.root, self._what), context, self._call:
             patterns = rewrite.RewritePatternSet(context)

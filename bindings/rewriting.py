@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from contextvars import ContextVar
+from types import TracebackType
 from typing import Any
 
 from ..support.blaming import blaming
@@ -91,7 +92,9 @@ class PatternCall:
         return self
 
     @fragile
-    def __exit__(self, kind: Any, exception: Any, traceback: Any) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, exception: BaseException | None, traceback: TracebackType | None
+    ) -> None:
         self._entered.__exit__(kind, exception, traceback)
         burials, self._burials, self._buried = self._burials, [], set()
         # In the order of burial, in which users come first.

@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from itertools import chain, count
-from typing import Any
 
 from . import mlir
 from .ir import Location, Operation, OperationBase, Value
@@ -22,7 +21,7 @@ _NAME = re.compile(rb'"(?:[^"\\\n]|\\.)*"|//[^\n]*|%[\w.$-]+')
 _COUNTED = re.compile(rb"(%(?:arg)?)[0-9]+")
 
 
-def print_asm(operation: Operation, **options: Any) -> str:
+def print_asm(operation: Operation, **options: object) -> str:
     """As `mlir.print_asm`, with unique names. Numbered values go on counting, other names get a number as well."""
     usual = mlir.print_asm(operation, **options).encode("utf-8", "surrogateescape")
     options |= {"enable_debug_info": False, "pretty_debug_info": False, "use_name_loc_as_prefix": True}

@@ -44,7 +44,7 @@ class OnnxBackendRep(BackendRep):
         if not self._open:
             self._executable(())
 
-    def run(self, inputs: object, **kwargs: object) -> tuple[Any, ...]:
+    def run(self, inputs: object, **kwargs: object) -> tuple[object, ...]:
         """The outputs for inputs in the model's order. One array stands for a list of one."""
         import numpy
 
@@ -86,7 +86,7 @@ def _shape_of(value: Array | list[Array] | None) -> InputShape:
     return None if value is None else value.shape
 
 
-def _result(value: Any, described: Mapping[str, Any]) -> Any:
+def _result(value: Any, described: Mapping[str, Any]) -> object:
     """An output as an array, of strings where it stands for such, a list of arrays, or None."""
     import numpy
 
@@ -110,7 +110,7 @@ class OnnxBackend(Backend):
         *,
         shapes: Mapping[str, InputShape] | None = None,
         target: str = "llvm",
-        **kwargs: object,
+        **kwargs: Any,
     ) -> OnnxBackendRep:
         """Imports and compiles a model: a ModelProto, a path or bytes. `shapes` are those of `rx.from_onnx`."""
         if not cls.supports_device(device):
@@ -120,7 +120,7 @@ class OnnxBackend(Backend):
     @classmethod
     def run_node(
         cls, node: NodeProto, inputs: Sequence[object], device: str = "CPU", outputs_info: object = None, **kwargs: Any
-    ) -> tuple[Any, ...]:
+    ) -> tuple[object, ...]:
         """Runs one operator; `opset_version=` is that of its domain, ONNX's newest where none is given."""
         opset_version = kwargs.pop("opset_version", None)
         return cls.prepare(_model_of(node, inputs, opset_version), device, **kwargs).run(_distinct(node, inputs))

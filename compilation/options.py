@@ -7,7 +7,7 @@ import os
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ..passes.core.instruments import Instrument
 from ..passes.core.journal import Journal
@@ -34,7 +34,7 @@ class CompileOptions:
     journal: Journal | None = None
     jobs: int | None = None
     cache: DiskCache | str | os.PathLike[str] | bool | None = None
-    functions: Mapping[str, Callable[..., Any]] | None = None
+    functions: Mapping[str, Callable[..., object]] | None = None
     bind: Mapping[str, int | str] | None = None
     donate: Iterable[str] = ()
     precision: str = "f32"

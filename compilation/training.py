@@ -53,7 +53,7 @@ def append_loss(
     if not has_body(model):
         raise RelaxError(f"@{function} has no body, so the names of its parameters are unknown")
     arguments = body_of(model).arguments
-    inputs: dict[str, Any] = dict(zip(argument_names(model), (each.type for each in arguments), strict=True))
+    inputs: dict[str, object] = dict(zip(argument_names(model), (each.type for each in arguments), strict=True))
     for target in targets:
         if target in inputs:
             raise RelaxError(f"@{function} has a parameter '{target}': targets need names of their own")
@@ -159,7 +159,7 @@ class Trainer:
     def __repr__(self) -> str:
         return f"<trainer of {', '.join(self._parameters)}>"
 
-    def step(self, *inputs: Any, lr: float | None = None, **named: Any) -> Any:
+    def step(self, *inputs: object, lr: float | None = None, **named: object) -> Any:
         """The function's result, or a tuple of them, before the parameters change.
 
         Its parameters that are not trained are given in order or by name; `lr` where the optimizer has no rate.

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from typing import Any
 
 from ..bindings.affine import unknown_names
 from ..bindings.ir import Attribute, Operation
@@ -88,7 +87,7 @@ def _problem_of_resource(attribute: Attribute) -> str | None:
     blob = blob_of(attribute)
     if blob is None:
         return None  # as it is where it was left out, for people to read
-    type_: Any = attribute.type
+    type_ = attribute.type
     what = f"constant dense_resource<{resource_name(attribute)}> : {type_}"
     if not type_.has_static_shape:
         return f"{what} has {len(blob.data)} bytes, and its type does not say how many there are"

@@ -14,7 +14,7 @@ from ..bindings.context import UPSTREAM_DIALECTS
 from ..bindings.diagnostics import Diagnostic, errors_as_relax_error, locate, with_file_name
 from ..bindings.ir import Context, Location, Operation
 from ..bindings.mlir import ir, is_encodable, load_irdl, string_value
-from ..bindings.navigation import operations_in
+from ..bindings.navigation import Holder, operations_in
 from ..bindings.nesting import check_nesting
 from ..support.callbacks import enters
 from ..support.errors import ModelError, RelaxError
@@ -129,7 +129,7 @@ def _write_sizes_alike(module: Operation) -> bool:
     return canonicalize_types(module)
 
 
-def _parse_text(source: str, name: str, found: list[Diagnostic]) -> Any:
+def _parse_text(source: str, name: str, found: list[Diagnostic]) -> Holder:
     first = _first_word(source)
     if not first.startswith(("module", '"builtin.module"', "#", "!")):
         return _parse_bare(source, name, found)
@@ -142,7 +142,7 @@ def _parse_text(source: str, name: str, found: list[Diagnostic]) -> Any:
         return ir.Module.parse(source)
 
 
-def _parse_single(source: str, name: str) -> Any:
+def _parse_single(source: str, name: str) -> Holder:
     # Not Module.parse, which does not take the file's name.
     parsed = ir.Operation.parse(source, source_name=name)
     if parsed.operation.name == "builtin.module":
@@ -152,7 +152,7 @@ def _parse_single(source: str, name: str) -> Any:
     return module
 
 
-def _parse_bare(source: str, name: str, found: list[Diagnostic]) -> Any:
+def _parse_bare(source: str, name: str, found: list[Diagnostic]) -> Holder:
     """Operations without a module around them: one is put around the text, so that locations keep the file's name.
     Where that cannot be, MLIR makes one, and locations name the file "-"."""
     if not _ALIAS.search(source):

@@ -8,7 +8,6 @@ what to write instead.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from ..bindings.handles import Argument, Result
 from ..bindings.ir import Value
@@ -17,6 +16,7 @@ from ..support.errors import RelaxError
 from .core.codec import decode
 from .core.infos import TensorInfo, bit_width, is_float, is_int, is_unsigned
 from .core.operands import as_value
+from .core.symbols import Dim
 from .relax import const
 from .relax import dialect as relax
 from .script.summaries import short_type
@@ -55,7 +55,7 @@ _SIGNS = {
 }  # fmt: skip
 
 
-def _operand(value: object, like: Value) -> Any:
+def _operand(value: object, like: Value) -> Value | None:
     """The other operand of a value in an expression, a number as a constant of its type; None for what is none."""
     found = as_value(value)
     if found is not None:
@@ -76,12 +76,12 @@ def _is_in_range(number: float, dtype: str) -> bool:
     return least <= number < least + (1 << bit_width(dtype))
 
 
-def _binary(op: str) -> tuple[Callable[..., Any], Callable[..., Any]]:
-    def compute(self: Value, other: object) -> Any:
+def _binary(op: str) -> tuple[Callable[..., object], Callable[..., object]]:
+    def compute(self: Value, other: object) -> object:
         operand = _operand(other, self)
         return NotImplemented if operand is None else _built(op, self, operand)
 
-    def compute_reflected(self: Value, other: object) -> Any:
+    def compute_reflected(self: Value, other: object) -> object:
         operand = _operand(other, self)
         return NotImplemented if operand is None else _built(op, operand, self)
 
@@ -120,7 +120,7 @@ def _info(value: Value, name: str) -> TensorInfo:
     return info
 
 
-def _shape(self: Value) -> Any:
+def _shape(self: Value) -> tuple[Dim, ...] | None:
     """The sizes of a tensor, numbers and expressions over symbols; None where not even the rank is known."""
     return _info(self, "shape").shape
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from typing import Any, Protocol
+from typing import Protocol
 
 from ..bindings.context import load_dialects
 from ..bindings.ir import Context, Operation, OpView, Type, Value
@@ -40,14 +40,17 @@ _DIALECTS = ("arith", "memref", "scf")
 _NOT_IN_NAMES = re.compile(r"\W+")
 
 
-def call_kernel(kernel: Kernel, arguments: Sequence[Value], results: Any, known: dict[Any, str]) -> Any:
+def call_kernel(
+    kernel: Kernel, arguments: Sequence[Value], results: object, known: dict[object, str]
+) -> Value | tuple[Value, ...] | None:
     """What a call of a kernel gives, which is added to the module around where that does not have it yet.
 
     `results` is the type of the result, or a list of several's. `known` are the names of the kernels that are there.
     """
     context = ir.Context.current
     types = [_type(each, context) for each in as_list(results)]
-    symbol = kernel_symbol(kernel, [each.type for each in arguments], types, known, _module_around())
+    module = innermost(ir.InsertionPoint.current.block.owner, "builtin.module")
+    symbol = kernel_symbol(kernel, [each.type for each in arguments], types, known, module)
     return dialect.ops["call_tir"](symbol, list(arguments), types if is_several(results) else types[0])
 
 
@@ -74,7 +77,7 @@ def _text_of(kernel: KernelModule) -> str:
     return kernel.operation.get_asm(enable_debug_info=True)
 
 
-def _type(item: Any, context: Context) -> Type:
+def _type(item: object, context: Context) -> Type:
     if isinstance(item, ir.Type):
         return item
     if isinstance(item, Info):
@@ -85,10 +88,6 @@ def _type(item: Any, context: Context) -> Type:
         return parse_type(item, context)
     except ValueError:
         raise RelaxError(f"a result's type: '{item}' is not a type") from None
-
-
-def _module_around() -> Operation:
-    return innermost(ir.InsertionPoint.current.block.owner, "builtin.module")
 
 
 def _add(kernel: Kernel, inputs: Sequence[Type], outputs: Sequence[Type], module: Operation) -> str:
@@ -138,8 +137,8 @@ def _copied(text: str, context: Context) -> OpView:
 
 
 def _memref(type_: Type) -> Type:
-    info: Any = decode(type_)
-    if hasattr(info, "shape") and info.shape is None:
+    info = decode(type_)
+    if isinstance(info, TensorInfo) and info.shape is None:
         raise RelaxError(f"a PrimFunc in Python needs tensors of known rank, got {type_}: write it as text")
     return parameter_type(info, type_.context, on_memrefs=True)
 

@@ -18,17 +18,22 @@ from ..bindings.mlir import i64_attribute, ir
 from ..dialects.core.ir_attributes import PARALLEL, THREADS
 from ..dialects.tir import dialect as tir
 from . import linalg
+from .arithmetic import result_of
 from .linalg import segments, static_and_dynamic
 from .linalg import size as size
 from .linalg import sizes as sizes
 from .numbers import Number, Size, as_i64, constant, given, operation
 from .numbers import as_index as index
 
+#: Every buffer begins at a multiple of this, in bytes: a cache line, and the widest vector.
+ALIGNMENT = 64
 #: A Python number is an index.
 Index = Value | int
 #: What a body carries on.
 Returned = Index | Sequence[Index] | None
 Body = Callable[..., Returned]
+#: What a body has carried on: Numbers, and values that are none, memrefs for instance.
+Carried = list[Any]
 
 
 def load(buffer: Value, *indices: Index) -> Number:
@@ -51,7 +56,7 @@ def copy(source: Value, target: Value) -> None:
 
 def for_range(
     start: Index, stop: Index, body: Body, *carried: Index, step: Index = 1, grain: int | None = None
-) -> list[Any]:
+) -> Carried:
     """`body(i, *carried)` for each i from start to before stop; it returns what is carried on. The last of that.
 
     With a grain threads may share it, each taking chunks of this many steps, or with 0 what suits their number: no step
@@ -74,7 +79,7 @@ def for_blocks(steps: Index, threads: int, body: Body) -> None:
     _fill(op.regions[0].blocks.append(ir.IndexType.get()), body)
 
 
-def nest(bounds: Sequence[Index | tuple[Index, Index]], body: Body, *carried: Index) -> list[Any]:
+def nest(bounds: Sequence[Index | tuple[Index, Index]], body: Body, *carried: Index) -> Carried:
     """`body(*indices, *carried)` for all indices below sizes, or in ranges (start, stop), the last one fastest; it
     returns what is carried on. The last of that."""
 
@@ -88,7 +93,7 @@ def nest(bounds: Sequence[Index | tuple[Index, Index]], body: Body, *carried: In
     return _values(enter([], *_values(carried)))
 
 
-def repeat_while(initial: Sequence[Index], condition: Callable[..., Value], body: Body) -> list[Any]:
+def repeat_while(initial: Sequence[Index], condition: Callable[..., Value], body: Body) -> Carried:
     """`values = body(*values)` as long as `condition(*values)`; the last values."""
     first = _values(initial)
     types = [value.type for value in first]
@@ -101,7 +106,7 @@ def repeat_while(initial: Sequence[Index], condition: Callable[..., Value], body
     return given(op.results)
 
 
-def when(condition: Number, then: Body, otherwise: Body | None = None, types: Sequence[Type] = ()) -> list[Any]:
+def when(condition: Number, then: Body, otherwise: Body | None = None, types: Sequence[Type] = ()) -> Carried:
     """One of two bodies; with `types`, both return values of these."""
     op = ir.Operation.create("scf.if", results=list(types), operands=[condition], regions=2)
     for region, make in zip(op.regions, (then, otherwise), strict=True):
@@ -138,12 +143,11 @@ def scratch(sizes: Sequence[Size], element: Type, use: Callable[[Value], object]
     ir.Operation.create("memref.dealloc", operands=[memref])
 
 
-def allocated(sizes: Sequence[Size], element: Type) -> Value:
+def allocated(sizes: Sequence[Index], element: Type) -> Value:
     """Memory, row-major, uninitialized, which has to be given back."""
     shape, dynamic = static_and_dynamic(sizes)
-    type_, i64 = ir.MemRefType.get(shape, element), ir.IntegerType.get_signless(64)
-    attributes = {**segments(len(dynamic), 0), "alignment": ir.IntegerAttr.get(i64, 64)}
-    return ir.Operation.create("memref.alloc", results=[type_], operands=dynamic, attributes=attributes).result
+    attributes = {**segments(len(dynamic), 0), "alignment": i64_attribute(ALIGNMENT)}
+    return result_of("memref.alloc", dynamic, ir.MemRefType.get(shape, element), **attributes)
 
 
 def scratches(sizes: Sequence[Size], elements: Sequence[Type], use: Callable[..., object]) -> None:
@@ -176,7 +180,7 @@ def require_at_most(one: Size, other: Size, what: str) -> None:
     _require(operator.le, one, other, f"{what}: size {{}} is larger than {{}}")
 
 
-def _require(holds: Callable[[Any, Any], Any], one: Size, other: Size, message: str) -> None:
+def _require(holds: Callable[..., Number], one: Size, other: Size, message: str) -> None:
     if isinstance(one, int) and isinstance(other, int) and holds(one, other):
         return
     left, right = index(one), index(other)
@@ -187,5 +191,5 @@ def _values(returned: Returned) -> list[Value]:
     """A Python number is an index."""
     if returned is None:
         return []
-    several: Sequence[Any] = returned if isinstance(returned, (list, tuple)) else [returned]
+    several: Sequence[Index] = returned if isinstance(returned, Sequence) else [returned]
     return [each if isinstance(each, ir.Value) else index(each) for each in several]

@@ -8,23 +8,22 @@ from collections.abc import Callable, Sequence
 
 from ..bindings.affine import identity
 from ..bindings.ir import Context, Operation, Type, Value
-from ..bindings.mlir import DYNAMIC, i64_attribute, ir
+from ..bindings.mlir import DYNAMIC, ir
 from ..bindings.navigation import made_by
 from ..dialects.core.codec import TypeProblem, encode
-from ..dialects.core.infos import Info, TensorInfo, describe
-from ..dialects.core.symbols import equal
+from ..dialects.core.infos import TensorInfo, describe
+from ..dialects.core.infos import is_same_shape as is_same_shape
 from ..dialects.tir import dialect as tir
 from ..support.errors import RelaxError
 from . import linalg, loops
 from .arithmetic import convert, result_of
 from .collapse import collapse
 from .kernels import parameter_info
-from .linalg import segments, static_and_dynamic
+from .linalg import static_and_dynamic
+from .loops import ALIGNMENT as ALIGNMENT
 from .numbers import Number, Size, as_i64, as_index, constant, minimum, number
 from .tensors import place
 
-#: Every buffer begins at a multiple of this, in bytes: a cache line, and the widest vector.
-ALIGNMENT = 64
 #: What shows memory that is there, its first operand.
 VIEWS = frozenset(
     f"memref.{word}" for word in "cast collapse_shape expand_shape reinterpret_cast subview transpose view".split()
@@ -49,10 +48,7 @@ def typed(extents: Sequence[int | Value], element: Type) -> Type:
 def allocate(extents: Sequence[int | Value], element: Type) -> Value:
     """New memory, which the caller gives back. A target looks at it whether there was room (host-check-memory)."""
     byte_count(extents, element)
-    _, dynamic = static_and_dynamic(extents)
-    alignment = i64_attribute(ALIGNMENT)
-    attributes = {"alignment": alignment, **segments(len(dynamic), 0)}
-    return result_of("memref.alloc", dynamic, typed(extents, element), **attributes)
+    return loops.allocated(extents, element)
 
 
 def byte_count(extents: Sequence[int | Value], element: Type) -> int:
@@ -216,11 +212,3 @@ def reshape_if_needed(memref: Value, extents: Sequence[Size], same: bool = False
     is_certain = same or memref.type.has_static_shape
     wanted = typed(extents, memref.type.element_type)
     return memref if is_certain and memref.type == wanted else reshape(memref, extents)
-
-
-def is_same_shape(one: Info, other: Info) -> bool:
-    """Whether two tensors have the same sizes whatever the symbols stand for."""
-    left, right = (info.shape if isinstance(info, TensorInfo) else None for info in (one, other))
-    if left is None or right is None or len(left) != len(right):
-        return False
-    return all(equal(*pair) is True for pair in zip(left, right, strict=True))

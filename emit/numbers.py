@@ -82,7 +82,9 @@ def as_index(value: int | Value) -> Number:
     """A number or an integer value as an index, signed."""
     if not isinstance(value, Value):
         return constant(value, ir.IndexType.get())
-    return number(value) if isinstance(value.type, ir.IndexType) else _as_index(value)
+    if isinstance(value.type, ir.IndexType):
+        return number(value)
+    return operation("arith.index_cast", [value], ir.IndexType.get())
 
 
 def as_i64(value: int | Value) -> Number:
@@ -91,10 +93,6 @@ def as_i64(value: int | Value) -> Number:
     if not isinstance(value, Value):
         return constant(value, i64)
     return number(value) if value.type == i64 else number(value).to("i64")
-
-
-def _as_index(value: Value) -> Number:
-    return operation("arith.index_cast", [value], ir.IndexType.get())
 
 
 def is_same(one: Size, other: Size) -> bool:

@@ -4,14 +4,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from contextvars import ContextVar
 from typing import Any
 
 from ..bindings.ir import Value
+from ..support.context import holding
 from .linalg import indices_at, product
-from .loops import Body, for_range, nest
+from .loops import Body, Carried, Returned, for_range, nest
 from .numbers import Number, Size, as_index, ceil_divided, maximum, minimum, select
 
 #: Nanoseconds. With less in all, threads would mostly wait for each other; with less in a grain, for the counter.
@@ -70,22 +71,17 @@ def are_steps_apart() -> bool:
     return _are_apart.get()
 
 
-@contextmanager
-def steps_apart(are_apart: bool) -> Iterator[None]:
+def steps_apart(are_apart: bool) -> AbstractContextManager[None]:
     """Meanwhile ranges of shared steps have one each, if so."""
-    token = _are_apart.set(are_apart)
-    try:
-        yield
-    finally:
-        _are_apart.reset(token)
+    return holding(_are_apart, are_apart)
 
 
-def _share_grains(steps: Size, grain: Size, part: Body, *carried: Value) -> Any:
+def _share_grains(steps: Size, grain: Size, part: Body, *carried: Value) -> Carried:
     if _are_apart.get():
         return for_range(0, steps, lambda start, *values: part(start, 1, *values), *carried, grain=1)
     is_even = isinstance(steps, int) and isinstance(grain, int) and steps % grain == 0
 
-    def share(start: Number, *values: Value) -> Any:
+    def share(start: Number, *values: Value) -> Returned:
         return part(start, grain if is_even else minimum(grain, as_index(steps) - start), *values)
 
     return for_range(0, steps, share, *carried, step=grain, grain=1)

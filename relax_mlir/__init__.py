@@ -10,6 +10,7 @@ import importlib
 import os
 import sys
 from collections.abc import Callable
+from types import ModuleType
 from typing import Any
 
 
@@ -129,18 +130,18 @@ _MODULES = {
 }
 
 
-def _imported(module: str) -> Any:
+def _imported(module: str) -> ModuleType:
     if module.startswith("passes."):
         importlib.import_module(".targets", __name__)  # which passes name in their options, and which have own ones
     return importlib.import_module(f".{module}", __name__)
 
 
-def _namespace(path: str) -> tuple[list[str], Callable[[str], Any], Callable[[], list[str]]]:
+def _namespace(path: str) -> tuple[list[str], Callable[[str], object], Callable[[], list[str]]]:
     """`__all__`, `__getattr__` and `__dir__` of a module of _NAMESPACES."""
     known = _by_name(_NAMESPACES[path.rpartition(".")[2]])
     names = sorted(known)
 
-    def get(name: str) -> Any:
+    def get(name: str) -> object:
         if name not in known:
             raise AttributeError(f"module '{path}' has no attribute '{name}' (it has {', '.join(names)})")
         value = getattr(_imported(known[name]), name)

@@ -71,7 +71,7 @@ def _problem(function: Callable[..., object], arguments: tuple[object, ...], opt
     return None
 
 
-def _hint(annotation: object, function: Callable[..., object]) -> Any:
+def _hint(annotation: object, function: Callable[..., object]) -> object:
     """What an annotation's text means; anything where a name in it is known to type checkers alone."""
     if not isinstance(annotation, str):
         return annotation
@@ -102,9 +102,9 @@ def _fits(value: object, hint: object) -> bool:
     return isinstance(value, kind) and _holds(value, kind, parts)
 
 
-def _holds(value: Any, kind: type, parts: tuple[Any, ...]) -> bool:
+def _holds(value: object, kind: type, parts: tuple[object, ...]) -> bool:
     """Whether what is in a container is of the types that it should be."""
-    if issubclass(kind, Mapping) and len(parts) == 2:
+    if isinstance(value, Mapping) and len(parts) == 2:
         return all(_fits(key, parts[0]) and _fits(each, parts[1]) for key, each in value.items())
     if not isinstance(value, Collection) or len(parts) != 1:
         return True

@@ -6,7 +6,7 @@ from __future__ import annotations
 import io
 import zipfile
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from .files import write_whole
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 _NO_TIME = (1980, 1, 1, 0, 0, 0)
 
 
-def write_npz(path: str, arrays: Mapping[str, ndarray[Any, Any]]) -> None:
+def write_npz(path: str, arrays: Mapping[str, ndarray]) -> None:
     """All of them in one file, by their names, as numpy.savez writes it. Raises RelaxError."""
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w") as archive:
@@ -26,7 +26,7 @@ def write_npz(path: str, arrays: Mapping[str, ndarray[Any, Any]]) -> None:
     write_whole(path, buffer.getvalue())
 
 
-def npy_bytes(array: ndarray[Any, Any]) -> bytes:
+def npy_bytes(array: ndarray) -> bytes:
     """What numpy.save writes."""
     import numpy
 

@@ -19,11 +19,11 @@ import threading
 from collections import deque
 from collections.abc import Callable
 from types import CodeType, FrameType
-from typing import Any, ParamSpec, TypeVar
+from typing import ParamSpec, TypeVar
 
 _Parameters = ParamSpec("_Parameters")
 _Result = TypeVar("_Result")
-_Handler = Callable[[int, "FrameType | None"], Any]
+_Handler = Callable[[int, "FrameType | None"], object]
 
 #: Code in which an exception out of nowhere breaks something, unless it comes out of a function that is caught there.
 _fragile: set[CodeType] = set()
@@ -123,7 +123,7 @@ def _give_back(handlers: list[_Deferring]) -> None:
         _give_back(handlers)
     finally:
         # Somebody may have set another one meanwhile.
-        current: Any = signal.getsignal(deferring.number)
+        current: object = signal.getsignal(deferring.number)
         if current is deferring:
             signal.signal(deferring.number, deferring.handler)
 
@@ -164,17 +164,19 @@ for _method in (Entrance.__enter__, Entrance.__exit__, Entrance._defer_signals, 
     fragile(_method)
 
 
-def callback(failed: Any, clean_up: Callable[[], None] | None = None) -> Callable[[Any], Any]:
+def callback(
+    failed: _Result, clean_up: Callable[[], None] | None = None
+) -> Callable[[Callable[..., _Result]], Callable[..., _Result]]:
     """For a function that MLIR calls. When it raises, MLIR gets `failed` instead, then and until the entrance ends.
 
     `clean_up` is called after it has raised. A `fragile` function raises nothing itself, and is called as it is.
     """
 
-    def decorate(function: Any) -> Any:
+    def decorate(function: Callable[..., _Result]) -> Callable[..., _Result]:
         if getattr(function, "__code__", None) in _fragile:
             return function
 
-        def call(*arguments: Any) -> Any:
+        def call(*arguments: object) -> _Result:
             entrance = _thread.entrance
             try:
                 if entrance is None:

@@ -6,7 +6,7 @@ from __future__ import annotations
 import importlib
 import importlib.util
 from collections.abc import Callable, Mapping
-from typing import Any, ClassVar, TypeVar
+from typing import ClassVar, TypeVar
 
 from .errors import RelaxError
 from .plugins import announced_names, load_plugins, plugin_problems
@@ -29,7 +29,7 @@ class ExternalRuntime:
     def __repr__(self) -> str:
         return f"<{type(self).__name__} of codegen '{self.name}'>"
 
-    def load(self, data: memoryview) -> Mapping[str, Callable[..., Any]]:
+    def load(self, data: memoryview) -> Mapping[str, Callable[..., object]]:
         """The functions by name, each `f(*inputs, *outputs)` on DLPack tensors; called once for each program.
 
         The memory of `data` stays while the functions live. Code that is no Python comes as a `tvm_ffi.Function`.

@@ -18,7 +18,7 @@ Entry = TypeVar("Entry")
 Thing = TypeVar("Thing")
 #: What distinguishes entries of one name.
 Sort = tuple[Any, ...]
-Function = TypeVar("Function", bound=Callable[..., Any])
+Function = TypeVar("Function", bound=Callable[..., object])
 
 #: Where others than this project have functions that were registered.
 _FOREIGN: set[str] = set()
@@ -105,7 +105,7 @@ class Registry(Generic[Entry]):
         self.load()
         return next(iter(self.tried(name)), None)
 
-    def tried(self, name: Any, sorts: Iterable[Sort] = ((),)) -> list[Entry]:
+    def tried(self, name: object, sorts: Iterable[Sort] = ((),)) -> list[Entry]:
         """The entries of a name, in the order of these sorts."""
         of_name = self.entries.get(name, {})
         return [entry for sort in sorts for entry in of_name.get(sort, ())]

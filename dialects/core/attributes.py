@@ -35,7 +35,7 @@ class AttrKind:
     #: What the builder takes, as a type hint.
     hint = "Any"
 
-    def __init__(self, default: Any = REQUIRED, doc: str = ""):
+    def __init__(self, default: object = REQUIRED, doc: str = ""):
         self.default = default
         self.doc = doc
 
@@ -213,7 +213,7 @@ class _ArrayKind(AttrKind):
         except AttributeProblem:
             raise self.refuse(value) from None
 
-    def encode(self, value: tuple[Any, ...], context: Context) -> Attribute:
+    def encode(self, value: tuple[object, ...], context: Context) -> Attribute:
         return self.array_attribute.get(list(value), context)
 
     def decode(self, attribute: Attribute | None) -> tuple[Any, ...]:
@@ -224,7 +224,7 @@ class _ArrayKind(AttrKind):
         found = known.get((self, attribute))
         return known.remember((self, attribute), self._decoded(attribute)) if found is None else found
 
-    def _decoded(self, attribute: Attribute) -> tuple[Any, ...]:
+    def _decoded(self, attribute: Attribute) -> tuple[object, ...]:
         if isinstance(attribute, self.array_attribute):
             return tuple(attribute)
         try:

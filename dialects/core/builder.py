@@ -21,15 +21,19 @@ from .opdef import PROBLEMS, Call, OpDef, OperandDef, OpProblem
 from .operands import as_operand, as_value, operand_info
 from .verifier import check_operand_kinds
 
+#: What is handed out of an operation: its result, several as a tuple.
+Built = Value | tuple[Value, ...] | None
 
-def build(definition: OpDef, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+
+def build(definition: OpDef, args: Sequence[object], kwargs: dict[str, Any]) -> Built:
     """Creates the operation at the current insertion point (or `ip=`) with the current location (or `loc=`).
 
     Returns the result, a tuple where there are several, None where there is none.
     """
     location, point = kwargs.pop("loc", None), kwargs.pop("ip", None)
     try:
-        arguments = _with_defaults(definition, _bind(definition, args, kwargs))
+        arguments = _bind(definition, args, kwargs)
+        arguments |= {name: each for name, each in definition.defaults.items() if arguments.get(name) is None}
         if definition.prepare is not None:
             with definition.blaming("prepare function", definition.prepare):
                 arguments = definition.prepare(arguments)
@@ -46,7 +50,7 @@ def build(definition: OpDef, args: Sequence[Any], kwargs: dict[str, Any]) -> Any
         raise RelaxError(f"'{definition.full_name}' op {problem}", location=shown) from None
 
 
-def _bind(definition: OpDef, args: Sequence[Any], kwargs: dict[str, Any]) -> dict[str, Any]:
+def _bind(definition: OpDef, args: Sequence[object], kwargs: Mapping[str, object]) -> dict[str, object]:
     parameters = definition.parameters
     args = _gathered(definition, args)
     if len(args) > len(parameters):
@@ -61,12 +65,7 @@ def _bind(definition: OpDef, args: Sequence[Any], kwargs: dict[str, Any]) -> dic
     return arguments
 
 
-def _with_defaults(definition: OpDef, arguments: dict[str, Any]) -> dict[str, Any]:
-    left_out = {name: value for name, value in definition.defaults.items() if arguments.get(name) is None}
-    return {**arguments, **left_out} if left_out else arguments
-
-
-def _gathered(definition: OpDef, args: Sequence[Any]) -> Sequence[Any]:
+def _gathered(definition: OpDef, args: Sequence[object]) -> Sequence[object]:
     """`print(a, b)` means `print([a, b])`: values in the place of a variadic operand are its values."""
     position = definition.variadic_parameter
     if position is None or len(args) <= position or as_value(args[position]) is None:
@@ -133,13 +132,13 @@ class _Build:
                 return ssa.context
         raise OpProblem("cannot be built outside of a module: no context (use `with module:`)")
 
-    def run(self) -> Any:
+    def run(self) -> Built:
         if self.is_entered:
             return self._run()
         with self.context, self.location:
             return self._run()
 
-    def _run(self) -> Any:
+    def _run(self) -> Built:
         values = self._operands()
         attributes = self._attributes()
         types = self._result_types(values, attributes)
@@ -258,7 +257,7 @@ class _Build:
             return encode(item, self.context)
         raise OpProblem(f"'{self.definition.explicit}' must hold types, got {type(item).__name__}")
 
-    def _results(self, op: Operation, types: Sequence[Type]) -> Any:
+    def _results(self, op: Operation, types: Sequence[Type]) -> Built:
         definition, handles = self.definition, self.handles
         results: Sequence[Value] = op.results
         if handles is not None:

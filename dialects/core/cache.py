@@ -8,19 +8,20 @@ contexts that are never dropped, the oldest go when there are more than a handfu
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Hashable
 from typing import Any
 
-from ...bindings.ir import Context
+from ...bindings.ir import Attribute, Context
 
 _MOST_CONTEXTS = 8
 # Reached only by IR with hundreds of thousands of distinct signatures; then starting over is cheap enough.
 _MOST_ENTRIES = 200_000
 
 
-class Table(dict[Any, Any]):
+class Table(dict[Hashable, Any]):
     """A memo keyed by MLIR types and attributes, which are unique in a context."""
 
-    def remember(self, key: Any, value: Any) -> Any:
+    def remember(self, key: Hashable, value: object) -> Any:
         if len(self) >= _MOST_ENTRIES:
             self.clear()
         self[key] = value
@@ -59,7 +60,7 @@ class ContextCache:
         #: The arrays behind large constants, by resource name: the bindings do not give their bytes back.
         self.resources: dict[str, Any] = {}
         #: The same by the attribute, of those that were made in this process.
-        self.arrays: dict[Any, Any] = {}
+        self.arrays: dict[Attribute, Any] = {}
         #: How many of them were to have each name.
         self.resource_names: Counter[str] = Counter()
 

@@ -43,7 +43,7 @@ class _NoEffects(ir.MemoryEffectsOpInterface):
 class _Speculatable(ir.ConditionallySpeculatable):
     @staticmethod
     @callback(failed=ir.Speculatability.NotSpeculatable)
-    def get_speculatability(op: OpView) -> Any:
+    def get_speculatability(op: OpView) -> object:
         return ir.Speculatability.Speculatable
 
 
@@ -57,7 +57,7 @@ class OpNamespace:
     def __getattr__(self, name: str) -> Any:
         full = self._prefix + name
         ops = self._dialect.ops
-        found: Any = ops.get(full)
+        found: Operator | OpNamespace | None = ops.get(full)
         if found is None and not name.startswith("__") and any(op.startswith(full + ".") for op in ops):
             found = OpNamespace(self._dialect, full + ".")
         if found is not None:
@@ -99,7 +99,7 @@ class Dialect:
         self._classes: list[type] = []
         self._classes_registered = False
         #: How many of the operators each context knows.
-        self._known: WeakKeyDictionary[Any, int] = WeakKeyDictionary()
+        self._known: WeakKeyDictionary[Context, int] = WeakKeyDictionary()
         #: Of the operators from one number to another.
         self._descriptions: dict[tuple[int, int], KeptDescription] = {}
         self._dialect_class = type(name.capitalize(), (ir.Dialect,), {"DIALECT_NAMESPACE": name})
@@ -163,7 +163,7 @@ class Dialect:
             self._classes[place] = op_class(self.ops[replaced.name])
             register_dialect_classes(self.name, self._dialect_class, [self._classes[place]])
 
-    def irdl_module(self, context: Any) -> Module:
+    def irdl_module(self, context: Context) -> Module:
         """The dialect in IRDL, with what IRDL cannot say in a way that other tools accept."""
         ops = [_op_shape(definition) for definition in self.ops.values()]
         runs = [op._replace(operands=as_runs(op.operands), results=as_runs(op.results)) for op in ops]
@@ -264,7 +264,7 @@ def op_class(definition: OpDef) -> type:
     `op.data` is the operand's value (None when absent, a list when variadic), `op.strides` the attribute as a Python
     value with its default filled in. A name that every operation has already (`operands`) gets an underscore.
     """
-    members: dict[str, Any] = {
+    members: dict[str, object] = {
         "OPERATION_NAME": definition.full_name,
         "_ODS_REGIONS": (0, True),
         "_ODS_OPERAND_SEGMENTS": None,
@@ -292,7 +292,7 @@ def _operand_property(definition: OpDef, index: int, name: str) -> property:
     if not variable:
         return property(lambda self: self.operation.operands[index])
 
-    def read(self: Any) -> Any:
+    def read(self: OpView) -> object:
         sizes = list(self.operation.attributes["operandSegmentSizes"]) if definition.segmented else None
         value = definition.segment(list(self.operation.operands), sizes)[name]
         return list(value) if isinstance(value, tuple) else value
@@ -301,7 +301,7 @@ def _operand_property(definition: OpDef, index: int, name: str) -> property:
 
 
 def _attribute_property(name: str, kind: AttrKind) -> property:
-    def read(self: Any) -> Any:
+    def read(self: OpView) -> object:
         attributes = self.operation.attributes
         return kind.decode(attributes[name]) if name in attributes else kind.default
 

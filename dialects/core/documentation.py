@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from .attributes import AttrKind
 from .opdef import OpDef, OperandDef
@@ -20,7 +20,7 @@ class BuilderArgument(NamedTuple):
 
     name: str
     kind: str
-    default: Any
+    default: object
     hint: str
     doc: str = ""
     #: As the tables write it: `*name` takes any number, `name?` may be left out.
@@ -104,11 +104,10 @@ def _default(argument: BuilderArgument) -> str:
 def docstring(definition: OpDef) -> str:
     """What `help` shows: the call, what it means, and each argument with its kind, default and meaning."""
     lines = [call_text(definition), "", definition.doc or "(not documented)", ""]
-    rows = [(each.shown, _kind_text(each)) for each in arguments(definition)]
+    rows = [
+        (each.shown, f"{each.kind}{_default(each)}{': ' if each.doc else ''}{each.doc}")
+        for each in arguments(definition)
+    ]
     width = max((len(name) for name, _ in rows), default=0)
     lines += [f"  {name:{width}}  {text}" for name, text in rows]
     return "\n".join(lines).rstrip()
-
-
-def _kind_text(argument: BuilderArgument) -> str:
-    return f"{argument.kind}{_default(argument)}{': ' if argument.doc else ''}{argument.doc}"

@@ -11,7 +11,7 @@ import math
 import re
 from collections.abc import Callable
 from itertools import islice
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...bindings.ir import Attribute, Operation, OperationBase, Type
 from ...bindings.mlir import ir, print_asm
@@ -19,13 +19,17 @@ from ...bindings.resources import blob_of
 from ...support.errors import RelaxError
 from .cache import ContextCache, cache_of
 
+if TYPE_CHECKING:
+    from numpy import ndarray
+
+
 _RESOURCE = re.compile(r"dense_resource<(\"?)(.*)\1> : ")
 _LEFT_OUT = "__elided__"
 #: What MLIR makes of the name where it is taken.
 _NUMBERED = re.compile(rf"\b{_LEFT_OUT}_\d+\b")
 
 
-def resource_attribute(array: Any, type_: Type, name: str = "const") -> Attribute:
+def resource_attribute(array: ndarray, type_: Type, name: str = "const") -> Attribute:
     """An elements attribute of a tensor type for an array's memory, which it holds on to, without a copy."""
     cache = cache_of(type_.context)
     # Numbered as MLIR would, which tries one number after the other.
@@ -48,7 +52,7 @@ def resource_of_bytes(data: bytes | memoryview, type_: Type, name: str = "const"
     return resource_attribute(numpy.require(array, requirements="A"), type_, name)
 
 
-def held_array(attribute: Attribute) -> Any:
+def held_array(attribute: Attribute) -> ndarray | None:
     """What a resource was made of in this process; None for others."""
     return cache_of(attribute.context).arrays.get(attribute)
 
@@ -177,7 +181,7 @@ def print_by_content(operation: OperationBase, name_of: Callable[[Attribute], st
     return numbered.sub(r"\1", text) if numbered else text
 
 
-def _print_renamed(operation: OperationBase, name_of: Callable[[Attribute], str], **options: Any) -> str:
+def _print_renamed(operation: OperationBase, name_of: Callable[[Attribute], str], **options: object) -> str:
     """Resources have the names that are given, and no bytes then; those without stay as they are."""
     copied = operation.clone()
     with operation.context:

@@ -3,10 +3,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from contextvars import ContextVar
 
+from ...support.context import holding
 from .symbols import Dim, equal
 
 Listener = Callable[[Dim, Dim], None]
@@ -21,11 +22,6 @@ def contradict(one: Dim, other: Dim) -> bool:
     return equal(one, other) is False
 
 
-@contextmanager
-def reporting_to(listener: Listener) -> Iterator[None]:
+def reporting_to(listener: Listener) -> AbstractContextManager[None]:
     """Inference inside reports to `listener` each two sizes that must be the same."""
-    token = _listener.set(listener)
-    try:
-        yield
-    finally:
-        _listener.reset(token)
+    return holding(_listener, listener)

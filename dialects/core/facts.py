@@ -4,12 +4,15 @@
 from __future__ import annotations
 
 from enum import IntEnum
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...support.errors import RelaxError
 from ...support.suggest import suggest
 from .infos import Info, TensorInfo
 from .symbols import Dim, dim_add, dim_mul, dim_sub, product
+
+if TYPE_CHECKING:
+    from ...bindings.ir import AffineExpr
 
 
 class OpPattern(IntEnum):
@@ -75,7 +78,7 @@ class Window(NamedTuple):
     def is_padded(self) -> bool:
         return self.before > 0 or self.after > 0
 
-    def place(self, position: Any, tap: Any) -> Any:
+    def place(self, position: AffineExpr, tap: AffineExpr) -> AffineExpr:
         """Where a tap of the window at a position is, as an affine expression of both."""
         return position * self.stride + tap * self.gap
 

@@ -65,7 +65,7 @@ def _grows_with(index: Size, name: str) -> bool:
 def evaluated(size: Size, values: Mapping[str, object]) -> Any:
     """An index at many points at once: values are arrays."""
 
-    def of_atom(atom: Atom) -> Any:
+    def of_atom(atom: Atom) -> object:
         if atom.kind == "variable":
             return values[str(atom)]
         return _CALLED[atom.kind](*(evaluated(arg, values) for arg in atom.args))
@@ -73,7 +73,7 @@ def evaluated(size: Size, values: Mapping[str, object]) -> Any:
     return value_of(size, of_atom)
 
 
-_CALLED: dict[str, Callable[..., Any]] = {
+_CALLED: dict[str, Callable[..., object]] = {
     "//": operator.floordiv,
     "%": operator.mod,
     "min": lambda *each: functools.reduce(lambda x, y: x - (x > y) * (x - y), each),

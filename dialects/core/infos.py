@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from ...support.errors import RelaxError
 from ...support.suggest import suggest
-from .symbols import Dim, SymbolError, SymExpr, parse
+from .symbols import Dim, SymbolError, SymExpr, equal, parse
 
 
 class TensorInfo(NamedTuple):
@@ -195,3 +195,11 @@ def _describe_dims(dims: tuple[Dim, ...]) -> str:
     texts = ["?" if dim is None else str(dim) for dim in dims]
     quoted = (text if isinstance(dim, int) else f'"{text}"' for dim, text in zip(dims, texts, strict=True))
     return f"[{', '.join(quoted)}]"
+
+
+def is_same_shape(one: Info, other: Info) -> bool:
+    """Whether two tensors have the same sizes whatever the symbols stand for."""
+    left, right = (info.shape if isinstance(info, TensorInfo) else None for info in (one, other))
+    if left is None or right is None or len(left) != len(right):
+        return False
+    return all(equal(*pair) is True for pair in zip(left, right, strict=True))

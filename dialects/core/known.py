@@ -8,12 +8,13 @@ a folder says what the operator makes of it.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
 from ...bindings.ir import Context, Type, Value
+from ...support.context import holding
 
 if TYPE_CHECKING:
     from .opdef import OpDef
@@ -38,16 +39,11 @@ class KnownTensor(ABC):
 
 #: Given an operator and its arguments by their names, defaults among them: what is built; None where that is an
 #: operation.
-Folding = Callable[["OpDef", "dict[str, Any]"], Any]
+Folding = Callable[["OpDef", "dict[str, object]"], Any]
 
 folding: ContextVar[Folding | None] = ContextVar("folding", default=None)
 
 
-@contextmanager
-def folding_by(evaluate: Folding | None) -> Iterator[None]:
+def folding_by(evaluate: Folding | None) -> AbstractContextManager[None]:
     """The folder that builders of operators ask inside; none with None."""
-    token = folding.set(evaluate)
-    try:
-        yield
-    finally:
-        folding.reset(token)
+    return holding(folding, evaluate)

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypedDict, get_args
 
+from ...bindings.ir import Operation
 from ...bindings.mlir import as_list
 from ...support.blaming import blaming
 from ...support.errors import RelaxError
@@ -88,7 +89,8 @@ class Call:
         """`operand 'data' (tensor<4xf32>)` or `attribute 'axis' (3)`, for messages."""
         if name in self.operands:
             value = self.operands[name]
-            shown = ", ".join(map(describe, value)) if _is_variadic(value) else describe(value)
+            # Infos are named tuples; a variadic operand is a plain one.
+            shown = ", ".join(map(describe, value)) if type(value) is tuple else describe(value)
             return f"operand '{name}' ({shown})"
         return f"attribute '{name}' ({_shown(self.attributes[name])})"
 
@@ -101,14 +103,9 @@ def _shown(value: object) -> str:
     return f"({items[0]},)" if len(items) == 1 else f"({', '.join(items)})"
 
 
-def _is_variadic(value: object) -> bool:
-    # Infos are named tuples; a variadic operand is a plain one.
-    return type(value) is tuple
-
-
 Infer = Callable[[Call], "Info | Sequence[Info]"]
-Prepare = Callable[["dict[str, Any]"], "dict[str, Any]"]
-Redirect = Callable[["dict[str, Any]"], "OpDef"]
+Prepare = Callable[["dict[str, object]"], "dict[str, object]"]
+Redirect = Callable[["dict[str, object]"], "OpDef"]
 #: Given the call and how many elements its first result has.
 Flops = Callable[[Call, Dim], Dim]
 
@@ -125,7 +122,7 @@ class OpRow(TypedDict, total=False):
     results: str
     infer: Infer | None
     #: Given the operation and the call, when all else is right.
-    verify: Callable[[Any, Call], None] | None
+    verify: Callable[[Operation, Call], None] | None
     #: The builder's argument that states the result types, where they are not inferred.
     explicit: str
     signature: str
@@ -174,7 +171,7 @@ class OpDef:
 
     # The columns of its row, where that is silent; see OpRow.
     infer: Infer | None = None
-    verify: Callable[[Any, Call], None] | None = None
+    verify: Callable[[Operation, Call], None] | None = None
     explicit = ""
     prepare: Prepare | None = None
     redirect: Redirect | None = None
@@ -298,7 +295,7 @@ class OpDef:
         """`with` it a function of the operator's row is called, or what that has raised is raised."""
         return blaming(f"the {what} of '{self.full_name}'", function, answers=PROBLEMS)
 
-    def segment(self, values: Sequence[Any], sizes: Sequence[int] | None) -> dict[str, Any]:
+    def segment(self, values: Sequence[object], sizes: Sequence[int] | None) -> dict[str, Any]:
         """Values by operand name. `sizes` says how many each operand has (None: at most one varies)."""
         if sizes is None:
             sizes = self.sizes_for(len(values))

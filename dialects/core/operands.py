@@ -142,7 +142,7 @@ def operand_info(value: Value) -> Info:
     return info._replace(value=_known_value(operation.attributes["value"], info.dtype))
 
 
-def _known_value(attribute: Attribute, dtype: str) -> Any:
+def _known_value(attribute: Attribute, dtype: str) -> SymExpr | float | None:
     if isinstance(attribute, ir.StringAttr):
         try:
             return parse(string_value(attribute))

@@ -38,7 +38,7 @@ class Operator(OpDef):
     def __name__(self) -> str:
         return self.name.rpartition(".")[2]
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: object, **kwargs: object) -> Any:
         return build(self, args, kwargs)
 
     @callback(failed=False)

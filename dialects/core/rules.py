@@ -29,7 +29,7 @@ class RuleByTypes(OperatorRule):
     by_types: bool = False
 
 
-Function = TypeVar("Function", bound=Callable[..., Any])
+Function = TypeVar("Function", bound=Callable[..., object])
 Rule = TypeVar("Rule", bound=OperatorRule)
 
 

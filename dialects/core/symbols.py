@@ -7,8 +7,9 @@ Variables stand for sizes: what is assumed of them and of divisors is written in
 from __future__ import annotations
 
 import copyreg
+import functools
+import operator
 from collections.abc import Callable, Iterable, Iterator
-from functools import lru_cache
 from math import gcd
 
 from .symbols_expr import (
@@ -53,6 +54,7 @@ __all__ = [
     "parse",
     "product",
     "sym",
+    "total",
 ]
 
 #: What no dimension can be named by.
@@ -79,28 +81,16 @@ def sym(name: str) -> SymExpr:
 # Arithmetic with unknown dimensions: the result is unknown where an operand is.
 
 
-def dim_add(a: Dim, b: Dim) -> Dim:
-    return None if a is None or b is None else a + b
+def _where_known(function: Callable[[Size, Size], Size]) -> Callable[[Dim, Dim], Dim]:
+    return lambda a, b: None if a is None or b is None else function(a, b)
 
 
-def dim_sub(a: Dim, b: Dim) -> Dim:
-    return None if a is None or b is None else a - b
-
-
-def dim_mul(a: Dim, b: Dim) -> Dim:
-    return None if a is None or b is None else a * b
-
-
-def dim_floordiv(a: Dim, b: Dim) -> Dim:
-    return None if a is None or b is None else floordiv(a, b)
-
-
-def dim_mod(a: Dim, b: Dim) -> Dim:
-    return None if a is None or b is None else mod(a, b)
-
-
-def ceildiv(a: Dim, b: Dim) -> Dim:
-    return None if a is None or b is None else ceildiv_sizes(a, b)
+dim_add = _where_known(operator.add)
+dim_sub = _where_known(operator.sub)
+dim_mul = _where_known(operator.mul)
+dim_floordiv = _where_known(floordiv)
+dim_mod = _where_known(mod)
+ceildiv = _where_known(ceildiv_sizes)
 
 
 def dim_min(a: Dim, b: Dim) -> Dim:
@@ -117,13 +107,19 @@ def dim_max(a: Dim, b: Dim) -> Dim:
 
 def product(dims: Iterable[Dim]) -> Dim:
     """The number of elements of a shape; unknown where it would be too long an expression."""
-    total: Dim = 1
+    return _all_of(dim_mul, 1, dims)
+
+
+def total(dims: Iterable[Dim]) -> Dim:
+    """Their sum, likewise."""
+    return _all_of(dim_add, 0, dims)
+
+
+def _all_of(join: Callable[[Dim, Dim], Dim], start: Dim, dims: Iterable[Dim]) -> Dim:
     try:
-        for dim in dims:
-            total = dim_mul(total, dim)
+        return functools.reduce(join, dims, start)
     except SymbolError:
         return None
-    return total
 
 
 def equal(a: Dim, b: Dim) -> bool | None:
@@ -135,7 +131,7 @@ def equal(a: Dim, b: Dim) -> bool | None:
     return False if isinstance(a, int) and isinstance(b, int) else _are_equal(a, b)
 
 
-@lru_cache(maxsize=4096)
+@functools.lru_cache(maxsize=4096)
 def _are_equal(a: Size, b: Size) -> bool | None:
     try:
         difference = a - b
@@ -162,7 +158,7 @@ def at_most(a: Size, b: Size) -> bool:
     return a <= b if isinstance(a, int) and isinstance(b, int) else _is_at_most(a, b)
 
 
-@lru_cache(maxsize=4096)
+@functools.lru_cache(maxsize=4096)
 def _is_at_most(a: Size, b: Size) -> bool:
     try:
         return _is_natural(_open_mods(b - a), [_MOST_CASES])
@@ -232,7 +228,7 @@ def _open_mods(size: Size) -> Size:
 # Reading text.
 
 
-@lru_cache(maxsize=1024)
+@functools.lru_cache(maxsize=1024)
 def parse(text: str) -> Size:
     """Reads names, integers, + - * // % with Python's precedence, min(..), max(..) and ceildiv(a, b)."""
     if len(text) > MAX_TEXT:
@@ -364,9 +360,9 @@ class _Parser:
 
 
 _OPERATORS: dict[str, Callable[..., Size]] = {
-    "+": lambda a, b: a + b,
-    "-": lambda a, b: a - b,
-    "*": lambda a, b: a * b,
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
     "//": floordiv,
     "%": mod,
     "ceildiv": ceildiv_sizes,

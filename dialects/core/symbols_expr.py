@@ -14,7 +14,6 @@ from .intervals import OPERATIONS, Bounds
 from .symbols_terms import (
     MAX_TERMS,
     Atom,
-    Monomial,
     Terms,
     add_terms,
     bounds,
@@ -130,9 +129,11 @@ class SymExpr:
             if not isinstance(value, int) or value < 0:
                 raise SymbolError(f"cannot evaluate '{shorten(self)}': '{name}' is {value!r}, not a size >= 0")
         try:
-            return _evaluate(self, values)
+            found = _substitute(self, values)
         except SymbolError as error:
             raise SymbolError(f"cannot evaluate '{shorten(self)}': {error}") from None
+        assert isinstance(found, int)
+        return found
 
     def substitute(self, values: Mapping[str, Dim]) -> Dim:
         """Replaces variables, all at once; unknown (None) if the replacement of one of them is."""
@@ -142,7 +143,9 @@ class SymExpr:
             if value is None:
                 return None
             if not isinstance(value, (int, SymExpr)) or (isinstance(value, int) and value < 0):
-                raise SymbolError(f"cannot substitute in '{shorten(self)}': {_no_size(name, value)}")
+                raise SymbolError(
+                    f"cannot substitute in '{shorten(self)}': '{name}' is {shorten(repr(value))}, not a size >= 0"
+                )
             known[name] = value
         return _substitute(self, known) if known else self
 
@@ -155,10 +158,6 @@ def shorten(text: object) -> str:
     """Text cut to fit in an error message."""
     whole = str(text)
     return whole if len(whole) <= 60 else whole[:57] + "..."
-
-
-def _no_size(name: str, value: object) -> str:
-    return f"'{name}' is {shorten(repr(value))}, not a size >= 0"
 
 
 def check_number(value: int) -> None:
@@ -352,17 +351,15 @@ def _bounded_quotient(p: Size, q: Size) -> int | None:
 
 def _merge_nested(p: Size, q: Size) -> tuple[Size, Size] | None:
     """(x//a + rest)//q as (x + a*rest)//(a*q), for q >= 1: n//2//3 is n//6."""
-    quotients = [monomial for monomial, c in terms_of(p).items() if c == 1 and _is_quotient(monomial)]
+    quotients = [
+        monomial for monomial, c in terms_of(p).items() if c == 1 and [atom.kind for atom in monomial] == ["//"]
+    ]
     if len(quotients) != 1:
         return None
     inner, a = quotients[0][0].args
     rest = p - make({quotients[0]: 1})
     constant = isinstance(a, int) and isinstance(q, int)
     return (inner + a * rest, a * q) if constant or rest == 0 else None
-
-
-def _is_quotient(monomial: Monomial) -> bool:
-    return len(monomial) == 1 and monomial[0].kind == "//"
 
 
 def _open_nested_mod(p: Size, q: Size) -> Size | None:
@@ -422,16 +419,6 @@ def value_of(size: Size, of_atom: Callable[[Atom], Value]) -> Value | int:
             term = term * of_atom(atom)
         total = total + term
     return total
-
-
-def _evaluate(size: Size, values: Mapping[str, int]) -> int:
-    return value_of(size, lambda atom: _evaluate_atom(atom, values))
-
-
-def _evaluate_atom(atom: Atom, values: Mapping[str, int]) -> int:
-    if atom.kind == "variable":
-        return values[atom]
-    return _evaluate(_apply(atom.kind, [_evaluate(arg, values) for arg in atom.args]), values)
 
 
 def substituted(size: Size, values: Mapping[str, Size]) -> Size:

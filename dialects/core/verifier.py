@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from typing import Any
 
 from ...bindings.ir import Attributes, Operation, OpView
@@ -58,7 +58,7 @@ def check(definition: OpDef, operation: Operation) -> None:
     attributes = operation.attributes
     verified = cache_of(operation.context).verified
     # Nothing else decides whether an op is valid, unless its operands' values or its surroundings matter.
-    key: Any = None
+    key: Hashable = None
     if not definition.value_dependent:
         key = (definition, *types, None, *operation.results.types, *items_of(attributes))
         if key in verified and definition.verify is None:
@@ -117,7 +117,7 @@ def segment_sizes(definition: OpDef, operation: Operation, count: int) -> Sequen
     return sizes
 
 
-def _decode_attributes(definition: OpDef, attributes: Attributes) -> dict[str, Any]:
+def _decode_attributes(definition: OpDef, attributes: Attributes) -> dict[str, object]:
     present = dict(items_of(attributes))
     for name in present:
         # Names with a dot are other people's annotations; MLIR keeps them on any op.

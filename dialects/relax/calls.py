@@ -4,9 +4,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
-from ...bindings.ir import Operation, Type
+from ...bindings.ir import Operation, SymbolTable, Type
 from ...bindings.mlir import DYNAMIC, ir
 from ...bindings.navigation import body_of, function_type_of, innermost
 from ...support.suggest import suggest
@@ -20,7 +19,7 @@ from ..core.verifier import compatible, compatible_dims
 from .dialect import op
 
 
-def _lookup(operation: Operation, name: str) -> Any:
+def _lookup(operation: Operation, name: str) -> Operation | None:
     """What a symbol ("outer::inner" where nested) names; None where there is no module to look in."""
     found = innermost(operation, "builtin.module")
     if found is None:
@@ -37,7 +36,7 @@ def _lookup(operation: Operation, name: str) -> Any:
     return found
 
 
-def _symbols_in(operation: Operation) -> Any:
+def _symbols_in(operation: Operation) -> SymbolTable | None:
     """The symbol table of an operation; None where it has none."""
     # An operation that has not been verified yet may be malformed, and MLIR's symbol table crashes on that.
     if len(operation.regions) != 1 or len(operation.regions[0].blocks) != 1:

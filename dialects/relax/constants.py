@@ -6,10 +6,10 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...bindings.handles import building
-from ...bindings.ir import Attribute, Context, Type
+from ...bindings.ir import Attribute, Context, InsertionPoint, Location, Type
 from ...bindings.mlir import ir
 from ...support.errors import RelaxError
 from ..core.attributes import AttributeProblem, AttrKind, DType
@@ -17,6 +17,9 @@ from ..core.codec import TypeProblem, decode, element_type
 from ..core.elements import elements_bytes, is_resource, resource_attribute
 from ..core.infos import DTYPE_BY_NAME, bit_width, is_float, is_unsigned
 from .dialect import op
+
+if TYPE_CHECKING:
+    import numpy
 
 # Larger constants are resources: their bytes stay where they are and out of the printed text.
 _MOST_INLINE_BYTES = 1024
@@ -33,13 +36,13 @@ class Elements(AttrKind):
     expects = "an elements attribute"
     label = "elements"
 
-    def normalize(self, value: Any) -> Any:
+    def normalize(self, value: Any) -> Attribute:
         return self.decode(value)
 
-    def encode(self, value: Any, context: Any) -> Any:
+    def encode(self, value: Attribute, context: Context) -> Attribute:
         return value
 
-    def decode(self, attribute: Attribute) -> Any:
+    def decode(self, attribute: Attribute) -> Attribute:
         if isinstance(attribute, ir.DenseElementsAttr):
             return attribute
         try:
@@ -53,7 +56,9 @@ op("constant", "", attrs={"value": Elements()}, infer=lambda call: decode(call.v
    doc="A constant tensor of a type that upstream's arith.constant refuses: unsigned integers.")  # fmt: skip
 
 
-def const(value: Any, dtype: str | None = None, *, loc: Any = None, ip: Any = None) -> Any:
+def const(
+    value: object, dtype: str | None = None, *, loc: Location | None = None, ip: InsertionPoint | None = None
+) -> Any:
     """A constant tensor: a number gives a 0-D tensor, an array one of its shape; `dtype` converts first.
 
     Without a dtype, Python's floats are float32, its integers int64 and its booleans bool, as in Relax.
@@ -81,14 +86,14 @@ def const(value: Any, dtype: str | None = None, *, loc: Any = None, ip: Any = No
     return created.result if handles is None else handles.result(created.result, attribute.type, name)
 
 
-def _context(loc: Any, ip: Any) -> Context:
+def _context(loc: Location | None, ip: InsertionPoint | None) -> Context:
     owner = loc.context if loc is not None else ip.block.owner.context if ip is not None else ir.Context.current
     if owner is None:
         raise RelaxError("relax.const cannot be built outside of a module: no context (use `with module.body:`)")
     return owner
 
 
-def as_array(value: object, dtype: object) -> tuple[Any, str]:
+def as_array(value: object, dtype: object) -> tuple[numpy.ndarray, str]:
     """The value as an array that holds the element type's bytes, and that type's MLIR name."""
     import numpy
 
@@ -107,7 +112,7 @@ def as_array(value: object, dtype: object) -> tuple[Any, str]:
 
 
 @lru_cache
-def storage_dtype(name: str) -> Any:
+def storage_dtype(name: str) -> numpy.dtype:
     """As numpy holds elements of an MLIR type. Raises AttributeProblem where it has none."""
     import numpy
 
@@ -128,7 +133,7 @@ _ALIGNMENT = 64
 _LEAST_ALIGNED = 65536
 
 
-def _in_order(array: Any) -> Any:
+def _in_order(array: numpy.ndarray) -> numpy.ndarray:
     """The array, or a copy of one with gaps, in memory that programs take as it is."""
     import numpy
 
@@ -143,7 +148,7 @@ def _in_order(array: Any) -> Any:
     return placed
 
 
-def elements_attribute(array: Any, element: Type, type_: Type | None = None) -> Attribute:
+def elements_attribute(array: object, element: Type, type_: Type | None = None) -> Attribute:
     """The elements attribute of an array whose bytes are those of the MLIR element type; `type_`: its own, if known."""
     import numpy
 
@@ -159,7 +164,7 @@ def elements_attribute(array: Any, element: Type, type_: Type | None = None) -> 
     return resource_attribute(plain, type_ or ir.RankedTensorType.get(shape, element))
 
 
-def array_of_attribute(attribute: Attribute, dtype: str, shape: Sequence[int]) -> Any:
+def array_of_attribute(attribute: Attribute, dtype: str, shape: Sequence[int]) -> numpy.ndarray:
     """The numpy array of an elements attribute of any type; what has less than a byte is in one each."""
     import numpy
 
@@ -180,7 +185,7 @@ def array_of_attribute(attribute: Attribute, dtype: str, shape: Sequence[int]) -
     return numpy.broadcast_to(numpy.array(numbers, stored), math.prod(shape)).reshape(shape)
 
 
-def _number_in(word: str, stored: Any) -> Any:
+def _number_in(word: str, stored: numpy.dtype) -> object:
     """What is no finite number is written as its bits."""
     import numpy
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 
 import math
 import struct
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from ...bindings.ir import Attribute, Context, Operation, Type, Value
+from ...bindings.ir import Attribute, Context, InsertionPoint, Location, Operation, Type, Value
 from ...bindings.mlir import ir
 from ...bindings.navigation import defining_op, made_by
 from ..core.codec import decode, element_type
@@ -153,7 +153,9 @@ def make_elements(array: ndarray, type_: Type) -> Operation | None:
     return constant_op(elements_attribute(array, type_.element_type), type_)
 
 
-def constant_op(attribute: Attribute, type_: Type | None = None, **place: Any) -> Operation:
+def constant_op(
+    attribute: Attribute, type_: Type | None = None, **place: Location | InsertionPoint | None
+) -> Operation:
     """The constant with these elements; upstream's refuses unsigned ones. `place`: loc, ip."""
     type_ = type_ or attribute.type
     element = type_.element_type

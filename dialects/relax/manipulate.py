@@ -60,7 +60,7 @@ def _resolve(wanted: Sequence[Any], source: TensorInfo) -> list[Any]:
     return [dim_floordiv(count, rest) if size == -1 else size for size in sizes]
 
 
-def _copied(axis: int, source: TensorInfo) -> Any:
+def _copied(axis: int, source: TensorInfo) -> Dim:
     """The size that a 0 stands for: the source's at the same place."""
     if source.shape is None or axis >= len(source.shape) or source.shape[axis] is None:
         raise OpProblem(

@@ -4,13 +4,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from ..core.attributes import AttrKind, DType, Int, Ints, Str
 from ..core.equalities import contradict
 from ..core.facts import Window, elements
 from ..core.infos import TensorInfo, is_float, is_int
-from ..core.opdef import Call
+from ..core.opdef import Call, OpRow
 from ..core.symbols import Dim, dim_add, dim_mod, dim_mul, dim_sub, equal, product
 from .dialect import op
 from .infer.dtypes import check_dtype
@@ -127,7 +126,7 @@ def _spread(call: Call, dimension: str, size: Dim, window: Window, output_paddin
 _PADDING = "one entry, one per dimension, or all befores, then all afters"
 
 
-def _row(spatial: str, channels: str) -> dict[str, Any]:
+def _row(spatial: str, channels: str, doc: str) -> OpRow:
     """The columns of a convolution over these dimensions; `channels` starts the kernel's layout."""
     count = len(spatial)
     data, kernel = f"NC{spatial}", f"{channels}{spatial}"
@@ -145,6 +144,7 @@ def _row(spatial: str, channels: str) -> dict[str, Any]:
     if channels == "OI":
         del attrs["output_padding"]
     return {
+        "doc": doc,
         "attrs": attrs,
         "infer": convolution if channels == "OI" else transposed_convolution,
         "flops": convolution_work,
@@ -154,9 +154,9 @@ def _row(spatial: str, channels: str) -> dict[str, Any]:
     }
 
 
-op("nn.conv1d", "data weight", **_row("W", "OI"), doc="Convolution over W.")
-op("nn.conv2d", "data weight", **_row("HW", "OI"), doc="Convolution over H and W.")
-op("nn.conv3d", "data weight", **_row("DHW", "OI"), doc="Convolution over D, H and W.")
-op("nn.conv1d_transpose", "data weight", **_row("W", "IO"), doc="Transposed convolution over W.")
-op("nn.conv2d_transpose", "data weight", **_row("HW", "IO"), doc="Transposed convolution over H and W.")
-op("nn.conv3d_transpose", "data weight", **_row("DHW", "IO"), doc="Transposed convolution over D, H and W.")
+op("nn.conv1d", "data weight", **_row("W", "OI", "Convolution over W."))
+op("nn.conv2d", "data weight", **_row("HW", "OI", "Convolution over H and W."))
+op("nn.conv3d", "data weight", **_row("DHW", "OI", "Convolution over D, H and W."))
+op("nn.conv1d_transpose", "data weight", **_row("W", "IO", "Transposed convolution over W."))
+op("nn.conv2d_transpose", "data weight", **_row("HW", "IO", "Transposed convolution over H and W."))
+op("nn.conv3d_transpose", "data weight", **_row("DHW", "IO", "Transposed convolution over D, H and W."))

@@ -4,11 +4,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from ..core.attributes import AttrKind, Bool, Ints, Str
 from ..core.infos import TensorInfo
-from ..core.opdef import Call
+from ..core.opdef import Call, OpRow
 from ..core.symbols import Dim, product
 from .dialect import op
 from .infer.dtypes import check_dtype
@@ -48,18 +47,19 @@ def adaptive_pool(call: Call) -> TensorInfo:
 _PADDING = "one entry, one per dimension, or all befores, then all afters"
 
 
-def _row(spatial: str, attrs: Mapping[str, AttrKind]) -> dict[str, Any]:
+def _row(spatial: str, attrs: Mapping[str, AttrKind], doc: str) -> OpRow:
     """The columns of pooling over these dimensions, with attributes in addition to those of layouts."""
     dimensions = f"NC{spatial}"
     laid_out = {"layout": Str(dimensions), "out_layout": Str(None, doc="absent: as layout")}
     return {
+        "doc": doc,
         "attrs": {**attrs, **laid_out},
         "pattern": "out_ewise_fusable",
         "layouts": {"data": ("layout", dimensions), "result": ("out_layout", dimensions)},
     }
 
 
-def _sliding(spatial: str, count_include_pad: bool = False) -> dict[str, Any]:
+def _sliding(spatial: str, doc: str, count_include_pad: bool = False) -> OpRow:
     count = len(spatial)
     padded = max(count, 2)  # Relax's default for one dimension has both sides
     attrs: dict[str, AttrKind] = {
@@ -70,23 +70,23 @@ def _sliding(spatial: str, count_include_pad: bool = False) -> dict[str, Any]:
         "ceil_mode": Bool(False, doc="also a last window that reaches over the end"),
         "count_include_pad": Bool(count_include_pad, doc="averages count the padding"),
     }
-    return {**_row(spatial, attrs), "infer": pool, "flops": pool_work, "windows": (spatial, "pool_size")}
+    return {**_row(spatial, attrs, doc), "infer": pool, "flops": pool_work, "windows": (spatial, "pool_size")}
 
 
-def _adaptive(spatial: str) -> dict[str, Any]:
+def _adaptive(spatial: str, doc: str) -> OpRow:
     size = Ints(None, broadcast=len(spatial), doc="absent: the data's")
-    return {**_row(spatial, {"output_size": size}), "infer": adaptive_pool, "flops": (1, "data")}
+    return {**_row(spatial, {"output_size": size}, doc), "infer": adaptive_pool, "flops": (1, "data")}
 
 
-op("nn.avg_pool1d", "data", **_sliding("W", True), doc="The mean of each window over W.")
-op("nn.avg_pool2d", "data", **_sliding("HW"), doc="The mean of each window over H and W.")
-op("nn.avg_pool3d", "data", **_sliding("DHW", True), doc="The mean of each window over D, H and W.")
-op("nn.max_pool1d", "data", **_sliding("W"), doc="The maximum of each window over W.")
-op("nn.max_pool2d", "data", **_sliding("HW"), doc="The maximum of each window over H and W.")
-op("nn.max_pool3d", "data", **_sliding("DHW"), doc="The maximum of each window over D, H and W.")
-op("nn.adaptive_avg_pool1d", "data", **_adaptive("W"),
-   doc="The means of windows over W, chosen so that the result has the given size.")  # fmt: skip
-op("nn.adaptive_avg_pool2d", "data", **_adaptive("HW"),
-   doc="The means of windows over H and W, chosen so that the result has the given size.")  # fmt: skip
-op("nn.adaptive_avg_pool3d", "data", **_adaptive("DHW"),
-   doc="The means of windows over D, H and W, chosen so that the result has the given size.")  # fmt: skip
+op("nn.avg_pool1d", "data", **_sliding("W", "The mean of each window over W.", True))
+op("nn.avg_pool2d", "data", **_sliding("HW", "The mean of each window over H and W."))
+op("nn.avg_pool3d", "data", **_sliding("DHW", "The mean of each window over D, H and W.", True))
+op("nn.max_pool1d", "data", **_sliding("W", "The maximum of each window over W."))
+op("nn.max_pool2d", "data", **_sliding("HW", "The maximum of each window over H and W."))
+op("nn.max_pool3d", "data", **_sliding("DHW", "The maximum of each window over D, H and W."))
+op("nn.adaptive_avg_pool1d", "data", **_adaptive("W",
+   "The means of windows over W, chosen so that the result has the given size."))  # fmt: skip
+op("nn.adaptive_avg_pool2d", "data", **_adaptive("HW",
+   "The means of windows over H and W, chosen so that the result has the given size."))  # fmt: skip
+op("nn.adaptive_avg_pool3d", "data", **_adaptive("DHW",
+   "The means of windows over D, H and W, chosen so that the result has the given size."))  # fmt: skip

@@ -10,7 +10,7 @@ from ...bindings.mlir import ir
 from ...bindings.patterns import Pattern, Rewriter, defining_op
 from ..core.codec import TypeProblem, decode, encode
 from ..core.dialect import find_op
-from ..core.infos import ShapeInfo, TensorInfo
+from ..core.infos import ShapeInfo, TensorInfo, is_same_shape
 from ..core.opdef import OpProblem
 from ..core.symbols import Dim, SymbolError, equal
 from ..core.verifier import check
@@ -31,19 +31,13 @@ def stated(value: Value, type_: Type) -> Value:
     return value if value.type == type_ else dialect.ops["match_cast"](value, type_)
 
 
-def removal(
-    ops: str | tuple[str, ...],
-    operand: str,
-    does_nothing: Callable[[OpView], bool],
-    name: str,
-    after: Sequence[str] = (),
-) -> Pattern:
-    """Where the condition holds for an operation, it gives an operand as it is. `after`: see Pattern."""
+def removal(ops: str | tuple[str, ...], operand: str, does_nothing: Callable[[OpView], bool], name: str) -> Pattern:
+    """Where the condition holds for an operation, it gives an operand as it is."""
 
     def remove(op: OpView, rewriter: Rewriter) -> Value | None:
         return as_result(op, getattr(op, operand)) if does_nothing(op) else None
 
-    return Pattern(ops, remove, name=name, after=after)
+    return Pattern(ops, remove, name=name)
 
 
 def make(
@@ -116,10 +110,7 @@ def is_known(shape: tuple[Dim, ...] | None) -> bool:
 
 def same_known_shape(one: Value, other: Value) -> bool:
     """Whether two tensors have the same shape for certain; equal types with unknown sizes do not say so."""
-    left, right = shape_of(one), shape_of(other)
-    if not is_known(left) or right is None or len(left) != len(right):  # type: ignore[arg-type]
-        return False
-    return all(equal(*pair) is True for pair in zip(left, right, strict=True))  # type: ignore[arg-type]
+    return is_same_shape(tensor_info(one), tensor_info(other))
 
 
 def normal_axis(axis: int, rank: int) -> int:

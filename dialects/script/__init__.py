@@ -3,10 +3,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from ...bindings.ir import Operation
 from ...bindings.mlir import ir, is_not_utf8, print_asm
+from ...bindings.navigation import Holder
 from ...support.errors import RelaxError
 from . import arithmetic, buffers, calls, control, functions, nests, operators  # noqa: F401  # their rules register
 from .functions import header, write_alone
@@ -17,7 +16,7 @@ from .summaries import outline, signature
 __all__ = ["outline", "print_script", "signature"]
 
 
-def print_script(operation: Any, *, elide: bool = False) -> str:
+def print_script(operation: Holder, *, elide: bool = False) -> str:
     """A module, or any other operation, as a script. `elide` leaves out large constants' elements: for people only."""
     try:
         return _printed(operation.operation, elide=elide)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Any operation as a call: `vector.broadcast(x, T.Vector((8,), "float32"))`, operands, then types, then attributes.
+"""Operations as calls: `vector.broadcast(x, T.Vector((8,), "float32"))`, operands, then types, then attributes.
 
 Where no types are written, there is one result, of the last operand's type. Regions are what stands indented below
 `with`.

@@ -42,9 +42,7 @@ def _module(printer: Printer, op: Operation) -> bool:
     options = ["ssa=True"] if outermost else []
     if outermost and name or not outermost and not is_name(name):
         options.append(f"name={quoted(name) if name else None}")
-    rest = printer.other_attributes(op, ("sym_name",))
-    if rest:
-        options.append(f"attrs={{{', '.join(f'{quoted(each)}: {text}' for each, text in rest)}}}")
+    options += printer.keyword("attrs", op, ("sym_name",))
     printer.writer.gap()
     printer.writer.line(f"@I.ir_module({', '.join(options)})" if options else "@I.ir_module")
     printer.writer.line(f"class {name if is_name(name) and not outermost else _CLASS}:")
@@ -193,9 +191,7 @@ def _decorator(printer: Printer, op: Operation, is_prim: bool, is_named: bool) -
     if "sym_visibility" in op.attributes and str(op.attributes["sym_visibility"]) == '"private"':
         shown.append("sym_visibility")
         options.append("private=True")
-    rest = printer.other_attributes(op, shown)
-    if rest:
-        options.append(f"attrs={{{', '.join(f'{quoted(each)}: {text}' for each, text in rest)}}}")
+    options += printer.keyword("attrs", op, shown)
     word = "T.prim_func" if is_prim else "R.function"
     return f"@{word}({', '.join(options)})" if options else f"@{word}"
 
@@ -272,9 +268,7 @@ def _call(printer: Printer, op: Operation) -> bool:
     if printer.given_by.get(callee) != [result.type for result in op.results]:
         return False
     items = printer.texts(op.operands)
-    rest = printer.other_attributes(op, ("callee",))
-    if rest:
-        items.append(f"attrs={{{', '.join(f'{quoted(each)}: {text}' for each, text in rest)}}}")
+    items += printer.keyword("attrs", op, ("callee",))
     printer.flush()
     names = [printer.name(op, result) for result in op.results]
     printer.writer.call(f"{', '.join(names)}{' = ' if names else ''}cls.{callee}(", items, ")")

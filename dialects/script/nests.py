@@ -14,7 +14,7 @@ from ...bindings.ir import Attribute, Operation, Value
 from ...bindings.mlir import DYNAMIC, ir
 from .printer import Inside, Printer, statement
 from .types import is_tensor
-from .words import SEGMENTS, quoted
+from .words import SEGMENTS
 
 _SHOWN = frozenset({"indexing_maps", "iterator_types", SEGMENTS})
 _ITERATORS = {"#linalg.iterator_type<parallel>": "", "#linalg.iterator_type<reduction>": "T.reduce"}
@@ -152,7 +152,7 @@ def _loops(printer: Printer, nest: Nest) -> bool:
             for name, places, is_shaped in zip(names, nest.places, nest.is_shaped, strict=True)
         ]
         for argument, element in zip(nest.block.arguments, elements, strict=True):
-            printer.bind_text(argument, element)
+            printer.bind(argument, element)
         for index, name in enumerate(indices):
             printer.index_names[nest.block, index] = name
         outer, printer.nest = printer.nest, (inside := Inside(frozenset(indices), frozenset(op.operands)))
@@ -208,9 +208,8 @@ def _write_header(
     inputs = list(elements[: len(nest.inputs)])
     if are_listed or _named_in(lines[header + 1 :], inputs, list(elements[len(nest.inputs) :])) != inputs:
         items.append(f"reads=[{', '.join(inputs)}]")
-    rest = printer.other_attributes(nest.op, _SHOWN)
-    if rest:
-        items.append(f"annotations={{{', '.join(f'{quoted(name)}: {text}' for name, text in rest)}}}")
+    rest = printer.keyword("annotations", nest.op, _SHOWN)
+    items += rest
     names = ", ".join(indices) if len(indices) != 1 else indices[0]
     head = f"{printer.writer.margin}for {names or '()'} in T.grid({', '.join(items)}):"
     body = lines[header + 1].strip()

@@ -98,7 +98,7 @@ class Printer:
         self._assigned: dict[str, None] = {}
         self._types: dict[tuple[Type, str], str] = {}
         self._attributes: dict[Attribute, str] = {}
-        self._remembered: dict[Attribute, Any] = {}
+        self._remembered: dict[Attribute, object] = {}
         self._named_attributes: dict[tuple[str, str, Attribute], str] = {}
         #: Operators' attributes as Python values.
         self.values: dict[tuple[AttrKind, Attribute], str | None] = {}
@@ -144,6 +144,11 @@ class Printer:
             if text:
                 found.append((name, text))
         return found
+
+    def keyword(self, name: str, op: Operation, shown: frozenset[str] | Sequence[str]) -> list[str]:
+        """The other attributes as a keyword argument; nothing where there are none."""
+        rest = self.other_attributes(op, shown)
+        return [f"{name}={{{', '.join(f'{quoted(each)}: {text}' for each, text in rest)}}}"] if rest else []
 
     def _named_attribute(self, operation: str, name: str, attribute: Attribute) -> str:
         """Empty for what is meant where nothing is said."""
@@ -197,12 +202,9 @@ class Printer:
         self.nest = None
 
     def bind(self, value: Value, name: str) -> str:
+        """The name, or another text, stands for the value wherever it is used."""
         self._texts[value] = Expr(name)
         return name
-
-    def bind_text(self, value: Value, text: str) -> None:
-        """What stands for a value wherever it is used."""
-        self._texts[value] = Expr(text)
 
     def name(self, op: Operation, value: Value) -> str:
         """A new name for a result; in graphs the model's own, where its location has one."""

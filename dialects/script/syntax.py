@@ -19,7 +19,7 @@ _SIGNS: dict[type, str] = {
     ast.Eq: "==", ast.NotEq: "!=", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=",
 }  # fmt: skip
 #: What the signs between two values make of them.
-APPLIED: dict[str, Callable[[Any, Any], Any]] = {
+APPLIED: dict[str, Callable[..., Any]] = {
     "+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv, "//": operator.floordiv,
     "%": operator.mod, "**": operator.pow, "<<": operator.lshift, ">>": operator.rshift, "&": operator.and_,
     "|": operator.or_, "^": operator.xor, "==": operator.eq, "!=": operator.ne, "<": operator.lt, "<=": operator.le,
@@ -28,7 +28,7 @@ APPLIED: dict[str, Callable[[Any, Any], Any]] = {
 
 _BLOCKS = (ast.With, ast.If, ast.For, ast.While)
 #: What statements give names to.
-_TARGETS: dict[type, Callable[[Any], Sequence[ast.expr | None]]] = {
+_TARGETS: dict[type, Callable[..., Sequence[ast.expr | None]]] = {
     ast.AnnAssign: lambda node: (node.target,),
     ast.AugAssign: lambda node: (node.target,),
     ast.For: lambda node: (node.target,),

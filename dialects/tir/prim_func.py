@@ -8,10 +8,9 @@ the outputs are trailing parameters as well and the function returns nothing.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
 
 from ...bindings.ir import Attribute, Context, InsertionPoint, Location, Operation, Type, Value
-from ...bindings.mlir import as_list, ir, string_value
+from ...bindings.mlir import as_list, ir, parse_type, string_value
 from ...bindings.navigation import body_of, function_type_of, functions_at, has_body, symbol_name
 from ...dialects.core.infos import Info
 from ...support.errors import RelaxError, VerificationError
@@ -56,7 +55,7 @@ def make_prim_func(
     name: str,
     inputs: Sequence[Type],
     outputs: Sequence[Type],
-    body: Callable[..., Any],
+    body: Callable[..., object],
     *,
     ip: InsertionPoint | None = None,
     loc: Location | None = None,
@@ -106,8 +105,8 @@ def _as_type(item: object, context: Context) -> Type:
     if not isinstance(item, str):
         raise RelaxError(f"a parameter's type must be an MLIR type, an info or text, got {type(item).__name__}")
     try:
-        return ir.Type.parse(item, context)
-    except ir.MLIRError:
+        return parse_type(item, context)
+    except ValueError:
         raise RelaxError(f"'{item}' is not a type") from None
 
 
@@ -129,7 +128,7 @@ def _create_function(
     return operation
 
 
-def _fill(operation: Operation, name: str, results: Sequence[Type], body: Callable[..., Any]) -> None:
+def _fill(operation: Operation, name: str, results: Sequence[Type], body: Callable[..., object]) -> None:
     block = body_of(operation)
     with ir.InsertionPoint(block):
         values = _returned(body(*block.arguments))
@@ -140,7 +139,7 @@ def _fill(operation: Operation, name: str, results: Sequence[Type], body: Callab
         ir.Operation.create("func.return", operands=values)
 
 
-def _returned(values: Any) -> list[Value]:
+def _returned(values: object) -> list[Value]:
     if values is None:
         return []
     items = as_list(values)

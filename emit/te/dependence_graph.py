@@ -8,7 +8,7 @@ from typing import Any
 
 from ...bindings.mlir import as_list
 from ...dialects.core.infos import describe
-from ...dialects.core.symbols_expr import Size, make_variable, terms_of
+from ...dialects.core.symbols_expr import Dim, Size, make_variable, terms_of
 from ...dialects.core.symbols_terms import bounds
 from ...support.blaming import blaming
 from ...support.errors import RelaxError
@@ -46,7 +46,7 @@ def ordered(outputs: Sequence[Tensor], needed: Callable[[Tensor], Sequence[Tenso
     return list(found)
 
 
-def placeholder_of(shape: Sequence[Any], dtype: str, number: int) -> Placeholder:
+def placeholder_of(shape: Sequence[Dim], dtype: str, number: int) -> Placeholder:
     """For a value of such a type; sizes that are neither numbers nor symbols get a symbol."""
     name = f"arg{number}"
     known = tuple(
@@ -57,7 +57,7 @@ def placeholder_of(shape: Sequence[Any], dtype: str, number: int) -> Placeholder
     return Placeholder(known, name, place_of_caller(), dtype)
 
 
-def called(function: Callable[..., Any], given: Sequence[Placeholder], infos: Sequence[Any]) -> list[Tensor]:
+def called(function: Callable[..., object], given: Sequence[Placeholder], infos: Sequence[Any]) -> list[Tensor]:
     """The tensors that a rule's function gives, of such types. Raises RelaxError."""
     with blaming("the function that is given to call_te", function):
         made = as_list(function(*given))

@@ -236,12 +236,9 @@ class _Filling:
         if any(asked.tensor.shape[axis] == 0 for axis in asked.unsure):
             return constant(0, value.type.element_type)
         for axis in asked.unsure:  # what is outside must not be used by who asks
-            inside[axis] = _clamped(Number(places[axis]), linalg.size(value, axis))
+            last = linalg.size(value, axis) - 1
+            inside[axis] = Number(maximum(minimum(Number(places[axis]), last), 0))
         return loops.load(value, *inside)
-
-
-def _clamped(place: Number, size: Number) -> Number:
-    return Number(maximum(minimum(place, size - 1), 0))
 
 
 def _map(axes: Sequence[LoopAxis], at: Sequence[Size]) -> AffineMap:

@@ -25,7 +25,7 @@ def checked_shape(shape: object, what: str, place: SourcePlace) -> tuple[Size, .
     return sizes
 
 
-def _size(size: Any, what: str, place: SourcePlace) -> Size:
+def _size(size: object, what: str, place: SourcePlace) -> Size:
     if isinstance(size, SymExpr):
         return size
     whole = whole_number(size)
@@ -64,7 +64,7 @@ def placeholder(shape: object, dtype: str | None = None, name: str = "placeholde
 
 def compute(
     shape: object,
-    fcompute: Callable[..., Any],
+    fcompute: Callable[..., object],
     name: str = "compute",
     tag: str = "",
     attrs: object = None,
@@ -113,7 +113,7 @@ def _parameters(function: object, rank: int, what: str, place: SourcePlace) -> t
 def extern(
     shape: Any,
     inputs: Sequence[Tensor],
-    fcompute: Callable[..., Any],
+    fcompute: Callable[..., object],
     name: str = "extern",
     dtype: str | Sequence[str] | None = None,
 ) -> Any:
@@ -139,7 +139,7 @@ def extern(
     return external.results if len(shapes) > 1 else external.results[0]
 
 
-def _tensors(given: Any, what: str, place: SourcePlace) -> tuple[Tensor, ...]:
+def _tensors(given: object, what: str, place: SourcePlace) -> tuple[Tensor, ...]:
     several = tuple(given) if isinstance(given, (tuple, list)) else (given,)
     wrong = [each for each in several if not isinstance(each, Tensor)]
     if wrong:

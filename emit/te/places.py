@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import sys
 from dataclasses import dataclass
-from typing import Any
 
 from ...bindings.ir import Location
 from ...bindings.mlir import ir
@@ -37,7 +36,7 @@ _OWN = [f"{__package__.partition('.')[0]}.{name}" for name in ("emit.te", "front
 
 def place_of_caller() -> SourcePlace:
     """The line that called a function of te."""
-    frame: Any = sys._getframe(1)
+    frame = sys._getframe(1)
     while frame.f_back is not None and _is_own(frame.f_globals.get("__name__", "")):
         frame = frame.f_back
     return SourcePlace(frame.f_code.co_filename, frame.f_lineno)

@@ -59,7 +59,7 @@ class Recording:
     def holds(self, value: Value) -> bool:
         return ir.Value(value) in self._known
 
-    def needed(self, results: Sequence[Value], body: Any = None, *, whole: bool = True) -> list[Operation]:
+    def needed(self, results: Sequence[Value], body: object = None, *, whole: bool = True) -> list[Operation]:
         """What has to be done for these, in its order, and of the whole what does more than give a number."""
         wanted = {ir.Value(result) for result in results}
         kept = []
@@ -70,7 +70,7 @@ class Recording:
                 wanted.update(value for inner in (op, *_within(op)) for value in self._operands(inner, body))
         return kept[::-1]
 
-    def _operands(self, op: Operation, body: Any) -> list[Value]:
+    def _operands(self, op: Operation, body: object) -> list[Value]:
         if op.name == _HOLE and self._holes[op.results[0]].is_had(body):
             return []
         return list(op.operands)
@@ -80,7 +80,7 @@ class Recording:
         inner = (each for op in self.needed(results, whole=whole) for each in (op, *_within(op)))
         return {self._holes[each.results[0]] for each in inner if each.name == _HOLE}
 
-    def replay(self, results: Sequence[Value], body: Any, *, whole: bool = True) -> list[Value]:
+    def replay(self, results: Sequence[Value], body: object, *, whole: bool = True) -> list[Value]:
         """The results, made at the insertion point."""
         self._body, self._context = body, ir.Context.current
         values: dict[Value, Value] = {}

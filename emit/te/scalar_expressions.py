@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NoReturn, Union
 
 from ...bindings.ir import Value
 from ...bindings.mlir import ir
@@ -18,6 +18,9 @@ from ...support.suggest import suggest
 from ..conversions import limits
 from ..numbers import Number, constant, floor_divide, floor_remainder
 from .places import place_of_caller
+
+#: A number, or one of Python.
+Operand = Union["Scalar", float]
 
 _body: ContextVar[Any] = ContextVar("te_body", default=None)
 
@@ -68,7 +71,7 @@ class Scalar(Number):
             raise RelaxError(f"unknown dtype {dtype!r}{suggest(str(dtype), DTYPE_BY_NAME)}")
         return self if dtype == self.dtype else Scalar.of_number(self.plain.to(dtype, saturate=saturate))
 
-    def astype(self, dtype: Any) -> Scalar:
+    def astype(self, dtype: object) -> Scalar:
         return self.to(dtype_name(dtype) or str(dtype))
 
     def __bool__(self) -> bool:
@@ -82,26 +85,26 @@ class Scalar(Number):
             raise RelaxError(f"~ is of integers and bools, not of {self.dtype}")
         return Scalar.of_number(~self.plain)
 
-    def __neg__(self) -> Any:
+    def __neg__(self) -> Scalar:
         return Scalar.of_number(-self.plain) if self.is_float else 0 - self
 
-    def __floordiv__(self, other: object) -> Any:
+    def __floordiv__(self, other: object) -> Scalar:
         return _divided(floor_divide, "//", self, other)
 
-    def __rfloordiv__(self, other: object) -> Any:
+    def __rfloordiv__(self, other: object) -> Scalar:
         return _divided(floor_divide, "//", other, self)
 
-    def __mod__(self, other: object) -> Any:
+    def __mod__(self, other: object) -> Scalar:
         return _divided(floor_remainder, "%", self, other)
 
-    def __rmod__(self, other: object) -> Any:
+    def __rmod__(self, other: object) -> Scalar:
         return _divided(floor_remainder, "%", other, self)
 
 
-def _of_two(name: str, sign: str) -> Callable[..., Any]:
+def _of_two(name: str, sign: str) -> Callable[..., Scalar]:
     plain = getattr(Number, f"__{name}__")
 
-    def method(self: Scalar, other: Any) -> Any:
+    def method(self: Scalar, other: object) -> Scalar:
         other = operand(other)
         x, y = together(self, other)
         _require_meaning(sign, x)
@@ -197,7 +200,7 @@ def _wider(x: str, y: str) -> str:
     return wide
 
 
-def of_dtype(value: Any, dtype: str) -> Scalar:
+def of_dtype(value: Operand, dtype: str) -> Scalar:
     """A number, or one of Python, in a type."""
     if isinstance(value, Scalar):
         return value.to(dtype)
@@ -210,7 +213,7 @@ def of_dtype(value: Any, dtype: str) -> Scalar:
     return Scalar.of_number(constant(value, dtype))
 
 
-def operand(value: Any) -> Any:
+def operand(value: object) -> Operand:
     """A number, or one of Python: axes of reductions and symbols are indices."""
     if isinstance(value, Deferred):
         return value.number
@@ -228,7 +231,7 @@ def operand(value: Any) -> Any:
     raise RelaxError(f"expected a number, got {described(value)}")
 
 
-def scalar(value: Any) -> Scalar:
+def scalar(value: object) -> Scalar:
     """A number; one of Python as an i1, i32, i64 or f32."""
     known = operand(value)
     return known if isinstance(known, Scalar) else of_dtype(known, _python_dtype(known))
@@ -266,10 +269,10 @@ class Index(Scalar):
         self.at = at
 
 
-def _of_indices(name: str, known: Callable[[Size, Size], Size]) -> Callable[..., Any]:
+def _of_indices(name: str, known: Callable[[Size, Size], Size]) -> Callable[..., Scalar]:
     plain = getattr(Scalar, f"__{name}__")
 
-    def method(self: Index, other: Any) -> Any:
+    def method(self: Index, other: object) -> Scalar:
         other = operand(other)
         made = plain(self, other)
         at = other if isinstance(other, int) and not isinstance(other, bool) else getattr(other, "at", None)
@@ -320,7 +323,7 @@ class Deferred:
         return bool(self.number)
 
 
-def _forwarded(name: str) -> Callable[..., Any]:
+def _forwarded(name: str) -> Callable[..., object]:
     return lambda self, *others: getattr(self.number, name)(*others)
 
 
@@ -369,15 +372,15 @@ class ScalarConstant(Deferred):
 class Reduction:
     """What a function of places gives that reduces: it must be all that it gives."""
 
-    combine: Callable[[Sequence[Scalar], Sequence[Scalar]], Sequence[Any]]
+    combine: Callable[[Sequence[Scalar], Sequence[Scalar]], Sequence[object]]
     values: tuple[Scalar, ...]
     starts: tuple[Scalar, ...]
     axes: tuple[ReduceAxis, ...]
 
-    def __getitem__(self, position: int) -> Any:
+    def __getitem__(self, position: int) -> NoReturn:
         raise RelaxError("a reduction of several values is all that a function of places can give")
 
-    def _refuse(self, *others: object) -> Any:
+    def _refuse(self, *others: object) -> NoReturn:
         raise RelaxError("nothing can be computed with a reduction: use its tensor in another te.compute")
 
     astype = _refuse

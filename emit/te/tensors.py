@@ -33,22 +33,22 @@ class Tensor:
     def ndim(self) -> int:
         return len(self.shape)
 
-    def __getitem__(self, indices: Any) -> Any:
+    def __getitem__(self, indices: object) -> Any:
         at = indices if isinstance(indices, tuple) else (indices,)
         if len(at) != len(self.shape):
             self._refuse(f"'{self.name}' has {len(self.shape)} dimensions, {len(at)} indices are given")
         return body(f"an element of '{self.name}'").element(self, at)
 
-    def __call__(self, *indices: Any) -> Any:
+    def __call__(self, *indices: object) -> Any:
         return self[indices]
 
     def __setitem__(self, indices: object, value: object) -> None:
         self._refuse(f"'{self.name}': what an element is, the function that is given to te.compute returns")
 
-    def __iter__(self) -> Any:
+    def __iter__(self) -> NoReturn:
         self._refuse(f"'{self.name}' has no elements yet that one could go through: use a te.reduce_axis")
 
-    def _refuse_arithmetic(self, *others: object) -> Any:
+    def _refuse_arithmetic(self, *others: object) -> NoReturn:
         at = ", ".join("ijklmnop"[: self.ndim])
         self._refuse(f"'{self.name}' is a tensor; what is computed with is its elements, '{self.name}[{at}]'")
 
@@ -106,7 +106,7 @@ class External:
     shapes: tuple[tuple[Size, ...], ...]
     dtypes: tuple[str, ...]
     sources: tuple[Tensor, ...]
-    function: Callable[..., Any]
+    function: Callable[..., object]
     name: str
     place: SourcePlace
     results: list[Tensor]

@@ -17,6 +17,7 @@ from ...dialects.core.indices import is_below, is_never_negative
 from ...dialects.core.symbols_expr import Size, SymExpr, bounded_variable, terms_of, variables_of
 from ...dialects.core.symbols_terms import bounds
 from ...support.blaming import blaming
+from ...support.context import holding
 from ...support.errors import RelaxError
 from ..numbers import as_index
 from ..symbols import emit_size
@@ -150,7 +151,7 @@ class Tracing:
     def before(self, number: int, dtype: str) -> Scalar:
         return self.recording.hole(dtype, Hole(lambda body: body.before(number)))
 
-    def element(self, tensor: Shaped, at: Sequence[Any]) -> Scalar:
+    def element(self, tensor: Shaped, at: Sequence[object]) -> Scalar:
         indices = [self._place(tensor, each) for each in at]
         known = tuple(index if isinstance(index, int) else index.at for index in indices)
         asked = self._asked(tensor, known)
@@ -225,7 +226,7 @@ def _scratch_context() -> Context:
     return context
 
 
-def traced(shape: Sequence[Size], function: Callable[..., Any], names: Sequence[str]) -> Traced:
+def traced(shape: Sequence[Size], function: Callable[..., object], names: Sequence[str]) -> Traced:
     """What a function does. Raises RelaxError."""
     spatial = tuple(
         LoopAxis(f"{name}.{place}", size) for place, (name, size) in enumerate(zip(names, shape, strict=True))
@@ -278,13 +279,9 @@ def _require_alike(starts: Sequence[Scalar], recording: Recording) -> None:
 
 
 @contextmanager
-def calling(body: Any, function: Callable[..., Any]) -> Iterator[None]:
-    token = _body.set(body)
-    try:
-        with blaming("the function of the tensor's elements", function):
-            yield
-    finally:
-        _body.reset(token)
+def calling(body: object, function: Callable[..., object]) -> Iterator[None]:
+    with holding(_body, body), blaming("the function of the tensor's elements", function):
+        yield
 
 
 def given_by(made: object) -> Reduction | list[Scalar]:

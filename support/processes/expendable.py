@@ -3,21 +3,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from contextvars import ContextVar
+
+from ..context import holding
 
 _expendable: ContextVar[bool] = ContextVar("expendable", default=False)
 
 
-@contextmanager
-def expendable() -> Iterator[None]:
+def expendable() -> AbstractContextManager[None]:
     """What runs inside may crash: who watches the process makes an error of it."""
-    token = _expendable.set(True)
-    try:
-        yield
-    finally:
-        _expendable.reset(token)
+    return holding(_expendable, True)
 
 
 def is_expendable() -> bool:

@@ -17,7 +17,7 @@ import sys
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import IO, Any
+from typing import IO
 
 from ..callbacks import fragile
 from ..ending import at_end
@@ -39,7 +39,7 @@ class PoolCall:
 
     function: str
     data: bytes
-    arguments: dict[str, Any]
+    arguments: dict[str, object]
     #: For messages: what it works on, `kernel 'matmul'`.
     what: str
     #: Where that comes from; empty where nothing is known.
@@ -87,7 +87,8 @@ class Worker:
         return self._process.poll() is None
 
     @property
-    def answers(self) -> Any:
+    def answers(self) -> IO[bytes]:
+        assert self._process.stdout is not None
         return self._process.stdout
 
     def begin(self, call: PoolCall) -> None:

@@ -12,7 +12,7 @@ import os
 import signal
 import struct
 import time
-from typing import Any, BinaryIO
+from typing import IO, Any, BinaryIO
 
 from ..errors import RelaxError
 from .expendable import expendable
@@ -69,14 +69,14 @@ def send(stream: BinaryIO, content: dict[str, object], data: bytes = b"") -> Non
     stream.flush()
 
 
-def receive(stream: BinaryIO) -> tuple[dict[str, Any], bytes]:
+def receive(stream: IO[bytes]) -> tuple[dict[str, Any], bytes]:
     """The next message. Raises EOFError where the other side has ended, in the middle of one as well."""
     text_size, data_size = _SIZES.unpack(_exactly(stream, _SIZES.size))
     content: dict[str, Any] = json.loads(_exactly(stream, text_size))
     return content, _exactly(stream, data_size)
 
 
-def _exactly(stream: BinaryIO, size: int) -> bytes:
+def _exactly(stream: IO[bytes], size: int) -> bytes:
     data = stream.read(size)
     if len(data) != size:
         raise EOFError

@@ -4,18 +4,16 @@ schedules and relax_mlir/*.pyi from the list of its names: what editors and type
 
 from __future__ import annotations
 
-import inspect
-import keyword
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from generated import main
+from relax_mlir.tools.stubs import HINTS, members, step
 
 if TYPE_CHECKING:
     from relax_mlir.dialects.core.dialect import Dialect
-    from relax_mlir.dialects.core.operator import Operator
 
 DIALECTS = Path(__file__).resolve().parents[2] / "dialects"
 STEPS = DIALECTS.parent / "passes" / "loops" / "steps.pyi"
@@ -27,13 +25,6 @@ FRONT_DOOR_HEAD = """\
 HEAD = """\
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # Written by tools/dev/gen_stubs.py from the operator tables (`make generate`): do not edit.
-from collections.abc import Sequence
-from typing import Any, Literal, SupportsFloat, SupportsIndex
-
-from typing_extensions import Unpack
-
-from ..core.dialect import Dialect
-from ..core.operands import At, BoundLike, DTypeLike, ScalarLike, ShapeLike, TypesLike, Value
 """
 STEPS_HEAD = """\
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -44,8 +35,6 @@ from .handles import BlockRV, IndexMap, LoopRV
 
 class Steps:
 """
-# What a step takes for an argument besides.
-TAKEN = {"BlockRV": "BlockRV | str", "IndexMap": "IndexMap | Callable[..., object]"}
 # What the package has in addition to its operators, as its __init__.py hands it out.
 OWN = {
     "relax": "from .constants import const as const\n",
@@ -54,71 +43,22 @@ OWN = {
 
 
 def stub(dialect: Dialect) -> str:
-    return HEAD + OWN[dialect.name] + "\ndialect: Dialect\n\n" + "\n".join(members(dialect, "", ""))
-
-
-def members(dialect: Dialect, prefix: str, indent: str) -> Iterator[str]:
-    """The operators below a prefix; `nn.conv2d` is a static method of a class whose instance is `nn`."""
-    inner = {name[len(prefix) :].split(".")[0]: "." in name[len(prefix) :] for name in names(dialect, prefix)}
-    for name, is_group in sorted(inner.items()):
-        if is_group:
-            yield f"\n{indent}class _{name}:"
-            yield from members(dialect, f"{prefix}{name}.", indent + "    ")
-            yield f"\n{indent}{name}: _{name}\n"
-        else:
-            yield from function(dialect.ops[prefix + name], name, indent)
-
-
-def names(dialect: Dialect, prefix: str) -> list[str]:
-    """Without what Python cannot name: `tir.assert`."""
-    return [name for name in dialect.ops if name.startswith(prefix) and not keyword.iskeyword(name)]
-
-
-def function(op: Operator, name: str, indent: str) -> Iterator[str]:
-    if indent:
-        yield f"{indent}@staticmethod"
-    signature = inspect.signature(op)
-    *own, loc, ip = signature.parameters.values()
-    assert [loc.name, ip.name] == ["loc", "ip"]
-    yield from definition(name, [*parameters(own), "**at: Unpack[At]"], signature, op.doc, indent)
-
-
-def definition(name: str, shown: Sequence[str], signature: inspect.Signature, doc: str, indent: str) -> Iterator[str]:
-    line = f"{indent}def {name}({', '.join(shown)}) -> {signature.return_annotation}:"
-    if len(line) <= 120:
-        yield line
-    else:
-        yield f"{indent}def {name}("
-        yield from (f"{indent}    {parameter}," for parameter in shown)
-        yield f"{indent}) -> {signature.return_annotation}:"
-    yield f'{indent}    """{doc}"""\n'
-
-
-def parameters(own: Sequence[inspect.Parameter]) -> Iterator[str]:
-    keyword_only = False
-    for parameter in own:
-        stars = "*" if parameter.kind is parameter.VAR_POSITIONAL else ""
-        if parameter.kind is parameter.KEYWORD_ONLY and not keyword_only:
-            yield "*"
-        keyword_only = keyword_only or bool(stars) or parameter.kind is parameter.KEYWORD_ONLY
-        hint = "Any" if parameter.annotation is parameter.empty else parameter.annotation
-        yield f"{stars}{parameter.name}: {hint}{'' if parameter.default is parameter.empty else ' = ...'}"
+    return (
+        HEAD
+        + HINTS.format(core="..core")
+        + OWN[dialect.name]
+        + "\ndialect: Dialect\n\n"
+        + "\n".join(members(dialect, "", ""))
+    )
 
 
 def steps() -> str:
     """The primitives of schedules as methods."""
-    from relax_mlir.passes.loops.primitives import find_primitive, primitive_names
+    from relax_mlir.passes.loops.primitives import primitive_names
     from relax_mlir.passes.loops.schedule import ALSO
 
-    lines: list[str] = []
-    for name in sorted([*primitive_names(), *ALSO]):
-        step = find_primitive(ALSO.get(name, name))
-        own = [
-            each.replace(annotation=TAKEN.get(each.annotation, each.annotation))
-            for each in step.signature.parameters.values()
-        ]
-        lines += definition(name, ["self", *parameters(own)], step.signature, step.summary, "    ")
-    return STEPS_HEAD + "\n".join(lines)
+    names = sorted([*primitive_names(), *ALSO])
+    return STEPS_HEAD + "\n".join(line for name in names for line in step(name, ALSO.get(name, name)))
 
 
 def front_door() -> dict[Path, str]:

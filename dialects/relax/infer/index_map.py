@@ -4,10 +4,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 from ....bindings.affine import unknown_names
-from ....bindings.ir import Attribute
+from ....bindings.ir import AffineExpr, Attribute, Context
 from ....bindings.mlir import as_list, ir
 from ...core.attributes import AttributeProblem, Raw
 from ...core.infos import TensorInfo, is_float
@@ -28,7 +27,7 @@ class IndexMap(Raw):
     def __init__(self, doc: str = ""):
         super().__init__(["AffineMapAttr"], expects="an affine map", doc=doc)
 
-    def normalize(self, value: Any) -> Any:
+    def normalize(self, value: object) -> Attribute | str:
         if isinstance(value, ir.AffineMap):
             return ir.AffineMapAttr.get(value)
         if callable(value):
@@ -37,15 +36,15 @@ class IndexMap(Raw):
             return super().normalize(value)
         raise self.refuse(value)
 
-    def encode(self, value: Any, context: Any) -> Attribute:
+    def encode(self, value: Attribute | str, context: Context) -> Attribute:
         try:
             attribute = super().encode(value, context)
         except ir.MLIRError:
             raise self.refuse(value) from None
         return self.decode(attribute)
 
-    def decode(self, attribute: Attribute) -> Any:
-        known: Any = super().decode(attribute)
+    def decode(self, attribute: Attribute) -> Attribute:
+        known = super().decode(attribute)
         if foreign := unknown_names(known.value):
             raise AttributeProblem(f"uses {foreign[0]}, which its map does not have: {known.value}")
         return known
@@ -100,7 +99,7 @@ def _check_pad_value(call: Call) -> None:
         raise call.fail(f"{call.describe('pad_value')} must be an integer, as the elements of {call.describe('x')}")
 
 
-def _extent(call: Call, expression: object, sizes: Sequence[Dim], position: int) -> Dim:
+def _extent(call: Call, expression: AffineExpr, sizes: Sequence[Dim], position: int) -> Dim:
     lowest, highest = _range(call, expression, sizes, _DEEPEST)
     if not at_least(lowest, 0):
         raise call.fail(f"{call.describe('index_map')}: result {position} ({expression}) may be negative")
@@ -109,7 +108,7 @@ def _extent(call: Call, expression: object, sizes: Sequence[Dim], position: int)
     return dim_max(dim_add(highest, 1), 0)
 
 
-def _range(call: Call, expression: Any, sizes: Sequence[Dim], depth: int) -> Range:
+def _range(call: Call, expression: AffineExpr, sizes: Sequence[Dim], depth: int) -> Range:
     """The lowest and the highest value of an affine expression over a tensor's indices."""
     expression = expression.maybe_downcast()
     if isinstance(expression, ir.AffineConstantExpr):

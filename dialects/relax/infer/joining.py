@@ -10,9 +10,7 @@ from ...core.infos import TensorInfo, describe
 from ...core.opdef import Call
 from ...core.symbols import (
     Dim,
-    SymbolError,
     ceildiv,
-    dim_add,
     dim_floordiv,
     dim_max,
     dim_min,
@@ -20,6 +18,7 @@ from ...core.symbols import (
     dim_mul,
     dim_sub,
     equal,
+    total,
 )
 from .sizes import Shape, most_precise, normalize_axis
 from .slices import OPEN, slice_length
@@ -70,19 +69,8 @@ def concat(call: Call) -> TensorInfo:
     axis = normalize_axis(call, "axis", rank, call.axis)
     shape = _merged_shape(call, axis)
     assert shape is not None
-    total = _sum([None if info.shape is None else info.shape[axis] for info in call.tensors])
-    return TensorInfo((*shape[:axis], total, *shape[axis + 1 :]), dtype)
-
-
-def _sum(sizes: Sequence[Dim]) -> Dim:
-    """Unknown where an expression would have to be larger than they may be."""
-    total: Dim = 0
-    try:
-        for size in sizes:
-            total = dim_add(total, size)
-    except SymbolError:
-        return None
-    return total
+    joined = total([None if info.shape is None else info.shape[axis] for info in call.tensors])
+    return TensorInfo((*shape[:axis], joined, *shape[axis + 1 :]), dtype)
 
 
 def stack(call: Call) -> TensorInfo:

@@ -117,6 +117,7 @@ def failing_body(x, out):
         (["memref<f32>"], ["tensor<f32>"], wrong_body, "PrimFunc @f takes tensors and memrefs"),
         (["tensor<f32>"], ["i32"], wrong_body, "PrimFunc @f has result #0 (i32) that must be a tensor"),
         (["tensor<f32"], ["tensor<f32>"], wrong_body, "'tensor<f32' is not a type"),
+        ([""], ["tensor<f32>"], wrong_body, "'' is not a type"),  # of which MLIR's own parser dies
         ([3], ["tensor<f32>"], wrong_body, "a parameter's type must be an MLIR type, an info or text, got int"),
     ],
 )
