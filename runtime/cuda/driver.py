@@ -5,10 +5,10 @@ from __future__ import annotations
 
 import ctypes
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ..errors import DeviceError
 
@@ -21,7 +21,7 @@ _RELEASE_THRESHOLD = 4
 
 _PLACE, _INT, _UNSIGNED, _SIZE = ctypes.c_void_p, ctypes.c_int, ctypes.c_uint, ctypes.c_size_t
 #: What is called from here, with the types of its arguments; addresses of the device are as wide as the host's.
-_CALLED: dict[str, tuple[Any, ...]] = {
+_CALLED: dict[str, tuple[type[ctypes._CDataType], ...]] = {
     "cuInit": (_UNSIGNED,),
     "cuDriverGetVersion": (_PLACE,),
     "cuGetErrorName": (_INT, _PLACE),
@@ -80,7 +80,7 @@ class CudaDriver:
 
     def __init__(self, library: object) -> None:
         self._library = library
-        self._functions: dict[str, Any] = {}
+        self._functions: dict[str, Callable[..., int]] = {}
         self._lock = threading.Lock()
         self._contexts: dict[int, int] = {}
         status = self._function("cuInit")(0)
@@ -88,7 +88,7 @@ class CudaDriver:
             raise DeviceError("no NVIDIA device: the driver has none (nvidia-smi and CUDA_VISIBLE_DEVICES tell why)")
         self._check("cuInit", status)
 
-    def call(self, name: str, *arguments: Any) -> None:
+    def call(self, name: str, *arguments: object) -> None:
         """Raises DriverError with the function's name, the error's and its text."""
         self._check(name, self._function(name)(*arguments))
 
@@ -155,7 +155,7 @@ class CudaDriver:
         finally:
             self.call("cuCtxPopCurrent", ctypes.byref(ctypes.c_void_p()))
 
-    def _function(self, name: str) -> Any:
+    def _function(self, name: str) -> Callable[..., int]:
         if name not in self._functions:
             self._functions[name] = ctypes.CFUNCTYPE(_INT, *_CALLED[name])(self.address(name))
         return self._functions[name]

@@ -10,13 +10,13 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from functools import partial
 from threading import Lock
-from typing import Any
 
 from ...support.byte_sizes import byte_text
 from ...support.errors import OptionError
 from ..artifact import DeviceCode
 from ..constant_memory import address_of
 from ..errors import ArtifactError, DeviceError
+from ..foreign_types import CodeModule
 from ..manifest import Signature
 from .driver import OUT_OF_MEMORY, UNSUPPORTED_PTX, Device, DriverError, driver
 from .graphs import graphs_of
@@ -95,7 +95,7 @@ class DeviceProgram:
         self.table = (ctypes.c_void_p * max(len(places), 1))(*places)
         self._names = _texts(f"kernel '{name}'" for name in codes[0].kernels)
 
-    def table_for(self, deleter: int) -> Any:
+    def table_for(self, deleter: int) -> ctypes.Array[ctypes.c_void_p]:
         """The table that the code is given; `deleter` is the address of what frees results."""
         names = ctypes.cast(self._names, ctypes.c_void_p).value
         head = [self.context, self.device.number, self.record[1], self.record[0], names, deleter]
@@ -251,7 +251,7 @@ def _padded(view: memoryview) -> int:
     return view.nbytes + -view.nbytes % _CONSTANT_ALIGNMENT
 
 
-def _texts(texts: Iterator[str]) -> Any:
+def _texts(texts: Iterator[str]) -> ctypes.Array[ctypes.c_char_p]:
     """An array of C strings, which it keeps."""
     encoded = [text.encode() for text in texts]
     return (ctypes.c_char_p * max(len(encoded), 1))(*encoded)
@@ -278,7 +278,7 @@ _resident: list[tuple[object, int]] = []
 _lock = Lock()
 
 
-def deleter_of_process(load: Callable[[], Any]) -> int:
+def deleter_of_process(load: Callable[[], CodeModule]) -> int:
     """The address of what frees results, in code that `load` loads once more and is never unloaded: results outlive the
     programs that made them.
     """

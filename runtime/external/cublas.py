@@ -8,12 +8,13 @@ import itertools
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ...support.external_bytes import unpacked
 from ...support.external_runtime import register_runtime
 from ..cuda.driver import driver
-from ..native_calls import Call, CallList, Given, NativeFunction, Passed
+from ..foreign_types import Tensor
+from ..native_calls import Argument, Call, CallList, Given, NativeFunction, Passed
 from .nvidia import (
     ALIGNMENT,
     WORKSPACE,
@@ -67,7 +68,11 @@ _BYTES = {"f32": 4, "f64": 8, "f16": 2, "i8": 1, "i32": 4, "bf16": 2}
 #: cublasComputeType_t, and what alpha and beta are, by the elements of operands.
 _COMPUTE_32F, _FAST_TF32, _COMPUTE_64F, _COMPUTE_32I = 68, 77, 70, 72
 _COMPUTE = {"f64": (_COMPUTE_64F, "f64"), "i8": (_COMPUTE_32I, "i32")}
-_SCALARS: dict[str, Any] = {"f32": ctypes.c_float, "f64": ctypes.c_double, "i32": ctypes.c_int32}
+_SCALARS: dict[str, type[ctypes.c_float | ctypes.c_double | ctypes.c_int32]] = {
+    "f32": ctypes.c_float,
+    "f64": ctypes.c_double,
+    "i32": ctypes.c_int32,
+}
 
 
 @dataclass(frozen=True)
@@ -96,8 +101,9 @@ class CublasRuntime(LibraryRuntime):
     product = CUBLAS
 
     def functions(self, data: memoryview, library: Library) -> Mapping[str, Callable[..., None]]:
-        functions = unpacked("cublas", data, dict[str, Step])
-        return {name: _Runner(step, library).native() for name, step in functions.items()}
+        steps = unpacked("cublas", data, dict[str, Step])
+        counts = {name: each.inputs + 1 + each.workspace for name, each in steps.items()}
+        return {name: NativeFunction(_Runner(each, library).listed, counts[name]) for name, each in steps.items()}
 
 
 class _Shape(NamedTuple):
@@ -157,11 +163,7 @@ class _Runner:
     def __init__(self, step: Step, library: Library) -> None:
         self._step, self._library = step, library
 
-    def native(self) -> NativeFunction:
-        """What programs call."""
-        return NativeFunction(self.listed, self._step.inputs + 1 + self._step.workspace)
-
-    def listed(self, *tensors: Any) -> CallList:
+    def listed(self, *tensors: Tensor) -> CallList:
         """The calls for tensors of such sizes."""
         step, device = self._step, device_of(tensors)
         a, b, out = (tuple(tensors[number].shape) for number in (step.a, step.b, step.inputs))
@@ -204,7 +206,7 @@ class _Runner:
     def _zeros(self, device: int, count: int) -> CallList:
         """Nothing is summed. A bias is taken only where something is (the codegen's check)."""
         clear, bytes_ = driver().address("cuMemsetD8Async"), count * _BYTES[self._step.elements[1]]
-        arguments = [Passed(self._step.inputs), 0, bytes_, Given(0)]
+        arguments: list[Argument] = [Passed(self._step.inputs), 0, bytes_, Given(0)]
         return CallList([stream_of(device), Call(clear, arguments, is_status=True, name="cuMemsetD8Async")])
 
 
@@ -239,10 +241,10 @@ class _Described:
         columns = [(m, k) if step.transposed[0] else (k, m), (k, n) if step.transposed[1] else (n, k), (n, m)]
         self.layouts = [self._layout(*each) for each in zip((a, a, out), columns, steps, strict=True)]
 
-    def _made(self, noun: str, *arguments: Any) -> int:
+    def _made(self, noun: str, *arguments: int) -> int:
         return self._descriptors.make(f"cublasLt{noun}Create", f"cublasLt{noun}Destroy", *arguments)
 
-    def _set(self, noun: str, descriptor: int, which: int, value: Any) -> None:
+    def _set(self, noun: str, descriptor: int, which: int, value: ctypes._CDataType) -> None:
         size = ctypes.sizeof(value)
         self._library.call(f"cublasLt{noun}SetAttribute", descriptor, which, ctypes.addressof(value), size)
 
@@ -256,7 +258,7 @@ class _Described:
 
     def set_bias(self) -> Call:
         """The product's description with the bias in it."""
-        arguments = [self.product, _BIAS_POINTER, self.bias, ctypes.sizeof(self.bias)]
+        arguments: list[Argument] = [self.product, _BIAS_POINTER, self.bias, ctypes.sizeof(self.bias)]
         return Call(self._library.function("cublasLtMatmulDescSetAttribute"), arguments, is_status=True)
 
     def algorithm(self, handle: int) -> _Heuristic:

@@ -7,12 +7,16 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
-from typing import Any
+from typing import TYPE_CHECKING
 
 from ...support.errors import RelaxError
 from ...support.external_bytes import Data, unpacked
 from ...support.external_runtime import ExternalRuntime, register_runtime
+from ..foreign_types import Tensor
 from .cudart import Cuda, CudaError
+
+if TYPE_CHECKING:
+    import tensorrt
 
 _ON_GPU = 2  # kDLCUDA
 
@@ -73,7 +77,7 @@ class TensorRtRuntime(ExternalRuntime):
 class _Function:
     """One engine: called with inputs, then with the tensors that results are to be written to."""
 
-    def __init__(self, name: str, engine: Engine, runtime: Any, cuda: Cuda):
+    def __init__(self, name: str, engine: Engine, runtime: tensorrt.Runtime, cuda: Cuda):
         self._name, self._cuda, self._runtime = name, cuda, runtime
         self._inputs = [(input_name(number), size) for number, size in enumerate(engine.inputs)]
         self._outputs = [(output_name(number), size) for number, size in enumerate(engine.outputs)]
@@ -85,7 +89,7 @@ class _Function:
         # A context is for one call at a time.
         self._lock = threading.Lock()
 
-    def __call__(self, *arguments: Any) -> None:
+    def __call__(self, *arguments: Tensor) -> None:
         wanted = len(self._inputs) + len(self._outputs)
         if len(arguments) != wanted:
             counts = f"{len(self._inputs)} inputs and {len(self._outputs)} outputs"
@@ -93,7 +97,7 @@ class _Function:
         with self._lock:
             self._run(arguments[: len(self._inputs)], arguments[len(self._inputs) :])
 
-    def _run(self, inputs: Sequence[Any], outputs: Sequence[Any]) -> None:
+    def _run(self, inputs: Sequence[Tensor], outputs: Sequence[Tensor]) -> None:
         for (name, size), tensor in zip(self._inputs, inputs, strict=True):
             shape = tuple(tensor.shape)
             if not self._context.set_input_shape(name, shape):
@@ -112,7 +116,7 @@ class _Function:
                 self._cuda.to_host(_pointer(tensor), self._buffers[name].address, size * prod(tensor.shape))
         self._cuda.wait()
 
-    def _address(self, name: str, tensor: object, size: int) -> int:
+    def _address(self, name: str, tensor: Tensor, size: int) -> int:
         """Where a tensor is on the GPU: itself, or memory that is kept for it."""
         if _is_on_gpu(tensor):
             return _pointer(tensor)
@@ -134,9 +138,9 @@ class _Buffer:
             self._cuda.free(self.address)
 
 
-def _is_on_gpu(tensor: Any) -> bool:
-    return bool(tensor.__dlpack_device__()[0] == _ON_GPU)
+def _is_on_gpu(tensor: Tensor) -> bool:
+    return tensor.__dlpack_device__()[0] == _ON_GPU
 
 
-def _pointer(tensor: Any) -> int:
+def _pointer(tensor: Tensor) -> int:
     return int(tensor.data_ptr())

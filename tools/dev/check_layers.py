@@ -13,7 +13,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
-from typing import Any
+from typing import TypeVar
+
+_Name = TypeVar("_Name")
+_Import = TypeVar("_Import")
 
 PACKAGE = "relax_mlir"
 SPDX = "# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception"
@@ -319,7 +322,7 @@ def _check_circles(sources: list[SourceFile]) -> Iterator[Violation]:
         yield Violation(file, node.lineno, node.col_offset + 1, f"files import one another: {shown}")
 
 
-def _circles_in(imports: dict[Any, dict[Any, Any]]) -> Iterator[tuple[list[Any], Any, str]]:
+def _circles_in(imports: dict[_Name, dict[_Name, _Import]]) -> Iterator[tuple[list[_Name], _Import, str]]:
     """Circles from their first member on, the import that closes each, and how it is shown."""
     while True:
         try:

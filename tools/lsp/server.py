@@ -10,7 +10,7 @@ import asyncio
 import json
 import re
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 from lsprotocol import types as lsp
 from pygls.lsp.server import LanguageServer
@@ -28,6 +28,7 @@ _SEVERITIES = {
     "note": lsp.DiagnosticSeverity.Information,
 }
 _OPERATOR = re.compile(r"[\w.]+")
+_Placed: TypeAlias = lsp.HoverParams | lsp.DefinitionParams | lsp.ReferenceParams | lsp.CompletionParams
 
 
 class Analysis:
@@ -61,7 +62,7 @@ class RelaxServer(LanguageServer):
         """Publishes what MLIR says, unless the text has changed meanwhile."""
         source = self.workspace.get_text_document(uri)
         version, text = source.version, source.source
-        arguments = {"name": uri.rpartition("/")[2], "plugins": self.plugins}
+        arguments: dict[str, object] = {"name": uri.rpartition("/")[2], "plugins": self.plugins}
         try:
             analyzed = json.loads(await self._elsewhere("analyze", text.encode("utf-8", "replace"), arguments))
         except RelaxError as error:
@@ -91,7 +92,7 @@ class RelaxServer(LanguageServer):
                 return {}
         return self._operators
 
-    async def _elsewhere(self, function: str, data: bytes, arguments: dict[str, Any]) -> bytes:
+    async def _elsewhere(self, function: str, data: bytes, arguments: dict[str, object]) -> bytes:
         call = PoolCall(f"{_ANALYSIS}:{function}", data, arguments, "this text")
         made: list[bytes] = []
         work = lambda: process_pool().run([call], 1, lambda _, result, __: made.append(result))  # noqa: E731
@@ -227,12 +228,12 @@ def make_server(version: str, plugins: Sequence[str]) -> RelaxServer:
     return server
 
 
-def _at(server: RelaxServer, params: Any) -> tuple[Document, int]:
+def _at(server: RelaxServer, params: _Placed) -> tuple[Document, int]:
     uri = params.text_document.uri
     return server.document(uri), server.workspace.get_text_document(uri).offset_at_position(params.position)
 
 
-def _definition_at(server: RelaxServer, params: object) -> Definition | None:
+def _definition_at(server: RelaxServer, params: _Placed) -> Definition | None:
     document, offset = _at(server, params)
     token = document.token_at(offset)
     return None if token is None else document.definition(token)

@@ -6,7 +6,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
-from typing import TYPE_CHECKING, Any, TextIO, TypeVar
+from typing import TYPE_CHECKING, TextIO, TypeVar
 
 from ... import Callback, Instrument, Module, Pipeline, PrintIR, Timing
 from ...bindings.context import new_context
@@ -148,8 +148,8 @@ class Job:
 
     def _printers(self) -> list[Instrument]:
         arguments = self.arguments
-        before: Any = arguments["mlir-print-ir-before-all"] or arguments["mlir-print-ir-before"] or ()
-        after: Any = arguments["mlir-print-ir-after-all"] or arguments["mlir-print-ir-after"] or ()
+        before: bool | Sequence[str] = arguments["mlir-print-ir-before-all"] or arguments["mlir-print-ir-before"] or ()
+        after: bool | Sequence[str] = arguments["mlir-print-ir-after-all"] or arguments["mlir-print-ir-after"] or ()
         if arguments["mlir-print-ir-after-change"] and not after:
             after = True
         if not before and not after and not arguments["mlir-print-ir-after-failure"]:
@@ -188,7 +188,7 @@ class Job:
         limits = (arguments["mlir-elide-elementsattrs-if-larger"], arguments["mlir-elide-resource-strings-if-larger"])
         return limits != (None, None)
 
-    def _print_options(self) -> dict[str, Any]:
+    def _print_options(self) -> dict[str, object]:
         arguments = self.arguments
         pretty = arguments["mlir-pretty-debuginfo"]
         return {

@@ -3,17 +3,15 @@
 
 from __future__ import annotations
 
-import dataclasses
 import typing
 from collections.abc import Iterator
-from typing import Any
 
 from ...bindings.context import UPSTREAM_DIALECTS
 from ...bindings.mlir import ROOT, ir
 from ...bindings.upstream_passes import upstream_passes
 from ...dialects.context import create_context
 from ...dialects.core.dialect import registered_dialects
-from ...passes.core.options import describe_type, format_value, option_fields
+from ...passes.core.options import describe_type, option_fields
 from ...passes.core.registry import all_passes
 from ...passes.intrinsics.registry import intrinsics_table
 from ...passes.legalize.rules import all_rules
@@ -22,7 +20,7 @@ from ...support.errors import OptionError
 from ...support.suggest import suggest
 from ..common import command_line
 from ..common.command_line import help_row
-from .option_docs import option_doc
+from .option_docs import default_text, option_doc
 from .options import OPTIONS
 
 _COLUMN = 46
@@ -65,18 +63,8 @@ def _own_pass_rows() -> Iterator[str]:
         yield _row(f"--{name}", first_line(cls), 2)
         hints = typing.get_type_hints(cls)
         for key, field in option_fields(cls).items():
-            yield _row(f"{key}={_default(field)}", f"{describe_type(hints[field.name])}{_field_help(cls, field)}", 6)
-
-
-def _field_help(cls: type, field: dataclasses.Field[Any]) -> str:
-    text = option_doc(cls, field)
-    return f": {text}" if text else ""
-
-
-def _default(field: dataclasses.Field[Any]) -> str:
-    if field.default is not dataclasses.MISSING:
-        return format_value(field.default)
-    return "" if field.default_factory is dataclasses.MISSING else format_value(field.default_factory())
+            text = ": ".join(filter(None, [describe_type(hints[field.name]), option_doc(cls, field)]))
+            yield _row(f"{key}={default_text(field)}", text, 6)
 
 
 def first_line(cls: type) -> str:

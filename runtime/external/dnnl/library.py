@@ -7,10 +7,11 @@ import ctypes
 import functools
 import os
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from ....support.errors import RelaxError
+from ...foreign_types import CFunction
 from ...native_calls import Call, Given
 
 WHEEL = "onednn-cpu-gomp"
@@ -24,7 +25,9 @@ _UNIMPLEMENTED, _LAST_IMPLEMENTATION = 3, 4
 _STATUS = ("success", "out of memory", "invalid arguments", "unimplemented", "last implementation reached",
            "runtime error", "not required")  # fmt: skip
 
-_KINDS = {"p": ctypes.c_void_p, "i": ctypes.c_int, "n": ctypes.c_size_t, "f": ctypes.c_float}
+_KINDS: dict[str, type[ctypes._SimpleCData]] = {
+    "p": ctypes.c_void_p, "i": ctypes.c_int, "n": ctypes.c_size_t, "f": ctypes.c_float,
+}  # fmt: skip
 #: Functions with what they take: pointers, ints, sizes and floats; and what they give where it is no status.
 _FUNCTIONS = {
     "engine_create": "pin",
@@ -108,15 +111,14 @@ class Library:
         self.engine = self.make("engine_create", 1, 0)
         self.stream = self.make("stream_create", self.engine, 1)
 
-    def _typed(self, name: str, kinds: str) -> Callable[..., int]:
-        function = getattr(self._functions, f"dnnl_{name}")
+    def _typed(self, name: str, kinds: str) -> CFunction:
+        function: CFunction = getattr(self._functions, f"dnnl_{name}")
         takes, _, gives = kinds.partition(":")
         function.argtypes = [_KINDS[kind] for kind in takes]
         function.restype = _KINDS[gives or "i"]
-        typed: Callable[..., int] = function
-        return typed
+        return function
 
-    def function(self, name: str) -> Callable[..., int]:
+    def function(self, name: str) -> CFunction:
         return self._calls[name]
 
     def call(self, name: str, *arguments: object) -> None:
