@@ -27,7 +27,7 @@ _RANK_OFFSET, _DTYPE_OFFSET, _SHAPE_OFFSET = 16, 20, 24
 _FLAGS_OFFSET, _READ_ONLY = 24, 1
 _HIGHEST_RANK = 64
 _OBJECT_HEADER = 24  # of tvm-ffi's objects; a tensor's DLTensor is behind it
-_CPU = 1
+CPU = 1  # kDLCPU
 
 _capsule_name = ctypes.PYFUNCTYPE(ctypes.c_char_p, ctypes.py_object)(("PyCapsule_GetName", ctypes.pythonapi))
 _capsule_pointer = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)(
@@ -151,7 +151,7 @@ def is_copied(tensor: Tensor) -> bool:
     bits = tensor.dtype.bits
     if (
         _damage(tensor.__chandle__() + _OBJECT_HEADER)
-        or tensor.__dlpack_device__()[0] != _CPU
+        or tensor.__dlpack_device__()[0] != CPU
         or bits not in (8, 16, 32, 64)
         or tensor.dtype.lanes != 1
     ):

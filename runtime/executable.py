@@ -6,6 +6,7 @@ from __future__ import annotations
 import builtins
 import ctypes
 import functools
+import operator
 import os
 import platform
 import threading
@@ -85,7 +86,7 @@ class Executable:
         if name not in self._functions:
             function = function_of(self._packed(name), self._signatures[name], self._rows())
             # Without this object: functions outlive it.
-            function.again = _function_again, (self._program, name)
+            function.again = operator.getitem, (self._program, name)
             self._functions[name] = function
         return self._functions[name]
 
@@ -267,10 +268,6 @@ class _Program(NamedTuple):
 
     def __reduce__(self) -> tuple[Callable[..., Executable], tuple[object, ...]]:
         return _unpickled, self.pickled(False)
-
-
-def _function_again(program: Executable, name: str) -> Function:
-    return program[name]
 
 
 def _unpickled(

@@ -35,7 +35,7 @@ class Copies:
         """A new tensor on the device."""
         sizes = (ctypes.c_int64 * len(shape))(*shape)
         element = dtype.type_code | dtype.bits << 8 | dtype.lanes << 16
-        about = len(shape), element, _bytes_of(dtype), ctypes.addressof(sizes)
+        about = len(shape), element, element_bytes(dtype), ctypes.addressof(sizes)
         return self._empty(ctypes.addressof(self._label), *about)
 
     def download(self, host: Tensor, device: Tensor) -> None:
@@ -52,11 +52,11 @@ class Copies:
         self._driver.call("cuStreamSynchronize", self._stream())
 
     def _copy(self, name: str, to: Tensor, source: Tensor) -> None:
-        size = element_bytes(to)
+        size = element_bytes(to.dtype)
         for extent in to.shape:
             size *= extent
         if size:
-            self._driver.call(name, address(to), address(source), size, self._stream())
+            self._driver.call(name, to.data_ptr(), source.data_ptr(), size, self._stream())
 
     def _stream(self) -> int:
         import tvm_ffi
@@ -64,14 +64,5 @@ class Copies:
         return int(tvm_ffi.get_raw_stream(tvm_ffi.device("cuda", self._index)))
 
 
-def element_bytes(tensor: Tensor) -> int:
-    return _bytes_of(tensor.dtype)
-
-
-def _bytes_of(dtype: ElementType) -> int:
+def element_bytes(dtype: ElementType) -> int:
     return -(-dtype.bits * dtype.lanes // 8)
-
-
-def address(tensor: Tensor) -> int:
-    """Where its elements begin, its offset in bytes counted."""
-    return tensor.data_ptr()

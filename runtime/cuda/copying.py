@@ -7,15 +7,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from ..arguments import prepared
-from ..arrays import empty_on_host, share
+from ..arrays import CPU, empty_on_host, share
 from ..cache import function_of
 from ..foreign_types import Exporter, PackedFunction, Tensor
 from ..function import Function
 from ..manifest import PassedValue, Signature
 from .copies import Copies
 from .device_rows import DeviceRows
-
-_CPU = 1
 
 
 class CopyingFunctions(Mapping[str, Function]):
@@ -98,7 +96,7 @@ class _CopyingCall:
         if not hasattr(value, "__dlpack__"):
             return value
         host = share(value, described.written)
-        if host.__dlpack_device__()[0] != _CPU:
+        if host.__dlpack_device__()[0] != CPU:
             return value
         device = self._copies.upload(host)
         if described.written:
@@ -110,7 +108,7 @@ class _CopyingCall:
 
         if isinstance(value, tvm_ffi.Array):
             return tvm_ffi.convert([self._given(each) for each in value])
-        if not isinstance(value, tvm_ffi.Tensor) or value.__dlpack_device__()[0] == _CPU:
+        if not isinstance(value, tvm_ffi.Tensor) or value.__dlpack_device__()[0] == CPU:
             return value
         host = empty_on_host(value)
         self._copies.download(host, value)

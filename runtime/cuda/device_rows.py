@@ -8,14 +8,12 @@ from collections.abc import Sequence
 from math import prod
 from typing import Any
 
-from ..arrays import empty_on_host, share, tensor, to_numpy
+from ..arrays import CPU, empty_on_host, share, tensor, to_numpy
 from ..cache_rows import CacheRows, check_taken
 from ..errors import UnsupportedArray
 from ..foreign_types import Array, Tensor
 from ..manifest import PassedValue
-from .copies import Copies, address, element_bytes
-
-_CPU = 1
+from .copies import Copies, element_bytes
 
 
 def _side(name: str) -> list[tuple[str, type[ctypes.c_size_t | ctypes.c_int | ctypes.c_void_p]]]:
@@ -89,17 +87,17 @@ class DeviceRows(CacheRows):
 
     def _copy(self, to: Tensor, source: Tensor, axis: int, count: int) -> None:
         """The first rows, of each index of the axes before; waits where one side is the CPU's."""
-        row = prod(to.shape[axis + 1 :]) * element_bytes(to)
+        row = prod(to.shape[axis + 1 :]) * element_bytes(to.dtype)
         height = prod(to.shape[:axis])
         if not row * count * height:
             return
         sides = []
         for each in (source, to):
             is_host = _is_on_host(each)
-            place = (address(each), None) if is_host else (None, address(each))
+            place = (each.data_ptr(), None) if is_host else (None, each.data_ptr())
             sides += [0, 0, _HOST if is_host else _DEVICE, *place, None, row * each.shape[axis]]
         self._copies.copy_2d(_Copy2D(*sides, row * count, height), waits=_is_on_host(source) or _is_on_host(to))
 
 
 def _is_on_host(value: object) -> bool:
-    return not hasattr(value, "__dlpack_device__") or value.__dlpack_device__()[0] == _CPU
+    return not hasattr(value, "__dlpack_device__") or value.__dlpack_device__()[0] == CPU

@@ -108,7 +108,7 @@ class _Runner:
         copies = [numpy.array(each, order="C", copy=True) for each in arrays]
         on_copies = self._calls(copies)
         assert on_copies is not None
-        on_copies.run([_address(each) for each in copies])
+        on_copies.run([each.ctypes.data for each in copies])
         count = len(self._function.inputs)
         for output, copy in zip(arrays[count:], copies[count:], strict=True):
             output[...] = copy
@@ -146,12 +146,7 @@ class _Runner:
 
 
 def _held(array: Array) -> _Value:
-    return _Value(array, _address(array))
-
-
-def _address(array: Array) -> int:
-    address: int = array.__array_interface__["data"][0]
-    return address
+    return _Value(array, array.ctypes.data)
 
 
 def _result_shape(spec: str, *shapes: Sequence[int]) -> tuple[int, ...]:

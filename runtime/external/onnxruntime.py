@@ -104,13 +104,9 @@ class _Border:
         tensor = argument if isinstance(argument, tvm_ffi.Tensor) else tvm_ffi.from_dlpack(argument)
         if not tensor.is_contiguous():
             raise RelaxError(f"'{self._name}' has to lie in one piece, its strides are {tuple(tensor.strides)}")
-        bind(self._name, "cpu", 0, self._number, list(tensor.shape), _address(tensor))
+        # Of nothing at all there is no address, which has to be another one than 0.
+        bind(self._name, "cpu", 0, self._number, list(tensor.shape), tensor.data_ptr() or 1)
         return tensor
-
-
-def _address(tensor: Tensor) -> int:
-    # Of nothing at all there is no address, which has to be another one than 0.
-    return int(tensor.data_ptr()) or 1
 
 
 def _session(name: str, model: bytes, threads: int) -> onnxruntime.InferenceSession:

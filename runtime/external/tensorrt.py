@@ -14,11 +14,10 @@ from ...support.external_bytes import Data, unpacked
 from ...support.external_runtime import ExternalRuntime, register_runtime
 from ..foreign_types import Tensor
 from .cudart import Cuda, CudaError
+from .nvidia import CUDA
 
 if TYPE_CHECKING:
     import tensorrt
-
-_ON_GPU = 2  # kDLCUDA
 
 
 def input_name(number: int) -> str:
@@ -105,7 +104,7 @@ class _Function:
             bytes_ = size * prod(shape)
             address = self._address(name, tensor, bytes_)
             if not _is_on_gpu(tensor):
-                self._cuda.to_device(address, _pointer(tensor), bytes_)
+                self._cuda.to_device(address, tensor.data_ptr(), bytes_)
             self._context.set_tensor_address(name, address)
         for (name, size), tensor in zip(self._outputs, outputs, strict=True):
             self._context.set_tensor_address(name, self._address(name, tensor, size * prod(tensor.shape)))
@@ -113,13 +112,13 @@ class _Function:
             raise RelaxError(f"{self._name}: TensorRT did not run it, its messages say why")
         for (name, size), tensor in zip(self._outputs, outputs, strict=True):
             if not _is_on_gpu(tensor):
-                self._cuda.to_host(_pointer(tensor), self._buffers[name].address, size * prod(tensor.shape))
+                self._cuda.to_host(tensor.data_ptr(), self._buffers[name].address, size * prod(tensor.shape))
         self._cuda.wait()
 
     def _address(self, name: str, tensor: Tensor, size: int) -> int:
         """Where a tensor is on the GPU: itself, or memory that is kept for it."""
         if _is_on_gpu(tensor):
-            return _pointer(tensor)
+            return tensor.data_ptr()
         found = self._buffers.get(name)
         if found is None or found.size < size:
             self._buffers.pop(name, None)
@@ -139,8 +138,4 @@ class _Buffer:
 
 
 def _is_on_gpu(tensor: Tensor) -> bool:
-    return tensor.__dlpack_device__()[0] == _ON_GPU
-
-
-def _pointer(tensor: Tensor) -> int:
-    return int(tensor.data_ptr())
+    return tensor.__dlpack_device__()[0] == CUDA

@@ -113,6 +113,13 @@ def parse_arguments(
     return parsed
 
 
+def refuse_together(arguments: Arguments, *names: str) -> None:
+    """Raises RelaxError where more than one of these is given."""
+    given = [spelling(name) for name in names if arguments[name]]
+    if len(given) > 1:
+        raise OptionError(f"{given[0]} and {given[1]} exclude each other")
+
+
 def spelling(name: str) -> str:
     """How an option is written."""
     return f"-{name}" if len(name) == 1 else f"--{name}"

@@ -31,23 +31,14 @@ _OPERATOR = re.compile(r"[\w.]+")
 _Placed: TypeAlias = lsp.HoverParams | lsp.DefinitionParams | lsp.ReferenceParams | lsp.CompletionParams
 
 
-class Analysis:
-    """What MLIR has reported of one version of a text."""
-
-    def __init__(self, analyzed: dict[str, Any]) -> None:
-        self.diagnostics: list[dict[str, Any]] = analyzed["diagnostics"]
-        self.types: dict[tuple[int, int], list[str]] = {
-            (line, column): each for line, column, each in analyzed["types"]
-        }
-
-
 class RelaxServer(LanguageServer):
     """Keeps what is known of the texts that an editor has open."""
 
     def __init__(self, version: str, plugins: Sequence[str]) -> None:
         super().__init__("relax-lsp", version)
         self.plugins = list(plugins)
-        self.analyses: dict[str, Analysis] = {}
+        #: Of values, by the lines and columns of what makes them, as MLIR has reported of one version of a text.
+        self._types: dict[str, dict[tuple[int, int], list[str]]] = {}
         self._documents: dict[str, Document] = {}
         self._operators: dict[str, str] | None = None
 
@@ -73,13 +64,13 @@ class RelaxServer(LanguageServer):
         now = self.workspace.text_documents.get(uri)
         if now is None or now.version != version:
             return
-        analysis = self.analyses[uri] = Analysis(analyzed)
+        self._types[uri] = {(line, column): types for line, column, types in analyzed["types"]}
         lines = text.split("\n")
-        found = [self._diagnostic(uri, lines, each) for each in analysis.diagnostics]
+        found = [self._diagnostic(uri, lines, each) for each in analyzed["diagnostics"]]
         self.text_document_publish_diagnostics(lsp.PublishDiagnosticsParams(uri, found, version))
 
     def forget(self, uri: str) -> None:
-        self.analyses.pop(uri, None)
+        self._types.pop(uri, None)
         self._documents.pop(uri, None)
         self.text_document_publish_diagnostics(lsp.PublishDiagnosticsParams(uri, []))
 
@@ -133,14 +124,11 @@ class RelaxServer(LanguageServer):
 
     def types_of(self, uri: str, definition: Definition) -> list[str]:
         """The types of a value, as MLIR has inferred or read them; none while the text is broken."""
-        analysis = self.analyses.get(uri)
-        if analysis is None:
-            return []
         text = self.document(uri).text
         start = text.rfind("\n", 0, definition.made_at) + 1
         line = text.count("\n", 0, definition.made_at) + 1
         column = len(text[start : definition.made_at].encode("utf-8", "replace")) + 1
-        return analysis.types.get((line, column), [])[definition.types]
+        return self._types.get(uri, {}).get((line, column), [])[definition.types]
 
 
 def serve(version: str, plugins: Sequence[str]) -> None:

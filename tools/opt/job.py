@@ -172,7 +172,8 @@ class Job:
         if self.arguments["print-script"]:
             from .scripts import script_of
 
-            return script_of(op, elide=self._elides())
+            limits = "mlir-elide-elementsattrs-if-larger", "mlir-elide-resource-strings-if-larger"
+            return script_of(op, elide=any(self.arguments[name] is not None for name in limits))
         if self.arguments["mlir-print-value-users"]:
             from . import value_users  # seldom needed
 
@@ -182,11 +183,6 @@ class Job:
 
             return unique_names.print_asm(op, **self._print_options())
         return str(print_asm(op, **self._print_options()))
-
-    def _elides(self) -> bool:
-        arguments = self.arguments
-        limits = (arguments["mlir-elide-elementsattrs-if-larger"], arguments["mlir-elide-resource-strings-if-larger"])
-        return limits != (None, None)
 
     def _print_options(self) -> dict[str, object]:
         arguments = self.arguments

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import typing
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from ...bindings.context import UPSTREAM_DIALECTS
 from ...bindings.mlir import ROOT, ir
@@ -105,19 +105,19 @@ def ops_text() -> str:
     return "\n".join(lines) + "\n"
 
 
-def legalizations_text(target: str | None) -> str:
+def legalizations_text(target: str) -> str:
     """Operator, target that provides the rule, and where the rule is; for a target what it would try first."""
-    return "".join(f"{rule.op:<36} {rule.target:<12} {rule.place}\n" for rule in all_rules(target))
+    return "".join(f"{rule.op:<36} {rule.target:<12} {rule.place}\n" for rule in all_rules(target or None))
 
 
-def intrinsics_text(target: str | None) -> str:
+def intrinsics_text(target: str) -> str:
     """The same for the rules of intrinsics."""
-    return intrinsics_table(target).rstrip("\n") + "\n"
+    return intrinsics_table(target or None).rstrip("\n") + "\n"
 
 
-def schedules_text(target: str | None) -> str:
+def schedules_text(target: str) -> str:
     """What schedules are for, whose they are, and where; for a target those that it tries, the first one first."""
-    rows = [(schedule.subject, schedule.target, schedule.place) for schedule in all_schedules(target)]
+    rows = [(schedule.subject, schedule.target, schedule.place) for schedule in all_schedules(target or None)]
     return "".join(f"{subject:<36} {target:<12} {place}\n" for subject, target, place in rows)
 
 
@@ -133,6 +133,13 @@ def primitives_text() -> str:
     lines += ["", "Intrinsics that tensorize takes:"]
     lines += [_row(intrin.name, intrin.place, 2) for intrin in all_intrins()] or ["  none"]
     return "\n".join(lines) + "\n"
+
+
+def explained_text(name: str) -> str:
+    """All that is known of an operator."""
+    from .explanation import explanation  # seldom asked for
+
+    return explanation(name)
 
 
 def irdl_text(name: str) -> str:
@@ -169,3 +176,17 @@ def mlir_version() -> str:
         ir.Module.create().operation.write_bytecode(stream)
     match = re.search(rb"MLIR([\w.]+)", stream.getvalue())
     return f"MLIR {match.group(1).decode()}" if match else "unknown version"
+
+
+#: What options ask for, by what they are given: true, or a text, empty where none is needed.
+TEXTS: dict[str, Callable[..., str]] = {
+    "list-passes": lambda _: passes_text(),
+    "list-primitives": lambda _: primitives_text(),
+    "list-legalizations": legalizations_text,
+    "list-intrinsics": intrinsics_text,
+    "list-schedules": schedules_text,
+    "explain-op": explained_text,
+    "dump-irdl": irdl_text,
+    "show-dialects": lambda _: dialects_text(),
+    "list-ops": lambda _: ops_text(),
+}

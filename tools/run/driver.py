@@ -67,8 +67,10 @@ class Driver:
             return gathered_inputs(signature, values), notes
 
         def called(inputs: Mapping[str, Given]) -> tuple[dict[str, Array], list[str]]:
-            call = _caller(executable.copying()[name].packed, name, inputs)
-            return outputs.named_arrays(signature, call())
+            function, taken = executable.copying()[name].packed, [*map(passed, inputs.values())]
+            with _failures_of(name):
+                returned = function(*taken)
+            return outputs.named_arrays(signature, returned)
 
         inputs, notes = made(arguments["random"])
         self._note(notes)
@@ -150,17 +152,6 @@ def _files_read(arguments: Arguments) -> list[str]:
     """The program, the inputs, the model to compare with, the key."""
     inputs = [text.partition("=")[2] or text for text in arguments["input"] or ()]
     return [*arguments.files, *inputs, *(arguments[name] for name in ("compare", "verify-key") if arguments[name])]
-
-
-def _caller(function: Callable[..., object], name: str, inputs: Mapping[str, Given]) -> Callable[[], object]:
-    """Calls the function on the inputs. What fails in the program becomes a RelaxError."""
-    given = [passed(value) for value in inputs.values()]
-
-    def call() -> object:
-        with _failures_of(name):
-            return function(*given)
-
-    return call
 
 
 @contextmanager

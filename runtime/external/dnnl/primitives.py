@@ -9,27 +9,8 @@ from typing import NamedTuple
 
 from .description import Step
 from .library import library
-from .objects import (
-    BIAS,
-    DST,
-    MEAN,
-    PART,
-    SCALE,
-    SHIFT,
-    SRC,
-    SRC_1,
-    VARIANCE,
-    WEIGHTS,
-    Attributes,
-    Description,
-    Layout,
-    numbers,
-)
+from .objects import ARGUMENTS, Attributes, Description, Layout, numbers
 
-#: What steps call arguments, as oneDNN numbers them.
-ARGUMENTS = {"src": SRC, "src1": SRC_1, "dst": DST, "weights": WEIGHTS, "bias": BIAS,
-             "mean": MEAN, "variance": VARIANCE, "scale": SCALE, "shift": SHIFT,
-             **{f"part{number}": PART + number for number in range(64)}}  # fmt: skip
 _GIVEN_STATISTICS, _USE_SCALE, _USE_SHIFT = 1, 2, 4
 #: Forward inference, algorithms of convolutions, and what is not used.
 _NUMBERS = {"inference": 96, "direct": 1, "transposed": 10, "zero": 0.0, "none": None}
