@@ -70,7 +70,8 @@ class Driver:
         # MLIR takes UTF-8 only; a file's name can be any bytes.
         printable = source.encode("utf-8", "backslashreplace").decode()
         self.input_name = name = "<stdin>" if source == "-" else printable
-        refuse_overwriting({spelling(name): arguments[name] for name in _WRITTEN}, _files_read(arguments))
+        read = [each for each in (source, arguments["irdl-file"]) if each is not None]
+        refuse_overwriting({spelling(name): arguments[name] for name in _WRITTEN}, read)
         job = Job(arguments, name, self.stderr)
         data = self._read(source)
         if data.startswith(BYTECODE_MAGIC):
@@ -236,10 +237,6 @@ def as_diagnostic(error: RelaxError) -> Diagnostic:
     line, column = (int(match["line"]), int(match["column"])) if match else (0, 0)
     notes = tuple(Diagnostic("note", note, file) for note in error.notes)
     return Diagnostic("error", error.message, file, line, column, notes=notes)
-
-
-def _files_read(arguments: Arguments) -> list[str]:
-    return [name for name in (*arguments.files, arguments["irdl-file"]) if name is not None]
 
 
 def is_script(path: str, text: str) -> bool:

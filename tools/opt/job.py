@@ -40,7 +40,11 @@ class Job:
         #: Whether sources are TVMScript.
         self.reads_scripts = False
         self._timing = Timing() if arguments["mlir-timing"] else None
-        self._statistics = _new_statistics() if arguments["mlir-pass-statistics"] else None
+        self._statistics: Statistics | None = None
+        if arguments["mlir-pass-statistics"]:
+            from ...passes.core.statistics import Statistics  # seldom needed
+
+            self._statistics = Statistics()
         self._irdl = _read_irdl(arguments["irdl-file"]) if arguments["irdl-file"] is not None else None
         # Made before any input is read: a misspelt pass is reported at once, and once.
         waits = arguments["run-reproducer"] or arguments["no-implicit-module"]
@@ -136,7 +140,8 @@ class Job:
 
     def _watched(self, passes: str | Sequence[str], verify_each: bool, anchor: str = "builtin.module") -> Pipeline:
         watching = [*self._printers(), *filter(None, (self._timing, self._statistics))]
-        instruments = [*watching, Callback(before=_announce_pass)] if watching else []
+        announcing = Callback(before=lambda name, op: announce(f"running pass {name} on {op.name}"))
+        instruments = [*watching, announcing] if watching else []
         return Pipeline(passes, anchor=anchor, instruments=instruments, verify_each=verify_each)
 
     @staticmethod
@@ -233,16 +238,6 @@ class Job:
 def _reproducer(module: Module, pipeline: Pipeline) -> bytes:
     text = reproducer_text(str(module), str(pipeline), pipeline.verify_each)
     return text.encode("utf-8", "surrogateescape")
-
-
-def _new_statistics() -> Statistics:
-    from ...passes.core.statistics import Statistics  # seldom needed
-
-    return Statistics()
-
-
-def _announce_pass(name: str, op: Operation) -> None:
-    announce(f"running pass {name} on {op.name}")
 
 
 def _read_irdl(path: str) -> str:

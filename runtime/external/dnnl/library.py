@@ -21,7 +21,6 @@ OLDEST = (3, 2)
 PLACE = "RELAX_DNNL_LIBRARY"
 _FILE = "libdnnl.so.3"
 _OPENMP, _SEQUENTIAL = 2, 1
-_UNIMPLEMENTED, _LAST_IMPLEMENTATION = 3, 4
 _STATUS = ("success", "out of memory", "invalid arguments", "unimplemented", "last implementation reached",
            "runtime error", "not required")  # fmt: skip
 
@@ -124,7 +123,8 @@ class Library:
     def call(self, name: str, *arguments: object) -> None:
         status = self._calls[name](*arguments)
         if status:
-            raise _Refused(name, status)
+            reason = _STATUS[status] if 0 <= status < len(_STATUS) else str(status)
+            raise DnnlError(f"oneDNN's dnnl_{name}: {reason}")
 
     def make(self, name: str, *arguments: object) -> int:
         """What a function gives through its first argument."""
@@ -158,15 +158,6 @@ class Library:
             return list(calls)
         ask, tell = self._openmp.omp_get_max_threads, self._openmp.omp_set_num_threads
         return [Call(ask), Call(tell, [count]), *calls, Call(tell, [Given(0)], always=True)]
-
-
-class _Refused(DnnlError):
-    """A call that has failed."""
-
-    def __init__(self, name: str, status: int):
-        reason = _STATUS[status] if 0 <= status < len(_STATUS) else str(status)
-        super().__init__(f"oneDNN's dnnl_{name}: {reason}")
-        self.is_unimplemented = status in (_UNIMPLEMENTED, _LAST_IMPLEMENTATION)
 
 
 @functools.lru_cache(maxsize=1)
