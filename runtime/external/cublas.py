@@ -8,6 +8,7 @@ import itertools
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import NamedTuple
 
 from ...support.external_bytes import unpacked
@@ -103,7 +104,7 @@ class CublasRuntime(LibraryRuntime):
     def functions(self, data: memoryview, library: Library) -> Mapping[str, Callable[..., None]]:
         steps = unpacked("cublas", data, dict[str, Step])
         counts = {name: each.inputs + 1 + each.workspace for name, each in steps.items()}
-        return {name: NativeFunction(_Runner(each, library).listed, counts[name]) for name, each in steps.items()}
+        return {name: NativeFunction(partial(_listed, each, library), counts[name]) for name, each in steps.items()}
 
 
 class _Shape(NamedTuple):
@@ -157,57 +158,32 @@ def _batch_steps(batch: Sequence[int], matrix: int, rank: int) -> list[int]:
     return steps[::-1]
 
 
-class _Runner:
-    """A function of a part."""
+def _listed(step: Step, library: Library, *tensors: Tensor) -> CallList:
+    """The calls for tensors of such sizes."""
+    device = device_of(tensors)
+    a, b, out = (tuple(tensors[number].shape) for number in (step.a, step.b, step.inputs))
+    shape = product_shape(a, b, out, step.transposed)
+    if 0 in out:
+        return CallList([])
+    if shape.k == 0:
+        return _zeros(step, device, math.prod(out))
+    descriptors = Descriptors(library)
+    described = _Described(step, shape, library, descriptors)
+    algorithm = described.algorithm(library.handle("cublasLtCreate", device))
+    calls, pointers = [], {}
+    if step.bias is not None:
+        calls.append(described.set_bias())
+        pointers[ctypes.addressof(described.bias)] = Passed(step.bias)
+    for offsets in shape.offsets():
+        calls += [stream_of(device), described.call(algorithm, offsets, device, Given(len(calls)))]
+    return CallList(calls, pointers, keeps=(descriptors, described, algorithm))
 
-    def __init__(self, step: Step, library: Library) -> None:
-        self._step, self._library = step, library
 
-    def listed(self, *tensors: Tensor) -> CallList:
-        """The calls for tensors of such sizes."""
-        step, device = self._step, device_of(tensors)
-        a, b, out = (tuple(tensors[number].shape) for number in (step.a, step.b, step.inputs))
-        shape = product_shape(a, b, out, step.transposed)
-        if 0 in out:
-            return CallList([])
-        if shape.k == 0:
-            return self._zeros(device, math.prod(out))
-        descriptors = Descriptors(self._library)
-        described = _Described(step, shape, self._library, descriptors)
-        algorithm = described.algorithm(self._library.handle("cublasLtCreate", device))
-        calls, pointers = [], {}
-        if step.bias is not None:
-            calls.append(described.set_bias())
-            pointers[ctypes.addressof(described.bias)] = Passed(step.bias)
-        for offsets in shape.offsets():
-            calls += self._calls(described, algorithm, offsets, device, Given(len(calls)))
-        return CallList(calls, pointers, keeps=(descriptors, described, algorithm))
-
-    def _calls(
-        self, described: _Described, algorithm: _Heuristic, offsets: tuple[int, int, int], device: int, stream: Given
-    ) -> list[Call]:
-        """A product's row-major matrices are columns to cuBLAS: it is given the transposed product, b before a."""
-        step, library = self._step, self._library
-        sizes = [_BYTES[each] for each in (step.elements[0], step.elements[0], step.elements[1])]
-        a, b, out = (Passed(number, offset * size) for number, offset, size in
-                     zip((step.a, step.b, step.inputs), offsets, sizes, strict=True))  # fmt: skip
-        workspace = (Passed(step.inputs + 1), WORKSPACE) if step.workspace else (0, 0)
-        of_a, of_b, of_out = described.layouts
-        return [
-            stream_of(device),
-            Call(
-                library.function("cublasLtMatmul"),
-                [library.handle("cublasLtCreate", device), described.product, described.one, b, of_b, a, of_a,
-                 described.zero, out, of_out, out, of_out, algorithm, *workspace, stream],
-                is_status=True,
-            ),
-        ]  # fmt: skip
-
-    def _zeros(self, device: int, count: int) -> CallList:
-        """Nothing is summed. A bias is taken only where something is (the codegen's check)."""
-        clear, bytes_ = driver().address("cuMemsetD8Async"), count * _BYTES[self._step.elements[1]]
-        arguments: list[Argument] = [Passed(self._step.inputs), 0, bytes_, Given(0)]
-        return CallList([stream_of(device), Call(clear, arguments, is_status=True, name="cuMemsetD8Async")])
+def _zeros(step: Step, device: int, count: int) -> CallList:
+    """Nothing is summed. A bias is taken only where something is (the codegen's check)."""
+    clear, bytes_ = driver().address("cuMemsetD8Async"), count * _BYTES[step.elements[1]]
+    arguments: list[Argument] = [Passed(step.inputs), 0, bytes_, Given(0)]
+    return CallList([stream_of(device), Call(clear, arguments, is_status=True, name="cuMemsetD8Async")])
 
 
 class _Heuristic(ctypes.Structure):
@@ -255,6 +231,21 @@ class _Described:
             self._set("MatrixLayout", made, _BATCH_COUNT, ctypes.c_int32(self._shape.batch[0]))
             self._set("MatrixLayout", made, _BATCH_OFFSET, ctypes.c_int64(step))
         return made
+
+    def call(self, algorithm: _Heuristic, offsets: tuple[int, int, int], device: int, stream: Given) -> Call:
+        """A product's row-major matrices are columns to cuBLAS: it is given the transposed product, b before a."""
+        step, library = self._step, self._library
+        sizes = [_BYTES[each] for each in (step.elements[0], step.elements[0], step.elements[1])]
+        a, b, out = (Passed(number, offset * size) for number, offset, size in
+                     zip((step.a, step.b, step.inputs), offsets, sizes, strict=True))  # fmt: skip
+        workspace = (Passed(step.inputs + 1), WORKSPACE) if step.workspace else (0, 0)
+        of_a, of_b, of_out = self.layouts
+        return Call(
+            library.function("cublasLtMatmul"),
+            [library.handle("cublasLtCreate", device), self.product, self.one, b, of_b, a, of_a,
+             self.zero, out, of_out, out, of_out, algorithm, *workspace, stream],
+            is_status=True,
+        )  # fmt: skip
 
     def set_bias(self) -> Call:
         """The product's description with the bias in it."""

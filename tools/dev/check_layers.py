@@ -289,7 +289,6 @@ KNOWN_BACKWARD = {
     "bindings/mlir.py": ("bindings/ir.py",),
     "dialects/core/symbols_terms.py": ("dialects/core/symbols_expr.py",),
     "frontends/onnx/export/call.py": ("frontends/onnx/export/function_exporter.py",),
-    "frontends/onnx/export/registry.py": ("frontends/onnx/export/call.py",),
     "frontends/onnx/limits.py": ("frontends/onnx/tensor_data.py",),
     "frontends/onnx/operators/ml_tree_walks.py": ("frontends/onnx/operators/ml_trees.py",),
     "passes/loops/body_scalars.py": ("passes/loops/tree.py",),
