@@ -8,11 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from numbers import Number
-from typing import Any
+from types import ModuleType
+from typing import TYPE_CHECKING, TypeGuard
 
 from .arrays import KNOWN_TO_NUMPY, copy, is_copied, numpy_type, share, tensor
 from .errors import UnsupportedArray
+from .foreign_types import Array, ArrayOrTensor, Tensor
 from .manifest import PassedValue, Signature
+
+if TYPE_CHECKING:
+    import numpy
 
 _KINDS = ("bool", "int", "float")  # of numbers, each of which can stand for those before it
 
@@ -25,7 +30,7 @@ def are_passed_as_they_are(signature: Signature, arguments: Sequence[object]) ->
     )
 
 
-def prepared(signature: Signature, arguments: Sequence[Any]) -> list[Any]:
+def prepared(signature: Signature, arguments: Sequence[object]) -> list[object]:
     """The arguments, those changed that would be refused as they are. Raises UnsupportedArray with the name."""
     if len(arguments) != len(signature.inputs):
         return list(arguments)  # the entry says so
@@ -33,7 +38,7 @@ def prepared(signature: Signature, arguments: Sequence[Any]) -> list[Any]:
     return [_prepared(f"{signature.name}: argument #{place} '{pair[0].name}'", *pair) for place, pair in pairs]
 
 
-def _prepared(where: str, described: PassedValue, value: object) -> Any:
+def _prepared(where: str, described: PassedValue, value: object) -> object:
     if described.kind == "tensor":
         return _tensor(where, described, value)
     if described.kind != "list" or not isinstance(value, Sequence) or isinstance(value, (str, bytes)):
@@ -54,7 +59,7 @@ def _is_known(value: object) -> bool:
     return is_numpys or isinstance(value, tvm_ffi.Tensor) or hasattr(cls, "__dlpack_c_exchange_api__")
 
 
-def _tensor(where: str, described: PassedValue, value: object) -> Any:
+def _tensor(where: str, described: PassedValue, value: object) -> object:
     import tvm_ffi
 
     try:
@@ -67,18 +72,19 @@ def _tensor(where: str, described: PassedValue, value: object) -> Any:
         if hasattr(value, "__dlpack__"):
             return _contiguous(where, value, share(value, described.written), described.written)
         if isinstance(value, memoryview) or hasattr(value, "__array__"):
-            return tensor(_of_numpy(where, described, numpy_or_refusal(where).asarray(value)))
+            found = _of_numpy(where, described, numpy_or_refusal(where).asarray(value))
+            return found if isinstance(found, tvm_ffi.Tensor) else tensor(found)
     except UnsupportedArray as error:
         raise UnsupportedArray(str(error) if str(error).startswith(where) else f"{where}: {error}") from None
     return value
 
 
-def _is_numpys(value: object, name: str) -> bool:
-    """Whether a value is of this class of numpy, which may not be there."""
+def _is_numpys(value: object, name: str) -> TypeGuard[Array]:
+    """Whether a value is of this class of numpy, which may not be there; its numbers have what arrays have."""
     return any(cls.__module__ == "numpy" and cls.__name__ == name for cls in type(value).__mro__)
 
 
-def _of_numbers(where: str, described: PassedValue, value: object) -> Any:
+def _of_numbers(where: str, described: PassedValue, value: object) -> object:
     """A new tensor. numpy's numbers keep their type; Python's take the input's, where that loses nothing."""
     numpy = numpy_or_refusal(where)
     if described.written:
@@ -114,7 +120,7 @@ def _short(value: object) -> str:
     return text if len(text) <= 60 else f"{text[:57]}..."
 
 
-def _of_numpy(where: str, described: PassedValue, array: Any) -> Any:
+def _of_numpy(where: str, described: PassedValue, array: Array) -> ArrayOrTensor:
     dtype, flags = array.dtype, array.flags
     _check_element_type(where, described, dtype)
     is_in_place = dtype.isnative and flags.aligned and (flags.c_contiguous or not array.size)
@@ -127,7 +133,7 @@ def _of_numpy(where: str, described: PassedValue, array: Any) -> Any:
     return tensor(_shared(array) if is_in_place else array.astype(dtype.newbyteorder("="), order="C"))
 
 
-def _shared(array: Any) -> Any:
+def _shared(array: Array) -> Array:
     """A read-only array as one that can be passed: of the same memory, where numpy exports that."""
     numpy = numpy_or_refusal("")
     try:
@@ -136,7 +142,7 @@ def _shared(array: Any) -> Any:
         return array.copy()
 
 
-def _check_element_type(where: str, described: PassedValue, dtype: Any) -> None:
+def _check_element_type(where: str, described: PassedValue, dtype: numpy.dtype) -> None:
     """Types that numpy exports as others or not at all; of the rest the entry knows."""
     held, name = described.holds, dtype.name
     if name in KNOWN_TO_NUMPY or name in (described.dtype, held):
@@ -145,7 +151,7 @@ def _check_element_type(where: str, described: PassedValue, dtype: Any) -> None:
     raise UnsupportedArray(f"{where} expected dtype {expected}, got {name}")
 
 
-def _contiguous(where: str, value: object, shared: object, is_written: bool) -> Any:
+def _contiguous(where: str, value: object, shared: Tensor, is_written: bool) -> object:
     """The tensor of an array, or one of a copy of its elements."""
     if not is_copied(shared):
         return value if _is_known(value) else shared
@@ -155,7 +161,7 @@ def _contiguous(where: str, value: object, shared: object, is_written: bool) -> 
     return copy(shared)
 
 
-def numpy_or_refusal(where: str) -> Any:
+def numpy_or_refusal(where: str) -> ModuleType:
     try:
         import numpy
     except ImportError:

@@ -8,9 +8,15 @@ uint8 there: DLPack packs them, numpy and compiled functions have one in the low
 from __future__ import annotations
 
 import ctypes
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .errors import UnsupportedArray
+from .foreign_types import Array, ArrayOrTensor, ElementType, Exporter, Tensor
+
+if TYPE_CHECKING:
+    import numpy
+    from numpy.typing import ArrayLike, DTypeLike
+    from typing_extensions import CapsuleType
 
 KNOWN_TO_NUMPY = frozenset(
     ["bool", "float16", "float32", "float64"] + [f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)]
@@ -21,7 +27,7 @@ _RANK_OFFSET, _DTYPE_OFFSET, _SHAPE_OFFSET = 16, 20, 24
 _FLAGS_OFFSET, _READ_ONLY = 24, 1
 _HIGHEST_RANK = 64
 _OBJECT_HEADER = 24  # of tvm-ffi's objects; a tensor's DLTensor is behind it
-_CPU = 1
+CPU = 1  # kDLCPU
 
 _capsule_name = ctypes.PYFUNCTYPE(ctypes.c_char_p, ctypes.py_object)(("PyCapsule_GetName", ctypes.pythonapi))
 _capsule_pointer = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)(
@@ -29,7 +35,7 @@ _capsule_pointer = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c
 )
 
 
-def tensor(array: Any) -> Any:
+def tensor(array: ArrayLike) -> Tensor:
     """A tvm-ffi tensor of an array's memory, which it keeps alive: what compiled functions take."""
     import numpy
     import tvm_ffi
@@ -49,7 +55,7 @@ def tensor(array: Any) -> Any:
     return tvm_ffi.from_dlpack(storage if dtype.bits < 8 else _Relabelled(storage, dtype))
 
 
-def _dlpack_type(dtype: Any) -> Any:
+def _dlpack_type(dtype: numpy.dtype) -> ElementType:
     """The DLPack type of a type that ml_dtypes adds to numpy."""
     import tvm_ffi
 
@@ -63,7 +69,7 @@ def _dlpack_type(dtype: Any) -> Any:
     return found
 
 
-def to_numpy(tensor: Any, dtype: Any = None) -> Any:
+def to_numpy(tensor: Exporter, dtype: DTypeLike | None = None) -> Array:
     """An array of a tensor's memory, which it keeps alive; ml_dtypes gives the types that numpy lacks.
 
     `dtype` ("int4", or ml_dtypes.int4) says what the bytes of a uint8 tensor hold.
@@ -83,7 +89,7 @@ def to_numpy(tensor: Any, dtype: Any = None) -> Any:
     return array if dtype is None else _reinterpreted(array, numpy_type(dtype))
 
 
-def storage(tensor: Any) -> Any:
+def storage(tensor: Tensor) -> Array:
     """The bytes of a contiguous tvm-ffi tensor as an array, which keeps it alive."""
     import numpy
     import tvm_ffi
@@ -92,7 +98,7 @@ def storage(tensor: Any) -> Any:
     return numpy.from_dlpack(elements).reshape(-1).view("uint8")
 
 
-def share(array: Any, is_written: bool = False) -> Any:
+def share(array: Exporter, is_written: bool = False) -> Tensor:
     """A tvm-ffi tensor of the memory that an object of any framework exports, also of memory that is read-only.
 
     What the object says of its memory is checked before its pointers are followed.
@@ -133,19 +139,19 @@ def _damage(place: int) -> str:
     return ""
 
 
-def _exported(array: Any) -> Any:
+def _exported(array: Exporter) -> CapsuleType:
     try:
         return array.__dlpack__(max_version=(1, 0))
     except TypeError:  # of before DLPack 1.0
         return array.__dlpack__()
 
 
-def is_copied(tensor: Any) -> bool:
+def is_copied(tensor: Tensor) -> bool:
     """Whether a tensor is one for `copy`: on the CPU, with gaps between its elements, or misaligned."""
     bits = tensor.dtype.bits
     if (
         _damage(tensor.__chandle__() + _OBJECT_HEADER)
-        or tensor.__dlpack_device__()[0] != _CPU
+        or tensor.__dlpack_device__()[0] != CPU
         or bits not in (8, 16, 32, 64)
         or tensor.dtype.lanes != 1
     ):
@@ -153,7 +159,7 @@ def is_copied(tensor: Any) -> bool:
     return not tensor.is_contiguous() or tensor.data_ptr() % (bits // 8) != 0
 
 
-def copy(tensor: Any) -> Any:
+def copy(tensor: Tensor) -> Tensor:
     """The elements of a tensor on the CPU one behind the other."""
     import numpy
     import tvm_ffi
@@ -162,7 +168,7 @@ def copy(tensor: Any) -> Any:
     return tvm_ffi.from_dlpack(_Relabelled(numpy.array(elements, order="C"), tensor.dtype))
 
 
-def empty_on_host(tensor: Any) -> Any:
+def empty_on_host(tensor: Tensor) -> Tensor:
     """A new tvm-ffi tensor on the CPU, of another one's shape and element type."""
     import numpy
     import tvm_ffi
@@ -170,7 +176,7 @@ def empty_on_host(tensor: Any) -> Any:
     return tvm_ffi.from_dlpack(_Relabelled(numpy.empty(tensor.shape, f"uint{tensor.dtype.bits}"), tensor.dtype))
 
 
-def numpy_type(dtype: Any) -> Any:
+def numpy_type(dtype: DTypeLike) -> numpy.dtype:
     """numpy's or ml_dtypes' element type of this name; others are what numpy makes of them."""
     import numpy
 
@@ -185,7 +191,7 @@ def numpy_type(dtype: Any) -> Any:
     return numpy.dtype(getattr(ml_dtypes, dtype))
 
 
-def _reinterpreted(array: Any, dtype: Any) -> Any:
+def _reinterpreted(array: Array, dtype: numpy.dtype) -> Array:
     if array.dtype == dtype:
         return array
     if array.dtype.name != "uint8" or dtype.itemsize != 1:
@@ -196,11 +202,11 @@ def _reinterpreted(array: Any, dtype: Any) -> Any:
 class _Relabelled:
     """What exports memory by DLPack under another element type of the same size."""
 
-    def __init__(self, exporter: Any, dtype: Any) -> None:
+    def __init__(self, exporter: ArrayOrTensor, dtype: ElementType) -> None:
         self._exporter = exporter
         self._dtype = dtype
 
-    def __dlpack__(self, **options: Any) -> Any:
+    def __dlpack__(self, **options: Any) -> CapsuleType:
         capsule = self._exporter.__dlpack__(**options)
         name = _capsule_name(capsule)
         # Each export has a structure of its own: what the exporter says of itself stays.
@@ -209,5 +215,5 @@ class _Relabelled:
         code_and_bits[:] = [self._dtype.type_code, self._dtype.bits]
         return capsule
 
-    def __dlpack_device__(self) -> Any:
+    def __dlpack_device__(self) -> tuple[int, int]:
         return self._exporter.__dlpack_device__()

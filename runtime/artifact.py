@@ -110,7 +110,7 @@ class Artifact:
     #: The names of the functions that the code calls from elsewhere, in the order of the code's table of them.
     calls: tuple[str, ...] = ()
     #: Those of them that come with it, which no file holds; the others are found by name among the registered ones.
-    functions: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
+    functions: Mapping[str, Callable[..., object]] = field(default_factory=dict)
     #: The parts that codegens have made.
     externals: tuple[ExternalPart, ...] = ()
     #: The object file of the threads that the process' programs share, if this one has parallel loops.
@@ -321,8 +321,8 @@ def _manifest(artifact: Artifact, object_sizes: Sequence[int], places: Sequence[
     return json.dumps(content, sort_keys=True, separators=(",", ":")).encode()
 
 
-def _external_fields(external: ExternalPart, place: Place | None) -> dict[str, Any]:
-    fields = {
+def _external_fields(external: ExternalPart, place: Place | None) -> dict[str, object]:
+    fields: dict[str, object] = {
         "codegen": external.codegen,
         "name": external.name,
         "version": external.version,

@@ -4,17 +4,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..support.ending import ending, refuse_at_end
 from .arguments import prepared
 from .cache_rows import CacheRows
+from .foreign_types import Array, ArrayOrTensor, PackedFunction, Tensor
 from .function import REFUSALS, Function
-from .manifest import KeptBuffer, PassedValue, Signature
+from .manifest import PassedValue, Signature
 from .results import maker_of
-
-if TYPE_CHECKING:
-    import tvm_ffi
 
 _LEAST_ROOM = 64
 
@@ -28,12 +26,13 @@ class Cache:
     """
 
     def __init__(self, signature: Signature, rows: CacheRows, room: int, sizes: Mapping[str, int]) -> None:
-        _check_room(room)
+        if not isinstance(room, int) or isinstance(room, bool) or room < 0:
+            raise ValueError(f"a cache's room is a number of rows, got {room!r}")
         self._signature, self._rows, self._sizes = signature, rows, dict(sizes)
         #: The capacity in rows at first.
         self._room = max(room, _LEAST_ROOM)
         self._length = 0
-        self._arrays: list[Any] = []
+        self._arrays: list[ArrayOrTensor] = []
         self._passed: list[object] = []
 
     @property
@@ -59,22 +58,22 @@ class Cache:
         """The arguments that it stands for."""
         return tuple(self._signature.inputs[each.input].name for each in self._signature.grown)
 
-    def __getitem__(self, name: str) -> Any:
+    def __getitem__(self, name: str) -> Array:
         if name not in self.names:
             raise KeyError(f"{name!r}: the cache has {', '.join(self.names)}")
         if not self._arrays:
             raise KeyError(f"{name!r}: nothing has been put into the cache yet")
-        place = self.names.index(name)
-        buffer = self._signature.grown[place]
-        described = self._signature.inputs[buffer.input]
-        return self._rows.array(self._arrays[place], described, buffer.axis, self._length)
+        return self._rows.array(*self._rows_in_use(name))
 
-    def given(self, name: str, like: Any) -> Any:
+    def given(self, name: str, like: object) -> Tensor:
         """A tensor of what an argument has, where another array is: later calls leave it as it is."""
+        return self._rows.given(*self._rows_in_use(name), like)
+
+    def _rows_in_use(self, name: str) -> tuple[ArrayOrTensor, PassedValue, int, int]:
+        """An argument's buffer, what is known of it, the rows' axis and how many there are."""
         place = self.names.index(name)
         buffer = self._signature.grown[place]
-        described = self._signature.inputs[buffer.input]
-        return self._rows.given(self._arrays[place], described, buffer.axis, self._length, like)
+        return self._arrays[place], self._signature.inputs[buffer.input], buffer.axis, self._length
 
     def __repr__(self) -> str:
         return f"<cache of {self._signature.name}: {self._length} rows of {self.capacity}>"
@@ -87,37 +86,37 @@ class Cache:
             self._passed = list(map(self._rows.passed, self._arrays))
         return self._passed
 
-    def length_argument(self) -> Any:
+    def length_argument(self) -> ArrayOrTensor:
         """A function's argument for how many rows there are."""
         return self._rows.length(self._length)
 
-    def fill(self, arrays: Sequence[Any], room: int) -> None:
+    def fill(self, arrays: Sequence[ArrayOrTensor], room: int) -> None:
         """Takes over copies of arrays, the rows so far, with a place for more."""
         lengths = {each.shape[buffer.axis] for each, buffer in zip(arrays, self._signature.grown, strict=True)}
         if len(lengths) != 1:
             raise ValueError(f"{self._signature.name}: {', '.join(self.names)} have to have one length, got {lengths}")
         (self._length,) = lengths
-        self._arrays = list(arrays)
         self._room = self._length + room
-        self._arrays = [self._copied(each, place) for place, each in enumerate(self._arrays)]
+        self._arrays = [self._copied(each, place, self._room) for place, each in enumerate(arrays)]
         self._passed = list(map(self._rows.passed, self._arrays))
 
     def added(self, rows: int) -> None:
         self._length += rows
 
-    def _copied(self, array: Any, place: int) -> Any:
+    def _copied(self, array: ArrayOrTensor, place: int, capacity: int) -> ArrayOrTensor:
+        """A buffer with that capacity, and the rows of another one."""
         buffer = self._signature.grown[place]
         shape = list(array.shape)
-        shape[buffer.axis] = self._room
-        return self._with_rows(shape, array, buffer)
+        shape[buffer.axis] = capacity
+        made = self._rows.empty(shape, self._signature.inputs[buffer.input])
+        self._rows.keep(made, array, buffer.axis, self._length)
+        return made
 
-    def _grown_to(self, capacity: int, place: int, known: Mapping[str, int]) -> Any:
+    def _grown_to(self, capacity: int, place: int, known: Mapping[str, int]) -> ArrayOrTensor:
+        if self._arrays:
+            return self._copied(self._arrays[place], place, capacity)
         buffer = self._signature.grown[place]
         described = self._signature.inputs[buffer.input]
-        if self._arrays:
-            shape = list(self._arrays[place].shape)
-            shape[buffer.axis] = capacity
-            return self._with_rows(shape, self._arrays[place], buffer)
         sizes = {**known, **self._sizes}
         shape = [self._size(described, size, sizes) for size in described.shape]
         shape[buffer.axis] = capacity
@@ -136,11 +135,6 @@ class Cache:
             )
         return sizes[size]
 
-    def _with_rows(self, shape: Sequence[int], source: object, buffer: KeptBuffer) -> Any:
-        made = self._rows.empty(shape, self._signature.inputs[buffer.input])
-        self._rows.keep(made, source, buffer.axis, self._length)
-        return made
-
 
 class GrowingFunction(Function):
     """A function some of whose arguments grow in place: `function(x, cache)`.
@@ -148,7 +142,7 @@ class GrowingFunction(Function):
     With arrays for them it copies these, and gives them grown, as the model says.
     """
 
-    def __init__(self, packed: tvm_ffi.Function, signature: Signature, rows: CacheRows) -> None:
+    def __init__(self, packed: PackedFunction, signature: Signature, rows: CacheRows) -> None:
         super().__init__(packed, _public(signature))
         self._rows = rows
         self._below = signature
@@ -165,13 +159,13 @@ class GrowingFunction(Function):
         """An empty cache, with a place for `room` rows at first; `sizes` are those that no other argument has."""
         return Cache(self._below, self._rows, room, sizes)
 
-    def __call__(self, *arguments: Any, **named: Any) -> Any:
+    def __call__(self, *arguments: object, **named: object) -> Any:
         if ending.has_begun:
             refuse_at_end(f"a call of {self.__name__}")
         cache, others = self._parted(arguments, named)
         return self._with_arrays(others) if cache is None else self._with_cache(cache, others)
 
-    def prepared(self, *arguments: Any, **named: Any) -> list[Any]:
+    def prepared(self, *arguments: object, **named: object) -> list[object]:
         """What `packed` takes in place of these arguments: as that is, with buffers, and a tensor for their length."""
         cache, others = self._parted(arguments, named)
         if cache is None:
@@ -203,7 +197,7 @@ class GrowingFunction(Function):
             )
         return tuple({**given, **named}[name] for name in self._names)
 
-    def _with_cache(self, cache: Cache, others: tuple[object, ...]) -> Any:
+    def _with_cache(self, cache: Cache, others: tuple[object, ...]) -> object:
         give = self._known._givers.get(tuple(map(type, others)))
         if give is None:
             give, others = self._known._first_call(others)
@@ -239,7 +233,7 @@ class GrowingFunction(Function):
             raise TypeError(f"{self.__name__}: no argument says how many rows are new ({added})")
         return sizes[added]
 
-    def _with_arrays(self, arguments: tuple[object, ...]) -> Any:
+    def _with_arrays(self, arguments: tuple[object, ...]) -> object:
         """By the model's own arguments and results: what grows is copied."""
         import numpy
 
@@ -258,7 +252,7 @@ class GrowingFunction(Function):
         sizes = _sizes_of(self._other_signature.inputs, prepared(self._other_signature, others))
         cache.fill(arrays, self._new_rows(sizes))
         result, count = self._with_cache(cache, others), len(self._below.outputs)
-        results = list(result) if count > 1 else [result][:count]
+        results = list(result) if isinstance(result, tuple) else [result][:count]
         like = next((each for each in given if hasattr(each, "__dlpack__")), numpy.empty(0))
         make = maker_of(like)
         kept = zip(self._below.grown, cache.names, strict=True)
@@ -267,7 +261,7 @@ class GrowingFunction(Function):
         return tuple(results) if len(results) > 1 else results[0]
 
 
-def function_of(packed: tvm_ffi.Function, signature: Signature, rows: CacheRows) -> Function:
+def function_of(packed: PackedFunction, signature: Signature, rows: CacheRows) -> Function:
     """The function as Python calls it; caches have their rows in `rows`."""
     return GrowingFunction(packed, signature, rows) if signature.grown else Function(packed, signature)
 
@@ -298,8 +292,3 @@ def _sizes_of(inputs: Sequence[PassedValue], arguments: Sequence[object]) -> dic
             if isinstance(name, str):
                 sizes.setdefault(name, int(size))
     return sizes
-
-
-def _check_room(room: int) -> None:
-    if not isinstance(room, int) or isinstance(room, bool) or room < 0:
-        raise ValueError(f"a cache's room is a number of rows, got {room!r}")

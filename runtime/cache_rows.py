@@ -4,37 +4,37 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from .arguments import numpy_or_refusal
 from .arrays import numpy_type, tensor, to_numpy
+from .foreign_types import Array, ArrayOrTensor, Tensor
 from .manifest import PassedValue
 
 
 class CacheRows:
     """Buffers of rows along an axis, of which the first `count` are in use."""
 
-    def empty(self, shape: Sequence[int], described: PassedValue) -> Any:
+    def empty(self, shape: Sequence[int], described: PassedValue) -> ArrayOrTensor:
         """A buffer for an argument."""
         return numpy_or_refusal("a cache").empty(shape, numpy_type(described.holds or described.dtype))
 
-    def keep(self, buffer: object, source: object, axis: int, count: int) -> None:
+    def keep(self, buffer: ArrayOrTensor, source: ArrayOrTensor, axis: int, count: int) -> None:
         """Copies the first rows of another buffer, or of what `taken` has given, into one."""
         _first(buffer, axis, count)[...] = _first(source, axis, count)
 
-    def passed(self, buffer: Any) -> Any:
+    def passed(self, buffer: ArrayOrTensor) -> Tensor:
         """What a function takes for a buffer."""
-        return tensor(buffer)
+        return tensor(to_numpy(buffer))
 
-    def length(self, count: int) -> Any:
+    def length(self, count: int) -> ArrayOrTensor:
         """The argument for the number of rows: a tensor of `count` rows without elements."""
         return numpy_or_refusal("a cache").empty((count, 0), "int8")
 
-    def array(self, buffer: Any, described: PassedValue, axis: int, count: int) -> Any:
+    def array(self, buffer: ArrayOrTensor, described: PassedValue, axis: int, count: int) -> Array:
         """The rows in use."""
         return _first(buffer, axis, count)
 
-    def taken(self, function: str, described: PassedValue, value: Any) -> Any:
+    def taken(self, function: str, described: PassedValue, value: object) -> ArrayOrTensor:
         """An array of what is passed for an argument that grows. Raises TypeError."""
         import numpy
 
@@ -45,12 +45,12 @@ class CacheRows:
         check_taken(function, described, array, array.dtype.name, numpy_type(described.holds or described.dtype).name)
         return array
 
-    def given(self, buffer: Any, described: PassedValue, axis: int, count: int, like: Any) -> Any:
+    def given(self, buffer: ArrayOrTensor, described: PassedValue, axis: int, count: int, like: object) -> Tensor:
         """A tensor of the rows in use, with memory of its own, where another array is."""
         return tensor(numpy_or_refusal("a cache").ascontiguousarray(self.array(buffer, described, axis, count)))
 
 
-def check_taken(function: str, described: PassedValue, array: Any, dtype: str, wanted: str) -> None:
+def check_taken(function: str, described: PassedValue, array: ArrayOrTensor, dtype: str, wanted: str) -> None:
     """Raises TypeError for what cannot stand for an argument that grows."""
     shape = tuple(array.shape)
     if dtype != wanted or len(shape) != len(described.shape):
@@ -60,5 +60,5 @@ def check_taken(function: str, described: PassedValue, array: Any, dtype: str, w
         )
 
 
-def _first(array: Any, axis: int, count: int) -> Any:
-    return array[(slice(None),) * axis + (slice(0, count),)]
+def _first(array: ArrayOrTensor, axis: int, count: int) -> Array:
+    return to_numpy(array)[(slice(None),) * axis + (slice(0, count),)]

@@ -6,6 +6,7 @@ from __future__ import annotations
 import builtins
 import ctypes
 import functools
+import operator
 import os
 import platform
 import threading
@@ -27,6 +28,7 @@ from .constant_memory import ConstantMemory
 from .cpu import host_features, refused_features
 from .errors import ArtifactError, UnknownFunction
 from .external_parts import loaded_functions, runtimes_of
+from .foreign_types import CodeModule, PackedFunction
 from .function import Function
 from .libraries import load_libraries
 from .loader import loader_session
@@ -34,8 +36,6 @@ from .signing import check_trust
 from .threads import ThreadLimit, checked_threads, pool_of_process, usual_threads
 
 if TYPE_CHECKING:
-    import tvm_ffi
-
     from .cuda.copies import Copies
     from .cuda.loading import DeviceProgram
     from .profile import Profile
@@ -76,7 +76,7 @@ class Executable:
         self._functions: dict[str, Function] = {}
         self._profiling, self._loading = threading.Lock(), threading.Lock()
         self._limit = ThreadLimit(usual_threads())
-        self._module: Any = None
+        self._module: CodeModule | None = None
         self._on_device: DeviceProgram | None = None
         if not load_later:
             self._load()
@@ -86,21 +86,21 @@ class Executable:
         if name not in self._functions:
             function = function_of(self._packed(name), self._signatures[name], self._rows())
             # Without this object: functions outlive it.
-            function.again = _function_again, (self._program, name)
+            function.again = operator.getitem, (self._program, name)
             self._functions[name] = function
         return self._functions[name]
 
-    def _load(self) -> None:
+    def _load(self) -> CodeModule:
         # Once: what one thread's call leaves for its end must not be looked for in another one's program.
         with self._loading:
             if self._module is None:
                 self._module, self._on_device = _load(self._artifact, self._limit, self.device, self._graphs)
+            return self._module
 
-    def _packed(self, name: str) -> tvm_ffi.Function:
+    def _packed(self, name: str) -> PackedFunction:
         if name not in self._signatures:
             raise UnknownFunction(self._unknown(name))
-        self._load()
-        packed = _find(self._module, name)
+        packed = _find(self._load(), name)
         packed.release_gil = True
         return packed
 
@@ -147,7 +147,7 @@ class Executable:
             raise UnknownFunction(self._unknown(name))
         return next(entry for entry in self._artifact.entries if entry["name"] == name)
 
-    def profile(self, name: str, *arguments: Any, repeat: int = 20, warmup: int = 3) -> Profile:
+    def profile(self, name: str, *arguments: object, repeat: int = 20, warmup: int = 3) -> Profile:
         """Calls a function a number of times with and without clocks, and returns what time each of its kernels takes.
 
         One profile of a program at a time. Calls from other threads meanwhile are not in it.
@@ -158,12 +158,12 @@ class Executable:
         if not self._profiling.acquire(blocking=False):
             raise RuntimeError(f"'{name}' cannot be profiled: a profile of this program is under way")
         try:
-            find, on_device = functools.partial(_find, self._module), self._on_device is not None
+            find, on_device = functools.partial(_find, self._load()), self._on_device is not None
             return profile_calls(signature, call, find, repeat=repeat, warmup=warmup, on_device=on_device)
         finally:
             self._profiling.release()
 
-    def ready(self, name: str, *arguments: Any) -> Callable[[], Any]:
+    def ready(self, name: str, *arguments: object) -> Callable[[], object]:
         """Calls a function with these arguments again and again, for measurements: what has to be copied is copied
         here, to the device too, and a call ends when its results are there.
         """
@@ -179,7 +179,7 @@ class Executable:
         There is nothing to wait for where the program runs on the CPU.
         """
         if self._on_device is not None:
-            _find(self._module, _SYNCHRONIZE)()
+            _find(self._load(), _SYNCHRONIZE)()
 
     def copying(self) -> Mapping[str, Function]:
         """The functions by name, with arguments from and results to memory of the CPU, whatever the program runs on.
@@ -197,7 +197,7 @@ class Executable:
     def _copies(self, program: DeviceProgram) -> Copies:
         from .cuda.copies import EMPTY, SYNCHRONIZE, Copies
 
-        return Copies(program, _find(self._module, EMPTY), _find(self._module, SYNCHRONIZE))
+        return Copies(program, *(_find(self._load(), name) for name in (EMPTY, SYNCHRONIZE)))
 
     def _rows(self) -> CacheRows:
         """Where functions keep what grows: where their tensors are."""
@@ -228,7 +228,7 @@ def load(
     verify_constants: bool = True,
     sha256: str | None = None,
     verify_key: str | os.PathLike[str] | None = None,
-    functions: Mapping[str, Callable[..., Any]] | None = None,
+    functions: Mapping[str, Callable[..., object]] | None = None,
     device: str | None = None,
     graphs: bool | None = None,
 ) -> Executable:
@@ -268,10 +268,6 @@ class _Program(NamedTuple):
 
     def __reduce__(self) -> tuple[Callable[..., Executable], tuple[object, ...]]:
         return _unpickled, self.pickled(False)
-
-
-def _function_again(program: Executable, name: str) -> Function:
-    return program[name]
 
 
 def _unpickled(
@@ -338,7 +334,7 @@ def check_features(required: tuple[str, ...]) -> None:
 @uncollected()  # tvm-ffi is imported
 def _load(
     artifact: Artifact, limit: ThreadLimit, device: str, graphs: bool | None
-) -> tuple[tvm_ffi.Module, DeviceProgram | None]:
+) -> tuple[CodeModule, DeviceProgram | None]:
     """The code, and what it has on a device."""
     check_architecture(artifact.triple)
     check_features(artifact.features)
@@ -358,20 +354,20 @@ def _load(
     return module, on_device
 
 
-def _linked(module: tvm_ffi.Module, artifact: Artifact) -> dict[str, object]:
+def _linked(module: CodeModule, artifact: Artifact) -> dict[str, object]:
     """The functions of parts whose code is among the program's objects."""
     parts = [each for each in artifact.externals if each.data is None]
     return {f"{each.name}.{name}": _find_of(each, module, name) for each in parts for name in each.functions}
 
 
-def _find_of(part: ExternalPart, module: tvm_ffi.Module, name: str) -> tvm_ffi.Function:
+def _find_of(part: ExternalPart, module: CodeModule, name: str) -> PackedFunction:
     try:
         return _find(module, f"{part.name}.{name}")
     except ArtifactError as error:
         raise ArtifactError(f"{part.label}: {error}") from None
 
 
-def _load_objects(objects: Sequence[memoryview], artifact: Artifact) -> tvm_ffi.Module:
+def _load_objects(objects: Sequence[memoryview], artifact: Artifact) -> CodeModule:
     """One module of object files that refer to each other."""
     register_builtin_errors()
     register_print()
@@ -385,7 +381,7 @@ def _load_objects(objects: Sequence[memoryview], artifact: Artifact) -> tvm_ffi.
         raise ArtifactError(f"the object code{among} cannot be loaded: {_first_line(error)}") from None
 
 
-def _find(module: tvm_ffi.Module, name: str) -> tvm_ffi.Function:
+def _find(module: CodeModule, name: str) -> PackedFunction:
     try:
         return module.get_function(name)
     except AttributeError:
@@ -394,13 +390,13 @@ def _find(module: tvm_ffi.Module, name: str) -> tvm_ffi.Function:
         raise ArtifactError(f"'{name}' cannot be linked: {_first_line(error)}") from None
 
 
-def _set_constants(module: tvm_ffi.Module, artifact: Artifact, on_device: DeviceProgram | None) -> None:
+def _set_constants(module: CodeModule, artifact: Artifact, on_device: DeviceProgram | None) -> None:
     """Tells the code where its constants are. It owns that memory from here on: functions outlive executables."""
     memory = on_device or ConstantMemory([constant.data for constant in artifact.constants])
     _set_table(module, _SET_CONSTANTS, memory.table, "its constants", len(artifact.constants), memory)
 
 
-def _set_device(module: tvm_ffi.Module, artifact: Artifact, device: str, graphs: bool | None) -> DeviceProgram:
+def _set_device(module: CodeModule, artifact: Artifact, device: str, graphs: bool | None) -> DeviceProgram:
     """Puts kernels and constants onto the device, which the code owns from here on, and gives it their addresses."""
     from .cuda.loading import DeviceProgram, deleter_of_process
 
@@ -412,7 +408,9 @@ def _set_device(module: tvm_ffi.Module, artifact: Artifact, device: str, graphs:
     return program
 
 
-def _set_table(module: tvm_ffi.Module, setter: str, table: Any, what: str, *others: object) -> None:
+def _set_table(
+    module: CodeModule, setter: str, table: ctypes.Array[ctypes.c_void_p], what: str, *others: object
+) -> None:
     """Gives the code a table of addresses: `others` are their number, and what keeps that alive which they are of."""
     try:
         _find(module, setter)(ctypes.cast(table, ctypes.c_void_p), *others)
@@ -420,14 +418,14 @@ def _set_table(module: tvm_ffi.Module, setter: str, table: Any, what: str, *othe
         raise ArtifactError(f"the object code does not take {what}: {_first_line(error)}") from None
 
 
-def _set_threads(module: tvm_ffi.Module, artifact: Artifact, code: memoryview, limit: ThreadLimit) -> None:
+def _set_threads(module: CodeModule, artifact: Artifact, code: memoryview, limit: ThreadLimit) -> None:
     """Tells the code where the threads are that share its loops, and how many it may have."""
     pool = pool_of_process(lambda: _load_objects([code], artifact))
     table = limit.table_with(_find(pool, _POOL)())
     _set_table(module, _SET_THREADS, table, "its threads", len(table), limit)
 
 
-def _set_functions(module: tvm_ffi.Module, calls: Sequence[str], functions: Mapping[str, object]) -> None:
+def _set_functions(module: CodeModule, calls: Sequence[str], functions: Mapping[str, object]) -> None:
     """Gives the code the functions that came with it, which it owns from here on."""
     import tvm_ffi
 
@@ -459,7 +457,7 @@ def print_values(format_: str, *values: object) -> None:
     print(str(format_).format(*shown) if format_ else " ".join(map(str, shown)), flush=True)
 
 
-def _shown(value: Any) -> Any:
+def _shown(value: Any) -> object:
     """A tensor as numpy prints it, with its own memory: it is gone after the call."""
     if not hasattr(value, "__dlpack__"):
         return value

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from typing import TypeVar
 
 from ..support.blaming import is_ours, message_at, place_of
 from ..support.errors import RelaxError, message_of
@@ -14,6 +14,8 @@ from ..support.external_runtime import ExternalRuntime, find_runtime
 from .errors import ArtifactError
 from .native_calls import NativeFunction
 from .watching import is_each_call_watched, watched
+
+_Given = TypeVar("_Given")
 
 # Of a part in an error.
 _MOST_NODES = 8
@@ -75,7 +77,7 @@ def _loaded(external: ExternalPart, runtime: ExternalRuntime) -> dict[str, Calla
         raise ArtifactError(
             f"{external.label}: load() gave a {type(found).__name__}, not functions by name{_at(runtime.load)}"
         )
-    given = _asked(external, "what load() gave", dict, found)
+    given: dict[str, Callable[..., object]] = _asked(external, "what load() gave", dict, found)
     missing = [name for name in external.functions if name not in given]
     unknown = [name for name in given if name not in external.functions]
     if missing or unknown:
@@ -94,7 +96,7 @@ def _loaded(external: ExternalPart, runtime: ExternalRuntime) -> dict[str, Calla
     return dict(given)
 
 
-def _asked(external: ExternalPart, what: str, method: Callable[..., Any], *arguments: object) -> Any:
+def _asked(external: ExternalPart, what: str, method: Callable[..., _Given], *arguments: object) -> _Given:
     """A stranger's method, which may raise anything, or mean to end the program."""
     try:
         return method(*arguments)
@@ -127,7 +129,7 @@ def _as_called(
 def _named(where: str, function: Callable[..., object], blamed: Callable[..., object]) -> Callable[..., object]:
     """The function, whose errors say whose they are: those of `blamed`, where that is another one."""
 
-    def named(*arguments: Any) -> Any:
+    def named(*arguments: object) -> object:
         try:
             return function(*arguments)
         except (Exception, SystemExit) as error:

@@ -4,17 +4,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..support.ending import ending, refuse_at_end
 from ..support.suggest import suggest
 from .arguments import are_passed_as_they_are, prepared
 from .display import documentation, python_signature, signature_text
+from .foreign_types import PackedFunction
 from .manifest import Signature
 from .results import giver
-
-if TYPE_CHECKING:
-    import tvm_ffi
 
 # Types of arguments that a function remembers how to give results for: programs pass few.
 _REMEMBERED = 64
@@ -30,16 +28,16 @@ class Function:
     `packed` is tvm-ffi's function below: faster, tensors in and tvm-ffi's tensors out, nothing copied or converted.
     """
 
-    def __init__(self, packed: tvm_ffi.Function, signature: Signature) -> None:
+    def __init__(self, packed: PackedFunction, signature: Signature) -> None:
         self.packed = packed
         self.__name__ = self.__qualname__ = signature.name
         self.__doc__ = documentation(signature)
         self._described = signature
         self._givers: dict[tuple[type, ...], Callable[[object], object]] = {}
         #: What pickle calls to have it again, with arguments; its program says so.
-        self.again: tuple[Callable[..., Function], tuple[Any, ...]] | None = None
+        self.again: tuple[Callable[..., Function], tuple[object, ...]] | None = None
 
-    def __call__(self, *arguments: Any, **named: Any) -> Any:
+    def __call__(self, *arguments: object, **named: object) -> Any:
         if ending.has_begun:
             refuse_at_end(f"a call of {self.__name__}")
         if named:
@@ -59,7 +57,7 @@ class Function:
                 refusal = None  # whose traceback holds this frame, which holds the arguments
         return give(result)
 
-    def prepared(self, *arguments: Any, **named: Any) -> list[Any]:
+    def prepared(self, *arguments: object, **named: object) -> list[object]:
         """What `packed` takes in place of these arguments: themselves, or copies where those are needed."""
         return prepared(self._described, self._in_order(arguments, named) if named else arguments)
 
@@ -74,7 +72,7 @@ class Function:
         self._givers[tuple(map(type, arguments))] = give
         return give, arguments
 
-    def _call_again(self, arguments: Sequence[object], refusal: Exception) -> Any:
+    def _call_again(self, arguments: Sequence[object], refusal: Exception) -> object:
         """With copies. Only of what the entry refuses before anything runs: nothing is computed twice."""
         others = prepared(self._described, arguments)
         if all(one is other for one, other in zip(arguments, others, strict=True)):
@@ -100,7 +98,7 @@ class Function:
             raise TypeError(f"{self.__name__}: missing {noun} {', '.join(missing)}")
         return (*arguments, *(named[name] for name in rest))
 
-    def __getattr__(self, name: str) -> Any:
+    def __getattr__(self, name: str) -> object:
         if name != "__signature__":
             raise AttributeError(f"'{type(self).__name__}' object has no attribute {name!r}")
         return python_signature(self._described)
@@ -118,7 +116,7 @@ class Function:
     def __deepcopy__(self, memo: object) -> Function:
         return self
 
-    def __tvm_ffi_object__(self) -> tvm_ffi.Function:
+    def __tvm_ffi_object__(self) -> PackedFunction:
         """What it is for tvm-ffi's functions, which may keep or call it."""
         return self.packed
 

@@ -4,11 +4,14 @@
 from __future__ import annotations
 
 import functools
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import tvm_ffi_orcjit
 
 
 @functools.lru_cache(maxsize=1)
-def loader_session() -> Any:
+def loader_session() -> tvm_ffi_orcjit.ExecutionSession:
     """The session. All that it does is done under the interpreter's lock.
 
     It has no lock for loading, and a program that another thread drops is unloaded under the interpreter's. It has one

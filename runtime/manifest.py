@@ -6,12 +6,14 @@ It is JSON in the file, which is made of these values and checked when it is rea
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
 from types import NoneType
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from .errors import ArtifactError
+
+_Kind = TypeVar("_Kind")
 
 
 class PassedValue(NamedTuple):
@@ -37,7 +39,7 @@ class PassedValue(NamedTuple):
     #: Of a result whose elements are places among strings: these.
     labels: tuple[str, ...] = ()
 
-    def content(self) -> dict[str, Any]:
+    def content(self) -> dict[str, object]:
         """As the manifest has it: what all of its kind have, and what is not as usual."""
         always, usual = _ALWAYS[self.kind], self._field_defaults
         fields = self._asdict().items()
@@ -97,7 +99,7 @@ class Signature(NamedTuple):
     #: Where all calls launch the same kernels on a device.
     graph: Recorded | None = None
 
-    def content(self) -> dict[str, Any]:
+    def content(self) -> dict[str, object]:
         """As the manifest has it, but for the sites: see profile_content."""
         return {"name": self.name, "inputs": _plain(self.inputs), "outputs": _plain(self.outputs)}
 
@@ -111,7 +113,7 @@ _FIELDS = {"name": str, "dtype": str, "shape": list, "holds": str, "items": list
 _OF_KERNELS = ("name", "operators", "main")
 
 
-def _plain(value: object) -> Any:
+def _plain(value: object) -> object:
     if isinstance(value, PassedValue):
         return value.content()
     return list(map(_plain, value)) if isinstance(value, tuple) else value
@@ -119,8 +121,8 @@ def _plain(value: object) -> Any:
 
 def profile_content(sites: Iterable[Site]) -> dict[str, object]:
     """Sites as the manifest has them: what several have in common, their kernel, is said once."""
-    kernels: list[dict[str, Any]] = []
-    places: list[dict[str, Any]] = []
+    kernels: list[dict[str, object]] = []
+    places: list[dict[str, object]] = []
     for site in sites:
         fields = site._asdict()
         kernel = {name: _plain(fields.pop(name)) for name in _OF_KERNELS}
@@ -143,20 +145,20 @@ class Fields:
         self._content = content
         self._what = what
 
-    def get(self, key: str, kind: type) -> Any:
+    def get(self, key: str, kind: type[_Kind]) -> _Kind:
         value = self._content.get(key)
         if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
             raise ArtifactError(f"damaged: '{key}' in its {self._what} is not of type {kind.__name__}")
         return value
 
-    def items(self, key: str, kind: type) -> list[Any]:
-        values: list[Any] = self.get(key, list)
+    def items(self, key: str, kind: type[_Kind]) -> list[_Kind]:
+        values: list[_Kind] = self.get(key, list)
         if not {kind}.issuperset(map(type, values)):
             raise ArtifactError(f"damaged: '{key}' in its {self._what} holds more than {kind.__name__}")
         return values
 
 
-def parse_signature(entry: dict[str, Any]) -> Signature:
+def parse_signature(entry: Mapping[str, object]) -> Signature:
     """What an entry of the manifest says; fields that a target has added are its own. Raises ArtifactError."""
     fields = Fields(entry, "entry")
     name = fields.get("name", str)
@@ -178,9 +180,9 @@ def _recorded(content: dict[str, object]) -> Recorded:
 
 
 def _buffer(content: dict[str, object], inputs: Sequence[PassedValue]) -> KeptBuffer:
-    fields, numbers = Fields(content, "grown inputs"), ("input", "length", "axis", "result")
-    places = {name: fields.get(name, int) for name in numbers}
-    found = KeptBuffer(**places, **{name: fields.get(name, str) for name in ("added", "name")})
+    fields = Fields(content, "grown inputs")
+    place, length, axis, result = (fields.get(name, int) for name in ("input", "length", "axis", "result"))
+    found = KeptBuffer(place, length, axis, fields.get("added", str), result, fields.get("name", str))
     is_there = 0 <= found.input < len(inputs) and 0 <= found.length < len(inputs) and found.result >= -1
     if not is_there or not 0 <= found.axis < len(inputs[found.input].shape):
         raise ArtifactError("damaged: what its manifest says of inputs that grow")
@@ -189,13 +191,13 @@ def _buffer(content: dict[str, object], inputs: Sequence[PassedValue]) -> KeptBu
     return found
 
 
-def _value(content: dict[str, Any], kinds: Iterable[str] = _ALWAYS) -> PassedValue:
+def _value(content: Mapping[str, Any], kinds: Iterable[str] = _ALWAYS) -> PassedValue:
     fields = Fields(content, "entry")
     kind = fields.get("kind", str)
     if kind not in kinds:
         raise ArtifactError(f"damaged: its manifest has a '{kind}' where there can be {', '.join(kinds)}")
     known = {*content, *_ALWAYS[kind]}
-    found = {name: fields.get(name, type_) for name, type_ in _FIELDS.items() if name in known}
+    found: dict[str, Any] = {name: fields.get(name, type_) for name, type_ in _FIELDS.items() if name in known}
     if not all(size is None or type(size) in (int, str) for size in found.get("shape", ())):
         raise ArtifactError("damaged: its manifest has a shape of more than numbers and text")
     found["shape"] = tuple(found.get("shape", ()))
@@ -219,7 +221,7 @@ def _sites(entry: Fields, function: str) -> tuple[Site, ...]:
     return tuple(map(Site._make, zip(places, names, *nodes, operators, mains, *types, moved, strict=True)))
 
 
-def _column(objects: Sequence[dict[str, Any]], name: str, *kinds: type) -> list[Any]:
+def _column(objects: Sequence[Mapping[str, object]], name: str, *kinds: type) -> list[Any]:
     """A field of all objects; None where it is missing, if that may be."""
     values = [each.get(name) for each in objects]
     if not {*kinds}.issuperset(map(type, values)):
@@ -227,7 +229,7 @@ def _column(objects: Sequence[dict[str, Any]], name: str, *kinds: type) -> list[
     return values
 
 
-def _texts(objects: Sequence[dict[str, Any]], name: str, *kinds: type) -> list[tuple[str, ...]]:
+def _texts(objects: Sequence[Mapping[str, object]], name: str, *kinds: type) -> list[tuple[str, ...]]:
     values = [tuple(value or ()) for value in _column(objects, name, *kinds)]
     if not {str}.issuperset(map(type, chain.from_iterable(values))):
         raise ArtifactError(f"damaged: '{name}' in its profile holds more than str")

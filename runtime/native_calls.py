@@ -12,12 +12,10 @@ import struct
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 from ..support.errors import RelaxError
-
-if TYPE_CHECKING:
-    import tvm_ffi
+from .foreign_types import CFunction, Exporter, PackedFunction, Tensor
 
 #: Of one call: integers and addresses, and floats.
 MOST_WORDS, MOST_FLOATS = 24, 8
@@ -44,15 +42,21 @@ class Given(NamedTuple):
     call: int
 
 
+#: What C functions are called with, see Call; and the memory of a call's words.
+Word: TypeAlias = "int | Passed | Given | ctypes._CDataType | None"
+Argument: TypeAlias = "float | Word"
+_Words: TypeAlias = "ctypes.Array[ctypes.c_uint64]"
+
+
 @dataclass(frozen=True)
 class Call:
     """A call of a C function, without varargs, structs by value, or floats as its result."""
 
     #: Of a ctypes library, an address, or a name of KERNELS.
-    function: Any
+    function: CFunction | int | str
     #: Integers and addresses, `Passed`, `Given`; a float is a double, `ctypes.c_float(x)` a float, another object of
     #: ctypes (a structure, an array) its own address.
-    arguments: Sequence[Any] = ()
+    arguments: Sequence[Argument] = ()
     #: Whether what it gives is an int that is 0 where all is well. The first that is not makes the part fail.
     is_status: bool = False
     #: Whether it is made after a failure too.
@@ -106,7 +110,7 @@ class NativeFunction:
         self._idle: list[_Frame] = []
         self._idling = threading.Lock()
 
-    def __call__(self, *tensors: Any) -> None:
+    def __call__(self, *tensors: Exporter) -> None:
         """The same from Python."""
         import tvm_ffi
 
@@ -121,9 +125,7 @@ class NativeFunction:
                 self._idle.append(frame)
                 del self._idle[: -self.most_idle]
 
-    def bound(
-        self, native_function: Callable[..., object], where: str, named: Callable[..., object]
-    ) -> tvm_ffi.Function:
+    def bound(self, native_function: Callable[..., object], where: str, named: Callable[..., object]) -> PackedFunction:
         """The function as a program calls it, which keeps this one; `native_function` is the program's, `named` says
         in errors whose they are.
         """
@@ -134,7 +136,7 @@ class NativeFunction:
         assert isinstance(function, tvm_ffi.Function)
         return function
 
-    def made(self, tensors: Sequence[Any]) -> _Frame | None:
+    def made(self, tensors: Sequence[Tensor]) -> _Frame | None:
         """A new list for such tensors."""
         if len(tensors) != self.arguments:
             raise RelaxError(f"takes {self.arguments} tensors, inputs and outputs, got {len(tensors)}")
@@ -194,7 +196,7 @@ class TensorLayout(NamedTuple):
         return True
 
 
-def _layout(tensor: Any) -> TensorLayout:
+def _layout(tensor: Tensor) -> TensorLayout:
     return TensorLayout(tuple(tensor.shape), tuple(tensor.strides))
 
 
@@ -238,7 +240,7 @@ class _Frame:
         self.native = _NativeFrame(None, places[0], len(passed), places[1], len(calls), places[2])
         self.address = ctypes.addressof(self.native)
 
-    def _written(self, call: Call, native: _NativeCall) -> Any:
+    def _written(self, call: Call, native: _NativeCall) -> _Words:
         """The memory of a call's words, which say what is known of them already."""
         floats = [each for each in call.arguments if isinstance(each, (float, ctypes.c_float, ctypes.c_double))]
         others = [each for each in call.arguments if not isinstance(each, (float, ctypes.c_float, ctypes.c_double))]
@@ -252,11 +254,11 @@ class _Frame:
         native.words, native.how = ctypes.addressof(words), native.how | _IS_LARGE * is_large
         for place, each in enumerate(floats, MOST_WORDS):
             words[place] = _float_word(each)
-        for place, each in enumerate(others):
-            self._write(words, place, each)
+        for place, word in enumerate(others):
+            self._write(words, place, word)
         return words
 
-    def _write(self, words: Any, place: int, argument: Any) -> None:
+    def _write(self, words: _Words, place: int, argument: Word) -> None:
         address = ctypes.addressof(words) + 8 * place
         if isinstance(argument, Passed):
             self._passed.append(_NativePassed(address, *argument))
@@ -292,18 +294,19 @@ _TYPES = (
 )
 
 
-def _arguments(words: Any) -> Sequence[Any]:
+def _arguments(words: _Words) -> Sequence[float]:
     """As the function's type has them."""
     if len(words) == _FEW_WORDS:
         return list(words)
     return [*struct.unpack_from(f"{MOST_FLOATS}d", words, 8 * MOST_WORDS), *words[:MOST_WORDS]]
 
 
-def _finish(call: Call, words: Any) -> None:
+def _finish(call: Call, words: _Words) -> None:
     """What the kernel does."""
     import numpy
 
     least, (out, row, rows, columns) = call.arguments[0], words[:4]
+    assert isinstance(least, (ctypes.c_float, ctypes.c_double))
     values = numpy.ctypeslib.as_array((type(least) * (rows * columns)).from_address(out)).reshape(rows, columns)
     added = numpy.ctypeslib.as_array((type(least) * columns).from_address(row))
     numpy.maximum(values + added, least.value, out=values)
@@ -313,11 +316,11 @@ def _prepared(call: Call) -> _NativeCall:
     """Without its words."""
     is_kernel = isinstance(call.function, str)
     how = _IS_STATUS * call.is_status | _ALWAYS * call.always | _IS_KERNEL * is_kernel
-    function = KERNELS.index(call.function) if is_kernel else _function_address(call.function)
+    function = KERNELS.index(call.function) if isinstance(call.function, str) else _function_address(call.function)
     return _NativeCall(function, how, None, None, _name(call).encode()[:_MOST_TEXT])
 
 
-def _function_address(function: Any) -> int:
+def _function_address(function: CFunction | int) -> int:
     return function if isinstance(function, int) else ctypes.cast(function, ctypes.c_void_p).value or 0
 
 
@@ -332,7 +335,7 @@ def _float_word(value: float | ctypes.c_float | ctypes.c_double) -> int:
     return int.from_bytes(struct.pack("=d", number), "little")
 
 
-def _word(argument: Any) -> int:
+def _word(argument: int | ctypes._CDataType | None) -> int:
     """An integer or an address, as 64 bits."""
     if isinstance(argument, int):
         return argument & (1 << 64) - 1

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from types import ModuleType
 from typing import Any
 
 from .arrays import KNOWN_TO_NUMPY, to_numpy
@@ -55,12 +56,12 @@ def maker_of(array: object) -> Give:
     return _as_it_is
 
 
-def _of_namespace(namespace: Any) -> Give:
+def _of_namespace(namespace: ModuleType) -> Give:
     give: Give = to_numpy if namespace.__name__ == "numpy" else namespace.from_dlpack
     return give
 
 
-def _as_it_is(tensor: object) -> Any:
+def _as_it_is(tensor: object) -> object:
     return tensor
 
 
@@ -74,7 +75,7 @@ def _giver_of(function: str, position: int, described: PassedValue, make: Give |
         return sys.modules["numpy"].from_dlpack  # as fast as can be
     held = described.holds or None if make is to_numpy else None
 
-    def give(value: object) -> Any:
+    def give(value: object) -> object:
         if isinstance(value, tvm_ffi.Array):
             return [give(each) for each in value]
         if not isinstance(value, tvm_ffi.Tensor):
@@ -88,7 +89,7 @@ def _giver_of(function: str, position: int, described: PassedValue, make: Give |
     return give
 
 
-def _plain(value: object) -> Any:
+def _plain(value: object) -> object:
     """tvm-ffi's own; an array of them as a list."""
     import tvm_ffi
 

@@ -12,8 +12,10 @@ import hashlib
 import os
 import re
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from types import ModuleType
+from typing import TYPE_CHECKING, TypeVar
 
 from .artifact import write_pieces
 from .errors import ArtifactError
@@ -81,29 +83,25 @@ def check_signature(path: StrPath, sha256: bytes, key: StrPath) -> None:
 def private_key(path: StrPath) -> Ed25519PrivateKey:
     """A key to sign with (openssl genpkey -algorithm ed25519 -out key.pem). Raises ArtifactError."""
     serialization, ed25519, _ = _library()
-    found = _parsed(path, "private", lambda data: serialization.load_pem_private_key(data, None))
-    return _of_kind(path, "private", found, ed25519.Ed25519PrivateKey)
+    parse = partial(serialization.load_pem_private_key, password=None)
+    return _parsed(path, "private", parse, ed25519.Ed25519PrivateKey)
 
 
 def public_key(path: StrPath) -> Ed25519PublicKey:
     """A key to check signatures with (openssl pkey -in key.pem -pubout -out key.pub.pem). Raises ArtifactError."""
     serialization, ed25519, _ = _library()
-    found = _parsed(path, "public", serialization.load_pem_public_key)
-    return _of_kind(path, "public", found, ed25519.Ed25519PublicKey)
+    return _parsed(path, "public", serialization.load_pem_public_key, ed25519.Ed25519PublicKey)
 
 
-def _parsed(path: StrPath, which: str, parse: Callable[[bytes], object]) -> object:
+def _parsed(path: StrPath, which: str, parse: Callable[[bytes], object], kind: type[Key]) -> Key:
     from cryptography.exceptions import UnsupportedAlgorithm
 
     try:
-        return parse(_read(path, f"{os.fspath(path)}: the {which} key"))
+        key = parse(_read(path, f"{os.fspath(path)}: the {which} key"))
     except TypeError:  # what cryptography raises for a missing password
         raise ArtifactError(f"{os.fspath(path)}: the {which} key has a password: decrypt it first") from None
     except (ValueError, UnsupportedAlgorithm):
         raise ArtifactError(f"{os.fspath(path)}: expected a {which} key in PEM, got something else") from None
-
-
-def _of_kind(path: StrPath, which: str, key: object, kind: type[Key]) -> Key:
     if not isinstance(key, kind):
         raise ArtifactError(f"{os.fspath(path)}: expected a {which} key of Ed25519, got {type(key).__name__}")
     return key
@@ -117,7 +115,7 @@ def _read(path: StrPath, what: str) -> bytes:
         raise ArtifactError(f"{what} cannot be read: {os.fspath(path)}: {error.strerror}") from None
 
 
-def _library() -> tuple[Any, Any, type[Exception]]:
+def _library() -> tuple[ModuleType, ModuleType, type[Exception]]:
     try:
         from cryptography.exceptions import InvalidSignature
         from cryptography.hazmat.primitives import serialization

@@ -12,11 +12,11 @@ import os
 import threading
 from collections.abc import Callable, Mapping
 from functools import lru_cache
-from typing import Any
 
 from ..support.ending import at_end
 from ..support.errors import OptionError
 from .cpu import host_cores, read_system_file
+from .foreign_types import CodeModule
 
 VARIABLE = "RELAX_NUM_THREADS"
 #: The caller and as many workers as the pool has room for (pool.mlir).
@@ -24,7 +24,7 @@ MOST_THREADS = 256
 
 _FAILED = "__relax_pool_failed"
 _lock = threading.Lock()
-_pool: list[Any] = []
+_pool: list[CodeModule] = []
 
 
 def usual_threads(environment: Mapping[str, str] = os.environ) -> int:
@@ -107,7 +107,7 @@ class ThreadLimit:
         self._limit.value = threads
 
 
-def pool_of_process(load: Callable[[], Any]) -> Any:
+def pool_of_process(load: Callable[[], CodeModule]) -> CodeModule:
     """The module of the pool, which `load` makes where there is none yet."""
     with _lock:
         if not _pool:

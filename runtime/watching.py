@@ -13,9 +13,9 @@ import os
 import re
 import zlib
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
 
 from ..support.errors import RelaxError
+from .foreign_types import Tensor
 
 #: Says that each call is watched.
 VARIABLE = "RELAX_CHECK_PARTS"
@@ -37,7 +37,7 @@ def watched(function: Callable[..., object], inputs: int) -> Callable[..., objec
     """
     is_always, is_known = is_each_call_watched(), False
 
-    def call(*arguments: Any) -> None:
+    def call(*arguments: Tensor) -> None:
         # What it gives is let go: an array of numpy's that was given where to write (`out=`) holds on to that.
         nonlocal is_known
         if is_known:
@@ -50,7 +50,7 @@ def watched(function: Callable[..., object], inputs: int) -> Callable[..., objec
 
 
 def _watch(
-    function: Callable[..., object], inputs: Sequence[object], outputs: Sequence[object], *, is_thorough: bool
+    function: Callable[..., object], inputs: Sequence[object], outputs: Sequence[Tensor], *, is_thorough: bool
 ) -> None:
     spans = list(map(_span, outputs))
     read = [each for each in inputs if not any(_meet(_span(each), other) for other in spans)]
@@ -84,14 +84,14 @@ def _watch(
             )
 
 
-def _to_be_written(outputs: Sequence[Any]) -> list[int]:
+def _to_be_written(outputs: Sequence[Tensor]) -> list[int]:
     """The numbers of outputs in this machine's memory, but for bytes behind others: that may be memory to work in."""
     last = len(outputs) - 1
     is_workspace = last > 0 and len(outputs[last].shape) == 1 and str(outputs[last].dtype) == "uint8"
     return [number for number, each in enumerate(outputs) if _memory(each) and not (number == last and is_workspace)]
 
 
-def _fill(output: Any, pattern: bytes) -> None:
+def _fill(output: Tensor, pattern: bytes) -> None:
     begin, end = _span(output)
     element = _element(output, pattern)
     ctypes.memset(begin, element[0], end - begin)
@@ -99,24 +99,24 @@ def _fill(output: Any, pattern: bytes) -> None:
         ctypes.memmove(begin, element * ((end - begin) // len(element)), end - begin)
 
 
-def _element(output: Any, pattern: bytes) -> bytes:
+def _element(output: Tensor, pattern: bytes) -> bytes:
     """What an element of such a tensor is filled with."""
     size = max(output.dtype.bits * output.dtype.lanes // 8, 1)
     return pattern[:1] if size == 1 else pattern * (size // 2)
 
 
-def _has(output: object, pattern: bytes) -> bool:
+def _has(output: Tensor, pattern: bytes) -> bool:
     return next(_places(memoryview(_memory(output)).cast("B"), _element(output, pattern)), None) is not None
 
 
-def _is_ordinary(output: object) -> bool:
+def _is_ordinary(output: Tensor) -> bool:
     """Whether an output of bytes has others than it was filled with: results give any byte, and a second call for each
     would be too much where it was not requested."""
     element = _element(output, _BEFORE)
     return len(element) == 1 and any(byte != element[0] for byte in _bytes_of(output)[:_LOOKED_AT])
 
 
-def _unwritten(first: bytes, output: object) -> Iterator[int]:
+def _unwritten(first: bytes, output: Tensor) -> Iterator[int]:
     """The elements that were what they had been filled with, each of two times."""
     second, element = _bytes_of(output), _element(output, _BEFORE)
     again, size = _element(output, _BEFORE_AGAIN), len(element)
@@ -125,13 +125,13 @@ def _unwritten(first: bytes, output: object) -> Iterator[int]:
             yield place // size
 
 
-def _places(data: Any, element: bytes) -> Iterator[int]:
+def _places(data: bytes | memoryview, element: bytes) -> Iterator[int]:
     """Where an element is in memory."""
     found = (each.start() for each in re.finditer(b"(?=" + re.escape(element) + b")", data, re.DOTALL))
     return (place for place in found if place % len(element) == 0)
 
 
-def _memory(argument: object) -> Any:
+def _memory(argument: object) -> ctypes.Array[ctypes.c_char] | bytes:
     begin, end = _span(argument)
     return (ctypes.c_char * (end - begin)).from_address(begin) if begin < end else b""
 

@@ -8,16 +8,15 @@ from collections.abc import Sequence
 from math import prod
 from typing import Any
 
-from ..arrays import empty_on_host, share, tensor, to_numpy
+from ..arrays import CPU, empty_on_host, share, tensor, to_numpy
 from ..cache_rows import CacheRows, check_taken
 from ..errors import UnsupportedArray
+from ..foreign_types import Array, Tensor
 from ..manifest import PassedValue
-from .copies import Copies, address, element_bytes
-
-_CPU = 1
+from .copies import Copies, element_bytes
 
 
-def _side(name: str) -> list[tuple[str, Any]]:
+def _side(name: str) -> list[tuple[str, type[ctypes.c_size_t | ctypes.c_int | ctypes.c_void_p]]]:
     return [
         (f"{name}_x", ctypes.c_size_t), (f"{name}_y", ctypes.c_size_t), (f"{name}_kind", ctypes.c_int),
         (f"{name}_host", ctypes.c_void_p), (f"{name}_device", ctypes.c_void_p), (f"{name}_array", ctypes.c_void_p),
@@ -40,30 +39,30 @@ class DeviceRows(CacheRows):
     def __init__(self, copies: Copies) -> None:
         self._copies = copies
 
-    def empty(self, shape: Sequence[int], described: PassedValue) -> Any:
+    def empty(self, shape: Sequence[int], described: PassedValue) -> Tensor:
         import tvm_ffi
 
         return self._copies.empty(shape, tvm_ffi.dtype(described.dtype))
 
-    def keep(self, buffer: object, source: object, axis: int, count: int) -> None:
+    def keep(self, buffer: Any, source: Any, axis: int, count: int) -> None:
         self._copy(buffer, source, axis, count)
 
-    def passed(self, buffer: Any) -> Any:
+    def passed(self, buffer: Any) -> Tensor:
         return buffer
 
-    def length(self, count: int) -> Any:
+    def length(self, count: int) -> Tensor:
         import tvm_ffi
 
         return self._copies.empty((count, 0), tvm_ffi.dtype("int8"))
 
-    def array(self, buffer: Any, described: PassedValue, axis: int, count: int) -> Any:
+    def array(self, buffer: Any, described: PassedValue, axis: int, count: int) -> Array:
         """A copy on the CPU."""
         rows = self._tensor_of(buffer, axis, count)
         host = empty_on_host(rows)
         self._copy(host, rows, 0, rows.shape[0])
         return to_numpy(host, described.holds or None)
 
-    def taken(self, function: str, described: PassedValue, value: Any) -> Any:
+    def taken(self, function: str, described: PassedValue, value: Any) -> Tensor:
         if _is_on_host(value):
             import numpy
 
@@ -74,31 +73,31 @@ class DeviceRows(CacheRows):
             raise UnsupportedArray(f"{function}: argument '{described.name}' is not contiguous: pass a copy")
         return given
 
-    def given(self, buffer: Any, described: PassedValue, axis: int, count: int, like: Any) -> Any:
+    def given(self, buffer: Any, described: PassedValue, axis: int, count: int, like: object) -> Tensor:
         if _is_on_host(like):
             return tensor(self.array(buffer, described, axis, count))
         return self._tensor_of(buffer, axis, count)
 
-    def _tensor_of(self, buffer: Any, axis: int, count: int) -> Any:
+    def _tensor_of(self, buffer: Tensor, axis: int, count: int) -> Tensor:
         shape = list(buffer.shape)
         shape[axis] = count
         made = self._copies.empty(shape, buffer.dtype)
         self._copy(made, buffer, axis, count)
         return made
 
-    def _copy(self, to: Any, source: Any, axis: int, count: int) -> None:
+    def _copy(self, to: Tensor, source: Tensor, axis: int, count: int) -> None:
         """The first rows, of each index of the axes before; waits where one side is the CPU's."""
-        row = prod(to.shape[axis + 1 :]) * element_bytes(to)
+        row = prod(to.shape[axis + 1 :]) * element_bytes(to.dtype)
         height = prod(to.shape[:axis])
         if not row * count * height:
             return
         sides = []
         for each in (source, to):
             is_host = _is_on_host(each)
-            place = (address(each), None) if is_host else (None, address(each))
+            place = (each.data_ptr(), None) if is_host else (None, each.data_ptr())
             sides += [0, 0, _HOST if is_host else _DEVICE, *place, None, row * each.shape[axis]]
         self._copies.copy_2d(_Copy2D(*sides, row * count, height), waits=_is_on_host(source) or _is_on_host(to))
 
 
 def _is_on_host(value: object) -> bool:
-    return not hasattr(value, "__dlpack_device__") or value.__dlpack_device__()[0] == _CPU
+    return not hasattr(value, "__dlpack_device__") or value.__dlpack_device__()[0] == CPU

@@ -5,10 +5,10 @@ from __future__ import annotations
 
 import ctypes
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ..errors import DeviceError
 
@@ -21,7 +21,7 @@ _RELEASE_THRESHOLD = 4
 
 _PLACE, _INT, _UNSIGNED, _SIZE = ctypes.c_void_p, ctypes.c_int, ctypes.c_uint, ctypes.c_size_t
 #: What is called from here, with the types of its arguments; addresses of the device are as wide as the host's.
-_CALLED: dict[str, tuple[Any, ...]] = {
+_CALLED: dict[str, tuple[type[ctypes._CDataType], ...]] = {
     "cuInit": (_UNSIGNED,),
     "cuDriverGetVersion": (_PLACE,),
     "cuGetErrorName": (_INT, _PLACE),
@@ -80,7 +80,7 @@ class CudaDriver:
 
     def __init__(self, library: object) -> None:
         self._library = library
-        self._functions: dict[str, Any] = {}
+        self._functions: dict[str, Callable[..., int]] = {}
         self._lock = threading.Lock()
         self._contexts: dict[int, int] = {}
         status = self._function("cuInit")(0)
@@ -88,7 +88,7 @@ class CudaDriver:
             raise DeviceError("no NVIDIA device: the driver has none (nvidia-smi and CUDA_VISIBLE_DEVICES tell why)")
         self._check("cuInit", status)
 
-    def call(self, name: str, *arguments: Any) -> None:
+    def call(self, name: str, *arguments: object) -> None:
         """Raises DriverError with the function's name, the error's and its text."""
         self._check(name, self._function(name)(*arguments))
 
@@ -102,11 +102,11 @@ class CudaDriver:
 
     def version(self) -> tuple[int, int]:
         """The version of CUDA that the driver knows."""
-        found = self._number("cuDriverGetVersion")
+        found = self.number("cuDriverGetVersion")
         return found // 1000, found % 1000 // 10
 
     def device_count(self) -> int:
-        return self._number("cuDeviceGetCount")
+        return self.number("cuDeviceGetCount")
 
     def device(self, index: int) -> Device:
         """Raises DeviceError where there is none of that number."""
@@ -116,34 +116,30 @@ class CudaDriver:
         if index >= count:
             there = "only cuda:0" if count == 1 else f"cuda:0 to cuda:{count - 1}"
             raise DeviceError(f"no device cuda:{index}: there is {there}")
-        handle, name = ctypes.c_int(), ctypes.create_string_buffer(100)
-        self.call("cuDeviceGet", ctypes.byref(handle), index)
+        handle, name = self.number("cuDeviceGet", index), ctypes.create_string_buffer(100)
         self.call("cuDeviceGetName", name, len(name), handle)
-        capability = [self.attribute(handle.value, which) for which in (_CAPABILITY_MAJOR, _CAPABILITY_MINOR)]
-        return Device(index, handle.value, name.value.decode(errors="replace"), capability[0], capability[1])
+        capability = [self.attribute(handle, which) for which in (_CAPABILITY_MAJOR, _CAPABILITY_MINOR)]
+        return Device(index, handle, name.value.decode(errors="replace"), capability[0], capability[1])
 
     def attribute(self, device: int, which: int) -> int:
-        found = ctypes.c_int()
-        self.call("cuDeviceGetAttribute", ctypes.byref(found), which, device)
-        return found.value
+        return self.number("cuDeviceGetAttribute", which, device)
 
     def context(self, device: int) -> int:
         """The device's primary context, which all of the process share. It stays: results outlive programs."""
         with self._lock:
             if device not in self._contexts:
-                found = ctypes.c_void_p()
-                self.call("cuDevicePrimaryCtxRetain", ctypes.byref(found), device)
-                self._keep_memory(device, found.value or 0)
-                self._contexts[device] = found.value or 0
+                found = self.made("cuDevicePrimaryCtxRetain", device)
+                self._keep_memory(device, found)
+                self._contexts[device] = found
             return self._contexts[device]
 
     def _keep_memory(self, device: int, context: int) -> None:
         """Has the device's pool keep what is given back: without it each call asks the system for memory again."""
         if not self.attribute(device, _MEMORY_POOLS):
             raise DeviceError("the device has no memory pools (cuMemAllocAsync), which programs take their memory from")
-        pool, all_of_it = ctypes.c_void_p(), ctypes.c_uint64(2**64 - 1)
+        all_of_it = ctypes.c_uint64(2**64 - 1)
         with self.current(context):
-            self.call("cuDeviceGetDefaultMemPool", ctypes.byref(pool), device)
+            pool = self.made("cuDeviceGetDefaultMemPool", device)
             self.call("cuMemPoolSetAttribute", pool, _RELEASE_THRESHOLD, ctypes.byref(all_of_it))
 
     @contextmanager
@@ -155,15 +151,22 @@ class CudaDriver:
         finally:
             self.call("cuCtxPopCurrent", ctypes.byref(ctypes.c_void_p()))
 
-    def _function(self, name: str) -> Any:
+    def _function(self, name: str) -> Callable[..., int]:
         if name not in self._functions:
             self._functions[name] = ctypes.CFUNCTYPE(_INT, *_CALLED[name])(self.address(name))
         return self._functions[name]
 
-    def _number(self, name: str) -> int:
+    def number(self, name: str, *arguments: object) -> int:
+        """What a function gives through its first argument."""
         found = ctypes.c_int()
-        self.call(name, ctypes.byref(found))
+        self.call(name, ctypes.byref(found), *arguments)
         return found.value
+
+    def made(self, name: str, *arguments: object) -> int:
+        """The same of an address or a handle."""
+        found = ctypes.c_void_p()
+        self.call(name, ctypes.byref(found), *arguments)
+        return found.value or 0
 
     def _check(self, name: str, status: int) -> None:
         if status:

@@ -10,13 +10,13 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from functools import partial
 from threading import Lock
-from typing import Any
 
 from ...support.byte_sizes import byte_text
 from ...support.errors import OptionError
 from ..artifact import DeviceCode
 from ..constant_memory import address_of
 from ..errors import ArtifactError, DeviceError
+from ..foreign_types import CodeModule
 from ..manifest import Signature
 from .driver import OUT_OF_MEMORY, UNSUPPORTED_PTX, Device, DriverError, driver
 from .graphs import graphs_of
@@ -95,7 +95,7 @@ class DeviceProgram:
         self.table = (ctypes.c_void_p * max(len(places), 1))(*places)
         self._names = _texts(f"kernel '{name}'" for name in codes[0].kernels)
 
-    def table_for(self, deleter: int) -> Any:
+    def table_for(self, deleter: int) -> ctypes.Array[ctypes.c_void_p]:
         """The table that the code is given; `deleter` is the address of what frees results."""
         names = ctypes.cast(self._names, ctypes.c_void_p).value
         head = [self.context, self.device.number, self.record[1], self.record[0], names, deleter]
@@ -132,17 +132,16 @@ class DeviceProgram:
 
     def _load(self, code: DeviceCode) -> list[int]:
         """The handles of the kernels."""
-        module, data = ctypes.c_void_p(), bytes(code.data) + b"\0"
+        data = bytes(code.data) + b"\0"
         log = ctypes.create_string_buffer(_LOG_BYTES)
         options = (ctypes.c_int * 2)(_ERROR_LOG, _ERROR_LOG_BYTES)
         values = (ctypes.c_void_p * 2)(ctypes.addressof(log), _LOG_BYTES)
         try:
-            self.driver.call("cuModuleLoadDataEx", ctypes.byref(module), data, 2, options, values)
+            module = self.driver.made("cuModuleLoadDataEx", data, 2, options, values)
         except DriverError as error:
             raise self._refused(code, error, log.value.decode(errors="replace")) from None
-        handle = module.value or 0
-        self._undo.append(partial(self.driver.call, "cuModuleUnload", handle))
-        kernels = [self._kernel(handle, name) for name in code.kernels]
+        self._undo.append(partial(self.driver.call, "cuModuleUnload", module))
+        kernels = [self._kernel(module, name) for name in code.kernels]
         if code.format != "ptx" or _DYNAMIC_SHARED in data:
             for kernel in kernels:
                 self._allow_shared(kernel)
@@ -159,18 +158,15 @@ class DeviceProgram:
         return _RefusedError("\n  ".join([text, *lines]))
 
     def _kernel(self, module: int, name: str) -> int:
-        found = ctypes.c_void_p()
         try:
-            self.driver.call("cuModuleGetFunction", ctypes.byref(found), module, name.encode())
+            return self.driver.made("cuModuleGetFunction", module, name.encode())
         except DriverError as error:
             raise ArtifactError(f"the code for the device has no kernel '{name}': {error}") from None
-        return found.value or 0
 
     def _allow_shared(self, kernel: int) -> None:
         """Lets launches ask for all the shared memory that a block can have, which is more than the usual 48 KB."""
-        static = ctypes.c_int()
-        self.driver.call("cuFuncGetAttribute", ctypes.byref(static), _STATIC_SHARED, kernel)
-        most = self.driver.attribute(self.device.handle, _MOST_SHARED_IN_A_BLOCK) - static.value
+        static = self.driver.number("cuFuncGetAttribute", _STATIC_SHARED, kernel)
+        most = self.driver.attribute(self.device.handle, _MOST_SHARED_IN_A_BLOCK) - static
         self.driver.call("cuFuncSetAttribute", kernel, _MOST_DYNAMIC_SHARED, most)
 
     def _upload(self, constants: Sequence[memoryview]) -> list[int]:
@@ -188,32 +184,30 @@ class DeviceProgram:
         return places
 
     def _allocate(self, size: int, what: str) -> int:
-        found = ctypes.c_void_p()
         try:
-            self.driver.call("cuMemAlloc", ctypes.byref(found), size)
+            found = self.driver.made("cuMemAlloc", size)
         except DriverError as error:
             if error.status != OUT_OF_MEMORY:
                 raise
             reason = f"has no room for the program's {what}, {byte_text(size)}: {error}"
             raise DeviceError(f"{self.device} ({self.device.name}) {reason}") from None
         self._undo.append(partial(self.driver.call, "cuMemFree", found))
-        return found.value or 0
+        return found
 
     def _make_record(self) -> tuple[int, int]:
         """Where the host finds the records of what kernels assert, and where these find flags, in memory of their own:
         what is behind a kernel that asserts looks whether it has. Each flag says where the record is, for kernels.
         """
-        host, mapped = ctypes.c_void_p(), ctypes.c_void_p()
-        self.driver.call("cuMemHostAlloc", ctypes.byref(host), _RECORDS * _RECORD_BYTES, _PORTABLE_AND_MAPPED)
+        host = self.driver.made("cuMemHostAlloc", _RECORDS * _RECORD_BYTES, _PORTABLE_AND_MAPPED)
         self._undo.append(partial(self.driver.call, "cuMemFreeHost", host))
-        self.driver.call("cuMemHostGetDevicePointer", ctypes.byref(mapped), host, 0)
+        mapped = self.driver.made("cuMemHostGetDevicePointer", host, 0)
         ctypes.memset(host, 0, _RECORDS * _RECORD_BYTES)
         words = _RECORD_BYTES // 8
         flags = (ctypes.c_uint64 * (_RECORDS * words))()
-        flags[1::words] = [(mapped.value or 0) + _RECORD_BYTES * number for number in range(_RECORDS)]
+        flags[1::words] = [mapped + _RECORD_BYTES * number for number in range(_RECORDS)]
         own = self._allocate(ctypes.sizeof(flags), "flags for what kernels assert")
         self.driver.call("cuMemcpyHtoD", own, ctypes.addressof(flags), ctypes.sizeof(flags))
-        return host.value or 0, own
+        return host, own
 
 
 class _RefusedError(DeviceError):
@@ -222,7 +216,8 @@ class _RefusedError(DeviceError):
 
 def _check_codes(codes: Sequence[DeviceCode]) -> None:
     if {each.kind for each in codes} != {KIND}:
-        raise ArtifactError(f"this release runs code for one device, {KIND}; there is {_listed(codes)}")
+        there = ", ".join(f"code for {each.kind}" for each in codes) or "none"
+        raise ArtifactError(f"this release runs code for one device, {KIND}; there is {there}")
     if len({each.kernels for each in codes}) > 1:
         raise ArtifactError("the program's codes for the device have not the same kernels")
 
@@ -230,7 +225,8 @@ def _check_codes(codes: Sequence[DeviceCode]) -> None:
 def _codes_for(device: Device, codes: Sequence[DeviceCode]) -> list[DeviceCode]:
     """Those that run on a device, machine code first. Raises DeviceError where none does."""
     for code in codes:
-        _check_arch_name(code)
+        if not _ARCH.fullmatch(code.arch):
+            raise ArtifactError(f"the code for the device is for '{code.arch}', which this release does not know")
     found = [code for code in codes if not _reason_against(code, device)]
     if not found:
         raise DeviceError(_reason_against(codes[0], device))
@@ -243,23 +239,14 @@ def _need_maps(codes: Sequence[DeviceCode]) -> bool:
     return any(_READS_MAPS in bytes(each.data) for each in texts) if texts else codes[0].arch == _HAS_MAPS
 
 
-def _listed(codes: Sequence[DeviceCode]) -> str:
-    return ", ".join(f"code for {each.kind}" for each in codes) or "none"
-
-
 def _padded(view: memoryview) -> int:
     return view.nbytes + -view.nbytes % _CONSTANT_ALIGNMENT
 
 
-def _texts(texts: Iterator[str]) -> Any:
+def _texts(texts: Iterator[str]) -> ctypes.Array[ctypes.c_char_p]:
     """An array of C strings, which it keeps."""
     encoded = [text.encode() for text in texts]
     return (ctypes.c_char_p * max(len(encoded), 1))(*encoded)
-
-
-def _check_arch_name(code: DeviceCode) -> None:
-    if not _ARCH.fullmatch(code.arch):
-        raise ArtifactError(f"the code for the device is for '{code.arch}', which this release does not know")
 
 
 def _reason_against(code: DeviceCode, device: Device) -> str:
@@ -278,7 +265,7 @@ _resident: list[tuple[object, int]] = []
 _lock = Lock()
 
 
-def deleter_of_process(load: Callable[[], Any]) -> int:
+def deleter_of_process(load: Callable[[], CodeModule]) -> int:
     """The address of what frees results, in code that `load` loads once more and is never unloaded: results outlive the
     programs that made them.
     """

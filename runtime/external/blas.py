@@ -9,11 +9,12 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import product
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ...support.errors import RelaxError
 from ...support.external_bytes import Function, unpacked
 from ...support.external_runtime import ExternalRuntime, register_runtime
+from ..foreign_types import Array, Tensor
 from ..native_calls import KERNELS, Call, CallList, NativeFunction, Passed
 
 _C = ctypes.CDLL(None)
@@ -79,7 +80,7 @@ def library() -> ctypes.CDLL:
 class _Value(NamedTuple):
     """A tensor, as an array, and its address, if it is not one that is passed."""
 
-    array: Any
+    array: Array
     base: Passed | int
 
     def at(self, offset: int) -> Passed | int:
@@ -96,7 +97,7 @@ class _Runner:
         """What programs call."""
         return NativeFunction(self.listed, len(self._function.inputs) + len(self._function.outputs))
 
-    def listed(self, *tensors: Any) -> CallList | None:
+    def listed(self, *tensors: Tensor) -> CallList | None:
         """The calls for tensors of these layouts; done at once, on copies, where BLAS does not have them."""
         import numpy
 
@@ -107,13 +108,13 @@ class _Runner:
         copies = [numpy.array(each, order="C", copy=True) for each in arrays]
         on_copies = self._calls(copies)
         assert on_copies is not None
-        on_copies.run([_address(each) for each in copies])
+        on_copies.run([each.ctypes.data for each in copies])
         count = len(self._function.inputs)
         for output, copy in zip(arrays[count:], copies[count:], strict=True):
             output[...] = copy
         return None
 
-    def _calls(self, arrays: Sequence[Any]) -> CallList | None:
+    def _calls(self, arrays: Sequence[Array]) -> CallList | None:
         """None where a tensor has to be copied first."""
         import numpy
 
@@ -144,13 +145,8 @@ class _Runner:
         return CallList(calls, keeps=[each.array for each in values.values() if isinstance(each.base, int)])
 
 
-def _held(array: object) -> _Value:
-    return _Value(array, _address(array))
-
-
-def _address(array: Any) -> int:
-    address: int = array.__array_interface__["data"][0]
-    return address
+def _held(array: Array) -> _Value:
+    return _Value(array, array.ctypes.data)
 
 
 def _result_shape(spec: str, *shapes: Sequence[int]) -> tuple[int, ...]:

@@ -8,12 +8,14 @@ import itertools
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from functools import partial
+from typing import NamedTuple
 
 from ...support.external_bytes import unpacked
 from ...support.external_runtime import register_runtime
 from ..cuda.driver import driver
-from ..native_calls import Call, CallList, Given, NativeFunction, Passed
+from ..foreign_types import Tensor
+from ..native_calls import Argument, Call, CallList, Given, NativeFunction, Passed
 from .nvidia import (
     ALIGNMENT,
     WORKSPACE,
@@ -67,7 +69,11 @@ _BYTES = {"f32": 4, "f64": 8, "f16": 2, "i8": 1, "i32": 4, "bf16": 2}
 #: cublasComputeType_t, and what alpha and beta are, by the elements of operands.
 _COMPUTE_32F, _FAST_TF32, _COMPUTE_64F, _COMPUTE_32I = 68, 77, 70, 72
 _COMPUTE = {"f64": (_COMPUTE_64F, "f64"), "i8": (_COMPUTE_32I, "i32")}
-_SCALARS: dict[str, Any] = {"f32": ctypes.c_float, "f64": ctypes.c_double, "i32": ctypes.c_int32}
+_SCALARS: dict[str, type[ctypes.c_float | ctypes.c_double | ctypes.c_int32]] = {
+    "f32": ctypes.c_float,
+    "f64": ctypes.c_double,
+    "i32": ctypes.c_int32,
+}
 
 
 @dataclass(frozen=True)
@@ -96,8 +102,9 @@ class CublasRuntime(LibraryRuntime):
     product = CUBLAS
 
     def functions(self, data: memoryview, library: Library) -> Mapping[str, Callable[..., None]]:
-        functions = unpacked("cublas", data, dict[str, Step])
-        return {name: _Runner(step, library).native() for name, step in functions.items()}
+        steps = unpacked("cublas", data, dict[str, Step])
+        counts = {name: each.inputs + 1 + each.workspace for name, each in steps.items()}
+        return {name: NativeFunction(partial(_listed, each, library), counts[name]) for name, each in steps.items()}
 
 
 class _Shape(NamedTuple):
@@ -151,61 +158,32 @@ def _batch_steps(batch: Sequence[int], matrix: int, rank: int) -> list[int]:
     return steps[::-1]
 
 
-class _Runner:
-    """A function of a part."""
+def _listed(step: Step, library: Library, *tensors: Tensor) -> CallList:
+    """The calls for tensors of such sizes."""
+    device = device_of(tensors)
+    a, b, out = (tuple(tensors[number].shape) for number in (step.a, step.b, step.inputs))
+    shape = product_shape(a, b, out, step.transposed)
+    if 0 in out:
+        return CallList([])
+    if shape.k == 0:
+        return _zeros(step, device, math.prod(out))
+    descriptors = Descriptors(library)
+    described = _Described(step, shape, library, descriptors)
+    algorithm = described.algorithm(library.handle("cublasLtCreate", device))
+    calls, pointers = [], {}
+    if step.bias is not None:
+        calls.append(described.set_bias())
+        pointers[ctypes.addressof(described.bias)] = Passed(step.bias)
+    for offsets in shape.offsets():
+        calls += [stream_of(device), described.call(algorithm, offsets, device, Given(len(calls)))]
+    return CallList(calls, pointers, keeps=(descriptors, described, algorithm))
 
-    def __init__(self, step: Step, library: Library) -> None:
-        self._step, self._library = step, library
 
-    def native(self) -> NativeFunction:
-        """What programs call."""
-        return NativeFunction(self.listed, self._step.inputs + 1 + self._step.workspace)
-
-    def listed(self, *tensors: Any) -> CallList:
-        """The calls for tensors of such sizes."""
-        step, device = self._step, device_of(tensors)
-        a, b, out = (tuple(tensors[number].shape) for number in (step.a, step.b, step.inputs))
-        shape = product_shape(a, b, out, step.transposed)
-        if 0 in out:
-            return CallList([])
-        if shape.k == 0:
-            return self._zeros(device, math.prod(out))
-        descriptors = Descriptors(self._library)
-        described = _Described(step, shape, self._library, descriptors)
-        algorithm = described.algorithm(self._library.handle("cublasLtCreate", device))
-        calls, pointers = [], {}
-        if step.bias is not None:
-            calls.append(described.set_bias())
-            pointers[ctypes.addressof(described.bias)] = Passed(step.bias)
-        for offsets in shape.offsets():
-            calls += self._calls(described, algorithm, offsets, device, Given(len(calls)))
-        return CallList(calls, pointers, keeps=(descriptors, described, algorithm))
-
-    def _calls(
-        self, described: _Described, algorithm: _Heuristic, offsets: tuple[int, int, int], device: int, stream: Given
-    ) -> list[Call]:
-        """A product's row-major matrices are columns to cuBLAS: it is given the transposed product, b before a."""
-        step, library = self._step, self._library
-        sizes = [_BYTES[each] for each in (step.elements[0], step.elements[0], step.elements[1])]
-        a, b, out = (Passed(number, offset * size) for number, offset, size in
-                     zip((step.a, step.b, step.inputs), offsets, sizes, strict=True))  # fmt: skip
-        workspace = (Passed(step.inputs + 1), WORKSPACE) if step.workspace else (0, 0)
-        of_a, of_b, of_out = described.layouts
-        return [
-            stream_of(device),
-            Call(
-                library.function("cublasLtMatmul"),
-                [library.handle("cublasLtCreate", device), described.product, described.one, b, of_b, a, of_a,
-                 described.zero, out, of_out, out, of_out, algorithm, *workspace, stream],
-                is_status=True,
-            ),
-        ]  # fmt: skip
-
-    def _zeros(self, device: int, count: int) -> CallList:
-        """Nothing is summed. A bias is taken only where something is (the codegen's check)."""
-        clear, bytes_ = driver().address("cuMemsetD8Async"), count * _BYTES[self._step.elements[1]]
-        arguments = [Passed(self._step.inputs), 0, bytes_, Given(0)]
-        return CallList([stream_of(device), Call(clear, arguments, is_status=True, name="cuMemsetD8Async")])
+def _zeros(step: Step, device: int, count: int) -> CallList:
+    """Nothing is summed. A bias is taken only where something is (the codegen's check)."""
+    clear, bytes_ = driver().address("cuMemsetD8Async"), count * _BYTES[step.elements[1]]
+    arguments: list[Argument] = [Passed(step.inputs), 0, bytes_, Given(0)]
+    return CallList([stream_of(device), Call(clear, arguments, is_status=True, name="cuMemsetD8Async")])
 
 
 class _Heuristic(ctypes.Structure):
@@ -239,10 +217,10 @@ class _Described:
         columns = [(m, k) if step.transposed[0] else (k, m), (k, n) if step.transposed[1] else (n, k), (n, m)]
         self.layouts = [self._layout(*each) for each in zip((a, a, out), columns, steps, strict=True)]
 
-    def _made(self, noun: str, *arguments: Any) -> int:
+    def _made(self, noun: str, *arguments: int) -> int:
         return self._descriptors.make(f"cublasLt{noun}Create", f"cublasLt{noun}Destroy", *arguments)
 
-    def _set(self, noun: str, descriptor: int, which: int, value: Any) -> None:
+    def _set(self, noun: str, descriptor: int, which: int, value: ctypes._CDataType) -> None:
         size = ctypes.sizeof(value)
         self._library.call(f"cublasLt{noun}SetAttribute", descriptor, which, ctypes.addressof(value), size)
 
@@ -254,9 +232,24 @@ class _Described:
             self._set("MatrixLayout", made, _BATCH_OFFSET, ctypes.c_int64(step))
         return made
 
+    def call(self, algorithm: _Heuristic, offsets: tuple[int, int, int], device: int, stream: Given) -> Call:
+        """A product's row-major matrices are columns to cuBLAS: it is given the transposed product, b before a."""
+        step, library = self._step, self._library
+        sizes = [_BYTES[each] for each in (step.elements[0], step.elements[0], step.elements[1])]
+        a, b, out = (Passed(number, offset * size) for number, offset, size in
+                     zip((step.a, step.b, step.inputs), offsets, sizes, strict=True))  # fmt: skip
+        workspace = (Passed(step.inputs + 1), WORKSPACE) if step.workspace else (0, 0)
+        of_a, of_b, of_out = self.layouts
+        return Call(
+            library.function("cublasLtMatmul"),
+            [library.handle("cublasLtCreate", device), self.product, self.one, b, of_b, a, of_a,
+             self.zero, out, of_out, out, of_out, algorithm, *workspace, stream],
+            is_status=True,
+        )  # fmt: skip
+
     def set_bias(self) -> Call:
         """The product's description with the bias in it."""
-        arguments = [self.product, _BIAS_POINTER, self.bias, ctypes.sizeof(self.bias)]
+        arguments: list[Argument] = [self.product, _BIAS_POINTER, self.bias, ctypes.sizeof(self.bias)]
         return Call(self._library.function("cublasLtMatmulDescSetAttribute"), arguments, is_status=True)
 
     def algorithm(self, handle: int) -> _Heuristic:

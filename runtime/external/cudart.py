@@ -5,12 +5,10 @@ from __future__ import annotations
 
 import ctypes
 import functools
-import importlib.util
 from collections.abc import Iterator
-from pathlib import Path
-from typing import Any
 
 from ...support.errors import RelaxError
+from .nvidia import wheel_folders
 
 _TO_DEVICE, _TO_HOST = 1, 2
 _NAMES = ("libcudart.so.13", "libcudart.so.12", "libcudart.so", "cudart64_12.dll")
@@ -58,7 +56,7 @@ class Cuda:
         places = ctypes.c_void_p(to), ctypes.c_void_p(source)
         self._call("cudaMemcpyAsync", *places, ctypes.c_size_t(size), ctypes.c_int(kind), stream)
 
-    def _call(self, name: str, *arguments: Any) -> None:
+    def _call(self, name: str, *arguments: object) -> None:
         status = getattr(self._library, name)(*arguments)
         if status:
             describe = self._library.cudaGetErrorString
@@ -79,10 +77,5 @@ def _library() -> ctypes.CDLL:
 
 def _paths() -> Iterator[str]:
     yield from _NAMES
-    for wheel in _WHEELS:
-        try:
-            spec = importlib.util.find_spec(wheel)
-        except ModuleNotFoundError:
-            continue
-        for folder in (spec.submodule_search_locations or ()) if spec else ():
-            yield from map(str, Path(folder, "lib").glob("libcudart.so*"))
+    for folder in wheel_folders(_WHEELS):
+        yield from map(str, folder.glob("libcudart.so*"))

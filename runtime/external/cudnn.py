@@ -7,12 +7,16 @@ import ctypes
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from functools import partial
+from typing import TypeVar
 
 from ...support.external_bytes import unpacked
 from ...support.external_runtime import register_runtime
-from ..native_calls import Call, CallList, Given, NativeFunction, Passed
+from ..foreign_types import Tensor
+from ..native_calls import Argument, Call, CallList, Given, NativeFunction, Passed
 from .nvidia import WORKSPACE, Descriptors, Library, LibraryRuntime, NvidiaError, Product, device_of, ints, stream_of
+
+_Item = TypeVar("_Item")
 
 CUDNN = Product(
     title="cuDNN",
@@ -112,37 +116,27 @@ class CudnnRuntime(LibraryRuntime):
     product = CUDNN
 
     def functions(self, data: memoryview, library: Library) -> Mapping[str, Callable[..., None]]:
-        functions = unpacked("cudnn", data, dict[str, Step])
-        return {name: _Runner(step, library).native() for name, step in functions.items()}
+        steps = unpacked("cudnn", data, dict[str, Step])
+        counts = {name: each.inputs + 1 + each.workspace for name, each in steps.items()}
+        return {name: NativeFunction(partial(_listed, each, library), counts[name]) for name, each in steps.items()}
 
 
-class _Runner:
-    """A function of a part."""
-
-    def __init__(self, step: Step, library: Library) -> None:
-        self._step, self._library = step, library
-
-    def native(self) -> NativeFunction:
-        """What programs call."""
-        return NativeFunction(self.listed, self._step.inputs + 1 + self._step.workspace)
-
-    def listed(self, *tensors: Any) -> CallList:
-        """The calls for tensors of such sizes. One thread at a time has the handle: its stream is set on it."""
-        step, library, device = self._step, self._library, device_of(tensors)
-        shapes = [tuple(each.shape) for each in tensors]
-        if 0 in shapes[step.inputs]:
-            return CallList([])
-        for shape in shapes:
-            if math.prod(shape) > _MOST_ELEMENTS:
-                raise NvidiaError(f"cuDNN has tensors of {_MOST_ELEMENTS} elements at most, here is one of {shape}")
-        handle = library.handle("cudnnCreate", device)
-        described = _Described(step, shapes, library)
-        with library.alone(device):
-            function, arguments = described.call(handle)
-        called = Call(library.function(function), [handle, *arguments], is_status=True)
-        locked, unlocked = library.locking(device)
-        stream = Call(library.function("cudnnSetStream"), [handle, Given(0)], is_status=True)
-        return CallList([stream_of(device), locked, stream, called, unlocked], keeps=described)
+def _listed(step: Step, library: Library, *tensors: Tensor) -> CallList:
+    """The calls for tensors of such sizes. One thread at a time has the handle: its stream is set on it."""
+    device, shapes = device_of(tensors), [tuple(each.shape) for each in tensors]
+    if 0 in shapes[step.inputs]:
+        return CallList([])
+    for shape in shapes:
+        if math.prod(shape) > _MOST_ELEMENTS:
+            raise NvidiaError(f"cuDNN has tensors of {_MOST_ELEMENTS} elements at most, here is one of {shape}")
+    handle = library.handle("cudnnCreate", device)
+    described = _Described(step, shapes, library)
+    with library.alone(device):
+        function, arguments = described.call(handle)
+    called = Call(library.function(function), [handle, *arguments], is_status=True)
+    locked, unlocked = library.locking(device)
+    stream = Call(library.function("cudnnSetStream"), [handle, Given(0)], is_status=True)
+    return CallList([stream_of(device), locked, stream, called, unlocked], keeps=described)
 
 
 class _Performance(ctypes.Structure):
@@ -161,7 +155,7 @@ class _Described:
         self._descriptors = Descriptors(library)
         self._one, self._zero = (ctypes.c_float * 1)(1), (ctypes.c_float * 1)(0)
 
-    def call(self, handle: int) -> tuple[str, list[Any]]:
+    def call(self, handle: int) -> tuple[str, list[Argument]]:
         """The function, and its arguments behind the handle."""
         step = self._step
         if step.kind == "convolution":
@@ -200,15 +194,15 @@ class _Described:
         """Which axis each dimension is: images, channels, and the others."""
         return [0, rank - 1, *range(1, rank - 1)] if self._step.channels_last else [*range(rank)]
 
-    def _softmax(self) -> tuple[str, list[Any]]:
+    def _softmax(self) -> tuple[str, list[Argument]]:
         step, shape = self._step, self._shapes[self._step.data]
         inner = math.prod(shape[step.axis + 1 :])
         dims = math.prod(shape[: step.axis]), shape[step.axis], inner, 1
         tensor = self._tensor(dims, (dims[1] * inner, inner, 1, 1))
-        places = [self._one, tensor, Passed(step.data), self._zero, tensor, Passed(step.inputs)]
+        places: list[Argument] = [self._one, tensor, Passed(step.data), self._zero, tensor, Passed(step.inputs)]
         return "cudnnSoftmaxForward", [SOFTMAX[step.kind], _OF_CHANNELS, *places]
 
-    def _convolution(self, handle: int) -> tuple[str, list[Any]]:
+    def _convolution(self, handle: int) -> tuple[str, list[Argument]]:
         step = self._step
         assert step.weight is not None
         x, y = (self._image(self._shapes[number]) for number in (step.data, step.inputs))
@@ -220,7 +214,7 @@ class _Described:
         chosen = self._algorithm(handle, x, weight, described, y)
         space = (Passed(step.inputs + 1), WORKSPACE) if step.workspace else (0, 0)
         read = [self._one, x, Passed(step.data), weight, Passed(step.weight), described, chosen, *space]
-        out = [y, Passed(step.inputs)]
+        out: list[Argument] = [y, Passed(step.inputs)]
         if step.bias is None:
             return "cudnnConvolutionForward", [*read, self._zero, *out]
         after, shape = self._made("Activation"), self._shapes[step.inputs]
@@ -230,7 +224,7 @@ class _Described:
         bias = self._tensor((1, channels, *ones), (channels, 1, *ones))
         # Where nothing is added the result stands there, times 0.
         added = self._zero if step.residual is None else self._one
-        residual = out if step.residual is None else [y, Passed(step.residual)]
+        residual: list[Argument] = out if step.residual is None else [y, Passed(step.residual)]
         whole = [*read, added, *residual, bias, Passed(step.bias), after, *out]
         return "cudnnConvolutionBiasActivationForward", whole
 
@@ -261,7 +255,7 @@ class _Described:
         raise NvidiaError(f"cuDNN has no algorithm for a convolution of {sizes[0]} with {sizes[1]} in {step.element}")
 
 
-def _two(items: Sequence[Any], one: object, behind: int = 0) -> list[Any]:
+def _two(items: Sequence[_Item], one: _Item, behind: int = 0) -> list[_Item]:
     """As many as there are for two dimensions that windows slide over: of one, the other is that of size 1."""
     missing = behind + 2 - len(items)
     return [*items[:behind], *[one] * missing, *items[behind:]]

@@ -6,13 +6,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
 
 from ...support.external_bytes import Function, unpacked
 from ...support.external_runtime import ExternalRuntime, register_runtime
-
-if TYPE_CHECKING:
-    from numpy import ndarray
+from ..foreign_types import Array, Tensor
 
 
 @dataclass(frozen=True)
@@ -20,7 +17,7 @@ class Instruction:
     """What the processor does in one go: a name of INSTRUCTIONS, how, and the values that it reads and writes."""
 
     name: str
-    settings: Mapping[str, Any]
+    settings: Mapping[str, object]
     inputs: Sequence[int]
     output: int
 
@@ -50,7 +47,7 @@ class ExampleNpuRuntime(ExternalRuntime):
         return {name: partial(_run, program) for name, program in programs_of(data).items()}
 
 
-def _run(program: Function[Instruction], *tensors: Any) -> None:
+def _run(program: Function[Instruction], *tensors: Tensor) -> None:
     import numpy
 
     arrays = [numpy.from_dlpack(each) for each in tensors]
@@ -61,8 +58,8 @@ def _run(program: Function[Instruction], *tensors: Any) -> None:
         place[...] = values[number]
 
 
-def _windows(x: ndarray, size: Sequence[int], strides: Sequence[int], padding: Sequence[int], dilation: Sequence[int],
-             fill: float) -> ndarray:  # fmt: skip
+def _windows(x: Array, size: Sequence[int], strides: Sequence[int], padding: Sequence[int], dilation: Sequence[int],
+             fill: float) -> Array:  # fmt: skip
     """Of NHWC: N, H, W, C, and H and W of each window."""
     import numpy
 
@@ -73,8 +70,8 @@ def _windows(x: ndarray, size: Sequence[int], strides: Sequence[int], padding: S
     return seen[:, :: strides[0], :: strides[1], :, :: dilation[0], :: dilation[1]]
 
 
-def _conv2d(x: ndarray, weight: ndarray, strides: Sequence[int], padding: Sequence[int],
-            dilation: Sequence[int]) -> ndarray:  # fmt: skip
+def _conv2d(x: Array, weight: Array, strides: Sequence[int], padding: Sequence[int],
+            dilation: Sequence[int]) -> Array:  # fmt: skip
     """Of NHWC by OHWI."""
     import numpy
 
@@ -82,29 +79,29 @@ def _conv2d(x: ndarray, weight: ndarray, strides: Sequence[int], padding: Sequen
     return numpy.tensordot(windows, weight, ((4, 5, 3), (1, 2, 3)))
 
 
-def _max_pool2d(x: ndarray, size: Sequence[int], strides: Sequence[int], padding: Sequence[int]) -> ndarray:
-    maxima: ndarray = _windows(x, size, strides, padding, (1, 1), -float("inf")).max((4, 5))
+def _max_pool2d(x: Array, size: Sequence[int], strides: Sequence[int], padding: Sequence[int]) -> Array:
+    maxima: Array = _windows(x, size, strides, padding, (1, 1), -float("inf")).max((4, 5))
     return maxima
 
 
-def _avg_pool2d(x: ndarray, size: Sequence[int], strides: Sequence[int], padding: Sequence[int]) -> ndarray:
+def _avg_pool2d(x: Array, size: Sequence[int], strides: Sequence[int], padding: Sequence[int]) -> Array:
     """Without the padding."""
     import numpy
 
     sums = _windows(x, size, strides, padding, (1, 1), 0).sum((4, 5))
     counts = _windows(numpy.ones_like(x[:1, :, :, :1]), size, strides, padding, (1, 1), 0).sum((4, 5))
-    averages: ndarray = sums / counts
+    averages: Array = sums / counts
     return averages
 
 
-def _relu(x: ndarray) -> ndarray:
+def _relu(x: Array) -> Array:
     import numpy
 
     return numpy.maximum(x, 0)
 
 
 #: What the processor can do; floats in, floats out.
-INSTRUCTIONS: dict[str, Callable[..., Any]] = {
+INSTRUCTIONS: dict[str, Callable[..., Array]] = {
     "conv2d": _conv2d,
     "matmul": lambda x, w: x @ w,
     "add": lambda x, y: x + y,

@@ -18,6 +18,7 @@ from typing import Any, ClassVar
 
 from ...support.errors import RelaxError
 from ...support.external_runtime import ExternalRuntime
+from ..foreign_types import CFunction, Tensor
 from ..native_calls import Call, CallList
 
 _C = ctypes.CDLL(None)
@@ -64,7 +65,7 @@ class Library:
         self.product, self._functions = product, functions
         self._handles: dict[int, int] = {}
         self._lock = threading.Lock()
-        self._mutexes: dict[int, object] = {}
+        self._mutexes: dict[int, ctypes.Array[ctypes.c_uint64]] = {}
         try:
             self._typed = {name: self._function(name, kinds) for name, kinds in product.functions.items()}
         except AttributeError as error:
@@ -75,25 +76,25 @@ class Library:
             found = ".".join(map(str, self.version))
             raise NvidiaError(f"{product.title} {found} in {path} is too old: {product.needed}")
 
-    def _function(self, name: str, kinds: str) -> Callable[..., Any]:
+    def _function(self, name: str, kinds: str) -> CFunction:
         takes, _, gives = kinds.partition(":")
         address = ctypes.cast(getattr(self._functions, name), ctypes.c_void_p).value or 0
         prototype = ctypes.CFUNCTYPE(_TYPES[gives or "i"], *(_TYPES[kind] for kind in takes))
         made: Any = prototype(address)
         made.__name__ = name
-        typed: Callable[..., Any] = made
-        return typed
+        function: CFunction = made
+        return function
 
-    def function(self, name: str) -> Any:
+    def function(self, name: str) -> CFunction:
         """For lists of calls."""
         return self._typed[name]
 
-    def call(self, name: str, *arguments: Any) -> None:
+    def call(self, name: str, *arguments: object) -> None:
         status = self._typed[name](*arguments)
         if status:
             raise NvidiaError(f"{name}: {self.text(status)}")
 
-    def make(self, name: str, *arguments: Any) -> int:
+    def make(self, name: str, *arguments: object) -> int:
         """What a function gives through its first argument."""
         made = ctypes.c_void_p()
         self.call(name, ctypes.byref(made), *arguments)
@@ -157,7 +158,7 @@ class Descriptors:
         self._library = library
         self._made: list[tuple[str, int]] = []
 
-    def make(self, create: str, destroy: str, *arguments: Any) -> int:
+    def make(self, create: str, destroy: str, *arguments: object) -> int:
         made = self._library.make(create, *arguments)
         self._made.append((destroy, made))
         return made
@@ -168,18 +169,18 @@ class Descriptors:
                 self._library.function(destroy)(made)
 
 
-def ints(*values: int) -> Any:
+def ints(*values: int) -> ctypes.Array[ctypes.c_int]:
     """An array of C ints."""
     return (ctypes.c_int * max(len(values), 1))(*values)
 
 
-def device_of(tensors: Sequence[Any]) -> int:
+def device_of(tensors: Sequence[Tensor]) -> int:
     """The number of the device that they are on. Raises NvidiaError where that is none of NVIDIA's."""
     for each in tensors:
         kind, _ = each.__dlpack_device__()
         if kind != CUDA:
             raise NvidiaError("its tensors are on the device, and one is on the CPU")
-    return int(tensors[0].__dlpack_device__()[1])
+    return tensors[0].__dlpack_device__()[1]
 
 
 def stream_of(device: int) -> Call:
@@ -217,14 +218,19 @@ def _of_system(product: Product, place: str) -> Library:
 
 def _paths(product: Product) -> Iterator[str]:
     """In NVIDIA's wheels, then wherever the system looks."""
-    for wheel in product.wheels:
+    for folder in wheel_folders(product.wheels):
+        yield from (str(folder / name) for name in product.files if (folder / name).exists())
+    yield from product.files
+
+
+def wheel_folders(wheels: Sequence[str]) -> Iterator[Path]:
+    """Where wheels of NVIDIA's that are installed have their libraries."""
+    for wheel in wheels:
         try:
             spec = importlib.util.find_spec(wheel)
         except ModuleNotFoundError:
             continue
-        for folder in (spec.submodule_search_locations or ()) if spec else ():
-            yield from (str(path) for name in product.files if (path := Path(folder, "lib", name)).exists())
-    yield from product.files
+        yield from (Path(folder, "lib") for folder in (spec.submodule_search_locations or () if spec else ()))
 
 
 @contextmanager

@@ -6,11 +6,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ...support.errors import RelaxError
 from ...support.external_bytes import Data, unpacked
 from ...support.external_runtime import ExternalRuntime, register_runtime
+from ..foreign_types import ArrayOrTensor, Tensor
 
 if TYPE_CHECKING:
     import onnxruntime
@@ -49,11 +50,8 @@ class OnnxRuntime(ExternalRuntime):
             return "it needs the package onnxruntime (pip install onnxruntime)"
         found = tuple(map(int, re.findall(r"\d+", onnxruntime.__version__)[:2]))
         least = ".".join(map(str, LEAST_VERSION))
-        return (
-            ""
-            if found >= LEAST_VERSION
-            else f"it needs onnxruntime {least} or newer, here is {onnxruntime.__version__}"
-        )
+        needed = f"it needs onnxruntime {least} or newer, here is {onnxruntime.__version__}"
+        return "" if found >= LEAST_VERSION else needed
 
     def load(self, data: memoryview) -> Mapping[str, Callable[..., None]]:
         part = unpacked("onnxruntime", data, Part)
@@ -69,7 +67,7 @@ class _Function:
         self._inputs = [_Border(each) for each in self._session.get_inputs()]
         self._outputs = [_Border(each) for each in self._session.get_outputs()]
 
-    def __call__(self, *arguments: Any) -> None:
+    def __call__(self, *arguments: Tensor | float) -> None:
         count = len(self._inputs)
         if len(arguments) != count + len(self._outputs):
             wanted = f"{count} inputs and {len(self._outputs)} outputs"
@@ -88,14 +86,14 @@ class _Function:
 class _Border:
     """An input or output of a session."""
 
-    def __init__(self, about: Any):
+    def __init__(self, about: onnxruntime.NodeArg):
         self._name: str = about.name
         found = _TENSOR.fullmatch(about.type)
         if found is None or found[1] not in _TYPES:
             raise RelaxError(f"'{about.name}' is of type {about.type}, which is not passed")
         self._dtype, self._number = found[1], _TYPES[found[1]]
 
-    def bound(self, bind: Callable[..., None], argument: object) -> Any:
+    def bound(self, bind: Callable[..., None], argument: ArrayOrTensor | float) -> Tensor:
         """Says where the elements are; what is given has to stay for as long."""
         import tvm_ffi
 
@@ -106,13 +104,9 @@ class _Border:
         tensor = argument if isinstance(argument, tvm_ffi.Tensor) else tvm_ffi.from_dlpack(argument)
         if not tensor.is_contiguous():
             raise RelaxError(f"'{self._name}' has to lie in one piece, its strides are {tuple(tensor.strides)}")
-        bind(self._name, "cpu", 0, self._number, list(tensor.shape), _address(tensor))
+        # Of nothing at all there is no address, which has to be another one than 0.
+        bind(self._name, "cpu", 0, self._number, list(tensor.shape), tensor.data_ptr() or 1)
         return tensor
-
-
-def _address(tensor: Any) -> int:
-    # Of nothing at all there is no address, which has to be another one than 0.
-    return int(tensor.data_ptr()) or 1
 
 
 def _session(name: str, model: bytes, threads: int) -> onnxruntime.InferenceSession:

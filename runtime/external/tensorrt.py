@@ -7,14 +7,17 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
-from typing import Any
+from typing import TYPE_CHECKING
 
 from ...support.errors import RelaxError
 from ...support.external_bytes import Data, unpacked
 from ...support.external_runtime import ExternalRuntime, register_runtime
+from ..foreign_types import Tensor
 from .cudart import Cuda, CudaError
+from .nvidia import CUDA
 
-_ON_GPU = 2  # kDLCUDA
+if TYPE_CHECKING:
+    import tensorrt
 
 
 def input_name(number: int) -> str:
@@ -73,7 +76,7 @@ class TensorRtRuntime(ExternalRuntime):
 class _Function:
     """One engine: called with inputs, then with the tensors that results are to be written to."""
 
-    def __init__(self, name: str, engine: Engine, runtime: Any, cuda: Cuda):
+    def __init__(self, name: str, engine: Engine, runtime: tensorrt.Runtime, cuda: Cuda):
         self._name, self._cuda, self._runtime = name, cuda, runtime
         self._inputs = [(input_name(number), size) for number, size in enumerate(engine.inputs)]
         self._outputs = [(output_name(number), size) for number, size in enumerate(engine.outputs)]
@@ -85,7 +88,7 @@ class _Function:
         # A context is for one call at a time.
         self._lock = threading.Lock()
 
-    def __call__(self, *arguments: Any) -> None:
+    def __call__(self, *arguments: Tensor) -> None:
         wanted = len(self._inputs) + len(self._outputs)
         if len(arguments) != wanted:
             counts = f"{len(self._inputs)} inputs and {len(self._outputs)} outputs"
@@ -93,7 +96,7 @@ class _Function:
         with self._lock:
             self._run(arguments[: len(self._inputs)], arguments[len(self._inputs) :])
 
-    def _run(self, inputs: Sequence[Any], outputs: Sequence[Any]) -> None:
+    def _run(self, inputs: Sequence[Tensor], outputs: Sequence[Tensor]) -> None:
         for (name, size), tensor in zip(self._inputs, inputs, strict=True):
             shape = tuple(tensor.shape)
             if not self._context.set_input_shape(name, shape):
@@ -101,7 +104,7 @@ class _Function:
             bytes_ = size * prod(shape)
             address = self._address(name, tensor, bytes_)
             if not _is_on_gpu(tensor):
-                self._cuda.to_device(address, _pointer(tensor), bytes_)
+                self._cuda.to_device(address, tensor.data_ptr(), bytes_)
             self._context.set_tensor_address(name, address)
         for (name, size), tensor in zip(self._outputs, outputs, strict=True):
             self._context.set_tensor_address(name, self._address(name, tensor, size * prod(tensor.shape)))
@@ -109,13 +112,13 @@ class _Function:
             raise RelaxError(f"{self._name}: TensorRT did not run it, its messages say why")
         for (name, size), tensor in zip(self._outputs, outputs, strict=True):
             if not _is_on_gpu(tensor):
-                self._cuda.to_host(_pointer(tensor), self._buffers[name].address, size * prod(tensor.shape))
+                self._cuda.to_host(tensor.data_ptr(), self._buffers[name].address, size * prod(tensor.shape))
         self._cuda.wait()
 
-    def _address(self, name: str, tensor: object, size: int) -> int:
+    def _address(self, name: str, tensor: Tensor, size: int) -> int:
         """Where a tensor is on the GPU: itself, or memory that is kept for it."""
         if _is_on_gpu(tensor):
-            return _pointer(tensor)
+            return tensor.data_ptr()
         found = self._buffers.get(name)
         if found is None or found.size < size:
             self._buffers.pop(name, None)
@@ -134,9 +137,5 @@ class _Buffer:
             self._cuda.free(self.address)
 
 
-def _is_on_gpu(tensor: Any) -> bool:
-    return bool(tensor.__dlpack_device__()[0] == _ON_GPU)
-
-
-def _pointer(tensor: Any) -> int:
-    return int(tensor.data_ptr())
+def _is_on_gpu(tensor: Tensor) -> bool:
+    return tensor.__dlpack_device__()[0] == CUDA

@@ -8,7 +8,7 @@ import re
 import textwrap
 import traceback
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, NamedTuple, TextIO
+from typing import Any, NamedTuple, TextIO, TypeAlias, TypeVar
 
 from ...support.errors import OptionError, RelaxError
 from ...support.plugins import plugin_problems
@@ -19,6 +19,7 @@ _COLUMN = 34
 _NARROWEST = 40  # a terminal that says less is ignored: no table would be legible
 _WIDTH = 100
 _LARGEST_NUMBER = 2**31 - 1
+_Shape = TypeVar("_Shape")
 
 
 class Option(NamedTuple):
@@ -29,11 +30,11 @@ class Option(NamedTuple):
     group: str
     help: str
     value: str = "value"
-    default: Any = None
+    default: object = None
     #: The values that a text may have; all if there are none.
     choices: tuple[str, ...] = ()
     #: What the option means without a value, where the value may be left out.
-    bare: Any = None
+    bare: str | None = None
 
 
 SHELLS = ("bash", "zsh", "fish")
@@ -112,12 +113,19 @@ def parse_arguments(
     return parsed
 
 
+def refuse_together(arguments: Arguments, *names: str) -> None:
+    """Raises RelaxError where more than one of these is given."""
+    given = [spelling(name) for name in names if arguments[name]]
+    if len(given) > 1:
+        raise OptionError(f"{given[0]} and {given[1]} exclude each other")
+
+
 def spelling(name: str) -> str:
     """How an option is written."""
     return f"-{name}" if len(name) == 1 else f"--{name}"
 
 
-def _value(name: str, option: Option, value: str | None, rest: list[str], previous: Any) -> Any:
+def _value(name: str, option: Option, value: str | None, rest: list[str], previous: list[str] | None) -> object:
     if option.kind == "flag":
         if value not in (None, "true", "false", "1", "0"):
             raise OptionError(f"option {spelling(name)} expects true or false, got '{value}'")
@@ -250,51 +258,67 @@ def terminal_width(stream: TextIO) -> int | None:
     return max(columns, _NARROWEST) if columns else None
 
 
-def parse_shapes(texts: Sequence[str] | None, *, unknown: bool) -> dict[str, Any]:
-    """--shape x:1,3,224,224 as sizes by input; with `unknown`, `?` and names are dynamic sizes.
+def make_folder(option: str, folder: str) -> None:
+    try:
+        os.makedirs(folder, exist_ok=True)
+    except OSError as error:
+        raise OptionError(f"{option}: cannot make folder '{folder}': {error.strerror}") from None
 
-    Then also xs:[(2,3),(?,3)], a list of shapes for the tensors of a sequence, and x:- for an optional that is left
-    out: None.
-    """
-    shapes: dict[str, Any] = {}
+
+def parse_shapes(texts: Sequence[str] | None, read: Callable[[str, str], _Shape]) -> dict[str, _Shape]:
+    """--shape x:1,3,224,224 as sizes by input, each read by known_shape or model_shape."""
+    shapes: dict[str, _Shape] = {}
     for text in texts or ():
         name, colon, sizes = text.rpartition(":")
         if not colon or not name:
             raise OptionError(f"option --shape expects input:size,size,..., got '{text}'")
         if name in shapes:
             raise OptionError(f"option --shape: input '{name}' is given twice")
-        shapes[name] = _shape(sizes.strip(), text, unknown)
+        shapes[name] = read(sizes.strip(), text)
     return shapes
 
 
+def known_shape(text: str, whole: str) -> tuple[int, ...]:
+    """Sizes that are numbers; `whole` is what the option says."""
+    if text.startswith("["):
+        raise OptionError(f"option --shape: '{whole}': the tensors of a list are named x.0, x.1 and so on")
+    return tuple(_number_of(word, whole, "a number") for word in _words(text))
+
+
 _LISTED = r"\(([^()]*)\)|\?"  # a shape in a list; `?`: the one that the model has
+_Sizes: TypeAlias = "tuple[int | str | None, ...]"
 
 
-def _shape(text: str, whole: str, unknown: bool) -> Any:
-    if text == "-" and unknown:
+def model_shape(text: str, whole: str) -> _Sizes | list[_Sizes | None] | None:
+    """Sizes that are numbers, or dynamic: `?` and names.
+
+    Or [(2,3),(?,3)], a list of shapes for the tensors of a sequence, or - for an optional that is left out: None.
+    """
+    if text == "-":
         return None
     if not text.startswith("["):
-        return _sizes(text, whole, unknown)
-    if not unknown:
-        raise OptionError(f"option --shape: '{whole}': the tensors of a list are named x.0, x.1 and so on")
+        return _sizes(text, whole)
     if not re.fullmatch(rf"\[((?:{_LISTED})(,\s*(?:{_LISTED}))*)?\]", text):
         raise OptionError(f"option --shape: expected a list of shapes as xs:[(2,3),(?,3)], got '{whole}'")
     found = re.finditer(_LISTED, text)
-    return [None if each[0] == "?" else _sizes(each[1], whole, unknown) for each in found]
+    return [None if each[0] == "?" else _sizes(each[1], whole) for each in found]
 
 
-def _sizes(text: str, whole: str, unknown: bool) -> tuple[int | str | None, ...]:
-    words = [word.strip() for word in text.split(",")] if text.strip() else []
-    return tuple(_size(word, whole, unknown) for word in words)
+def _words(text: str) -> list[str]:
+    return [word.strip() for word in text.split(",")] if text.strip() else []
 
 
-def _size(word: str, text: str, unknown: bool) -> int | str | None:
-    if word.isascii() and word.isdecimal() and len(word) < 19:
-        return int(word)
-    if not unknown:
-        raise OptionError(f"option --shape: '{word}' in '{text}' is no size: expected a number")
+def _sizes(text: str, whole: str) -> _Sizes:
+    return tuple(_size(word, whole) for word in _words(text))
+
+
+def _size(word: str, whole: str) -> int | str | None:
     if word == "?":
         return None
-    if not (word.isascii() and word.isidentifier()):
-        raise OptionError(f"option --shape: '{word}' in '{text}' is no size: expected a number, ? or a name")
-    return word
+    return word if word.isascii() and word.isidentifier() else _number_of(word, whole, "a number, ? or a name")
+
+
+def _number_of(word: str, whole: str, expected: str) -> int:
+    if not (word.isascii() and word.isdecimal() and len(word) < 19):
+        raise OptionError(f"option --shape: '{word}' in '{whole}' is no size: expected {expected}")
+    return int(word)

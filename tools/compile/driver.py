@@ -5,10 +5,10 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, TextIO
 
 from ... import Module, __version__
 from ...bindings.diagnostics import Diagnostic, PassWarning, reporting
@@ -26,7 +26,15 @@ from ...support.files import is_special, refuse_overwriting, refuse_unwritable, 
 from ...support.plugins import load_plugin
 from ...support.registry import table
 from ...targets.core.code import build, find_backend, stages_of
-from ..common.command_line import Arguments, parse_shapes, plugin_warnings, terminal_width, write_text
+from ..common.command_line import (
+    Arguments,
+    make_folder,
+    model_shape,
+    parse_shapes,
+    plugin_warnings,
+    terminal_width,
+    write_text,
+)
 from ..common.guard import tell_long_stages
 from ..opt.information import shows_information
 from ..opt.listing import made_by
@@ -36,6 +44,9 @@ from .program_cache import CachedProgram
 from .progress import KernelProgress, Progress
 
 if TYPE_CHECKING:
+    from ...frontends.onnx.inputs import InputShape
+    from ...frontends.onnx.limits import Limits
+    from ...frontends.onnx.problems import Problems
     from ...passes.relax_partition import Partition
 
 # In files that are to be looked at, constants with more elements, or more characters as text, are left out.
@@ -93,7 +104,7 @@ class Driver:
         """Lists what of a model cannot be imported."""
         if not _is_onnx(source):
             raise OptionError("--check is for ONNX models: what a module holds needs no import")
-        found = problems_of(source, parse_shapes(arguments["shape"], unknown=True), _limits(arguments))
+        found = problems_of(source, parse_shapes(arguments["shape"], model_shape), _limits(arguments))
         table = found.table(terminal_width(self.stdout)) if found.found else f"{source}: all nodes can be imported"
         write_text(self.stdout, f"{table}\n")
         return 1 if found.found else 0
@@ -119,7 +130,7 @@ class Compilation:
             self.options.code(), instruments=(KernelProgress(progress),), one_object=self.emit == "obj"
         )
         self.stages: Stages = _stages_for(self.emit, self.options, arguments)
-        self._shapes = parse_shapes(arguments["shape"], unknown=True)
+        self._shapes = parse_shapes(arguments["shape"], model_shape)
         self._saved = 0
 
     def run(self, source: str) -> None:
@@ -257,14 +268,11 @@ class Compilation:
         with self.progress.step("code"):
             files = find_backend(self.target.name).sources(module.owner, self.target, __version__)
         paths = {os.path.join(folder, name): text for name, text in files.items()}
-        self._keep_inputs_from(paths)
+        for path in paths:
+            refuse_overwriting({"-o": path}, [self.arguments.files[0], *self.files])
         with self.progress.step("write"):
             make_folder("-o", folder)
             write_all({path: text if isinstance(text, bytes) else text.encode() for path, text in paths.items()})
-
-    def _keep_inputs_from(self, paths: Iterable[str]) -> None:
-        for path in paths:
-            refuse_overwriting({"-o": path}, [self.arguments.files[0], *self.files])
 
     def _write(self, text: Callable[[], str]) -> None:
         path = self.arguments["o"] or "-"
@@ -275,14 +283,7 @@ class Compilation:
                 write_whole(path, text().encode("utf-8", "surrogateescape"))
 
 
-def make_folder(option: str, folder: str) -> None:
-    try:
-        os.makedirs(folder, exist_ok=True)
-    except OSError as error:
-        raise OptionError(f"{option}: cannot make folder '{folder}': {error.strerror}") from None
-
-
-def problems_of(source: str, shapes: Mapping[str, Any], limits: Any) -> Any:
+def problems_of(source: str, shapes: Mapping[str, InputShape], limits: Limits) -> Problems:
     """What of a model cannot be imported."""
     from ...frontends.onnx.build import add_main
     from ...frontends.onnx.model import errors_in, read_model
@@ -306,7 +307,7 @@ def _llvm_ir(module: Module) -> str:
     return to_llvm_ir(module.owner)
 
 
-def _limits(arguments: Arguments) -> Any:
+def _limits(arguments: Arguments) -> Limits:
     """How much a model may become while it is imported."""
     from ...frontends.onnx.limits import Limits
 

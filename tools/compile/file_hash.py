@@ -7,8 +7,8 @@ import hashlib
 import json
 import mmap
 import os
-import threading
 import time
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from ...support.disk_cache import DiskCache
@@ -65,23 +65,17 @@ def content_hash(path: str) -> str:
     return hashlib.blake2b(b"".join(pieces) + str(size).encode(), digest_size=20).hexdigest()
 
 
-def _piece_hashes(data: memoryview) -> list[bytes]:
-    starts = range(0, len(data), _PIECE)
-    hashes = [b""] * len(starts)
-    count = min(_MOST_THREADS, os.cpu_count() or 1, len(starts))
+def _piece_hashes(data: memoryview) -> Iterable[bytes]:
+    def hashed(start: int) -> bytes:
+        with data[start : start + _PIECE] as piece:
+            return hashlib.blake2b(piece).digest()
 
-    def work(first: int) -> None:
-        for index in range(first, len(starts), count):
-            with data[starts[index] : starts[index] + _PIECE] as piece:
-                hashes[index] = hashlib.blake2b(piece).digest()
+    if len(data) <= _PIECE:
+        return [hashed(0)]
+    from concurrent.futures import ThreadPoolExecutor  # most models are small, and this takes milliseconds
 
-    threads = [threading.Thread(target=work, args=(first,)) for first in range(1, count)]
-    for thread in threads:
-        thread.start()
-    work(0)
-    for thread in threads:
-        thread.join()
-    return hashes
+    with ThreadPoolExecutor(min(_MOST_THREADS, os.cpu_count() or 1)) as pool:
+        return pool.map(hashed, range(0, len(data), _PIECE))
 
 
 def file_status(path: str) -> tuple[int, ...]:

@@ -13,7 +13,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
-from typing import Any
+from typing import TypeVar
+
+_Name = TypeVar("_Name")
+_Import = TypeVar("_Import")
 
 PACKAGE = "relax_mlir"
 SPDX = "# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception"
@@ -94,6 +97,13 @@ class SourceFile:
         """The dotted package that holds this module, as relative imports count it."""
         parts = self.file.parts[:-1]
         return parts if self.folder == PACKAGE else (PACKAGE, *parts)
+
+    def module_of(self, node: ast.AST) -> tuple[str, ...] | None:
+        """What a relative import names behind `from`, in the package; None where it leaves it, or is no such import."""
+        if not isinstance(node, ast.ImportFrom) or not 0 < node.level <= len(self.package):
+            return None
+        base = self.package[1 : len(self.package) - node.level + 1]
+        return (*base, *(node.module.split(".") if node.module else ()))
 
 
 def check_repository(root: Path) -> list[Violation]:
@@ -242,11 +252,10 @@ def _check_targets(source: SourceFile) -> Iterator[Violation]:
         return
     own, shared = source.package[2], ", ".join(f"`targets/{name}`" for name in sorted(SHARED_TARGETS))
     for node in source.nodes:
-        if not isinstance(node, ast.ImportFrom) or not 0 < node.level <= len(source.package):
+        if not isinstance(node, ast.ImportFrom) or (base := source.module_of(node)) is None:
             continue
-        base = (*source.package[: len(source.package) - node.level + 1], *(node.module or "").split("."))
-        modules = [tuple(filter(None, (*base, alias.name))) for alias in node.names]
-        others = {module[2] for module in modules if module[1] == "targets" and len(module) > 2}
+        modules = [(*base, alias.name) for alias in node.names]
+        others = {module[1] for module in modules if module[0] == "targets" and len(module) > 1}
         for other in sorted(others - SHARED_TARGETS - {own}):
             text = f"the target `{own}` must not import the target `{other}`: what both need is in one of {shared}"
             yield source.violation(node, text)
@@ -263,13 +272,10 @@ def _imported_folders(source: SourceFile) -> Iterator[tuple[ast.AST, str]]:
 
 
 def _folders_of_from_import(source: SourceFile, node: ast.ImportFrom) -> set[str]:
-    if node.level == 0 or node.level > len(source.package):
+    inner = source.module_of(node)
+    if inner is None:
         return set()  # absolute names are seen by absolute_names, too many dots by _check_layers
-    base = source.package[: len(source.package) - node.level + 1]
-    inner = (*base, *(node.module.split(".") if node.module else ()))[1:]
-    if inner:
-        return {_folder_of(inner)}
-    return {_folder_of((alias.name,)) for alias in node.names}
+    return {_folder_of(inner)} if inner else {_folder_of((alias.name,)) for alias in node.names}
 
 
 def _folder_of(inner: tuple[str, ...]) -> str:
@@ -283,7 +289,6 @@ KNOWN_BACKWARD = {
     "bindings/mlir.py": ("bindings/ir.py",),
     "dialects/core/symbols_terms.py": ("dialects/core/symbols_expr.py",),
     "frontends/onnx/export/call.py": ("frontends/onnx/export/function_exporter.py",),
-    "frontends/onnx/export/registry.py": ("frontends/onnx/export/call.py",),
     "frontends/onnx/limits.py": ("frontends/onnx/tensor_data.py",),
     "frontends/onnx/operators/ml_tree_walks.py": ("frontends/onnx/operators/ml_trees.py",),
     "passes/loops/body_scalars.py": ("passes/loops/tree.py",),
@@ -319,7 +324,7 @@ def _check_circles(sources: list[SourceFile]) -> Iterator[Violation]:
         yield Violation(file, node.lineno, node.col_offset + 1, f"files import one another: {shown}")
 
 
-def _circles_in(imports: dict[Any, dict[Any, Any]]) -> Iterator[tuple[list[Any], Any, str]]:
+def _circles_in(imports: dict[_Name, dict[_Name, _Import]]) -> Iterator[tuple[list[_Name], _Import, str]]:
     """Circles from their first member on, the import that closes each, and how it is shown."""
     while True:
         try:
@@ -367,9 +372,8 @@ def _imported_files(
     below = {inner for node in checks for statement in node.body for inner in ast.walk(statement)}
     never_run = set() if for_types else below
     for node in source.nodes:
-        if isinstance(node, ast.ImportFrom) and 0 < node.level <= len(source.package) and node not in never_run:
-            base = source.package[1 : len(source.package) - node.level + 1]
-            module = (*base, *(node.module.split(".") if node.module else ()))
+        module = source.module_of(node)
+        if isinstance(node, ast.ImportFrom) and module is not None and node not in never_run:
             for alias in node.names:
                 found = by_module.get((*module, alias.name)) or by_module.get(module)
                 if found is not None and found is not source:

@@ -14,6 +14,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Iterator
+from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -40,7 +41,7 @@ class CaseResult(NamedTuple):
 # ---- in a worker ----
 
 
-def _work(kinds: list[str], pipe: Any) -> None:
+def _work(kinds: list[str], pipe: Connection) -> None:
     """Runs the cases whose places in the list come through the pipe."""
     resource.setrlimit(resource.RLIMIT_DATA, (_MOST_MEMORY, _MOST_MEMORY))
     signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -50,7 +51,7 @@ def _work(kinds: list[str], pipe: Any) -> None:
         pipe.send(_outcome(cases[index]))
 
 
-def _outcome(case: Any) -> tuple[str, str]:
+def _outcome(case: object) -> tuple[str, str]:
     from node_suite import check
 
     try:
@@ -85,7 +86,7 @@ class Worker:
         self._kinds = kinds
         self._limit = limit
         self._process: Any = None
-        self._pipe: Any = None
+        self._pipe: Connection
 
     def run(self, index: int) -> tuple[str, str]:
         if self._process is None:

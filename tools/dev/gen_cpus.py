@@ -16,7 +16,6 @@ import subprocess
 import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any
 
 import llvmlite.binding as llvm
 
@@ -33,7 +32,7 @@ BASELINES = {
 OTHER_ABIS = re.compile("(16bit|32bit|64bit)(-mode)?|soft-float|e|zfinx|zdinx|zhinx|zhinxmin|(experimental-)?rv.*u32")
 
 
-def machine(architecture: str, cpu: str, features: str = "") -> Any:
+def machine(architecture: str, cpu: str, features: str = "") -> llvm.TargetMachine:
     llvm.initialize_all_targets()
     llvm.initialize_all_asmprinters()
     target = llvm.Target.from_triple(f"{architecture}-unknown-linux-gnu")
@@ -117,7 +116,7 @@ def try_code(architecture: str, subject: tuple[str, str]) -> None:
     machine(architecture, *subject).emit_object(module)
 
 
-def describe(architecture: str) -> dict[str, Any]:
+def describe(architecture: str) -> dict[str, object]:
     """Features with what each brings along, CPUs with what they have; both without what follows from the rest."""
     cpu_names, names = named_by_llvm(architecture)
     cpu, base = BASELINES[architecture]
@@ -158,7 +157,7 @@ def version() -> str:
     return ".".join(map(str, llvm.llvm_version_info))
 
 
-def inventory() -> dict[str, Any]:
+def inventory() -> dict[str, object]:
     return {"llvm": version(), **{architecture: describe(architecture) for architecture in BASELINES}}
 
 

@@ -14,7 +14,11 @@ import importlib
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from types import ModuleType
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from numpy import ndarray
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 FILE = REPOSITORY / "docs" / "tir-intrinsics-llvm.md"
@@ -31,30 +35,30 @@ class Case(NamedTuple):
     """An intrinsic's reference by mpmath, and the interval of operands where it is worth measuring."""
 
     name: str
-    reference: Callable[..., Any]
+    reference: Callable[..., float]
     low: dict[str, float]
     high: dict[str, float]
     operands: int = 1
     note: str = ""
 
-    def contains(self, dtype: str, array: Any) -> Any:
+    def contains(self, dtype: str, array: ndarray) -> ndarray:
         import numpy as np
 
         with np.errstate(invalid="ignore", over="ignore"):
             return (array >= self.low[dtype]) & (array <= self.high[dtype])
 
 
-def mpmath() -> Any:
+def mpmath() -> ModuleType:
     """Not among the project's dependencies, and not needed for --check."""
     return importlib.import_module("mpmath")
 
 
-def jit() -> Any:
+def jit() -> ModuleType:
     """The tests' helper that runs an intrinsic."""
     return importlib.import_module("intrinsic_jit")
 
 
-def oracle() -> Any:
+def oracle() -> ModuleType:
     """The tests' references by numpy and scipy, in the longest float they are given."""
     return importlib.import_module("intrinsic_oracle")
 
@@ -124,7 +128,7 @@ FAST = ("exp", "sigmoid", "log", "sin", "cos", "tan", "tanh")
 FAST_RANGE = {"sin": 100.0, "cos": 100.0, "tan": 100.0, "exp": 80.0, "sigmoid": 80.0, "tanh": 10.0, "log": 1e30}
 
 
-def points(case: Case, dtype: str) -> list[Any]:
+def points(case: Case, dtype: str) -> list[ndarray]:
     """All numbers of a narrow type; of others random ones by bits, and evenly over everyday sizes."""
     import numpy as np
 
@@ -146,7 +150,7 @@ def points(case: Case, dtype: str) -> list[Any]:
     return arrays
 
 
-def every_f32(case: Case) -> Iterator[Any]:
+def every_f32(case: Case) -> Iterator[ndarray]:
     """All numbers of the binades between DENSE's ends, and evenly some of each other one, of both signs."""
     import numpy as np
 
@@ -193,7 +197,7 @@ def measure_by_mpmath(case: Case, dtype: str, fast_math: bool) -> float:
     return worst_by_mpmath(case, jit().run_intrinsic(f"tir.{case.name}", *arrays, fast_math=fast_math), arrays)
 
 
-def worst_by_mpmath(case: Case, got: Any, arrays: list[Any]) -> float:
+def worst_by_mpmath(case: Case, got: ndarray, arrays: list[ndarray]) -> float:
     """The largest error of results that were got for operands."""
     import ml_dtypes
     import numpy as np
@@ -311,18 +315,18 @@ def table() -> str:
     )
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(prog="gen_intrinsics_table.py", description=__doc__)
+def main(doc: str | None, file: Path, table: Callable[[], str], target: str, script: str) -> int:
+    parser = argparse.ArgumentParser(prog=script, description=doc)
     parser.add_argument("--check", action="store_true", help="only compare the checksum of the lowered code")
     if not parser.parse_args().check:
-        FILE.write_text(table(), encoding="utf-8")
+        file.write_text(table(), encoding="utf-8")
         return 0
-    page = FILE.read_text(encoding="utf-8")
-    if checksum(rows_of(page)) in page:
+    page = file.read_text(encoding="utf-8")
+    if checksum(rows_of(page), target) in page:
         return 0
-    print(f"{FILE.name} was measured for other code: run tools/dev/gen_intrinsics_table.py", file=sys.stderr)
+    print(f"{file.name} was measured for other code: run tools/dev/{script}", file=sys.stderr)
     return 1
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(__doc__, FILE, table, "llvm", "gen_intrinsics_table.py"))

@@ -7,12 +7,14 @@ libdevice runs there with a device's instructions written out (test/python/libde
 
 from __future__ import annotations
 
-import argparse
 import importlib
 import sys
-from typing import Any
+from typing import TYPE_CHECKING
 
 import gen_intrinsics_table as common
+
+if TYPE_CHECKING:
+    from numpy import ndarray
 
 FILE = common.REPOSITORY / "docs" / "tir-intrinsics-cuda.md"
 # Every 1024th number of f32: four million of each function.
@@ -52,8 +54,9 @@ add, as NVIDIA's PTX ISA has it: 2 ulp of ex2.approx, 2**-22 of lg2.approx, 2**-
 """
 
 
-def run(name: str, *arrays: Any, fast_math: bool = False) -> Any:
-    return importlib.import_module("libdevice_jit").run_on_cuda(name, *arrays, fast_math=fast_math)
+def run(name: str, *arrays: ndarray, fast_math: bool = False) -> ndarray:
+    found: ndarray = importlib.import_module("libdevice_jit").run_on_cuda(name, *arrays, fast_math=fast_math)
+    return found
 
 
 def measure(case: common.Case, dtype: str) -> float:
@@ -67,7 +70,7 @@ def measure(case: common.Case, dtype: str) -> float:
     return common.worst_by_mpmath(case, run(f"tir.{case.name}", *arrays), arrays)
 
 
-def in_f64(case: common.Case, got: Any, array: Any) -> float:
+def in_f64(case: common.Case, got: ndarray, array: ndarray) -> float:
     import numpy as np
 
     with np.errstate(all="ignore"):
@@ -104,18 +107,5 @@ def table() -> str:
     return head + "".join(lines) + FAST_HEAD.format() + "".join(fast)
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(prog="gen_intrinsics_table_cuda.py", description=__doc__)
-    parser.add_argument("--check", action="store_true", help="only compare the checksum of the lowered code")
-    if not parser.parse_args().check:
-        FILE.write_text(table(), encoding="utf-8")
-        return 0
-    page = FILE.read_text(encoding="utf-8")
-    if common.checksum(common.rows_of(page), "cuda") in page:
-        return 0
-    print(f"{FILE.name} was measured for other code: run tools/dev/gen_intrinsics_table_cuda.py", file=sys.stderr)
-    return 1
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(common.main(__doc__, FILE, table, "cuda", "gen_intrinsics_table_cuda.py"))

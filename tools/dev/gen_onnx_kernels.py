@@ -7,7 +7,7 @@ import json
 import re
 from collections import defaultdict
 from pathlib import Path
-from typing import Any
+from typing import TypeAlias
 
 import onnxruntime
 from onnxruntime.capi.onnxruntime_pybind11_state import get_all_opkernel_def
@@ -19,9 +19,13 @@ _LEAST, _MOST = 20, 26
 _TENSOR = re.compile(r"tensor\((\w+)\)")
 
 
-def table() -> dict[str, Any]:
+#: The first and the last opset, and element types by variable.
+Row: TypeAlias = tuple[int, int, tuple[tuple[str, str], ...]]
+
+
+def table() -> dict[str, list[list[object]]]:
     """By operator, rows of first and last opset and element types by variable; rows that differ in one are joined."""
-    rows: dict[str, set[tuple[int, int, tuple[tuple[str, str], ...]]]] = defaultdict(set)
+    rows: dict[str, set[Row]] = defaultdict(set)
     for kernel in get_all_opkernel_def():
         since, until = kernel.version_range
         if kernel.domain or kernel.provider != "CPUExecutionProvider" or until < _LEAST or since > _MOST:
@@ -36,9 +40,9 @@ def _dtypes(types: list[str]) -> str:
     return " ".join(sorted({NAMES[each[1]] for each in found if each and each[1] in NAMES}))
 
 
-def _joined(rows: set[tuple[int, int, tuple[tuple[str, str], ...]]]) -> list[Any]:
+def _joined(rows: set[Row]) -> list[Row]:
     """Rows of one variable of types become one."""
-    kept: list[Any] = []
+    kept: list[Row] = []
     single: dict[tuple[int, int, str], set[str]] = defaultdict(set)
     for since, until, types in rows:
         if len(types) == 1:

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import re
 import sys
 import typing
@@ -86,7 +85,7 @@ def in_stages(names: list[str]) -> list[str]:
 
 def options(cls: type[Pass]) -> list[str]:
     from relax_mlir.passes.core.options import describe_type, option_fields
-    from relax_mlir.tools.opt.option_docs import option_doc
+    from relax_mlir.tools.opt.option_docs import default_text, option_doc
 
     fields = option_fields(cls)
     if not fields:
@@ -95,18 +94,9 @@ def options(cls: type[Pass]) -> list[str]:
     lines = ["", "| option | default | kind | what it says |", "| --- | --- | --- | --- |"]
     for key, field in fields.items():
         kind, doc = describe_type(hints[field.name]), cell(option_doc(cls, field))
-        lines.append(f"| `{key}` | {default(field)} | {kind} | {doc} |")
+        default = default_text(field)
+        lines.append(f"| `{key}` | {f'`{default}`' if default else ''} | {kind} | {doc} |")
     return lines
-
-
-def default(field: dataclasses.Field[object]) -> str:
-    from relax_mlir.passes.core.options import format_value
-
-    if field.default is not dataclasses.MISSING:
-        text = format_value(field.default)
-    else:
-        text = "" if field.default_factory is dataclasses.MISSING else format_value(field.default_factory())
-    return f"`{text}`" if text else ""
 
 
 if __name__ == "__main__":

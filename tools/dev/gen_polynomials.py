@@ -12,30 +12,32 @@ import json
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NamedTuple
+from types import ModuleType
+from typing import Any, NamedTuple, TypeAlias
 
 from generated import main
 
 # Without types, and not among the project's dependencies.
-mp: Any = importlib.import_module("mpmath")
+mp: ModuleType = importlib.import_module("mpmath")
+Number: TypeAlias = Any
 FILE = Path(__file__).resolve().parents[2] / "targets" / "llvm" / "intrinsics" / "polynomials.json"
 
 
 class Fit(NamedTuple):
     """A function on [low, high], and the polynomial's degree for each element type."""
 
-    function: Callable[[Any], Any]
-    low: Any
-    high: Any
+    function: Callable[[Number], Number]
+    low: Number
+    high: Number
     degrees: dict[str, int]
 
 
-def in_square(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
+def in_square(function: Callable[[Number], Number]) -> Callable[[Number], Number]:
     """The function of z = x**2 that `function` is of x."""
     return lambda z: function(mp.sqrt(z))
 
 
-def scaled_erfc(t: Any) -> Any:
+def scaled_erfc(t: Number) -> Number:
     """erfc(x) * exp(x**2) * (1 + 2x) where t = (x - 4) / (x + 4), which maps [0, inf) to [-1, 1)."""
     if t == 1:
         return 2 / mp.sqrt(mp.pi)
@@ -51,13 +53,13 @@ def scaled_erfc(t: Any) -> Any:
     return mp.erfc(x) * mp.exp(x * x) * (1 + 2 * x)
 
 
-def scaled_erfc_f32(t: Any) -> Any:
+def scaled_erfc_f32(t: Number) -> Number:
     """erfc(x) * exp(x**2) * (x + 1.75) where t = (x - 0.625) / (x + 1.75)."""
     x = (mp.mpf("1.75") * t + mp.mpf("0.625")) / (1 - t)
     return mp.erfc(x) * mp.exp(x * x) * (x + mp.mpf("1.75"))
 
 
-def scaled_i0(t: Any) -> Any:
+def scaled_i0(t: Number) -> Number:
     """i0(x) * exp(-x) * sqrt(x)."""
     x = 16 / (t + 1)
     return mp.besseli(0, x) * mp.exp(-x) * mp.sqrt(x)
@@ -106,7 +108,7 @@ def fits() -> dict[str, Fit]:
     }
 
 
-def interpolate(function: Callable[[Any], Any], low: Any, high: Any, degree: int) -> list[Any]:
+def interpolate(function: Callable[[Number], Number], low: Number, high: Number, degree: int) -> list[Number]:
     """Coefficients, the constant one first, of the polynomial through the function at Chebyshev's nodes."""
     count = degree + 1
     middle, half = (low + high) / 2, (high - low) / 2
@@ -128,7 +130,7 @@ def interpolate(function: Callable[[Any], Any], low: Any, high: Any, degree: int
     return coefficients
 
 
-def rounded(value: Any, dtype: str) -> float:
+def rounded(value: Number, dtype: str) -> float:
     bits = {"f32": 24, "f64": 53}[dtype]
     with mp.workprec(bits):
         return float(+value)

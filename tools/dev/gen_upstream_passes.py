@@ -17,7 +17,6 @@ import struct
 import sys
 from importlib import metadata
 from pathlib import Path
-from typing import Any
 
 from generated import main
 from relax_mlir.bindings import mlir
@@ -143,7 +142,7 @@ def default_values(name: str, options: dict[str, str]) -> dict[str, str]:
     return dict(zip(pieces[::2], map(str.strip, pieces[1::2]), strict=True))
 
 
-def inventory() -> dict[str, Any]:
+def inventory() -> dict[str, object]:
     (library,) = (mlir.wheel_folder() / "_mlir_libs").glob("lib*AggregateCAPI.so")
     addresses = symbol_addresses(library, {_ANCHOR, *_REGISTRIES})
     anchor = ctypes.cast(getattr(ctypes.CDLL(str(library)), _ANCHOR), ctypes.c_void_p).value or 0
@@ -156,7 +155,7 @@ def inventory() -> dict[str, Any]:
     return {"wheel": wheel_version(), "passes": dict(sorted(passes.items()))}
 
 
-def describe(name: str, info: int, is_pipeline: bool) -> dict[str, Any]:
+def describe(name: str, info: int, is_pipeline: bool) -> dict[str, object]:
     options = options_of(info)
     defaults = {} if is_pipeline else default_values(name, options)
     return {

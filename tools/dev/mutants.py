@@ -164,13 +164,12 @@ def _first_failure(output: str) -> str:
 
 def changed_files(base: str) -> list[str]:
     """Product files that differ from the base."""
-    command = ["git", "diff", "--name-only", "--diff-filter=d", base, "--"]
-    listed = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, check=True).stdout
-    return [name for name in listed.splitlines() if _is_product(name)]
+    return _listed("diff", "--name-only", "--diff-filter=d", base, "--")
 
 
-def all_files() -> list[str]:
-    listed = subprocess.run(["git", "ls-files"], cwd=REPOSITORY, capture_output=True, text=True, check=True).stdout
+def _listed(*command: str) -> list[str]:
+    """The product files that a command of git lists."""
+    listed = subprocess.run(["git", *command], cwd=REPOSITORY, capture_output=True, text=True, check=True).stdout
     return [name for name in listed.splitlines() if _is_product(name)]
 
 
@@ -199,7 +198,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--budget", type=float, default=120.0, help="seconds of CPU time for a bug's tests (120)")
     parser.add_argument("--list", action="store_true", help="print the bugs and the tests, run nothing")
     options = parser.parse_args(argv)
-    files = all_files() if options.all else options.files or changed_files(options.base)
+    files = _listed("ls-files") if options.all else options.files or changed_files(options.base)
     unknown = [name for name in files if not (REPOSITORY / name).is_file() or not _is_product(name)]
     if unknown:
         parser.error(f"{unknown[0]} is no Python file of the product ({', '.join(PRODUCT)})")

@@ -37,23 +37,16 @@ def found(minor: int) -> str | None:
     """The command of CPython 3.minor; None where there is none."""
     candidates = [shutil.which(f"python3.{minor}")]
     if pyenv := shutil.which("pyenv"):
-        root = subprocess.run([pyenv, "root"], capture_output=True, text=True, timeout=60, check=False).stdout.strip()
-        candidates += [
-            str(each) for each in sorted(Path(root, "versions").glob(f"3.{minor}.*/bin/python"), reverse=True)
-        ]
-    # What pyenv puts on PATH for a version that is not chosen ends with an error.
-    return next((each for each in candidates if each and _is(each, minor)), None)
+        versions = Path(_printed(pyenv, "root"), "versions")
+        candidates += [str(each) for each in sorted(versions.glob(f"3.{minor}.*/bin/python"), reverse=True)]
+    ask = "import sys; print(sys.version_info[1])"
+    return next((each for each in candidates if each and _printed(each, "-c", ask) == str(minor)), None)
 
 
-def _is(command: str, minor: int) -> bool:
-    ended = subprocess.run(
-        [command, "-c", "import sys; print(sys.version_info[1])"],
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
-    return ended.returncode == 0 and ended.stdout.strip() == str(minor)
+def _printed(*command: str) -> str:
+    """Nothing where it fails, as what pyenv puts on PATH for a version that is not chosen does."""
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    return "" if ended.returncode else ended.stdout.strip()
 
 
 def tested(minor: int, command: str) -> int:

@@ -10,10 +10,11 @@ import functools
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from types import FrameType
 
 import numpy
 import onnx
+from relax_mlir.passes.core.stages import Stage
 
 import relax_mlir as rx
 
@@ -24,7 +25,7 @@ def walk(work: Callable[[], object]) -> tuple[int, int]:
     """The files that ran, and the calls between them."""
     files, moves = set[str](), 0
 
-    def note(frame: Any, event: str, _: object) -> None:
+    def note(frame: FrameType, event: str, _: object) -> None:
         nonlocal moves
         if event != "call" or not (file := _own_file(frame)):
             return
@@ -42,12 +43,12 @@ def walk(work: Callable[[], object]) -> tuple[int, int]:
     return len(files), moves
 
 
-def _own_file(frame: Any) -> str:
-    file: str = frame.f_code.co_filename
+def _own_file(frame: FrameType) -> str:
+    file = frame.f_code.co_filename
     return file if file.startswith(ROOT) and "/.venv/" not in file and file != __file__ else ""
 
 
-def convolution() -> Any:
+def convolution() -> onnx.ModelProto:
     helper, float32 = onnx.helper, onnx.TensorProto.FLOAT
     weights = onnx.numpy_helper.from_array(numpy.ones((4, 3, 3, 3), "float32"), "w")
     node = helper.make_node("Conv", ["x", "w"], ["y"], pads=[1, 1, 1, 1])
@@ -68,7 +69,7 @@ def exponential() -> rx.Module:
     return module
 
 
-def until(stage: str) -> tuple[rx.Module, Any]:
+def until(stage: str) -> tuple[rx.Module, Stage]:
     """A module before a stage, and the stage."""
     module, stages = exponential(), rx.stages("llvm")
     for each in stages:

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 from ... import Module, targets  # noqa: F401  # importing the package makes its targets known
 from ...bindings.diagnostics import Diagnostic, locate, reporting, with_file_name
@@ -62,7 +61,7 @@ def _types(module: Module) -> Iterator[tuple[int, int, list[str]]]:
                         yield line, column, [str(argument.type)]
 
 
-def _described(diagnostic: Diagnostic) -> dict[str, Any]:
+def _described(diagnostic: Diagnostic) -> dict[str, object]:
     return {
         "severity": diagnostic.severity,
         "message": diagnostic.message,

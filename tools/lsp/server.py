@@ -10,7 +10,7 @@ import asyncio
 import json
 import re
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 from lsprotocol import types as lsp
 from pygls.lsp.server import LanguageServer
@@ -28,16 +28,7 @@ _SEVERITIES = {
     "note": lsp.DiagnosticSeverity.Information,
 }
 _OPERATOR = re.compile(r"[\w.]+")
-
-
-class Analysis:
-    """What MLIR has reported of one version of a text."""
-
-    def __init__(self, analyzed: dict[str, Any]) -> None:
-        self.diagnostics: list[dict[str, Any]] = analyzed["diagnostics"]
-        self.types: dict[tuple[int, int], list[str]] = {
-            (line, column): each for line, column, each in analyzed["types"]
-        }
+_Placed: TypeAlias = lsp.HoverParams | lsp.DefinitionParams | lsp.ReferenceParams | lsp.CompletionParams
 
 
 class RelaxServer(LanguageServer):
@@ -46,7 +37,8 @@ class RelaxServer(LanguageServer):
     def __init__(self, version: str, plugins: Sequence[str]) -> None:
         super().__init__("relax-lsp", version)
         self.plugins = list(plugins)
-        self.analyses: dict[str, Analysis] = {}
+        #: Of values, by the lines and columns of what makes them, as MLIR has reported of one version of a text.
+        self._types: dict[str, dict[tuple[int, int], list[str]]] = {}
         self._documents: dict[str, Document] = {}
         self._operators: dict[str, str] | None = None
 
@@ -61,7 +53,7 @@ class RelaxServer(LanguageServer):
         """Publishes what MLIR says, unless the text has changed meanwhile."""
         source = self.workspace.get_text_document(uri)
         version, text = source.version, source.source
-        arguments = {"name": uri.rpartition("/")[2], "plugins": self.plugins}
+        arguments: dict[str, object] = {"name": uri.rpartition("/")[2], "plugins": self.plugins}
         try:
             analyzed = json.loads(await self._elsewhere("analyze", text.encode("utf-8", "replace"), arguments))
         except RelaxError as error:
@@ -72,13 +64,13 @@ class RelaxServer(LanguageServer):
         now = self.workspace.text_documents.get(uri)
         if now is None or now.version != version:
             return
-        analysis = self.analyses[uri] = Analysis(analyzed)
+        self._types[uri] = {(line, column): types for line, column, types in analyzed["types"]}
         lines = text.split("\n")
-        found = [self._diagnostic(uri, lines, each) for each in analysis.diagnostics]
+        found = [self._diagnostic(uri, lines, each) for each in analyzed["diagnostics"]]
         self.text_document_publish_diagnostics(lsp.PublishDiagnosticsParams(uri, found, version))
 
     def forget(self, uri: str) -> None:
-        self.analyses.pop(uri, None)
+        self._types.pop(uri, None)
         self._documents.pop(uri, None)
         self.text_document_publish_diagnostics(lsp.PublishDiagnosticsParams(uri, []))
 
@@ -91,7 +83,7 @@ class RelaxServer(LanguageServer):
                 return {}
         return self._operators
 
-    async def _elsewhere(self, function: str, data: bytes, arguments: dict[str, Any]) -> bytes:
+    async def _elsewhere(self, function: str, data: bytes, arguments: dict[str, object]) -> bytes:
         call = PoolCall(f"{_ANALYSIS}:{function}", data, arguments, "this text")
         made: list[bytes] = []
         work = lambda: process_pool().run([call], 1, lambda _, result, __: made.append(result))  # noqa: E731
@@ -132,14 +124,11 @@ class RelaxServer(LanguageServer):
 
     def types_of(self, uri: str, definition: Definition) -> list[str]:
         """The types of a value, as MLIR has inferred or read them; none while the text is broken."""
-        analysis = self.analyses.get(uri)
-        if analysis is None:
-            return []
         text = self.document(uri).text
         start = text.rfind("\n", 0, definition.made_at) + 1
         line = text.count("\n", 0, definition.made_at) + 1
         column = len(text[start : definition.made_at].encode("utf-8", "replace")) + 1
-        return analysis.types.get((line, column), [])[definition.types]
+        return self._types.get(uri, {}).get((line, column), [])[definition.types]
 
 
 def serve(version: str, plugins: Sequence[str]) -> None:
@@ -227,12 +216,12 @@ def make_server(version: str, plugins: Sequence[str]) -> RelaxServer:
     return server
 
 
-def _at(server: RelaxServer, params: Any) -> tuple[Document, int]:
+def _at(server: RelaxServer, params: _Placed) -> tuple[Document, int]:
     uri = params.text_document.uri
     return server.document(uri), server.workspace.get_text_document(uri).offset_at_position(params.position)
 
 
-def _definition_at(server: RelaxServer, params: object) -> Definition | None:
+def _definition_at(server: RelaxServer, params: _Placed) -> Definition | None:
     document, offset = _at(server, params)
     token = document.token_at(offset)
     return None if token is None else document.definition(token)

@@ -70,7 +70,8 @@ class Driver:
         # MLIR takes UTF-8 only; a file's name can be any bytes.
         printable = source.encode("utf-8", "backslashreplace").decode()
         self.input_name = name = "<stdin>" if source == "-" else printable
-        refuse_overwriting({spelling(name): arguments[name] for name in _WRITTEN}, _files_read(arguments))
+        read = [each for each in (source, arguments["irdl-file"]) if each is not None]
+        refuse_overwriting({spelling(name): arguments[name] for name in _WRITTEN}, read)
         job = Job(arguments, name, self.stderr)
         data = self._read(source)
         if data.startswith(BYTECODE_MAGIC):
@@ -165,34 +166,27 @@ class Driver:
             raise OptionError(f"cannot write to standard output: {error.strerror}") from None
 
     def _print_diagnostic(self, diagnostic: Diagnostic, sources: dict[str, str]) -> None:
-        self.stderr.write(self._diagnostic_text(diagnostic, sources))
-
-    def _diagnostic_text(self, diagnostic: Diagnostic, sources: dict[str, str]) -> str:
         if not self.shows_operations:
-            diagnostic = _without_operation(diagnostic)
-        return render(with_file_name(diagnostic, self.input_name), sources, colored=self.is_colored) + "\n"
+            kept = tuple(note for note in diagnostic.notes if not _is_operation_note(note))
+            diagnostic = diagnostic._replace(notes=kept)
+        shown = render(with_file_name(diagnostic, self.input_name), sources, colored=self.is_colored)
+        self.stderr.write(shown + "\n")
 
-    def _error_text(self, error: RelaxError, sources: dict[str, str]) -> str:
-        texts = [self._diagnostic_text(each, sources) for each in error.diagnostics or [as_diagnostic(error)]]
+    def _print_error(self, error: RelaxError, sources: dict[str, str]) -> None:
+        for each in error.diagnostics or [as_diagnostic(error)]:
+            self._print_diagnostic(each, sources)
         # Those of a diagnostic are shown with it; without diagnostics all are part of the one made above.
         shown = {note.message for each in error.diagnostics for note in each.notes}
         notes = [note for note in error.notes if note not in shown] if error.diagnostics else []
-        extra = (Diagnostic("note", note, "relax-opt") for note in notes)
-        return "".join([*texts, *(render(each, {}, colored=self.is_colored) + "\n" for each in extra)])
-
-    def _print_error(self, error: RelaxError, sources: dict[str, str]) -> None:
-        self.stderr.write(self._error_text(error, sources))
+        for note in notes:
+            self.stderr.write(render(Diagnostic("note", note, "relax-opt"), {}, colored=self.is_colored) + "\n")
         if self.show_traceback:
             self.stderr.write("".join(traceback.format_exception(error)))
 
 
 def _is_operation_note(note: Diagnostic) -> bool:
+    """Whether MLIR prints the operation in it."""
     return note.message.startswith("see current operation")
-
-
-def _without_operation(diagnostic: Diagnostic) -> Diagnostic:
-    """Without MLIR's notes that print the operation."""
-    return diagnostic._replace(notes=tuple(note for note in diagnostic.notes if not _is_operation_note(note)))
 
 
 def is_colored(argv: Sequence[str], stream: TextIO) -> bool:
@@ -231,27 +225,10 @@ def _information(arguments: Arguments) -> str | None:
     asked = information(arguments, "relax-opt", (), OPTIONS, has_mlir=True, has_passes=True)
     if asked is not None:
         return asked
-    if arguments["list-passes"]:
-        return listing.passes_text()
-    if arguments["list-primitives"]:
-        return listing.primitives_text()
-    for option, table in (
-        ("list-legalizations", listing.legalizations_text),
-        ("list-intrinsics", listing.intrinsics_text),
-        ("list-schedules", listing.schedules_text),
-    ):
-        if arguments[option] is not None:
-            return table(arguments[option] or None)
-    if any(arguments[name] not in (None, False) for name in ("show-dialects", "list-ops", "explain-op", "dump-irdl")):
+    name = next(name for name in listing.TEXTS if arguments[name] not in (None, False))
+    if name in ("explain-op", "dump-irdl", "show-dialects", "list-ops"):
         load_plugins("dialect")
-        if arguments["explain-op"] is not None:
-            from .explanation import explanation
-
-            return explanation(arguments["explain-op"])
-        if arguments["dump-irdl"] is not None:
-            return listing.irdl_text(arguments["dump-irdl"])
-        return listing.dialects_text() if arguments["show-dialects"] else listing.ops_text()
-    return None
+    return listing.TEXTS[name](arguments[name])
 
 
 def as_diagnostic(error: RelaxError) -> Diagnostic:
@@ -260,10 +237,6 @@ def as_diagnostic(error: RelaxError) -> Diagnostic:
     line, column = (int(match["line"]), int(match["column"])) if match else (0, 0)
     notes = tuple(Diagnostic("note", note, file) for note in error.notes)
     return Diagnostic("error", error.message, file, line, column, notes=notes)
-
-
-def _files_read(arguments: Arguments) -> list[str]:
-    return [name for name in (*arguments.files, arguments["irdl-file"]) if name is not None]
 
 
 def is_script(path: str, text: str) -> bool:

@@ -6,7 +6,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
-from typing import TYPE_CHECKING, Any, TextIO, TypeVar
+from typing import TYPE_CHECKING, TextIO, TypeVar
 
 from ... import Callback, Instrument, Module, Pipeline, PrintIR, Timing
 from ...bindings.context import new_context
@@ -40,7 +40,11 @@ class Job:
         #: Whether sources are TVMScript.
         self.reads_scripts = False
         self._timing = Timing() if arguments["mlir-timing"] else None
-        self._statistics = _new_statistics() if arguments["mlir-pass-statistics"] else None
+        self._statistics: Statistics | None = None
+        if arguments["mlir-pass-statistics"]:
+            from ...passes.core.statistics import Statistics  # seldom needed
+
+            self._statistics = Statistics()
         self._irdl = _read_irdl(arguments["irdl-file"]) if arguments["irdl-file"] is not None else None
         # Made before any input is read: a misspelt pass is reported at once, and once.
         waits = arguments["run-reproducer"] or arguments["no-implicit-module"]
@@ -136,7 +140,8 @@ class Job:
 
     def _watched(self, passes: str | Sequence[str], verify_each: bool, anchor: str = "builtin.module") -> Pipeline:
         watching = [*self._printers(), *filter(None, (self._timing, self._statistics))]
-        instruments = [*watching, Callback(before=_announce_pass)] if watching else []
+        announcing = Callback(before=lambda name, op: announce(f"running pass {name} on {op.name}"))
+        instruments = [*watching, announcing] if watching else []
         return Pipeline(passes, anchor=anchor, instruments=instruments, verify_each=verify_each)
 
     @staticmethod
@@ -148,8 +153,8 @@ class Job:
 
     def _printers(self) -> list[Instrument]:
         arguments = self.arguments
-        before: Any = arguments["mlir-print-ir-before-all"] or arguments["mlir-print-ir-before"] or ()
-        after: Any = arguments["mlir-print-ir-after-all"] or arguments["mlir-print-ir-after"] or ()
+        before: bool | Sequence[str] = arguments["mlir-print-ir-before-all"] or arguments["mlir-print-ir-before"] or ()
+        after: bool | Sequence[str] = arguments["mlir-print-ir-after-all"] or arguments["mlir-print-ir-after"] or ()
         if arguments["mlir-print-ir-after-change"] and not after:
             after = True
         if not before and not after and not arguments["mlir-print-ir-after-failure"]:
@@ -172,7 +177,8 @@ class Job:
         if self.arguments["print-script"]:
             from .scripts import script_of
 
-            return script_of(op, elide=self._elides())
+            limits = "mlir-elide-elementsattrs-if-larger", "mlir-elide-resource-strings-if-larger"
+            return script_of(op, elide=any(self.arguments[name] is not None for name in limits))
         if self.arguments["mlir-print-value-users"]:
             from . import value_users  # seldom needed
 
@@ -183,12 +189,7 @@ class Job:
             return unique_names.print_asm(op, **self._print_options())
         return str(print_asm(op, **self._print_options()))
 
-    def _elides(self) -> bool:
-        arguments = self.arguments
-        limits = (arguments["mlir-elide-elementsattrs-if-larger"], arguments["mlir-elide-resource-strings-if-larger"])
-        return limits != (None, None)
-
-    def _print_options(self) -> dict[str, Any]:
+    def _print_options(self) -> dict[str, object]:
         arguments = self.arguments
         pretty = arguments["mlir-pretty-debuginfo"]
         return {
@@ -237,16 +238,6 @@ class Job:
 def _reproducer(module: Module, pipeline: Pipeline) -> bytes:
     text = reproducer_text(str(module), str(pipeline), pipeline.verify_each)
     return text.encode("utf-8", "surrogateescape")
-
-
-def _new_statistics() -> Statistics:
-    from ...passes.core.statistics import Statistics  # seldom needed
-
-    return Statistics()
-
-
-def _announce_pass(name: str, op: Operation) -> None:
-    announce(f"running pass {name} on {op.name}")
 
 
 def _read_irdl(path: str) -> str:

@@ -3,17 +3,15 @@
 
 from __future__ import annotations
 
-import dataclasses
 import typing
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Callable, Iterator
 
 from ...bindings.context import UPSTREAM_DIALECTS
 from ...bindings.mlir import ROOT, ir
 from ...bindings.upstream_passes import upstream_passes
 from ...dialects.context import create_context
 from ...dialects.core.dialect import registered_dialects
-from ...passes.core.options import describe_type, format_value, option_fields
+from ...passes.core.options import describe_type, option_fields
 from ...passes.core.registry import all_passes
 from ...passes.intrinsics.registry import intrinsics_table
 from ...passes.legalize.rules import all_rules
@@ -22,7 +20,7 @@ from ...support.errors import OptionError
 from ...support.suggest import suggest
 from ..common import command_line
 from ..common.command_line import help_row
-from .option_docs import option_doc
+from .option_docs import default_text, option_doc
 from .options import OPTIONS
 
 _COLUMN = 46
@@ -65,18 +63,8 @@ def _own_pass_rows() -> Iterator[str]:
         yield _row(f"--{name}", first_line(cls), 2)
         hints = typing.get_type_hints(cls)
         for key, field in option_fields(cls).items():
-            yield _row(f"{key}={_default(field)}", f"{describe_type(hints[field.name])}{_field_help(cls, field)}", 6)
-
-
-def _field_help(cls: type, field: dataclasses.Field[Any]) -> str:
-    text = option_doc(cls, field)
-    return f": {text}" if text else ""
-
-
-def _default(field: dataclasses.Field[Any]) -> str:
-    if field.default is not dataclasses.MISSING:
-        return format_value(field.default)
-    return "" if field.default_factory is dataclasses.MISSING else format_value(field.default_factory())
+            text = ": ".join(filter(None, [describe_type(hints[field.name]), option_doc(cls, field)]))
+            yield _row(f"{key}={default_text(field)}", text, 6)
 
 
 def first_line(cls: type) -> str:
@@ -117,19 +105,19 @@ def ops_text() -> str:
     return "\n".join(lines) + "\n"
 
 
-def legalizations_text(target: str | None) -> str:
+def legalizations_text(target: str) -> str:
     """Operator, target that provides the rule, and where the rule is; for a target what it would try first."""
-    return "".join(f"{rule.op:<36} {rule.target:<12} {rule.place}\n" for rule in all_rules(target))
+    return "".join(f"{rule.op:<36} {rule.target:<12} {rule.place}\n" for rule in all_rules(target or None))
 
 
-def intrinsics_text(target: str | None) -> str:
+def intrinsics_text(target: str) -> str:
     """The same for the rules of intrinsics."""
-    return intrinsics_table(target).rstrip("\n") + "\n"
+    return intrinsics_table(target or None).rstrip("\n") + "\n"
 
 
-def schedules_text(target: str | None) -> str:
+def schedules_text(target: str) -> str:
     """What schedules are for, whose they are, and where; for a target those that it tries, the first one first."""
-    rows = [(schedule.subject, schedule.target, schedule.place) for schedule in all_schedules(target)]
+    rows = [(schedule.subject, schedule.target, schedule.place) for schedule in all_schedules(target or None)]
     return "".join(f"{subject:<36} {target:<12} {place}\n" for subject, target, place in rows)
 
 
@@ -145,6 +133,13 @@ def primitives_text() -> str:
     lines += ["", "Intrinsics that tensorize takes:"]
     lines += [_row(intrin.name, intrin.place, 2) for intrin in all_intrins()] or ["  none"]
     return "\n".join(lines) + "\n"
+
+
+def explained_text(name: str) -> str:
+    """All that is known of an operator."""
+    from .explanation import explanation  # seldom asked for
+
+    return explanation(name)
 
 
 def irdl_text(name: str) -> str:
@@ -181,3 +176,17 @@ def mlir_version() -> str:
         ir.Module.create().operation.write_bytecode(stream)
     match = re.search(rb"MLIR([\w.]+)", stream.getvalue())
     return f"MLIR {match.group(1).decode()}" if match else "unknown version"
+
+
+#: What options ask for, by what they are given: true, or a text, empty where none is needed.
+TEXTS: dict[str, Callable[..., str]] = {
+    "list-passes": lambda _: passes_text(),
+    "list-primitives": lambda _: primitives_text(),
+    "list-legalizations": legalizations_text,
+    "list-intrinsics": intrinsics_text,
+    "list-schedules": schedules_text,
+    "explain-op": explained_text,
+    "dump-irdl": irdl_text,
+    "show-dialects": lambda _: dialects_text(),
+    "list-ops": lambda _: ops_text(),
+}

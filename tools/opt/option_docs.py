@@ -7,15 +7,23 @@ import ast
 import dataclasses
 import functools
 import inspect
-from typing import Any
+
+from ...passes.core.options import format_value
 
 _MARK = "#:"
 
 
-def option_doc(pass_class: type, field: dataclasses.Field[Any]) -> str:
+def option_doc(pass_class: type, field: dataclasses.Field[object]) -> str:
     """In a line; empty where nothing is written."""
     text = str(field.metadata.get("help", ""))
     return text or next((docs[field.name] for cls in pass_class.__mro__ if field.name in (docs := _comments(cls))), "")
+
+
+def default_text(field: dataclasses.Field[object]) -> str:
+    """As a pipeline spells it; empty where there is none."""
+    if field.default is not dataclasses.MISSING:
+        return format_value(field.default)
+    return "" if field.default_factory is dataclasses.MISSING else format_value(field.default_factory())
 
 
 @functools.cache

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 
 from ...support.errors import OptionError
 from ...support.suggest import suggest
-from ..common.command_line import COMMON_OPTIONS, Arguments, Option, parse_arguments, spelling
+from ..common.command_line import COMMON_OPTIONS, Arguments, Option, parse_arguments, refuse_together, spelling
 from .split_input import SCRIPT_MARKER, SPLIT_MARKER
 
 _GENERAL, _PRINT, _WATCH, _LIST = "General", "Printing", "Watching passes", "Information"
@@ -95,13 +95,9 @@ def parse(argv: Sequence[str], is_pass: Callable[[str], bool], pass_names: Calla
 
 #: Of ways of printing that exclude each other: which of them can say who uses a value.
 _PLAIN_ONLY = (
-    "print-script",
-    "emit-bytecode",
-    "mlir-print-debuginfo",
-    "mlir-pretty-debuginfo",
-    "mlir-print-unique-ssa-ids",
+    "print-script", "emit-bytecode", "mlir-print-debuginfo", "mlir-pretty-debuginfo", "mlir-print-unique-ssa-ids",
     "mlir-print-skip-regions",
-)
+)  # fmt: skip
 
 
 def _check_together(parsed: Arguments) -> None:
@@ -113,21 +109,17 @@ def _check_together(parsed: Arguments) -> None:
         )
     if parsed["mlir-pass-pipeline-local-reproducer"] and parsed["mlir-pass-pipeline-crash-reproducer"] is None:
         raise OptionError("--mlir-pass-pipeline-local-reproducer needs --mlir-pass-pipeline-crash-reproducer=<file>")
-    if parsed["mlir-print-value-users"]:
-        for other in _PLAIN_ONLY:
-            if parsed[other]:
-                raise OptionError(f"--mlir-print-value-users and --{other} exclude each other")
+    for other in _PLAIN_ONLY:
+        refuse_together(parsed, "mlir-print-value-users", other)
     for name in ("mlir-print-skip-regions", "mlir-use-nameloc-as-prefix"):
         if parsed[name] and (parsed["print-script"] or parsed["emit-bytecode"]):
             raise OptionError(f"--{name} is for MLIR's syntax")
-    if parsed["mlir-print-unique-ssa-ids"] and parsed["mlir-use-nameloc-as-prefix"]:
-        raise OptionError("--mlir-print-unique-ssa-ids and --mlir-use-nameloc-as-prefix exclude each other")
+    refuse_together(parsed, "mlir-print-unique-ssa-ids", "mlir-use-nameloc-as-prefix")
     if parsed.passes and parsed["pass-pipeline"] is not None:
         raise OptionError("--pass-pipeline cannot be used together with single passes; put them into the pipeline")
     if parsed["run-reproducer"] and (parsed.passes or parsed["pass-pipeline"] is not None):
         raise OptionError("--run-reproducer takes the pipeline from the input file; give no other")
-    if parsed["print-script"] and parsed["emit-bytecode"]:
-        raise OptionError("--print-script and --emit-bytecode exclude each other")
+    refuse_together(parsed, "print-script", "emit-bytecode")
     if parsed["mlir-print-unique-ssa-ids"] and parsed["print-script"]:
         raise OptionError("--print-script has names of its own: --mlir-print-unique-ssa-ids is for MLIR's syntax")
     if parsed["mlir-print-ir-tree-dir"] is not None and not any(parsed[name] for name in _PRINTING_IR):

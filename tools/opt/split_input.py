@@ -23,7 +23,7 @@ def split_input(text: str, marker: str = SPLIT_MARKER) -> list[Chunk]:
 
     As in mlir-opt a marker may follow other text on its line. A comment that goes on behind it is none.
     """
-    markers = list(_marker_pattern(marker).finditer(text))
+    markers = list(re.finditer(re.escape(marker) + r"[ \t\r]*(?:\n|\Z)", text))
     begins = [0, *(match.end() for match in markers)]
     ends = [*(match.start() for match in markers), len(text)]
     chunks = []
@@ -37,7 +37,3 @@ def near_split_markers(text: str, marker: str = SPLIT_MARKER) -> list[int]:
     """The lines that were probably meant to split: the marker with a character too few or too many."""
     almost = {marker[:-1], marker + marker[-1], marker.replace(" ", "")}
     return [number for number, line in enumerate(text.split("\n"), 1) if line.strip() in almost]
-
-
-def _marker_pattern(marker: str) -> re.Pattern[str]:
-    return re.compile(re.escape(marker) + r"[ \t\r]*(?:\n|\Z)")

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Any
 
 from ...bindings import mlir
 from ...bindings.ir import Block, Location, Operation, Value
@@ -23,7 +22,7 @@ _OF_ARGUMENT = 2**31 - 1
 _MARK = re.compile(re.escape(f' loc("{_FILE}":') + r"(\d+):0\)")
 
 
-def print_asm(operation: Operation, **options: Any) -> str:
+def print_asm(operation: Operation, **options: object) -> str:
     """The text of an operation, which is as before afterwards."""
     operations = [operation, *operations_in(operation)]
     arguments = [argument for each in operations for block in blocks_of(each) for argument in block.arguments]

@@ -7,7 +7,6 @@ import re
 import time
 from collections.abc import Callable, Iterator
 from functools import partial
-from typing import Any
 
 from ... import Module
 from ...bindings.diagnostics import silenced
@@ -109,7 +108,7 @@ class Search:
         return self._reread(text)
 
 
-def _applied(edit: Edit, target: Any) -> bool:
+def _applied(edit: Edit, target: object) -> bool:
     announce(f"trying {edit.name}")
     try:
         return edit.apply(target)

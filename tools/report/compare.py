@@ -8,18 +8,21 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from ...support.errors import RelaxError
+
+if TYPE_CHECKING:
+    from .links import Row
 
 _DATA = re.compile(r'<script type="application/json" id="data">(.*?)</script>', re.DOTALL)
 # What is compared needs these.
 _NEEDED = ("title", "version", "target", "options", "calls", "kernels", "memory", "stages", "weights", "code_bytes")
 
 
-def read_page(path: str) -> dict[str, Any]:
+def read_page(path: str) -> Row:
     """What a report was made of. Raises RelaxError for a file that is none."""
     try:
         text = Path(path).read_text(encoding="utf-8")
@@ -37,7 +40,7 @@ def read_page(path: str) -> dict[str, Any]:
     return data
 
 
-def compared(before: Mapping[str, Any], now: Mapping[str, Any]) -> dict[str, Any]:
+def compared(before: Row, now: Row) -> Row:
     """Totals and parts of both. A part is made of nodes that share a kernel call in one of the two."""
     return {
         "title": before["title"],
@@ -61,10 +64,10 @@ _TOTALS = (
 )
 
 
-def _parts(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[dict[str, Any]]:
+def _parts(before: Row, now: Row) -> list[Row]:
     sides = {"before": _calls(before), "now": _calls(now)}
     part_of = _joined([nodes for calls in sides.values() for nodes, _, _ in calls])
-    parts: dict[str, dict[str, Any]] = {}
+    parts: dict[str, Row] = {}
     for name, calls in sides.items():
         for nodes, kernel, seconds in calls:
             part = parts.setdefault(part_of[nodes[0]], {"nodes": [], "before": _side(), "now": _side()})
@@ -75,11 +78,11 @@ def _parts(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[dict[str, 
     return list(parts.values())
 
 
-def _side() -> dict[str, Any]:
+def _side() -> Row:
     return {"kernels": [], "seconds": None}
 
 
-def _calls(data: Mapping[str, Any]) -> list[tuple[list[str], str, float | None]]:
+def _calls(data: Row) -> list[tuple[list[str], str, float | None]]:
     """Nodes, the kernel and the time of each call of a kernel; one without nodes stands for itself."""
     found = []
     for call in data["calls"]:

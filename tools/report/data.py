@@ -6,7 +6,6 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from ...passes.core.journal import Journal
 from ...runtime.artifact import Artifact
@@ -14,7 +13,7 @@ from ...runtime.profile import KernelTime
 from ...support.highlighting import COLOURS
 from .compare import compared
 from .drawn_graphs import graphs
-from .links import link
+from .links import Row, link
 from .memory_timeline import memory_of
 from .roofline import UNKNOWN, Roofline
 from .work import add_work
@@ -57,8 +56,8 @@ def report_data(
     subject: Subject,
     artifact: Artifact,
     measured: Measured,
-    before: Mapping[str, object] | None = None,
-) -> dict[str, Any]:
+    before: Row | None = None,
+) -> Row:
     """All that the page shows, compared with that of another page where there is one."""
     links = link(journal)
     memory = memory_of(journal, links.calls, measured.sizes)
@@ -99,13 +98,13 @@ def report_data(
     return {**content, "compared": None if before is None else compared(before, content)}
 
 
-def _pieces(code: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+def _pieces(code: Sequence[Row]) -> Row:
     """How code was made: by the piece, each of them compiled or found."""
     made = [fact for fact in code if not fact["cached"]]
     return {"made": len(made), "found": len(code) - len(made), "seconds": sum(fact["seconds"] or 0 for fact in made)}
 
 
-def _add_times(calls: list[dict[str, Any]], kernels: Sequence[Mapping[str, Any]], measured: Measured) -> Roofline:
+def _add_times(calls: list[Row], kernels: Sequence[Row], measured: Measured) -> Roofline:
     """Puts each measured time to its call. Calls that nothing distinguishes share theirs in their order.
 
     Gives what the machine can do, these calls among what it has done.

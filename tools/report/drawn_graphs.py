@@ -4,12 +4,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
-from .links import Links
-
-#: A box: what it is, its number there, or the name of an input or output.
-Box = dict[str, Any]
+from .links import Links, Row
 
 
 class Graph:
@@ -17,7 +13,8 @@ class Graph:
 
     def __init__(self, name: str, what: str) -> None:
         self.name, self.what = name, what
-        self.boxes: list[Box] = []
+        #: What each is, its number there, or the name of an input or output.
+        self.boxes: list[Row] = []
         self.edges: list[list[int]] = []
         self._inputs: dict[str, int] = {}
 
@@ -35,13 +32,11 @@ class Graph:
         if source != target and [source, target] not in self.edges[-32:]:
             self.edges.append([source, target])
 
-    def described(self) -> dict[str, Any]:
+    def described(self) -> Row:
         return {"name": self.name, "what": self.what, "boxes": self.boxes, "edges": self.edges}
 
 
-def graphs(
-    links: Links, model: Mapping[str, object] | None, memory: Sequence[Mapping[str, object]]
-) -> list[dict[str, Any]]:
+def graphs(links: Links, model: Row | None, memory: Sequence[Row]) -> list[Row]:
     """Those that there is something to show of, the nearest to the model first."""
     made = [_model_graph(links, model), _operator_graph(links), _call_graph(links, memory)]
     return [graph.described() for graph in made if graph.boxes]
@@ -51,7 +46,7 @@ def _first_kernel(calls: Sequence[int], links: Links) -> int | None:
     return next((links.calls[number]["kernel"] for number in calls if links.calls[number]["kernel"] is not None), None)
 
 
-def _model_graph(links: Links, model: Mapping[str, Any] | None) -> Graph:
+def _model_graph(links: Links, model: Row | None) -> Graph:
     graph = Graph("Model", "node")
     makers: dict[str, int] = {}
     for each in model["inputs"] if model is not None else ():
@@ -84,7 +79,7 @@ def _operator_graph(links: Links) -> Graph:
     return graph
 
 
-def _call_graph(links: Links, memory: Sequence[Mapping[str, Any]]) -> Graph:
+def _call_graph(links: Links, memory: Sequence[Row]) -> Graph:
     graph = Graph("Kernel calls", "call")
     writers: dict[tuple[str, int], int] = {}
     for number, call in enumerate(links.calls):
@@ -113,9 +108,7 @@ def _short(name: str, operators: str) -> str:
     return " + ".join(operator.rpartition(".")[2] for operator in operators.split("+")) if operators else name
 
 
-def _source(
-    place: Mapping[str, Any], function: str, writers: Mapping[tuple[str, int], int], graph: Graph
-) -> int | None:
+def _source(place: Row, function: str, writers: Mapping[tuple[str, int], int], graph: Graph) -> int | None:
     if "buffer" in place:
         return writers.get((function, place["buffer"]))
     return graph.input(place["input"], place["type"]) if place.get("input") else None

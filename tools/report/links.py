@@ -10,10 +10,13 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeAlias
 
 from ...passes.core.journal import Journal
 from ...support.highlighting import marks
+
+#: An object of the page's data, as JSON has it.
+Row: TypeAlias = dict[str, Any]
 
 _WHY = {
     "constant": "its value is known when the model is imported",
@@ -28,10 +31,10 @@ _Key = tuple[str, tuple[str, ...]]
 class Links:
     """Nodes, operators, calls and kernels with numbers of each other. Each is a list of JSON objects."""
 
-    nodes: list[dict[str, Any]] = field(default_factory=list)
-    operators: list[dict[str, Any]] = field(default_factory=list)
-    calls: list[dict[str, Any]] = field(default_factory=list)
-    kernels: list[dict[str, Any]] = field(default_factory=list)
+    nodes: list[Row] = field(default_factory=list)
+    operators: list[Row] = field(default_factory=list)
+    calls: list[Row] = field(default_factory=list)
+    kernels: list[Row] = field(default_factory=list)
 
 
 def link(journal: Journal) -> Links:
@@ -60,19 +63,15 @@ def _describe_parts(journal: Journal, links: Links) -> None:
         kernel["operator"] = "+".join(f"{count} {name}" if count > 1 else name for name, count in counts.items())
 
 
-def _key(name: str, origins: Iterable[str]) -> _Key:
-    return name, tuple(origins)
-
-
 # ---- kernels ----
 
 
-def _kernels(journal: Journal) -> list[dict[str, Any]]:
+def _kernels(journal: Journal) -> list[Row]:
     """What is called, in the order of the first call."""
     kernels = {fact["name"]: fact for fact in journal.of("kernel")}
     schedules = {fact["kernel"]: fact for fact in journal.of("schedule")}
     code = {fact["name"]: fact for fact in journal.of("code")}
-    loops: dict[str, list[dict[str, Any]]] = defaultdict(list)
+    loops: dict[str, list[Row]] = defaultdict(list)
     for fact in journal.of("loops"):
         loops[fact["kernel"]].append(_without(fact, "kind", "kernel"))
     names = dict.fromkeys(fact["callee"] for fact in journal.of("call") if fact["callee"])
@@ -96,36 +95,36 @@ def _kernels(journal: Journal) -> list[dict[str, Any]]:
     ]
 
 
-def _without(fact: dict[str, Any], *fields: str) -> dict[str, Any]:
+def _without(fact: Row, *fields: str) -> Row:
     return {name: value for name, value in fact.items() if name not in fields}
 
 
 # ---- calls ----
 
 
-def _calls(journal: Journal, kernels: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    fused: dict[_Key, list[dict[str, Any]]] = {}
+def _calls(journal: Journal, kernels: list[Row]) -> list[Row]:
+    fused: dict[_Key, list[Row]] = {}
     for fact in journal.of("fused"):
-        fused[_key(fact["kernel"], fact["origins"])] = fact["members"]
+        fused[(fact["kernel"], tuple(fact["origins"]))] = fact["members"]
     numbers = {kernel["name"]: number for number, kernel in enumerate(kernels)}
-    calls: list[dict[str, Any]] = []
+    calls: list[Row] = []
     for fact in journal.of("call"):
         callee, origins = fact["callee"], fact["origins"]
         kernel = numbers.get(callee)
         if kernel is not None:
             kernels[kernel]["calls"].append(len(calls))
-        members = fused.get(_key(callee, origins)) or [{"kernel": callee, "origins": origins}]
+        members = fused.get((callee, tuple(origins))) or [{"kernel": callee, "origins": origins}]
         calls.append({**_without(fact, "kind", "callee"), "kernel": kernel, "members": members if callee else []})
     _add_reasons_apart(journal, calls)
     return calls
 
 
-def _add_reasons_apart(journal: Journal, calls: list[dict[str, Any]]) -> None:
+def _add_reasons_apart(journal: Journal, calls: list[Row]) -> None:
     """Why a call was not made one with those that read what it computes."""
     by_member: dict[_Key, list[int]] = _by_member(calls)
     for fact in journal.of("not-fused"):
         sides = (fact["producer"], fact["consumer"])
-        first, second = (by_member.get(_key(side["kernel"], side["origins"]), []) for side in sides)
+        first, second = (by_member.get((side["kernel"], tuple(side["origins"])), []) for side in sides)
         for number in first:
             for other in second:
                 apart = calls[number].setdefault("apart", [])
@@ -134,20 +133,20 @@ def _add_reasons_apart(journal: Journal, calls: list[dict[str, Any]]) -> None:
                     apart.append(entry)
 
 
-def _by_member(calls: Sequence[dict[str, Any]]) -> dict[_Key, list[int]]:
+def _by_member(calls: Sequence[Row]) -> dict[_Key, list[int]]:
     found: dict[_Key, list[int]] = defaultdict(list)
     for number, call in enumerate(calls):
         for member in call["members"]:
-            found[_key(member["kernel"], member["origins"])].append(number)
+            found[(member["kernel"], tuple(member["origins"]))].append(number)
         if not call["members"]:
-            found[_key(call["operation"], call["origins"])].append(number)
+            found[(call["operation"], tuple(call["origins"]))].append(number)
     return found
 
 
 # ---- operators ----
 
 
-def _operators(journal: Journal, calls: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+def _operators(journal: Journal, calls: Sequence[Row]) -> list[Row]:
     """Those of the graph first, by their numbers; then those that rules made."""
     operators = [_without(fact, "kind", "index") for fact in journal.of("operator")]
     by_member = _by_member(calls)
@@ -158,7 +157,7 @@ def _operators(journal: Journal, calls: Sequence[dict[str, Any]]) -> list[dict[s
         operator.update(rule=fact["rule"], target=fact["target"], place=fact["place"], kernels=fact["kernels"])
     for operator in operators:
         names = operator.setdefault("kernels", [operator["operator"]])
-        found = [number for name in names for number in by_member.get(_key(name, operator["origins"]), ())]
+        found = [number for name in names for number in by_member.get((name, tuple(operator["origins"])), ())]
         operator["calls"] = sorted(set(found))
         operator["marks"] = marks(operator.setdefault("text", ""))
     return operators
@@ -167,7 +166,7 @@ def _operators(journal: Journal, calls: Sequence[dict[str, Any]]) -> list[dict[s
 # ---- nodes ----
 
 
-def _by_origin(made: Iterable[dict[str, Any]]) -> dict[str, list[int]]:
+def _by_origin(made: Iterable[Row]) -> dict[str, list[int]]:
     found: dict[str, list[int]] = defaultdict(list)
     for number, each in enumerate(made):
         for name in each["origins"]:
@@ -175,9 +174,7 @@ def _by_origin(made: Iterable[dict[str, Any]]) -> dict[str, list[int]]:
     return found
 
 
-def _nodes(
-    journal: Journal, operators: Sequence[dict[str, Any]], calls: Sequence[dict[str, Any]]
-) -> list[dict[str, Any]]:
+def _nodes(journal: Journal, operators: Sequence[Row], calls: Sequence[Row]) -> list[Row]:
     """The model's own nodes. What nodes of functions and graphs inside became is theirs as well."""
     facts = journal.of("node")
     of_node, calls_of = _by_origin(operators), _by_origin(calls)
@@ -189,11 +186,11 @@ def _nodes(
 
 
 def _node(
-    fact: dict[str, Any],
+    fact: Row,
     inside: dict[str, list[str]],
     operators_of: dict[str, list[int]],
     calls_of: dict[str, list[int]],
-) -> dict[str, Any]:
+) -> Row:
     names = list(_with_inner(fact["name"], inside))
     operators = sorted({number for name in names for number in operators_of.get(name, ())})
     calls = sorted({number for name in names for number in calls_of.get(name, ())})

@@ -5,22 +5,23 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
 from ...passes.core.journal import Journal
 from ..run.input_sizes import evaluated, symbols_in
 
+if TYPE_CHECKING:
+    from .links import Row
+
 _ALIGNMENT = 64  # of buffers in the arena
 
 
-def memory_of(
-    journal: Journal, calls: Sequence[Mapping[str, object]], sizes: Mapping[str, int]
-) -> list[dict[str, Any]]:
+def memory_of(journal: Journal, calls: Sequence[Row], sizes: Mapping[str, int]) -> list[Row]:
     """For each function its calls and buffers; sizes over symbols are computed with `sizes`, 1 for those not in it."""
     return [_plan(fact, calls, sizes) for fact in journal.of("memory")]
 
 
-def _plan(fact: Mapping[str, Any], calls: Sequence[Mapping[str, Any]], sizes: Mapping[str, int]) -> dict[str, Any]:
+def _plan(fact: Row, calls: Sequence[Row], sizes: Mapping[str, int]) -> Row:
     own = [number for number, call in enumerate(calls) if call["function"] == fact["function"]]
     steps = [number for number in own if _works(calls[number])]
     positions = [calls[number]["position"] for number in steps]
@@ -40,14 +41,14 @@ def _plan(fact: Mapping[str, Any], calls: Sequence[Mapping[str, Any]], sizes: Ma
     }
 
 
-def _works(call: Mapping[str, Any]) -> bool:
+def _works(call: Row) -> bool:
     """Whether a call writes something: views do not."""
     read = [place.get("buffer") for place in call["inputs"]]
     made = [place["buffer"] for place in call["outputs"] if "buffer" in place]
     return call["kernel"] is not None or any(buffer not in read for buffer in made)
 
 
-def _slots(fact: Mapping[str, Any], sizes: Mapping[str, int]) -> tuple[list[int], int]:
+def _slots(fact: Row, sizes: Mapping[str, int]) -> tuple[list[int], int]:
     """Where each slot of symbolic size begins, and the size of the whole arena."""
     starts, end = [], fact["fixed_bytes"]
     for text in fact["slots"]:
@@ -56,9 +57,7 @@ def _slots(fact: Mapping[str, Any], sizes: Mapping[str, int]) -> tuple[list[int]
     return starts, end
 
 
-def _buffer(
-    fact: Mapping[str, Any], positions: Sequence[int], starts: Sequence[int], sizes: Mapping[str, int]
-) -> dict[str, Any]:
+def _buffer(fact: Row, positions: Sequence[int], starts: Sequence[int], sizes: Mapping[str, int]) -> Row:
     """The buffer with `start` and `end`: the first and the last call that it is there for."""
     start = min(bisect_left(positions, fact["first"]), max(len(positions) - 1, 0))
     end = max(bisect_right(positions, fact["last"]) - 1, start)
@@ -77,7 +76,7 @@ def _buffer(
     }
 
 
-def _live(buffers: Sequence[Mapping[str, Any]], steps: int) -> list[int]:
+def _live(buffers: Sequence[Row], steps: int) -> list[int]:
     """The bytes in use in the arena at each call."""
     changes = [0] * (steps + 1)
     for buffer in buffers:

@@ -10,7 +10,7 @@ import json
 import os
 import re
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING
 
 from ... import __version__
 from ...passes.core.journal import Journal
@@ -18,7 +18,10 @@ from ...runtime.artifact import Artifact
 from ...support.errors import OptionError, RelaxError
 from ...support.files import write_whole
 from ...support.highlighting import COLOURS
-from ..common.command_line import Arguments, parse_shapes
+from ..common.command_line import Arguments, known_shape, parse_shapes
+
+if TYPE_CHECKING:
+    from .links import Row
 
 _SCRIPTS = ("text.js", "layout.js", "graph.js", "details.js", "tables.js", "memory.js", "page.js")
 #: In the page, what stands for its parts.
@@ -59,7 +62,7 @@ class Reporting:
         return [*shown, *(("--shape", text) for text in self._arguments["shape"] or ())]
 
 
-def _earlier(arguments: Arguments) -> dict[str, Any] | None:
+def _earlier(arguments: Arguments) -> Row | None:
     """The report to compare with, read before there is much work."""
     if arguments["compare"] is None:
         return None
@@ -68,9 +71,9 @@ def _earlier(arguments: Arguments) -> dict[str, Any] | None:
     return read_page(arguments["compare"])
 
 
-def _shapes(arguments: Arguments) -> dict[str, Any]:
+def _shapes(arguments: Arguments) -> dict[str, tuple[int, ...]]:
     try:
-        return parse_shapes(arguments["report-shape"], unknown=False)
+        return parse_shapes(arguments["report-shape"], known_shape)
     except RelaxError as error:
         raise OptionError(error.message.replace("--shape", "--report-shape")) from None
 

@@ -11,7 +11,6 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache, partial
-from typing import Any
 
 #: Bytes that a call reads: in the first-level cache, in the second, in the third, in memory.
 _AMOUNTS = (1 << 15, 1 << 18, 1 << 22, 1 << 27)
@@ -54,7 +53,7 @@ class Roofline:
         large_enough = [amount for amount in self.traffic if amount >= bytes_]
         return min(large_enough, default=max(self.traffic))
 
-    def described(self) -> dict[str, Any] | None:
+    def described(self) -> dict[str, float] | None:
         """For the page; None where nothing was measured."""
         return {"flops": self.flops, "memory": self.traffic[_AMOUNTS[-1]]} if self.flops else None
 

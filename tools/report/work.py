@@ -5,17 +5,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from math import prod
-from typing import Any
+from typing import TYPE_CHECKING
 
 from ...dialects.core.infos import bit_width
 from ...dialects.core.symbols import SymbolError
 from ..run.input_sizes import evaluated, symbols_in
 
+if TYPE_CHECKING:
+    from .links import Row
+
 #: The sizes of a tensor, None for those that are unknown.
 Shape = tuple[int | None, ...]
 
 
-def add_work(calls: Sequence[dict[str, Any]], kernels: Sequence[Mapping[str, Any]], sizes: Mapping[str, int]) -> None:
+def add_work(calls: Sequence[Row], kernels: Sequence[Row], sizes: Mapping[str, int]) -> None:
     """Puts `flops` and `bytes` to each call, None where a size is not known or loops are not described."""
     for call in calls:
         places = [*call["inputs"], *call["outputs"]]
@@ -26,7 +29,7 @@ def add_work(calls: Sequence[dict[str, Any]], kernels: Sequence[Mapping[str, Any
         call["flops"] = flops_of(loops, [shape for _, shape in types])
 
 
-def flops_of(loops: Sequence[Mapping[str, Any]], shapes: Sequence[Shape] = ()) -> int | None:
+def flops_of(loops: Sequence[Row], shapes: Sequence[Shape] = ()) -> int | None:
     """Operations on numbers in a call with parameters of these shapes."""
     total = 0
     for each in loops:

@@ -8,11 +8,12 @@ from collections.abc import Mapping
 from functools import partial
 from typing import NamedTuple
 
+from ...runtime.foreign_types import Array
 from ...support.errors import OptionError
 from ...support.registry import table
 from ...support.suggest import counted
 from .input_sizes import shape_text
-from .inputs import Array, Given, spread_values
+from .inputs import Given, spread_values
 from .outputs import number_text
 
 

@@ -6,9 +6,10 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from typing import Any, TextIO
+from typing import TextIO
 
 from ...runtime import ArtifactError, Executable, UnknownFunction, UnsupportedArray, load
+from ...runtime.foreign_types import Array
 from ...runtime.manifest import parse_signature
 from ...runtime.noise import clock_cost, notes_on_calls
 from ...runtime.threads import notes_on_threads
@@ -16,11 +17,11 @@ from ...support.array_files import write_npz
 from ...support.errors import RelaxError
 from ...support.files import refuse_overwriting, write_whole
 from ...support.plugins import load_plugin
-from ..common.command_line import Arguments, parse_shapes, terminal_width, write_text
+from ..common.command_line import Arguments, known_shape, parse_shapes, terminal_width, write_text
 from ..common.guard import announce
 from ..opt.information import shows_information
 from . import compare, outputs
-from .inputs import Array, Given, gathered_inputs, make_inputs, passed, read_inputs, spread_inputs
+from .inputs import Given, gathered_inputs, make_inputs, passed, read_inputs, spread_inputs
 from .options import HELP_HEAD, OPTIONS, parse
 from .timing import time_in_turns, times_against, times_text
 
@@ -43,7 +44,7 @@ class Driver:
         self.stdout, self.stderr = stdout, stderr
 
     def run(self, arguments: Arguments) -> int:
-        shapes: Any = parse_shapes(arguments["shape"], unknown=False)
+        shapes = parse_shapes(arguments["shape"], known_shape)
         _check_numpy()
         path, name = arguments.files[0], arguments["function"]
         read = _files_read(arguments)
@@ -66,8 +67,10 @@ class Driver:
             return gathered_inputs(signature, values), notes
 
         def called(inputs: Mapping[str, Given]) -> tuple[dict[str, Array], list[str]]:
-            call = _caller(executable.copying()[name].packed, name, inputs)
-            return outputs.named_arrays(signature, call())
+            function, taken = executable.copying()[name].packed, [*map(passed, inputs.values())]
+            with _failures_of(name):
+                returned = function(*taken)
+            return outputs.named_arrays(signature, returned)
 
         inputs, notes = made(arguments["random"])
         self._note(notes)
@@ -149,17 +152,6 @@ def _files_read(arguments: Arguments) -> list[str]:
     """The program, the inputs, the model to compare with, the key."""
     inputs = [text.partition("=")[2] or text for text in arguments["input"] or ()]
     return [*arguments.files, *inputs, *(arguments[name] for name in ("compare", "verify-key") if arguments[name])]
-
-
-def _caller(function: Callable[..., object], name: str, inputs: Mapping[str, Given]) -> Callable[[], object]:
-    """Calls the function on the inputs. What fails in the program becomes a RelaxError."""
-    given = [passed(value) for value in inputs.values()]
-
-    def call() -> object:
-        with _failures_of(name):
-            return function(*given)
-
-    return call
 
 
 @contextmanager

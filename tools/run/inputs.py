@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ...runtime import tensor
 from ...runtime.arrays import numpy_type
+from ...runtime.foreign_types import Array
 from ...runtime.manifest import PassedValue, Signature
 from ...support.errors import OptionError
 from ...support.suggest import suggest
@@ -20,19 +21,29 @@ from .input_sizes import InputSizes, shape_text
 if TYPE_CHECKING:
     import numpy
 
-Array: TypeAlias = "numpy.ndarray"
 #: What is passed for an input: an optional may be left out.
 Given: TypeAlias = "Array | float | list[Array | float] | None"
 _INTEGERS_BELOW = 10
 
 
 #: Of inputs by name: an array or a number from a file, and which file.
-FromFiles: TypeAlias = "Mapping[str, tuple[Any, str]]"
+FromFiles: TypeAlias = "dict[str, tuple[Any, str]]"
 
 
 def read_inputs(signature: Signature, files: Sequence[str]) -> FromFiles:
     """What --input names. Raises RelaxError."""
-    return _given(files, {each.name: each for each in signature.inputs})
+    described = {each.name: each for each in signature.inputs}
+    given: FromFiles = {}
+    for text in files:
+        name, equals, path = text.partition("=")
+        arrays = {name: _one(name, path, described)} if equals else _named(text)
+        for each, array in arrays.items():
+            _check_name(each, described, "--input")
+            if each in given:
+                raise OptionError(f"--input: '{each}' is given twice")
+            origin = path if equals else text
+            given[each] = (_checked(each, array, described[each], origin), origin)
+    return given
 
 
 def make_inputs(
@@ -90,21 +101,6 @@ def _check_name(name: str, described: Mapping[str, PassedValue], option: str) ->
     if name not in described:
         known = ", ".join(described) or "none"
         raise OptionError(f"{option}: the function has no input '{name}'{suggest(name, described)} (it has {known})")
-
-
-def _given(texts: Sequence[str], described: Mapping[str, PassedValue]) -> dict[str, tuple[Any, str]]:
-    """The arrays and numbers that --input names, and where each is from."""
-    given: dict[str, tuple[Any, str]] = {}
-    for text in texts:
-        name, equals, path = text.partition("=")
-        arrays = {name: _one(name, path, described)} if equals else _named(text)
-        for each, array in arrays.items():
-            _check_name(each, described, "--input")
-            if each in given:
-                raise OptionError(f"--input: '{each}' is given twice")
-            origin = path if equals else text
-            given[each] = (_checked(each, array, described[each], origin), origin)
-    return given
 
 
 def _named(path: str) -> dict[str, Array]:
@@ -168,7 +164,7 @@ def _first_line(error: Exception) -> str:
     return (str(error).splitlines() or [type(error).__name__])[0]
 
 
-def _checked(name: str, array: Any, described: PassedValue, origin: str) -> Any:
+def _checked(name: str, array: Any, described: PassedValue, origin: str) -> Array | float:
     """What the function takes: the array, or for a scalar its only element."""
     import numpy
 
@@ -201,7 +197,7 @@ def random_array(dtype_name: str, shape: tuple[int, ...], seed: Sequence[int]) -
         raise OptionError(f"an array of shape {shape_text(shape)} is too large") from None
 
 
-def _limit(dtype: Any) -> int:
+def _limit(dtype: numpy.dtype) -> int:
     """Random integers of a type are below this."""
     if dtype.name in ("int2", "int4"):
         return 2 if dtype.name == "int2" else 8
@@ -247,7 +243,7 @@ def _gathered(described: PassedValue, values: Mapping[str, Array | float]) -> Gi
     return None if described.kind == "nothing" else values[described.name]
 
 
-def spread_values(values: Mapping[str, Given]) -> Iterator[tuple[str, Any]]:
+def spread_values(values: Mapping[str, Given]) -> Iterator[tuple[str, Array | float]]:
     """Values by name, those of lists each by itself; None has none."""
     for name, value in values.items():
         if isinstance(value, (list, tuple)):
@@ -256,8 +252,8 @@ def spread_values(values: Mapping[str, Given]) -> Iterator[tuple[str, Any]]:
             yield name, value
 
 
-def passed(value: Given) -> Any:
+def passed(value: Given) -> object:
     """An input as a program takes it."""
     if isinstance(value, list):
         return [tensor(each) for each in value]
-    return tensor(value) if hasattr(value, "shape") else value
+    return value if value is None or not hasattr(value, "shape") else tensor(value)

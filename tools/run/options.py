@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from ...runtime.threads import checked_threads
 from ...support.errors import OptionError
-from ..common.command_line import COMMON_OPTIONS, Arguments, Option, parse_arguments
+from ..common.command_line import COMMON_OPTIONS, Arguments, Option, parse_arguments, refuse_together
 
 _MODELS = (".onnx", ".mlir", ".mlirbc", ".py")
 _INPUT, _OUTPUT, _TIME, _COMPARE = "Inputs", "Outputs", "Times", "Comparison"
@@ -61,12 +61,10 @@ def parse(argv: Sequence[str]) -> Arguments:
         raise OptionError(
             f"{arguments.files[0]} is a model, no program: relax-compile {arguments.files[0]} makes one of it"
         )
-    if arguments["output"] is not None and arguments["output-dir"] is not None:
-        raise OptionError("--output and --output-dir exclude each other")
+    refuse_together(arguments, "output", "output-dir")
     if arguments["output"] is not None and not arguments["output"].endswith((".npz", ".npy")):
         raise OptionError(f"option --output expects a name that ends with .npz or .npy, got '{arguments['output']}'")
-    if arguments["graphs"] and arguments["no-graphs"]:
-        raise OptionError("--graphs and --no-graphs exclude each other")
+    refuse_together(arguments, "graphs", "no-graphs")
     if arguments["repeat"] == 0:
         raise OptionError("option --repeat expects at least 1")
     if arguments["threads"] is not None:

@@ -9,14 +9,15 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ...runtime.arrays import to_numpy
+from ...runtime.foreign_types import Array
 from ...runtime.manifest import PassedValue, Signature
 from ...support import registry
 from ...support.array_files import npy_bytes
 from ...support.errors import RelaxError
 from ...support.files import refuse_overwriting, write_whole
 from ...support.suggest import counted
+from ..common.command_line import make_folder
 from .input_sizes import shape_text
-from .inputs import Array
 
 
 def named_arrays(signature: Signature, returned: Any) -> tuple[dict[str, Array], list[str]]:
@@ -40,7 +41,7 @@ def named_arrays(signature: Signature, returned: Any) -> tuple[dict[str, Array],
     return arrays, notes
 
 
-def _add(arrays: dict[str, Any], name: str, result: Any, described: PassedValue) -> None:
+def _add(arrays: dict[str, Array], name: str, result: object, described: PassedValue) -> None:
     if not hasattr(result, "__dlpack__"):
         raise RelaxError(f"output '{name}' is no tensor but {type(result).__name__}: relax-run cannot show it")
     if name in arrays:
@@ -80,10 +81,7 @@ def write_folder(folder: str, arrays: Mapping[str, Array], kept: Sequence[str] =
         if file in files:
             raise RelaxError(f"outputs '{files[file]}' and '{name}' would both be '{file}': --output writes one file")
         files[file] = name
-    try:
-        os.makedirs(folder, exist_ok=True)
-    except OSError as error:
-        raise RelaxError(f"--output-dir: cannot make folder '{folder}': {error.strerror}") from None
+    make_folder("--output-dir", folder)
     for file in files:
         refuse_overwriting({"--output-dir": os.path.join(folder, file)}, kept)
     for file, name in files.items():

@@ -7,7 +7,6 @@ import ast
 import functools
 import operator
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
 
 from ....support.errors import RelaxError
 from .description import Size, Value
@@ -42,11 +41,11 @@ def bind(values: Sequence[Value], shapes: Sequence[Sequence[int]]) -> dict[str, 
 
 
 @functools.lru_cache(maxsize=1024)
-def _tree(text: str) -> Any:
+def _tree(text: str) -> ast.expr:
     return ast.parse(text, mode="eval").body
 
 
-def _value(node: Any, symbols: Mapping[str, int]) -> int:
+def _value(node: ast.expr, symbols: Mapping[str, int]) -> int:
     if isinstance(node, ast.Constant) and isinstance(node.value, int):
         return node.value
     if isinstance(node, ast.Name) and node.id in symbols:

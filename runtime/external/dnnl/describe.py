@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 from .description import Argument, Step
 from .library import DnnlError, library
-from .objects import POST_OP, SRC_1, Attributes, Layout, PostOps
+from .objects import ARGUMENTS, POST_OP, Attributes, Layout, PostOps
 from .primitive_plan import Held
-from .primitives import ARGUMENTS, KINDS
+from .primitives import KINDS
 
 if TYPE_CHECKING:
     from .plan_builder import Builder
@@ -31,8 +31,8 @@ class Described:
         asked["dst"] = Layout.any(plain.dims, plain.dtype) if is_free else plain
         others = [_asked_other(held, plain, is_plain) for held in self._others]
         self.description = self._kind.describe(step, asked, _attributes(step, others))
-        self._layouts = {name: self._wanted(name, layout) for name, layout in asked.items()}
-        self._other_layouts = [self._wanted_other(*each) for each in enumerate(others)]
+        self._layouts = {name: self._wanted(ARGUMENTS[name], layout) for name, layout in asked.items()}
+        self._other_layouts = [each and self._wanted(_other(index), each) for index, each in enumerate(others)]
         self.result = self._layouts["dst"]
         #: The result as its value has it.
         self.stored = _stored(builder, step.result, self.result)
@@ -56,18 +56,13 @@ class Described:
         is_weight = name == "weights" and held.buffer.is_constant and self.step.kind == "matmul"
         return Layout.any(layout.dims, layout.dtype) if name in self._kind.free or is_weight else layout
 
-    def _wanted(self, name: str, asked: Layout) -> Layout:
-        return self.description.layout(ARGUMENTS[name], asked.dims, asked.dtype) if asked.is_any else asked
-
-    def _wanted_other(self, index: int, asked: Layout | None) -> Layout | None:
-        if asked is None or not asked.is_any:
-            return asked
-        return self.description.layout(_other(index), asked.dims, asked.dtype)
+    def _wanted(self, argument: int, asked: Layout) -> Layout:
+        return self.description.layout(argument, asked.dims, asked.dtype) if asked.is_any else asked
 
 
 def _other(index: int) -> int:
     """The argument of a binary post-op."""
-    return POST_OP * (index + 1) | SRC_1
+    return POST_OP * (index + 1) | ARGUMENTS["src1"]
 
 
 def _align(step: Step, asked: dict[str, Layout]) -> None:

@@ -7,10 +7,11 @@ import ctypes
 import functools
 import os
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from ....support.errors import RelaxError
+from ...foreign_types import CFunction
 from ...native_calls import Call, Given
 
 WHEEL = "onednn-cpu-gomp"
@@ -20,11 +21,12 @@ OLDEST = (3, 2)
 PLACE = "RELAX_DNNL_LIBRARY"
 _FILE = "libdnnl.so.3"
 _OPENMP, _SEQUENTIAL = 2, 1
-_UNIMPLEMENTED, _LAST_IMPLEMENTATION = 3, 4
 _STATUS = ("success", "out of memory", "invalid arguments", "unimplemented", "last implementation reached",
            "runtime error", "not required")  # fmt: skip
 
-_KINDS = {"p": ctypes.c_void_p, "i": ctypes.c_int, "n": ctypes.c_size_t, "f": ctypes.c_float}
+_KINDS: dict[str, type[ctypes._SimpleCData]] = {
+    "p": ctypes.c_void_p, "i": ctypes.c_int, "n": ctypes.c_size_t, "f": ctypes.c_float,
+}  # fmt: skip
 #: Functions with what they take: pointers, ints, sizes and floats; and what they give where it is no status.
 _FUNCTIONS = {
     "engine_create": "pin",
@@ -108,21 +110,21 @@ class Library:
         self.engine = self.make("engine_create", 1, 0)
         self.stream = self.make("stream_create", self.engine, 1)
 
-    def _typed(self, name: str, kinds: str) -> Callable[..., int]:
-        function = getattr(self._functions, f"dnnl_{name}")
+    def _typed(self, name: str, kinds: str) -> CFunction:
+        function: CFunction = getattr(self._functions, f"dnnl_{name}")
         takes, _, gives = kinds.partition(":")
         function.argtypes = [_KINDS[kind] for kind in takes]
         function.restype = _KINDS[gives or "i"]
-        typed: Callable[..., int] = function
-        return typed
+        return function
 
-    def function(self, name: str) -> Callable[..., int]:
+    def function(self, name: str) -> CFunction:
         return self._calls[name]
 
     def call(self, name: str, *arguments: object) -> None:
         status = self._calls[name](*arguments)
         if status:
-            raise _Refused(name, status)
+            reason = _STATUS[status] if 0 <= status < len(_STATUS) else str(status)
+            raise DnnlError(f"oneDNN's dnnl_{name}: {reason}")
 
     def make(self, name: str, *arguments: object) -> int:
         """What a function gives through its first argument."""
@@ -156,15 +158,6 @@ class Library:
             return list(calls)
         ask, tell = self._openmp.omp_get_max_threads, self._openmp.omp_set_num_threads
         return [Call(ask), Call(tell, [count]), *calls, Call(tell, [Given(0)], always=True)]
-
-
-class _Refused(DnnlError):
-    """A call that has failed."""
-
-    def __init__(self, name: str, status: int):
-        reason = _STATUS[status] if 0 <= status < len(_STATUS) else str(status)
-        super().__init__(f"oneDNN's dnnl_{name}: {reason}")
-        self.is_unimplemented = status in (_UNIMPLEMENTED, _LAST_IMPLEMENTATION)
 
 
 @functools.lru_cache(maxsize=1)

@@ -17,9 +17,10 @@ _USER_SCRATCHPAD = 1
 _IMPLEMENTATION, _EXEC_MD, _SCRATCHPAD_MD = 8, 255, 136
 _FORMAT_KIND, _BLOCKS = 262, 263
 
-SRC, SRC_1, DST, WEIGHTS, BIAS, SCRATCHPAD = 1, 2, 17, 33, 41, 80
-MEAN, VARIANCE, SCALE, SHIFT = 49, 50, 51, 52
-PART = 1024
+#: What steps call arguments, as oneDNN numbers them.
+ARGUMENTS = {"src": 1, "src1": 2, "dst": 17, "weights": 33, "bias": 41, "mean": 49, "variance": 50, "scale": 51,
+             "shift": 52, **{f"part{number}": 1024 + number for number in range(64)}}  # fmt: skip
+SCRATCHPAD = 80
 SCALES, ZERO_POINTS, POST_OP = 4096, 8192, 32768
 
 

@@ -15,9 +15,9 @@ from .call_sizes import size
 from .describe import Described
 from .description import Argument, Function, Step, Value
 from .library import DnnlError
-from .objects import DST, SCALES, SCRATCHPAD, SRC, ZERO_POINTS, Attributes, Description, Layout, Primitive
+from .objects import ARGUMENTS, SCALES, SCRATCHPAD, ZERO_POINTS, Attributes, Description, Layout, Primitive
 from .primitive_plan import Held, PrimitiveCall, PrimitivePlan, TensorBuffer, allocate
-from .primitives import ARGUMENTS, reordering
+from .primitives import reordering
 from .splitting import in_floats, is_exact, split
 
 
@@ -134,12 +134,12 @@ class Builder:
         return made
 
     def _reorder(self, source: Held, result: Held) -> Held:
-        return self._emit(reordering(source.layout, result.layout, Attributes()), {SRC: source}, result)
+        return self._emit(reordering(source.layout, result.layout, Attributes()), {ARGUMENTS["src"]: source}, result)
 
     def _emit(self, description: Description, arguments: dict[int, Held], result: Held) -> Held:
         """Calls a primitive when the plan runs, or now where all that it reads is constant."""
         scratchpad = description.scratchpad
-        call = PrimitiveCall(Primitive(description), {**arguments, DST: result})
+        call = PrimitiveCall(Primitive(description), {**arguments, ARGUMENTS["dst"]: result})
         if scratchpad.nbytes:
             call.arguments[SCRATCHPAD] = Held(scratchpad, TensorBuffer(scratchpad.nbytes))
         if result.buffer.position is not None or not all(held.buffer.is_constant for held in arguments.values()):
@@ -147,7 +147,7 @@ class Builder:
             return result
         address, owner = allocate(result.layout.nbytes if self._constants.is_used else 0)
         made = Held(result.layout, TensorBuffer(result.layout.nbytes, address=address, owner=owner))
-        call.arguments[DST] = made
+        call.arguments[ARGUMENTS["dst"]] = made
         if self._constants.is_used:
             PrimitivePlan([call]).listed().run()
         return made

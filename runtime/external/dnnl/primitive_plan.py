@@ -6,7 +6,7 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ... import native_calls
 from ...native_calls import CallList, Passed
@@ -30,7 +30,7 @@ class TensorBuffer:
     position: int | None = None
     address: int | None = None
     #: What keeps the address alive.
-    owner: Any = None
+    owner: object = None
     #: The calls that first and last use it.
     first: int = -1
     last: int = -1
@@ -99,7 +99,7 @@ class PrimitivePlan:
         return CallList(calls, keeps=(self, owner, memories))
 
 
-def _called(name: str, *arguments: object) -> native_calls.Call:
+def _called(name: str, *arguments: native_calls.Argument) -> native_calls.Call:
     return native_calls.Call(library().function(name), arguments, is_status=True)
 
 
@@ -127,7 +127,7 @@ def _aligned(nbytes: int) -> int:
     return nbytes + -nbytes % _ALIGNMENT
 
 
-def allocate(nbytes: int) -> tuple[int, Any]:
+def allocate(nbytes: int) -> tuple[int, object]:
     """Memory on a boundary: its address, and what keeps it."""
     owner = (ctypes.c_char * (nbytes + _ALIGNMENT))()
     address = ctypes.addressof(owner)

@@ -4,168 +4,78 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 from .description import Step
 from .library import library
-from .objects import (
-    BIAS,
-    DST,
-    MEAN,
-    PART,
-    SCALE,
-    SHIFT,
-    SRC,
-    SRC_1,
-    VARIANCE,
-    WEIGHTS,
-    Attributes,
-    Description,
-    Layout,
-    numbers,
-)
+from .objects import ARGUMENTS, Attributes, Description, Layout, numbers
 
-#: What steps call arguments, as oneDNN numbers them.
-ARGUMENTS = {"src": SRC, "src1": SRC_1, "dst": DST, "weights": WEIGHTS, "bias": BIAS,
-             "mean": MEAN, "variance": VARIANCE, "scale": SCALE, "shift": SHIFT,
-             **{f"part{number}": PART + number for number in range(64)}}  # fmt: skip
-_INFERENCE = 96
-_DIRECT, _TRANSPOSED_DIRECT = 1, 10
 _GIVEN_STATISTICS, _USE_SCALE, _USE_SHIFT = 1, 2, 4
+#: Forward inference, algorithms of convolutions, and what is not used.
+_NUMBERS = {"inference": 96, "direct": 1, "transposed": 10, "zero": 0.0, "none": None}
 
 Layouts = Mapping[str, Layout]
 
 
 class PrimitiveKind(NamedTuple):
-    """What a kind of primitive is made by, and what it may choose the layouts of."""
+    """A kind of primitive: oneDNN's name, and what it is made of, in its order; its own attributes come last."""
 
-    describe: Callable[[Step, Layouts, Attributes], Description]
+    name: str
+    arguments: str
+    #: What it may choose the layouts of.
     free: frozenset[str] = frozenset({"dst"})
     #: Arguments that have to be row-major.
     plain: frozenset[str] = frozenset()
 
+    def describe(self, step: Step, layouts: Layouts, attributes: Attributes) -> Description:
+        """For a step with these layouts. Raises DnnlError where oneDNN has no such primitive."""
+        arguments = (_argument(word, step, layouts) for word in self.arguments.split())
+        return Description(self.name, *arguments, attributes.handle)
 
-def _handle(layouts: Layouts, name: str) -> int | None:
-    return layouts[name].handle if name in layouts else None
+
+def _argument(word: str, step: Step, layouts: Layouts) -> object:
+    """What a word stands for: a layout, something that is computed, or an attribute of the step."""
+    if word in _NUMBERS:
+        return _NUMBERS[word]
+    if word in ARGUMENTS:
+        return layouts[word].handle if word in layouts else None
+    if word in _COMPUTED:
+        return _COMPUTED[word](step, layouts)
+    found = step.attributes[word]
+    return numbers(found) if isinstance(found, (list, tuple)) else found
 
 
-def _padding_after(sizes: Sequence[int], reached: Sequence[int], step: Step) -> list[int]:
-    """As much as the last window needs; `reached` windows slide over `sizes`, or are spread from the others."""
+def _padding_after(step: Step, over: Layout, windows: Layout) -> list[int]:
+    """As much as the last window needs; windows slide over the one, or are spread from the other."""
     taps, strides, gaps, before = (step.attributes[name] for name in ("taps", "strides", "dilation", "before"))
-    columns = zip(sizes, reached, taps, strides, gaps, before, strict=True)
+    columns = zip(over.dims[2:], windows.dims[2:], taps, strides, gaps, before, strict=True)
     return [(count - 1) * stride + (tap - 1) * gap + 1 - size - pad for size, count, tap, stride, gap, pad in columns]
 
 
-def _windows(step: Step, *names: str) -> list[ctypes.Array[ctypes.c_int64]]:
-    """Windows' attributes; oneDNN counts what is between taps, not from one to the next."""
-    attributes = {**step.attributes, "dilation": [gap - 1 for gap in step.attributes["dilation"]]}
-    return [numbers(attributes[name]) for name in names]
+def _after(step: Step, layouts: Layouts) -> ctypes.Array[ctypes.c_int64]:
+    return numbers([max(each, 0) for each in _padding_after(step, layouts["src"], layouts["dst"])])
 
 
-def _convolution(step: Step, layouts: Layouts, attributes: Attributes) -> Description:
-    needed = _padding_after(layouts["src"].dims[2:], layouts["dst"].dims[2:], step)
-    after = numbers([max(each, 0) for each in needed])
-    return _convolved("convolution_forward", _DIRECT, step, layouts, after, attributes)
+def _parts(step: Step, layouts: Layouts) -> ctypes.Array[ctypes.c_void_p]:
+    return (ctypes.c_void_p * len(step.arguments))(*(layouts[name].handle for name in step.arguments))
 
 
-def _deconvolution(step: Step, layouts: Layouts, attributes: Attributes) -> Description:
-    after = numbers(_padding_after(layouts["dst"].dims[2:], layouts["src"].dims[2:], step))
-    return _convolved("deconvolution_forward", _TRANSPOSED_DIRECT, step, layouts, after, attributes)
-
-
-def _convolved(
-    name: str, algorithm: int, step: Step, layouts: Layouts, after: ctypes.Array[ctypes.c_int64], attributes: Attributes
-) -> Description:
-    handles = [_handle(layouts, each) for each in ("src", "weights", "bias", "dst")]
-    windows = _windows(step, "strides", "dilation", "before")
-    return Description(name, library().engine, _INFERENCE, algorithm, *handles, *windows, after, attributes.handle)
-
-
-def _inner_product(step: Step, layouts: Layouts, attributes: Attributes) -> Description:
-    handles = [_handle(layouts, each) for each in ("src", "weights", "bias", "dst")]
-    return Description("inner_product_forward", library().engine, _INFERENCE, *handles, attributes.handle)
-
-
-def _matmul(step: Step, layouts: Layouts, attributes: Attributes) -> Description:
-    handles = [_handle(layouts, each) for each in ("src", "weights", "bias", "dst")]
-    return Description("matmul", library().engine, *handles, attributes.handle)
-
-
-def _pooling(step: Step, layouts: Layouts, attributes: Attributes) -> Description:
-    needed = _padding_after(layouts["src"].dims[2:], layouts["dst"].dims[2:], step)
-    after = numbers([max(each, 0) for each in needed])
-    ends = layouts["src"].handle, layouts["dst"].handle
-    windows = _windows(step, "strides", "taps", "dilation", "before")
-    algorithm = step.attributes["algorithm"]
-    return Description(
-        "pooling_forward", library().engine, _INFERENCE, algorithm, *ends, *windows, after, attributes.handle
-    )
-
-
-def _flags(step: Step) -> int:
+def _flags(step: Step, layouts: Layouts) -> int:
     uses = {"scale": _USE_SCALE, "shift": _USE_SHIFT, "mean": _GIVEN_STATISTICS}
     return sum(flag for name, flag in uses.items() if name in step.arguments)
 
 
-def _batch_norm(step: Step, layouts: Layouts, attributes: Attributes) -> Description:
-    ends = layouts["src"].handle, layouts["dst"].handle
-    parameters = step.attributes["epsilon"], _flags(step), attributes.handle
-    return Description("batch_normalization_forward", library().engine, _INFERENCE, *ends, *parameters)
-
-
-def _layer_norm(step: Step, layouts: Layouts, attributes: Attributes) -> Description:
-    ends = layouts["src"].handle, layouts["dst"].handle, None
-    parameters = step.attributes["epsilon"], _flags(step), attributes.handle
-    return Description("layer_normalization_forward", library().engine, _INFERENCE, *ends, *parameters)
-
-
-def _softmax(step: Step, layouts: Layouts, attributes: Attributes) -> Description:
-    ends = layouts["src"].handle, layouts["dst"].handle
-    parameters = step.attributes["axis"], attributes.handle
-    return Description(
-        "softmax_forward", library().engine, _INFERENCE, step.attributes["algorithm"], *ends, *parameters
-    )
-
-
-def _eltwise(step: Step, layouts: Layouts, attributes: Attributes) -> Description:
-    algorithm, alpha, beta = (step.attributes[name] for name in ("algorithm", "alpha", "beta"))
-    ends = layouts["src"].handle, layouts["dst"].handle
-    return Description(
-        "eltwise_forward", library().engine, _INFERENCE, algorithm, *ends, alpha, beta, attributes.handle
-    )
-
-
-def _binary(step: Step, layouts: Layouts, attributes: Attributes) -> Description:
-    handles = [layouts[name].handle for name in ("src", "src1", "dst")]
-    return Description("binary", library().engine, step.attributes["algorithm"], *handles, attributes.handle)
-
-
-def _reduction(step: Step, layouts: Layouts, attributes: Attributes) -> Description:
-    ends = layouts["src"].handle, layouts["dst"].handle
-    return Description("reduction", library().engine, step.attributes["algorithm"], *ends, 0.0, 0.0, attributes.handle)
-
-
-def _prelu(step: Step, layouts: Layouts, attributes: Attributes) -> Description:
-    handles = [layouts[name].handle for name in ("src", "weights", "dst")]
-    return Description("prelu_forward", library().engine, _INFERENCE, *handles, attributes.handle)
-
-
-def _resampling(step: Step, layouts: Layouts, attributes: Attributes) -> Description:
-    ends = None, layouts["src"].handle, layouts["dst"].handle
-    return Description(
-        "resampling_forward", library().engine, _INFERENCE, step.attributes["algorithm"], *ends, attributes.handle
-    )
-
-
-def _concat(step: Step, layouts: Layouts, attributes: Attributes) -> Description:
-    parts = [layouts[name].handle for name in step.arguments]
-    parameters = len(parts), step.attributes["axis"], (ctypes.c_void_p * len(parts))(*parts)
-    return Description("concat", library().engine, layouts["dst"].handle, *parameters, attributes.handle)
-
-
-def _reorder(step: Step, layouts: Layouts, attributes: Attributes) -> Description:
-    return reordering(layouts["src"], layouts["dst"], attributes)
+_COMPUTED: Mapping[str, Callable[[Step, Layouts], object]] = {
+    "engine": lambda step, layouts: library().engine,
+    # oneDNN counts what is between taps, not from one to the next.
+    "gaps": lambda step, layouts: numbers([gap - 1 for gap in step.attributes["dilation"]]),
+    "after": _after,
+    "spread": lambda step, layouts: numbers(_padding_after(step, layouts["dst"], layouts["src"])),
+    "flags": _flags,
+    "parts": _parts,
+    "count": lambda step, layouts: len(step.arguments),
+}
 
 
 def reordering(source: Layout, result: Layout, attributes: Attributes) -> Description:
@@ -175,20 +85,28 @@ def reordering(source: Layout, result: Layout, attributes: Attributes) -> Descri
 
 _ALL = frozenset({"src", "weights", "dst"})
 _PARAMETERS = frozenset({"mean", "variance", "scale", "shift", "bias"})
+_PRODUCT, _WINDOWS = "src weights bias dst", "strides gaps before"
+# fmt: off
+#: Of steps.
 KINDS = {
-    "convolution": PrimitiveKind(_convolution, _ALL, _PARAMETERS),
-    "deconvolution": PrimitiveKind(_deconvolution, _ALL, _PARAMETERS),
-    "inner_product": PrimitiveKind(_inner_product, frozenset({"weights", "dst"}), _PARAMETERS),
-    "matmul": PrimitiveKind(_matmul, plain=_PARAMETERS),
-    "pooling": PrimitiveKind(_pooling),
-    "batch_norm": PrimitiveKind(_batch_norm, plain=_PARAMETERS),
-    "layer_norm": PrimitiveKind(_layer_norm, plain=_PARAMETERS | {"src"}),
-    "softmax": PrimitiveKind(_softmax),
-    "eltwise": PrimitiveKind(_eltwise),
-    "binary": PrimitiveKind(_binary),
-    "reduction": PrimitiveKind(_reduction),
-    "prelu": PrimitiveKind(_prelu, plain=frozenset({"weights"})),
-    "resampling": PrimitiveKind(_resampling),
-    "concat": PrimitiveKind(_concat),
-    "reorder": PrimitiveKind(_reorder, frozenset(), frozenset({"dst"})),
+    "convolution": PrimitiveKind(
+        "convolution_forward", f"engine inference direct {_PRODUCT} {_WINDOWS} after", _ALL, _PARAMETERS),
+    "deconvolution": PrimitiveKind(
+        "deconvolution_forward", f"engine inference transposed {_PRODUCT} {_WINDOWS} spread", _ALL, _PARAMETERS),
+    "inner_product": PrimitiveKind(
+        "inner_product_forward", f"engine inference {_PRODUCT}", frozenset({"weights", "dst"}), _PARAMETERS),
+    "matmul": PrimitiveKind("matmul", f"engine {_PRODUCT}", plain=_PARAMETERS),
+    "pooling": PrimitiveKind("pooling_forward", "engine inference algorithm src dst strides taps gaps before after"),
+    "batch_norm": PrimitiveKind(
+        "batch_normalization_forward", "engine inference src dst epsilon flags", plain=_PARAMETERS),
+    "layer_norm": PrimitiveKind(
+        "layer_normalization_forward", "engine inference src dst none epsilon flags", plain=_PARAMETERS | {"src"}),
+    "softmax": PrimitiveKind("softmax_forward", "engine inference algorithm src dst axis"),
+    "eltwise": PrimitiveKind("eltwise_forward", "engine inference algorithm src dst alpha beta"),
+    "binary": PrimitiveKind("binary", "engine algorithm src src1 dst"),
+    "reduction": PrimitiveKind("reduction", "engine algorithm src dst zero zero"),
+    "prelu": PrimitiveKind("prelu_forward", "engine inference src weights dst", plain=frozenset({"weights"})),
+    "resampling": PrimitiveKind("resampling_forward", "engine inference algorithm none src dst"),
+    "concat": PrimitiveKind("concat", "engine dst count axis parts"),
+    "reorder": PrimitiveKind("reorder", "src engine dst engine", frozenset(), frozenset({"dst"})),
 }

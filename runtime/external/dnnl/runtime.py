@@ -6,12 +6,13 @@ from __future__ import annotations
 import functools
 import threading
 from collections.abc import Callable, Mapping
-from typing import Any, ClassVar
+from typing import ClassVar
 from weakref import WeakValueDictionary
 
 from ....support.errors import RelaxError
 from ....support.external_bytes import packed, unpacked
 from ....support.external_runtime import ExternalRuntime, register_runtime
+from ...foreign_types import Tensor
 from ...native_calls import CallList, NativeFunction
 from .call_sizes import bind
 from .description import Argument, Function, Part, PostOp, Step, Value
@@ -74,7 +75,7 @@ class Planned:
         """What programs call."""
         return NativeFunction(self._listed, len(self._passed), _MOST_PLANS)
 
-    def _listed(self, *tensors: Any) -> CallList:
+    def _listed(self, *tensors: Tensor) -> CallList:
         """The calls for these sizes, whose plan is made when the first thread needs it."""
         strided = next((place for place, each in enumerate(tensors) if not each.is_contiguous()), None)
         if strided is not None:
