@@ -60,7 +60,8 @@ class DecomposeOps(Pass):
 
     def _wanted(self) -> Mapping[str, RuleByTypes]:
         known = {each.op: each for each in all_decompositions()}
-        names = list(known) if _ALL in self.ops else [_full_name(name) for name in self.ops]
+        full = (name if name in known or f"relax.{name}" not in known else f"relax.{name}" for name in self.ops)
+        names = list(known if _ALL in self.ops else full)
         for name in names:
             if name not in known:
                 raise OptionError(
@@ -71,14 +72,6 @@ class DecomposeOps(Pass):
 
 
 _MOST_ROUNDS = 32
-
-
-def _full_name(name: str) -> str:
-    return name if name.startswith("relax.") or f"relax.{name}" not in _names() else f"relax.{name}"
-
-
-def _names() -> set[str]:
-    return {each.op for each in all_decompositions()}
 
 
 class _Decomposition:
