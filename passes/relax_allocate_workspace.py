@@ -60,10 +60,6 @@ def _bytes_needed(module: Operation, function: Operation) -> int:
     return size
 
 
-def _type(size: int) -> ir.Type:
-    return ir.RankedTensorType.get([size], ir.IntegerType.get_unsigned(8))
-
-
 def _add_result(function: Operation, size: int) -> None:
     end = last_of(body_of(function))
     type_ = function_type_of(function)
@@ -77,7 +73,7 @@ def _add_result(function: Operation, size: int) -> None:
 
 def _add_result_to_call(call: Operation, size: int) -> None:
     with call.location, ir.InsertionPoint(call):
-        results = [*call.results.types, _type(size)]
+        results = [*call.results.types, ir.RankedTensorType.get([size], ir.IntegerType.get_unsigned(8))]
         attributes = {"func": call.attributes["func"]}
         made = ir.Operation.create(CALL, results=results, operands=list(call.operands), attributes=attributes)
     replace_op(call, list(made.results)[:-1])

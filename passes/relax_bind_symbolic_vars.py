@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from ..bindings.ir import Attribute, Operation
+from ..bindings.ir import Operation
 from ..bindings.mlir import ir
 from ..dialects.core.ir_attributes import SYMBOL_RANGES
 from ..dialects.core.substitute import symbols_in
@@ -79,10 +79,8 @@ class BindSymbolicVars(Pass):
             if range_.least < range_.most:
                 noted[name] = found
         if noted:
-            function.attributes[SYMBOL_RANGES] = ir.DictAttr.get({name: _pair(*noted[name]) for name in sorted(noted)})
+            function.attributes[SYMBOL_RANGES] = ir.DictAttr.get(
+                {name: ir.DenseI64ArrayAttr.get(noted[name]) for name in sorted(noted)}
+            )
         elif SYMBOL_RANGES in function.attributes:
             del function.attributes[SYMBOL_RANGES]
-
-
-def _pair(least: int, most: int) -> Attribute:
-    return ir.DenseI64ArrayAttr.get([least, most])

@@ -3,11 +3,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
-from ..bindings.ir import Operation, OpView, Value
+from ..bindings.ir import Operation, OpView
 from ..bindings.mlir import ir
 from ..bindings.navigation import operations_in
 from ..bindings.patterns import UPDATED, Outcome, Pattern, apply_greedy
@@ -18,7 +18,6 @@ from ..dialects.relax.values import stated
 from ..support.errors import OptionError
 from ..support.suggest import counted, suggest
 from .core.base import Pass
-from .core.memoised_rewrites import MadeOperations, Signatures, take_down
 from .core.registry import register_pass
 from .decompose.registry import all_decompositions, decomposed
 
@@ -44,8 +43,7 @@ class DecomposeOps(Pass):
         if self._has_none_in(op):
             return
         wanted = self._wanted()
-        decomposition = _Decomposition(wanted)
-        patterns = [Pattern(tuple(wanted), lambda view, _: decomposition.of(view), name="decompose")]
+        patterns = [Pattern(tuple(wanted), lambda op, _: _decompose(wanted[op.OPERATION_NAME], op), name="decompose")]
         if self.mode != "stated":
             is_training = self.mode == "training"
             patterns.insert(0, Pattern("relax.nn.batch_norm", lambda view, _: _set_training(view, is_training)))
@@ -60,7 +58,8 @@ class DecomposeOps(Pass):
 
     def _wanted(self) -> Mapping[str, RuleByTypes]:
         known = {each.op: each for each in all_decompositions()}
-        names = list(known) if _ALL in self.ops else [_full_name(name) for name in self.ops]
+        full = (name if name in known or f"relax.{name}" not in known else f"relax.{name}" for name in self.ops)
+        names = list(known if _ALL in self.ops else full)
         for name in names:
             if name not in known:
                 raise OptionError(
@@ -73,39 +72,7 @@ class DecomposeOps(Pass):
 _MOST_ROUNDS = 32
 
 
-def _full_name(name: str) -> str:
-    return name if name.startswith("relax.") or f"relax.{name}" not in _names() else f"relax.{name}"
-
-
-def _names() -> set[str]:
-    return {each.op for each in all_decompositions()}
-
-
-class _Decomposition:
-    """What operators are in terms of others, in one run."""
-
-    def __init__(self, rules: Mapping[str, RuleByTypes]):
-        self._rules = rules
-        self._signatures = Signatures()
-        self._known: dict[Hashable, MadeOperations] = {}
-
-    def of(self, op: OpView) -> Outcome:
-        rule, operation = self._rules[op.OPERATION_NAME], op.operation
-        if not rule.by_types:
-            return _decompose(rule, op)
-        operands = list(operation.operands)
-        key = self._signatures.of(operation, operands)
-        made = self._known.get(key)
-        if made is not None:
-            return made.again(operands)
-        values = _decompose(rule, op)
-        made = None if values is None else take_down(operands, values)
-        if made is not None:
-            self._known[key] = made
-        return values
-
-
-def _decompose(found: RuleByTypes, op: OpView) -> list[Value] | None:
+def _decompose(found: RuleByTypes, op: OpView) -> Outcome:
     try:
         values = decomposed(found, op)
     except Decline:

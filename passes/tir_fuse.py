@@ -14,7 +14,7 @@ from .fuse.fused_functions import FusedFunctions, note_kernels
 from .fuse.kinds import Kinds
 from .fuse.marks import unmark
 from .fuse.prim_infos import PrimInfos
-from .fuse.stated import StatedGroups, Wholes
+from .fuse.stated import StatedGroups
 
 
 @register_pass
@@ -28,8 +28,7 @@ class FusePrimFuncs(Pass):
         kinds, functions = Kinds(PrimInfos(op)), FusedFunctions(op)
         readings = list(readings_in(op))
         # All groups before the first change: one that is refused leaves the module as it was.
-        wholes: Wholes = {}
-        stated = [StatedGroups(reading, kinds, wholes) for reading in readings if reading.stated]
+        stated = [StatedGroups(reading, kinds) for reading in readings if reading.stated]
         found = [each for groups in stated for each in groups.find()]
         for each in found:
             functions.replace(each)

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
 from ...bindings.ir import Attribute, Operation, OpView, Value
+from ...bindings.mlir import i64_attribute
 from ...bindings.patterns import Pattern, Rewriter, defining_op
 from ...dialects import relax
 from ...dialects.core.dialect import find_op
@@ -144,12 +145,8 @@ def join_slices(op: OpView, rewriter: Rewriter) -> Operation | None:
         if left is None or right is None or left[0] != right[0] or equal(left[1][1], right[1][0]) is not True:
             continue
         whole = relax.dialect.ops["strided_slice"](left[0], axes=[axis], begin=[left[1][0]], end=[right[1][1]])
-        return make(op, "relax.concat", [*tensors[:index], whole, *tensors[index + 2 :]], {"axis": _axis(axis, op)})
+        return make(op, "relax.concat", [*tensors[:index], whole, *tensors[index + 2 :]], {"axis": i64_attribute(axis)})
     return None
-
-
-def _axis(axis: int, op: OpView) -> Attribute:
-    return find_op("relax.concat").attrs["axis"].encode(axis, op.operation.context)
 
 
 def _slice_along(value: Value, axis: int) -> tuple[Value, Range] | None:

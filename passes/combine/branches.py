@@ -3,9 +3,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from functools import cmp_to_key
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ...bindings.erasing import detach
 from ...bindings.ir import Block, Operation, OpView, Value
@@ -42,7 +42,7 @@ class Branch(NamedTuple):
 
 def groups_in(block: Block) -> list[list[Branch]]:
     """Those of a block that read the same operand and are alike but for their weights' size, where it is known."""
-    groups: dict[Any, list[Branch]] = {}
+    groups: dict[Hashable, list[Branch]] = {}
     for operation in operations_of(block):
         if operation.name not in _COMBINED:
             continue
@@ -69,7 +69,7 @@ def _branch(op: OpView) -> Branch | None:
     return Branch(op, outputs, channels - len(layouts["result"].axes))
 
 
-def _key(branch: Branch) -> Any:
+def _key(branch: Branch) -> Hashable:
     """What has to be the same; None where a size is not known to be."""
     op, shape = branch.op.operation, shape_of(branch.weight)
     assert shape is not None
@@ -160,7 +160,7 @@ def are_alike(steps: Sequence[Step | None]) -> bool:
     return first is not None and all(step is not None and _signature(step) == _signature(first) for step in steps)
 
 
-def _signature(step: Step) -> Any:
+def _signature(step: Step) -> Hashable:
     op = step.op.operation
     bias = None if step.bias is None else (dtype_of(step.bias), len(shape_of(step.bias) or ()))
     return op.name, step.bias_index, bias, tuple((name, op.attributes[name]) for name in sorted(op.attributes))

@@ -32,11 +32,8 @@ class NotComputed(Exception):
     """A program that cannot be compiled, or that fails when it runs: the message says why."""
 
 
-class _Chosen(NamedTuple):
-    evaluator: Evaluator | None
-
-
-_chosen: ContextVar[_Chosen | None] = ContextVar("evaluator", default=None)
+#: Empty where none is chosen.
+_chosen: ContextVar[tuple[Evaluator | None, ...]] = ContextVar("evaluator", default=())
 _usual: list[Callable[[], Evaluator]] = []
 
 
@@ -48,15 +45,15 @@ def usual_evaluator(make: Callable[[], Evaluator]) -> None:
 def evaluator() -> Evaluator | None:
     """The evaluator in effect here, or None."""
     chosen = _chosen.get()
-    if chosen is not None:
-        return chosen.evaluator
+    if chosen:
+        return chosen[0]
     return _usual[0]() if _usual else None
 
 
 @contextmanager
 def evaluating_by(evaluator: Evaluator | None) -> Iterator[None]:
     """The evaluator in effect inside; none with None."""
-    token = _chosen.set(_Chosen(evaluator))
+    token = _chosen.set((evaluator,))
     try:
         yield
     finally:

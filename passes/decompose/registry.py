@@ -29,7 +29,7 @@ def register_decomposition(op: str | Sequence[str], *, by_types: bool = False) -
     """Registers a function as what an operator (or several) is in terms of others; use it as a decorator.
 
     `by_types` promises that attributes, types and the values of scalar constants alone decide what it makes: then
-    what it made once is made again for operators of the same types without asking.
+    relax-gradient makes the derivative of it once for all operators of the same types.
 
     Refuses unknown operators, and a second decomposition of the same one.
     """

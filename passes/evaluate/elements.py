@@ -53,7 +53,7 @@ def alike(arrays: Sequence[ndarray]) -> Sequence[ndarray]:
     return list(map(exact, arrays)) if any(map(is_symbolic, arrays)) else arrays
 
 
-def applied(function: Callable[..., object], *arrays: ndarray) -> Any:
+def applied(function: Callable[..., object], *arrays: ndarray) -> ndarray:
     """A function on objects, element by element."""
     import numpy
 

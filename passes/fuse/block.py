@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from ...bindings.ir import Operation, Value
@@ -197,12 +197,9 @@ class BlockGroups:
         A host writes all its results, used or not.
         """
         host = None if group.kind.host is None else group.calls[group.kind.host]
-        return self._used_outside(group.in_order, group.inside, host)
-
-    def _used_outside(self, calls: Sequence[int], inside: Container[int], host: int | None) -> tuple[list[int], int]:
-        results, all_users, places = self._reading.results, self._reading.users, self._place
+        results, all_users, places, inside = self._reading.results, self._reading.users, self._place, group.inside
         outputs, first = [], len(places)
-        for position in calls:
+        for position in group.in_order:
             for value in results[position]:
                 is_output = position == host
                 for user in all_users[value]:

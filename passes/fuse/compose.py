@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from ...bindings.affine import compose, identity, plain_dim
-from ...bindings.ir import AffineMap, Block, Operation, Value
+from ...bindings.ir import AffineExpr, AffineMap, Block, Operation, Value
 from ...bindings.mlir import DYNAMIC, ir
 from ...bindings.navigation import body_of, constant_of, operations_in, operations_of, users_of
 from ...emit import linalg, numbers
@@ -35,7 +35,7 @@ def group_body(group: FusionGroup, outputs: Sequence[Value], parameters: Sequenc
 class _GroupBody:
     """Emits a group's loops where the insertion point is, which must be the end of a block."""
 
-    def __init__(self, group: FusionGroup, given: dict[Any, Any], destinations: dict[Any, Any]):
+    def __init__(self, group: FusionGroup, given: dict[Value, Value], destinations: dict[Value, Value]):
         self._group = group
         self._given = given
         self._destinations = destinations
@@ -43,8 +43,8 @@ class _GroupBody:
         self._block = ir.InsertionPoint.current.block
         self._copies = {member.position: _Copy(member) for member in group.members}
         #: The operands of the loops, each with the map from the loops to its elements.
-        self._operands: dict[tuple[Any, Any], int] = {}
-        self._sizes: dict[int, Any] = {}
+        self._operands: dict[tuple[Value, AffineMap], int] = {}
+        self._sizes: dict[int, Value] = {}
 
     def emit(self) -> list[Value]:
         for member in self._group.members:
@@ -73,7 +73,7 @@ class _GroupBody:
             else:
                 self._tell_sizes(member, place, argument)
 
-    def _tell_sizes(self, member: Member, place: int, argument: Any) -> None:
+    def _tell_sizes(self, member: Member, place: int, argument: Value) -> None:
         asking = [user for user in users_of(argument) if user.name == "tensor.dim"]
         if not asking:
             return
@@ -83,7 +83,7 @@ class _GroupBody:
             op.results[0].replace_all_uses_with(self._size(map_.results[axis], argument.type.shape[axis]))
             op.erase()
 
-    def _size(self, expression: Any, known: int) -> Any:
+    def _size(self, expression: AffineExpr, known: int) -> Value:
         if known != DYNAMIC:
             return numbers.as_index(known)
         loop = plain_dim(expression)
@@ -92,7 +92,7 @@ class _GroupBody:
             self._sizes[loop] = linalg.size(*self._sized_by(loop))
         return self._sizes[loop]
 
-    def _sized_by(self, loop: int) -> tuple[Any, int]:
+    def _sized_by(self, loop: int) -> tuple[Value, int]:
         """A parameter and its axis that is as long as a loop: there is one, or the group would not be."""
         return next(
             (value, axis)
@@ -101,7 +101,7 @@ class _GroupBody:
             if plain_dim(expression) == loop
         )
 
-    def _sized(self) -> Iterator[tuple[Any, Any]]:
+    def _sized(self) -> Iterator[tuple[Value, AffineMap]]:
         """Parameters with the maps from the loops to their elements."""
         if self._group.host is None:
             yield from ((value, self._group.out_map) for value in self._destinations.values())
@@ -148,7 +148,7 @@ class _GroupBody:
         read = [map_ for _, map_ in self._operands]
         return linalg.generic(inputs, outputs, [*read, *maps], iterators, self._scalar_body)
 
-    def _inputs_of(self, member: Member) -> Iterator[tuple[int, Any, Any]]:
+    def _inputs_of(self, member: Member) -> Iterator[tuple[int, Value | None, AffineMap]]:
         """The inputs of a member's operation: which, the value in the fused function (None where the loops compute
         it), and the map from the loops to its elements."""
         copy = self._copies[member.position]
@@ -159,7 +159,7 @@ class _GroupBody:
     def _scalar_body(self, *scalars: Value) -> list[Value]:
         """The members' bodies, one after the other; each value is computed once."""
         block = ir.InsertionPoint.current.block
-        computed: dict[Any, Any] = {}
+        computed: dict[Value, Value] = {}
         for member in self._group.members:
             generic = self._copies[member.position].generic
             self._bind_scalars(member, scalars, computed)
@@ -170,13 +170,14 @@ class _GroupBody:
             computed[member.call.results[0]] = yielded[0]
         return [computed[value] for value in self._destinations]
 
-    def _bind_scalars(self, member: Member, scalars: Sequence[Value], computed: dict[Any, Any]) -> None:
+    def _bind_scalars(self, member: Member, scalars: Sequence[Value], computed: dict[Value, Value]) -> None:
         """What a member's body works with: elements of the operands, and what was computed before it."""
         copy = self._copies[member.position]
         arguments = list(body_of(copy.generic).arguments)
         for index, value, map_ in self._inputs_of(member):
             if value is None:
                 place = copy.parameter_of(copy.generic.operands[index])
+                assert place is not None
                 scalar = computed[member.call.operands[place]]
             else:
                 scalar = scalars[self._operands[value, map_]]

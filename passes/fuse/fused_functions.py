@@ -177,7 +177,7 @@ def note_fused(journal: Journal | None, kernel: str, calls: Sequence[Operation])
     journal.add(FusedFact(kernel, list(names), members))
 
 
-def note_not_fused(journal: Journal, reasons: Mapping[tuple[Any, Any], str]) -> None:
+def note_not_fused(journal: Journal, reasons: Mapping[tuple[Operation, Operation], str]) -> None:
     """Tells for each producer and consumer why they stay two calls."""
     for (producer, consumer), reason in reasons.items():
         journal.add(NotFusedFact(_member(producer), _member(consumer), reason))

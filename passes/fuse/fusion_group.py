@@ -14,6 +14,7 @@ from ...bindings.ir import AffineMap, Operation, Type, Value
 from ...dialects.core.codec import decode
 from ...dialects.core.facts import OpPattern
 from ...dialects.core.infos import TensorInfo, bit_width
+from ...dialects.core.symbols import Dim
 from ...emit.generic import GenericOp
 from .prim_info import PrimInfo
 
@@ -25,14 +26,14 @@ _MOST_SCATTERED = 1 << 19
 _HEADS = (OpPattern.COMM_REDUCE, OpPattern.OUT_EWISE_FUSABLE)
 
 #: The sizes of what loops write, and the map from them to its elements.
-Loops = tuple[tuple[Any, ...], Any]
+Loops = tuple[tuple[Dim, ...], AffineMap]
 
 
 @dataclass(frozen=True)
 class Member:
     """A call. `place` is the map from the group's loops to those of the operation that fusion is about."""
 
-    call: Any
+    call: Operation
     info: PrimInfo
     #: Its position in the block.
     position: int
@@ -87,7 +88,7 @@ class FusionGroup:
     def sink(self) -> Member:
         return self.members[-1]
 
-    def of(self, calls: Sequence[tuple[Any, int]]) -> FusionGroup:
+    def of(self, calls: Sequence[tuple[Operation, int]]) -> FusionGroup:
         """A group that is as this one, of other calls: those and their positions, in the order of `all_members`."""
         count = 0 if self.head is None else len(self.head.all_members)
         head = None if self.head is None else self.head.of(calls[:count])
@@ -96,7 +97,7 @@ class FusionGroup:
         return replace(self, members=members, head=head)
 
     @cached_property
-    def produced(self) -> dict[Any, Member]:
+    def produced(self) -> dict[Value, Member]:
         return {result: member for member in self.all_members for result in member.call.results}
 
     def inputs(self) -> list[Value]:
@@ -346,14 +347,14 @@ def sizes_are_known(group: FusionGroup, outputs: list[Value]) -> bool:
     return True
 
 
-def _dims_of_slices(group: FusionGroup, made: dict[Any, Member]) -> set[int | None]:
+def _dims_of_slices(group: FusionGroup, made: dict[Value, Member]) -> set[int | None]:
     """The loops along which slices of parameters are read: they have their sizes, though no parameter has them."""
     moves = [each for each in group.members if each.info.moved_from is not None and each.call.operands[0] not in made]
     maps = [compose(member.info.moved_from, member.place) for member in moves]
     return {plain_dim(expression) for map_ in maps for expression in map_.results} - {None}
 
 
-def sized_dims(group: FusionGroup, made: dict[Any, Member]) -> set[int | None]:
+def sized_dims(group: FusionGroup, made: dict[Value, Member]) -> set[int | None]:
     """The loops whose size a parameter has: an output, or an input that is read along them."""
     maps = [map_ for _, map_ in written_by_host(group)] if group.host is not None else [group.out_map]
     for member in group.members:
@@ -376,7 +377,7 @@ def written_by_host(group: FusionGroup) -> Iterator[tuple[Value, AffineMap]]:
             yield host.call.results[parameter - host.info.input_count], compose(map_, host.place)
 
 
-def asked_map(member: Member, parameter: int, made: dict[Any, Member], outputs: list[Value]) -> Any:
+def asked_map(member: Member, parameter: int, made: dict[Value, Member], outputs: list[Value]) -> Any:
     """From the loops to a parameter that is none of the fused function; None where it is one."""
     if parameter < member.info.input_count:
         is_made = member.call.operands[parameter] in made and member.generic is not None

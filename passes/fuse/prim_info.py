@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from ...bindings.ir import Block, Operation, Type, Value
+from ...bindings.ir import AffineMap, Block, Operation, Type, Value
 from ...bindings.mlir import ir
 from ...bindings.navigation import (
     body_of,
@@ -52,18 +52,18 @@ class ParameterRead:
     """A parameter that one linalg.generic reads at the points of its loops; the size of an axis may be asked too."""
 
     generic: int
-    maps: tuple[Any, ...]
+    maps: tuple[AffineMap, ...]
 
 
 @dataclass(frozen=True)
 class PrimInfo:
     """A PrimFunc that fusion may take part in."""
 
-    function: Any
+    function: Operation
     name: str
     pattern: OpPattern
     target: str
-    parameters: tuple[Any, ...]
+    parameters: tuple[Type, ...]
     input_count: int
     reads: dict[int, ParameterRead]
     #: Axes of parameters whose size the body asks for.
@@ -80,7 +80,7 @@ class PrimInfo:
     #: Whether an element takes a function like exp.
     is_heavy: bool = False
     #: The module's function, where `function` is a copy of it.
-    original: Any = None
+    original: Operation | None = None
 
     @property
     def operator(self) -> str:
@@ -161,7 +161,7 @@ def _parameter_uses(
     reads: dict[int, ParameterRead] = {}
     asked: list[tuple[int, int]] = []
     for position, parameter in enumerate(block.arguments):
-        found: dict[int, list[Any]] = {}
+        found: dict[int, list[AffineMap]] = {}
         is_readable = True
         for use in parameter.uses:
             op = use.owner.operation
@@ -214,7 +214,7 @@ def _pointwise_place(info: PrimInfo, block: Block, operations: Sequence[Operatio
     return places[0] if writes_each(generic, block, end) else None
 
 
-def writes_each(generic: Any, block: Any, end: Any) -> bool:
+def writes_each(generic: Operation, block: Block, end: Operation) -> bool:
     """Whether the function returns what the operation computes, for each element of the output from inputs alone."""
     output = block.arguments[len(block.arguments) - 1]
     if len(generic.results) != 1 or end.operands[0] != generic.results[0]:

@@ -1,34 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Groups of calls that are said to be groups (relax.group): each as a whole, where one like it is known."""
+"""Groups of calls that are said to be groups (relax.group)."""
 
 from __future__ import annotations
-
-from typing import NamedTuple
 
 from ...bindings.rewriting import located_error
 from .block import BlockGroups, Edge, Found
 from .block_reading import BlockReading
-from .kinds import GroupKind, GroupOf, Kinds
-
-
-class Whole(NamedTuple):
-    """What calls became: members and values by where they are among the calls and their values."""
-
-    kind: GroupKind
-    members: tuple[int, ...]
-    values: tuple[int, ...]
-
-
-#: By the kinds of the calls, how their values hang together and which of these are used elsewhere.
-Wholes = dict[tuple[tuple[GroupKind, ...], tuple[int, ...], tuple[int, ...]], Whole]
+from .kinds import Kinds
 
 
 class StatedGroups(BlockGroups):
     """The groups of a block that are stated by attributes: these and nothing else."""
 
-    def __init__(self, reading: BlockReading, kinds: Kinds, wholes: Wholes):
+    def __init__(self, reading: BlockReading, kinds: Kinds):
         super().__init__(reading, kinds)
-        self._wholes = wholes
         self._singles = dict(self._group)
 
     def find(self) -> list[Found]:
@@ -52,28 +37,11 @@ class StatedGroups(BlockGroups):
 
     def _become_one(self, calls: list[int], edges: list[Edge]) -> bool:
         """Whether the calls have become one group."""
-        singles = [self._group[position] for position in calls if position in self._group]
-        if len(singles) < len(calls):
+        if not all(position in self._group for position in calls):
             return False
-        numbers: dict[int, int] = {}
-        wiring = tuple([numbers.setdefault(value, len(numbers)) for single in singles for value in single.values])
-        values = list(numbers)
-        outputs, last = self._used_outside(calls, frozenset(calls), None)
-        used = tuple([numbers[value] for value in outputs])
-        key = tuple([single.kind for single in singles]), wiring, used
-        whole = self._wholes.get(key)
-        if whole is not None:
-            own = tuple([calls[place] for place in whole.members])
-            group = GroupOf(whole.kind, own, tuple(calls), tuple([values[at] for at in whole.values]))
-            return self._put(group, self._outputs(group)[0] if whole.kind.host is not None else outputs, last)
         self._join(edges)
         self._join_siblings(calls)
-        group = self._group[calls[0]]
-        if len(group.calls) < len(calls):
-            return False
-        in_group = tuple(map(calls.index, group.calls))
-        self._wholes[key] = Whole(group.kind, in_group, tuple([numbers[value] for value in group.values]))
-        return True
+        return len(self._group[calls[0]].calls) == len(calls)
 
     def _start_again(self) -> None:
         self._group.update(self._singles)

@@ -5,13 +5,12 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import Any
 
 from ...bindings.ir import Value
 from ...dialects.relax.infer.layouts import Layout, layouts_of
 from ..decompose.tensor_formulas import relax
 from ..layout.conversion import permuted
-from .registry import GradientCall
+from .registry import GradientCall, Gradients
 from .reverse import gradients_at
 
 
@@ -29,11 +28,11 @@ def plain_layouts(call: GradientCall) -> dict[str, Layout]:
     return layouts
 
 
-def in_own_order(rule: Callable[[GradientCall], list[Any]]) -> Callable[[GradientCall], list[Any]]:
+def in_own_order(rule: Callable[[GradientCall], Gradients]) -> Callable[[GradientCall], Gradients]:
     """A rule that is given operators of windows in the order of dimensions in which they are defined, NCHW."""
 
     @functools.wraps(rule)
-    def ordered(call: GradientCall) -> list[Any]:
+    def ordered(call: GradientCall) -> Gradients:
         layouts = plain_layouts(call)
         if all(layout.text == layout.dimensions for layout in layouts.values()):
             return rule(call)

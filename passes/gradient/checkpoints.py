@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from collections.abc import Set as AbstractSet
-from typing import Any
 
 from ...bindings.ir import Operation, Value
 from ...bindings.navigation import made_by, operations_in, used_by
@@ -14,15 +13,15 @@ START, END = "relax.grad.start_checkpoint", "relax.grad.end_checkpoint"
 
 
 def computed_again(
-    end: Operation, arriving: object, varying: AbstractSet[Value], inside: Inside
-) -> list[tuple[Value, Any]]:
+    end: Operation, arriving: Value, varying: AbstractSet[Value], inside: Inside
+) -> list[tuple[Value, Value]]:
     """What arrives at the values that an end_checkpoint's is made of; nothing where it is one of them itself.
 
     Where no start_checkpoint is met, these are what is differentiated by.
     """
     (marked,) = end.operands
-    copies: dict[Any, Any] = {}
-    outside: dict[Any, None] = {}
+    copies: dict[Value, Value] = {}
+    outside: dict[Value, None] = {}
     for operation in _between(marked, varying):
         copy = operation.clone().operation
         for each in [copy, *operations_in(copy)]:
@@ -41,7 +40,7 @@ def computed_again(
 def _between(marked: Value, varying: AbstractSet[Value]) -> list[Operation]:
     """The operations that make a value out of those where checkpoints start, in their order."""
     ordered: list[Operation] = []
-    done: set[Any] = set()
+    done: set[Value] = set()
     waiting = [(marked, False)]
     while waiting:
         value, has_operands = waiting.pop()

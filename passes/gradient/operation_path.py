@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any
 
 from ...bindings.ir import Block, Operation, Value
 from ...bindings.mlir import ir
@@ -28,9 +27,9 @@ def _step(operation: Operation, has_regions: bool) -> Step:
     return operation, list(operation.operands), captured, list(operation.results)
 
 
-def forwards(block: Block, xs: Iterable[Value]) -> tuple[dict[Value, Step], list[Operation]]:
+def forwards(block: Block, xs: Iterable[Value]) -> tuple[dict[Value, Step | None], list[Operation]]:
     """The operations of a block that depend on the xs, by what they give, and those whose results are unused."""
-    depending: dict[Value, Any] = dict.fromkeys(xs)
+    depending: dict[Value, Step | None] = dict.fromkeys(xs)
     values, unused = depending.keys(), []
     for view in block.operations:
         operation = view.operation
@@ -66,10 +65,10 @@ def unused_in(root: Operation) -> list[Operation]:
 def steps_to(ys: Sequence[Value], known: Iterable[Value], step_of: StepMaking = step_making) -> Iterator[Step]:
     """The operations that compute values out of known ones, each after those whose results it uses."""
     done = set(known)
-    waiting: list[Any] = list(reversed(ys))
+    waiting: list[Value | Step] = list(reversed(ys))
     while waiting:
         following = waiting.pop()
-        if type(following) is tuple:
+        if isinstance(following, tuple):
             # Its operands have been made.
             yield following
         elif following not in done and (step := step_of(following)) is not None:

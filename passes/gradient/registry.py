@@ -39,7 +39,7 @@ class UnknownSizes(RefusalError):
 class GradientCall:
     """Operands are values (None for an absent one, a tuple for a variadic one), attributes Python's, by their names."""
 
-    def __init__(self, definition: OpDef, operation: Operation, gradients: list[Value]):
+    def __init__(self, definition: OpDef, operation: Operation, gradients: list[Any]):
         #: As inference sees it.
         self.inferred = call = call_of(definition, operation)
         #: How many values each operand is.
@@ -48,9 +48,9 @@ class GradientCall:
         self._gradients = gradients
         self.operation = operation
         #: The operands in the order of the operation.
-        self.operands: list[Any] = list(operation.operands)
+        self.operands: list[Value] = list(operation.operands)
         #: What the operator has computed.
-        self.results: list[Any] = list(operation.results)
+        self.results: list[Value] = list(operation.results)
 
     def __getattr__(self, name: str) -> Any:
         held = self.__dict__.get("_named", {})

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
 from itertools import count
-from typing import Any
 
 from ...bindings.ir import Operation, Type, Value
 from ...bindings.mlir import ir
@@ -38,8 +37,12 @@ class Remembered:
         return ir.Operation.create("relax.add", [self._sums[types]], [one, other]).result
 
     def derived(
-        self, step: Step, arriving: Sequence[Value | None], varies: Sequence[bool], ask: Callable[[], list[Any]]
-    ) -> list[Any]:
+        self,
+        step: Step,
+        arriving: Sequence[Value | None],
+        varies: Sequence[bool],
+        ask: Callable[[], list[Value | None]],
+    ) -> list[Value | None]:
         """What `ask` makes, a gradient or None for each operand; `varies` says for which ones there may be any."""
         operation, operands, _, results = step
         arrived = [each for each in arriving if each is not None]
@@ -80,7 +83,7 @@ def erase_unused(unused: Iterable[Operation], kept: Collection[Value] = ()) -> N
         waiting.update(dict.fromkeys(makers))
 
 
-def _without_unused(ask: Callable[[], list[Any]], given: Iterable[Value]) -> list[Any]:
+def _without_unused(ask: Callable[[], list[Value | None]], given: Iterable[Value]) -> list[Value | None]:
     """What is made of the given values, without vain operations: rules compute again what they need a part of."""
     here, aside = ir.InsertionPoint.current, ir.Module.create(ir.Location.current)
     with ir.InsertionPoint(aside.body):

@@ -25,7 +25,7 @@ from ..decompose.registry import decomposed, find_decomposition
 from ..decompose.tensor_formulas import zeros_for
 from .checkpoints import END, computed_again
 from .operation_path import Step, StepMaking, step_making, steps_to
-from .registry import GradientCall, UnknownSizes, find_gradient, named, reason_against
+from .registry import Gradient, GradientCall, Gradients, UnknownSizes, find_gradient, named, reason_against
 from .remembered import Remembered
 from .scalar_derivatives import SCALARS
 from .scf_derivatives import CONTROL_FLOW, DifferentiatedRegion, Options
@@ -38,13 +38,13 @@ _BACKWARDS = {**CONTROL_FLOW, **SCALARS}
 
 def gradients(
     y: Value,
-    xs: Sequence[Any],
-    seed: object = None,
+    xs: Sequence[Value],
+    seed: Value | None = None,
     *,
     options: Options = _BESIDE,
     step_of: StepMaking = step_making,
     remembered: Remembered | None = None,
-) -> list[Any]:
+) -> list[Value]:
     """How the sum of y's elements changes with each of the xs; zeros where it does not depend on one.
 
     `seed` weighs y's elements, a tensor of its shape. What computes the gradients is built at the insertion point,
@@ -54,7 +54,7 @@ def gradients(
     return _Reverse(xs, options, remembered or Remembered(), step_of).gradients([(y, seed)])
 
 
-def gradients_at(values: Sequence[Value], function: Callable[..., Any], seeds: Any = None) -> list[Value]:
+def gradients_at(values: Sequence[Value], function: Callable[..., object], seeds: object = None) -> list[Value]:
     """The gradients of `function(*tensors)` by its arguments where these are `values`, of which some may be the same.
 
     `seeds` arrive at what it gives, a value or several, None at what nothing depends on; without them ones do. What
@@ -97,11 +97,11 @@ class _Reverse:
         self._step_of = step_of
         #: The values on the way that change with the xs.
         self._varying = set(xs)
-        self._totals: dict[Any, Any] = {}
+        self._totals: dict[Value, Value] = {}
         self._is_continuous = _Continuous()
         self._rules: dict[str, RuleByTypes] = {}
 
-    def gradients(self, seeds: Sequence[tuple[Value, Any]], known: Iterable[Value] = ()) -> list[Any]:
+    def gradients(self, seeds: Sequence[tuple[Value, Value | None]], known: Iterable[Value] = ()) -> list[Value]:
         """The gradients of the xs where the seeds arrive at some values: ones where a seed is None.
 
         Nothing is looked for behind the known values.
@@ -164,7 +164,7 @@ class _Reverse:
             raise RefusalError(f"no rule gives the derivative of {named(operation)}: {_help_with(operation)}")
         self._rules[name] = rule
 
-        def ask() -> list[Any]:
+        def ask() -> list[Value | None]:
             return _derived(rule, operation, list(arriving), varies)
 
         # What is built by hand is followed, operation by operation.
@@ -177,11 +177,11 @@ class _Reverse:
             if not self._pass_on_named(operation, arriving):
                 raise
             return
-        for operand, gradient in zip(operands, made, strict=True):
-            if gradient is not None:
-                self._add(operand, gradient)
+        for operand, found in zip(operands, made, strict=True):
+            if found is not None:
+                self._add(operand, found)
 
-    def _pass_on_named(self, operation: Operation, arriving: list[Any]) -> bool:
+    def _pass_on_named(self, operation: Operation, arriving: list[Value | None]) -> bool:
         """The same where a rule wants names of sizes that have none; whether there were such."""
         sizes = GradientCall(find_op(operation.name), operation, arriving).segments
         pairs = with_named_sizes(operation, sizes, arriving, self._inside)
@@ -190,7 +190,7 @@ class _Reverse:
                 self._add(value, gradient)
         return bool(pairs)
 
-    def _add(self, value: Value, gradient: Any) -> None:
+    def _add(self, value: Value, gradient: Value) -> None:
         known = self._totals.get(value)
         if known is not None:
             # What is built by hand is followed, operation by operation.
@@ -198,7 +198,7 @@ class _Reverse:
             gradient = relax.add(known, gradient) if again is None else again.sum(known, gradient)
         self._totals[value] = gradient
 
-    def _inside(self, seeds: Sequence[tuple[Value, Any]], xs: Sequence[Value], known: Iterable[Value]) -> list[Any]:
+    def _inside(self, seeds: Sequence[tuple[Value, Value]], xs: Sequence[Value], known: Iterable[Value]) -> list[Value]:
         """The gradients within a region that is gone through backwards: its operations are known here only."""
         options = self._options._replace(replaces_loops=True)
         return _Reverse(xs, options, self._remembered).gradients(seeds, known)
@@ -210,7 +210,7 @@ def _rule_of_decomposition(name: str) -> RuleByTypes | None:
     if found is None:
         return None
 
-    def rule(call: GradientCall) -> list[Any]:
+    def rule(call: GradientCall) -> Gradients:
         is_continuous = _Continuous()
         is_float = [is_continuous[operand.type] for operand in call.operands]
 
@@ -250,12 +250,14 @@ def _help_with(operation: Operation) -> str:
     return f'{f"{reason}; " if reason else ""}rx.rules.register_gradient("{operation.name}") teaches it'
 
 
-def _derived(rule: RuleByTypes, operation: Operation, arriving: list[Any], varies: Sequence[bool]) -> list[Any]:
+def _derived(
+    rule: RuleByTypes, operation: Operation, arriving: list[Value | None], varies: Sequence[bool]
+) -> list[Value | None]:
     """What a rule gives for each operand, as a tensor of its type; None for those that get nothing."""
     call = GradientCall(find_op(operation.name), operation, arriving)
     with blaming_at(lambda: f"the rule for the derivative of '{operation.name}'", rule.function, operation):
         returned = _as_list(rule, operation, rule.function(call))
-    made: list[Any] = [None] * len(operation.operands)
+    made: list[Value | None] = [None] * len(operation.operands)
     for index, gradient in enumerate(returned):
         if varies[index]:
             with blaming_at(lambda: f"the rule for the derivative of '{operation.name}'", rule.function, operation):
@@ -264,7 +266,7 @@ def _derived(rule: RuleByTypes, operation: Operation, arriving: list[Any], varie
     return made
 
 
-def _as_list(rule: RuleByTypes, operation: Operation, returned: object) -> list[Any]:
+def _as_list(rule: RuleByTypes, operation: Operation, returned: object) -> list[Gradient]:
     listed = as_list(returned)
     if len(listed) > len(operation.operands):
         raise RefusalError(

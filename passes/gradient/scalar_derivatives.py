@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
 
 from ...bindings.ir import Value
 from ...bindings.mlir import ir
@@ -39,7 +38,7 @@ _FORMULAS: dict[str, Callable[[Tensor], Tensor]] = {
     "math.log2": lambda x: apply("log", x) / math.log(2),
 }
 
-Pairs = list[tuple[Value, Any]]
+Pairs = list[tuple[Value, Value]]
 
 
 def _computed(region: DifferentiatedRegion) -> Pairs:

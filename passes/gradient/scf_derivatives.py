@@ -35,7 +35,7 @@ class Options(NamedTuple):
 
 
 #: `inside(seeds, xs, known)`: the gradients by the xs where the seeds arrive at values, within a region.
-Inside = Callable[[Sequence[tuple[Value, Any]], Sequence[Value], Iterable[Value]], list[Any]]
+Inside = Callable[[Sequence[tuple[Value, Value]], Sequence[Value], Iterable[Value]], list[Value]]
 
 
 class DifferentiatedRegion(NamedTuple):
@@ -48,7 +48,7 @@ class DifferentiatedRegion(NamedTuple):
     options: Options
 
 
-def _if(region: DifferentiatedRegion) -> list[tuple[Value, Any]]:
+def _if(region: DifferentiatedRegion) -> list[tuple[Value, Value]]:
     """Another one with the same condition, whose branches give the gradients of what the first one's used."""
     operation = region.operation
     types = [_type_of_gradient(value) for value in region.captured]
@@ -65,7 +65,7 @@ def _if(region: DifferentiatedRegion) -> list[tuple[Value, Any]]:
     return list(zip(region.captured, made.results, strict=True))
 
 
-def _for(region: DifferentiatedRegion) -> list[tuple[Value, Any]]:
+def _for(region: DifferentiatedRegion) -> list[tuple[Value, Value]]:
     """A loop from the last turn to the first."""
     loop = region.operation
     every, replaces_loops = region.options
@@ -103,7 +103,7 @@ def _for(region: DifferentiatedRegion) -> list[tuple[Value, Any]]:
     return list(zip([*(initial[place] for place in floats), *region.captured], back.results, strict=True))
 
 
-def _while(region: DifferentiatedRegion) -> list[tuple[Value, Any]]:
+def _while(region: DifferentiatedRegion) -> list[tuple[Value, Value]]:
     """A loop from the last turn to the first, behind what gave the results when there was no further turn."""
     loop, replaces_loops = region.operation, region.options.replaces_loops
     initial, known = list(loop.operands), used_inside(loop)
@@ -146,7 +146,7 @@ def _while(region: DifferentiatedRegion) -> list[tuple[Value, Any]]:
 
 
 #: How an operation's regions are gone through backwards: pairs of a value and what arrives at it.
-CONTROL_FLOW: dict[str, Callable[[DifferentiatedRegion], list[tuple[Value, object]]]] = {
+CONTROL_FLOW: dict[str, Callable[[DifferentiatedRegion], list[tuple[Value, Value]]]] = {
     "scf.if": _if,
     "scf.for": _for,
     "scf.while": _while,
@@ -157,7 +157,7 @@ def _or_zeros(gradient: Value | None, like: Value) -> Value:
     return zeros_for(like) if gradient is None else gradient
 
 
-def _split(values: list[Any], count: int) -> tuple[list[Any], list[Any]]:
+def _split(values: list[Value], count: int) -> tuple[list[Value], list[Value]]:
     return values[:count], values[count:]
 
 

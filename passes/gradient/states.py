@@ -21,7 +21,7 @@ from ...dialects.core.dialect import row_of
 from ...dialects.core.infos import ScalarInfo, TensorInfo, describe
 from ...dialects.core.substitute import symbols_of
 from ...dialects.relax import const
-from ...dialects.relax.values import is_known
+from ...dialects.relax.values import is_known, stated
 from ...emit.numbers import Number, as_i64, number
 from ..decompose.tensor_formulas import as_tensor
 
@@ -79,8 +79,7 @@ class Column(NamedTuple):
         return relax.expand_dims(row, axis=[0])
 
     def _fitting(self, value: Value) -> Value:
-        type_ = encode(self.info, value.context)
-        return value if value.type == type_ else relax.match_cast(value, ty=type_)
+        return stated(value, encode(self.info, value.context))
 
 
 class States:
@@ -164,23 +163,17 @@ class _State(NamedTuple):
         if self.place in self.bounds:
             bounds = [relax.reshape(self._at(each), (1,)) for each in self.bounds[self.place]]
             elements = self.held[self.place, "elements"]
-            return self._fitting(
-                relax.dialect.ops["reshape"](
-                    relax.dialect.ops["dynamic_strided_slice"](elements, *bounds, const([1], "i64")), shape
-                )
-            )
-        return self._fitting(relax.dialect.ops["zeros"](shape, dtype=info.dtype))
+            flat = relax.dialect.ops["dynamic_strided_slice"](elements, *bounds, const([1], "i64"))
+            return stated(relax.dialect.ops["reshape"](flat, shape), self.type)
+        return stated(relax.dialect.ops["zeros"](shape, dtype=info.dtype), self.type)
 
     def _at(self, column: Value) -> Value:
         return relax.take(column, as_i64(self.turn).value, axis=0)
 
     def _of_row(self, row: Value) -> Value:
         if isinstance(decode(self.type), TensorInfo):
-            return self._fitting(row)
+            return stated(row, self.type)
         element = ir.Operation.create("tensor.extract", results=[row.type.element_type], operands=[row]).result
         if element.type == self.type:
             return element
         return ir.Operation.create("arith.index_cast", results=[self.type], operands=[element]).result
-
-    def _fitting(self, value: Value) -> Value:
-        return value if value.type == self.type else relax.match_cast(value, ty=self.type)

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from ...bindings.ir import Operation, Value
 from ...bindings.mlir import ir
@@ -16,13 +15,14 @@ from ...dialects.core.dialect import find_op
 from ...dialects.core.infos import Info, ShapeInfo, TensorInfo
 from ...dialects.core.substitute import symbols_in
 from ...dialects.core.symbols import Dim, sym
+from ...dialects.relax.values import stated
 from ...support.names import fresh_name
 from .scf_derivatives import Inside
 
 
 def with_named_sizes(
-    operation: Operation, sizes: Sequence[int], arriving: Sequence[Any], inside: Inside
-) -> list[tuple[Value, Any]]:
+    operation: Operation, sizes: Sequence[int], arriving: Sequence[Value | None], inside: Inside
+) -> list[tuple[Value, Value]]:
     """What arrives at the operands, each of which may be several; nothing where all sizes have names already."""
     names = _Names(operation)
     operands = [names.named(operand) for operand in operation.operands]
@@ -32,13 +32,9 @@ def with_named_sizes(
     types = infer_types(find_op(operation.name), operands, sizes, attributes, operation.context)
     made = ir.Operation.create(operation.name, results=types, operands=operands, attributes=attributes)
     pairs = zip(made.results, arriving, strict=True)
-    seeds = [(result, _of_type(gradient, result.type)) for result, gradient in pairs if gradient is not None]
+    seeds = [(result, stated(gradient, result.type)) for result, gradient in pairs if gradient is not None]
     xs = [each for each in dict.fromkeys(operation.operands) if isinstance(decode(each.type), TensorInfo)]
     return list(zip(xs, inside(seeds, xs, ()), strict=True))
-
-
-def _of_type(value: Value, type_: object) -> Value:
-    return value if value.type == type_ else relax.match_cast(value, ty=type_)
 
 
 class _Names:

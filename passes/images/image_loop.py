@@ -159,7 +159,7 @@ def _loop(part: ImagePart) -> Operation:
         index = ir.Operation.create(
             "tensor.from_elements", results=[ir.RankedTensorType.get([], zero.type)], operands=[place]
         ).result
-        values = {each: _image_of(each, index) for each in part.inputs}
+        values = {each: relax.expand_dims(relax.take(each, index, axis=0), axis=(0,)) for each in part.inputs}
         for op in part.operations:
             values.update(_for_one(op, values))
         joined = [relax.concat([row, values[value]], axis=0) for row, value in zip(rows, part.wanted, strict=True)]
@@ -186,10 +186,6 @@ def _no_rows(value: Value) -> Value:
     assert isinstance(info, TensorInfo) and info.shape is not None
     nothing = relax.zeros(relax.shape_expr(dims=(0, *info.shape[1:])), dtype=info.dtype)
     return relax.match_cast(nothing, encode(info.with_shape((None, *info.shape[1:])), value.context))
-
-
-def _image_of(batch: Value, index: Value) -> Value:
-    return relax.expand_dims(relax.take(batch, index, axis=0), axis=(0,))
 
 
 def _for_one(op: Operation, values: dict[Value, Value]) -> dict[Value, Value]:

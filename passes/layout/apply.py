@@ -3,9 +3,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from ...bindings.ir import Attribute, Location, Operation, Type, Value
+from ...bindings.ir import Attribute, InsertionPoint, Location, Operation, Type, Value
 from ...bindings.mlir import ir
 from ...bindings.navigation import ancestors, is_used_once, made_by
 from ...bindings.rewriting import is_used
@@ -151,7 +151,7 @@ def _type_in(type_: Type, layout: Layout | None) -> Type:
     return encode(info.with_shape(shape_in(layout, info.shape)), type_.context)
 
 
-def _place(value: Value, user: Operation) -> tuple[Any, Location]:
+def _place(value: Value, user: Operation) -> tuple[InsertionPoint, Location]:
     """Where a value is converted that an operation is the first to want so: before it, or what is around it there."""
     maker = made_by(value)
     block = value.owner if maker is None else maker.block

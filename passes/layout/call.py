@@ -25,7 +25,7 @@ class Placement(NamedTuple):
     operands: Sequence[Layout | Replace | None]
     results: Sequence[Layout | None]
     #: Those that differ.
-    attributes: Mapping[str, Any] = {}
+    attributes: Mapping[str, object] = {}
     #: Whether nothing is done: the result is the operand, seen otherwise.
     is_view: bool = False
     #: The layouts among what is said of operands; the plan's own.
@@ -62,7 +62,7 @@ class LayoutCall:
         )
         return Placement(operands, results, attributes)
 
-    def broadcast(self, layout: Layout, **attributes: Any) -> Placement | None:
+    def broadcast(self, layout: Layout, **attributes: object) -> Placement | None:
         """The results get the layout, and operands what it takes to be broadcast to them."""
         if not all(_has_rank(info, layout) for info in self.results):
             return None

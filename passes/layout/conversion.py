@@ -6,10 +6,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import lru_cache
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ...bindings.affine import linear_form
-from ...bindings.ir import Value
+from ...bindings.ir import AffineExpr, AffineMap, Value
 from ...bindings.mlir import ir
 from ...dialects import relax
 from ...dialects.core.infos import is_int
@@ -95,9 +95,9 @@ def _places(layout: Layout, letter: str) -> list[int]:
 # ---- maps ----
 
 
-def map_between(layout: Layout, wanted: Layout) -> Any:
+def map_between(layout: Layout, wanted: Layout) -> AffineMap:
     """The affine map from indices in a layout to those in another of the same dimensions."""
-    found: dict[int, Any] = {}
+    found: dict[int, AffineExpr] = {}
     for letter in layout.dimensions:
         old, new = _places(layout, letter), _places(wanted, letter)
         given = [ir.AffineDimExpr.get(place) for place in old]
@@ -107,7 +107,7 @@ def map_between(layout: Layout, wanted: Layout) -> Any:
     return ir.AffineMap.get(len(layout.axes), 0, [found[place] for place in range(len(wanted.axes))])
 
 
-def _joined(parts: Sequence[Any], blocks: Sequence[int]) -> Any:
+def _joined(parts: Sequence[AffineExpr], blocks: Sequence[int]) -> AffineExpr:
     """The index that an outer one and those in its blocks make."""
     whole = parts[0]
     for part, block in zip(parts[1:], blocks, strict=True):
@@ -115,9 +115,9 @@ def _joined(parts: Sequence[Any], blocks: Sequence[int]) -> Any:
     return whole
 
 
-def _split(whole: Any, blocks: Sequence[int]) -> list[Any]:
+def _split(whole: AffineExpr, blocks: Sequence[int]) -> list[AffineExpr]:
     """The inverse."""
-    parts: list[Any] = []
+    parts: list[AffineExpr] = []
     step = 1
     for block in reversed(blocks):
         parts.append(ir.AffineModExpr.get(_divided(whole, step), ir.AffineConstantExpr.get(block)))
@@ -125,7 +125,7 @@ def _split(whole: Any, blocks: Sequence[int]) -> list[Any]:
     return [_divided(whole, step), *reversed(parts)]
 
 
-def _divided(expression: Any, divisor: int) -> Any:
+def _divided(expression: AffineExpr, divisor: int) -> AffineExpr:
     if divisor == 1:
         return expression
     return ir.AffineFloorDivExpr.get(expression, ir.AffineConstantExpr.get(divisor))
@@ -134,7 +134,7 @@ def _divided(expression: Any, divisor: int) -> Any:
 # ---- what a layout_transform's map says ----
 
 
-def layout_behind(index_map: Any, dimensions: str) -> Layout | None:
+def layout_behind(index_map: AffineMap, dimensions: str) -> Layout | None:
     """The layout into which a map brings a tensor with these dimensions; None where it does something else."""
     axes: list[LayoutAxis] = []
     for result in index_map.results:
@@ -150,7 +150,7 @@ def layout_behind(index_map: Any, dimensions: str) -> Layout | None:
     return layout if layout is not None and map_between(layout.plain, layout) == index_map else None
 
 
-def layout_before(index_map: Any, dimensions: str) -> Layout | None:
+def layout_before(index_map: AffineMap, dimensions: str) -> Layout | None:
     """The layout out of which a map brings a tensor that has these dimensions then; None likewise."""
     found: dict[int, LayoutAxis] = {}
     for letter, result in zip(dimensions, index_map.results, strict=True):
@@ -172,7 +172,7 @@ def _with_all(axes: Sequence[LayoutAxis], dimensions: str) -> Layout | None:
     return Layout("", dimensions, ()).with_axes(axes) if outer == sorted(dimensions) else None
 
 
-def _terms(expression: Any) -> list[tuple[int, int]]:
+def _terms(expression: AffineExpr) -> list[tuple[int, int]]:
     """The factors and places of dimensions that are added up; nothing where anything else is."""
     form = linear_form(expression)
     return [] if form is None or form.constant else [(factor, dim) for dim, factor in form.factors]

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from ...dialects.core.attributes import Int, Ints
 from ...dialects.core.facts import OpPattern
@@ -28,7 +28,7 @@ from .call import LayoutCall, Placement
 from .layout_attributes import in_its_layouts
 
 #: `rule(call, layout)`, see above.
-RuleFunction = Callable[[Any, Layout], Placement | None]
+RuleFunction = Callable[[LayoutCall, Layout], Placement | None]
 Function = TypeVar("Function", bound=RuleFunction)
 
 

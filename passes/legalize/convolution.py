@@ -14,7 +14,7 @@ from itertools import starmap
 from math import gcd, prod
 from typing import Any, NamedTuple
 
-from ...bindings.ir import Value
+from ...bindings.ir import AffineMap, Value
 from ...bindings.mlir import ir
 from ...dialects.core.codec import decode
 from ...dialects.core.facts import Window
@@ -24,7 +24,7 @@ from ...dialects.relax.infer.layouts import Layout, blocked_dimensions, layouts_
 from ...dialects.relax.infer.windows import windows_of
 from ...emit import linalg, loops, tensors
 from ...emit.contraction import Factor, products_added, sum_of_products, summed
-from ...emit.numbers import Size, as_index, constant, maximum, minimum
+from ...emit.numbers import Number, Size, as_index, constant, maximum, minimum
 from ...emit.parallel import are_steps_apart
 from ...emit.windows import Meeting, meeting, padded, span
 from ..layout.conversion import converted, permuted
@@ -44,7 +44,7 @@ class DimensionRange(NamedTuple):
 class Lettered(NamedTuple):
     """A tensor with a letter for each dimension."""
 
-    value: Any
+    value: Value
     letters: str
 
     @property
@@ -315,9 +315,9 @@ def _by_taps(conv: Convolution, data: Lettered, weight: Lettered, total: Lettere
 
 class _Contraction(NamedTuple):
     factors: list[Factor]
-    out: Any
+    out: Value
     dtype: str
-    out_map: Any
+    out_map: AffineMap
     iterators: list[str]
 
 
@@ -338,7 +338,7 @@ def _contraction(conv: Convolution, data: Lettered, weight: Lettered, out: Lette
     loop = {letter: ir.AffineExpr.get_dim(position) for position, letter in enumerate(order)}
     taps = {letter: loop[letter.lower()] for letter in conv.spatial}
 
-    def read(tensor: Lettered, at: Mapping[str, Any]) -> Any:
+    def read(tensor: Lettered, at: Mapping[str, Any]) -> AffineMap:
         return ir.AffineMap.get(len(order), 0, [at[letter] for letter in tensor.letters])
 
     factors = [
@@ -435,7 +435,7 @@ def _over_phases(conv: Convolution, data: Lettered, weight: Lettered, out: Lette
 #: Windows by dimension.
 Windows = Mapping[str, Window]
 #: `body(total, tap, meetings)`, both by dimension, gives the new total.
-TapBody = Callable[[Any, dict[str, Size], dict[str, Meeting]], Any]
+TapBody = Callable[[Value, dict[str, Size], dict[str, Meeting]], Value]
 
 #: The part of all taps that meets the data from which on going tap by tap is not faster any more.
 _MOST_INSIDE, _OF = 3, 5
@@ -447,7 +447,7 @@ def is_widely_padded(windows: Windows) -> bool:
     return is_known and any(max(window.before, window.after) > window.taps for window in windows.values())
 
 
-def is_mostly_padding(windows: Windows, sizes: Mapping[str, Size], positions: Mapping[str, Size]) -> Any:
+def is_mostly_padding(windows: Windows, sizes: Mapping[str, Size], positions: Mapping[str, Size]) -> bool | Number:
     """Whether most taps are in the padding, a truth value where sizes are dynamic."""
     met = [
         [meeting(window, tap, sizes[letter], positions[letter]).length for tap in range(window.taps)]
@@ -482,7 +482,7 @@ def for_each_tap(
     return enter(total)
 
 
-def one_by_one(count: Size, body: Callable[[Size, Any], Any], value: Value) -> Value:
+def one_by_one(count: Size, body: Callable[[Size, Value], Value], value: Value) -> Value:
     """`value = body(i, value)` `count` times; without a loop where that is known to be once."""
     if isinstance(count, int) and count == 1:
         return body(0, value)

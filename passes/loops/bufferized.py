@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from ...bindings.ir import Module as MlirModule
-from ...bindings.ir import Operation, Value
+from ...bindings.ir import Operation
 from ...bindings.mlir import ir
 from ...bindings.navigation import (
     body_of,
@@ -64,11 +64,8 @@ def _keep_apart(function: Operation) -> None:
 def _is_filling(op: Operation) -> bool:
     """Whether it makes a tensor of nothing, but for numbers."""
     reads = any(inner.name == "tensor.extract" for inner in operations_in(op))
-    return not reads and all(not isinstance(operand.type, ir.RankedTensorType) for operand in _inputs(op))
-
-
-def _inputs(op: Operation) -> list[Value]:
-    return list(op.operands)[: op.attributes["operandSegmentSizes"][0]]
+    inputs = list(op.operands)[: op.attributes["operandSegmentSizes"][0]]
+    return not reads and all(not isinstance(operand.type, ir.RankedTensorType) for operand in inputs)
 
 
 def _write_elsewhere(op: Operation) -> None:

@@ -262,13 +262,10 @@ def rebound(nodes: Iterable[Node], values: Mapping[str, Size]) -> tuple[Node, ..
 
     def change(block: Block) -> Block:
         where = tuple((substituted(index, values), limit) for index, limit in block.where)
-        return replace(block, bindings=tuple(map(regrouped, _substituted(block.bindings, values))), where=where)
+        bindings = tuple(regrouped(substituted(each, values)) for each in block.bindings)
+        return replace(block, bindings=bindings, where=where)
 
     return mapped(nodes, change)
-
-
-def _substituted(sizes: Iterable[Size], values: Mapping[str, Size]) -> tuple[Size, ...]:
-    return tuple(substituted(size, values) for size in sizes)
 
 
 def exchanged(block: Block, old: Buffer, new: Buffer) -> Block:

@@ -156,8 +156,8 @@ class _Reader:
     def _block(self, op: Operation) -> Block:
         generic = GenericOp(op)
         kinds = [REDUCE if kind == REDUCTION else SPATIAL for kind in generic.kinds]
-        extents = self._extents(generic)
-        names = _iter_names(len(kinds))
+        extents = [self._extent(list(generic.axes_along(dim))) for dim in range(len(kinds))]
+        names = [f"v{_ITER_NAMES[n]}" if n < len(_ITER_NAMES) else f"v{n}" for n in range(len(kinds))]
         iters = tuple(Iter(*each) for each in zip(names, kinds, extents, strict=True))
         variables = [iter_variable(each) for each in iters]
         accesses, scalars = [], {}
@@ -183,9 +183,6 @@ class _Reader:
         name = _name_of(op.location) or symbol_name(self._function)
         reads, writes = tuple(accesses[:count]), tuple(accesses[count:])
         return Block(name, iters, tuple(variables), reads, writes, results)
-
-    def _extents(self, generic: GenericOp) -> list[Size]:
-        return [self._extent(list(generic.axes_along(dim))) for dim in range(len(generic.kinds))]
 
     def _extent(self, places: Sequence[tuple[Value, int]]) -> Size:
         found, *others = [self.size_of(*place) for place in places]
@@ -329,10 +326,6 @@ def _is_scalar(op: Operation) -> bool:
     return (
         is_arithmetic and not len(op.regions) and not any(isinstance(each.type, ir.MemRefType) for each in op.operands)
     )
-
-
-def _iter_names(count: int) -> list[str]:
-    return [f"v{_ITER_NAMES[n]}" if n < len(_ITER_NAMES) else f"v{n}" for n in range(count)]
 
 
 def _name_of(location: Location) -> str:

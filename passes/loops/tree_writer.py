@@ -17,6 +17,7 @@ from ...bindings.ir import Block as IrBlock
 from ...bindings.ir import Operation, Type, Value
 from ...bindings.mlir import DYNAMIC, i64_attribute, ir
 from ...bindings.navigation import body_of, last_of, operations_of
+from ...bindings.rewriting import is_used
 from ...dialects.core.symbols_expr import Size, substituted, variables_of
 from ...emit import linalg, loops, vectors
 from ...emit.arithmetic import result_of
@@ -61,12 +62,8 @@ def _is_replaced(op: Operation) -> bool:
     return (
         op.name.startswith("linalg.")
         or op.name in ("memref.dealloc",)
-        or (op.name == "memref.alloc" and _is_unused(op))
+        or (op.name == "memref.alloc" and not is_used(op))
     )
-
-
-def _is_unused(op: Operation) -> bool:
-    return next(iter(op.result.uses), None) is None
 
 
 def _starts_along(loop: Loop) -> bool:

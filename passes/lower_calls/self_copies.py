@@ -29,22 +29,14 @@ def skip_copies_to_itself(function: Operation, kernel: Kernel, read: int, writte
 def _is_quiet(op: Operation, writes: int) -> bool:
     """Whether this number of writes is its only side effect."""
     inside = [op, *operations_in(op)]
-    is_known = all(
-        each.name.partition(".")[0] in _QUIET or each.name in _ACCESSES or each.name == "linalg.yield"
-        for each in inside
-    )
+    is_known = all(each.name.partition(".")[0] in _QUIET or each.name in _ACCESSES for each in inside)
     return is_known and not len(op.results) and sum(each.name in _WRITES for each in inside) == writes
 
 
 def _run_if_apart(op: Operation, read: Value, written: Value) -> None:
     with ir.InsertionPoint(op):
-        index = ir.IndexType.get()
-        places = [
-            as_index(result_of("memref.extract_aligned_pointer_as_index", [memref], index))
-            for memref in (read, written)
-        ]
-        condition = (places[0] != places[1]).value
-        branch = ir.Operation.create("scf.if", operands=[condition], regions=2)
+        one, other = (as_index(result_of(_PLACE_OF, [memref], ir.IndexType.get())) for memref in (read, written))
+        branch = ir.Operation.create("scf.if", operands=[(one != other).value], regions=2)
         block = branch.regions[0].blocks.append()
     op.detach_from_parent()
     block.append(op)

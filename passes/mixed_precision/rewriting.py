@@ -7,8 +7,7 @@ others want of it in f32 is cast behind it, once for all of them. So no value is
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Iterable, Sequence
 
 from ...bindings.ir import Attribute, Operation, Type, Value
 from ...bindings.mlir import ir
@@ -71,16 +70,6 @@ class _Kinds(dict[Value, _Kind]):
         return found
 
 
-class _Traits(NamedTuple):
-    """What a row says of each of its operations."""
-
-    row: OpDef
-    is_single: bool
-    has_attributes: bool
-    #: Whether operands and attributes alone decide if an operation is valid.
-    is_plain: bool
-
-
 class TwoPrecisions:
     """One run over an operation. Values are those of the program, of f32 there, where nothing else is said."""
 
@@ -102,9 +91,6 @@ class TwoPrecisions:
         self._superfluous: list[Operation] = []
         #: What takes the place of casts to 16 bits, in the end: what uses them wants the type that they have.
         self._same: list[tuple[Value, Value]] = []
-        self._traits: dict[str, _Traits | None] = {}
-        #: Which results operations of one kind give in 16 bits, which is asked once; None for operations that stay.
-        self._made: dict[Hashable, Sequence[bool] | None] = {}
 
     def run(self, root: Operation) -> None:
         kind = find_op(_CAST).attrs["dtype"]
@@ -120,13 +106,13 @@ class TwoPrecisions:
         for operation in others:
             given = list(operation.operands)
             kinds = [self._kinds[value] for value in given]
-            traits = self._traits_of(operation)
-            if traits is None:
+            row = row_of(operation)
+            if row is None:
                 is_in_order = is_in_order and all(len(region.blocks) < 2 for region in operation.regions)
-            elif self._is_done(operation, traits, given, kinds):
+            elif self._is_done(operation, row, given, kinds):
                 continue
             self._give_high(operation, given)
-            if traits is not None and traits.row.pure and given and all(map(self._is_known, given)):
+            if row is not None and row.pure and given and all(map(self._is_known, given)):
                 self._made_of_constants.update(operation.results)
         if not is_in_order:
             self._give_high_to_earlier(others)
@@ -136,17 +122,10 @@ class TwoPrecisions:
             if not is_used(operation):
                 operation.erase()
 
-    def _traits_of(self, operation: Operation) -> _Traits | None:
-        name = operation.name
-        if name not in self._traits:
-            row = row_of(operation)
-            self._traits[name] = None if row is None else _traits_of(row)
-        return self._traits[name]
-
-    def _is_done(self, operation: Operation, traits: _Traits, given: Sequence[Value], kinds: list[_Kind]) -> bool:
-        if traits.row.full_name == _CAST and self._pass_cast(operation, given[0], kinds[0]):
+    def _is_done(self, operation: Operation, row: OpDef, given: Sequence[Value], kinds: Sequence[_Kind]) -> bool:
+        if row.full_name == _CAST and self._pass_cast(operation, given[0], kinds[0]):
             return True
-        if self._make_low(operation, traits, given, kinds):
+        if self._make_low(operation, row, given, kinds):
             self._changed.clear()
             return True
         self._take_back()
@@ -242,10 +221,10 @@ class TwoPrecisions:
             return True
         return kind.is_gone and wanted != _HIGH
 
-    def _make_low(self, operation: Operation, traits: _Traits, given: Sequence[Value], kinds: list[_Kind]) -> bool:
-        """Has an operation computed in 16 bits, if it can be; then `kinds` are those of its operands."""
-        precision = self._precision(operation, traits.row)
-        if precision == "never" or traits.row.infer is None:
+    def _make_low(self, operation: Operation, row: OpDef, given: Sequence[Value], kinds: Sequence[_Kind]) -> bool:
+        """Has an operation computed in 16 bits, if it can be."""
+        precision = self._precision(operation, row)
+        if precision == "never" or row.infer is None:
             return False
         floats = [index for index, kind in enumerate(kinds) if kind.dtype == _HIGH]
         if not floats or precision == "follow" and not self._are_there([(given[at], kinds[at]) for at in floats]):
@@ -257,12 +236,11 @@ class TwoPrecisions:
             low = self._to_low(given[index], kinds[index])
             if low is None:
                 return False
-            kinds[index] = self._kinds[low]
             if low is not given[index]:
                 others.append((index, low))
         for index, low in others:
             operation.operands[index] = low
-        if self._give_types(operation, traits, kinds):
+        if self._give_types(operation, row):
             return True
         for index, _ in others:
             operation.operands[index] = given[index]
@@ -281,41 +259,19 @@ class TwoPrecisions:
     def _is_known(self, value: Value) -> bool:
         return value in self._constants or value in self._made_of_constants
 
-    def _give_types(self, operation: Operation, traits: _Traits, kinds: Sequence[_Kind]) -> bool:
-        """Says what an operation gives on operands of these kinds; False where it does not take them."""
-        results = [operation.result] if traits.is_single else list(operation.results)
+    def _give_types(self, operation: Operation, row: OpDef) -> bool:
+        """Says what an operation gives on its operands, in 16 bits if it can; False where it does not take them."""
+        results = list(operation.results)
         stated = [self._kinds.of(result.type) for result in results]
-        key = None
-        if traits.is_plain:
-            attributes = operation.attributes.items() if traits.has_attributes else ()
-            key = (traits.row, *kinds, None, *stated, *attributes)
-        is_wide = self._wide_results and "out_dtype" in traits.row.attrs and "out_dtype" not in operation.attributes
+        is_wide = self._wide_results and "out_dtype" in row.attrs and "out_dtype" not in operation.attributes
         if is_wide:
             operation.attributes["out_dtype"] = self._attributes[_HIGH]["dtype"]
-        if key is None or key not in self._made:
-            self._made[key] = self._found(operation, results, stated)
-        are_low = self._made[key]
-        if are_low is None:
-            if is_wide:
-                del operation.attributes["out_dtype"]
-            return False
-        for result, kind, is_low in zip(results, stated, are_low, strict=True):
-            if is_low:
-                result.set_type(kind.low)
-                self._kinds[result] = kind.gone
-        return True
-
-    @staticmethod
-    def _found(operation: Operation, results: Sequence[Value], stated: Sequence[_Kind]) -> Sequence[bool] | None:
-        """Whether each result is of 16 bits where they can be, or none of them; None where neither is valid."""
-        for are_low in ([kind.gone is not kind for kind in stated], [False] * len(stated)):
-            for result, kind, is_low in zip(results, stated, are_low, strict=True):
-                result.set_type(kind.low if is_low else kind.type)
+        for kinds in ([kind.gone for kind in stated], stated):
+            for result, kind in zip(results, kinds, strict=True):
+                result.set_type(kind.low if kind.is_gone else kind.type)
             if is_valid(operation):
-                return are_low
-        return None
-
-
-def _traits_of(row: OpDef) -> _Traits:
-    is_single = len(row.results) == 1 and row.results[0].arity == "single"
-    return _Traits(row, is_single, bool(row.attrs), not row.value_dependent and row.verify is None)
+                self._kinds.update(zip(results, kinds, strict=True))
+                return True
+        if is_wide:
+            del operation.attributes["out_dtype"]
+        return False

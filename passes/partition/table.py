@@ -12,10 +12,12 @@ from ...support.registry import table
 from ...support.suggest import counted
 from .pricing import time_text
 
+#: Of a journal.
+_Fact = Mapping[str, Any]
 _MOST_NODES = 4
 
 
-def partition_table(facts: Sequence[Mapping[str, Any]]) -> str:
+def partition_table(facts: Sequence[_Fact]) -> str:
     """Of a journal's facts; empty where nothing was partitioned."""
     given = [fact for fact in facts if fact["kind"] == "partition"]
     if not given:
@@ -38,7 +40,7 @@ def _has_others(fact: Mapping[str, object], given: Sequence[Mapping[str, object]
     return any(other["parts"] for other in given if other["codegen"] == fact["codegen"])
 
 
-def _row(fact: Mapping[str, Any], made: Mapping[str, Mapping[str, Any]]) -> tuple[str, ...]:
+def _row(fact: _Fact, made: Mapping[str, _Fact]) -> tuple[str, ...]:
     prefix = f"{fact['codegen']}."
     matched, parts = _matched(fact, made), _parts(fact, made)
     patterns = ", ".join(f"{name.removeprefix(prefix)} {count}" for name, count in sorted(matched.items()))
@@ -50,12 +52,12 @@ def _row(fact: Mapping[str, Any], made: Mapping[str, Mapping[str, Any]]) -> tupl
     return (fact["codegen"], str(sum(matched.values())), str(len(parts)), *sizes, patterns)
 
 
-def _parts(fact: Mapping[str, Any], made: Mapping[str, Mapping[str, Any]]) -> list[str]:
+def _parts(fact: _Fact, made: Mapping[str, _Fact]) -> list[str]:
     """Those that its codegen has not declined."""
     return [name for name in fact["parts"] if name not in made or not made[name]["reason"]]
 
 
-def _matched(fact: Mapping[str, Any], made: Mapping[str, Mapping[str, Any]]) -> Counter[str]:
+def _matched(fact: _Fact, made: Mapping[str, _Fact]) -> Counter[str]:
     """What of them each pattern has matched."""
     return sum((Counter(fact["of_parts"].get(name, {})) for name in _parts(fact, made)), Counter())
 
@@ -64,7 +66,7 @@ def _bytes(size: int | str | None) -> str:
     return "?" if size is None else size if isinstance(size, str) else byte_text(size)
 
 
-def _line(what: str, fact: Mapping[str, Any], why: str) -> str:
+def _line(what: str, fact: _Fact, why: str) -> str:
     shown = _nodes(fact["origins"])
     return f"{what}: {fact['codegen']}, part {fact['name']}{f' ({shown})' if shown else ''}: {why}"
 
@@ -80,7 +82,7 @@ def explanation(facts: Sequence[Mapping[str, object]]) -> str:
     return _kept_table(kept) + _price_table(prices)
 
 
-def _kept_table(kept: Sequence[Mapping[str, Any]]) -> str:
+def _kept_table(kept: Sequence[_Fact]) -> str:
     if not kept:
         return ""
     rows: list[Sequence[str]] = [("stayed", "node", "nearest pattern", "why")]
@@ -88,7 +90,7 @@ def _kept_table(kept: Sequence[Mapping[str, Any]]) -> str:
     return table(*rows) + "\n"
 
 
-def _price_table(prices: Sequence[Mapping[str, Any]]) -> str:
+def _price_table(prices: Sequence[_Fact]) -> str:
     if not prices:
         return ""
     rows: list[Sequence[str]] = [("matched", "node", "goes to", "codegen", "border", "target")]

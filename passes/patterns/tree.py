@@ -167,28 +167,17 @@ class Wildcard(GraphPattern):
         return "*"
 
 
-class Leaf(GraphPattern):
-    """A value that is recognised by itself."""
-
-    def ways(self, subject: Subject, bound: Bound) -> Ways:
-        return self.problem(subject) or MATCHES
-
-    @abstractmethod
-    def problem(self, subject: Subject) -> str:
-        """Why it is no such value; empty where it is one."""
-
-
-class Const(Leaf):
+class Const(GraphPattern):
     """A constant, with one number everywhere where that is stated."""
 
     def __init__(self, number: float | None):
         self.number = number
 
-    def problem(self, subject: Subject) -> str:
+    def ways(self, subject: Subject, bound: Bound) -> Ways:
         if not isinstance(subject, Value) or not is_constant(subject):
             return "is no constant"
         found = None if self.number is None else splat(subject)
-        return "" if found == self.number else "is another constant" if found is None else f"is {found}"
+        return MATCHES if found == self.number else "is another constant" if found is None else f"is {found}"
 
     @property
     def text(self) -> str:

@@ -119,14 +119,10 @@ def _points(edit: Edit, found: Block, at: Size, reached: Range, around: Loop) ->
     """The iter along which it reads, and where that is in what is made."""
     step = f"one step of '{around.name}'"
     for each in found.iters:
-        offset = at - _variable(found, each.name)
+        offset = at - iter_variable(each)
         if not isinstance(offset, int):
             continue
         if each.kind == REDUCE:
             edit.refuse(f"'{found.name}' reduces along '{each.name}', of which {step} makes a part")
         return each.name, Range(reached.start - offset, reached.extent)
     edit.refuse(f"'{found.name}' reads at {at}, of which {step} makes a part: that must be an iter alone")
-
-
-def _variable(block: Block, name: str) -> Size:
-    return next(iter_variable(each) for each in block.iters if each.name == name)

@@ -44,16 +44,13 @@ def transform_layout(
         edit.refuse(f"'{old.name}' has {len(old.shape)} dimensions, the map {len(index_map.parameters)}")
     shape = _shape(edit, old, index_map)
     if not assume_injective_transform and not index_map.is_injective(old.shape):
-        edit.refuse(f"{index_map} puts several elements of '{old.name}' {_sizes(old.shape)} at the same place")
+        sizes = ", ".join(map(str, old.shape))
+        edit.refuse(f"{index_map} puts several elements of '{old.name}' ({sizes}) at the same place")
     new = replace(old, shape=shape)
     edit.tree = edit.tree.mapped(lambda each: _moved(each, old, new, index_map))
     edit.tree = replace(edit.tree, buffers=tuple(new if each is old else each for each in edit.tree.buffers))
     if pad_value is not None:
         _fill(edit, new, pad_value)
-
-
-def _sizes(shape: tuple[Size, ...]) -> str:
-    return f"({', '.join(map(str, shape))})"
 
 
 def _buffer(edit: Edit, block: Block, which: Any) -> Buffer:

@@ -327,15 +327,10 @@ def _padded(op: OpView, data: Shifted) -> Value | None:
     zero = single(data.zero_point)
     if zero is None:
         return None
-    call = call_of(op.definition, op.operation)
-    windows = windows_of(call)
-    letters = op.data_layout
-    pads = [side for letter in letters for side in _sides(windows.get(letter))]
+    windows = windows_of(call_of(op.definition, op.operation))
+    found = [windows.get(letter) for letter in op.data_layout]
+    pads = [width for each in found for width in ((0, 0) if each is None else (each.before, each.after))]
     return relax.nn.pad(data.numbers, pad_width=pads, pad_value=float(zero))
-
-
-def _sides(window: object) -> tuple[int, int]:
-    return (0, 0) if window is None else (window.before, window.after)  # type: ignore[attr-defined]
 
 
 def _of_windows(op: OpView, left: Shifted, right: Shifted, axes: Axes) -> Value | None:

@@ -17,6 +17,7 @@ from ...emit.parallel import FLOPS, share_steps
 from ...emit.structured import StructuredOp, is_scalar
 from ...targets.core.backend import Machine
 from ..schedule.parallel_grain import OPERATIONS
+from ..schedule.unplanned import on_operands
 from ..schedule.vector_body import widest_bits
 from .row_groups import RowGroup
 
@@ -136,11 +137,7 @@ class RowStep:
         """The tensors that results are written over, with these rows."""
         for place, op in enumerate(self._rows.ops):
             operands = [self._part(place, op, operand) for operand in range(len(op.operands))]
-            copy = op.operation.clone().operation
-            for operand, value in enumerate(operands):
-                copy.operands[operand] = value
-            for result, value in zip(copy.results, operands[op.output_start :], strict=True):
-                result.set_type(value.type)
+            copy = on_operands(op, operands)
             looped = [loop[place] for loop in self._rows.loops]
             linalg.move_indices(copy, dict(zip(looped, self._starts, strict=True)))
             for result, part in zip(op.operation.results, copy.results, strict=True):

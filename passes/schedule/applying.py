@@ -65,7 +65,7 @@ def _apply(operation: Operation, plan: Plan | EpilogueOf | Start, machine: Machi
     check_body(op)
     if isinstance(plan, EpilogueOf):
         return _apply_with_producer(op, plan.operand, machine)
-    dots = check_plan(op, plan, machine).dots
+    _, dots = check_plan(op, plan, machine)
     op, fills, initial = _without_fills(_in_place(op), plan)
     _write(op, plan, operation, initial, dots)
     return [operation, *fills, *_no_longer_unpacked(op, plan, dots)]
@@ -77,15 +77,15 @@ def _apply_with_producer(consumer: StructuredOp, operand: int, machine: Machine)
     if not isinstance(plan, Plan):
         raise Decline(f"operand {operand} is the result of an operation without a plan for loops")
     try:
-        checked = check_plan(op, plan, machine)
-        check_lanes(checked.op, plan.vector)
+        joined, dots = check_plan(op, plan, machine)
+        check_lanes(joined, plan.vector)
     except Decline as decline:
         raise Decline(f'of the reduction\'s plan "{plan}": {decline.reason}') from None
     fill = _start_of(op.operation.operands[op.input_count])
     if not keeps_results(op, plan) or fill is None:
         raise Decline("the reduction's results are not in registers when they are done")
-    _write(op, plan, consumer.operation, [filled_with(fill)], checked.dots, epilogue)
-    return [consumer.operation, op.operation, fill, *_no_longer_unpacked(op, plan, checked.dots)]
+    _write(op, plan, consumer.operation, [filled_with(fill)], dots, epilogue)
+    return [consumer.operation, op.operation, fill, *_no_longer_unpacked(op, plan, dots)]
 
 
 def _no_longer_unpacked(op: StructuredOp, plan: Plan, dots: Dots | None) -> list[Operation]:

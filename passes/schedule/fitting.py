@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
 
 from ...bindings.rewriting import Decline
 from ...emit.combiner import combiners
@@ -22,15 +21,11 @@ from .vector_body import runs_on_whole_vectors, usual_bits
 _MOST_POINTS = 512
 
 
-class Fitting(NamedTuple):
-    """The operation with joined loops, and what sums dot products in them."""
+def check_plan(op: StructuredOp, plan: Plan, machine: Machine) -> tuple[StructuredOp, Dots | None]:
+    """The operation with the loops that a plan joins, and what sums dot products in them.
 
-    op: StructuredOp
-    dots: Dots | None
-
-
-def check_plan(op: StructuredOp, plan: Plan, machine: Machine) -> Fitting:
-    """What a plan makes of an operation. Raises Decline with the reason where it does not fit."""
+    Raises Decline with the reason where the plan does not fit.
+    """
     if plan.threads or plan.shared or plan.stages > 1 or plan.instruction or plan.parts:
         raise Decline("'threads', 'shared', 'stages', 'instruction' and 'parts' are for blocks of a GPU's threads")
     check_loops(op, plan)
@@ -51,7 +46,7 @@ def check_plan(op: StructuredOp, plan: Plan, machine: Machine) -> Fitting:
     dots = dots_of(joined, plan, machine)
     if dots is not None:
         _check_dots(joined, plan, dots)
-    return Fitting(joined, dots)
+    return joined, dots
 
 
 def check_reads_outputs(op: StructuredOp) -> None:

@@ -53,7 +53,8 @@ def _share(op: StructuredOp, plan: Plan, dim: int, machine: Machine) -> tuple[in
     work, steps = nanoseconds(op, _lanes(plan)) / regions, size_of(op, dim) // step
     if work < LEAST_WORK or steps < 2:
         return None
-    grain = max(math.ceil(LEAST_GRAIN * steps / work), math.ceil(steps / _most_grains(machine)))
+    most_grains = max(FEWEST_GRAINS, _GRAINS_OF_CORE * machine.cores)
+    grain = max(math.ceil(LEAST_GRAIN * steps / work), math.ceil(steps / most_grains))
     if grain >= steps:
         return None
     grain = _even(steps, grain, machine)
@@ -76,10 +77,6 @@ def _regions(op: StructuredOp, plan: Plan, around: Sequence[int]) -> int:
     steps = [(size_of(op, dim), points_of_step(plan, dim)) for dim in around]
     steps += [(size_of(op, dim), block) for dim, block in plan.blocks]
     return math.prod(max(math.ceil(size / step), 1) for size, step in steps)
-
-
-def _most_grains(machine: Machine) -> int:
-    return max(FEWEST_GRAINS, _GRAINS_OF_CORE * machine.cores)
 
 
 def size_of(op: StructuredOp, dim: int) -> int:

@@ -85,9 +85,9 @@ def _share(op: StructuredOp, dim: int) -> None:
             value if place is None else tensors.slice_of(value, *place)
             for value, place in zip(values, places, strict=True)
         ]
-        results = _again(op, cut)
-        linalg.move_indices(results[0].owner.operation, {dim: start})
-        whole = zip(results, written, places[op.output_start :], strict=True)
+        copy = on_operands(op, cut)
+        linalg.move_indices(copy, {dim: start})
+        whole = zip(copy.results, written, places[op.output_start :], strict=True)
         return [tensors.put_slice(made, each, place[0], sizes=place[1]) for made, each, place in whole if place]
 
     replace_op(op.operation, list(share_ranges(steps, step, part, *op.outputs)))
@@ -121,11 +121,11 @@ def _place(
     return [start if cut else 0 for cut in is_cut], [count if cut else size for cut, size in whole]
 
 
-def _again(op: StructuredOp, operands: Sequence[Value]) -> list[Value]:
-    """The operation on a part."""
+def on_operands(op: StructuredOp, operands: Sequence[Value]) -> Operation:
+    """The operation on others, parts of its own for instance."""
     copy = op.operation.clone().operation
     for operand, value in enumerate(operands):
         copy.operands[operand] = value
     for result, output in zip(copy.results, operands[op.output_start :], strict=True):
         result.set_type(output.type)
-    return list(copy.results)
+    return copy

@@ -8,7 +8,7 @@ reductions by what they are for, operands of commutative operators are sorted.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from hashlib import blake2b
 from itertools import permutations, product
 from math import factorial, prod
@@ -64,7 +64,7 @@ def sorted_term(what: str, parts: Iterable[Term]) -> Term:
 
 def orders(items: Sequence[T], color: Callable[[T], Any]) -> list[tuple[T, ...]]:
     """The items sorted by color, those of one color in every order, if these are not too many."""
-    groups: dict[Any, list[T]] = {}
+    groups: dict[Hashable, list[T]] = {}
     for item in sorted(items, key=color):
         groups.setdefault(color(item), []).append(item)
     if prod(factorial(len(group)) for group in groups.values()) > MOST_ORDERS:

@@ -7,7 +7,6 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 from ...bindings.ir import Operation, Value
-from ...bindings.mlir import ir
 from ...bindings.navigation import users_of
 from ...dialects.core.codec import TypeProblem, decode
 from ...dialects.core.dialect import row_of
@@ -49,8 +48,6 @@ class FunctionShapes:
             #: Values whose types leave sizes open that are known.
             self.refined: dict[Value, Info] = {}
             self._said: dict[object, _Said] = {}
-            #: Operations that have nothing to say, by what they are and see, as long as nothing more is known.
-            self._silent: set[object] = set()
             conflicts = self._learn()
             if not conflicts - kept:
                 break
@@ -70,37 +67,15 @@ class FunctionShapes:
         return set()
 
     def _ask(self, operation: Operation, row: OpDef) -> set[str]:
-        key = self._seen_by(operation)
-        if key in self._silent:
-            return set()
-        known = len(self.equations.answers)
         said = self._said_by(operation, row)
-        conflicts: set[str] = set()
-        if said is not None:
-            is_certain = self._scopes.is_always_run(operation)
-            if is_certain or self._may_hold(said):
-                self._learn_from(operation, said, is_certain)
-                self._refine(operation, said.results)
-            else:
-                conflicts = {name for name in symbols_of_operation(operation) if name in self.equations.answers}
-        if known != len(self.equations.answers):
-            self._silent.clear()
-        elif key is not None and (said is None or not (said.equalities or said.problem or self._refines(operation))):
-            self._silent.add(key)
-        return conflicts
-
-    def _seen_by(self, operation: Operation) -> Any:
-        """All that decides what an operation says; None where values of scalars, or what is refined, do so too."""
-        operands, results = operation.operands, operation.results
-        types = [value.type for value in operands]
-        if not all(isinstance(type_, ir.RankedTensorType) for type_ in types):
-            return None
-        if self.refined and any(value in self.refined for value in (*operands, *results)):
-            return None
-        return (operation.name, *types, None, *results.types, *items_of(operation.attributes))
-
-    def _refines(self, operation: Operation) -> bool:
-        return bool(self.refined) and any(result in self.refined for result in operation.results)
+        if said is None:
+            return set()
+        is_certain = self._scopes.is_always_run(operation)
+        if not is_certain and not self._may_hold(said):
+            return {name for name in symbols_of_operation(operation) if name in self.equations.answers}
+        self._learn_from(operation, said, is_certain)
+        self._refine(operation, said.results)
+        return set()
 
     def _said_by(self, operation: Operation, row: OpDef) -> _Said | None:
         """What an operation says of sizes; nothing where all of them are numbers."""

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ....dialects.core.infos import is_float
 from ....dialects.relax.known_constants import NUMPY_NAME
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 @register_evaluation(["relax.full", "relax.full_like"], symbols=True)
-def full(call: EvaluationCall, shape: Any, number: ndarray) -> Any:
+def full(call: EvaluationCall, shape: object, number: ndarray) -> ndarray:
     import numpy
 
     if not is_symbolic(number) and number.dtype != NUMPY_NAME.get(call.result.dtype):
@@ -26,7 +26,7 @@ def full(call: EvaluationCall, shape: Any, number: ndarray) -> Any:
 
 
 def _filled(number: int) -> Callable[..., object]:
-    def rule(call: EvaluationCall, shape: object) -> Any:
+    def rule(call: EvaluationCall, shape: object) -> ndarray | None:
         import numpy
 
         name = NUMPY_NAME.get(call.result.dtype)
@@ -40,7 +40,7 @@ register_evaluation(["relax.ones", "relax.ones_like"], symbols=True)(_filled(1))
 
 
 @register_evaluation("relax.arange")
-def arange(call: EvaluationCall, start: ndarray, end: ndarray, step: ndarray) -> Any:
+def arange(call: EvaluationCall, start: ndarray, end: ndarray, step: ndarray) -> ndarray:
     """Of integers: floats are counted by multiples of the step, which are rounded."""
     if is_float(call.result.dtype) or any(each.dtype.kind not in "iu" for each in (start, end, step)) or not step:
         raise NotKnown
@@ -48,10 +48,10 @@ def arange(call: EvaluationCall, start: ndarray, end: ndarray, step: ndarray) ->
 
 
 @register_evaluation("relax.shape_to_tensor", symbols=True)
-def shape_to_tensor(call: EvaluationCall, dims: ndarray | None) -> Any:
+def shape_to_tensor(call: EvaluationCall, dims: ndarray | None) -> ndarray | None:
     return dims
 
 
 @register_evaluation("relax.scalar_to_tensor")
-def scalar_to_tensor(call: EvaluationCall, number: ndarray) -> Any:
+def scalar_to_tensor(call: EvaluationCall, number: ndarray) -> ndarray | None:
     return number if number.dtype == NUMPY_NAME.get(call.result.dtype) else None

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ....dialects.relax.known_constants import NUMPY_NAME
 from .. import ratios
@@ -17,9 +17,9 @@ from ..ratios import Ratio
 from ..registry import EvaluationCall, register_evaluation
 
 if TYPE_CHECKING:
-    from numpy import ndarray
+    from numpy import dtype, ndarray
 
-Rule = Callable[..., Any]
+Rule = Callable[..., object]
 # Of arrays: raises NotKnown where numpy's function is not what the program does.
 Check = Callable[..., None]
 
@@ -63,7 +63,7 @@ def _shiftable(left: ndarray, right: ndarray) -> None:
 def elementwise(name: str, of_objects: Rule | None = None, *, only: Check = _anything) -> Rule:
     """numpy's function of a name; `of_objects` does the same with single elements that symbols are among."""
 
-    def rule(call: EvaluationCall, *arrays: ndarray) -> Any:
+    def rule(call: EvaluationCall, *arrays: ndarray) -> ndarray:
         import numpy
 
         if not any(map(is_symbolic, arrays)):
@@ -108,7 +108,7 @@ for _name, _rule in _TABLE.items():
 
 
 @register_evaluation("relax.divide", symbols=True)
-def divide(call: EvaluationCall, left: ndarray, right: ndarray) -> Any:
+def divide(call: EvaluationCall, left: ndarray, right: ndarray) -> ndarray:
     import numpy
 
     if is_symbolic(left) or is_symbolic(right):
@@ -122,14 +122,14 @@ def divide(call: EvaluationCall, left: ndarray, right: ndarray) -> Any:
 
 
 @register_evaluation("relax.round")
-def round_(call: EvaluationCall, array: ndarray) -> Any:
+def round_(call: EvaluationCall, array: ndarray) -> ndarray:
     import numpy
 
     return numpy.rint(array) if array.dtype.kind == "f" else array
 
 
 @register_evaluation("relax.clip", symbols=True)
-def clip(call: EvaluationCall, x: ndarray, low: ndarray, high: ndarray) -> Any:
+def clip(call: EvaluationCall, x: ndarray, low: ndarray, high: ndarray) -> ndarray:
     import numpy
 
     for bound in (low, high):
@@ -143,14 +143,14 @@ def clip(call: EvaluationCall, x: ndarray, low: ndarray, high: ndarray) -> Any:
 
 
 @register_evaluation("relax.where", symbols=True)
-def where(call: EvaluationCall, condition: ndarray, x1: ndarray, x2: ndarray) -> Any:
+def where(call: EvaluationCall, condition: ndarray, x1: ndarray, x2: ndarray) -> ndarray:
     import numpy
 
     return numpy.where(numbers(condition), *alike([x1, x2]))
 
 
 @register_evaluation("relax.astype", symbols=True)
-def astype(call: EvaluationCall, array: ndarray) -> Any:
+def astype(call: EvaluationCall, array: ndarray) -> ndarray:
     import numpy
 
     target = _target(call)
@@ -165,7 +165,7 @@ def astype(call: EvaluationCall, array: ndarray) -> Any:
     return array.astype(target)
 
 
-def _target(call: EvaluationCall) -> Any:
+def _target(call: EvaluationCall) -> dtype:
     """numpy's type of the result's elements. Raises NotKnown where it has none."""
     import numpy
 
@@ -174,7 +174,7 @@ def _target(call: EvaluationCall) -> Any:
     return numpy.dtype(name)
 
 
-def _objects_as(array: ndarray, target: Any) -> Any:
+def _objects_as(array: ndarray, target: dtype) -> ndarray:
     if target.kind == "b":
         return applied(lambda each: not ratios.is_same(each, 0), array).astype(bool)
     return applied(ratios.as_ratio if target.kind == "f" else ratios.truncated, array)
@@ -184,7 +184,7 @@ def _objects_as(array: ndarray, target: Any) -> Any:
 
 
 @register_evaluation("relax.dequantize")
-def dequantize(call: EvaluationCall, array: ndarray, scale: ndarray, zero_point: ndarray) -> Any:
+def dequantize(call: EvaluationCall, array: ndarray, scale: ndarray, zero_point: ndarray) -> ndarray:
     import numpy
 
     _integers(array)
@@ -197,7 +197,7 @@ def dequantize(call: EvaluationCall, array: ndarray, scale: ndarray, zero_point:
 
 
 @register_evaluation("relax.quantize")
-def quantize(call: EvaluationCall, array: ndarray, scale: ndarray, zero_point: ndarray) -> Any:
+def quantize(call: EvaluationCall, array: ndarray, scale: ndarray, zero_point: ndarray) -> ndarray:
     import numpy
 
     target = _target(call)

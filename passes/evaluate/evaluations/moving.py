@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ....dialects.core.infos import TensorInfo
 from ..elements import NotKnown, alike, numbers
@@ -26,31 +26,31 @@ def known_shape(call: EvaluationCall) -> Sequence[int]:
 
 
 @register_evaluation(["relax.reshape", "relax.flatten", "relax.expand_dims", "relax.squeeze"], symbols=True)
-def reshape(call: EvaluationCall, x: ndarray, *shape: Any) -> Any:
+def reshape(call: EvaluationCall, x: ndarray, *shape: object) -> ndarray:
     return x.reshape(known_shape(call))
 
 
 @register_evaluation("relax.permute_dims", symbols=True)
-def permute_dims(call: EvaluationCall, x: ndarray) -> Any:
+def permute_dims(call: EvaluationCall, x: ndarray) -> ndarray:
     return x.transpose(call.axes)
 
 
 @register_evaluation("relax.broadcast_to", symbols=True)
-def broadcast_to(call: EvaluationCall, x: ndarray, shape: object) -> Any:
+def broadcast_to(call: EvaluationCall, x: ndarray, shape: object) -> ndarray:
     import numpy
 
     return numpy.broadcast_to(x, known_shape(call))
 
 
 @register_evaluation("relax.flip", symbols=True)
-def flip(call: EvaluationCall, data: ndarray) -> Any:
+def flip(call: EvaluationCall, data: ndarray) -> ndarray:
     import numpy
 
     return numpy.flip(data, call.axis)
 
 
 @register_evaluation("relax.tile", symbols=True)
-def tile(call: EvaluationCall, data: ndarray) -> Any:
+def tile(call: EvaluationCall, data: ndarray) -> ndarray:
     import numpy
 
     return numpy.tile(data, call.repeats)
@@ -60,7 +60,7 @@ def tile(call: EvaluationCall, data: ndarray) -> Any:
 
 
 def _joined(name: str) -> Callable[..., object]:
-    def rule(call: EvaluationCall, tensors: Sequence[ndarray]) -> Any:
+    def rule(call: EvaluationCall, tensors: Sequence[ndarray]) -> ndarray:
         import numpy
 
         return getattr(numpy, name)(alike(tensors), axis=call.axis)
@@ -73,7 +73,7 @@ register_evaluation("relax.stack", symbols=True)(_joined("stack"))
 
 
 @register_evaluation("relax.split", symbols=True)
-def split(call: EvaluationCall, x: ndarray) -> Any:
+def split(call: EvaluationCall, x: ndarray) -> list[ndarray]:
     import numpy
 
     axis = call.axis % x.ndim
@@ -82,7 +82,7 @@ def split(call: EvaluationCall, x: ndarray) -> Any:
 
 
 @register_evaluation("relax.strided_slice", symbols=True)
-def strided_slice(call: EvaluationCall, x: ndarray) -> Any:
+def strided_slice(call: EvaluationCall, x: ndarray) -> ndarray:
     picks = [slice(None)] * x.ndim
     if not all(isinstance(bound, int) for bound in (*call.begin, *call.end)):
         raise NotKnown
@@ -103,7 +103,7 @@ def _positions(indices: ndarray, size: int) -> ndarray:
 
 
 @register_evaluation("relax.take", symbols=True)
-def take(call: EvaluationCall, x: ndarray, indices: ndarray) -> Any:
+def take(call: EvaluationCall, x: ndarray, indices: ndarray) -> ndarray:
     import numpy
 
     if call.mode != "fast":
@@ -113,7 +113,7 @@ def take(call: EvaluationCall, x: ndarray, indices: ndarray) -> Any:
 
 
 @register_evaluation("relax.scatter_elements", symbols=True)
-def scatter_elements(call: EvaluationCall, data: ndarray, indices: ndarray, updates: ndarray) -> Any:
+def scatter_elements(call: EvaluationCall, data: ndarray, indices: ndarray, updates: ndarray) -> ndarray:
     import numpy
 
     axis = call.axis % data.ndim
@@ -123,14 +123,14 @@ def scatter_elements(call: EvaluationCall, data: ndarray, indices: ndarray, upda
 
 
 @register_evaluation("relax.scatter_nd", symbols=True)
-def scatter_nd(call: EvaluationCall, data: ndarray, indices: ndarray, updates: ndarray) -> Any:
+def scatter_nd(call: EvaluationCall, data: ndarray, indices: ndarray, updates: ndarray) -> ndarray:
     import numpy
 
     places = numpy.moveaxis(numbers(indices), -1, 0)
     return _written(call, data, [_positions(*each) for each in zip(places, data.shape, strict=False)], updates)
 
 
-def _written(call: EvaluationCall, data: ndarray, places: Sequence[ndarray], updates: ndarray) -> Any:
+def _written(call: EvaluationCall, data: ndarray, places: Sequence[ndarray], updates: ndarray) -> ndarray:
     """Updates at places, each of which is written once: numpy does not say in which order it writes."""
     import numpy
 
@@ -146,7 +146,7 @@ def _written(call: EvaluationCall, data: ndarray, places: Sequence[ndarray], upd
 
 
 @register_evaluation("relax.nonzero")
-def nonzero(call: EvaluationCall, x: ndarray) -> Any:
+def nonzero(call: EvaluationCall, x: ndarray) -> ndarray:
     import numpy
 
     if x.ndim == 0:

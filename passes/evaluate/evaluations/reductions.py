@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from .. import ratios
 from ..elements import NotKnown, is_symbolic
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def _reduction(ufunc: str, of_booleans: str, of_objects: Callable[[object, object], object]) -> Callable[..., object]:
-    def rule(call: EvaluationCall, x: ndarray) -> Any:
+    def rule(call: EvaluationCall, x: ndarray) -> ndarray:
         import numpy
 
         axes = range(x.ndim) if call.axis is None else sorted(axis % x.ndim for axis in call.axis)

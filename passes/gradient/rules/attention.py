@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
 
 from ....bindings.ir import Value
 from ....dialects.core.symbols import Dim, dim_floordiv, equal
@@ -142,13 +141,13 @@ class _Attention:
     def _scaled(self, x: Value) -> Value:
         return relax.multiply(x, self._scale)
 
-    def gradients(self) -> list[Any]:
+    def gradients(self) -> list[Gradient]:
         call, shares = self._call, self._probabilities
         arriving = self._by_head(call.gradient)
         by_share = relax.multiply(relax.matmul(arriving, _turned(self.value)), shares)
         total = relax.sum(by_share, axis=[3], keepdims=True)
         by_score = relax.subtract(by_share, relax.multiply(shares, total))
-        made = [
+        made: list[Gradient] = [
             lambda: self._back(relax.matmul(self._scaled(by_score), self.key), call.query),
             lambda: self._back(relax.matmul(_turned(self._scaled(by_score)), self.query), call.key),
             lambda: self._back(relax.matmul(_turned(shares), arriving), call.value),

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from ....bindings.ir import Value
 from ....dialects.core.symbols import Dim, dim_add, dim_floordiv, dim_mod, dim_mul, dim_sub
@@ -13,7 +12,7 @@ from ....dialects.relax.infer.windows import windows_of
 from ....dialects.relax.values import dtype_of, shape_of, stated
 from ...decompose.tensor_formulas import cast, relax, shape_operand
 from ..canonical_layouts import in_own_order
-from ..registry import GradientCall, register_gradient
+from ..registry import Gradient, GradientCall, register_gradient
 from ..requirements import known_shape
 
 _CONVOLUTIONS = [f"relax.nn.conv{rank}d" for rank in (1, 2, 3)]
@@ -40,7 +39,7 @@ class _Windows:
         attributes = {"strides": strides, "dilation": dilation, "padding": self._all_padding}
         return relax.dialect.ops[f"nn.conv{self.rank}d"](data, weight, **attributes, groups=self.call.groups)
 
-    def spread(self, data: Value, weight: Value, like: Value) -> Any:
+    def spread(self, data: Value, weight: Value, like: Value) -> Value:
         """The transposed convolution that has the size of what was convolved."""
         wanted, taps = self.shape(like)[2:], self.shape(weight)[2:]
         rests = [self._rest(axis, size, tap) for axis, (size, tap) in enumerate(zip(wanted, taps, strict=True))]
@@ -53,8 +52,8 @@ class _Windows:
         more = [width for stride in self.strides for width in (0, stride - 1)]
         wide = relax.nn.pad(wide, pad_width=[0, 0, 0, 0, *more])
         rank = 2 + self.rank
-        bounds = [[0] * rank, shape_operand(like), [1] * rank]
-        return relax.dynamic_strided_slice(wide, *(_as_tensor(each) for each in bounds))
+        size, begin = shape_operand(like), const([0] * rank, "i64")
+        return relax.dynamic_strided_slice(wide, begin, relax.shape_to_tensor(size), const([1] * rank, "i64"))
 
     def _transposed(self, data: Value, weight: Value, padding: Sequence[int], output_padding: Sequence[int]) -> Value:
         attributes = {"strides": self.strides, "dilation": self.dilation, "padding": padding}
@@ -87,10 +86,6 @@ class _Windows:
         return stated(first, weight.type)
 
 
-def _as_tensor(sizes: Any) -> Value:
-    return const(sizes, "i64") if isinstance(sizes, list) else relax.shape_to_tensor(sizes)
-
-
 def _by_channels(data: Value, groups: int, shape: tuple[Dim, ...]) -> Value:
     """Data with channels in the place of batches; each group's batches are adjacent."""
     spatial = list(range(2, len(shape)))
@@ -109,7 +104,7 @@ def _reshaped(x: Value, shape: tuple[Dim, ...]) -> Value:
 
 @register_gradient(_CONVOLUTIONS, by_types=True)
 @in_own_order
-def convolution(call: GradientCall) -> list[Any]:
+def convolution(call: GradientCall) -> Sequence[Gradient]:
     windows, gradient = _Windows(call), cast(call.gradient, dtype_of(call.data))
     return [
         lambda: windows.spread(gradient, call.weight, call.data),
@@ -119,7 +114,7 @@ def convolution(call: GradientCall) -> list[Any]:
 
 @register_gradient([f"{name}_transpose" for name in _CONVOLUTIONS], by_types=True)
 @in_own_order
-def transposed_convolution(call: GradientCall) -> list[Any]:
+def transposed_convolution(call: GradientCall) -> Sequence[Gradient]:
     """The convolution that it transposes goes from the result to the data."""
     windows, gradient = _Windows(call), cast(call.gradient, dtype_of(call.data))
     return [

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any
 
 from ....bindings.ir import Value
 from ....dialects.core.infos import is_float
@@ -84,7 +83,7 @@ def _by_exponent(g: Tensor, a: Tensor, y: Tensor) -> Tensor:
     return g * y * apply("log", a.equals(0.0).where(1.0, a))
 
 
-def _rule_of_one(formula: Formula) -> Callable[[GradientCall], Any]:
+def _rule_of_one(formula: Formula) -> Callable[[GradientCall], Gradients]:
     def rule(call: GradientCall) -> Value:
         return formula(Tensor(call.gradient), Tensor(call.operands[0]), Tensor(call.result)).value
 
@@ -92,8 +91,8 @@ def _rule_of_one(formula: Formula) -> Callable[[GradientCall], Any]:
     return rule
 
 
-def _rule_of_two(by_first: Formula, by_second: Formula) -> Callable[[GradientCall], Any]:
-    def rule(call: GradientCall) -> list[Any]:
+def _rule_of_two(by_first: Formula, by_second: Formula) -> Callable[[GradientCall], Gradients]:
+    def rule(call: GradientCall) -> Sequence[Gradient]:
         one, other = call.operands
 
         def gradient(formula: Formula, operand: Value, other_operand: Value) -> Value:
@@ -125,7 +124,7 @@ def step(call: GradientCall) -> None:
 
 
 @register_gradient("relax.where", by_types=True)
-def where(call: GradientCall) -> list[Any]:
+def where(call: GradientCall) -> Sequence[Gradient]:
     g, condition = Tensor(call.gradient), Tensor(call.condition)
     return [
         None,

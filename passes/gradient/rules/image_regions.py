@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ....bindings.ir import Value
 from ....bindings.navigation import outermost
@@ -138,7 +138,7 @@ def _between(regions: _Regions, flat: Value, images: Value, y: Tensor, x: Tensor
     def corner(row: Value, column: Value, share_y: Tensor, share_x: Tensor) -> Value:
         line = relax.multiply(relax.add(relax.expand_dims(first, axis=[1]), row), size_of(regions.width))
         places = relax.add(relax.expand_dims(line, axis=[2]), relax.expand_dims(column, axis=[1]))
-        share = relax.multiply(_tall(share_y), _flat(share_x))
+        share = relax.multiply(relax.expand_dims(share_y.value, axis=[2]), relax.expand_dims(share_x.value, axis=[1]))
         read = relax.take(flat, places, axis=0)
         return relax.multiply(read, cast(relax.expand_dims(share, axis=[3]), dtype_of(flat)))
 
@@ -155,14 +155,6 @@ def _between(regions: _Regions, flat: Value, images: Value, y: Tensor, x: Tensor
         relax.expand_dims(_is_within(x, regions.width), axis=[1]),
     )
     return relax.where(relax.expand_dims(is_inside, axis=[3]), mixed, relax.zeros_like(mixed))
-
-
-def _tall(x: Tensor) -> Value:
-    return relax.expand_dims(x.value, axis=[2])
-
-
-def _flat(x: Tensor) -> Value:
-    return relax.expand_dims(x.value, axis=[1])
 
 
 def _is_within(position: Tensor, size: Dim) -> Value:
@@ -225,7 +217,7 @@ def _bins(regions: _Regions, axis: int, count: int, size: Dim) -> Value:
 @register_gradient("relax.vision.multibox_transform_loc", by_types=True)
 def multibox_transform_loc(call: GradientCall) -> Sequence[Gradient]:
     classes, locations, anchors = call.operands
-    made: list[Any] = [None, None, None]
+    made: list[Gradient] = [None, None, None]
     if call.arrives_at(0):
         made[1:] = gradients_at([locations, anchors], lambda *each: _boxes(call, *each), call.gradients[0])
     if call.arrives_at(1):

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 from ....bindings.ir import Value
 from ....dialects.core.codec import decode
@@ -20,7 +19,7 @@ from ..requirements import rank_of
 
 
 @register_gradient("relax.take", by_types=True)
-def take(call: GradientCall) -> list[Any]:
+def take(call: GradientCall) -> Gradients:
     if call.mode == "nan":
         return [_taken_or_nan(call)]
     indices, shape = decode(call.indices.type), shape_of(call.x)
@@ -89,11 +88,11 @@ def scatter(call: GradientCall) -> Sequence[Gradient]:
     return [by_data, None, by_updates]
 
 
-def _added(call: GradientCall, scatter: _Scatter) -> tuple[Any, Any]:
+def _added(call: GradientCall, scatter: _Scatter) -> tuple[Gradient, Gradient]:
     return call.gradient, lambda: scatter.read(call.gradient)
 
 
-def _replaced(call: GradientCall, scatter: _Scatter) -> tuple[Any, Any]:
+def _replaced(call: GradientCall, scatter: _Scatter) -> tuple[Gradient, Gradient]:
     """Of several updates of one place it is the one that has been left there."""
 
     def by_updates() -> Value:
@@ -105,7 +104,7 @@ def _replaced(call: GradientCall, scatter: _Scatter) -> tuple[Any, Any]:
     return lambda: scatter.write(call.gradient, zeros, "update"), by_updates
 
 
-def _chosen(call: GradientCall, scatter: _Scatter) -> tuple[Any, Any]:
+def _chosen(call: GradientCall, scatter: _Scatter) -> tuple[Gradient, Gradient]:
     """Goes to what the result is, in equal shares where several are."""
     dtype = dtype_of(call.data)
     of_data = relax.astype(relax.equal(call.data, call.result), dtype=dtype)
@@ -117,14 +116,14 @@ def _chosen(call: GradientCall, scatter: _Scatter) -> tuple[Any, Any]:
     )
 
 
-def _averaged(call: GradientCall, scatter: _Scatter) -> tuple[Any, Any]:
+def _averaged(call: GradientCall, scatter: _Scatter) -> tuple[Gradient, Gradient]:
     """What was there counts as one of them."""
     counts = scatter.write(relax.ones_like(call.data), relax.ones_like(call.updates), "add")
     share = relax.divide(call.gradient, counts)
     return share, lambda: scatter.read(share)
 
 
-def _multiplied(call: GradientCall, scatter: _Scatter) -> tuple[Any, Any]:
+def _multiplied(call: GradientCall, scatter: _Scatter) -> tuple[Gradient, Gradient]:
     """The product of the others, which no element is divided by: it may be 0.
 
     What is 0 counts apart: the product of what is not, and how many of one place are. An element that is 0 gets the
@@ -153,7 +152,7 @@ def _multiplied(call: GradientCall, scatter: _Scatter) -> tuple[Any, Any]:
     )
 
 
-_BY_REDUCTION: dict[str, Callable[[GradientCall, _Scatter], tuple[Any, Any]]] = {
+_BY_REDUCTION: dict[str, Callable[[GradientCall, _Scatter], tuple[Gradient, Gradient]]] = {
     "add": _added, "update": _replaced, "max": _chosen, "min": _chosen, "mean": _averaged, "mul": _multiplied,
 }  # fmt: skip
 
@@ -195,13 +194,13 @@ def slice_scatter(call: GradientCall) -> Sequence[Gradient]:
     ]
 
 
-def _read(call: GradientCall, bounds: tuple[Any, ...]) -> Value:
+def _read(call: GradientCall, bounds: Sequence[Value]) -> Value:
     numbers = [_number(call, bound) for bound in bounds]
     begin, end, step = ([number] for number in numbers)
     return relax.strided_slice(call.gradient, axes=[call.axis], begin=begin, end=end, strides=step)
 
 
-def _number(call: GradientCall, scalar: Any) -> int:
+def _number(call: GradientCall, scalar: Value) -> int:
     info = operand_info(scalar)
     if not isinstance(info, ScalarInfo) or not isinstance(info.value, int):
         raise call.fail("only with bounds that are numbers")

@@ -4,9 +4,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from ....bindings.ir import Value
+from ....dialects.core.symbols import Dim
 from ....dialects.relax import const
 from ....dialects.relax.values import dtype_of
 from ...decompose.tensor_formulas import relax
@@ -22,7 +22,7 @@ def nll_loss(call: GradientCall) -> Sequence[Gradient]:
     axis = min(len(shape) - 1, 1)
     at_target = _at_targets(call, axis, shape)
 
-    def forward(predictions: Any, *weights: Any) -> Any:
+    def forward(predictions: Value, *weights: Value) -> Value:
         counted = at_target
         if weights:
             behind = list(range(1, len(shape) - axis))
@@ -40,7 +40,7 @@ def nll_loss(call: GradientCall) -> Sequence[Gradient]:
     return [made[0], None, *made[1:]]
 
 
-def _at_targets(call: GradientCall, axis: int, shape: Any) -> Value:
+def _at_targets(call: GradientCall, axis: int, shape: Sequence[Dim]) -> Value:
     """1 where a class is the target, and not one to be ignored; 0 elsewhere."""
     dtype = dtype_of(call.targets)
     targets = relax.expand_dims(call.targets, axis=[axis])

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from functools import partial
 
 from ....bindings.ir import Value
 from ...decompose.tensor_formulas import relax
@@ -14,7 +14,7 @@ from ..requirements import known_shape, rank_of
 
 
 @register_gradient(["relax.dynamic_strided_slice", "relax.nn.pixel_shuffle", "relax.reverse_sequence"], by_types=True)
-def moved(call: GradientCall) -> list[Any]:
+def moved(call: GradientCall) -> Sequence[Gradient]:
     return [moved_by_itself(call)]
 
 
@@ -29,7 +29,7 @@ def layout_transform(call: GradientCall) -> Sequence[Gradient]:
 
 
 @register_gradient("relax.meshgrid", by_types=True)
-def meshgrid(call: GradientCall) -> list[Any]:
+def meshgrid(call: GradientCall) -> Sequence[Gradient]:
     """Each tensor is laid out along an axis of its grid: the sum over the others."""
     count = len(call.operands)
 
@@ -38,11 +38,11 @@ def meshgrid(call: GradientCall) -> list[Any]:
         others = [axis for axis in range(count) if axis != place]
         return relax.sum(call.gradients[index], axis=others) if others else call.gradients[index]
 
-    return [lambda index=index: total(index) for index in range(count)]
+    return [partial(total, index) for index in range(count)]
 
 
 @register_gradient("relax.sort", by_types=True)
-def sort(call: GradientCall) -> Any:
+def sort(call: GradientCall) -> Gradients:
     order = relax.argsort(call.data, axis=call.axis, descending=call.descending, dtype="i64")
     return _put(call, call.gradient, order)
 

@@ -10,16 +10,16 @@ import itertools
 import math
 from collections.abc import Callable, Iterator, Sequence
 from functools import reduce
-from typing import Any
 
 from ....bindings.ir import Value
+from ....dialects.core.facts import Window
 from ....dialects.relax import const
 from ....dialects.relax.infer.slices import OPEN
 from ....dialects.relax.infer.windows import windows_of
 from ....dialects.relax.values import dtype_of
 from ...decompose.tensor_formulas import relax, shape_operand
 from ..canonical_layouts import in_own_order
-from ..registry import GradientCall, register_gradient
+from ..registry import Gradient, GradientCall, register_gradient
 from ..requirements import known_shape
 from ..reverse import gradients_at
 
@@ -43,7 +43,7 @@ class _Window:
         self.around = _flat(before, [one + more for one, more in zip(after, self._over(call, windows), strict=True)])
         self.axes = list(range(2, 2 + len(windows)))
 
-    def _over(self, call: GradientCall, windows: Sequence[Any]) -> list[int]:
+    def _over(self, call: GradientCall, windows: Sequence[Window]) -> list[int]:
         """How far the last windows reach over the padded data."""
         if not call.ceil_mode:
             return [0] * len(windows)
@@ -117,7 +117,7 @@ def _swept_along(combine: Callable[[Value, Value], Value], x: Value, axis: int, 
 
 @register_gradient([f"relax.nn.max_pool{rank}d" for rank in (1, 2, 3)], by_types=True)
 @in_own_order
-def max_pool(call: GradientCall) -> list[Any]:
+def max_pool(call: GradientCall) -> Sequence[Gradient]:
     window = _Window(call)
 
     def forward(data: Value) -> Value:
@@ -128,7 +128,7 @@ def max_pool(call: GradientCall) -> list[Any]:
 
 @register_gradient([f"relax.nn.avg_pool{rank}d" for rank in (1, 2, 3)], by_types=True)
 @in_own_order
-def avg_pool(call: GradientCall) -> list[Any]:
+def avg_pool(call: GradientCall) -> Sequence[Gradient]:
     window = _Window(call)
 
     def total(data: Value) -> Value:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import string
 from collections.abc import Sequence
-from typing import Any
+from functools import partial
 
 from ....bindings.ir import Value
 from ....dialects.relax.infer.einsum import Subscripts, parse_subscripts
@@ -56,7 +56,7 @@ def outer(call: GradientCall) -> Sequence[Gradient]:
 
 
 @register_gradient("relax.einsum", by_types=True)
-def einsum(call: GradientCall) -> list[Any]:
+def einsum(call: GradientCall) -> Sequence[Gradient]:
     """The product of the gradient and the other operands, under the operand's labels."""
     subscripts = _spelled_out(call)
     if any(len(set(labels)) < len(labels) for labels in subscripts.operands):
@@ -83,7 +83,7 @@ def einsum(call: GradientCall) -> list[Any]:
             return relax.broadcast_to(relax.expand_dims(product, axis=missing), shape_operand(operand))
         return product if same_known_shape(product, operand) else relax.collapse_sum_like(product, operand)
 
-    return [lambda index=index: gradient(index) for index in range(len(call.operands))]
+    return [partial(gradient, index) for index in range(len(call.operands))]
 
 
 def _spelled_out(call: GradientCall) -> Subscripts:

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from ....bindings.ir import Value
 from ....dialects.core.symbols import product
@@ -40,7 +39,7 @@ def std(call: GradientCall) -> Gradients:
     return _with_distances(call, by_length(Tensor(call.gradient), Tensor(call.result)).value)
 
 
-def _with_distances(call: GradientCall, gradient: Any) -> Value:
+def _with_distances(call: GradientCall, gradient: Value) -> Value:
     """A gradient of the variance, for each element times twice its distance to the mean, divided by the count."""
     axes = reduced_axes(call, call.x)
     distance = relax.subtract(call.x, relax.mean(call.x, axis=axes, keepdims=True))
@@ -49,7 +48,7 @@ def _with_distances(call: GradientCall, gradient: Any) -> Value:
 
 
 @register_gradient(["relax.max", "relax.min", "relax.median"], by_types=True)
-def chosen(call: GradientCall) -> Any:
+def chosen(call: GradientCall) -> Gradients:
     """Goes to the elements that are the result, in equal shares where several are."""
     x = call.operands[0]
     axes = reduced_axes(call, x)
@@ -84,7 +83,7 @@ def _others(x: Value, axis: int) -> Value:
 
 
 @register_gradient(["relax.cumsum", "relax.cumprod"], by_types=True)
-def scan(call: GradientCall) -> Any:
+def scan(call: GradientCall) -> Gradients:
     """Along an axis, in the operand's element type; what went before and behind it has rules."""
 
     def forward(data: Value) -> Value:

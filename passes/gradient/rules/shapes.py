@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from functools import partial
+from itertools import pairwise
 
 from ....bindings.ir import Value
 from ....dialects.core.symbols import Dim, dim_add
@@ -12,14 +14,14 @@ from ....dialects.relax.infer.sizes import at_least
 from ....dialects.relax.values import is_known, shape_of
 from ...decompose.tensor_formulas import relax, shape_operand
 from ..positions import moved_by_itself
-from ..registry import GradientCall, Gradients, register_gradient
+from ..registry import Gradient, GradientCall, Gradients, register_gradient
 from ..requirements import known_shape, rank_of
 
 
 @register_gradient(
     ["relax.reshape", "relax.flatten", "relax.squeeze", "relax.expand_dims", "relax.nn.batch_flatten"], by_types=True
 )
-def reshape(call: GradientCall) -> Any:
+def reshape(call: GradientCall) -> Gradients:
     """The same elements: the gradient's in the shape of the operand."""
     return relax.reshape(call.gradient, shape_operand(call.operands[0]))
 
@@ -55,7 +57,7 @@ def flip(call: GradientCall) -> Gradients:
 
 
 @register_gradient("relax.concat", by_types=True)
-def concat(call: GradientCall) -> list[Any]:
+def concat(call: GradientCall) -> Sequence[Gradient]:
     """Each tensor gets its part of the gradient."""
     axis = call.axis % rank_of(call, call.tensors[0], "an operand")
     shapes = [shape_of(tensor) or () for tensor in call.tensors]
@@ -65,10 +67,10 @@ def concat(call: GradientCall) -> list[Any]:
     begins: list[Dim] = [0]
     for shape in shapes:
         begins.append(dim_add(begins[-1], shape[axis]))
-    return [lambda at=at: _part(call.gradient, axis, begins[at], begins[at + 1]) for at in range(len(shapes))]
+    return [partial(_part, call.gradient, axis, *ends) for ends in pairwise(begins)]
 
 
-def _parts_of_unknown_sizes(call: GradientCall, axis: int) -> list[Any]:
+def _parts_of_unknown_sizes(call: GradientCall, axis: int) -> Sequence[Gradient]:
     """As concat has put them one behind the other, by the sizes that the run has."""
     sizes = [relax.shape_to_tensor(shape_operand(tensor)) for tensor in call.tensors]
     rank = rank_of(call, call.tensors[0])
@@ -77,10 +79,10 @@ def _parts_of_unknown_sizes(call: GradientCall, axis: int) -> list[Any]:
     for each in sizes:
         begins.append(relax.add(begins[-1], relax.multiply(each, along)))
 
-    def part(at: int) -> Any:
+    def part(at: int) -> Value:
         return relax.dynamic_strided_slice(call.gradient, begins[at], relax.add(begins[at], sizes[at]), ones)
 
-    return [lambda at=at: part(at) for at in range(len(sizes))]
+    return [partial(part, at) for at in range(len(sizes))]
 
 
 def _part(x: Value, axis: int, begin: Dim, end: Dim) -> Value:
@@ -97,14 +99,14 @@ def _part(x: Value, axis: int, begin: Dim, end: Dim) -> Value:
 
 
 @register_gradient("relax.stack", by_types=True)
-def stack(call: GradientCall) -> list[Any]:
+def stack(call: GradientCall) -> Sequence[Gradient]:
     shape = shape_of(call.gradient)
     axis = call.axis % len(shape) if shape else 0
 
-    def part(at: int) -> Any:
+    def part(at: int) -> Value:
         return relax.squeeze(_part(call.gradient, axis, at, at + 1), axis=[axis])
 
-    return [lambda at=at: part(at) for at in range(len(call.tensors))]
+    return [partial(part, at) for at in range(len(call.tensors))]
 
 
 @register_gradient("relax.split", by_types=True)
@@ -138,7 +140,7 @@ def pad(call: GradientCall) -> Gradients:
 
 
 @register_gradient("relax.tile", by_types=True)
-def tile(call: GradientCall) -> Any:
+def tile(call: GradientCall) -> Gradients:
     """The sum of the copies: repeats and sizes become dimensions of their own."""
     shape = known_shape(call, call.data)
     rank = max(len(shape), len(call.repeats))

@@ -7,14 +7,10 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from before_after import keeps_results, op_names
-from blocks import llama, resnet, transformer
-from own_rules import without_new_decompositions
+from before_after import keeps_results
 from relax_mlir.bindings.mlir import ir
 from relax_mlir.bindings.navigation import body_of, functions_in, operations_of
 from relax_mlir.passes.core.memoised_rewrites import Signatures, take_down
-from relax_mlir.passes.decompose.registry import _DECOMPOSITIONS, register_decomposition
-from relax_mlir.passes.relax_decompose_ops import DecomposeOps
 
 import relax_mlir as rx
 from relax_mlir import relax
@@ -100,36 +96,6 @@ def test_what_operands_do_not_tell_is_not_taken_down() -> None:
 
 
 # ---- in relax-decompose-ops ----
-
-
-@pytest.mark.parametrize(("by_types", "asked"), [(True, 2), (False, 3)])
-def test_a_definition_that_promises_nothing_is_asked_each_time(by_types: bool, asked: int) -> None:
-    module = rx.Module()
-    with module.function("main", {"x": rx.tensor((4,)), "y": rx.tensor((3,))}) as f:
-        x, y = f
-        f.returns(relax.nn.silu(relax.nn.silu(x)), relax.nn.silu(y))
-    seen = []
-
-    def definition(op: Any, x: Any) -> Any:
-        seen.append(op)
-        return relax.multiply(relax.exp(x), x)
-
-    with without_new_decompositions():
-        _DECOMPOSITIONS.entries.pop("relax.nn.silu", None)
-        register_decomposition("relax.nn.silu", by_types=by_types)(definition)
-        DecomposeOps(ops=("nn.silu",))(module)
-    assert len(seen) == asked
-    assert op_names(module) == ["relax.exp", "relax.multiply"] * 3
-
-
-@pytest.mark.parametrize("make", [lambda: resnet(2), lambda: transformer(2, length="n"), lambda: llama(2)])
-def test_models_are_decomposed_as_without_a_memory(make: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    remembered, asked = make(), make()
-    DecomposeOps(ops=("all",))(remembered)
-    with monkeypatch.context() as patch:
-        patch.setattr("relax_mlir.passes.relax_decompose_ops.take_down", lambda *_: None)
-        DecomposeOps(ops=("all",))(asked)
-    assert str(remembered) == str(asked)
 
 
 def test_equal_norms_of_other_values_keep_their_results() -> None:
