@@ -11,6 +11,7 @@ from ...bindings.ir import Operation
 from ...bindings.navigation import operations_in
 from ...dialects.tir.prim_func import is_prim_func
 from ...support.errors import RelaxError
+from .compiled import matcher
 from .matched import Match
 from .tree import Bound, Checked, GraphPattern, Subject, maker_of, subject_of
 
@@ -45,7 +46,8 @@ def matches_of(pattern: GraphPattern, op: Operation, is_across: bool = False) ->
 
 def match(pattern: GraphPattern, op: Operation, is_across: bool = False) -> Match | None:
     """How a pattern matches the results of an operation, if it does."""
-    return next(matches_of(pattern, op, is_across), None)
+    compiled = matcher(pattern, is_across)
+    return compiled(op) if compiled is not None else next(matches_of(pattern, op, is_across), None)
 
 
 def why_not(pattern: GraphPattern, op: Operation) -> Refusal | None:

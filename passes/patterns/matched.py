@@ -27,15 +27,13 @@ class Match:
         self.pattern = pattern
         #: The operation that it was found at: the one that makes the pattern's value, the first of several.
         self.root = root
-        #: What stands for each part of the pattern, in its order: a part comes before those that it is made of, and
-        #: these before the parts that it is a sibling of.
-        self.bound = bound
+        self._bound = bound
 
     def __getitem__(self, part: str | GraphPattern) -> Value:
         """The value of a part, by its name or as such."""
         if isinstance(part, str):
             return self._named(part)
-        found = self.bound.get(part)
+        found = self._bound.get(part)
         if not isinstance(found, Value):
             raise RelaxError(f"pattern {self.pattern}: {part} has matched no value")
         return found
@@ -47,6 +45,13 @@ class Match:
     @cached_property
     def _view(self) -> OpView:
         return self.root.opview
+
+    @property
+    def bound(self) -> Mapping[GraphPattern, Subject]:
+        """What stands for each part of the pattern, in its order: a part comes before those that it is made of, and
+        these before the parts that it is a sibling of.
+        """
+        return self._bound
 
     def _named(self, name: str) -> Value:
         found = self.get(name)
@@ -68,20 +73,20 @@ class Match:
 
     def all(self, name: str) -> list[Value]:
         """The values of all parts of a name: of those that are repeated, as the pattern has them."""
-        found = [subject for part, subject in self.bound.items() if type(part) is Named and part.name == name]
+        found = [subject for part, subject in self._bound.items() if type(part) is Named and part.name == name]
         return [subject for subject in found if isinstance(subject, Value)]
 
     @cached_property
     def operations(self) -> list[Operation]:
         """What the pattern's operators have matched, in the order of the program."""
-        makers = {maker_of(subject): None for part, subject in self.bound.items() if isinstance(part, Op)}
+        makers = {maker_of(subject): None for part, subject in self._bound.items() if isinstance(part, Op)}
         return sorted((op for op in makers if op is not None), key=cmp_to_key(_order))
 
     @cached_property
     def outputs(self) -> list[Operation]:
         """What makes the pattern's value; where it is several, each of them."""
         patterns = self.pattern.outputs if isinstance(self.pattern, Outputs) else (self.pattern,)
-        makers = (maker_of(self.bound[each]) for each in patterns)
+        makers = (maker_of(self._bound[each]) for each in patterns)
         return [op for op in makers if op is not None]
 
     @cached_property
@@ -105,12 +110,12 @@ class Match:
     @cached_property
     def structures(self) -> dict[GraphPattern, Structure]:
         """For patterns of calls, the structure that each was found to have."""
-        return {part.part: part.structure for part in self.bound if isinstance(part, Found)}
+        return {part.part: part.structure for part in self._bound if isinstance(part, Found)}
 
     def literal(self, name: str) -> float:
         """The number that stands in a PrimFunc's body where a structure has a literal of this name."""
         literals = {
-            key: each for part in self.bound if isinstance(part, Found) for key, each in part.binding.literals.items()
+            key: each for part in self._bound if isinstance(part, Found) for key, each in part.binding.literals.items()
         }
         if name not in literals:
             raise RelaxError(f"pattern {self.pattern}: no literal named '{name}' has matched{suggest(name, literals)}")
@@ -118,7 +123,7 @@ class Match:
 
     def is_used_outside(self, part: GraphPattern | Value) -> bool:
         """Whether others use the value as well."""
-        subject = self.bound.get(part) if isinstance(part, GraphPattern) else part
+        subject = self._bound.get(part) if isinstance(part, GraphPattern) else part
         values = [subject] if isinstance(subject, Value) else subject.results if subject is not None else []
         inside = set(self.operations)
         return any(user not in inside for value in values for user in users_of(value))

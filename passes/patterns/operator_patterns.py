@@ -18,7 +18,7 @@ from ...dialects.relax.known_constants import SPLATS, splat
 from ...dialects.relax.values import dtype_of
 from ...support.errors import RelaxError
 from ...support.suggest import counted, suggest
-from .tree import MATCHES, Bound, GraphPattern, Subject, Ways
+from .tree import MATCHES, Bound, GraphPattern, Leaf, Subject, Ways
 
 #: A value's pattern; several, or `every`, where an operand varies in number; None for one that is absent.
 Operand = GraphPattern | Sequence[GraphPattern] | None
@@ -168,17 +168,17 @@ class ResultPattern(GraphPattern):
         return f"{self.op.text}[{self.index}]"
 
 
-class Filled(GraphPattern):
+class Filled(Leaf):
     """A tensor that is one number everywhere, of which a test is given the number and the element type."""
 
     def __init__(self, test: NumberTest, text: str):
         self.test, self._text = test, text
 
-    def ways(self, subject: Subject, bound: Bound) -> Ways:
+    def problem(self, subject: Subject) -> str:
         number = splat(subject) if isinstance(subject, Value) else None
         if number is None or not isinstance(subject, Value):
             return "is not one number everywhere"
-        return MATCHES if self.test(number, dtype_of(subject)) else f"is {number}"
+        return "" if self.test(number, dtype_of(subject)) else f"is {number}"
 
     @property
     def heads(self) -> tuple[Op, ...] | None:
@@ -280,6 +280,8 @@ class Reader:
         self._is_open = pattern.is_open
         are_two = len({each for operand in operands.values() for each in operand}) == 2
         self.is_commutative = row is not None and row.commutative and are_two and not pattern.is_ordered
+        #: Whether such an operation always gives one value.
+        self.gives_one = row is not None and [result.arity for result in row.results] == ["single"]
         #: By number, where each operand is one value.
         self.in_order: list[tuple[int, GraphPattern]] | None = None
         if row is None:

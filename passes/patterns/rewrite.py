@@ -15,6 +15,7 @@ from ...dialects.relax.known_constants import CONSTANTS
 from ...support.argument_types import types_checked
 from ...support.errors import RelaxError
 from ...support.suggest import counted
+from .compiled import matcher
 from .match import by_head, matches_of
 from .matched import Match
 from .operator_patterns import Every, Op, ResultPattern
@@ -49,7 +50,9 @@ def rewrite(
     name = name or (str(pattern) if isinstance(replacement, GraphPattern) else function_name(replacement))
 
     def apply(view: OpView, rewriter: Rewriter) -> Outcome:
-        found = _searched(pattern, view.operation, is_across, rewriter)
+        compiled = matcher(pattern, is_across)
+        op = view.operation
+        found = compiled(op) if compiled is not None else _searched(pattern, op, is_across, rewriter)
         if found is None:
             return None
         with blaming_at(lambda: f"the replacement of pattern {pattern}", replace, found.root):
@@ -61,6 +64,7 @@ def rewrite(
         apply,
         benefit,
         name,
+        after=sorted(_needed(pattern)),
         may_match=lambda op_name, makers: _may_match(pattern, op_name, makers),
     )
 
@@ -75,9 +79,20 @@ def _searched(pattern: GraphPattern, op: Operation, is_across: bool, rewriter: R
         return next(matches, None)
 
 
+def _needed(pattern: GraphPattern) -> frozenset[str]:
+    """Operators of which one makes an operand wherever the pattern matches; none where that is unknown."""
+    if isinstance(pattern, Op):
+        makers = (frozenset(name for op in part.heads or () for name in op.names) for part in pattern.parts)
+        return next(filter(None, makers), frozenset())
+    if isinstance(pattern, (Outputs, ResultPattern, Condition)):
+        return _needed(pattern.parts[0])
+    needed = [_needed(part) for part in pattern.parts] if isinstance(pattern, Either) else []
+    return frozenset[str]().union(*needed) if all(needed) else frozenset()
+
+
 def _may_match(pattern: GraphPattern, name: str, makers: Sequence[str]) -> bool:
     """Whether a pattern may match an operation of this name, by the names of what makes its operands."""
-    if isinstance(pattern, (Outputs, ResultPattern, Condition)):
+    if isinstance(pattern, (Outputs, Condition)):
         return _may_match(pattern.parts[0], name, makers)
     if isinstance(pattern, Either):
         return any(_may_match(each, name, makers) for each in pattern.choices)

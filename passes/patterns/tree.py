@@ -167,17 +167,28 @@ class Wildcard(GraphPattern):
         return "*"
 
 
-class Const(GraphPattern):
+class Leaf(GraphPattern):
+    """A value that is recognised by itself."""
+
+    def ways(self, subject: Subject, bound: Bound) -> Ways:
+        return self.problem(subject) or MATCHES
+
+    @abstractmethod
+    def problem(self, subject: Subject) -> str:
+        """Why it is no such value; empty where it is one."""
+
+
+class Const(Leaf):
     """A constant, with one number everywhere where that is stated."""
 
     def __init__(self, number: float | None):
         self.number = number
 
-    def ways(self, subject: Subject, bound: Bound) -> Ways:
+    def problem(self, subject: Subject) -> str:
         if not isinstance(subject, Value) or not is_constant(subject):
             return "is no constant"
         found = None if self.number is None else splat(subject)
-        return MATCHES if found == self.number else "is another constant" if found is None else f"is {found}"
+        return "" if found == self.number else "is another constant" if found is None else f"is {found}"
 
     @property
     def text(self) -> str:

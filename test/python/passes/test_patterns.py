@@ -446,7 +446,7 @@ def _is_plain(op: Any) -> bool:
 
 
 def parts_of(found: Match) -> Iterator[tuple[Op, Any]]:
-    for part, subject in found.bound.items():
+    for part, subject in found._bound.items():
         if isinstance(part, Op):
             yield part, subject.owner.operation if hasattr(subject, "owner") else subject
 

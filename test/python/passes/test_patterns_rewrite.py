@@ -17,6 +17,7 @@ from relax_mlir.patterns import (
     GraphPattern,
     Match,
     every,
+    is_const,
     is_filled,
     is_op,
     match,
@@ -72,6 +73,26 @@ def test_what_is_not_made_yet_cannot_be_read() -> None:
     module = built(body)
     assert not rx.apply_greedy(module, [rewrite(products, lambda found: [found["x"], found["x"]])])
     module.verify()
+
+
+def test_rewriting_asks_where_an_operand_fits_alone() -> None:
+    """What must make an operand follows from the pattern."""
+    x, y = wildcard(), is_const()
+    products, chain = matmul(relu(x), y), is_op("relax.tanh")(x).repeated(relu)
+    patterns = {
+        relu(x): [],
+        relu(y): [],
+        matmul(x, relu(x) | is_op("relax.tanh")): ["relax.nn.relu", "relax.tanh"],
+        products.named("it").where(lambda found: True): ["relax.nn.relu"],
+        products | relu(products): ["relax.matmul", "relax.nn.relu"],
+        products | relu(x): [],
+        is_op("relax.split")(products, ...)[0]: ["relax.matmul"],
+        matmul(x, chain): ["relax.nn.relu", "relax.tanh"],
+        relu(x).repeated(relu): [],
+        outputs(relu(chain), is_op("relax.abs")(chain)): ["relax.nn.relu", "relax.tanh"],
+    }
+    for pattern, makers in patterns.items():
+        assert list(rewrite(pattern, lambda found: None).after) == makers, pattern
 
 
 # ---- replacements that are patterns ----
