@@ -39,18 +39,21 @@ def main(given: Sequence[str] | None = None) -> int:
     if tool is None:
         print("kernels are not checked: compute-sanitizer is not installed (pip install nvidia-cuda-sanitizer-api)")
         return 0
+    status = 0
     with ThreadPoolExecutor() as pool:  # each waits for a process
-        return max(pool.map(partial(_run, str(tool)), checks))
+        for failed, text in pool.map(partial(_run, str(tool)), checks):
+            print(text, flush=True)
+            status = max(status, failed)
+    return status
 
 
-def _run(tool: str, check: str) -> int:
+def _run(tool: str, check: str) -> tuple[int, str]:
+    """Whether the check fails, and what to show of it."""
     command = [tool, "--tool", check, "--error-exitcode", str(_FOUND), sys.executable, *_CASES]
     done = subprocess.run(command, capture_output=True, text=True, timeout=_MOST_SECONDS)
     outcome = {0: "nothing found", _FOUND: "found something"}.get(done.returncode, f"fails with {done.returncode}")
-    print(f"{check}: {outcome}", flush=True)
-    if done.returncode:
-        print(done.stdout + done.stderr, flush=True)
-    return 1 if done.returncode else 0
+    found = [done.stdout + done.stderr] if done.returncode else []
+    return int(bool(found)), "\n".join([f"{check}: {outcome}", *found])
 
 
 if __name__ == "__main__":
