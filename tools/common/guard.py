@@ -30,6 +30,8 @@ _CAUSES: dict[int, str] = {
     # Only the system kills without a word.
     signal.SIGKILL: "was killed (out of memory?)",
     signal.SIGALRM: "gave up, because MLIR did not come to an end",
+    # Weights of models are read where they are in the file.
+    signal.SIGBUS: "a file that it read became shorter meanwhile (SIGBUS)",
 }
 
 # What a child returns that was asked to end and has done so: as from a shell.

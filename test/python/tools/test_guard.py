@@ -54,6 +54,12 @@ def guarded(body: str, folder: Path) -> tuple[int, str, str]:
         ("announce('parsing x'); os.abort()", 1, "", "tool: error: MLIR crashed (SIGABRT) while parsing x\n"),
         ("announce('long ' * 9); announce('b'); os.abort()", 1, "", "tool: error: MLIR crashed (SIGABRT) while b\n"),
         ("announce('x' * 100_000); os.abort()", 1, "", f"tool: error: MLIR crashed (SIGABRT) while {'x' * 8191}\n"),
+        (
+            "os.kill(os.getpid(), signal.SIGBUS)",
+            1,
+            "",
+            "tool: error: a file that it read became shorter meanwhile (SIGBUS)\n",
+        ),
         ("os.kill(os.getpid(), signal.SIGKILL)", 1, "", "tool: error: was killed (out of memory?)\n"),
         (
             f"announce('reading')\nwith limited(0.2): {FOREVER}",
