@@ -40,7 +40,7 @@ import relax_mlir as rx
 
 _LIBRARIES = {"cudnn": CUDNN, "cublas": CUBLAS}
 _MODELS = Path(__file__).parent / "models"
-PEERS = ALL, _, NONE = "all", "eager", "none"
+PEERS = ALL, NOT_COMPILED, NONE = "all", "eager", "none"
 OURS, GRAPH, LIBRARIES, EAGER, COMPILED = "ours", "graph", "libraries", "torch", "torch.compile"
 #: Turns, and how long one is, in seconds.
 _TURNS, _OF_A_TURN = 9, 0.02
@@ -124,7 +124,7 @@ def row_of_case(case: Case, device: Device, torch: ModuleType | None, turns: int
     runs = _runs(programs, given)
     if torch is not None and case.in_torch is not None:
         theirs = _torch_runs(torch, case.in_torch, case.arrays)
-        runs |= {EAGER: theirs[EAGER]} if peers != ALL else theirs
+        runs |= {EAGER: theirs[EAGER]} if peers == NOT_COMPILED else theirs
     found = measured(runs, turns)
     share = peak_of(device).share(case.unit, case.work, found[OURS])
     return Row(case.name, found, share, ", ".join(wrong))
@@ -233,7 +233,7 @@ def _row_of_model(model: Any, path: Path, device: Device, torch: Any, turns: int
         built = model.build().cuda()
         tensors = [_in_torch(torch, each) for each in given]
         runs[EAGER] = _without_gradients(torch, built, tensors)
-        if peers == ALL:
+        if peers != NOT_COMPILED:
             runs[COMPILED] = _without_gradients(torch, torch.compile(built), tensors)
     found = measured(runs, turns)
     work = work_of_model(module)
@@ -287,7 +287,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--only", default="", help="the cases with this in their names")
     parser.add_argument("--small", action="store_true", help="tiny cases, to see whether all works; no models")
     parser.add_argument("--turns", type=int, default=_TURNS)
-    parser.add_argument("--peers", choices=PEERS, default="all", help="all, those but torch.compile, or none")
+    parser.add_argument("--peers", choices=PEERS, default=ALL, help="all, those but torch.compile, or none")
     parser.add_argument("--must", action="store_true", help="fail where there is no device")
     options = parser.parse_args(arguments)
     try:
@@ -295,7 +295,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except DeviceError as error:
         print(f"nothing is measured: {error}")
         return 1 if options.must else 0
-    torch = None if options.peers == "none" else find_torch()
+    torch = None if options.peers == NONE else find_torch()
     versions = f"against torch {torch.__version__}" if torch else "without torch"
     print(f"{device.name} ({device.arch}), code for {_arch(device)}; {versions}\n{head()}", flush=True)
     rows = []

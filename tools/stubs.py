@@ -45,8 +45,9 @@ from typing_extensions import Unpack
 from {core}.dialect import Dialect
 from {core}.operands import At, BoundLike, DTypeLike, ScalarLike, ShapeLike, TypesLike, Value
 """
+_MARK = f"# Written by `python -m {PACKAGE}.tools.stubs`: do not edit.\n"
 HEAD = f"""\
-# Written by `python -m {PACKAGE}.tools.stubs`: do not edit.
+{_MARK}\
 # ruff: noqa
 from collections.abc import Callable
 {HINTS.format(core=f"{PACKAGE}.dialects.core")}from {PACKAGE}.passes.loops.handles import BlockRV, IndexMap, LoopRV
@@ -228,6 +229,9 @@ def start(argv: Sequence[str], stdin: TextIO, stdout: TextIO, stderr: TextIO) ->
     found = package_stubs(arguments.files)
     if not found:
         raise RelaxError(f"{', '.join(arguments.files)}: no rx.Dialect is assigned to a name there: nothing to write")
+    for path in filter(Path.exists, found):
+        if not path.read_bytes().startswith(_MARK.encode()):
+            raise RelaxError(f"{path} was written by something else: move it away, and nothing of it is lost")
     for path, text in found.items():
         write_whole(str(path), text.encode())
         stdout.write(f"{path}\n")

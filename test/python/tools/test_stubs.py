@@ -211,6 +211,17 @@ def test_where_there_is_no_dialect_nothing_is_written(tmp_path: Path) -> None:
     assert list(tmp_path.rglob("*.pyi")) == []
 
 
+def test_stubs_are_written_again_and_those_of_others_stay(tmp_path: Path) -> None:
+    assert write_stubs(tmp_path, "acme.ops").returncode == 0
+    again = [sys.executable, "-m", "relax_mlir.tools.stubs", "acme.ops"]
+    assert subprocess.run(again, cwd=tmp_path, capture_output=True, timeout=600).returncode == 0
+    own = tmp_path / "acme" / "ops.pyi"
+    own.write_text("by hand")
+    done = subprocess.run(again, cwd=tmp_path, capture_output=True, text=True, timeout=600)
+    assert done.returncode == 1 and f"{own} was written by something else" in done.stderr
+    assert own.read_text() == "by hand"
+
+
 @pytest.mark.slow
 @pytest.mark.skipif(find_spec("mypy") is None, reason="mypy is not installed: it comes with the extra `dev`")
 def test_mypy_knows_operators_and_steps_of_another_package(package: Path) -> None:
