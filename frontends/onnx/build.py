@@ -13,14 +13,14 @@ from ...dialects.core.ir_attributes import INPUT_GROUPS, RESULT_GROUPS, RESULT_L
 from ...dialects.relax.function_attributes import LIST, VALUE, Group, encode_groups, encode_labels, function_attributes
 from ...emit.kernels import FreshSymbols
 from ...support.errors import ModelError
-from .control.flattening import all_tensors, form_of
-from .control.scf_branches import checked
+from ..core.control.flattening import all_tensors, form_of
+from ..core.control.scf_branches import checked
+from ..core.problems import Problems, shown
+from ..core.values import EmptyOptional, Held, OneOf, SequenceValue, Tensor, Texts, Value
 from .import_notes import note_model
 from .importer import GraphImporter
 from .inputs import InputShape, PassedInput, passed_inputs
 from .model import Model
-from .model_values import EmptyOptional, Held, OneOf, SequenceValue, Tensor, Texts, Value
-from .problems import Problems, shown
 from .symbol_sizes import contradictions
 from .tensor_data import ValueInfoProto
 

@@ -10,20 +10,24 @@ from ...bindings.ir import Location, Operation
 from ...bindings.mlir import ir
 from ...support.blaming import blaming
 from ...support.errors import ModelError, RelaxError
-from .control.scf_branches import convert_each
+from ..core.control.scf_branches import convert_each
+from ..core.limits import TooLarge
+from ..core.node import Incomplete, Unsupported
+from ..core.node_problems import bug_of, of_operators, problem_of
+from ..core.problems import Problem
+from ..core.sizes import named
+from ..core.values import EmptyOptional, Held, OneOf, Value, as_values
 from .import_notes import noting
-from .limits import DEEPEST_CALLS, TooLarge
+from .limits import DEEPEST_CALLS
 from .model import DEFAULT_DOMAINS, versions_of
-from .model_values import EmptyOptional, Held, OneOf, Value, as_values
-from .node import Incomplete, Node, Unsupported
-from .node_problems import bug_of, lines_to_teach, of_operators, problem_of, unknown
+from .node_problems import lines_to_teach, unknown
+from .onnx_node import Node
 from .operator_schemas import check_node, expansion_of, is_defined_by_onnx, own_function
 from .order import in_order
-from .problems import Problem, shown_node
+from .problems import shown_node
 from .registry import find_converter
 from .scope import Scope
-from .shapes.folding import converted
-from .shapes.sizes import named
+from .shape_operators import converted
 from .tensor_data import FunctionProto, GraphProto, NodeProto, is_absurd
 from .texts import held_of, moved, moves_texts
 
