@@ -1,14 +1,51 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What is said of a node that cannot be imported."""
+"""Nodes that cannot be imported: whatever their converters raise is noted, and the import goes on."""
 
 from __future__ import annotations
 
 import traceback
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from .node import Node, Unsupported, described
+from ...support.errors import RelaxError
+from .limits import TooLarge, is_absurd
+from .node import Incomplete, Node, Unsupported, described
 from .problems import Problem, shown
+from .sizes import named
 from .values import Held, OneOf, Value
+
+
+def attempted(node: Node, convert: Callable[[], Sequence[Held | None]]) -> list[Held | None] | None:
+    """The outputs of a node; None where it cannot be imported, which is among the problems of its graph then."""
+    problems = node.graph.problems
+    try:
+        outputs = [named(each, node.graph.symbols) for each in convert()]
+        _check_sizes(outputs)
+        return outputs
+    except Unsupported as problem:
+        problems.add(problem_of(node, problem))
+    except TooLarge:
+        raise
+    except RelaxError as error:
+        where = f" ({error.notes[-1]})" if error.is_blamed and error.notes else ""
+        reason = _of_operators(node, error.message + where)
+        problems.add(problem_of(node, Unsupported(reason), error.__cause__))
+    except Incomplete:
+        pass  # what it needs has been noted
+    except MemoryError:
+        raise
+    except Exception as error:  # whatever a converter raises that it did not mean to
+        problems.add(_bug_of(node, error))
+    return None
+
+
+def _check_sizes(outputs: Sequence[Held | None]) -> None:
+    """Refuses tensors that no memory holds where they are made, so that it is known who makes them."""
+    for value in outputs:
+        if isinstance(value, Value) and value.is_in_graph:
+            sizes = [size for size in value.shape or () if isinstance(size, int)]
+            if is_absurd(sizes):
+                raise Unsupported(f"its result has the absurd shape ({', '.join(map(str, value.shape or ()))})")
 
 
 def problem_of(node: Node, found: Unsupported, cause: BaseException | None = None) -> Problem:
@@ -16,7 +53,7 @@ def problem_of(node: Node, found: Unsupported, cause: BaseException | None = Non
     return Problem(node.name, node.operator, node.version, found.attribute, found.reason, found.help, cause)
 
 
-def bug_of(node: Node, error: Exception) -> Problem:
+def _bug_of(node: Node, error: Exception) -> Problem:
     """A node whose converter or evaluator raised what it did not mean to; the traceback is kept."""
     *_, last = traceback.extract_tb(error.__traceback__)
     path = Path(last.filename)
@@ -26,7 +63,7 @@ def bug_of(node: Node, error: Exception) -> Problem:
     return problem_of(node, Unsupported(reason), error)
 
 
-def of_operators(node: Node, message: str) -> str:
+def _of_operators(node: Node, message: str) -> str:
     """Why a node cannot be imported; where operators that it becomes refuse their operands, with its own inputs."""
     return f"{message}; the node's inputs: {described_inputs(node)}" if message.startswith("'relax.") else message
 

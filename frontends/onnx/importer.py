@@ -11,12 +11,11 @@ from ...bindings.mlir import ir
 from ...support.blaming import blaming
 from ...support.errors import ModelError, RelaxError
 from ..core.control.scf_branches import convert_each
-from ..core.limits import TooLarge
 from ..core.node import Incomplete, Unsupported
-from ..core.node_problems import bug_of, of_operators, problem_of
+from ..core.node_problems import attempted, problem_of
 from ..core.problems import Problem
 from ..core.sizes import named
-from ..core.values import EmptyOptional, Held, OneOf, Value, as_values
+from ..core.values import EmptyOptional, Held, OneOf, as_values
 from .import_notes import noting
 from .limits import DEEPEST_CALLS
 from .model import DEFAULT_DOMAINS, versions_of
@@ -28,7 +27,7 @@ from .problems import shown_node
 from .registry import find_converter
 from .scope import Scope
 from .shape_operators import converted
-from .tensor_data import FunctionProto, GraphProto, NodeProto, is_absurd
+from .tensor_data import FunctionProto, GraphProto, NodeProto
 from .texts import held_of, moved, moves_texts
 
 
@@ -80,26 +79,12 @@ class GraphImporter(Scope):
             return self.lookup(proto.input[index]) if proto.input[index] else _ABSENT
 
     def _convert(self, node: Node) -> list[Held | None]:
-        try:
+        def checked() -> Sequence[Held | None]:
             check_node(node)
-            outputs = [named(each, self.symbols) for each in self.convert(node)]
-            _check_sizes(outputs)
-            return outputs
-        except Unsupported as problem:
-            self.problems.add(problem_of(node, problem))
-        except TooLarge:
-            raise
-        except RelaxError as error:
-            where = f" ({error.notes[-1]})" if error.is_blamed and error.notes else ""
-            reason = of_operators(node, error.message + where)
-            self.problems.add(problem_of(node, Unsupported(reason), error.__cause__))
-        except Incomplete:
-            pass  # what it needs has been noted
-        except MemoryError:
-            raise
-        except Exception as error:  # whatever a converter raises that it did not mean to
-            self.problems.add(bug_of(node, error))
-        return [None] * node.output_count
+            return self.convert(node)
+
+        outputs = attempted(node, checked)
+        return [None] * node.output_count if outputs is None else outputs
 
     def convert(self, node: Node) -> Sequence[Held | None]:
         """The outputs of a node."""
@@ -216,12 +201,3 @@ def _errors_of(proto: NodeProto, where: str = "") -> Iterator[None]:
         yield
     except RelaxError as error:
         raise ModelError(f"node {shown_node(proto)}{where}: {error.message}") from None
-
-
-def _check_sizes(outputs: Sequence[Held | None]) -> None:
-    """Refuses tensors that no memory holds where they are made, so that it is known who makes them."""
-    for value in outputs:
-        if isinstance(value, Value) and value.is_in_graph:
-            sizes = [size for size in value.shape or () if isinstance(size, int)]
-            if is_absurd(sizes):
-                raise Unsupported(f"its result has the absurd shape ({', '.join(map(str, value.shape or ()))})")
