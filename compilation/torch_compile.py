@@ -169,7 +169,7 @@ class _Calls:
         with uncollected():
             module, problems = Module(), Problems(WORDS)
             inputs = Inputs(fixed, [passed_as(fx, fx.name) for fx in placeholders if fx not in fixed])
-            passed = add_graph(module.operation, graph, inputs, results, problems)
+            passed, _ = add_graph(module.operation, graph, inputs, results, problems)
             problems.check()
             module.verify()
             self._executable = compile(module, **options)

@@ -7,6 +7,7 @@ import traceback
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from ...dialects.core.symbols import SymExpr
 from ...support.errors import RelaxError
 from .limits import TooLarge, is_absurd
 from .node import Incomplete, Node, Unsupported, described
@@ -74,7 +75,11 @@ def described_inputs(node: Node) -> str:
     return ", ".join(f"'{shown(name)}' {_described(value)}" for name, value in pairs if value is not None) or "none"
 
 
-def _described(value: Held) -> str:
+def _described(value: object) -> str:
+    if isinstance(value, (bool, int, float, str, SymExpr)):
+        return str(value)
+    if isinstance(value, list):
+        return f"[{', '.join(map(_described, value))}]"
     if isinstance(value, OneOf):
         return str(value)
     if not isinstance(value, Value):

@@ -3,13 +3,16 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...bindings.context import load_dialects
 from ...bindings.ir import Operation
+from ...bindings.mlir import ir
 from ...dialects.core.infos import TensorInfo
+from ...dialects.core.ir_attributes import STRUCTURE
 from ...emit.kernels import FreshSymbols
 from ...support.errors import ModelError
 from ..core.limits import Limits, Room
@@ -19,11 +22,16 @@ from ..core.values import Tensor, Value
 from .dtypes import dtype_of
 from .expressions import Expressions, as_scalar
 from .graph import Graph, constant, is_scalar
+from .structure import structure_of
 
 if TYPE_CHECKING:
     from torch.export import ExportedProgram
     from torch.fx import GraphModule
     from torch.fx import Node as FxNode
+
+
+#: Kinds of results that are what a call has changed.
+_CHANGED = ("BUFFER_MUTATION", "PARAMETER_MUTATION", "USER_INPUT_MUTATION")
 
 
 class Passed(NamedTuple):
@@ -48,7 +56,11 @@ def add_main(module: Operation, program: ExportedProgram, problems: Problems, na
     """
     expressions = Expressions(_names_of_symbols(program, names))
     results = partial(_results, program)
-    add_graph(module, program.graph_module, _inputs(program, keep), results, problems, expressions)
+    _, function = add_graph(module, program.graph_module, _inputs(program, keep), results, problems, expressions)
+    structure = structure_of(program)
+    if function is not None and structure is not None:
+        with module.context:
+            function.attributes[STRUCTURE] = ir.StringAttr.get(json.dumps(structure))
 
 
 def add_graph(
@@ -58,7 +70,7 @@ def add_graph(
     results: Callable[[Sequence[Any]], Sequence[tuple[Tensor, str]]],
     problems: Problems,
     expressions: Expressions | None = None,
-) -> list[Passed]:
+) -> tuple[list[Passed], Operation | None]:
     """Adds a graph as the function `main`, and says what its arguments are: sizes that tensors have are none.
 
     `results` says what of the graph's outputs the function returns, with names.
@@ -87,8 +99,7 @@ def add_graph(
         pairs = [] if problems.found else list(results(outputs))
         return [tensor for tensor, _ in pairs], [name for _, name in pairs]
 
-    add_function(module, "main", infos, [each.name for each in passed], body, problems)
-    return passed
+    return passed, add_function(module, "main", infos, [each.name for each in passed], body, problems)
 
 
 def _names_of_symbols(program: ExportedProgram, names: Sequence[Sequence[tuple[int, str]]]) -> dict[str, str]:
@@ -111,7 +122,7 @@ def _inputs(program: ExportedProgram, keep: bool) -> Inputs:
     """
     signature = program.graph_signature
     placeholders = {each.name: each for each in program.graph_module.graph.find_nodes(op="placeholder")}
-    changed = {each.target for each in signature.output_specs if each.kind.name in ("BUFFER_MUTATION", "PARAMETER_MUTATION")}
+    changed = {each.target for each in signature.output_specs if each.kind.name in _CHANGED}
     fixed: dict[FxNode, Any] = {}
     users, kept, states = [], [], []
     for spec in signature.input_specs:
@@ -169,11 +180,12 @@ def _results(program: ExportedProgram, outputs: Sequence[Any]) -> list[tuple[Ten
     for index, (spec, held) in enumerate(zip(program.graph_signature.output_specs, outputs, strict=True)):
         kind = spec.kind.name
         name = getattr(spec.arg, "name", "") or f"result{index}"
-        if kind in ("BUFFER_MUTATION", "PARAMETER_MUTATION", "USER_INPUT_MUTATION"):
+        if type(spec.arg).__name__ == "ConstantArgument":
+            continue  # who calls gets it without the program
+        if kind in _CHANGED:
             states.append((as_tensor(held, spec.target), spec.target))
         elif kind == "USER_OUTPUT":
-            if held is not None:
-                given.append((as_tensor(held, name), name))
+            given.append((as_tensor(held, name), name))
         elif kind != "TOKEN":
             raise ModelError(f"result '{name}' is a {kind.lower()}: such results are not supported")
     return [*given, *states]

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 from ...dialects.core.symbols import SymbolError, SymExpr, ceildiv, sym
 from ...support.names import fresh_name
 from ..core import sizes
+from ..core.node import Unsupported
 from ..core.sizes import Size
 from ..core.tensors import cast, const, relax
 from ..core.values import Tensor, Value
-from ..core.node import Unsupported
 
 if TYPE_CHECKING:
     import sympy
@@ -155,7 +155,8 @@ class Expressions:
         if name in _COMPARED:
             return _compared(_COMPARED[name], given)
         if name == "Not":
-            return not given[0] if isinstance(given[0], bool) else Value(ssa=relax.logical_not(as_scalar(given[0], "i1")))
+            is_known = isinstance(given[0], bool)
+            return not given[0] if is_known else Value(ssa=relax.logical_not(as_scalar(given[0], "i1")))
         if name == "Where":
             return Value(ssa=relax.where(as_scalar(given[0], "i1"), *(as_scalar(each, "i64") for each in given[1:])))
         if name in ("ToFloat", "Float"):
