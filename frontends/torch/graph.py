@@ -14,12 +14,12 @@ from ...dialects.core.infos import TensorInfo
 from ...dialects.core.symbols import SymExpr, equal
 from ...emit.kernels import FreshSymbols
 from ...support.blaming import blaming, shown_place
-from ...support.errors import ModelError, RelaxError
+from ...support.errors import ModelError
 from ...support.suggest import suggest
 from ..core import sizes
 from ..core.limits import Room
 from ..core.node import Incomplete, Unsupported, described
-from ..core.node_problems import bug_of, of_operators, problem_of
+from ..core.node_problems import attempted, problem_of
 from ..core.problems import Problems
 from ..core.scope import Scope
 from ..core.values import Held, Value, as_values
@@ -97,7 +97,7 @@ class Graph(Scope):
         if node is None:
             return None  # what it needs has been noted
         with location_of(fx):
-            return self._converted(node)
+            return attempted(node, lambda: self.convert(node))
 
     def node_of(self, fx: FxNode) -> Node | None:
         """What a converter gets; None where an argument could not be imported."""
@@ -114,23 +114,6 @@ class Graph(Scope):
         place = place_of(fx)
         shown = f"{fx.name} ({shown_place(*place)})" if place else fx.name
         return Node(fx, shown, name_of(fx.target), arguments, self)
-
-    def _converted(self, node: Node) -> Any:
-        try:
-            return self.convert(node)
-        except Unsupported as problem:
-            self.problems.add(problem_of(node, problem))
-        except RelaxError as error:
-            where = f" ({error.notes[-1]})" if error.is_blamed and error.notes else ""
-            reason = of_operators(node, f"{error.message}{where}")
-            self.problems.add(problem_of(node, Unsupported(reason), error.__cause__))
-        except Incomplete:
-            pass  # what it needs has been noted
-        except MemoryError:
-            raise
-        except Exception as error:  # whatever a converter raises that it did not mean to
-            self.problems.add(bug_of(node, error))
-        return None
 
     def convert(self, node: Node) -> Any:
         """What a node gives: a value, or a list of them where its operator has several results."""
