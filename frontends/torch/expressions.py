@@ -6,7 +6,7 @@ known, else 1-D tensors of one 64-bit integer (core/sizes.py). Conditions and re
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import reduce
 from typing import TYPE_CHECKING, Any
 
@@ -89,6 +89,12 @@ class Expressions:
         self._taken = set(self._names.values())
         self._values: dict[str, Scalar] = {}
 
+    def inner(self) -> Expressions:
+        """For a graph in a node: what that defines is unknown outside."""
+        made = Expressions()
+        made._names, made._taken, made._values = self._names, self._taken, dict(self._values)
+        return made
+
     def __contains__(self, symbol: str) -> bool:
         return symbol in self._values
 
@@ -100,6 +106,13 @@ class Expressions:
             self._values[symbol] = sym(name)
         found: SymExpr = self._values[symbol]
         return found
+
+    def declare_sizes(self, sizes: Iterable[Any]) -> None:
+        """Declares the symbols in the sizes of an input."""
+        for size in sizes:
+            if hasattr(size, "node"):
+                for name in sorted(each.name for each in size.node.expr.free_symbols):
+                    self.declare(name)
 
     def bind(self, symbol: str, value: Scalar) -> None:
         """Says what a symbol is that a node defines: a size of its result, or the number that it reads."""

@@ -70,6 +70,31 @@ class Graph(Scope):
                 return [self._resolved(each) for each in _listed(fx.args[0])]
         raise ModelError("the graph has no output")
 
+    def add_inner(self, module: GraphModule, operands: Sequence[Any], region_of: Operation | None = None) -> list[Any]:
+        """The outputs of a graph in a node, built where the insertion point is: in a region of an operation, or where
+        the node stands. Raises Incomplete.
+        """
+        inner = Graph(module, self.problems, self.symbols, self.room, self.expressions.inner(), self, region_of)
+        placeholders = module.graph.find_nodes(op="placeholder")
+        for fx, operand in zip(placeholders, operands, strict=True):
+            held = operand.inside(region_of) if region_of is not None and hasattr(operand, "inside") else operand
+            inner.set(fx, held)
+            inner.bind(fx.meta.get("val"), held)
+        outputs = inner.add_nodes()
+        if any(each is None for each in outputs):
+            raise Incomplete
+        return outputs
+
+    def bind(self, meta: Any, held: Any) -> None:
+        """Binds the symbols that torch has for a number, or for the sizes of a tensor."""
+        pairs = [(meta, held)] if is_scalar(meta) else []
+        if isinstance(held, Value) and hasattr(meta, "shape"):
+            pairs = [*zip(meta.shape, held.shape or (), strict=False)]
+        for size, own in pairs:
+            inner = getattr(size, "node", None)
+            if inner is not None and inner.expr.is_Symbol and own is not None:
+                self.expressions.bind(inner.expr.name, own)
+
     def _attribute(self, fx: FxNode) -> object:
         held = operator.attrgetter(str(fx.target))(self.module)
         if not hasattr(held, "dtype"):
@@ -156,9 +181,7 @@ class Graph(Scope):
         if held is None:
             return None
         if is_scalar(meta):
-            inner = getattr(meta, "node", None)
-            if inner is not None and inner.expr.is_Symbol:
-                self.expressions.bind(inner.expr.name, held)
+            self.bind(meta, held)
             return held
         expected = self.info_of(meta)
         if not isinstance(held, Value) or expected is None:
@@ -170,10 +193,7 @@ class Graph(Scope):
             )
         if held.is_in_graph and held.shape is not None and None in held.shape:
             held = self._named(held, meta, expected)
-        for size, own in zip(meta.shape, held.shape or (), strict=True):
-            inner = getattr(size, "node", None)
-            if inner is not None and inner.expr.is_Symbol and own is not None:
-                self.expressions.bind(inner.expr.name, own)
+        self.bind(meta, held)
         return held
 
     def _named(self, held: Value, meta: Any, expected: TensorInfo) -> Value:

@@ -141,6 +141,13 @@ def table() -> Any:
     return found
 
 
+def aot_table() -> dict[Any, Callable[..., object]]:
+    """The same for graphs of AOTAutograd, which has decomposed what consists of other operators."""
+    from torch._decomp import core_aten_decompositions
+
+    return {each: how for each, how in core_aten_decompositions().items() if find_converter(name_of(each)) is None}
+
+
 def _graphs(module: Any) -> Iterator[Any]:
     """The graph of a module, and those in its nodes."""
     for each in module.modules():
