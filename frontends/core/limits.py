@@ -3,14 +3,11 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ...support.errors import ModelError
 
 _MEBIBYTE = 1 << 20
-_MOST_ELEMENTS = 1 << 46
 
 
 class TooLarge(ModelError):
@@ -65,14 +62,3 @@ class Room:
 
     def _raises(self, option: str) -> str:
         return f"{self._function}(..., {option}=...) and --{option.replace('_', '-')} raise the limit"
-
-
-def check_size(what: str, shape: Sequence[int]) -> None:
-    """Refuses sizes that no memory holds, whose product may not even be a number of 64 bits."""
-    if is_absurd(shape):
-        raise ModelError(f"{what} has the absurd shape {tuple(shape)}")
-
-
-def is_absurd(shape: Sequence[int]) -> bool:
-    """Whether sizes are negative, or of more elements than any memory holds, also where one of them is zero."""
-    return any(size < 0 for size in shape) or math.prod(size or 1 for size in shape) > _MOST_ELEMENTS

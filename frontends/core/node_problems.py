@@ -4,25 +4,25 @@
 from __future__ import annotations
 
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
+from typing import TypeVar
 
 from ...dialects.core.symbols import SymExpr
 from ...support.errors import RelaxError
-from .limits import TooLarge, is_absurd
+from .limits import TooLarge
 from .node import Incomplete, Node, Unsupported, described
 from .problems import Problem, shown
-from .sizes import named
 from .values import Held, OneOf, Value
 
+T = TypeVar("T")
 
-def attempted(node: Node, convert: Callable[[], Sequence[Held | None]]) -> list[Held | None] | None:
-    """The outputs of a node; None where it cannot be imported, which is among the problems of its graph then."""
+
+def attempted(node: Node, convert: Callable[[], T]) -> T | None:
+    """What a node becomes; None where it cannot be imported, which is among the problems of its graph then."""
     problems = node.graph.problems
     try:
-        outputs = [named(each, node.graph.symbols) for each in convert()]
-        _check_sizes(outputs)
-        return outputs
+        return convert()
     except Unsupported as problem:
         problems.add(problem_of(node, problem))
     except TooLarge:
@@ -38,15 +38,6 @@ def attempted(node: Node, convert: Callable[[], Sequence[Held | None]]) -> list[
     except Exception as error:  # whatever a converter raises that it did not mean to
         problems.add(_bug_of(node, error))
     return None
-
-
-def _check_sizes(outputs: Sequence[Held | None]) -> None:
-    """Refuses tensors that no memory holds where they are made, so that it is known who makes them."""
-    for value in outputs:
-        if isinstance(value, Value) and value.is_in_graph:
-            sizes = [size for size in value.shape or () if isinstance(size, int)]
-            if is_absurd(sizes):
-                raise Unsupported(f"its result has the absurd shape ({', '.join(map(str, value.shape or ()))})")
 
 
 def problem_of(node: Node, found: Unsupported, cause: BaseException | None = None) -> Problem:

@@ -15,7 +15,7 @@ from ..core.node import Incomplete, Unsupported
 from ..core.node_problems import attempted, problem_of
 from ..core.problems import Problem
 from ..core.sizes import named
-from ..core.values import EmptyOptional, Held, OneOf, as_values
+from ..core.values import EmptyOptional, Held, OneOf, Value, as_values
 from .import_notes import noting
 from .limits import DEEPEST_CALLS
 from .model import DEFAULT_DOMAINS, versions_of
@@ -27,7 +27,7 @@ from .problems import shown_node
 from .registry import find_converter
 from .scope import Scope
 from .shape_operators import converted
-from .tensor_data import FunctionProto, GraphProto, NodeProto
+from .tensor_data import FunctionProto, GraphProto, NodeProto, is_absurd
 from .texts import held_of, moved, moves_texts
 
 
@@ -79,12 +79,14 @@ class GraphImporter(Scope):
             return self.lookup(proto.input[index]) if proto.input[index] else _ABSENT
 
     def _convert(self, node: Node) -> list[Held | None]:
-        def checked() -> Sequence[Held | None]:
+        def checked() -> list[Held | None]:
             check_node(node)
-            return self.convert(node)
+            outputs = [named(each, self.symbols) for each in self.convert(node)]
+            _check_sizes(outputs)
+            return outputs
 
-        outputs = attempted(node, checked)
-        return [None] * node.output_count if outputs is None else outputs
+        made = attempted(node, checked)
+        return [None] * node.output_count if made is None else made
 
     def convert(self, node: Node) -> Sequence[Held | None]:
         """The outputs of a node."""
@@ -201,3 +203,12 @@ def _errors_of(proto: NodeProto, where: str = "") -> Iterator[None]:
         yield
     except RelaxError as error:
         raise ModelError(f"node {shown_node(proto)}{where}: {error.message}") from None
+
+
+def _check_sizes(outputs: Sequence[Held | None]) -> None:
+    """Refuses tensors that no memory holds where they are made, so that it is known who makes them."""
+    for value in outputs:
+        if isinstance(value, Value) and value.is_in_graph:
+            sizes = [size for size in value.shape or () if isinstance(size, int)]
+            if is_absurd(sizes):
+                raise Unsupported(f"its result has the absurd shape ({', '.join(map(str, value.shape or ()))})")

@@ -16,9 +16,8 @@ from ...dialects.relax.function_attributes import LIST, NOTHING, VALUE, Group
 from ...support.errors import ModelError, OptionError, RelaxError
 from ...support.names import FreshNames
 from ...support.suggest import counted
-from ..core.limits import check_size
 from .model import Model
-from .tensor_data import TEXT, TypeProto, ValueInfoProto, dtype_of
+from .tensor_data import TEXT, TypeProto, ValueInfoProto, check_size, dtype_of
 
 #: None is a dynamic size, a string one that has this name.
 Shape = Sequence[int | str | None]

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from ...dialects.core.infos import bit_width
 from ...support.errors import ModelError, RelaxError
-from ..core.limits import Room, check_size
+from ..core.limits import Room
 from ..core.values import Array
 
 if TYPE_CHECKING:
@@ -29,6 +29,7 @@ TypeProto: TypeAlias = "onnx.TypeProto"
 ValueInfoProto: TypeAlias = "onnx.ValueInfoProto"
 
 _EXTERNAL = 1  # TensorProto.EXTERNAL
+_MOST_ELEMENTS = 1 << 46
 # Where a tensor may have its elements in place of `raw_data`.
 _TYPED = ("float_data", "int32_data", "int64_data", "double_data", "uint64_data", "string_data")
 
@@ -118,6 +119,17 @@ def array_of(tensor: TensorProto, data: TensorData) -> Array:
             raise ModelError(f"{what} has its elements twice, in 'raw_data' and in '{twice}': one must be empty")
         return _from_bytes(tensor, data.behind(tensor.raw_data), what, dtype, shape)
     return _decoded(tensor, what, shape)
+
+
+def check_size(what: str, shape: Sequence[int]) -> None:
+    """Refuses sizes that no memory holds, whose product may not even be a number of 64 bits."""
+    if is_absurd(shape):
+        raise ModelError(f"{what} has the absurd shape {tuple(shape)}")
+
+
+def is_absurd(shape: Sequence[int]) -> bool:
+    """Whether sizes are negative, or of more elements than any memory holds, also where one of them is zero."""
+    return any(size < 0 for size in shape) or math.prod(size or 1 for size in shape) > _MOST_ELEMENTS
 
 
 def byte_count(dtype: str, shape: Sequence[int]) -> int:

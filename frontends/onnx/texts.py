@@ -10,11 +10,10 @@ import math
 from collections.abc import Callable, Sequence
 
 from ...support.errors import ModelError
-from ..core.limits import check_size
 from ..core.texts import all_words, of_words, texts_of
 from ..core.values import Held, Texts, Value
 from .onnx_node import Node
-from .tensor_data import TensorData, TensorProto, array_of, is_text
+from .tensor_data import TensorData, TensorProto, array_of, check_size, is_text
 
 #: The operators that move elements, and which of their inputs these are; None for all of them.
 _MOVING: dict[str, tuple[int, ...] | None] = {

@@ -13,9 +13,9 @@ import numpy
 import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
-from relax_mlir.frontends.core.limits import is_absurd
 from relax_mlir.frontends.core.problems import Problem, Problems
 from relax_mlir.frontends.onnx.problems import WORDS
+from relax_mlir.frontends.onnx.tensor_data import is_absurd
 
 import relax_mlir as rx
 
