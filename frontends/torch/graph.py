@@ -122,7 +122,7 @@ class Graph(Scope):
         if node is None:
             return None  # what it needs has been noted
         with location_of(fx):
-            return attempted(node, lambda: self.convert(node))
+            return self._converted(node)
 
     def node_of(self, fx: FxNode) -> Node | None:
         """What a converter gets; None where an argument could not be imported."""
