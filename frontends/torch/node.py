@@ -49,7 +49,7 @@ class Node(CoreNode):
         return self.graph.expressions
 
     def common_dtype(self, *keys: str) -> str:
-        """What torch computes these arguments in: tensors with dimensions count before those without, and numbers last."""
+        """What torch computes these arguments in: tensors with dimensions count before those without, then numbers."""
         import torch
 
         given = [self.metas[key] for key in keys if self.metas.get(key) is not None]
