@@ -6,10 +6,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ..frontends.core.values import Array
 from ..frontends.onnx.from_onnx import from_onnx
 from ..frontends.onnx.inputs import InputShape, declared_inputs, kind_of
 from ..frontends.onnx.model import read_model
-from ..frontends.onnx.tensor_data import Array, ModelProto, NodeProto, ValueInfoProto
+from ..frontends.onnx.tensor_data import ModelProto, NodeProto, ValueInfoProto
 from ..runtime import Executable, to_numpy
 from ..support.errors import OptionError, RelaxError
 from ..support.suggest import counted

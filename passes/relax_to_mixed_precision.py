@@ -16,7 +16,7 @@ from ..dialects.script.value_names import location_name
 from .core.base import Pass
 from .core.registry import register_pass
 from .mixed_precision.registry import Precision, precision_of
-from .mixed_precision.rewriting import TwoPrecisions
+from .mixed_precision.two_precisions import TwoPrecisions
 from .quantization.kept import multiplies_quantized
 
 

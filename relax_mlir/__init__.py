@@ -55,6 +55,8 @@ _DEFINED_IN = {
     "frontends.onnx.from_onnx": "from_onnx",
     "frontends.onnx.export.to_onnx": "to_onnx",
     "frontends.onnx.registry": "register_onnx",
+    "frontends.torch.from_torch": "from_torch",
+    "frontends.torch.registry": "register_torch",
     "dialects.script": "print_script",
     # Passes: writing them, running them, watching them.
     "passes.core.base": "Pass",

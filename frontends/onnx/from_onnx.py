@@ -9,12 +9,13 @@ from ...passes.core.journal import timed
 from ...support.argument_types import types_checked
 from ...support.callbacks import enters
 from ...support.collector import uncollected
+from ..core.limits import Limits
+from ..core.problems import Problems
 from ..module import Module
 from .build import add_main
 from .inputs import InputShape
-from .limits import Limits
 from .model import errors_in, read_model
-from .problems import Problems
+from .problems import WORDS
 
 
 @types_checked
@@ -36,7 +37,7 @@ def from_onnx(
     Raises one RelaxError that lists every node that cannot be imported.
     """
     with timed("import"):
-        module, problems, model = Module(), Problems(), read_model(source, Limits(most_nodes, most_growth))
+        module, problems, model = Module(), Problems(WORDS), read_model(source, Limits(most_nodes, most_growth))
         with errors_in(model.path):
             add_main(module.operation, model, shapes or {}, problems)
             problems.check()

@@ -13,9 +13,9 @@ from ...dialects.core.infos import bit_width
 from ...passes.core.facts import ModelFact, NodeFact, type_text
 from ...passes.core.journal import Journal
 from ...support.errors import RelaxError
+from ..core.values import Held, OneOf, Value
 from .inputs import PassedInput
-from .model_values import Held, OneOf, Value
-from .node import Node
+from .onnx_node import Node
 from .tensor_data import AttributeProto, ModelProto, TensorProto, dtype_of
 
 # The last of onnx's kinds of attributes that hold one value; lists come behind.

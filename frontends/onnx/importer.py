@@ -10,20 +10,23 @@ from ...bindings.ir import Location, Operation
 from ...bindings.mlir import ir
 from ...support.blaming import blaming
 from ...support.errors import ModelError, RelaxError
-from .control.scf_branches import convert_each
+from ..core.control.scf_branches import convert_each
+from ..core.node import Incomplete, Unsupported
+from ..core.node_problems import attempted, problem_of
+from ..core.problems import Problem
+from ..core.sizes import named
+from ..core.values import EmptyOptional, Held, OneOf, Value, as_values
 from .import_notes import noting
-from .limits import DEEPEST_CALLS, TooLarge
+from .limits import DEEPEST_CALLS
 from .model import DEFAULT_DOMAINS, versions_of
-from .model_values import EmptyOptional, Held, OneOf, Value, as_values
-from .node import Incomplete, Node, Unsupported
-from .node_problems import bug_of, lines_to_teach, of_operators, problem_of, unknown
+from .node_problems import lines_to_teach, unknown
+from .onnx_node import Node
 from .operator_schemas import check_node, expansion_of, is_defined_by_onnx, own_function
 from .order import in_order
-from .problems import Problem, shown_node
+from .problems import shown_node
 from .registry import find_converter
 from .scope import Scope
-from .shapes.folding import converted
-from .shapes.sizes import named
+from .shape_operators import converted
 from .tensor_data import FunctionProto, GraphProto, NodeProto, is_absurd
 from .texts import held_of, moved, moves_texts
 
@@ -76,26 +79,14 @@ class GraphImporter(Scope):
             return self.lookup(proto.input[index]) if proto.input[index] else _ABSENT
 
     def _convert(self, node: Node) -> list[Held | None]:
-        try:
+        def checked() -> list[Held | None]:
             check_node(node)
             outputs = [named(each, self.symbols) for each in self.convert(node)]
             _check_sizes(outputs)
             return outputs
-        except Unsupported as problem:
-            self.problems.add(problem_of(node, problem))
-        except TooLarge:
-            raise
-        except RelaxError as error:
-            where = f" ({error.notes[-1]})" if error.is_blamed and error.notes else ""
-            reason = of_operators(node, error.message + where)
-            self.problems.add(problem_of(node, Unsupported(reason), error.__cause__))
-        except Incomplete:
-            pass  # what it needs has been noted
-        except MemoryError:
-            raise
-        except Exception as error:  # whatever a converter raises that it did not mean to
-            self.problems.add(bug_of(node, error))
-        return [None] * node.output_count
+
+        made = attempted(node, checked)
+        return [None] * node.output_count if made is None else made
 
     def convert(self, node: Node) -> Sequence[Held | None]:
         """The outputs of a node."""

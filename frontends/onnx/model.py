@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from ...support.errors import ModelError, RelaxError
+from ..core.limits import Limits, Room
 from .large_data import read_without_large_data, take_large_data
-from .limits import Limits, Room
+from .limits import expanded_nodes
 from .tensor_data import GraphProto, ModelProto, NodeProto, TensorData
 
 # How the files begin that Git leaves in the place of large ones.
@@ -84,8 +85,8 @@ def read_model(source: object, limits: Limits = _USUAL, *, is_mapped: bool = Fal
         if not proto.graph.output:
             raise ModelError("the model's graph has no outputs: there is nothing to compile")
         _check_texts(proto)
-        room = Room(limits)
-        room.check_expanded(proto)
+        room = Room(limits, "rx.from_onnx")
+        room.check_expanded(expanded_nodes(proto))
         return Model(proto, _opsets(proto), TensorData(room, folder, taken), path=path)
 
 

@@ -1,55 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What is said of a node that cannot be imported."""
+"""What is said of a node whose operator has no converter."""
 
 from __future__ import annotations
 
 import keyword
 import re
-import traceback
-from pathlib import Path
 
 from ...support.suggest import suggest
-from .model_values import Held, OneOf, Value
-from .node import Node, Unsupported, described
-from .problems import Problem, shown
+from ..core.problems import shown
+from .onnx_node import Node
 from .registry import known_names
-
-
-def problem_of(node: Node, found: Unsupported, cause: BaseException | None = None) -> Problem:
-    """A node that cannot be imported, as it is reported."""
-    return Problem(node.name, node.domain, node.op, node.version, found.attribute, found.reason, found.help, cause)
-
-
-def bug_of(node: Node, error: Exception) -> Problem:
-    """A node whose converter or evaluator raised what it did not mean to; the traceback is kept."""
-    *_, last = traceback.extract_tb(error.__traceback__)
-    path = Path(last.filename)
-    raised = f"{path.parent.name}/{path.name}:{last.lineno}: {type(error).__name__}: {error}"
-    fault = "a bug of the converter, not of the model: please report it"
-    reason = f"internal error at {raised}; inputs: {described_inputs(node)}; this is {fault}"
-    return problem_of(node, Unsupported(reason), error)
-
-
-def of_operators(node: Node, message: str) -> str:
-    """Why a node cannot be imported; where operators that it becomes refuse their operands, with its own inputs."""
-    return f"{message}; the node's inputs: {described_inputs(node)}" if message.startswith("'relax.") else message
-
-
-def described_inputs(node: Node) -> str:
-    """The inputs that are there by name, type and shape."""
-    pairs = zip(node.proto.input, node.inputs, strict=False)
-    return ", ".join(f"'{shown(name)}' {_described(value)}" for name, value in pairs if value is not None) or "none"
-
-
-def _described(value: Held) -> str:
-    if isinstance(value, OneOf):
-        return str(value)
-    if not isinstance(value, Value):
-        return "a sequence or an optional"
-    return described(value)
-
-
-# ---- an unknown operator ----
 
 _CAPITAL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _NOT_IN_NAMES = re.compile(r"\W+")

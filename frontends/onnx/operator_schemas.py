@@ -10,10 +10,11 @@ import functools
 from typing import Any
 
 from ...support.suggest import suggest
+from ..core.node import Unsupported
+from ..core.node_problems import described_inputs
+from ..core.values import Value
 from .model import DEFAULT_DOMAINS, Model
-from .model_values import Value
-from .node import Node, Unsupported
-from .node_problems import described_inputs
+from .onnx_node import Node
 from .tensor_data import AttributeProto, FunctionProto, NodeProto, TypeProto, number_of
 
 

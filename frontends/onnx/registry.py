@@ -10,9 +10,9 @@ from ...support.argument_types import types_checked
 from ...support.errors import RelaxError
 from ...support.plugins import load_plugins
 from ...support.registry import Registry, names_of
+from ..core.values import Outputs
 from .model import DEFAULT_DOMAINS
-from .model_values import Outputs
-from .node import Node
+from .onnx_node import Node
 
 #: `convert(node)` returns the outputs: values, or one.
 Convert = Callable[[Node], Outputs]

@@ -12,14 +12,13 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from ...dialects.core.infos import bit_width
 from ...support.errors import ModelError, RelaxError
-from .limits import Room
+from ..core.limits import Room
+from ..core.values import Array
 
 if TYPE_CHECKING:
-    import numpy
     import onnx
 
 # Names for annotations: reading a model loads these packages.
-Array: TypeAlias = "numpy.ndarray"
 ModelProto: TypeAlias = "onnx.ModelProto"
 FunctionProto: TypeAlias = "onnx.FunctionProto"
 GraphProto: TypeAlias = "onnx.GraphProto"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Tensors of strings: no program has any, but where all strings that may be in one are known, their places among these.
+"""Tensors of strings in models, and nodes that move them.
 
 What only moves elements moves places; what looks strings up looks places up in a table that is made while importing.
 """
@@ -10,10 +10,10 @@ import math
 from collections.abc import Callable, Sequence
 
 from ...support.errors import ModelError
-from .model_values import Held, Texts, Value
-from .node import Node
-from .prelude import const, relax
-from .tensor_data import Array, TensorData, TensorProto, array_of, check_size, is_text
+from ..core.texts import all_words, of_words, texts_of
+from ..core.values import Held, Texts, Value
+from .onnx_node import Node
+from .tensor_data import TensorData, TensorProto, array_of, check_size, is_text
 
 #: The operators that move elements, and which of their inputs these are; None for all of them.
 _MOVING: dict[str, tuple[int, ...] | None] = {
@@ -34,40 +34,6 @@ def held_of(tensor: TensorProto, data: TensorData) -> Value | Texts:
         held = f"its 'string_data' has {len(tensor.string_data)} elements"
         raise ModelError(f"tensor '{tensor.name}' of shape {tuple(tensor.dims)} cannot be read: {held}")
     return texts_of([each.decode("utf-8", "replace") for each in tensor.string_data], tensor.dims)
-
-
-def texts_of(strings: Sequence[str], shape: Sequence[int]) -> Texts:
-    """A constant."""
-    import numpy
-
-    words = list(dict.fromkeys(strings)) or [""]
-    places = {word: place for place, word in enumerate(words)}
-    array = numpy.array([places[each] for each in strings], "int64")
-    return Texts(Value(array=array.reshape(tuple(shape))), words)
-
-
-def looked_up(texts: Texts, table: Array) -> Value:
-    """For each string what an array has for it, in the order of the words."""
-    if texts.places.array is not None:
-        return Value(array=table[texts.places.array])
-    return Value(ssa=relax.take(const(table), texts.places.ssa, axis=0))
-
-
-def numbered(texts: Texts, known: Sequence[str]) -> Value:
-    """The place of each string among others, -1 where it is not there."""
-    import numpy
-
-    places = {word: place for place, word in enumerate(known)}
-    return looked_up(texts, numpy.array([places.get(word, -1) for word in texts.words], "int64"))
-
-
-def of_words(texts: Texts, words: Sequence[str]) -> Texts:
-    """The same by places among other words, which have all of them."""
-    return texts if texts.words == tuple(words) else Texts(numbered(texts, words), words)
-
-
-def all_words(several: Sequence[Texts]) -> list[str]:
-    return list(dict.fromkeys(word for texts in several for word in texts.words))
 
 
 def moves_texts(node: Node) -> bool:

@@ -44,9 +44,9 @@ from .program_cache import CachedProgram
 from .progress import KernelProgress, Progress
 
 if TYPE_CHECKING:
+    from ...frontends.core.limits import Limits
+    from ...frontends.core.problems import Problems
     from ...frontends.onnx.inputs import InputShape
-    from ...frontends.onnx.limits import Limits
-    from ...frontends.onnx.problems import Problems
     from ...passes.relax_partition import Partition
 
 # In files that are to be looked at, constants with more elements, or more characters as text, are left out.
@@ -287,9 +287,9 @@ def problems_of(source: str, shapes: Mapping[str, InputShape], limits: Limits) -
     """What of a model cannot be imported."""
     from ...frontends.onnx.build import add_main
     from ...frontends.onnx.model import errors_in, read_model
-    from ...frontends.onnx.problems import Problems
+    from ...frontends.onnx.problems import WORDS
 
-    problems, module, model = Problems(), Module(), read_model(source, limits)
+    problems, module, model = Problems(WORDS), Module(), read_model(source, limits)
     with errors_in(model.path):
         add_main(module.operation, model, shapes, problems)
         module.verify()
@@ -309,7 +309,7 @@ def _llvm_ir(module: Module) -> str:
 
 def _limits(arguments: Arguments) -> Limits:
     """How much a model may become while it is imported."""
-    from ...frontends.onnx.limits import Limits
+    from ...frontends.core.limits import Limits
 
     return Limits(arguments["most-nodes"], arguments["most-growth"])
 

@@ -10,10 +10,10 @@ from ....dialects.core.dialect import row_of
 from ....dialects.core.infos import ScalarInfo, ShapeInfo, TensorInfo
 from ....dialects.core.symbols_terms import Atom
 from ....dialects.core.verifier import items_of
+from .export_problems import Problems
 from .export_values import Held, Part, Ref, ShapeValue
 from .function_exporter import LITERALS, FunctionExporter
 from .graph import Graph
-from .problems import Problems
 from .size_tensors import SizeTensors
 
 # By what decides: operators of the same types and attributes are alike.

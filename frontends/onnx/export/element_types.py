@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ....dialects.core.infos import is_float
-from ..node import Unsupported
+from ...core.node import Unsupported
 
 #: What ONNX calls element types, as the dialects name them.
 NAMES = {

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from ....bindings.ir import Value
 from ....dialects.core.infos import TensorInfo
 from ....dialects.core.symbols import Dim, SymExpr
-from ..tensor_data import Array
+from ...core.values import Array
 
 
 class Ref:

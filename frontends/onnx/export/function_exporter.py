@@ -12,11 +12,11 @@ from ....bindings.rewriting import blaming_at
 from ....dialects.core.codec import decode
 from ....dialects.core.infos import ScalarInfo, TensorInfo
 from ....dialects.core.substitute import symbols_of
-from ..node import Incomplete, Unsupported
-from .call import ExportedOp
+from ...core.node import Incomplete, Unsupported
+from .export_call import ExportedOp
+from .export_problems import Problems
 from .export_values import Held, Ref, ShapeValue
 from .graph import Graph
-from .problems import Problems
 from .registry import find_exporter
 from .size_tensors import SizeTensors
 

@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 from ....bindings.ir import Value
 from ....dialects.core.infos import TensorInfo, is_bool
 from ....dialects.relax.constants import storage_dtype
-from ..tensor_data import Array, number_of
+from ...core.values import Array
+from ..tensor_data import number_of
 from .element_types import signature_of
 from .export_values import ConstantTensor, Ref
 

@@ -14,13 +14,13 @@ from ....dialects.relax.function_attributes import argument_names, decode_groups
 from ....dialects.tir.prim_func import is_prim_func
 from ....support.errors import OptionError
 from ....support.suggest import counted, suggest
-from ..node import Incomplete, Unsupported
+from ...core.node import Incomplete, Unsupported
 from ..tensor_data import ModelProto
+from .export_problems import Problems
 from .export_values import Held, Ref
 from .function_exporter import FunctionExporter, tensor_info
 from .graph import Graph
 from .model_writer import ModelWriter
-from .problems import Problems
 
 LEAST_OPSET, USUAL_OPSET = 20, 21
 

@@ -13,7 +13,8 @@ from ....dialects.core.infos import TensorInfo, bit_width
 from ....dialects.relax.constants import array_of_attribute
 from ....support.errors import RefusalError
 from ....support.names import FreshNames
-from ..tensor_data import Array, GraphProto, ModelProto, NodeProto, TensorProto, ValueInfoProto, byte_count, number_of
+from ...core.values import Array
+from ..tensor_data import GraphProto, ModelProto, NodeProto, TensorProto, ValueInfoProto, byte_count, number_of
 from .export_values import ConstantTensor, Ref
 from .graph import Graph, NewNode
 

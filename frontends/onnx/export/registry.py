@@ -10,7 +10,7 @@ from ....support.blaming import place_of_caller
 from ....support.registry import Named, NamedRegistry, names_of
 
 if TYPE_CHECKING:
-    from .call import ExportedOp
+    from .export_call import ExportedOp
     from .export_values import Held
 
 #: Given an operation, it adds nodes and returns what stands for the results: one, or a sequence.

@@ -10,7 +10,7 @@ from ....dialects.core.infos import Info, ShapeInfo, TensorInfo
 from ....dialects.core.symbols import Dim, SymExpr, sym
 from ....dialects.core.symbols_expr import terms_of
 from ....dialects.core.symbols_terms import Atom
-from ..node import Unsupported
+from ...core.node import Unsupported
 from .export_values import Held, Part, Ref, ShapeValue, SizeOf
 from .graph import Graph
 

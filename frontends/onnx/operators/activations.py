@@ -8,8 +8,8 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from ....dialects.core.infos import bit_width, is_float, is_unsigned
+from ...core import sizes
 from ..prelude import Node, Outputs, Tensor, Value, const, info_of, like, register_onnx, register_rows, relax
-from ..shapes import sizes
 from .random_numbers import uniform
 
 # What relax.nn.selu multiplies exp(x) - 1 by.

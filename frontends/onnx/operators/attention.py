@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 from ....dialects.core.infos import is_bool
 from ....dialects.core.symbols import dim_sub, equal
 from ....support.suggest import counted
-from ..control.scf_regions import scalar_of
+from ...core.control.scf_regions import scalar_of
+from ...core.sizes import as_tensor, is_known, reshaped, size_of, times
 from ..prelude import Node, Outputs, Tensor, Value, cast, const, joined, part, register_onnx, relax
-from ..shapes.sizes import as_tensor, is_known, reshaped, size_of, times
 from .activations import softmax_along
 
 

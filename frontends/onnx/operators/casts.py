@@ -8,9 +8,9 @@ import math
 from ....bindings.ir import Value
 from ....dialects.core.infos import is_float
 from ....dialects.relax.known_constants import NUMPY_NAME
+from ...core.texts import looked_up
 from ..prelude import Node, Outputs, Tensor, cast, const, register_rows, relax, wide_float
 from ..tensor_data import TEXT
-from ..texts import looked_up
 
 # The largest numbers of the float8 types that Cast may saturate at.
 _LARGEST = {"f8E4M3FN": 448.0, "f8E4M3FNUZ": 240.0, "f8E5M2": 57344.0, "f8E5M2FNUZ": 57344.0}

@@ -10,17 +10,17 @@ from typing import Any
 from ....bindings.ir import Operation
 from ....support.errors import RelaxError
 from ....support.suggest import counted
-from ..control.flattening import build_any_loop
-from ..control.run_time_items import require
-from ..control.run_time_sequences import all_joined, appended, joined_item, joined_length
-from ..control.scf_branches import build_branches
-from ..control.scf_loops import LoopSpec, Turn, build_loop, of_length, unrolled
-from ..control.scf_regions import as_items, info_of, known_truth, scalar_of
+from ...core.control.flattening import build_any_loop
+from ...core.control.run_time_items import require
+from ...core.control.run_time_sequences import all_joined, appended, joined_item, joined_length
+from ...core.control.scf_branches import build_branches
+from ...core.control.scf_loops import LoopSpec, Turn, build_loop, of_length, unrolled
+from ...core.control.scf_regions import as_items, info_of, known_truth, scalar_of
+from ...core.node import described
+from ...core.sizes import element, shape_tensor
+from ...core.values import Held, RunTimeSequence, SequenceValue
 from ..importer import add_graph
-from ..model_values import Held, RunTimeSequence, SequenceValue
-from ..node import described
 from ..prelude import Node, Outputs, Tensor, Value, known, register_onnx, relax, with_first_at
-from ..shapes.sizes import element, shape_tensor
 from ..tensor_data import GraphProto, ValueInfoProto, array_of, dtype_of
 
 # Loops whose turns have more nodes than this in all are not unrolled.
@@ -65,7 +65,7 @@ def loop(node: Node) -> Outputs:
         goes_on, *outputs = add_graph(node, body, [index, known(True, "i1"), *held], operation)
         return Turn(outputs[: len(held)], outputs[len(held) :], None if always else goes_on)
 
-    turns = LoopSpec(node, step, None, is_open=not always)
+    turns = LoopSpec(node, step, None, is_open=not always, first_state=2)
     if starts and count is not None and _can_unroll(body, count, states, always):
         made = unrolled(turns, count, states)
         if made is not None:

@@ -6,10 +6,12 @@ from __future__ import annotations
 import math
 
 from ....dialects.core.infos import bit_width, is_float
+from ...core import sizes
+from ...core.sizes import Size
+from ...core.texts import texts_of
+from ..input_sizes import input_length, input_size, input_sizes, integers
 from ..prelude import Node, Outputs, Value, cast, const, register_onnx, relax
-from ..shapes import sizes
-from ..shapes.sizes import Size
-from ..texts import held_of, texts_of
+from ..texts import held_of
 
 
 @register_onnx("", "Constant")
@@ -43,7 +45,7 @@ def constant_of_shape(node: Node) -> Outputs:
     value = node.array("value", numpy.zeros(1, "float32"))
     if value.size != 1:
         raise node.fail(f"attribute 'value' must have one element, got {value.size}", "value")
-    return sizes.full(sizes.input_sizes(node, 0), Value(array=value.reshape(())).ssa)
+    return sizes.full(input_sizes(node, 0), Value(array=value.reshape(())).ssa)
 
 
 # ---- ranges ----
@@ -73,7 +75,7 @@ def range_(node: Node) -> Outputs:
 
 def _number(node: Node, index: int) -> object:
     """An input that is known: a Python number or an expression."""
-    return node.scalar(index) if node.sizes(index) is None else sizes.input_size(node, index)
+    return node.scalar(index) if node.sizes(index) is None else input_size(node, index)
 
 
 # ---- masks ----
@@ -87,13 +89,13 @@ def eye_like(node: Node) -> Outputs:
 @register_onnx("", "Trilu")
 def trilu(node: Node) -> Outputs:
     is_upper = bool(node.int("upper", 1))
-    diagonal = 0 if not node.has(1) else None if node.sizes(1) is None else sizes.input_size(node, 1)
+    diagonal = 0 if not node.has(1) else None if node.sizes(1) is None else input_size(node, 1)
     if diagonal is not None:
         return relax.dialect.ops["triu" if is_upper else "tril"](node.tensor(0), diagonal)
     if node.rank(0) < 2:
         raise node.fail(f"a matrix has 2 dimensions at least, not {node.rank(0)}")
     own = sizes.sizes_of(node.value(0))
-    rows = relax.add(sizes.positions(own, len(own) - 2), sizes.integers(node, 1))
+    rows = relax.add(sizes.positions(own, len(own) - 2), integers(node, 1))
     columns = sizes.positions(own, len(own) - 1)
     kept = relax.dialect.ops["greater_equal" if is_upper else "less_equal"](columns, rows)
     return relax.where(kept, node.tensor(0), const(0, node.value(0).dtype))
@@ -120,6 +122,6 @@ def _depth(node: Node) -> Size:
         if not math.isfinite(held) or held < 0:
             raise node.fail(f"input #1, the number of classes, is {held}")
         return int(held)
-    if sizes.input_length(node, 1) != 1:
+    if input_length(node, 1) != 1:
         raise node.fail("input #1, the number of classes, must be one number")
-    return sizes.integers(node, 1) if node.sizes(1) is None else sizes.input_size(node, 1)
+    return integers(node, 1) if node.sizes(1) is None else input_size(node, 1)

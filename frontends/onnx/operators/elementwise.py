@@ -6,7 +6,7 @@ from __future__ import annotations
 from functools import reduce
 
 from ....dialects.core.infos import is_float
-from ..model_values import Tensor
+from ...core.values import Tensor
 from ..prelude import Node, Outputs, along_axis, const, like, register_onnx, register_rows, relax
 
 _UNARY = {

@@ -8,11 +8,12 @@ from collections.abc import Iterator, Mapping
 from ....dialects.core.infos import is_float
 from ....passes.gradient.reverse import gradients_at
 from ....support.suggest import counted, suggest
+from ...core.problems import Problems, shown
+from ...core.values import Held, Tensor
 from ..importer import GraphImporter
-from ..model_values import Held, Tensor
 from ..order import makers_of, names_used
 from ..prelude import Node, Outputs, Value, register_onnx
-from ..problems import Problems, shown
+from ..problems import WORDS
 from ..tensor_data import NodeProto
 
 
@@ -80,7 +81,7 @@ def value_with(node: Node, name: str, values: Mapping[str, Held]) -> Held:
     for given in (name, *values):
         if given not in makers and not node.graph.knows(given):
             raise node.fail(f"the graph has no tensor '{shown(given)}'{suggest(given, makers)}")
-    importer = GraphImporter(node.graph.model, problems := Problems(), node.graph.symbols, node.graph)
+    importer = GraphImporter(node.graph.model, problems := Problems(WORDS), node.graph.symbols, node.graph)
     for given, value in values.items():
         importer.define(given, value)
     importer.add_nodes(_part(node, name, values, makers))

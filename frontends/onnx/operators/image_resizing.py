@@ -14,9 +14,9 @@ from typing import Any, NamedTuple, TypeVar
 
 from ....bindings.ir import Value
 from ....dialects.core.infos import is_float
+from ...core.sizes import Size, as_tensor, count_up, full, minus, plus, stated, times
+from ...core.values import Array
 from ..prelude import Tensor, along_axis, cast, const, info_of, relax, wide_float
-from ..shapes.sizes import Size, as_tensor, count_up, full, minus, plus, stated, times
-from ..tensor_data import Array
 
 _MOST_WEIGHTS = 2**24
 

@@ -9,9 +9,10 @@ from functools import reduce
 
 from ....dialects.core.symbols import SymExpr, equal
 from ....support.suggest import counted
-from ..model_values import Tensor
+from ...core.sizes import Size, as_shape, element, full, is_known, sizes_of
+from ...core.values import Tensor
+from ..input_sizes import input_length, input_sizes
 from ..prelude import Node, Outputs, cast, const, register_onnx, relax
-from ..shapes.sizes import Size, as_shape, element, full, input_length, input_sizes, is_known, sizes_of
 from .image_resizing import Along, Real, Settings, real, resized, smoothed
 
 _MODES = {"nearest": "nearest", "linear": "linear", "bilinear": "linear", "trilinear": "linear", "cubic": "cubic"}

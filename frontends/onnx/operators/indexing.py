@@ -4,9 +4,10 @@
 from __future__ import annotations
 
 from ....support.suggest import counted
+from ...core import sizes
+from ...core.sizes import Size
+from ..input_sizes import input_size, integers
 from ..prelude import Node, Outputs, Value, along_axis, register_onnx, register_rows, relax
-from ..shapes import sizes
-from ..shapes.sizes import Size
 
 _REDUCTIONS = {"none": "update", "add": "add", "mul": "mul", "max": "max", "min": "min"}
 
@@ -49,7 +50,7 @@ def tensor_scatter(node: Node) -> Outputs:
     updates = sizes.sizes_of(node.value(1))
     places = sizes.positions(updates, axis)
     if node.has(2):
-        places = relax.add(places, along_axis(sizes.integers(node, 2), 0, rank))
+        places = relax.add(places, along_axis(integers(node, 2), 0, rank))
     if mode == "circular":
         limit: Size = sizes.sizes_of(node.value(0))[axis]
         places = relax.floor_mod(places, sizes.as_tensor([limit]))
@@ -83,7 +84,7 @@ def unique(node: Node) -> Outputs:
 
 
 register_rows("", {"TopK": lambda node: _top_k(node, node.int("k", 0))})
-register_rows("", {"TopK": lambda node: _top_k(node, sizes.input_size(node, 1))}, since=10)
+register_rows("", {"TopK": lambda node: _top_k(node, input_size(node, 1))}, since=10)
 
 
 def _top_k(node: Node, k: Size) -> Outputs:

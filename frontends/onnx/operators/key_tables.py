@@ -12,8 +12,8 @@ import itertools
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from ...core.values import Array
 from ..prelude import Tensor, cast, const, relax
-from ..tensor_data import Array
 
 _MODULUS = 1 << 64
 #: The average number of keys in a group, and the least number of slots for a key.

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..model_values import Output, Tensor, as_values
+from ...core.values import Output, Tensor, as_values
 from ..prelude import Node, Outputs, Value, register_onnx, relax
 from ..registry import find_converter
 from .norms import layer_norm, rms_norm

@@ -6,9 +6,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ....dialects.core.symbols import equal
-from ..control.scf_regions import scalar_of
+from ...core.control.scf_regions import scalar_of
+from ...core.sizes import as_tensor, size_of
 from ..prelude import Node, Outputs, Tensor, Value, const, part, register_onnx, relax
-from ..shapes.sizes import as_tensor, size_of
 from .attention import (
     Visible,
     attend,

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ...core.sizes import size_of, zeros
 from ..prelude import Node, Outputs, Tensor, cast, const, info_of, register_onnx, register_rows, relax
-from ..shapes.sizes import size_of, zeros
 from .activations import activated, scaled_silu
 from .attention import positions
 from .microsoft_as_onnx import as_onnx, as_onnx_of_images, channels_first, channels_last

@@ -10,8 +10,8 @@ import math
 
 from ....dialects.core.infos import is_float
 from ....support.suggest import counted
+from ...core.sizes import sizes_of, stated
 from ..prelude import Node, Outputs, Tensor, Value, cast, const, register_onnx, relax
-from ..shapes.sizes import sizes_of, stated
 
 _DOMAIN = "com.microsoft"
 _WIDTHS = (2, 4, 8)

@@ -8,12 +8,13 @@ from typing import Any, TypeAlias
 
 from ....dialects.core.infos import is_float
 from ....support.suggest import counted
-from ..control.run_time_items import require
-from ..model_values import Texts
+from ...core.control.run_time_items import require
+from ...core.texts import looked_up, numbered
+from ...core.values import Array, Texts
+from ..input_sizes import integers
 from ..prelude import Node, Outputs, Tensor, Value, const, info_of, joined, register_onnx, relax
-from ..shapes import sizes
-from ..tensor_data import Array, TensorProto
-from ..texts import held_of, looked_up, numbered
+from ..tensor_data import TensorProto
+from ..texts import held_of
 from . import key_tables
 from .products import as_f32
 
@@ -25,7 +26,7 @@ Listed: TypeAlias = "Array | list[str]"
 @register_onnx(_ML, "ArrayFeatureExtractor")
 def array_feature_extractor(node: Node) -> Outputs:
     """Elements along the last axis; a vector is a matrix with one row."""
-    chosen = sizes.integers(node, 1)
+    chosen = integers(node, 1)
     taken = relax.take(node.tensor(0), chosen, axis=node.rank(0) - 1)
     return taken if node.rank(0) > 1 else relax.expand_dims(taken, axis=[0])
 

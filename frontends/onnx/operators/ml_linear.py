@@ -11,9 +11,9 @@ from typing import NamedTuple
 from ....dialects.core.infos import TensorInfo
 from ....emit import loops
 from ....emit.numbers import Number, constant, select
-from ..control.scf_regions import truth
+from ...core.control.scf_regions import truth
+from ...core.values import Array
 from ..prelude import Node, Outputs, Tensor, const, info_of, register_onnx, relax
-from ..tensor_data import Array
 from .ml_scores import above, class_labels, largest, post_transform, transformed, two_classes
 from .products import as_f32
 

@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
-from ..model_values import Texts
+from ...core.values import Texts
 from ..prelude import Node, Tensor, Value, const, like, relax
 
 

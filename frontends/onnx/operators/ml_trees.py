@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from ....support.suggest import counted
-from ..model_values import Texts
+from ...core.values import Texts
 from ..prelude import Node, Outputs, Tensor, cast, const, info_of, part, register_onnx, relax, wide_float
 from .ml_scores import Labels, above, class_labels, largest, post_transform, transformed, two_classes
 from .ml_tree_walks import layout_of, walked

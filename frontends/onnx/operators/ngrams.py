@@ -9,9 +9,9 @@ from typing import NamedTuple
 
 from ....dialects.core.infos import is_int
 from ....dialects.core.symbols import Dim
+from ...core import sizes
+from ...core.texts import numbered
 from ..prelude import Node, Outputs, Tensor, Value, const, joined, register_onnx, relax
-from ..shapes import sizes
-from ..texts import numbered
 from . import key_tables
 
 # More steps than this between tokens would make a graph that takes too long.

@@ -7,8 +7,8 @@ from typing import Any
 
 from ....dialects.core.symbols import Dim, equal
 from ....support.errors import ModelError
+from ...core import sizes
 from ..prelude import Node, Outputs, Tensor, Value, cast, const, register_onnx, register_rows, relax
-from ..shapes import sizes
 
 _WIDTH = {"f64": 3, "f32": 2, "f16": 1, "bf16": 1}
 

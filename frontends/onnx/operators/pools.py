@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from ....dialects.core.symbols import Dim, at_most, dim_add, dim_mul, product
 from ....emit.axis_reduction import lowest
 from ....support.suggest import counted
+from ...core import sizes
+from ...core.sizes import Size
 from ..prelude import Node, Outputs, Tensor, Value, const, register_onnx, relax
-from ..shapes import sizes
-from ..shapes.sizes import Size
 from .sliding_windows import Windows, padded, per_dimension, spatial_sizes, windows_of, with_borders, with_same_sizes
 
 

@@ -8,7 +8,7 @@ from ....bindings.navigation import defining_op
 from ....dialects.core.infos import is_float
 from ....support.errors import RelaxError
 from ....support.suggest import counted
-from ..node import described
+from ...core.node import described
 from ..prelude import Node, Outputs, Tensor, cast, const, info_of, register_onnx, relax
 
 

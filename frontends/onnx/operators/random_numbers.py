@@ -11,9 +11,9 @@ import math
 import zlib
 from collections.abc import Sequence
 
+from ...core.sizes import Size, count_up, product, reshaped, sizes_of
+from ...core.values import Array
 from ..prelude import Node, Outputs, Tensor, cast, const, register_onnx, relax, wide_float
-from ..shapes.sizes import Size, count_up, product, reshaped, sizes_of
-from ..tensor_data import Array
 
 # SplitMix64: what it goes on by, and how it mixes bits: shifts to the right and factors by turns.
 _STEP = 0x9E3779B97F4A7C15

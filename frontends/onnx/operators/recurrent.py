@@ -11,11 +11,11 @@ from typing import NamedTuple
 
 from ....dialects.core.equalities import contradict
 from ....dialects.core.symbols import Dim
-from ..control.scf_loops import LoopSpec, Turn, build_loop, of_length, unrolled
-from ..control.scf_regions import as_info, scalar_of
+from ...core.control.scf_loops import LoopSpec, Turn, build_loop, of_length, unrolled
+from ...core.control.scf_regions import as_info, scalar_of
+from ...core.sizes import as_tensor, is_known, size_of, zeros
+from ...core.values import Array
 from ..prelude import Node, Tensor, Value, cast, const, like, part, register_rows, relax
-from ..shapes.sizes import as_tensor, is_known, size_of, zeros
-from ..tensor_data import Array
 from .activations import Activation, activations_of
 
 _MOST_UNROLLED = 8

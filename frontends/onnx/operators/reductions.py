@@ -7,8 +7,8 @@ from collections.abc import Callable
 
 from ....dialects.core.infos import is_bool, is_float
 from ....emit.axis_reduction import highest, lowest
+from ...core.sizes import as_tensor, shape_tensor, size_of
 from ..prelude import Node, Outputs, Tensor, cast, const, from_front, info_of, register_onnx, relax
-from ..shapes.sizes import as_tensor, shape_tensor, size_of
 
 _BY_INPUT_SINCE = {"ReduceSum": 13}
 _FLOATS_ONLY_SINCE = {"ReduceLogSum": 28, "ReduceLogSumExp": 28}

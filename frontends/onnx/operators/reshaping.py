@@ -9,10 +9,11 @@ from collections.abc import Sequence
 from ....dialects.core.symbols import Dim, equal
 from ....passes.evaluate.elements import objects
 from ....support.suggest import counted
-from ..control.run_time_items import require
+from ...core import sizes
+from ...core.control.run_time_items import require
+from ...core.sizes import Size
+from ..input_sizes import input_length, input_size, input_sizes, integers
 from ..prelude import Node, Outputs, Tensor, const, known, register_onnx, register_rows, relax
-from ..shapes import sizes
-from ..shapes.sizes import Size
 
 # ---- reshape ----
 
@@ -43,8 +44,8 @@ def _reshaped(node: Node, wanted: Sequence[Dim]) -> Tensor:
 
 
 def _reshape_at_run_time(node: Node) -> Tensor:
-    wanted = sizes.integers(node, 1)
-    length = sizes.input_length(node, 1)
+    wanted = integers(node, 1)
+    length = input_length(node, 1)
     own = sizes.sizes_of(node.value(0))
     if not node.int("allowzero", 0):
         copied = sizes.as_tensor([*own, *[0] * length][:length])
@@ -102,7 +103,7 @@ def _single_dimensions(node: Node) -> list[int]:
 
 def _squeeze_at_run_time(node: Node) -> Tensor:
     """The result has the sizes of the axes that are not named: how many these are is known."""
-    rank, count = node.rank(0), sizes.input_length(node, 1)
+    rank, count = node.rank(0), input_length(node, 1)
     others = relax.nonzero(relax.equal(_marked(node, rank, count), const(0, "i64")))
     others = relax.squeeze(sizes.stated(others, [1, rank - count]), axis=[0])
     left = relax.take(sizes.as_tensor(sizes.sizes_of(node.value(0))), others, axis=0)
@@ -121,7 +122,7 @@ def unsqueeze(node: Node) -> Outputs:
 
 def _unsqueeze_at_run_time(node: Node) -> Tensor:
     """Each size of the result is 1, or that of the dimension with as many before it that are not new."""
-    count = sizes.input_length(node, 1)
+    count = input_length(node, 1)
     rank = node.rank(0) + count
     new = _marked(node, rank, count)
     old = relax.subtract(const(list(range(rank)), "i64"), relax.cumsum(new, axis=0))
@@ -135,7 +136,7 @@ def _unsqueeze_at_run_time(node: Node) -> Tensor:
 def _marked(node: Node, rank: int, count: int) -> Tensor:
     """1 at each of the axes that input #1 names, else 0."""
     zeros, ones = const([0] * rank, "i64"), const([1] * count, "i64")
-    return relax.scatter_elements(zeros, sizes.integers(node, 1), ones, axis=0)
+    return relax.scatter_elements(zeros, integers(node, 1), ones, axis=0)
 
 
 def _size(node: Node) -> Outputs:
@@ -198,7 +199,7 @@ def _mode(node: Node) -> str:
 @register_onnx("", "Expand")
 def expand(node: Node) -> Outputs:
     """Both the data and the shape are broadcast."""
-    own, wanted = sizes.sizes_of(node.value(0)), sizes.input_sizes(node, 1)
+    own, wanted = sizes.sizes_of(node.value(0)), input_sizes(node, 1)
     rank = max(len(own), len(wanted))
     pairs = zip([1] * (rank - len(own)) + own, [1] * (rank - len(wanted)) + wanted, strict=True)
     return sizes.broadcast(node.tensor(0), [_common(node, *pair) for pair in pairs])
@@ -229,11 +230,11 @@ def tile_along_axis(node: Node) -> Outputs:
     if axis is None:
         raise node.fail("the axis is only known when the model runs")
     repeats: list[Size] = [1] * node.rank(0)
-    repeats[node.axis_of(axis, node.rank(0))] = sizes.input_size(node, 1)
+    repeats[node.axis_of(axis, node.rank(0))] = input_size(node, 1)
     return _tiled(node, repeats)
 
 
-register_rows("", {"Tile": lambda node: _tiled(node, sizes.input_sizes(node, 1))}, since=6)
+register_rows("", {"Tile": lambda node: _tiled(node, input_sizes(node, 1))}, since=6)
 
 
 def _tiled(node: Node, repeats: Sequence[Size]) -> Tensor:

@@ -7,9 +7,10 @@ from itertools import pairwise
 from typing import Any
 
 from ....bindings.ir import Operation
-from ..control.flattening import build_any_loop
-from ..control.run_time_items import erased, inserted, item_at, place_of, require
-from ..control.run_time_sequences import (
+from ...core import sizes
+from ...core.control.flattening import build_any_loop
+from ...core.control.run_time_items import erased, inserted, item_at, place_of, require
+from ...core.control.run_time_sequences import (
     all_joined,
     appended,
     erased_at_run_time,
@@ -18,12 +19,12 @@ from ..control.run_time_sequences import (
     joined_length,
     length_of,
 )
-from ..control.scf_loops import LoopSpec, Turn, build_loop
-from ..control.scf_regions import as_info, scalar_of
-from ..model_values import EmptyOptional, RunTimeOptional, RunTimeSequence, SequenceValue, Tensor
+from ...core.control.scf_loops import LoopSpec, Turn, build_loop
+from ...core.control.scf_regions import as_info, scalar_of
+from ...core.sizes import Size
+from ...core.values import EmptyOptional, RunTimeOptional, RunTimeSequence, SequenceValue, Tensor
+from ..input_sizes import input_size, integers
 from ..prelude import Node, Outputs, Value, const, info_of, known, register_onnx, register_rows, relax, with_first_at
-from ..shapes import sizes
-from ..shapes.sizes import Size
 
 register_rows(
     "",
@@ -124,7 +125,7 @@ def split_to_sequence(node: Node) -> Outputs:
     squeezed = not node.has(1) and not node.int("keepdims", 1)
     parts = _split(node, axis)
     if parts is None:
-        return split_at_run_time(node, axis, sizes.input_size(node, 1) if node.has(1) else 1, squeezed)
+        return split_at_run_time(node, axis, input_size(node, 1) if node.has(1) else 1, squeezed)
     if squeezed:
         parts = [relax.squeeze(part, axis=[axis]) for part in parts]
     return SequenceValue([Value(ssa=part) for part in parts], node.value(0).dtype)
@@ -154,7 +155,7 @@ def _split_at_run_time(node: Node, axis: int) -> list[Tensor]:
     count = (node.value(1).shape or (None,))[0]
     if not isinstance(count, int):
         raise node.fail("how many lengths there are must be known while the model is imported")
-    lengths, whole = sizes.integers(node, 1), sizes.sizes_of(node.value(0))[axis]
+    lengths, whole = integers(node, 1), sizes.sizes_of(node.value(0))[axis]
     zero = const([0], "i64")
     is_whole = relax.equal(relax.sum(lengths, axis=[0], keepdims=True), sizes.as_tensor([whole]))
     are_lengths = relax.logical_and(

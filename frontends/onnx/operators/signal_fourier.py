@@ -9,10 +9,10 @@ from functools import partial, reduce
 from typing import NamedTuple
 
 from ....dialects.core.symbols import equal
+from ...core import sizes
+from ...core.sizes import Size
+from ...core.values import Array
 from ..prelude import Node, Tensor, Value, cast, const, info_of, part, relax, wide_float
-from ..shapes import sizes
-from ..shapes.sizes import Size
-from ..tensor_data import Array
 
 
 class Transform(NamedTuple):

@@ -7,11 +7,12 @@ import math
 from collections.abc import Callable, Sequence
 
 from ....dialects.core.infos import is_float
-from ..control.scf_branches import Make, build_branches
+from ...core import sizes
+from ...core.control.scf_branches import Make, build_branches
+from ...core.sizes import Size
+from ...core.values import Array
+from ..input_sizes import input_size, integers
 from ..prelude import Node, Outputs, Tensor, Value, cast, const, register_onnx, relax
-from ..shapes import sizes
-from ..shapes.sizes import Size
-from ..tensor_data import Array
 from .signal_fourier import Transform, along_run_time_axis, transformed
 
 
@@ -30,7 +31,7 @@ def dft(node: Node) -> Outputs:
         if all(isinstance(size, int) for size in node.value(0).shape or ()):
             node.tensor(0)  # a constant is made in front of the branches
             return _along_one_of(node, range(rank - 1), transform_of)
-        return along_run_time_axis(node, node.value(0), sizes.integers(node, 2), transform_of)
+        return along_run_time_axis(node, node.value(0), integers(node, 2), transform_of)
     axis = node.axis_of(node.int("axis", 1) if node.version < 20 else _size(node, 2, -2), rank)
     if axis == rank - 1:
         raise node.fail(f"axis {axis} must be one of the {rank - 1} in front of the last one", "axis")
@@ -41,7 +42,7 @@ def _along_one_of(node: Node, axes: Sequence[int], transform_of: Callable[[Size]
     """Along a dynamic axis, one of these: with tables that are constants, as sizes are known."""
     if len(axes) == 1:
         return _along(node, axes[0], transform_of)
-    given = relax.reshape(sizes.integers(node, 2), ())
+    given = relax.reshape(integers(node, 2), ())
     is_first = relax.logical_or(
         *(relax.equal(given, const(place, "i64")) for place in (axes[0], axes[0] - node.rank(0)))
     )
@@ -64,7 +65,7 @@ def _along(node: Node, axis: int, transform_of: Callable[[Size], Transform]) -> 
 
 def _size(node: Node, index: int, default: Size) -> Size:
     """An input that is one size, or what it is where it is left out."""
-    return sizes.input_size(node, index) if node.has(index) else default
+    return input_size(node, index) if node.has(index) else default
 
 
 @register_onnx("", "STFT")
@@ -138,7 +139,7 @@ def _add_triangle(column: Array, low: int, center: int, high: int) -> None:
 
 def _run_time_triangles(node: Node) -> Tensor:
     """As the constant ones, where some of the numbers are dynamic: from each bin's distance to the corners."""
-    bands, length = (sizes.input_size(node, index) for index in (0, 1))
+    bands, length = (input_size(node, index) for index in (0, 1))
     rate, low, high = (relax.reshape(relax.astype(node.tensor(index), dtype="f64"), (1,)) for index in (2, 3, 4))
     low, high = _mel(low), _mel(high)
     places = sizes.plus(bands, 2)

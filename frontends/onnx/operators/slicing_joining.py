@@ -9,9 +9,10 @@ from itertools import accumulate
 from ....dialects.core.symbols import equal
 from ....dialects.relax.infer.slices import OPEN
 from ....support.suggest import counted
+from ...core import sizes
+from ...core.sizes import Size
+from ..input_sizes import input_length, input_sizes, integers
 from ..prelude import Node, Outputs, Tensor, Value, along_axis, const, joined, register_onnx, register_rows, relax
-from ..shapes import sizes
-from ..shapes.sizes import Size
 
 # Exporters write either for "to the end".
 _LEAST_OPEN = 2**31 - 1
@@ -29,7 +30,7 @@ def split(node: Node) -> Outputs:
     """Into parts whose sizes are given, else equal ones, of which the last may be smaller."""
     axis = node.axis(node.rank(0), 0)
     # In the first version the lengths may be an attribute or an input.
-    lengths = node.ints("split") or (sizes.input_sizes(node, 1) if node.has(1) else None)
+    lengths = node.ints("split") or (input_sizes(node, 1) if node.has(1) else None)
     if lengths is None:
         return _equal_parts(node, axis)
     if len(lengths) != node.output_count:
@@ -78,12 +79,12 @@ def slice_by_attributes(node: Node) -> Outputs:
 
 @register_onnx("", "Slice", since=10)
 def slice_(node: Node) -> Outputs:
-    count = sizes.input_length(node, 1)
+    count = input_length(node, 1)
     axes = node.numbers(3) if node.has(3) else tuple(range(count))
     steps = node.numbers(4) if node.has(4) else (1,) * count
     if axes is None or steps is None:
         return _slice_at_run_time(node, count)
-    return _sliced(node, sizes.input_sizes(node, 1), sizes.input_sizes(node, 2), axes, steps)
+    return _sliced(node, input_sizes(node, 1), input_sizes(node, 2), axes, steps)
 
 
 def _sliced(
@@ -125,10 +126,10 @@ def _slice_at_run_time(node: Node, count: int) -> Tensor:
     """With dynamic axes or steps."""
     rank = node.rank(0)
     every = lambda value: const([value] * rank, "i64")  # noqa: E731
-    axes = sizes.integers(node, 3) if node.has(3) else const(list(range(count)), "i64")
+    axes = integers(node, 3) if node.has(3) else const(list(range(count)), "i64")
     bounds = [(0, 1), (OPEN, 2), (1, 4)]
     begins, ends, steps = (
-        relax.scatter_elements(every(default), axes, sizes.integers(node, index), axis=0)
+        relax.scatter_elements(every(default), axes, integers(node, index), axis=0)
         if node.has(index)
         else every(default)
         for default, index in bounds
@@ -153,7 +154,7 @@ def pad_by_attributes(node: Node) -> Outputs:
 def pad(node: Node) -> Outputs:
     rank, has_axes = node.rank(0), node.version >= 18 and node.has(3)
     axes = node.numbers(3) if has_axes else tuple(range(rank))
-    widths = sizes.input_sizes(node, 1) if axes is not None else _widths_at_run_time(node, rank)
+    widths = input_sizes(node, 1) if axes is not None else _widths_at_run_time(node, rank)
     value = _fill(node, 2) if node.has(2) else 0
     return _padded(node, widths, tuple(range(rank)) if axes is None else axes, value)
 
@@ -168,8 +169,8 @@ def _fill(node: Node, index: int) -> int | float | Tensor:
 
 def _widths_at_run_time(node: Node, rank: int) -> list[Size]:
     """The widths of every axis, where the axes are dynamic."""
-    axes, count = sizes.integers(node, 3), sizes.input_length(node, 3)
-    given, zeros = sizes.integers(node, 1), const([0] * rank, "i64")
+    axes, count = integers(node, 3), input_length(node, 3)
+    given, zeros = integers(node, 1), const([0] * rank, "i64")
     halves = [relax.strided_slice(given, axes=[0], begin=[at], end=[at + count]) for at in (0, count)]
     spread = [relax.scatter_elements(zeros, axes, half, axis=0) for half in halves]
     return [sizes.element(half, axis) for half in spread for axis in range(rank)]

@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 from ....dialects.core.symbols import Dim, ceildiv
 from ....support.suggest import counted
+from ...core.sizes import Size, divided, full, is_known, larger, minus, plus, sizes_of, times
 from ..prelude import Node, Tensor, Value, const, info_of, relax
-from ..shapes.sizes import Size, divided, full, is_known, larger, minus, plus, sizes_of, times
 
 _SAME = ("SAME_UPPER", "SAME_LOWER")
 

@@ -9,10 +9,11 @@ from typing import NamedTuple
 
 from ....dialects.core.infos import is_float
 from ....support.suggest import counted
+from ...core import sizes
+from ...core.sizes import Size
+from ...core.values import Array
+from ..input_sizes import input_sizes
 from ..prelude import Node, Outputs, Tensor, Value, cast, const, joined, register_onnx, relax
-from ..shapes import sizes
-from ..shapes.sizes import Size
-from ..tensor_data import Array
 from .sliding_windows import kernel_of, per_dimension
 
 
@@ -216,7 +217,7 @@ def added_blocks(node: Node) -> Tensor:
 
 
 def _alongs(node: Node) -> list[_Along]:
-    image, block = sizes.input_sizes(node, 1), sizes.input_sizes(node, 2)
+    image, block = input_sizes(node, 1), input_sizes(node, 2)
     rank = len(image)
     if rank == 0 or len(block) != rank:
         raise node.fail(f"the image has {counted(rank, 'dimension')}, and a block {len(block)}")

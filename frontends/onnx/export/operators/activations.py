@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from ..call import ExportedOp
+from ..export_call import ExportedOp
 from ..export_values import Ref
 from ..registry import export_rows, exports
 

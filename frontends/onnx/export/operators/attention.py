@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from .....dialects.core.symbols import equal
-from ..call import ExportedOp
+from ..export_call import ExportedOp
 from ..export_values import Part, Ref
 from ..registry import exports
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from .....bindings.ir import Block, Value
 from .....dialects.core.codec import decode
 from .....dialects.core.infos import ShapeInfo
-from ..call import ExportedOp
+from ..export_call import ExportedOp
 from ..export_values import Held, Ref, ShapeValue
 from ..graph import Graph
 from ..registry import exports

@@ -8,7 +8,7 @@ from typing import Any
 
 from .....dialects.relax.infer.layouts import layouts_of
 from .....dialects.relax.infer.windows import each_dimension, windows_of
-from ..call import ExportedOp
+from ..export_call import ExportedOp
 from ..export_values import Ref
 from ..registry import exports
 

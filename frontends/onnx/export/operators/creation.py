@@ -6,7 +6,7 @@ from __future__ import annotations
 from .....dialects.core.infos import ScalarInfo, TensorInfo
 from .....dialects.core.operands import operand_info
 from .....dialects.core.symbols import SymExpr
-from ..call import ExportedOp
+from ..export_call import ExportedOp
 from ..export_values import Part, Ref, ShapeValue
 from ..registry import export_rows, exports
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from .....dialects.core.infos import is_bool, is_float, is_unsigned
 from ...tensor_data import number_of
-from ..call import ExportedOp
+from ..export_call import ExportedOp
 from ..export_values import Ref
 from ..registry import Export, export_rows, export_same, exports
 

@@ -8,7 +8,7 @@ from fractions import Fraction
 from math import ceil, floor
 
 from .....dialects.core.infos import is_float
-from ..call import ExportedOp
+from ..export_call import ExportedOp
 from ..export_values import Part, Ref
 from ..registry import exports
 from .convolutions import from_plain, in_plain, plain_places

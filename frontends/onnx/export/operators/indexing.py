@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from .....dialects.core.infos import is_unsigned
 from .....dialects.core.symbols import Dim
-from ..call import ExportedOp
+from ..export_call import ExportedOp
 from ..export_values import Ref
 from ..registry import export_rows, exports
 from ..size_tensors import clamped

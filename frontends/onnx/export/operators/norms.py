@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from .....dialects.core.infos import bit_width
-from ..call import ExportedOp
+from ..export_call import ExportedOp
 from ..export_values import Part, Ref
 from ..registry import exports
 

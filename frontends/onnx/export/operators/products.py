@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from .....dialects.core.infos import is_int
-from ..call import ExportedOp
+from ..export_call import ExportedOp
 from ..export_values import Ref
 from ..registry import export_rows, exports
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from .....dialects.core.infos import bit_width, is_float, is_unsigned
 from .....dialects.core.symbols import equal
-from ..call import ExportedOp
+from ..export_call import ExportedOp
 from ..export_values import Ref
 from ..registry import exports
 

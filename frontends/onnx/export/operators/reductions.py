@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from .....dialects.core.infos import TensorInfo, is_bool
-from ..call import ExportedOp
+from ..export_call import ExportedOp
 from ..export_values import Ref
 from ..registry import export_rows, exports
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from .....dialects.core.symbols import equal
-from ..call import ExportedOp
+from ..export_call import ExportedOp
 from ..export_values import Part, Ref, ShapeValue
 from ..registry import export_rows, exports
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from .....bindings.navigation import callee_of
 from .....dialects.core.infos import ScalarInfo, ShapeInfo, TensorInfo, is_bool
-from ..call import ExportedOp
+from ..export_call import ExportedOp
 from ..export_values import Held, ShapeValue
 from ..registry import export_rows, export_same, exports
 from .elementwise import of_bits

@@ -13,7 +13,8 @@ import numpy
 import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
-from relax_mlir.frontends.onnx.problems import Problem, Problems
+from relax_mlir.frontends.core.problems import Problem, Problems
+from relax_mlir.frontends.onnx.problems import WORDS
 from relax_mlir.frontends.onnx.tensor_data import is_absurd
 
 import relax_mlir as rx
@@ -384,9 +385,9 @@ def test_unknown_operators_where_nothing_is_reached() -> None:
 
 
 def test_the_table_on_a_narrow_terminal() -> None:
-    problems = Problems()
-    problems.add(Problem("/encoder/layers.0/attention/MatMul", "com.example", "FancyAttention", 1, "", "is not known"))
-    problems.add(Problem("n", "", "Cast", 20, "to", "elements of type string cannot be compiled"))
+    problems = Problems(WORDS)
+    problems.add(Problem("/encoder/layers.0/attention/MatMul", "com.example.FancyAttention", 1, "", "is not known"))
+    problems.add(Problem("n", "Cast", 20, "to", "elements of type string cannot be compiled"))
     assert all(len(line) <= 60 for line in problems.table(60).splitlines())
     assert "Cast, opset 20: node 'n'\n  attribute 'to': elements of type string cannot be" in problems.table(60)
     assert problems.table(200) == problems.table()

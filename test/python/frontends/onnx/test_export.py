@@ -13,9 +13,9 @@ from compiling import array, floats, module_with
 from export_round_trip import run
 from onnx import parser
 from relax_mlir.dialects.core.infos import TensorInfo
+from relax_mlir.frontends.core.node import Unsupported
 from relax_mlir.frontends.onnx.export.export_values import Ref
 from relax_mlir.frontends.onnx.export.size_tensors import SizeTensors
-from relax_mlir.frontends.onnx.node import Unsupported
 
 import relax_mlir as rx
 from relax_mlir import relax

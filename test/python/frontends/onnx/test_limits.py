@@ -12,7 +12,7 @@ import pytest
 from against_onnxruntime import one_node
 from compiling import array
 from onnx import helper, parser
-from relax_mlir.frontends.onnx.limits import Limits
+from relax_mlir.frontends.core.limits import Limits
 
 import relax_mlir as rx
 

@@ -12,10 +12,11 @@ from itertools import islice
 from typing import Any, NamedTuple
 
 from ....bindings.ir import Operation
+from ....dialects import relax
 from ....dialects.relax.function_attributes import LIST, NOTHING, VALUE, Group
-from ..model_values import EmptyOptional, Held, OneOf, RunTimeOptional, RunTimeSequence, SequenceValue, Texts
-from ..prelude import Node, Value, known, relax
+from ..node import Node
 from ..texts import all_words, of_words
+from ..values import EmptyOptional, Held, OneOf, RunTimeOptional, RunTimeSequence, SequenceValue, Texts, Value, known
 from .run_time_sequences import as_run_time
 from .scf_loops import LoopSpec, Turn, build_loop
 

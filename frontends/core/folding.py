@@ -9,54 +9,34 @@ the model runs.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
-from ....dialects.core.attributes import AttributeProblem, AttrKind
-from ....dialects.core.codec import TypeProblem
-from ....dialects.core.infos import Info, ScalarInfo, ShapeInfo, TensorInfo
-from ....dialects.core.known import folding
-from ....dialects.core.opdef import Call, OpDef, OpProblem
-from ....dialects.core.operands import as_dim
-from ....dialects.core.symbols import SymbolError, SymExpr
-from ....dialects.core.verifier import check_operand_kinds
-from ....passes.evaluate.elements import objects
-from ....passes.evaluate.registry import EvaluationCall, evaluate, find_evaluation
-from ..model_values import Value
-from ..node import Node
+from ...dialects.core.attributes import AttributeProblem, AttrKind
+from ...dialects.core.codec import TypeProblem
+from ...dialects.core.infos import Info, ScalarInfo, ShapeInfo, TensorInfo
+from ...dialects.core.known import folding_by
+from ...dialects.core.opdef import Call, OpDef, OpProblem
+from ...dialects.core.operands import as_dim
+from ...dialects.core.symbols import SymbolError, SymExpr
+from ...dialects.core.verifier import check_operand_kinds
+from ...passes.evaluate.elements import objects
+from ...passes.evaluate.registry import EvaluationCall, evaluate, find_evaluation
+from .values import Held, Value
 
 if TYPE_CHECKING:
     from numpy import ndarray
 
-T = TypeVar("T")
-
 # Larger tensors are data, not shapes.
 _MOST_ELEMENTS = 256
-#: The operators that exporters compute shapes with.
-_OF_SHAPES = frozenset(
-    "Abs Add And Cast CastLike Ceil Clip Concat ConstantOfShape Div Equal Expand Floor Gather Greater GreaterOrEqual "
-    "Identity Less LessOrEqual Max Min Mod Mul Neg NonZero Not Or Range ReduceMax ReduceMin ReduceProd ReduceSum "
-    "Reshape Scatter ScatterElements ScatterND Slice Split Squeeze Sub Sum Tile Transpose Unsqueeze Where".split()
-)
-# How many inputs have to be known where it is not all of them: of the others the types are looked at.
-_LOOKED_AT = {"CastLike": 1}
 
 
-def converted(convert: Callable[[Node], T], node: Node) -> T:
-    """What a converter makes of a node."""
-    if node.op not in _OF_SHAPES or node.domain not in ("", "ai.onnx") or not _is_known(node):
-        return convert(node)
-    token = folding.set(_folded)
-    try:
-        return convert(node)
-    finally:
-        folding.reset(token)
-
-
-def _is_known(node: Node) -> bool:
-    inputs = node.inputs[: _LOOKED_AT.get(node.op)]
-    return all(each is None or isinstance(each, Value) and _elements(each) is not None for each in inputs)
+def folding_where_known(inputs: Sequence[Held | None]) -> AbstractContextManager[None]:
+    """Around the conversion of a node: it makes no operations where all these inputs are known and small."""
+    is_known = all(each is None or isinstance(each, Value) and _elements(each) is not None for each in inputs)
+    return folding_by(_folded) if is_known else nullcontext()
 
 
 def _elements(value: object) -> ndarray | None:

@@ -12,12 +12,13 @@ from typing import Any
 
 from ....bindings.ir import Operation
 from ....bindings.mlir import ir
+from ....dialects import relax
 from ....emit.loops import with_results
 from ....support.errors import RelaxError
 from ..limits import TooLarge
-from ..model_values import Held, OneOf, Tensor
-from ..node import Incomplete, Unsupported
-from ..prelude import Node, Value, const, known, relax
+from ..node import Incomplete, Node, Unsupported
+from ..tensors import const
+from ..values import Held, OneOf, Tensor, Value, known
 from .flattening import Form, all_tensors, common_form, form_of, of_all
 from .scf_regions import as_info, common_info, info_of, scalar_of, type_of
 

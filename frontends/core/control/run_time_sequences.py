@@ -5,11 +5,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ....dialects import relax
 from ....dialects.core.infos import TensorInfo
 from ....dialects.relax.infer.slices import OPEN
-from ..model_values import RunTimeSequence, SequenceValue
-from ..prelude import Node, Tensor, Value, const, joined, part, relax
-from ..shapes.sizes import Size, element, plus, shape_tensor, sliced
+from ..node import Node
+from ..sizes import Size, element, plus, shape_tensor, sliced
+from ..tensors import const, joined, part
+from ..values import RunTimeSequence, SequenceValue, Tensor, Value
 from .scf_regions import as_info
 
 

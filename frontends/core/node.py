@@ -1,28 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What a converter sees of a node: its inputs as values, its attributes as Python's, and what to say when it cannot.
-
-@register_onnx("", "LeakyRelu", since=6)
-def leaky_relu(node):
-    return relax.nn.leakyrelu(node.tensor(0), alpha=node.float("alpha", 0.01))
-"""
+"""What a converter sees of a node: its inputs as values, and what to say when it cannot."""
 
 from __future__ import annotations
 
-import builtins
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from ...dialects.core.infos import TensorInfo
 from ...dialects.core.symbols import SymExpr
 from ...emit.kernels import Kernel, call_kernel
-from ...support.errors import RelaxError
 from ...support.suggest import counted
-from .model_values import Held, RunTimeSequence, SequenceValue, Tensor, Texts, Value
 from .scope import Scope
-from .tensor_data import Array, AttributeProto, GraphProto, NodeProto, TensorData, TensorProto, array_of, dtype_of
-
-_FLOAT, _INT, _STRING, _TENSOR, _GRAPH, _FLOATS, _INTS, _STRINGS = 1, 2, 3, 4, 5, 6, 7, 8
+from .values import Array, Held, RunTimeSequence, SequenceValue, Tensor, Texts, Value
 
 
 class Unsupported(Exception):
@@ -41,22 +31,26 @@ class Incomplete(Exception):
 
 
 class Node:
-    """One use of an operator."""
+    """One use of an operator; a front end's own adds what its operators have besides inputs."""
 
-    def __init__(self, proto: NodeProto, inputs: Sequence[Held | None], version: int, graph: Scope):
-        self.proto = proto
-        self.op = proto.op_type
-        self.domain = proto.domain
-        name = proto.name or next((each for each in proto.output if each), proto.op_type)
-        #: As the model has it; in a function behind that of its call.
-        self.name = f"{graph.within}/{name}" if graph.within else name
-        #: The version of the operator's domain that the model is for.
-        self.version = version
-        #: The graph around, for operators with graphs of their own.
-        self.graph = graph
+    #: The version of the operator, where a front end has versions.
+    version: int | None = None
+
+    def __init__(
+        self, name: str, op: str, inputs: Sequence[Held | None], graph: Scope, input_names: Sequence[str] = ()
+    ):
+        """`input_names` are for messages."""
+        self.name = name
+        self.op = op
         self.inputs = list(inputs)
-        self.output_count = len(proto.output)
-        self._attributes = {attribute.name: attribute for attribute in proto.attribute}
+        self.input_names = input_names
+        #: The graph around.
+        self.graph = graph
+
+    @property
+    def operator(self) -> str:
+        """The operator as problems list it."""
+        return self.op
 
     def fail(self, reason: str, attribute: str = "") -> Unsupported:
         """`raise node.fail("...")`: it cannot be imported."""
@@ -93,14 +87,9 @@ class Node:
             raise self.fail(f"input #{index} is not a sequence")
         return held
 
-    def texts(self, index: int) -> Texts | None:
-        """An input that holds strings; None where it is a tensor of numbers."""
-        held = self.held(index)
-        return held if isinstance(held, Texts) else None
-
     def described(self, index: int) -> str:
         """An input for messages: `(input 'w', f32 [1, 12, 4])`."""
-        return f"(input '{self.proto.input[index]}', {described(self.value(index))})"
+        return f"(input '{self.input_names[index]}', {described(self.value(index))})"
 
     def tensor(self, index: int) -> Tensor:
         """An input as a tensor of the graph."""
@@ -162,87 +151,19 @@ class Node:
         The module gets it once. `results` is the type of the result, `node.value(0).info` for that of the first
         input, or a list of several's; a kernel in Python has a memref for each argument, then for each result.
         """
-        return call_kernel(kernel, arguments, results, self.graph.model.kernels)
+        return call_kernel(kernel, arguments, results, self.graph.kernels)
 
-    def take_table(self, what: str, *sizes: builtins.int) -> None:
+    def take_table(self, what: str, *sizes: int) -> None:
         """Raises TooLarge where the limits of the import have no room for a constant that a converter makes."""
         count = 8 * math.prod(max(size, 0) for size in sizes)
-        self.graph.model.room.take_bytes(f"node '{self.name}' ({self.op}): {what}", count)
+        self.graph.room.take_bytes(f"node '{self.name}' ({self.op}): {what}", count)
 
-    # ---- attributes ----
+    # ---- axes ----
 
-    def has_attribute(self, name: str) -> bool:
-        return name in self._attributes
-
-    def int(self, name: str, default: builtins.int | None = None) -> Any:
-        return self._get(name, _INT, "an integer", default, lambda held: int(held.i))
-
-    def float(self, name: str, default: builtins.float | None = None) -> Any:
-        return self._get(name, _FLOAT, "a float", default, lambda held: float(held.f))
-
-    def string(self, name: str, default: str | None = None) -> Any:
-        return self._get(name, _STRING, "a string", default, lambda held: held.s.decode("utf-8", "replace"))
-
-    def ints(self, name: str, default: Sequence[builtins.int] | None = None) -> Any:
-        return self._get(name, _INTS, "a list of integers", default, lambda held: list(held.ints))
-
-    def floats(self, name: str, default: Sequence[builtins.float] | None = None) -> Any:
-        return self._get(name, _FLOATS, "a list of floats", default, lambda held: list(held.floats))
-
-    def strings(self, name: str, default: Sequence[str] | None = None) -> Any:
-        decode = lambda held: [each.decode("utf-8", "replace") for each in held.strings]  # noqa: E731
-        return self._get(name, _STRINGS, "a list of strings", default, decode)
-
-    def axis(self, rank: builtins.int, default: builtins.int | None = None, name: str = "axis") -> builtins.int:
-        """An attribute that is an axis of `rank` dimensions, counted from the front."""
-        return self.axis_of(self.int(name, default), rank, name)
-
-    def axis_of(self, axis: builtins.int, rank: builtins.int, name: str = "axis") -> builtins.int:
+    def axis_of(self, axis: int, rank: int, name: str = "axis") -> int:
         if axis is None or not -rank <= axis < rank:
             raise self.fail(f"axis {axis} is out of range for {counted(rank, 'dimension')}", name)
         return axis % rank
-
-    def choice(self, name: str, default: str, choices: Iterable[str]) -> str:
-        """An attribute that is one of some words."""
-        chosen: str = self.string(name, default)
-        if chosen not in (words := list(choices)):
-            words = [word for word in words if word]
-            listed = " or ".join(words) if len(words) == 2 else f"one of {', '.join(words)}"
-            raise self.fail(f"attribute '{name}' must be {listed}, got '{chosen}'", name)
-        return chosen
-
-    def dtype(self, name: str, default: Any = None) -> str:
-        """An attribute that is the number of an element type; the default where it is left out."""
-        if not self.has_attribute(name):
-            return default
-        try:
-            return dtype_of(self.int(name))
-        except RelaxError as error:
-            raise self.fail(error.message, name) from None
-
-    def array(self, name: str, default: Array | None = None) -> Any:
-        """A tensor among the attributes, as an array."""
-        data: TensorData = self.graph.model.data
-        return self._get(name, _TENSOR, "a tensor", default, lambda held: array_of(held.t, data))
-
-    def tensor_proto(self, name: str) -> TensorProto | None:
-        """The same as the model has it: its elements may be strings."""
-        held: TensorProto | None = self._get(name, _TENSOR, "a tensor", None, lambda held: held.t)
-        return held
-
-    def subgraph(self, name: str) -> GraphProto | None:
-        """A GraphProto among the attributes."""
-        return self._get(name, _GRAPH, "a graph", None, lambda held: held.g)
-
-    def _get(
-        self, name: str, kind: builtins.int, expected: str, default: object, read: Callable[[AttributeProto], object]
-    ) -> Any:
-        held = self._attributes.get(name)
-        if held is None:
-            return default
-        if held.type != kind:
-            raise self.fail(f"attribute '{name}' must be {expected}", name)
-        return read(held)
 
 
 def described(value: Value | TensorInfo) -> str:

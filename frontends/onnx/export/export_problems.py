@@ -10,8 +10,8 @@ from ....bindings.ir import Operation
 from ....support.errors import RefusalError
 from ....support.registry import table
 from ....support.suggest import counted
-from ..node import Unsupported
-from ..problems import shown
+from ...core.node import Unsupported
+from ...core.problems import shown
 
 _HEAD = ["operation", "number", "first", "attribute", "reason"]
 

@@ -20,7 +20,7 @@ from ....dialects.core.opdef import Call
 from ....dialects.core.operands import operand_info
 from ....dialects.core.symbols import Dim
 from ....dialects.core.verifier import call_of, segment_sizes
-from ..node import Unsupported
+from ...core.node import Unsupported
 from .export_values import Held, Part, Ref, ShapeValue, parts_of
 from .graph import Graph
 from .size_tensors import SizeTensors

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Values of the importer: what a name of a model stands for.
+"""Values of an importer: what a name of a model stands for.
 
 A constant is an array until an operator needs it as a tensor. A small integer tensor that is a function of dimensions
 is known too: its elements are numbers and expressions over symbols, and where shapes are asked for it is one.
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from operator import attrgetter
-from typing import Any, TypeAlias, cast, get_args
+from typing import TYPE_CHECKING, Any, TypeAlias, cast, get_args
 
 from ...bindings.ir import Location, Operation, Type
 from ...bindings.ir import Value as IRValue
@@ -21,8 +21,12 @@ from ...dialects.core.known import KnownTensor, folding, folding_by
 from ...dialects.core.symbols import SymExpr
 from ...dialects.relax import const
 from ...support.errors import ModelError
-from .tensor_data import Array
 
+if TYPE_CHECKING:
+    import numpy
+
+#: A name for annotations: who imports this needs no numpy.
+Array: TypeAlias = "numpy.ndarray"
 #: A tensor of the graph.
 Tensor: TypeAlias = IRValue
 

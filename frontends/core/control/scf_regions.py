@@ -7,13 +7,13 @@ from collections.abc import Collection
 
 from ....bindings.ir import Type
 from ....bindings.mlir import ir
+from ....dialects import relax
 from ....dialects.core.codec import decode, encode
 from ....dialects.core.infos import TensorInfo
 from ....dialects.core.symbols import equal
 from ....emit.numbers import constant
-from ..model_values import Held, OneOf
-from ..node import described
-from ..prelude import Node, Tensor, Value, relax
+from ..node import Node, described
+from ..values import Held, OneOf, Tensor, Value
 
 
 def info_of(node: Node, held: Held, inner: Collection[str] = ()) -> TensorInfo:

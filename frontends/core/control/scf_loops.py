@@ -14,12 +14,13 @@ from typing import Any, NamedTuple
 
 from ....bindings.ir import Block, Operation
 from ....bindings.mlir import ir
+from ....dialects import relax
 from ....dialects.core.infos import TensorInfo
 from ....dialects.core.symbols import Dim
 from ....emit.numbers import number
-from ..model_values import Held, Tensor
-from ..prelude import Node, Value, known, relax
-from ..shapes.sizes import as_tensor
+from ..node import Node
+from ..sizes import as_tensor
+from ..values import Held, Tensor, Value, known
 from .scf_regions import as_info, common_info, info_of, integer, known_truth, scalar_of, tensor_of, truth, type_of
 
 
@@ -49,6 +50,8 @@ class LoopSpec(NamedTuple):
     count: Any
     starts: Tensor | None = None
     is_open: bool = False
+    #: Which of the node's inputs is the first state.
+    first_state: int = 0
 
     @property
     def is_counted(self) -> bool:
@@ -64,7 +67,7 @@ def build_loop(loop: LoopSpec, states: Sequence[Value]) -> tuple[list[Value], li
         attempt = _Attempt(loop, states, carried, rows or [])
         made = [info_of(loop.node, state, attempt.symbols) for state in attempt.turn.states]
         pairs = enumerate(zip(carried, made, strict=True))
-        joined = [common_info(loop.node, old, new, _changes(loop.node, index)) for index, (old, new) in pairs]
+        joined = [common_info(loop.node, old, new, _changes(loop, index)) for index, (old, new) in pairs]
         row_infos = [info_of(loop.node, row, attempt.symbols) for row in attempt.turn.rows]
         gathered = [_Rows(info) for info in row_infos]
         if joined == carried and (rows or []) == gathered:
@@ -73,10 +76,10 @@ def build_loop(loop: LoopSpec, states: Sequence[Value]) -> tuple[list[Value], li
         carried, rows = joined, gathered
 
 
-def _changes(node: Node, index: int) -> str:
+def _changes(loop: LoopSpec, index: int) -> str:
     """What is wrong with a state that is of another type after a turn."""
-    place = index + {"Loop": 2}.get(node.op, 0)
-    name = f"'{node.proto.input[place]}'" if place < len(node.proto.input) else f"#{index}"
+    place, names = index + loop.first_state, loop.node.input_names
+    name = f"'{names[place]}'" if place < len(names) else f"#{index}"
     return f"state {name} goes into its body as {{}} and comes out as {{}}"
 
 

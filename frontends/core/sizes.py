@@ -11,19 +11,17 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import reduce
 from typing import Any
 
-from ....dialects.core.infos import TensorInfo
-from ....dialects.core.symbols import SymExpr, dim_max, dim_min, sym
-from ....dialects.relax.infer.slices import OPEN, slice_length
-from ....emit.kernels import FreshSymbols
-from ....passes.evaluate.elements import objects
-from ..model_values import Held
-from ..prelude import Node, Tensor, Value, along_axis, cast, const, info_of, joined, known, relax
+from ...dialects import relax
+from ...dialects.core.infos import TensorInfo
+from ...dialects.core.symbols import SymExpr, dim_max, dim_min, sym
+from ...dialects.relax.infer.slices import OPEN, slice_length
+from ...emit.kernels import FreshSymbols
+from ...passes.evaluate.elements import objects
+from .tensors import along_axis, const, info_of, joined
+from .values import Held, Tensor, Value, known
 
 #: An integer, an expression over symbols, or a tensor.
 Size = Any
-
-
-_MOST_SIZES = 1024
 
 
 def is_known(*sizes: Size) -> bool:
@@ -51,39 +49,6 @@ def sizes_of(value: Value) -> list[Size]:
     shape = value.shape
     assert shape is not None
     return [element(shape_tensor(value.ssa), axis) if size is None else size for axis, size in enumerate(shape)]
-
-
-def input_sizes(node: Node, index: int) -> list[Size]:
-    """The elements of an input that lists sizes."""
-    known = node.sizes(index)
-    if known is not None:
-        return list(known)
-    return [element(integers(node, index), place) for place in range(input_length(node, index))]
-
-
-def input_size(node: Node, index: int) -> Size:
-    """The only element of an input that is one size."""
-    length = input_length(node, index)
-    if length != 1:
-        raise node.fail(f"input #{index} must be one number, not {length}")
-    return input_sizes(node, index)[0]
-
-
-def input_length(node: Node, index: int) -> int:
-    """How many elements an input that lists sizes has."""
-    shape = node.value(index).shape
-    if shape is None or len(shape) > 1 or not all(isinstance(size, int) for size in shape):
-        raise node.fail(f"the number of elements of input #{index} is not known")
-    length = int(shape[0]) if shape else 1
-    if length > _MOST_SIZES:
-        raise node.fail(f"input #{index} lists {length} numbers, no tensor has as many dimensions")
-    return length
-
-
-def integers(node: Node, index: int) -> Tensor:
-    """An input as a 1-D tensor of 64-bit integers."""
-    tensor = node.tensor(index)
-    return cast(tensor if node.value(index).rank == 1 else relax.reshape(tensor, (-1,)), "i64")
 
 
 def as_tensor(sizes: Sequence[Size]) -> Tensor:

@@ -5,7 +5,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..prelude import Node, Tensor, Value, cast, const, relax
+from ....dialects import relax
+from ..node import Node
+from ..tensors import cast, const
+from ..values import Tensor, Value
 from .scf_branches import build_branches
 from .scf_regions import common_info, info_of
 

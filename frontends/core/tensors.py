@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What converters often do with tensors of the graph."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ...dialects import relax
+from ...dialects.core.codec import decode
+from ...dialects.core.infos import TensorInfo
+from ...dialects.core.known import folding
+from ...dialects.relax import const as const_in_graph
+from ...dialects.relax.constants import as_array
+from ...dialects.relax.known_constants import NUMPY_NAME
+from .values import Tensor, Value
+
+
+def info_of(tensor: Tensor) -> TensorInfo:
+    """The type of a tensor in the graph."""
+    info = decode(tensor.type)
+    assert isinstance(info, TensorInfo)
+    return info
+
+
+def const(value: object, dtype: str | None = None) -> Any:
+    """A constant tensor, as relax.const makes it; while nodes are folded, one that is known."""
+    if folding.get() is None:
+        return const_in_graph(value, dtype)
+    array, name = as_array(value, dtype)
+    return Value(array=array) if name in NUMPY_NAME else const_in_graph(array, name)
+
+
+def like(tensor: Tensor, number: float) -> Tensor:
+    """A number in the element type of a tensor."""
+    return const(number, info_of(tensor).dtype)
+
+
+def cast(tensor: Tensor, dtype: str) -> Tensor:
+    """The tensor with elements of a type; the same where it has these."""
+    return tensor if info_of(tensor).dtype == dtype else relax.astype(tensor, dtype=dtype)
+
+
+def wide_float(dtype: str) -> str:
+    """What numbers of a type are computed in where their own rounds too much, or is no float."""
+    return "f64" if dtype == "f64" else "f32"
+
+
+def from_front(places: Tensor, length: Tensor) -> Tensor:
+    """Positions counted from the front, of which negative ones count from behind."""
+    return relax.where(relax.less(places, like(places, 0)), relax.add(places, length), places)
+
+
+def part(tensor: Tensor, axis: int, begin: int, end: int, drop: bool = False) -> Tensor:
+    """Some of a tensor along an axis; an axis of one element can be dropped."""
+    taken = relax.strided_slice(tensor, axes=[axis], begin=[begin], end=[end], assume_inbound=True)
+    return relax.squeeze(taken, axis=[axis]) if drop else taken
+
+
+def joined(tensors: Sequence[Tensor], axis: int = 0) -> Tensor:
+    return tensors[0] if len(tensors) == 1 else relax.concat([*tensors], axis=axis)
+
+
+def along_axis(tensor: Tensor, axis: int, rank: int) -> Tensor:
+    """A tensor whose last dimension is an axis of `rank`, with the axes behind it."""
+    behind = list(range(tensor.type.rank, tensor.type.rank + rank - 1 - axis))
+    return relax.expand_dims(tensor, axis=behind) if behind else tensor
+
+
+def with_first_at(tensor: Tensor, axis: int) -> Tensor:
+    """The first dimension moved to another place."""
+    rank = tensor.type.rank
+    order = list(range(1, rank))
+    order.insert(axis % rank, 0)
+    return tensor if axis % rank == 0 else relax.permute_dims(tensor, axes=order)

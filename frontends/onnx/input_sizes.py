@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Inputs of nodes that list sizes: numbers and expressions where they are known, else tensors (core/sizes.py)."""
+
+from __future__ import annotations
+
+from ..core.sizes import Size, element
+from .prelude import Node, Tensor, cast, relax
+
+_MOST_SIZES = 1024
+
+
+def input_sizes(node: Node, index: int) -> list[Size]:
+    """The elements of an input that lists sizes."""
+    known = node.sizes(index)
+    if known is not None:
+        return list(known)
+    return [element(integers(node, index), place) for place in range(input_length(node, index))]
+
+
+def input_size(node: Node, index: int) -> Size:
+    """The only element of an input that is one size."""
+    length = input_length(node, index)
+    if length != 1:
+        raise node.fail(f"input #{index} must be one number, not {length}")
+    return input_sizes(node, index)[0]
+
+
+def input_length(node: Node, index: int) -> int:
+    """How many elements an input that lists sizes has."""
+    shape = node.value(index).shape
+    if shape is None or len(shape) > 1 or not all(isinstance(size, int) for size in shape):
+        raise node.fail(f"the number of elements of input #{index} is not known")
+    length = int(shape[0]) if shape else 1
+    if length > _MOST_SIZES:
+        raise node.fail(f"input #{index} lists {length} numbers, no tensor has as many dimensions")
+    return length
+
+
+def integers(node: Node, index: int) -> Tensor:
+    """An input as a 1-D tensor of 64-bit integers."""
+    tensor = node.tensor(index)
+    return cast(tensor if node.value(index).rank == 1 else relax.reshape(tensor, (-1,)), "i64")

@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What a converter sees of a node: its inputs as values, its attributes as Python's, and what to say when it cannot.
+
+@register_onnx("", "LeakyRelu", since=6)
+def leaky_relu(node):
+    return relax.nn.leakyrelu(node.tensor(0), alpha=node.float("alpha", 0.01))
+"""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from ...support.errors import RelaxError
+from ..core.node import Node as AnyNode
+from ..core.values import Array, Held, Texts
+from .scope import Scope
+from .tensor_data import AttributeProto, GraphProto, NodeProto, TensorData, TensorProto, array_of, dtype_of
+
+_FLOAT, _INT, _STRING, _TENSOR, _GRAPH, _FLOATS, _INTS, _STRINGS = 1, 2, 3, 4, 5, 6, 7, 8
+
+
+class Node(AnyNode):
+    """One use of an operator."""
+
+    #: The graph around, for operators with graphs of their own.
+    graph: Scope
+    #: The version of the operator's domain that the model is for.
+    version: builtins.int
+
+    def __init__(self, proto: NodeProto, inputs: Sequence[Held | None], version: builtins.int, graph: Scope):
+        name = proto.name or next((each for each in proto.output if each), proto.op_type)
+        # As the model has it; in a function behind that of its call.
+        name = f"{graph.within}/{name}" if graph.within else name
+        super().__init__(name, proto.op_type, inputs, graph, proto.input)
+        self.proto = proto
+        self.domain = proto.domain
+        self.version = version
+        self.output_count = len(proto.output)
+        self._attributes = {attribute.name: attribute for attribute in proto.attribute}
+
+    @property
+    def operator(self) -> str:
+        return f"{self.domain}.{self.op}" if self.domain else self.op
+
+    def texts(self, index: int) -> Texts | None:
+        """An input that holds strings; None where it is a tensor of numbers."""
+        held = self.held(index)
+        return held if isinstance(held, Texts) else None
+
+    # ---- attributes ----
+
+    def has_attribute(self, name: str) -> bool:
+        return name in self._attributes
+
+    def int(self, name: str, default: builtins.int | None = None) -> Any:
+        return self._get(name, _INT, "an integer", default, lambda held: int(held.i))
+
+    def float(self, name: str, default: builtins.float | None = None) -> Any:
+        return self._get(name, _FLOAT, "a float", default, lambda held: float(held.f))
+
+    def string(self, name: str, default: str | None = None) -> Any:
+        return self._get(name, _STRING, "a string", default, lambda held: held.s.decode("utf-8", "replace"))
+
+    def ints(self, name: str, default: Sequence[builtins.int] | None = None) -> Any:
+        return self._get(name, _INTS, "a list of integers", default, lambda held: list(held.ints))
+
+    def floats(self, name: str, default: Sequence[builtins.float] | None = None) -> Any:
+        return self._get(name, _FLOATS, "a list of floats", default, lambda held: list(held.floats))
+
+    def strings(self, name: str, default: Sequence[str] | None = None) -> Any:
+        decode = lambda held: [each.decode("utf-8", "replace") for each in held.strings]  # noqa: E731
+        return self._get(name, _STRINGS, "a list of strings", default, decode)
+
+    def axis(self, rank: builtins.int, default: builtins.int | None = None, name: str = "axis") -> builtins.int:
+        """An attribute that is an axis of `rank` dimensions, counted from the front."""
+        return self.axis_of(self.int(name, default), rank, name)
+
+    def choice(self, name: str, default: str, choices: Iterable[str]) -> str:
+        """An attribute that is one of some words."""
+        chosen: str = self.string(name, default)
+        if chosen not in (words := list(choices)):
+            words = [word for word in words if word]
+            listed = " or ".join(words) if len(words) == 2 else f"one of {', '.join(words)}"
+            raise self.fail(f"attribute '{name}' must be {listed}, got '{chosen}'", name)
+        return chosen
+
+    def dtype(self, name: str, default: Any = None) -> str:
+        """An attribute that is the number of an element type; the default where it is left out."""
+        if not self.has_attribute(name):
+            return default
+        try:
+            return dtype_of(self.int(name))
+        except RelaxError as error:
+            raise self.fail(error.message, name) from None
+
+    def array(self, name: str, default: Array | None = None) -> Any:
+        """A tensor among the attributes, as an array."""
+        data: TensorData = self.graph.model.data
+        return self._get(name, _TENSOR, "a tensor", default, lambda held: array_of(held.t, data))
+
+    def tensor_proto(self, name: str) -> TensorProto | None:
+        """The same as the model has it: its elements may be strings."""
+        held: TensorProto | None = self._get(name, _TENSOR, "a tensor", None, lambda held: held.t)
+        return held
+
+    def subgraph(self, name: str) -> GraphProto | None:
+        """A GraphProto among the attributes."""
+        return self._get(name, _GRAPH, "a graph", None, lambda held: held.g)
+
+    def _get(
+        self, name: str, kind: builtins.int, expected: str, default: object, read: Callable[[AttributeProto], object]
+    ) -> Any:
+        held = self._attributes.get(name)
+        if held is None:
+            return default
+        if held.type != kind:
+            raise self.fail(f"attribute '{name}' must be {expected}", name)
+        return read(held)

@@ -1,0 +1,201 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Builds the module of an exported program: its function `main` of the graph level."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from ...bindings.context import load_dialects
+from ...bindings.ir import Operation
+from ...bindings.mlir import ir
+from ...dialects.core.infos import TensorInfo
+from ...dialects.core.ir_attributes import STRUCTURE
+from ...emit.kernels import FreshSymbols
+from ...support.errors import ModelError
+from ..core.limits import Limits, Room
+from ..core.main_function import add_function
+from ..core.problems import Problems
+from ..core.values import Tensor, Value
+from .dtypes import dtype_of
+from .expressions import Expressions, as_scalar
+from .graph import Graph, constant, is_scalar
+from .structure import structure_of
+
+if TYPE_CHECKING:
+    from torch.export import ExportedProgram
+    from torch.fx import GraphModule
+    from torch.fx import Node as FxNode
+
+
+#: Kinds of results that are what a call has changed.
+_CHANGED = ("BUFFER_MUTATION", "PARAMETER_MUTATION", "USER_INPUT_MUTATION")
+
+
+class Passed(NamedTuple):
+    """An argument of `main`: a placeholder that a caller gives."""
+
+    fx: FxNode
+    name: str
+    #: A size or a number that is passed as a 0-D tensor; None for a tensor.
+    symbol: str | None
+
+
+class Inputs(NamedTuple):
+    """What the placeholders of a graph stand for: constants, and the arguments of its function in their order."""
+
+    fixed: Mapping[FxNode, Any]
+    passed: Sequence[Passed]
+
+
+def add_main(module: Operation, program: ExportedProgram, problems: Problems, names: Sequence[Any], keep: bool) -> None:
+    """Adds an exported program's graph to a module; what cannot be imported is in `problems` afterwards, and nothing is
+    added. `names` are those of dimensions of tensors, `keep` has parameters be arguments.
+    """
+    expressions = Expressions(_names_of_symbols(program, names))
+    results = partial(_results, program)
+    _, function = add_graph(module, program.graph_module, _inputs(program, keep), results, problems, expressions)
+    structure = structure_of(program)
+    if function is not None and structure is not None:
+        with module.context:
+            function.attributes[STRUCTURE] = ir.StringAttr.get(json.dumps(structure))
+
+
+def add_graph(
+    module: Operation,
+    graph_module: GraphModule,
+    inputs: Inputs,
+    results: Callable[[Sequence[Any]], Sequence[tuple[Tensor, str]]],
+    problems: Problems,
+    expressions: Expressions | None = None,
+) -> tuple[list[Passed], Operation | None]:
+    """Adds a graph as the function `main`, and says what its arguments are: sizes that tensors have are none.
+
+    `results` says what of the graph's outputs the function returns, with names.
+    """
+    load_dialects(module.context, ("scf", "tensor"))
+    found = Expressions() if expressions is None else expressions
+    for each in inputs.passed:
+        if each.symbol is None:
+            found.declare_sizes(each.fx.meta["val"].shape)
+    passed = [each for each in inputs.passed if each.symbol is None or each.symbol not in found]
+    infos = [_info(each, found) for each in passed]
+
+    def body(arguments: Sequence[Tensor]) -> tuple[list[Tensor], list[str]]:
+        graph = Graph(graph_module, problems, FreshSymbols(module), Room(Limits(), "from_torch"), found)
+        for fx, value in inputs.fixed.items():
+            graph.set(fx, value)
+        for each, argument in zip(passed, arguments, strict=True):
+            value = Value(ssa=argument)
+            graph.set(each.fx, value)
+            if each.symbol is not None:
+                found.bind(each.symbol, value)
+        for each in inputs.passed:
+            if each not in passed:
+                graph.set(each.fx, found.scalar(each.fx.meta["val"]))
+        outputs = graph.add_nodes()
+        pairs = [] if problems.found else list(results(outputs))
+        return [tensor for tensor, _ in pairs], [name for _, name in pairs]
+
+    return passed, add_function(module, "main", infos, [each.name for each in passed], body, problems)
+
+
+def _names_of_symbols(program: ExportedProgram, names: Sequence[Sequence[tuple[int, str]]]) -> dict[str, str]:
+    """Names of users for torch's symbols."""
+    found: dict[str, str] = {}
+    placeholders = {each.name: each for each in program.graph_module.graph.find_nodes(op="placeholder")}
+    users = [placeholders[each] for each in program.graph_signature.user_inputs if each in placeholders]
+    tensors = [each for each in users if hasattr(each.meta.get("val"), "shape")]
+    for fx, dims in zip(tensors, names, strict=False):
+        for axis, name in dims:
+            size = fx.meta["val"].shape[axis]
+            if hasattr(size, "node") and size.node.expr.is_Symbol:
+                found.setdefault(size.node.expr.name, name)
+    return found
+
+
+def _inputs(program: ExportedProgram, keep: bool) -> Inputs:
+    """What placeholders stand for that are constants, and the others in the order of main's arguments: the user's,
+    parameters that are kept, then the state that a call changes.
+    """
+    signature = program.graph_signature
+    placeholders = {each.name: each for each in program.graph_module.graph.find_nodes(op="placeholder")}
+    changed = {each.target for each in signature.output_specs if each.kind.name in _CHANGED}
+    fixed: dict[FxNode, Any] = {}
+    users, kept, states = [], [], []
+    for spec in signature.input_specs:
+        fx = placeholders.get(getattr(spec.arg, "name", ""))
+        kind = spec.kind.name
+        if fx is None:
+            continue
+        if kind == "USER_INPUT":
+            if type(spec.arg).__name__ == "ConstantArgument":
+                fixed[fx] = spec.arg.value
+            else:
+                users.append(passed_as(fx, fx.name))
+        elif kind in ("PARAMETER", "BUFFER", "CONSTANT_TENSOR"):
+            if spec.target in changed:
+                states.append(Passed(fx, spec.target, None))
+            elif keep and kind == "PARAMETER":
+                kept.append(Passed(fx, spec.target, None))
+            else:
+                fixed[fx] = constant(_tensor_of(program, spec.target), spec.target)
+        else:
+            raise ModelError(f"input '{spec.arg.name}' is a {kind.lower()}: objects of torch's own are not supported")
+    return Inputs(fixed, [*users, *kept, *states])
+
+
+def _tensor_of(program: ExportedProgram, target: str) -> Any:
+    if target in program.state_dict:
+        return program.state_dict[target]
+    return program.constants[target]
+
+
+def passed_as(fx: FxNode, name: str) -> Passed:
+    """A placeholder that callers give: a tensor, or a size that is a symbol."""
+    value = fx.meta["val"]
+    if not is_scalar(value):
+        return Passed(fx, name, None)
+    if not hasattr(value, "node") or not value.node.expr.is_Symbol:
+        raise ModelError(f"input '{name}' is {value}: only tensors and sizes are passed")
+    return Passed(fx, name, value.node.expr.name)
+
+
+def _info(passed: Passed, expressions: Expressions) -> TensorInfo:
+    if passed.symbol is not None:
+        return TensorInfo((), "f64" if "Float" in type(passed.fx.meta["val"]).__name__ else "i64")
+    tensor = passed.fx.meta["val"]
+    try:
+        return TensorInfo(tuple(expressions.size(each) for each in tensor.shape), dtype_of(tensor.dtype))
+    except ModelError as error:
+        raise ModelError(f"input '{passed.name}': {error.message}") from None
+
+
+def _results(program: ExportedProgram, outputs: Sequence[Any]) -> list[tuple[Tensor, str]]:
+    """The tensors that main returns, with their names: the user's, then what a call has changed."""
+    given: list[tuple[Tensor, str]] = []
+    states: list[tuple[Tensor, str]] = []
+    for index, (spec, held) in enumerate(zip(program.graph_signature.output_specs, outputs, strict=True)):
+        kind = spec.kind.name
+        name = getattr(spec.arg, "name", "") or f"result{index}"
+        if type(spec.arg).__name__ == "ConstantArgument":
+            continue  # who calls gets it without the program
+        if kind in _CHANGED:
+            states.append((as_tensor(held, spec.target), spec.target))
+        elif kind == "USER_OUTPUT":
+            given.append((as_tensor(held, name), name))
+        elif kind != "TOKEN":
+            raise ModelError(f"result '{name}' is a {kind.lower()}: such results are not supported")
+    return [*given, *states]
+
+
+def as_tensor(held: Any, name: str) -> Tensor:
+    """What a graph gives, as a tensor: numbers and sizes are 0-D."""
+    if isinstance(held, Value):
+        return held.ssa
+    if isinstance(held, (str, bytes)):
+        raise ModelError(f"result '{name}' is text: programs give tensors and numbers")
+    dtype = "i1" if isinstance(held, bool) else "f64" if isinstance(held, float) else "i64"
+    return as_scalar(held, dtype)

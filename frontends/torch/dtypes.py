@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""torch's element types and tensors as the dialects and numpy have them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ...dialects.core.infos import DTYPE_BY_NAME
+from ...dialects.relax.constants import storage_dtype
+from ...support.errors import ModelError
+
+if TYPE_CHECKING:
+    import numpy
+    import torch
+
+# Types that torch hands numpy as they are.
+_SHARED = ("float32", "float64", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
+
+
+def dtype_of(dtype: torch.dtype) -> str:
+    """The dialects' name of an element type. Raises ModelError for one that they do not have."""
+    name = str(dtype).rpartition(".")[2]
+    if name not in DTYPE_BY_NAME:
+        raise ModelError(f"tensors of {name} are not supported")
+    return DTYPE_BY_NAME[name]
+
+
+def torch_dtype(name: str) -> torch.dtype:
+    """torch's element type of a name that the dialects have."""
+    import torch
+
+    numpys = next(each for each, mlir in DTYPE_BY_NAME.items() if mlir == name and hasattr(torch, each))
+    found: torch.dtype = getattr(torch, numpys)
+    return found
+
+
+def array_of(tensor: torch.Tensor) -> numpy.ndarray:
+    """A tensor's elements, without a copy where its memory is contiguous: it must not change while they are used."""
+    import torch
+
+    if tensor.device.type != "cpu":
+        raise ModelError(f"it is on device '{tensor.device}': move the model to the CPU, model.cpu(), to import it")
+    if tensor.layout is not torch.strided:
+        raise ModelError(f"it has the layout {tensor.layout}: only strided tensors are supported")
+    plain = tensor.detach().resolve_conj().resolve_neg().contiguous()
+    storage = storage_dtype(dtype_of(plain.dtype))
+    if plain.dtype in (torch.bool, torch.float16) or storage.name in _SHARED:
+        array = plain.numpy()
+    else:  # numpy has no such type: the bits
+        array = plain.view(getattr(torch, f"int{8 * plain.element_size()}")).numpy().view(storage)
+    array = array.view()
+    array.flags.writeable = False
+    return array

@@ -1,0 +1,216 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""torch's sizes, expressions of sympy over symbols, as sizes of the graph: numbers and expressions where they are
+known, else 1-D tensors of one 64-bit integer (core/sizes.py). Conditions and real numbers made of sizes are scalars.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import reduce
+from typing import TYPE_CHECKING, Any
+
+from ...dialects.core.symbols import SymbolError, SymExpr, ceildiv, sym
+from ...support.names import fresh_name
+from ..core import sizes
+from ..core.node import Unsupported
+from ..core.sizes import Size
+from ..core.tensors import cast, const, relax
+from ..core.values import Tensor, Value
+
+if TYPE_CHECKING:
+    import sympy
+
+#: What a symbol of torch or an expression of them is in the graph.
+Scalar = Any
+
+_SIZES: dict[str, Callable[..., Size]] = {
+    "FloorDiv": sizes.divided,
+    "CleanDiv": sizes.divided,
+    "Max": lambda *given: reduce(sizes.larger, given),
+    "Min": lambda *given: reduce(sizes.smaller, given),
+    "Mod": lambda left, right: _mod(left, right),
+    "PythonMod": lambda left, right: _mod(left, right),
+    "ModularIndexing": lambda base, divisor, modulus: _mod(sizes.divided(base, divisor), modulus),
+    "CeilDiv": lambda left, right: _ceildiv(left, right),
+    "PowByNatural": lambda base, exponent: _power(base, exponent),
+    "Identity": lambda size: size,
+}
+_COMPARED = {
+    "Equality": "equal",
+    "Unequality": "not_equal",
+    "GreaterThan": "greater_equal",
+    "LessThan": "less_equal",
+    "StrictGreaterThan": "greater",
+    "StrictLessThan": "less",
+    "And": "logical_and",
+    "Or": "logical_or",
+}
+_PYTHON = {
+    "equal": operator.eq,
+    "not_equal": operator.ne,
+    "greater_equal": operator.ge,
+    "less_equal": operator.le,
+    "greater": operator.gt,
+    "less": operator.lt,
+}
+_FLOATS = {
+    "FloatTrueDiv": "divide",
+    "IntTrueDiv": "divide",
+    "FloatPow": "power",
+}
+_ROUNDED = {"FloorToInt": "floor", "CeilToInt": "ceil", "TruncToInt": "trunc", "RoundToInt": "round"}
+
+
+def _mod(left: Size, right: Size) -> Size:
+    if sizes.is_known(left, right):
+        return left % right
+    return relax.floor_mod(sizes.as_tensor([left]), sizes.as_tensor([right]))
+
+
+def _ceildiv(left: Size, right: Size) -> Size:
+    if sizes.is_known(left, right):
+        return ceildiv(left, right)
+    return sizes.divided(sizes.plus(left, sizes.minus(right, 1)), right)
+
+
+def _power(base: Size, exponent: Size) -> Size:
+    if not isinstance(exponent, int):
+        raise Unsupported("a size is a power whose exponent is a size")
+    return sizes.product([base] * exponent)
+
+
+class Expressions:
+    """What torch's symbols are in a graph, and so what expressions over them are."""
+
+    def __init__(self, names: Mapping[str, str] | None = None):
+        #: A symbol's name by torch's own.
+        self._names = dict(names or {})
+        self._taken = set(self._names.values())
+        self._values: dict[str, Scalar] = {}
+
+    def inner(self) -> Expressions:
+        """For a graph in a node: what that defines is unknown outside."""
+        made = Expressions()
+        made._names, made._taken, made._values = self._names, self._taken, dict(self._values)
+        return made
+
+    def __contains__(self, symbol: str) -> bool:
+        return symbol in self._values
+
+    def declare(self, symbol: str) -> SymExpr:
+        """A symbol that sizes of inputs are made of."""
+        if symbol not in self._values:
+            name = self._names.get(symbol) or fresh_name(symbol, self._taken)
+            self._taken.add(name)
+            self._values[symbol] = sym(name)
+        found: SymExpr = self._values[symbol]
+        return found
+
+    def declare_sizes(self, sizes: Iterable[Any]) -> None:
+        """Declares the symbols in the sizes of an input."""
+        for size in sizes:
+            if hasattr(size, "node"):
+                for name in sorted(each.name for each in size.node.expr.free_symbols):
+                    self.declare(name)
+
+    def bind(self, symbol: str, value: Scalar) -> None:
+        """Says what a symbol is that a node defines: a size of its result, or the number that it reads."""
+        self._values.setdefault(symbol, value)
+
+    def is_known(self, expression: sympy.Expr) -> bool:
+        return all(each.name in self._values for each in expression.free_symbols)
+
+    def size(self, expression: Any) -> Size:
+        """A size: of a SymInt, of its expression, or a number."""
+        found = self.scalar(expression)
+        return sizes_of_scalar(found) if isinstance(found, Value) else found
+
+    def scalar(self, expression: Any) -> Scalar:
+        """A number, a size, or where neither says it a 0-D tensor's value."""
+        if isinstance(expression, (bool, int, float)):
+            return expression
+        node = getattr(expression, "node", None)
+        return self._of(node.expr if node is not None else expression)
+
+    def _of(self, expression: Any) -> Scalar:
+        if expression.is_Symbol:
+            if expression.name not in self._values:
+                raise Unsupported(f"nothing defines torch's symbol {expression.name}")
+            return self._values[expression.name]
+        if expression.is_Integer:
+            return int(expression)
+        if expression.is_Float or expression.is_Rational:
+            return float(expression)
+        if expression in (True, False):
+            return bool(expression)
+        name = type(expression).__name__
+        given = [self._of(each) for each in expression.args]
+        try:
+            return self._applied(name, given)
+        except SymbolError as error:
+            raise Unsupported(f"the size {expression}: {error}") from None
+
+    def _applied(self, name: str, given: Sequence[Scalar]) -> Scalar:
+        if name in _COMPARED:
+            return _compared(_COMPARED[name], given)
+        if name == "Not":
+            is_known = isinstance(given[0], bool)
+            return not given[0] if is_known else Value(ssa=relax.logical_not(as_scalar(given[0], "i1")))
+        if name == "Where":
+            return Value(ssa=relax.where(as_scalar(given[0], "i1"), *(as_scalar(each, "i64") for each in given[1:])))
+        if name in ("ToFloat", "Float"):
+            return float(given[0]) if isinstance(given[0], int) else Value(ssa=as_scalar(given[0], "f64"))
+        if name in _FLOATS or any(map(_is_float, given)):
+            return _in_floats(name, given)
+        if name in _ROUNDED:
+            return Value(ssa=cast(relax.dialect.ops[_ROUNDED[name]](as_scalar(given[0], "f64")), "i64"))
+        of_sizes = [sizes_of_scalar(each) if isinstance(each, Value) else each for each in given]
+        if name == "Add":
+            return reduce(sizes.plus, of_sizes)
+        if name == "Mul":
+            return reduce(sizes.times, of_sizes)
+        if name == "Pow":
+            return _power(*of_sizes)
+        if name in _SIZES:
+            return _SIZES[name](*of_sizes)
+        raise Unsupported(f"sizes that are made by {name} are not supported")
+
+
+def _is_float(value: Scalar) -> bool:
+    return isinstance(value, float) or (isinstance(value, Value) and value.dtype == "f64")
+
+
+def _compared(name: str, given: Sequence[Scalar]) -> Scalar:
+    if name in _PYTHON and all(isinstance(each, (int, float)) for each in given):
+        return _PYTHON[name](*given)
+    dtype = "i1" if name.startswith("logical") else "f64" if any(map(_is_float, given)) else "i64"
+    return Value(ssa=reduce(relax.dialect.ops[name], [as_scalar(each, dtype) for each in given]))
+
+
+def _in_floats(name: str, given: Sequence[Scalar]) -> Scalar:
+    names = {"Add": "add", "Mul": "multiply", "Pow": "power", "Max": "maximum", "Min": "minimum", **_FLOATS}
+    if name in _ROUNDED:
+        return Value(ssa=cast(relax.dialect.ops[_ROUNDED[name]](as_scalar(given[0], "f64")), "i64"))
+    if name.startswith("OpaqueUnaryFn_") and name[14:] in relax.dialect.ops:
+        return Value(ssa=relax.dialect.ops[name[14:]](as_scalar(given[0], "f64")))
+    if name not in names:
+        raise Unsupported(f"numbers that are made of sizes by {name} are not supported")
+    return Value(ssa=reduce(relax.dialect.ops[names[name]], [as_scalar(each, "f64") for each in given]))
+
+
+def as_scalar(value: Scalar, dtype: str) -> Tensor:
+    """A number or a size as a 0-D tensor."""
+    if isinstance(value, (bool, int, float)):
+        return const(value, dtype)
+    if isinstance(value, Value):
+        return cast(value.ssa, dtype)
+    return cast(relax.reshape(sizes.as_tensor([value]), ()), dtype)
+
+
+def sizes_of_scalar(value: Value) -> Size:
+    """A 0-D tensor's element as a size."""
+    known = value.elements
+    if known is not None and known.size == 1:
+        return known.ravel()[0] if isinstance(known.ravel()[0], SymExpr) else int(known.ravel()[0])
+    return relax.reshape(cast(value.ssa, "i64"), (1,))

@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Models of torch as modules."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from ...passes.core.journal import timed
+from ...support.argument_types import types_checked
+from ...support.callbacks import enters
+from ...support.collector import uncollected
+from ..core.problems import Problems, Words
+from ..module import Module
+from .build import add_main
+from .program import functional, names_of_dims, read_program
+
+WORDS = Words(attribute="argument")
+
+
+@types_checked
+@enters
+@uncollected()
+def from_torch(
+    model: object,
+    args: Sequence[object] | None = None,
+    kwargs: Mapping[str, object] | None = None,
+    *,
+    dynamic_shapes: object = None,
+    keep_params: bool = False,
+) -> Module:
+    """The module of a model: a torch.nn.Module with the arguments that it is traced with, an ExportedProgram, or the
+    path of a .pt2 file. Its function is `main`.
+
+    `dynamic_shapes` are torch.export's: `{"x": {0: torch.export.Dim("batch")}}`; the names of dimensions become those
+    of sizes. Parameters and buffers are constants of the module, in the model's own memory, which must not change while
+    the module is used; `keep_params` has parameters be arguments behind the model's own. Buffers that a call changes
+    are arguments behind these, and results behind the model's own.
+    Raises one RelaxError that lists every node that cannot be imported, with the line of the model.
+    """
+    with timed("import"):
+        program = functional(read_program(model, args, kwargs, dynamic_shapes))
+        names = list(names_of_dims((tuple(args or ()), dict(kwargs or {})), _by_argument(args, kwargs, dynamic_shapes)))
+        module, problems = Module(), Problems(WORDS)
+        add_main(module.operation, program, problems, names, keep_params)
+        problems.check()
+        module.verify()
+    return module
+
+
+def _by_argument(args: Sequence[object] | None, kwargs: Mapping[str, object] | None, dynamic_shapes: object) -> object:
+    """`dynamic_shapes` of each positional argument, and of each keyword."""
+    if isinstance(dynamic_shapes, Mapping):
+        listed, count = list(dynamic_shapes.values()), len(args or ())
+        return listed[:count], {name: dynamic_shapes.get(name) for name in kwargs or {}}
+    if isinstance(dynamic_shapes, (list, tuple)):
+        return list(dynamic_shapes)[: len(args or ())], {}
+    return None

@@ -1,0 +1,265 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What a converter sees of a node: its arguments, by their names in the operator's schema or by their places, and what
+to say when it cannot.
+
+@register_torch("aten::leaky_relu")
+def leaky_relu(node):
+    return relax.nn.leakyrelu(node.tensor("self"), alpha=node.float("negative_slope"))
+"""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from ...dialects.core.infos import TensorInfo
+from ...dialects.core.symbols import SymExpr
+from ..core.node import Node as CoreNode
+from ..core.sizes import Size
+from ..core.tensors import cast
+from ..core.values import Held, Tensor, Value
+from .dtypes import dtype_of
+from .expressions import Expressions, as_scalar, sizes_of_scalar
+
+if TYPE_CHECKING:
+    from torch.fx import GraphModule
+    from torch.fx import Node as FxNode
+
+    from .graph import Graph
+
+Key = str | int
+
+
+class Node(CoreNode):
+    """One use of an operator."""
+
+    def __init__(self, fx: FxNode, name: str, op: str, arguments: Mapping[str, object], graph: Graph):
+        """`arguments` are all of the schema's, those left out by their defaults."""
+        super().__init__(name, op, list(arguments.values()), graph, list(arguments))  # type: ignore[arg-type]
+        self.fx = fx
+        #: What torch knows of each argument that is not left out: a tensor without elements, a number.
+        self.metas = {name: getattr(each, "meta", {"val": each}).get("val") for name, each in _given(fx).items()}
+        #: The graph around, for operators with graphs of their own.
+        self.graph: Graph = graph
+        self.arguments = dict(arguments)
+
+    @property
+    def expressions(self) -> Expressions:
+        return self.graph.expressions
+
+    def common_dtype(self, *keys: str) -> str:
+        """What torch computes these arguments in: tensors with dimensions count before those without, then numbers."""
+        import torch
+
+        given = [self.metas[key] for key in keys if self.metas.get(key) is not None]
+        found = torch.result_type(*[_as_number(each) for each in given[:2]]) if len(given) > 1 else given[0].dtype
+        for each in given[2:]:
+            found = torch.promote_types(found, torch.result_type(_as_number(each), _as_number(given[0])))
+        return dtype_of(found)
+
+    # ---- results, as torch has inferred them ----
+
+    @property
+    def results(self) -> list[TensorInfo | None]:
+        """The type of each result; a size that nothing defines yet is None, as is what is no tensor."""
+        found = self.fx.meta.get("val")
+        several = list(found) if isinstance(found, (list, tuple)) else [found]
+        return [self.graph.info_of(each) for each in several]
+
+    @property
+    def info(self) -> TensorInfo:
+        """The type of the only result, or of the first."""
+        found = self.results[0]
+        if found is None:
+            raise self.fail("its result is no tensor")
+        return found
+
+    @property
+    def dtype(self) -> str:
+        """The element type of the only result, or of the first."""
+        return self.info.dtype
+
+    @property
+    def sizes_of_result(self) -> list[Size]:
+        """The sizes of the only result."""
+        return [self.fail_unknown() if size is None else size for size in self.info.shape or ()]
+
+    def fail_unknown(self) -> Any:
+        raise self.fail("a size of its result depends on data")
+
+    @property
+    def is_wanted(self) -> list[bool]:
+        """Of several results, which something uses."""
+        used = [False] * len(self.results)
+        for user in self.fx.users:
+            if user.op == "call_function" and getattr(user.target, "__name__", "") == "getitem":
+                used[user.args[1]] = True
+            else:
+                return [True] * len(used)
+        return used
+
+    # ---- arguments ----
+
+    def get(self, key: Key, default: object = None) -> Any:
+        """An argument: a Value, a number, a size, text, a list of these, or None."""
+        if isinstance(key, str):
+            return self.arguments.get(key, default)
+        return self.inputs[key] if key < len(self.inputs) else default
+
+    def has(self, key: Key) -> bool:
+        """Whether an optional argument is given."""
+        return self.get(key) is not None
+
+    def held(self, key: Key) -> Held:
+        held = self.get(key)
+        if held is None:
+            raise self.fail(f"argument {_shown(key)} is missing")
+        return held  # type: ignore[no-any-return]
+
+    def value(self, key: Key) -> Value:
+        """An argument that is a tensor; numbers and sizes become 0-D tensors of torch's default types."""
+        held = self.held(key)
+        if isinstance(held, Value):
+            return held
+        if isinstance(held, (bool, int, float, SymExpr)) or hasattr(held, "type"):
+            dtype = "i1" if isinstance(held, bool) else "f32" if isinstance(held, float) else "i64"
+            return Value(ssa=as_scalar(held, dtype))
+        raise self.fail(f"argument {_shown(key)} is no tensor")
+
+    def tensor(self, key: Key, dtype: str = "") -> Tensor:
+        """An argument as a tensor of the graph, cast to an element type where one is given."""
+        ssa = self.value(key).ssa
+        return cast(ssa, dtype) if dtype else ssa
+
+    def optional(self, key: Key, dtype: str = "") -> Tensor | None:
+        """The same, or None."""
+        return self.tensor(key, dtype) if self.has(key) else None
+
+    def values(self, key: Key) -> list[Value]:
+        """An argument that is a list of tensors."""
+        return [self._as_value(each) for each in self.get(key) or ()]
+
+    def optional_values(self, key: Key) -> list[Value | None]:
+        """A list of tensors and of None."""
+        return [None if each is None else self._as_value(each) for each in self.get(key) or ()]
+
+    def tensors(self, key: Key, dtype: str = "") -> list[Tensor]:  # type: ignore[override]
+        """The same as tensors of the graph."""
+        return [cast(each.ssa, dtype) if dtype else each.ssa for each in self.values(key)]
+
+    def _as_value(self, each: object) -> Value:
+        if not isinstance(each, Value):
+            raise self.fail("an item of a list is no tensor")
+        return each
+
+    def operand(self, key: Key, dtype: str) -> Tensor:
+        """A tensor, a number or a size, as a tensor of an element type; of a number that is 0-D."""
+        held = self.held(key)
+        if isinstance(held, Value):
+            return cast(held.ssa, dtype)
+        return as_scalar(held, dtype)
+
+    def rank(self, key: Key) -> builtins.int:
+        rank = self.value(key).rank
+        if rank is None:
+            raise self.fail(f"the rank of argument {_shown(key)} is not known")
+        return rank
+
+    def int(self, key: Key, default: builtins.int | None = None) -> Any:
+        """An integer that is known while the model is imported."""
+        held = self.get(key)
+        if held is None:
+            return default
+        if isinstance(held, Value):
+            held = sizes_of_scalar(held)
+        if not isinstance(held, (builtins.int, builtins.bool)):
+            raise self.fail(f"argument {_shown(key)} must be known while the model is imported, it depends on sizes")
+        return builtins.int(held)
+
+    def float(self, key: Key, default: builtins.float | None = None) -> Any:
+        """A number that is known while the model is imported."""
+        held = self.get(key)
+        if held is None:
+            return default
+        if not isinstance(held, (builtins.int, builtins.float)):
+            raise self.fail(f"argument {_shown(key)} must be known while the model is imported")
+        return builtins.float(held)
+
+    def bool(self, key: Key, default: builtins.bool = False) -> builtins.bool:
+        held = self.get(key)
+        if held is None:
+            return default
+        if not isinstance(held, (builtins.bool, builtins.int)):
+            raise self.fail(f"argument {_shown(key)} must be known while the model is imported")
+        return builtins.bool(held)
+
+    def string(self, key: Key, default: str = "") -> str:
+        held = self.get(key)
+        return default if held is None else str(held)
+
+    def size(self, key: Key) -> Size:
+        """An argument that is a size: a number, an expression or a tensor of one element."""
+        return self._as_size(self.held(key))
+
+    def sizes(self, key: Key) -> list[Size]:  # type: ignore[override]
+        """An argument that lists sizes."""
+        return [self._as_size(each) for each in self._listed(key)]
+
+    def ints(self, key: Key, default: Sequence[builtins.int] | None = None) -> Any:
+        """An argument that lists integers, which must be known."""
+        if not self.has(key):
+            return default
+        found = self.sizes(key)
+        if not all(isinstance(each, builtins.int) for each in found):
+            raise self.fail(f"argument {_shown(key)} must be known while the model is imported, it depends on sizes")
+        return found
+
+    def floats(self, key: Key) -> list[builtins.float] | None:
+        return None if not self.has(key) else [builtins.float(each) for each in self._listed(key)]
+
+    def _listed(self, key: Key) -> Sequence[Any]:
+        held = self.held(key)
+        return held if isinstance(held, (list, tuple)) else [held]
+
+    def _as_size(self, held: Any) -> Size:
+        if isinstance(held, Value):
+            return sizes_of_scalar(held)
+        if isinstance(held, builtins.float):
+            return builtins.int(held)
+        return held
+
+    def torch_dtype(self, key: Key, default: str = "") -> str:
+        """An argument that is a torch.dtype."""
+        held = self.get(key)
+        return default if held is None else dtype_of(held)
+
+    def axis(self, key: Key, rank: builtins.int, default: builtins.int | None = None) -> builtins.int:
+        """An argument that is a dimension of `rank`, counted from the front; of a 0-D tensor as of one with one."""
+        return self.axis_of(self.int(key, default), max(rank, 1))
+
+    def axes(self, key: Key, rank: builtins.int) -> list[builtins.int]:
+        """An argument that lists dimensions; all of them where it is left out or empty."""
+        given = self.ints(key, ())
+        return [self.axis_of(each, max(rank, 1)) for each in given] or list(range(rank))
+
+    def subgraph(self, key: Key) -> GraphModule:
+        """An argument that is a graph."""
+        return self.get(key)  # type: ignore[no-any-return]
+
+
+def _given(fx: FxNode) -> dict[str, Any]:
+    """The arguments of a node by their names in the schema of its operator; where it has none by their places."""
+    schema = getattr(fx.target, "_schema", None)
+    names = [each.name for each in schema.arguments] if schema is not None else map(str, range(len(fx.args)))
+    return {**dict(zip(names, fx.args, strict=False)), **fx.kwargs}
+
+
+def _as_number(value: Any) -> Any:
+    """A tensor as it is; a size as a number of its kind."""
+    kinds = {"SymInt": 1, "SymFloat": 1.0, "SymBool": True}
+    return kinds.get(type(value).__name__, value)
+
+
+def _shown(key: Key) -> str:
+    return f"'{key}'" if isinstance(key, str) else f"#{key}"

@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Products of matrices and vectors."""
+
+from __future__ import annotations
+
+from ..prelude import Node, Outputs, Tensor, Value, cast, register_rows, register_torch, relax
+
+
+@register_torch("aten::linear")
+def linear(node: Node) -> Outputs:
+    """x times the transposed weight, which is a matrix or a vector."""
+    weight = node.tensor("weight")
+    if node.rank("weight") == 2:
+        weight = relax.permute_dims(weight, axes=[1, 0])
+    product = relax.matmul(node.tensor("input"), weight)
+    return relax.add(product, node.tensor("bias")) if node.has("bias") else product
+
+
+register_rows(
+    {
+        "aten::matmul aten::mm aten::bmm aten::mv aten::dot aten::vdot": lambda node: matmul(node, 0, 1),
+        "aten::addmm": lambda node: _added(node, matmul(node, "mat1", "mat2")),
+        "aten::addmv": lambda node: _added(node, matmul(node, "mat", "vec")),
+        "aten::baddbmm": lambda node: _added(node, matmul(node, "batch1", "batch2")),
+        "aten::addbmm": lambda node: _added(node, relax.sum(matmul(node, "batch1", "batch2"), axis=[0])),
+        "aten::addr": lambda node: _added(node, _outer(node, "vec1", "vec2")),
+        "aten::outer aten::ger": lambda node: _outer(node, 0, 1),
+        "aten::einsum": lambda node: einsum(node),
+    }
+)
+
+
+def matmul(node: Node, left: str | int, right: str | int) -> Tensor:
+    """Of integers and truth values in the type of the result: products wrap around."""
+    one, other = node.tensor(left, node.dtype), node.tensor(right, node.dtype)
+    if node.dtype == "i1":
+        return cast(relax.matmul(cast(one, "i32"), cast(other, "i32")), "i1")
+    return relax.matmul(one, other)
+
+
+def _outer(node: Node, left: str | int, right: str | int) -> Tensor:
+    column = relax.expand_dims(node.tensor(left, node.dtype), axis=[1])
+    return relax.multiply(column, relax.expand_dims(node.tensor(right, node.dtype), axis=[0]))
+
+
+def _added(node: Node, product: Tensor) -> Tensor:
+    """`beta * self + alpha * product`; where beta is 0, what is in `self` does not matter, NaN neither."""
+    alpha, beta = node.get("alpha", 1), node.get("beta", 1)
+    if alpha != 1:
+        product = relax.multiply(product, node.operand("alpha", node.dtype))
+    own = node.tensor("self", node.dtype)
+    if beta == 0:
+        own = relax.zeros_like(own)
+    elif beta != 1:
+        own = relax.multiply(own, node.operand("beta", node.dtype))
+    return relax.add(product, own)
+
+
+def einsum(node: Node) -> Tensor:
+    operands = node.tensors("tensors", node.dtype)
+    return relax.einsum(operands, subscripts=node.string("equation").replace(" ", ""))
+
+
+@register_torch("aten::bilinear")
+def bilinear(node: Node) -> Outputs:
+    first, second, weight = node.tensor("input1"), node.tensor("input2"), node.tensor("weight")
+    made = relax.einsum([first, weight, second], subscripts="...i,oij,...j->...o")
+    return relax.add(made, node.tensor("bias")) if node.has("bias") else made
+
+
+@register_torch("aten::cross", "aten::linalg_cross")
+def cross(node: Node) -> Outputs:
+    """Of vectors of three elements along a dimension."""
+    left, right = node.tensor(0, node.dtype), node.tensor(1, node.dtype)
+    rank = max(node.rank(0), node.rank(1))
+    axis = node.int("dim", None)
+    if axis is None:
+        axis = next(place for place, size in enumerate(node.info.shape or ()) if size == 3)
+    axis = node.axis_of(axis, rank)
+
+    def rolled(tensor: Tensor, by: int) -> Tensor:
+        places = Value(array=_rotation(by))
+        return relax.take(tensor, places.ssa, axis=axis - rank + (Value(ssa=tensor).rank or 0))
+
+    forward = relax.multiply(rolled(left, 1), rolled(right, 2))
+    return relax.subtract(forward, relax.multiply(rolled(left, 2), rolled(right, 1)))
+
+
+def _rotation(by: int) -> object:
+    import numpy
+
+    return numpy.array([(each + by) % 3 for each in range(3)])

@@ -1,0 +1,19 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What converters are written with: relax's operators, nodes, values, and what is often done with tensors of the graph.
+
+`from ..prelude import Node, Outputs, register_torch, relax` in place of a line for each of them in each file.
+"""
+
+from __future__ import annotations
+
+from ...dialects import relax
+from ..core import sizes
+from ..core.tensors import along_axis, cast, const, from_front, info_of, joined, like, part, wide_float, with_first_at
+from ..core.values import Outputs, Tensor, Value, known
+from .node import Node
+from .registry import Convert, register_rows, register_torch
+
+__all__ = [
+    "Convert", "Node", "Outputs", "Tensor", "Value", "along_axis", "cast", "const", "from_front", "info_of", "joined",
+    "known", "like", "part", "register_rows", "register_torch", "relax", "sizes", "wide_float", "with_first_at",
+]  # fmt: skip

@@ -1,0 +1,198 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Programs of torch.export: read from .pt2 files, or made of modules; in operators that have converters."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ...support.errors import ModelError, OptionError
+from .graph import name_of
+from .registry import find_converter
+
+if TYPE_CHECKING:
+    from torch.export import ExportedProgram
+    from torch.nn import Module
+
+# Older ones lack torch.export.default_decompositions.
+_OLDEST = (2, 6)
+
+
+def import_torch() -> Any:
+    """The package torch. Raises ModelError where it is missing or too old."""
+    try:
+        import torch
+    except ImportError:
+        raise ModelError("models of torch need the package torch: pip install relax-mlir[torch]") from None
+    version = tuple(int(each) for each in torch.__version__.split("+")[0].split(".")[:2])
+    if version < _OLDEST:
+        oldest = ".".join(map(str, _OLDEST))
+        raise ModelError(f"torch {torch.__version__} is too old: {oldest} or newer is needed, pip install -U torch")
+    return torch
+
+
+def read_program(
+    source: object,
+    args: Sequence[object] | None,
+    kwargs: Mapping[str, object] | None,
+    dynamic_shapes: object = None,
+) -> ExportedProgram:
+    """An exported program: itself, of a .pt2 file, or of a module with arguments. Raises ModelError."""
+    torch = import_torch()
+    if isinstance(source, torch.export.ExportedProgram):
+        _refuse_arguments("an ExportedProgram", args, kwargs, dynamic_shapes)
+        return source  # type: ignore[no-any-return]
+    if isinstance(source, (str, os.PathLike)):
+        _refuse_arguments("a file", args, kwargs, dynamic_shapes)
+        return _loaded(torch, Path(source))
+    if not isinstance(source, torch.nn.Module):
+        if callable(source):
+            raise ModelError("a function is no model: wrap it in a torch.nn.Module whose forward calls it")
+        raise ModelError(
+            f"a model of torch is a Module, an ExportedProgram or the path of a .pt2 file, got {type(source).__name__}"
+        )
+    if args is None and kwargs is None:
+        raise ModelError(
+            "a Module is traced with arguments: from_torch(model, args=(torch.randn(1, 3, 224, 224),))",
+            notes=["an ExportedProgram (torch.export.export) needs none"],
+        )
+    return _exported(torch, source, tuple(args or ()), dict(kwargs or {}), dynamic_shapes)
+
+
+def _refuse_arguments(what: str, *given: object) -> None:
+    if any(each is not None for each in given):
+        raise OptionError(f"args, kwargs and dynamic_shapes are for a Module: {what} has been traced with its own")
+
+
+def _loaded(torch: Any, path: Path) -> ExportedProgram:
+    if not path.is_file():
+        raise ModelError(f"cannot read {path}: no such file")
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return torch.export.load(path)  # type: ignore[no-any-return]
+    except Exception as error:  # zip's, json's, pickle's, torch's own
+        first = str(error).strip().partition("\n")[0]
+        raise ModelError(
+            f"{path} is no program that torch {torch.__version__} can read: {type(error).__name__}: {first}",
+            notes=["torch.export.save(torch.export.export(model, args), path) writes one"],
+        ) from None
+
+
+def _exported(
+    torch: Any, model: Module, args: tuple[object, ...], kwargs: dict[str, object], dynamic_shapes: object
+) -> ExportedProgram:
+    _check_device(model)
+    if model.training and any(True for _ in _trained(torch, model)):
+        names = ", ".join(sorted(set(_trained(torch, model)))[:4])
+        warnings.warn(
+            f"the model is in training mode, and so are {names} in the program; model.eval() sets it to inference",
+            stacklevel=5,
+        )
+    try:
+        with torch.no_grad():
+            return torch.export.export(  # type: ignore[no-any-return]
+                model, args, kwargs, dynamic_shapes=dynamic_shapes, strict=False
+            )
+    except Exception as error:  # whatever the model or torch raises while it is traced
+        raise ModelError(
+            f"torch.export cannot trace the model: {type(error).__name__}: {str(error).strip()}",
+            notes=["torch.export.draft_export(model, args) lists everything that stands in the way"],
+        ) from error
+
+
+def _check_device(model: Module) -> None:
+    for name, tensor in (*model.named_parameters(), *model.named_buffers()):
+        if tensor.device.type not in ("cpu", "meta"):
+            raise ModelError(
+                f"'{name}' is on device '{tensor.device}': a model is imported from the CPU, model.cpu(); "
+                "the program runs where its target says"
+            )
+
+
+def _trained(torch: Any, model: Module) -> Iterator[str]:
+    """The kinds of modules in a model that compute something else while it trains."""
+    for module in model.modules():
+        kind = type(module).__name__
+        if kind.startswith(("Dropout", "BatchNorm", "InstanceNorm", "AlphaDropout")) and module.training:
+            yield kind
+
+
+# ---- decomposition ----
+
+
+def functional(program: ExportedProgram) -> ExportedProgram:
+    """The program without updates in place, and of operators that have converters as far as torch can say them so."""
+    if not any(_needs_decomposition(each) for each in _graphs(program.graph_module)):
+        return program
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of torch's own files
+        return program.run_decompositions(table())
+
+
+def table() -> Any:
+    """torch's decompositions of operators that have no converter."""
+    from torch.export import default_decompositions
+
+    found = default_decompositions()
+    for overload in [each for each in found if find_converter(name_of(each)) is not None]:
+        del found[overload]
+    return found
+
+
+def aot_table() -> dict[Any, Callable[..., object]]:
+    """The same for graphs of AOTAutograd, which has decomposed what consists of other operators."""
+    from torch._decomp import core_aten_decompositions
+
+    return {each: how for each, how in core_aten_decompositions().items() if find_converter(name_of(each)) is None}
+
+
+def _graphs(module: Any) -> Iterator[Any]:
+    """The graph of a module, and those in its nodes."""
+    for each in module.modules():
+        if hasattr(each, "graph"):
+            yield each.graph
+
+
+def _needs_decomposition(graph: Any) -> bool:
+    return any(
+        each.op == "call_function" and (_is_mutable(each.target) or _is_unknown(each.target)) for each in graph.nodes
+    )
+
+
+def _is_mutable(target: Any) -> bool:
+    schema = getattr(target, "_schema", None)
+    return schema is not None and schema.is_mutable
+
+
+def _is_unknown(target: Callable[..., object]) -> bool:
+    return hasattr(target, "_schema") and find_converter(name_of(target)) is None
+
+
+# ---- names of sizes ----
+
+
+def names_of_dims(args: object, spec: object) -> Iterator[list[tuple[int, str]]]:
+    """For each tensor in the arguments, in torch's order, the dimensions that a `Dim` names."""
+    if hasattr(args, "shape") and hasattr(args, "dtype"):
+        yield list(_named(spec))
+    elif isinstance(args, Mapping):
+        for key, each in args.items():
+            yield from names_of_dims(each, spec.get(key) if isinstance(spec, Mapping) else None)
+    elif isinstance(args, (list, tuple)):
+        specs = spec if isinstance(spec, (list, tuple)) and len(spec) == len(args) else [None] * len(args)
+        for each, own in zip(args, specs, strict=True):
+            yield from names_of_dims(each, own)
+    elif not isinstance(args, (bool, int, float, str, type(None))):
+        yield []
+
+
+def _named(spec: object) -> Iterator[tuple[int, str]]:
+    pairs = spec.items() if isinstance(spec, Mapping) else enumerate(spec) if isinstance(spec, (list, tuple)) else ()
+    for axis, dim in pairs:
+        name = getattr(dim, "__name__", "")
+        if name and not hasattr(dim, "root"):
+            yield int(axis), name

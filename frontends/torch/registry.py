@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Registry of converters of torch's operators to relax's: by overload, `aten::add.Tensor`, or by operator for all of
+its overloads that have none of their own, `aten::add`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import NamedTuple, TypeVar
+
+from ...support.argument_types import types_checked
+from ...support.errors import RelaxError
+from ...support.plugins import load_plugins
+from ...support.registry import Registry
+from ..core.values import Outputs
+from .node import Node
+
+#: `convert(node)` returns the outputs: values, or one.
+Convert = Callable[[Node], Outputs]
+Function = TypeVar("Function", bound=Convert)
+
+
+class OverloadConverter(NamedTuple):
+    """How an operator is converted. `place` says where that is written."""
+
+    name: str
+    function: Convert
+    place: str
+
+
+def _doubled(new: OverloadConverter, taken: OverloadConverter) -> str:
+    return f"torch operator '{new.name}' has a converter already: {taken.place}"
+
+
+CONVERTERS = Registry[OverloadConverter](lambda each: (each.name,), _doubled, families=f"{__package__}.operators")
+
+
+@types_checked
+def register_torch(*names: str) -> Callable[[Function], Function]:
+    """Teaches the front end operators of torch, those of `torch.library` too; use it as a decorator.
+
+    A name is an overload's, "mylib::op.default", or an operator's, "mylib::op", for all overloads that have no
+    converter of their own.
+    """
+    canonical = [_canonical(name) for name in names]
+    if not canonical:
+        raise RelaxError("register_torch takes the names of operators, such as 'mylib::op.default'; it got none")
+    return CONVERTERS.registering(
+        lambda function, place: [OverloadConverter(name, function, place) for name in canonical]
+    )
+
+
+def register_rows(rows: Mapping[str, Convert]) -> None:
+    """Teaches the operators that take a line each: names, several with spaces between, with what converts them."""
+    for names, convert in rows.items():
+        register_torch(*names.split())(convert)
+
+
+def _canonical(name: str) -> str:
+    namespace, separator, operator = name.partition("::")
+    if not separator:
+        # As torch prints them: mylib.op.default
+        namespace, separator, operator = name.partition(".")
+    if not namespace or not operator:
+        raise RelaxError(f"register_torch: {name!r} is no operator's name; expected one such as 'mylib::op.default'")
+    return f"{namespace}::{operator}"
+
+
+def find_converter(name: str) -> OverloadConverter | None:
+    """The converter of an overload, `aten::add.Tensor`, or the one of its operator."""
+    CONVERTERS.load()
+    operator = name.rpartition(".")[0]
+    found = _entry(name) or _entry(operator)
+    if found is None and load_plugins("torch", name.partition("::")[0]):
+        found = _entry(name) or _entry(operator)
+    return found
+
+
+def _entry(name: str) -> OverloadConverter | None:
+    return next(iter(CONVERTERS.tried(name)), None)
+
+
+def known_names(namespace: str) -> list[str]:
+    """The operators and overloads of a namespace that have a converter."""
+    CONVERTERS.load()
+    return sorted(name for name in CONVERTERS.entries if name.startswith(f"{namespace}::"))
+
+
+def all_converters() -> list[OverloadConverter]:
+    """Every converter, sorted by name."""
+    return CONVERTERS.all()
