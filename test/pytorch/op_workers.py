@@ -16,8 +16,8 @@ from typing import Any, NamedTuple
 _MOST_MEMORY = 12 << 30
 # A process that has grown to this is ended after its check, and another one started.
 _USUAL_MEMORY = 3 << 20  # KiB, as getrusage has it
-# After so many ends of time nothing more of an entry and dtype is tried.
-_MOST_HANGS = 3
+# What ends of the process may cost before nothing more of an entry and dtype is tried.
+_PATIENCE = 9
 
 
 class Task(NamedTuple):
@@ -61,11 +61,7 @@ def _work(peer: Callable[[], Any], limit: int, pipe: Connection) -> None:
 
 
 class _Ended(Exception):
-    """The process died."""
-
-
-class _Hung(_Ended):
-    pass
+    """The process died, or hung."""
 
 
 class Worker:
@@ -77,18 +73,18 @@ class Worker:
         self._seconds = seconds
         self._process: Any = None
         self._pipe: Connection
-        self._hangs = 0
+        self._patience = _PATIENCE
 
     def run(self, task: Task) -> dict[int, tuple[str, str, str]]:
         """The verdicts of all samples. What ends the process is found by halves."""
-        self._hangs = 0
+        self._patience = _PATIENCE
         try:
             return self._asked(task, None)
         except _Ended as end:
             return self._separated(task, [*range(self._limit)], end)
 
     def _separated(self, task: Task, places: list[int], end: _Ended) -> dict[int, tuple[str, str, str]]:
-        if len(places) == 1 or self._hangs >= _MOST_HANGS:
+        if len(places) == 1 or self._patience <= 0:
             return {place: ("error", str(end), f"sample {place}") for place in places}
         middle = len(places) // 2
         verdicts = {}
@@ -105,11 +101,12 @@ class Worker:
         self._pipe.send((task, places))
         if not self._pipe.poll(self._seconds):
             self.stop()
-            self._hangs += 1
-            raise _Hung(f"took longer than {self._seconds:.0f} seconds")
+            self._patience -= 3
+            raise _Ended(f"took longer than {self._seconds:.0f} seconds")
         try:
             verdicts, is_large = self._pipe.recv()
         except (EOFError, ConnectionError):
+            self._patience -= 1
             raise _Ended(self._how_it_ended()) from None
         if is_large:
             self.stop()
