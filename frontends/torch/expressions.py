@@ -6,17 +6,17 @@ known, else 1-D tensors of one 64-bit integer (core/sizes.py). Conditions and re
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import reduce
 from typing import TYPE_CHECKING, Any
 
 from ...dialects.core.symbols import SymbolError, SymExpr, ceildiv, sym
 from ...support.names import fresh_name
 from ..core import sizes
+from ..core.node import Unsupported
 from ..core.sizes import Size
 from ..core.tensors import cast, const, relax
 from ..core.values import Tensor, Value
-from ..core.node import Unsupported
 
 if TYPE_CHECKING:
     import sympy
@@ -89,6 +89,12 @@ class Expressions:
         self._taken = set(self._names.values())
         self._values: dict[str, Scalar] = {}
 
+    def inner(self) -> Expressions:
+        """For a graph in a node: what that defines is unknown outside."""
+        made = Expressions()
+        made._names, made._taken, made._values = self._names, self._taken, dict(self._values)
+        return made
+
     def __contains__(self, symbol: str) -> bool:
         return symbol in self._values
 
@@ -100,6 +106,13 @@ class Expressions:
             self._values[symbol] = sym(name)
         found: SymExpr = self._values[symbol]
         return found
+
+    def declare_sizes(self, sizes: Iterable[Any]) -> None:
+        """Declares the symbols in the sizes of an input."""
+        for size in sizes:
+            if hasattr(size, "node"):
+                for name in sorted(each.name for each in size.node.expr.free_symbols):
+                    self.declare(name)
 
     def bind(self, symbol: str, value: Scalar) -> None:
         """Says what a symbol is that a node defines: a size of its result, or the number that it reads."""
@@ -142,7 +155,8 @@ class Expressions:
         if name in _COMPARED:
             return _compared(_COMPARED[name], given)
         if name == "Not":
-            return not given[0] if isinstance(given[0], bool) else Value(ssa=relax.logical_not(as_scalar(given[0], "i1")))
+            is_known = isinstance(given[0], bool)
+            return not given[0] if is_known else Value(ssa=relax.logical_not(as_scalar(given[0], "i1")))
         if name == "Where":
             return Value(ssa=relax.where(as_scalar(given[0], "i1"), *(as_scalar(each, "i64") for each in given[1:])))
         if name in ("ToFloat", "Float"):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Programs that torch.export has made: read from .pt2 files, or made of modules, with operators that have converters."""
+"""Programs of torch.export: read from .pt2 files, or made of modules; in operators that have converters."""
 
 from __future__ import annotations
 
@@ -128,7 +128,9 @@ def functional(program: ExportedProgram) -> ExportedProgram:
     """The program without updates in place, and of operators that have converters as far as torch can say them so."""
     if not any(_needs_decomposition(each) for each in _graphs(program.graph_module)):
         return program
-    return program.run_decompositions(table())
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of torch's own files
+        return program.run_decompositions(table())
 
 
 def table() -> Any:
@@ -139,6 +141,13 @@ def table() -> Any:
     for overload in [each for each in found if find_converter(name_of(each)) is not None]:
         del found[overload]
     return found
+
+
+def aot_table() -> dict[Any, Callable[..., object]]:
+    """The same for graphs of AOTAutograd, which has decomposed what consists of other operators."""
+    from torch._decomp import core_aten_decompositions
+
+    return {each: how for each, how in core_aten_decompositions().items() if find_converter(name_of(each)) is None}
 
 
 def _graphs(module: Any) -> Iterator[Any]:
