@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import itertools
 import multiprocessing
 import os
 import resource
@@ -44,15 +45,18 @@ def _work(peer: Callable[[], Any], limit: int, pipe: Connection) -> None:
     resource.setrlimit(resource.RLIMIT_DATA, (_MOST_MEMORY, _MOST_MEMORY))
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     os.environ.setdefault("OMP_NUM_THREADS", "1")
-    from op_checks import Check, without_noise
+    from op_checks import Check, shared_reason, without_noise
     from op_entries import entries
 
     without_noise()
     known, runner = entries(), peer()
+    reasons: dict[str, str] = {}
     pipe.send(None)  # ready: from now on the time of a task is its own
     while (asked := pipe.recv()) is not None:
         task, places = asked
-        found = Check(known[task.entry], task.dtype, task.mode, runner).run(places, limit)
+        reason = reasons.get(task.entry, "")
+        found = Check(known[task.entry], task.dtype, task.mode, runner, reason).run(places, limit)
+        reasons = {task.entry: shared_reason(found) or reason}
         verdicts = {place: tuple(verdict) for place, verdict in found.items()}
         pipe.send((verdicts, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss > _USUAL_MEMORY))
 
@@ -143,11 +147,12 @@ def run_all(
 ) -> list[Outcome]:
     """The outcomes in the tasks' order; `peer` makes an op_peers.Peer in a process, `progress` hears the count."""
     outcomes: dict[Task, Outcome] = {}
-    waiting, lock = iter(tasks), threading.Lock()
+    # All of an entry is one process's: it knows why the entry was refused before.
+    waiting, lock = iter([[*group] for _, group in itertools.groupby(tasks, lambda task: task.entry)]), threading.Lock()
 
     def serve() -> None:
         worker = Worker(peer, limit, seconds)
-        for task in _shared(waiting, lock):
+        for task in itertools.chain.from_iterable(_shared(waiting, lock)):
             start = time.monotonic()
             verdicts = worker.run(task)
             outcomes[task] = Outcome(task, verdicts, time.monotonic() - start)
@@ -162,10 +167,10 @@ def run_all(
     return [outcomes[task] for task in tasks if task in outcomes]
 
 
-def _shared(waiting: Iterator[Task], lock: threading.Lock) -> Iterator[Task]:
+def _shared(waiting: Iterator[list[Task]], lock: threading.Lock) -> Iterator[list[Task]]:
     while True:
         with lock:
-            task = next(waiting, None)
-        if task is None:
+            tasks = next(waiting, None)
+        if tasks is None:
             return
-        yield task
+        yield tasks

@@ -9,7 +9,7 @@ import pytest
 import refusals
 import torch
 from fake_ops import Altering, Counting, Dying, Hanging, Raising, Refusing, entry_of, numbers
-from op_checks import Check, Verdict
+from op_checks import Check, Verdict, shared_reason
 from op_comparison import difference, expected_of, tolerances
 from op_entries import Entry, entries
 from op_peers import Peer, reason_of
@@ -93,6 +93,16 @@ def test_where_all_are_refused_nothing_is_compiled() -> None:
     peer = Refusing("aten.sin.default")
     assert {each.verdict for each in verdicts(entry_of(torch.sin, *numbers(5)), peer)} == {"refused"}
     assert peer.compilations == 0
+
+
+def test_what_was_refused_before_for_the_same_reason_is_imported_once() -> None:
+    peer = Refusing("aten.sin.default")
+    entry = entry_of(torch.sin, *numbers(5))
+    first = Check(entry, "f32", "static", peer).run()
+    assert peer.imports == 6
+    assert Check(entry, "f32", "dynamic", peer, shared_reason(first)).run() == first
+    assert peer.imports == 7
+    assert shared_reason({**first, 9: PASSES}) == ""
 
 
 def by_values(x: torch.Tensor) -> torch.Tensor:
