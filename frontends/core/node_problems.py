@@ -13,7 +13,7 @@ from ...support.errors import RelaxError
 from .limits import TooLarge
 from .node import Incomplete, Node, Unsupported, described
 from .problems import Problem, shown
-from .values import Held, OneOf, Value
+from .values import OneOf, Value
 
 T = TypeVar("T")
 
