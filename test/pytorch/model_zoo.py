@@ -12,7 +12,6 @@ import torch
 import torchvision_operators
 from torch import nn
 
-
 torchvision_operators.declare()
 
 
@@ -281,8 +280,7 @@ def _vision_transformer(name: str, size: int = 32, **options: Any) -> None:
     def build() -> Case:
         import transformers
 
-        small = {each: number for each, number in _SMALL.items() if each != "vocab_size"}
-        config = getattr(transformers, f"{name}Config")(**{**small, **options})
+        config = getattr(transformers, f"{name}Config")(**{**_LAYERS, **options})
         return Case(getattr(transformers, f"{name}Model")(config), (image(size),), {}, (BATCH,))
 
     ZOO[f"transformers {name}"] = build
