@@ -201,7 +201,7 @@ class GrowingFunction(Function):
     def _with_cache(self, cache: Cache, others: tuple[object, ...]) -> object:
         give = self._known._givers.get(tuple(map(type, others)))
         if give is None:
-            give, others = self._known._first_call(others)
+            give, others = self._known._looked_at(others)
         below, new = self._passed(cache, others)
         try:
             result = self.packed(*below)

@@ -32,7 +32,9 @@ class StructuredFunction(Function):
         #: The function of tensors one by one.
         self.flat = Function(packed, signature)
         structure = signature.structure or {}
-        self._args, self._kwargs = structure["args"], structure["kwargs"]
+        self._args = structure["args"]
+        #: In the order in which the program takes them.
+        self._kwargs: dict[str, Any] = dict(structure["kwargs"])
         self._names: list[str] = structure["names"]
         self._result = structure["result"]
         own = [*self._args, *self._kwargs.values()]
@@ -87,7 +89,7 @@ class StructuredFunction(Function):
 def check_structure(structure: Mapping[str, Any], inputs: int, outputs: int) -> None:
     """Raises ArtifactError for what is no structure of as many inputs and outputs at most."""
     try:
-        taken = sum(map(_count, (*structure["args"], *structure["kwargs"].values())))
+        taken = sum(map(_count, (*structure["args"], *dict(structure["kwargs"]).values())))
         is_right = taken <= inputs and _count(structure["result"]) <= outputs
         is_right = is_right and len(structure["names"]) >= len(structure["args"])
     except (AttributeError, KeyError, TypeError, ValueError):

@@ -55,3 +55,11 @@ def _by_argument(args: Sequence[object] | None, kwargs: Mapping[str, object] | N
     if isinstance(dynamic_shapes, (list, tuple)):
         return list(dynamic_shapes)[: len(args or ())], {}
     return None
+
+
+def problems_of_program(path: str) -> Problems:
+    """What of a .pt2 file cannot be imported."""
+    module, problems = Module(), Problems(WORDS)
+    add_main(module.operation, functional(read_program(path, None, None)), problems, (), False)
+    module.verify()
+    return problems

@@ -117,7 +117,8 @@ class Graph(Scope):
             return None if held is None else held[fx.args[1]]
         value = fx.meta.get("val")
         if is_scalar(value) and self.is_known(value):
-            return self.expressions.scalar(value)
+            with location_of(fx):
+                return attempted(self._node(fx, {}), lambda: self.expressions.scalar(value))
         node = self.node_of(fx)
         if node is None:
             return None  # what it needs has been noted

@@ -33,7 +33,7 @@ def structure_of(program: ExportedProgram) -> dict[str, Any] | None:
     found = {
         "names": list(names or [f"arg{index}" for index in range(len(positional["tuple"]))]),
         "args": positional["tuple"],
-        "kwargs": dict(named["dict"]),
+        "kwargs": named["dict"],
         "result": _tree(spec.out_spec, results),
     }
     return None if _is_plain(found) else found

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import traceback
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
@@ -37,8 +37,10 @@ class Case(NamedTuple):
 class Check:
     """The checks of one entry, dtype and mode."""
 
-    def __init__(self, entry: Entry, dtype: str, mode: str, peer: Peer):
+    def __init__(self, entry: Entry, dtype: str, mode: str, peer: Peer, known: str = ""):
+        """`known` is the reason for which all samples of another dtype or mode were refused, each by itself."""
         self._entry = entry
+        self._known = known
         self._dtype = dtype
         self._mode = mode
         self._peer = peer
@@ -81,8 +83,9 @@ class Check:
 
     def _alone(self, cases: list[Case], error: Exception) -> None:
         """Imports each by itself, which is quick; what is taken is then compiled as one module."""
-        if len(cases) == 1:
-            self._note(cases[0], error)
+        if len(cases) == 1 or (self._known and _verdict(error, "").reason == self._known):
+            for case in cases:
+                self._note(case, error)
             return
         taken = [case for case in cases if self._is_taken(case)]
         if len(taken) == len(cases):
@@ -136,6 +139,12 @@ class Check:
 
     def _note(self, case: Case, error: Exception) -> None:
         self._found[case.place] = _verdict(error, str(case.sample))
+
+
+def shared_reason(verdicts: Mapping[int, Verdict]) -> str:
+    """The reason for which all samples are refused, if there is one."""
+    found = {verdict.reason if verdict.verdict == "refused" else "" for verdict in verdicts.values()}
+    return found.pop() if len(found) == 1 else ""
 
 
 class _NotExported(Exception):

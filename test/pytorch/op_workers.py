@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import itertools
 import multiprocessing
 import os
 import resource
@@ -16,8 +17,8 @@ from typing import Any, NamedTuple
 _MOST_MEMORY = 12 << 30
 # A process that has grown to this is ended after its check, and another one started.
 _USUAL_MEMORY = 3 << 20  # KiB, as getrusage has it
-# After so many ends of time nothing more of an entry and dtype is tried.
-_MOST_HANGS = 3
+# What ends of the process may cost before nothing more of an entry and dtype is tried.
+_PATIENCE = 9
 
 
 class Task(NamedTuple):
@@ -44,15 +45,18 @@ def _work(peer: Callable[[], Any], limit: int, pipe: Connection) -> None:
     resource.setrlimit(resource.RLIMIT_DATA, (_MOST_MEMORY, _MOST_MEMORY))
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     os.environ.setdefault("OMP_NUM_THREADS", "1")
-    from op_checks import Check, without_noise
+    from op_checks import Check, shared_reason, without_noise
     from op_entries import entries
 
     without_noise()
     known, runner = entries(), peer()
+    reasons: dict[str, str] = {}
     pipe.send(None)  # ready: from now on the time of a task is its own
     while (asked := pipe.recv()) is not None:
         task, places = asked
-        found = Check(known[task.entry], task.dtype, task.mode, runner).run(places, limit)
+        reason = reasons.get(task.entry, "")
+        found = Check(known[task.entry], task.dtype, task.mode, runner, reason).run(places, limit)
+        reasons = {task.entry: shared_reason(found) or reason}
         verdicts = {place: tuple(verdict) for place, verdict in found.items()}
         pipe.send((verdicts, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss > _USUAL_MEMORY))
 
@@ -61,11 +65,7 @@ def _work(peer: Callable[[], Any], limit: int, pipe: Connection) -> None:
 
 
 class _Ended(Exception):
-    """The process died."""
-
-
-class _Hung(_Ended):
-    pass
+    """The process died, or hung."""
 
 
 class Worker:
@@ -77,18 +77,18 @@ class Worker:
         self._seconds = seconds
         self._process: Any = None
         self._pipe: Connection
-        self._hangs = 0
+        self._patience = _PATIENCE
 
     def run(self, task: Task) -> dict[int, tuple[str, str, str]]:
         """The verdicts of all samples. What ends the process is found by halves."""
-        self._hangs = 0
+        self._patience = _PATIENCE
         try:
             return self._asked(task, None)
         except _Ended as end:
             return self._separated(task, [*range(self._limit)], end)
 
     def _separated(self, task: Task, places: list[int], end: _Ended) -> dict[int, tuple[str, str, str]]:
-        if len(places) == 1 or self._hangs >= _MOST_HANGS:
+        if len(places) == 1 or self._patience <= 0:
             return {place: ("error", str(end), f"sample {place}") for place in places}
         middle = len(places) // 2
         verdicts = {}
@@ -105,11 +105,12 @@ class Worker:
         self._pipe.send((task, places))
         if not self._pipe.poll(self._seconds):
             self.stop()
-            self._hangs += 1
-            raise _Hung(f"took longer than {self._seconds:.0f} seconds")
+            self._patience -= 3
+            raise _Ended(f"took longer than {self._seconds:.0f} seconds")
         try:
             verdicts, is_large = self._pipe.recv()
         except (EOFError, ConnectionError):
+            self._patience -= 1
             raise _Ended(self._how_it_ended()) from None
         if is_large:
             self.stop()
@@ -146,11 +147,12 @@ def run_all(
 ) -> list[Outcome]:
     """The outcomes in the tasks' order; `peer` makes an op_peers.Peer in a process, `progress` hears the count."""
     outcomes: dict[Task, Outcome] = {}
-    waiting, lock = iter(tasks), threading.Lock()
+    # All of an entry is one process's: it knows why the entry was refused before.
+    waiting, lock = iter([[*group] for _, group in itertools.groupby(tasks, lambda task: task.entry)]), threading.Lock()
 
     def serve() -> None:
         worker = Worker(peer, limit, seconds)
-        for task in _shared(waiting, lock):
+        for task in itertools.chain.from_iterable(_shared(waiting, lock)):
             start = time.monotonic()
             verdicts = worker.run(task)
             outcomes[task] = Outcome(task, verdicts, time.monotonic() - start)
@@ -165,10 +167,10 @@ def run_all(
     return [outcomes[task] for task in tasks if task in outcomes]
 
 
-def _shared(waiting: Iterator[Task], lock: threading.Lock) -> Iterator[Task]:
+def _shared(waiting: Iterator[list[Task]], lock: threading.Lock) -> Iterator[list[Task]]:
     while True:
         with lock:
-            task = next(waiting, None)
-        if task is None:
+            tasks = next(waiting, None)
+        if tasks is None:
             return
-        yield task
+        yield tasks

@@ -25,6 +25,8 @@ from op_workers import Outcome, Task, run_all  # noqa: E402
 
 # Gradients are a mode to come: a backward graph is exported and compiled like these two.
 MODES = ("static", "dynamic")
+# Whether sizes are known matters little to element types.
+USUAL_DTYPES = {"static": list(DTYPES), "dynamic": ["f32", "i64"]}
 _REPORTED_EVERY = 30.0
 _MOST_REASONS = 60
 
@@ -35,7 +37,9 @@ def tasks_of(patterns: list[str], dtypes: list[str], modes: list[str]) -> list[T
     for name, entry in entries().items():
         if patterns and not any(fnmatch.fnmatchcase(name, pattern) for pattern in patterns):
             continue
-        chosen += [Task(name, mode, dtype) for mode in modes for dtype in entry.dtypes() if dtype in dtypes]
+        own = entry.dtypes()
+        for mode in modes:
+            chosen += [Task(name, mode, dtype) for dtype in own if dtype in (dtypes or USUAL_DTYPES[mode])]
     return chosen
 
 
@@ -115,7 +119,7 @@ def written(outcomes: list[Outcome], listed: refusals.Refusals, mode: str) -> No
 def main() -> int:
     parser = argparse.ArgumentParser(prog="torch_ops.py", description=__doc__)
     parser.add_argument("--only", nargs="+", default=[], metavar="NAME", help="entries, or patterns: 'nn.*' 'module/*'")
-    parser.add_argument("--dtype", nargs="+", choices=DTYPES, default=list(DTYPES))
+    parser.add_argument("--dtype", nargs="+", choices=DTYPES, default=[], help="usually all; f32 and i64 if dynamic")
     parser.add_argument("--static", action="store_true", help="static sizes only")
     parser.add_argument("--dynamic", action="store_true", help="dynamic sizes only")
     parser.add_argument("--jobs", type=int, default=2)

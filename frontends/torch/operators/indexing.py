@@ -83,6 +83,8 @@ def at_least_1d(x: Tensor) -> Tensor:
 def gather(node: Node) -> Outputs:
     rank, x, places = node.rank("index"), node.tensor("self"), node.tensor("index")
     axis = node.axis("dim", node.rank("self"))
+    if max(rank, 1) != max(node.rank("self"), 1):  # an empty index may have another rank
+        return sizes.zeros(node.sizes_of_result, node.dtype)
     made = relax.gather_elements(at_least_1d(x), at_least_1d(places), axis=axis)
     return made if rank else relax.reshape(made, ())
 

@@ -171,7 +171,8 @@ def _index_write(node: Node, source: Tensor, index: Tensor, axis: int, reduction
 def index_add(node: Node) -> Outputs:
     source, index, axis = _slices(node)
     if node.get("alpha", 1) != 1:
-        source = relax.multiply(source, node.operand("alpha", node.dtype))
+        times = relax.logical_and if node.dtype == "i1" else relax.multiply
+        source = times(source, node.operand("alpha", node.dtype))
     return _index_write(node, source, index, axis, "add")
 
 
