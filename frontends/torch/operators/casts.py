@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from ..prelude import Node, Outputs, register_rows, register_torch
+from ..prelude import Node, Outputs, register_torch
 
 
 @register_torch(
@@ -12,7 +12,3 @@ from ..prelude import Node, Outputs, register_rows, register_torch
 )  # fmt: skip
 def converted(node: Node) -> Outputs:
     return node.tensor(0, node.dtype)
-
-
-# What torch has checked while it traced the model.
-register_rows({"aten::_assert_tensor_metadata": lambda node: None})
