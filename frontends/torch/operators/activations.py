@@ -49,6 +49,15 @@ def _log_sigmoid(x: Tensor) -> Tensor:
     return relax.negative(relax.nn.softplus(relax.negative(x), threshold=40.0))
 
 
+@register_torch("aten::rrelu")
+def rrelu(node: Node) -> Outputs:
+    """While a model is used the slope is the mean of its bounds."""
+    lower, upper = node.float("lower"), node.float("upper")
+    if node.bool("training") and lower != upper:
+        raise node.fail("its slopes are random: call model.eval() before the model is imported", "training")
+    return relax.nn.leakyrelu(node.tensor(0), alpha=(lower + upper) / 2)
+
+
 @register_torch("aten::softplus")
 def softplus(node: Node) -> Outputs:
     beta, threshold = node.float("beta", 1.0), node.float("threshold", 20.0)
