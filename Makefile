@@ -16,6 +16,13 @@ FILES :=
 # Of tests with many examples and of slow or costly ones `make test` runs a part: which, this number tells.
 DRAW := $(shell date +%s)
 
+# The tests with torch have an environment of their own, and what they compare with is torch on the CPU. Where the index
+# has torch for GPUs: TORCH_PIP='--extra-index-url https://download.pytorch.org/whl/cpu'.
+TORCH_ENV := build/env-torch
+TORCH_PIP :=
+# What `make torch-ops` is told: TORCH_OPS='--only sin "linalg.*" --dtype f32 --dynamic'.
+TORCH_OPS :=
+
 # The models of bench/models and the environments that they need.
 MODELS := build/models
 GOALS := $(MODELS)/goals.md
@@ -33,6 +40,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .PHONY: help run test test-all test-pythons test-processes conformance lint format typecheck bench fuzz mutants generate docs wheel clean distclean
+.PHONY: test-torch torch-ops env-torch
 .PHONY: env env-dev env-site env-release site dist models bench-models gpu gpu-code gpu-emulated
 .DELETE_ON_ERROR:
 
@@ -53,6 +61,13 @@ test: env ## set everything up and run the tests
 
 test-all: DRAW :=
 test-all: test ## the same with all examples and all tests: `make test` draws a part of the slow and costly ones
+
+test-torch: export RELAX_MLIR_DRAW = $(DRAW)
+test-torch: env-torch ## the tests with torch, in build/env-torch (1 GB); DRAW= for all: a part of the slow ones is drawn
+	@$(TORCH_ENV)/bin/python -m pytest test/pytorch -n $(JOBS) --dist worksteal
+
+torch-ops: env-torch ## torch's own tables of operators, whole, compared with the lists of what is refused (TORCH_OPS=...)
+	@$(TORCH_ENV)/bin/python tools/dev/torch_ops.py --jobs $(JOBS) $(TORCH_OPS)
 
 test-processes: env ## the lit tests again, each command a process of its own
 	@$(LIT) --param processes=1 test
@@ -179,6 +194,16 @@ clean: ## remove what was built, keep .venv
 
 distclean: clean ## remove .venv too
 	@rm -rf $(VENV) relax_mlir.egg-info
+
+env-torch: $(TORCH_ENV)/installed
+	@:
+
+$(TORCH_ENV)/installed: test/pytorch/requirements.txt pyproject.toml
+	$(require_python)
+	@echo 'Installing what $< names into $(TORCH_ENV) (about 1 GB)'
+	@test -x $(TORCH_ENV)/bin/pip || { rm -rf $(TORCH_ENV) && '$(PYTHON)' -m venv $(TORCH_ENV); }
+	@$(TORCH_ENV)/bin/pip --disable-pip-version-check --quiet install $(TORCH_PIP) -r $< --editable '.[onnxruntime]'
+	@touch $@
 
 define require_python
 	@command -v '$(PYTHON)' >/dev/null || { \

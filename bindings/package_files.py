@@ -18,7 +18,7 @@ PACKAGE = __name__.partition(".")[0]
 _ROOMS = "bindings compilation dialects emit frontends passes runtime support targets tools"
 PARTS = ("", *(f".{room}" for room in _ROOMS.split()))
 #: Other packages that compiling may import: what changes with them may change programs.
-_OTHERS = ("onnx", "numpy", "ml_dtypes", "llvmlite")
+_OTHERS = ("onnx", "torch", "numpy", "ml_dtypes", "llvmlite")
 _SKIPPED = frozenset({"__pycache__", "dev"})
 
 

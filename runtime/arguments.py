@@ -11,7 +11,7 @@ from numbers import Number
 from types import ModuleType
 from typing import TYPE_CHECKING, TypeGuard
 
-from .arrays import KNOWN_TO_NUMPY, copy, is_copied, numpy_type, share, tensor
+from .arrays import KNOWN_TO_NUMPY, copy, is_copied, is_negated, numpy_type, share, tensor
 from .errors import UnsupportedArray
 from .foreign_types import Array, ArrayOrTensor, Tensor
 from .manifest import PassedValue, Signature
@@ -52,7 +52,7 @@ def _prepared(where: str, described: PassedValue, value: object) -> object:
 
 
 def _is_known(value: object) -> bool:
-    import tvm_ffi
+    from .ffi import tvm_ffi
 
     cls = type(value)
     is_numpys = cls.__module__ == "numpy" and hasattr(cls, "__dlpack__")
@@ -60,7 +60,7 @@ def _is_known(value: object) -> bool:
 
 
 def _tensor(where: str, described: PassedValue, value: object) -> object:
-    import tvm_ffi
+    from .ffi import tvm_ffi
 
     try:
         if isinstance(value, (Number, list, tuple)) or _is_numpys(value, "generic"):
@@ -154,7 +154,7 @@ def _check_element_type(where: str, described: PassedValue, dtype: numpy.dtype) 
 def _contiguous(where: str, value: object, shared: Tensor, is_written: bool) -> object:
     """The tensor of an array, or one of a copy of its elements."""
     if not is_copied(shared):
-        return value if _is_known(value) else shared
+        return value if _is_known(value) and not is_negated(value) else shared
     if is_written:
         raise UnsupportedArray(f"{where} is written to, but its memory is not contiguous or not aligned")
     numpy_or_refusal(where)

@@ -38,7 +38,8 @@ _capsule_pointer = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c
 def tensor(array: ArrayLike) -> Tensor:
     """A tvm-ffi tensor of an array's memory, which it keeps alive: what compiled functions take."""
     import numpy
-    import tvm_ffi
+
+    from .ffi import tvm_ffi
 
     array = numpy.asarray(array)
     name = array.dtype.name
@@ -57,7 +58,7 @@ def tensor(array: ArrayLike) -> Tensor:
 
 def _dlpack_type(dtype: numpy.dtype) -> ElementType:
     """The DLPack type of a type that ml_dtypes adds to numpy."""
-    import tvm_ffi
+    from .ffi import tvm_ffi
 
     try:
         found = tvm_ffi.dtype(dtype.name)
@@ -75,11 +76,12 @@ def to_numpy(tensor: Exporter, dtype: DTypeLike | None = None) -> Array:
     `dtype` ("int4", or ml_dtypes.int4) says what the bytes of a uint8 tensor hold.
     """
     import numpy
-    import tvm_ffi
+
+    from .ffi import tvm_ffi
 
     if isinstance(tensor, numpy.ndarray):
         return tensor if dtype is None else _reinterpreted(tensor, numpy_type(dtype))
-    tensor = tensor if isinstance(tensor, tvm_ffi.Tensor) else tvm_ffi.from_dlpack(tensor)
+    tensor = tensor if isinstance(tensor, tvm_ffi.Tensor) else share(tensor)
     name = str(tensor.dtype)
     if name in KNOWN_TO_NUMPY:
         array = numpy.from_dlpack(tensor)
@@ -92,7 +94,8 @@ def to_numpy(tensor: Exporter, dtype: DTypeLike | None = None) -> Array:
 def storage(tensor: Tensor) -> Array:
     """The bytes of a contiguous tvm-ffi tensor as an array, which keeps it alive."""
     import numpy
-    import tvm_ffi
+
+    from .ffi import tvm_ffi
 
     elements = _Relabelled(tensor, tvm_ffi.dtype(f"uint{tensor.dtype.bits}"))
     return numpy.from_dlpack(elements).reshape(-1).view("uint8")
@@ -103,14 +106,17 @@ def share(array: Exporter, is_written: bool = False) -> Tensor:
 
     What the object says of its memory is checked before its pointers are followed.
     """
-    import tvm_ffi
+    from .ffi import tvm_ffi
 
+    if is_written and is_negated(array):
+        raise UnsupportedArray("is written to, but the array has the other sign than its memory")
     kind = f"an object of type {type(array).__name__}"
     try:
         capsule = _exported(array)
         name = _capsule_name(capsule)
     except (AttributeError, BufferError, RuntimeError, TypeError, ValueError) as error:
-        raise UnsupportedArray(f"{kind} does not export its memory: {error}") from None
+        reason = str(error).partition("\n")[0]  # of torch the rest are frames of C++
+        raise UnsupportedArray(f"{kind} does not export its memory: {reason}") from None
     if name not in _TENSOR_OFFSETS:
         raise UnsupportedArray(f"{kind} exports no DLPack tensor")
     start = _capsule_pointer(capsule, name)
@@ -139,7 +145,21 @@ def _damage(place: int) -> str:
     return ""
 
 
-def _exported(array: Exporter) -> CapsuleType:
+def has_negated_views(cls: type) -> bool:
+    """Whether arrays of a class, as torch's, may be views with the other sign than their memory: DLPack has no such."""
+    return hasattr(cls, "is_neg")
+
+
+def is_negated(array: Any) -> bool:
+    return has_negated_views(type(array)) and bool(array.is_neg())
+
+
+def _exported(array: Any) -> CapsuleType:
+    """With the elements that it shows, and without torch's gradient, which programs know nothing of."""
+    if is_negated(array):
+        array = array.resolve_neg()
+    if getattr(array, "requires_grad", False):
+        array = array.detach()
     try:
         return array.__dlpack__(max_version=(1, 0))
     except TypeError:  # of before DLPack 1.0
@@ -162,7 +182,8 @@ def is_copied(tensor: Tensor) -> bool:
 def copy(tensor: Tensor) -> Tensor:
     """The elements of a tensor on the CPU one behind the other."""
     import numpy
-    import tvm_ffi
+
+    from .ffi import tvm_ffi
 
     elements = numpy.from_dlpack(_Relabelled(tensor, tvm_ffi.dtype(f"uint{tensor.dtype.bits}")))
     return tvm_ffi.from_dlpack(_Relabelled(numpy.array(elements, order="C"), tensor.dtype))
@@ -171,7 +192,8 @@ def copy(tensor: Tensor) -> Tensor:
 def empty_on_host(tensor: Tensor) -> Tensor:
     """A new tvm-ffi tensor on the CPU, of another one's shape and element type."""
     import numpy
-    import tvm_ffi
+
+    from .ffi import tvm_ffi
 
     return tvm_ffi.from_dlpack(_Relabelled(numpy.empty(tensor.shape, f"uint{tensor.dtype.bits}"), tensor.dtype))
 

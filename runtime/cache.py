@@ -13,6 +13,7 @@ from .foreign_types import Array, ArrayOrTensor, PackedFunction, Tensor
 from .function import REFUSALS, Function
 from .manifest import PassedValue, Signature
 from .results import maker_of
+from .structure import StructuredFunction
 
 _LEAST_ROOM = 64
 
@@ -200,7 +201,7 @@ class GrowingFunction(Function):
     def _with_cache(self, cache: Cache, others: tuple[object, ...]) -> object:
         give = self._known._givers.get(tuple(map(type, others)))
         if give is None:
-            give, others = self._known._first_call(others)
+            give, others = self._known._looked_at(others)
         below, new = self._passed(cache, others)
         try:
             result = self.packed(*below)
@@ -263,7 +264,9 @@ class GrowingFunction(Function):
 
 def function_of(packed: PackedFunction, signature: Signature, rows: CacheRows) -> Function:
     """The function as Python calls it; caches have their rows in `rows`."""
-    return GrowingFunction(packed, signature, rows) if signature.grown else Function(packed, signature)
+    if signature.grown:
+        return GrowingFunction(packed, signature, rows)
+    return Function(packed, signature) if signature.structure is None else StructuredFunction(packed, signature)
 
 
 def _public(signature: Signature) -> Signature:

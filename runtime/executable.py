@@ -427,7 +427,7 @@ def _set_threads(module: CodeModule, artifact: Artifact, code: memoryview, limit
 
 def _set_functions(module: CodeModule, calls: Sequence[str], functions: Mapping[str, object]) -> None:
     """Gives the code the functions that came with it, which it owns from here on."""
-    import tvm_ffi
+    from .ffi import tvm_ffi
 
     given = {name: tvm_ffi.convert(function) for name, function in functions.items()}
     handles = [given[name].__chandle__() if name in given else None for name in calls]
@@ -446,7 +446,7 @@ _PRINT = "relax_mlir.print"
 
 @functools.lru_cache(maxsize=1)
 def register_print() -> None:
-    import tvm_ffi
+    from .ffi import tvm_ffi
 
     tvm_ffi.register_global_func(_PRINT, print_values, override=True)
 
@@ -475,12 +475,12 @@ def register_builtin_errors() -> None:
 
     A class of one's own is registered with `tvm_ffi.register_error`.
     """
-    from tvm_ffi import core, register_error
+    from .ffi import tvm_ffi
 
     for name, cls in vars(builtins).items():
         is_error = isinstance(cls, type) and issubclass(cls, BaseException) and name == cls.__name__
-        if is_error and name not in core.ERROR_NAME_TO_TYPE and _takes_a_text(cls):
-            register_error(name, cls)
+        if is_error and name not in tvm_ffi.core.ERROR_NAME_TO_TYPE and _takes_a_text(cls):
+            tvm_ffi.register_error(name, cls)
 
 
 def _takes_a_text(cls: type[BaseException]) -> bool:

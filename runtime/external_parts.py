@@ -110,7 +110,7 @@ def _as_called(
     external: ExternalPart, name: str, function: Callable[..., object], native_function: Callable[..., object] | None
 ) -> Callable[..., object]:
     """Code that is no Python stays what it is."""
-    import tvm_ffi
+    from .ffi import tvm_ffi
 
     if isinstance(function, tvm_ffi.Function) and not is_each_call_watched():
         return function

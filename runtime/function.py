@@ -9,15 +9,16 @@ from typing import Any
 from ..support.ending import ending, refuse_at_end
 from ..support.suggest import suggest
 from .arguments import are_passed_as_they_are, prepared
+from .arrays import has_negated_views
 from .display import documentation, python_signature, signature_text
 from .foreign_types import PackedFunction
 from .manifest import Signature
-from .results import giver
+from .results import Give, giver
 
 # Types of arguments that a function remembers how to give results for: programs pass few.
 _REMEMBERED = 64
 #: What the entry, and what exports memory, raise for arguments that may be passed as copies.
-REFUSALS = (BufferError, TypeError, ValueError)
+REFUSALS = (BufferError, RuntimeError, TypeError, ValueError)
 
 
 class Function:
@@ -33,7 +34,9 @@ class Function:
         self.__name__ = self.__qualname__ = signature.name
         self.__doc__ = documentation(signature)
         self._described = signature
-        self._givers: dict[tuple[type, ...], Callable[[object], object]] = {}
+        self._givers: dict[tuple[type, ...], Give] = {}
+        #: Where arrays can be views with another sign, the places of such: each call asks them.
+        self._asking: dict[tuple[type, ...], tuple[Give, tuple[int, ...]]] = {}
         #: What pickle calls to have it again, with arguments; its program says so.
         self.again: tuple[Callable[..., Function], tuple[object, ...]] | None = None
 
@@ -44,7 +47,7 @@ class Function:
             arguments = self._in_order(arguments, named)
         give = self._givers.get(tuple(map(type, arguments)))
         if give is None:
-            give, arguments = self._first_call(arguments)
+            give, arguments = self._looked_at(arguments)
         refusal = None
         try:
             result = self.packed(*arguments)
@@ -61,16 +64,31 @@ class Function:
         """What `packed` takes in place of these arguments: themselves, or copies where those are needed."""
         return prepared(self._described, self._in_order(arguments, named) if named else arguments)
 
-    def _first_call(self, arguments: tuple[object, ...]) -> tuple[Callable[[object], object], tuple[object, ...]]:
+    def _looked_at(self, arguments: tuple[Any, ...]) -> tuple[Give, tuple[object, ...]]:
         """How results are given for arguments of such types, and the arguments as they can be passed."""
-        if not are_passed_as_they_are(self._described, arguments):
-            others = tuple(prepared(self._described, arguments))
-            return giver(self._described, arguments), others
-        give = giver(self._described, arguments)
-        if len(self._givers) >= _REMEMBERED:
-            self._givers.clear()
-        self._givers[tuple(map(type, arguments))] = give
+        types = tuple(map(type, arguments))
+        found = self._asking.get(types)
+        if found is None:
+            return self._first_call(types, arguments)
+        give, places = found
+        for place in places:
+            if arguments[place].is_neg():
+                return give, tuple(prepared(self._described, arguments))
         return give, arguments
+
+    def _first_call(self, types: tuple[type, ...], arguments: tuple[object, ...]) -> tuple[Give, tuple[object, ...]]:
+        give = giver(self._described, arguments)
+        if not are_passed_as_they_are(self._described, arguments):
+            return give, tuple(prepared(self._described, arguments))
+        if len(self._givers) + len(self._asking) >= _REMEMBERED:
+            self._givers.clear()
+            self._asking.clear()
+        places = tuple(place for place, cls in enumerate(types) if has_negated_views(cls))
+        if not places:
+            self._givers[types] = give
+            return give, arguments
+        self._asking[types] = give, places
+        return self._looked_at(arguments)
 
     def _call_again(self, arguments: Sequence[object], refusal: Exception) -> object:
         """With copies. Only of what the entry refuses before anything runs: nothing is computed twice."""

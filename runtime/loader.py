@@ -17,11 +17,12 @@ def loader_session() -> tvm_ffi_orcjit.ExecutionSession:
     It has no lock for loading, and a program that another thread drops is unloaded under the interpreter's. It has one
     for looking functions up, which must be free when another thread forks: the new process would wait for ever.
     """
-    import tvm_ffi
-    import tvm_ffi_orcjit
+    from .ffi import tvm_ffi
 
     # There are no public names for this; the versions of both are pinned.
     modules = tvm_ffi._ffi_api
+    import tvm_ffi_orcjit  # behind ours: it imports tvm-ffi itself
+
     held: list[Any] = [tvm_ffi_orcjit._ffi_api.SessionLoadModule]
     held += modules.ModuleGetFunction, modules.ModuleImplementsFunction
     for function in held:

@@ -98,6 +98,8 @@ class Signature(NamedTuple):
     grown: tuple[KeptBuffer, ...] = ()
     #: Where all calls launch the same kernels on a device.
     graph: Recorded | None = None
+    #: How the model is called and what it gives, where that is not tensors one by one (runtime/structure.py).
+    structure: Mapping[str, Any] | None = None
 
     def content(self) -> dict[str, object]:
         """As the manifest has it, but for the sites: see profile_content."""
@@ -168,7 +170,8 @@ def parse_signature(entry: Mapping[str, object]) -> Signature:
     sites = _sites(fields, name) if "profile" in entry else None
     grown = tuple(_buffer(each, inputs) for each in fields.items("grown", dict)) if "grown" in entry else ()
     graph = _recorded(fields.get("graph", dict)) if "graph" in entry else None
-    return Signature(name, inputs, outputs, sites, grown, graph)
+    structure = fields.get("structure", dict) if "structure" in entry else None
+    return Signature(name, inputs, outputs, sites, grown, graph, structure)
 
 
 def _recorded(content: dict[str, object]) -> Recorded:

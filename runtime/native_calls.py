@@ -112,7 +112,7 @@ class NativeFunction:
 
     def __call__(self, *tensors: Exporter) -> None:
         """The same from Python."""
-        import tvm_ffi
+        from .ffi import tvm_ffi
 
         given = [each if isinstance(each, tvm_ffi.Tensor) else tvm_ffi.from_dlpack(each) for each in tensors]
         frame = self._taken(tuple(map(_layout, given))) or self.made(given)
@@ -129,7 +129,7 @@ class NativeFunction:
         """The function as a program calls it, which keeps this one; `native_function` is the program's, `named` says
         in errors whose they are.
         """
-        import tvm_ffi
+        from .ffi import tvm_ffi
 
         bound = _Bound(self, where)
         function = native_function(bound.address, tvm_ffi.convert(named(bound.asked)))

@@ -40,7 +40,7 @@ def _frameworks(signature: Signature, arguments: Sequence[object]) -> Iterator[G
 
 
 def maker_of(array: object) -> Give:
-    import tvm_ffi
+    from .ffi import give_torch, tvm_ffi
 
     if isinstance(array, tvm_ffi.Tensor):
         return _as_it_is
@@ -52,6 +52,8 @@ def maker_of(array: object) -> Give:
     for cls in type(array).__mro__:
         module = sys.modules.get(cls.__module__.partition(".")[0])
         if module is not None and hasattr(module, "from_dlpack"):
+            if module.__name__ == "torch":
+                give_torch()
             return _of_namespace(module)
     return _as_it_is
 
@@ -66,7 +68,7 @@ def _as_it_is(tensor: object) -> object:
 
 
 def _giver_of(function: str, position: int, described: PassedValue, make: Give | None) -> Give:
-    import tvm_ffi
+    from .ffi import tvm_ffi
 
     is_tensor = described.kind == "tensor" and not described.optional
     if make is None or make is _as_it_is:
@@ -79,7 +81,8 @@ def _giver_of(function: str, position: int, described: PassedValue, make: Give |
         if isinstance(value, tvm_ffi.Array):
             return [give(each) for each in value]
         if not isinstance(value, tvm_ffi.Tensor):
-            return value
+            # tvm-ffi gives torch's where any argument is torch's.
+            return to_numpy(value, held) if make is to_numpy and hasattr(value, "__dlpack__") else value
         try:
             return to_numpy(value, held) if make is to_numpy else make(value)
         except Exception as error:  # whatever a framework raises for what it lacks
@@ -91,6 +94,6 @@ def _giver_of(function: str, position: int, described: PassedValue, make: Give |
 
 def _plain(value: object) -> object:
     """tvm-ffi's own; an array of them as a list."""
-    import tvm_ffi
+    from .ffi import tvm_ffi
 
     return [_plain(each) for each in value] if isinstance(value, tvm_ffi.Array) else value

@@ -142,7 +142,7 @@ def _bytes_of(argument: object) -> bytes:
 
 def _span(argument: object) -> tuple[int, int]:
     """Where a tensor of this machine's memory begins and ends; nowhere for anything else."""
-    import tvm_ffi
+    from .ffi import tvm_ffi
 
     if not isinstance(argument, tvm_ffi.Tensor) or argument.device.type != "cpu" or not argument.is_contiguous():
         return 0, 0

@@ -19,10 +19,19 @@ Body = Callable[[Sequence[Tensor]], tuple[Sequence[Tensor], Sequence[str]]]
 
 
 def add_function(
-    module: Operation, name: str, inputs: Sequence[TensorInfo], names: Sequence[str], body: Body, problems: Problems
+    module: Operation,
+    name: str,
+    inputs: Sequence[TensorInfo],
+    names: Sequence[str],
+    body: Body,
+    problems: Problems,
+    place: str = "",
 ) -> Operation | None:
-    """Adds a function to a module; None, and nothing is added, where there are problems afterwards."""
-    with module.context, ir.Location.name(name):
+    """Adds a function to a module; None, and nothing is added, where there are problems afterwards.
+
+    `names` are those of its arguments; `place` is what the model is called.
+    """
+    with module.context, ir.Location.name(place or name):
         types = [encode(info, module.context) for info in inputs]
         with ir.InsertionPoint(module.regions[0].blocks[0]):
             attributes = function_attributes(name, types, [], names)

@@ -1,14 +1,43 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What is said of a node that cannot be imported."""
+"""Nodes that cannot be imported: whatever their converters raise is noted, and the import goes on."""
 
 from __future__ import annotations
 
 import traceback
+from collections.abc import Callable
 from pathlib import Path
+from typing import TypeVar
 
-from .node import Node, Unsupported, described
+from ...dialects.core.symbols import SymExpr
+from ...support.errors import RelaxError
+from .limits import TooLarge
+from .node import Incomplete, Node, Unsupported, described
 from .problems import Problem, shown
-from .values import Held, OneOf, Value
+from .values import OneOf, Value
+
+T = TypeVar("T")
+
+
+def attempted(node: Node, convert: Callable[[], T]) -> T | None:
+    """What a node becomes; None where it cannot be imported, which is among the problems of its graph then."""
+    problems = node.graph.problems
+    try:
+        return convert()
+    except Unsupported as problem:
+        problems.add(problem_of(node, problem))
+    except TooLarge:
+        raise
+    except RelaxError as error:
+        where = f" ({error.notes[-1]})" if error.is_blamed and error.notes else ""
+        reason = _of_operators(node, error.message + where)
+        problems.add(problem_of(node, Unsupported(reason), error.__cause__))
+    except Incomplete:
+        pass  # what it needs has been noted
+    except MemoryError:
+        raise
+    except Exception as error:  # whatever a converter raises that it did not mean to
+        problems.add(_bug_of(node, error))
+    return None
 
 
 def problem_of(node: Node, found: Unsupported, cause: BaseException | None = None) -> Problem:
@@ -16,7 +45,7 @@ def problem_of(node: Node, found: Unsupported, cause: BaseException | None = Non
     return Problem(node.name, node.operator, node.version, found.attribute, found.reason, found.help, cause)
 
 
-def bug_of(node: Node, error: Exception) -> Problem:
+def _bug_of(node: Node, error: Exception) -> Problem:
     """A node whose converter or evaluator raised what it did not mean to; the traceback is kept."""
     *_, last = traceback.extract_tb(error.__traceback__)
     path = Path(last.filename)
@@ -26,7 +55,7 @@ def bug_of(node: Node, error: Exception) -> Problem:
     return problem_of(node, Unsupported(reason), error)
 
 
-def of_operators(node: Node, message: str) -> str:
+def _of_operators(node: Node, message: str) -> str:
     """Why a node cannot be imported; where operators that it becomes refuse their operands, with its own inputs."""
     return f"{message}; the node's inputs: {described_inputs(node)}" if message.startswith("'relax.") else message
 
@@ -37,7 +66,11 @@ def described_inputs(node: Node) -> str:
     return ", ".join(f"'{shown(name)}' {_described(value)}" for name, value in pairs if value is not None) or "none"
 
 
-def _described(value: Held) -> str:
+def _described(value: object) -> str:
+    if isinstance(value, (bool, int, float, str, SymExpr)):
+        return str(value)
+    if isinstance(value, list):
+        return f"[{', '.join(map(_described, value))}]"
     if isinstance(value, OneOf):
         return str(value)
     if not isinstance(value, Value):

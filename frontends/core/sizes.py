@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import reduce
+from itertools import accumulate
 from typing import Any
 
 from ...dialects import relax
@@ -177,3 +178,16 @@ def _sliced_at_run_time(value: Value, bounds: dict[int, tuple[Size, Size, int]],
     ]
     kept = [shape[axis] if axis not in bounds else known.get(axis, length) for axis, length in enumerate(lengths)]
     return stated(relax.dynamic_strided_slice(value.ssa, *lists), kept)
+
+
+def parts(value: Value, axis: int, lengths: Sequence[Size]) -> list[Tensor]:
+    """A tensor cut along an axis into parts, which have all of it."""
+    ends = list(accumulate(lengths, plus))
+    if all(isinstance(end, int) for end in ends):
+        found = relax.split(value.ssa, indices_or_sections=ends[:-1], axis=axis)
+        return list(found) if isinstance(found, tuple) else [found]
+    own = sizes_of(value)
+    return [
+        stated(sliced(value, {axis: (begin, end, 1)}), [*own[:axis], length, *own[axis + 1 :]])
+        for begin, end, length in zip([0, *ends[:-1]], ends, lengths, strict=True)
+    ]

@@ -3,18 +3,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from ...bindings.context import load_dialects
-from ...bindings.ir import Block, Operation
-from ...bindings.mlir import ir
-from ...dialects.core.codec import encode
-from ...dialects.core.ir_attributes import INPUT_GROUPS, RESULT_GROUPS, RESULT_LABELS, RESULT_NAMES
-from ...dialects.relax.function_attributes import LIST, VALUE, Group, encode_groups, encode_labels, function_attributes
+from ...bindings.ir import Operation
+from ...dialects.core.ir_attributes import INPUT_GROUPS, RESULT_GROUPS, RESULT_LABELS
+from ...dialects.relax.function_attributes import LIST, VALUE, Group, encode_groups, encode_labels
 from ...emit.kernels import FreshSymbols
 from ...support.errors import ModelError
 from ..core.control.flattening import all_tensors, form_of
 from ..core.control.scf_branches import checked
+from ..core.main_function import add_function
 from ..core.problems import Problems, shown
 from ..core.values import EmptyOptional, Held, OneOf, SequenceValue, Tensor, Texts, Value
 from .import_notes import note_model
@@ -31,33 +30,21 @@ def add_main(module: Operation, model: Model, shapes: Mapping[str, InputShape], 
     inputs = passed_inputs(model, shapes)
     problems.notes += contradictions(model, shapes)
     note_model(model.proto, inputs)
-    context = module.context
-    load_dialects(context, ("scf", "tensor"))
-    with context, ir.Location.name(graph.name or "main"):
-        names = [name for each in inputs for name in each.names]
-        types = [encode(info, context) for each in inputs for info in each.infos]
-        with ir.InsertionPoint(module.regions[0].blocks[0]):
-            attributes = function_attributes("main", types, [], names)
-            function = ir.Operation.create("func.func", attributes=attributes, regions=1)
-        block = function.regions[0].blocks.append(*types)
-        try:
-            with ir.InsertionPoint(block):
-                importer = GraphImporter(model, problems, FreshSymbols(module))
-                outputs = _add_body(importer, inputs, list(block.arguments))
-                forms = [form_of(each) for each in outputs]
-                results = [value.ssa for value in all_tensors(forms, outputs)]
-                ir.Operation.create("func.return", operands=results)
-            _erase_unused_transpositions(block)
-        except BaseException:
-            function.erase()
-            raise
-        if problems.found:
-            function.erase()
-            return
-        type_ = ir.FunctionType.get(types, [value.type for value in results])
-        function.attributes["function_type"] = ir.TypeAttr.get(type_)
-        result_names = [ir.StringAttr.get(output.name) for output in graph.output]
-        function.attributes[RESULT_NAMES] = ir.ArrayAttr.get(result_names)
+    load_dialects(module.context, ("scf", "tensor"))
+    outputs: list[Held] = []
+
+    def body(arguments: Sequence[Tensor]) -> tuple[list[Tensor], list[str]]:
+        importer = GraphImporter(model, problems, FreshSymbols(module))
+        outputs.extend(_add_body(importer, inputs, arguments))
+        results = [value.ssa for value in all_tensors(list(map(form_of, outputs)), outputs)]
+        return results, [output.name for output in graph.output]
+
+    infos = [info for each in inputs for info in each.infos]
+    names = [name for each in inputs for name in each.names]
+    function = add_function(module, "main", infos, names, body, problems, place=graph.name)
+    if function is None:
+        return
+    with module.context:
         labels = {
             output.name: held.words
             for output, held in zip(graph.output, outputs, strict=True)
@@ -66,18 +53,10 @@ def add_main(module: Operation, model: Model, shapes: Mapping[str, InputShape], 
         if labels:
             function.attributes[RESULT_LABELS] = encode_labels(labels)
         _set_groups(function, INPUT_GROUPS, [each.group for each in inputs])
-        _set_groups(function, RESULT_GROUPS, [form.group for form in forms])
+        _set_groups(function, RESULT_GROUPS, [form_of(each).group for each in outputs])
 
 
-def _erase_unused_transpositions(block: Block) -> None:
-    """Products read transposed matrices in place (see operators/products.py); dead transpositions go."""
-    for view in reversed(list(block.operations)):
-        operation = view.operation
-        if operation.name == "relax.permute_dims" and not any(True for _ in operation.result.uses):
-            operation.erase()
-
-
-def _add_body(importer: GraphImporter, inputs: list[PassedInput], arguments: list[Tensor]) -> list[Held]:
+def _add_body(importer: GraphImporter, inputs: list[PassedInput], arguments: Sequence[Tensor]) -> list[Held]:
     graph = importer.model.proto.graph
     rest = iter(arguments)
     for each in inputs:

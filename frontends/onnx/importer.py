@@ -11,9 +11,8 @@ from ...bindings.mlir import ir
 from ...support.blaming import blaming
 from ...support.errors import ModelError, RelaxError
 from ..core.control.scf_branches import convert_each
-from ..core.limits import TooLarge
 from ..core.node import Incomplete, Unsupported
-from ..core.node_problems import bug_of, of_operators, problem_of
+from ..core.node_problems import attempted, problem_of
 from ..core.problems import Problem
 from ..core.sizes import named
 from ..core.values import EmptyOptional, Held, OneOf, Value, as_values
@@ -80,26 +79,14 @@ class GraphImporter(Scope):
             return self.lookup(proto.input[index]) if proto.input[index] else _ABSENT
 
     def _convert(self, node: Node) -> list[Held | None]:
-        try:
+        def checked() -> list[Held | None]:
             check_node(node)
             outputs = [named(each, self.symbols) for each in self.convert(node)]
             _check_sizes(outputs)
             return outputs
-        except Unsupported as problem:
-            self.problems.add(problem_of(node, problem))
-        except TooLarge:
-            raise
-        except RelaxError as error:
-            where = f" ({error.notes[-1]})" if error.is_blamed and error.notes else ""
-            reason = of_operators(node, error.message + where)
-            self.problems.add(problem_of(node, Unsupported(reason), error.__cause__))
-        except Incomplete:
-            pass  # what it needs has been noted
-        except MemoryError:
-            raise
-        except Exception as error:  # whatever a converter raises that it did not mean to
-            self.problems.add(bug_of(node, error))
-        return [None] * node.output_count
+
+        made = attempted(node, checked)
+        return [None] * node.output_count if made is None else made
 
     def convert(self, node: Node) -> Sequence[Held | None]:
         """The outputs of a node."""

@@ -3,12 +3,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...bindings.context import load_dialects
 from ...bindings.ir import Operation
+from ...bindings.mlir import ir
 from ...dialects.core.infos import TensorInfo
+from ...dialects.core.ir_attributes import STRUCTURE
 from ...emit.kernels import FreshSymbols
 from ...support.errors import ModelError
 from ..core.limits import Limits, Room
@@ -18,10 +22,16 @@ from ..core.values import Tensor, Value
 from .dtypes import dtype_of
 from .expressions import Expressions, as_scalar
 from .graph import Graph, constant, is_scalar
+from .structure import structure_of
 
 if TYPE_CHECKING:
     from torch.export import ExportedProgram
+    from torch.fx import GraphModule
     from torch.fx import Node as FxNode
+
+
+#: Kinds of results that are what a call has changed.
+_CHANGED = ("BUFFER_MUTATION", "PARAMETER_MUTATION", "USER_INPUT_MUTATION")
 
 
 class Passed(NamedTuple):
@@ -33,34 +43,63 @@ class Passed(NamedTuple):
     symbol: str | None
 
 
+class Inputs(NamedTuple):
+    """What the placeholders of a graph stand for: constants, and the arguments of its function in their order."""
+
+    fixed: Mapping[FxNode, Any]
+    passed: Sequence[Passed]
+
+
 def add_main(module: Operation, program: ExportedProgram, problems: Problems, names: Sequence[Any], keep: bool) -> None:
     """Adds an exported program's graph to a module; what cannot be imported is in `problems` afterwards, and nothing is
     added. `names` are those of dimensions of tensors, `keep` has parameters be arguments.
     """
-    load_dialects(module.context, ("scf", "tensor"))
     expressions = Expressions(_names_of_symbols(program, names))
-    fixed, passed = _inputs(program, keep)
-    tensors = [each.fx.meta["val"] for each in passed if each.symbol is None]
-    for tensor in tensors:
-        _declare(expressions, tensor)
-    passed = [each for each in passed if each.symbol is None or each.symbol not in expressions]
-    infos = [_info(each, expressions) for each in passed]
+    results = partial(_results, program)
+    _, function = add_graph(module, program.graph_module, _inputs(program, keep), results, problems, expressions)
+    structure = structure_of(program)
+    if function is not None and structure is not None:
+        with module.context:
+            function.attributes[STRUCTURE] = ir.StringAttr.get(json.dumps(structure))
+
+
+def add_graph(
+    module: Operation,
+    graph_module: GraphModule,
+    inputs: Inputs,
+    results: Callable[[Sequence[Any]], Sequence[tuple[Tensor, str]]],
+    problems: Problems,
+    expressions: Expressions | None = None,
+) -> tuple[list[Passed], Operation | None]:
+    """Adds a graph as the function `main`, and says what its arguments are: sizes that tensors have are none.
+
+    `results` says what of the graph's outputs the function returns, with names.
+    """
+    load_dialects(module.context, ("scf", "tensor"))
+    found = Expressions() if expressions is None else expressions
+    for each in inputs.passed:
+        if each.symbol is None:
+            found.declare_sizes(each.fx.meta["val"].shape)
+    passed = [each for each in inputs.passed if each.symbol is None or each.symbol not in found]
+    infos = [_info(each, found) for each in passed]
 
     def body(arguments: Sequence[Tensor]) -> tuple[list[Tensor], list[str]]:
-        graph = Graph(program.graph_module, problems, FreshSymbols(module), Room(Limits(), "from_torch"), expressions)
-        for fx, value in fixed.items():
+        graph = Graph(graph_module, problems, FreshSymbols(module), Room(Limits(), "from_torch"), found)
+        for fx, value in inputs.fixed.items():
             graph.set(fx, value)
         for each, argument in zip(passed, arguments, strict=True):
             value = Value(ssa=argument)
             graph.set(each.fx, value)
             if each.symbol is not None:
-                expressions.bind(each.symbol, value)
-        for fx in program.graph_module.graph.find_nodes(op="placeholder"):
-            if is_scalar(fx.meta.get("val")) and expressions.is_known(fx.meta["val"].node.expr):
-                graph.set(fx, expressions.scalar(fx.meta["val"]))
-        return _results(program, graph.add_nodes(), problems)
+                found.bind(each.symbol, value)
+        for each in inputs.passed:
+            if each not in passed:
+                graph.set(each.fx, found.scalar(each.fx.meta["val"]))
+        outputs = graph.add_nodes()
+        pairs = [] if problems.found else list(results(outputs))
+        return [tensor for tensor, _ in pairs], [name for _, name in pairs]
 
-    add_function(module, "main", infos, [each.name for each in passed], body, problems)
+    return passed, add_function(module, "main", infos, [each.name for each in passed], body, problems)
 
 
 def _names_of_symbols(program: ExportedProgram, names: Sequence[Sequence[tuple[int, str]]]) -> dict[str, str]:
@@ -77,13 +116,13 @@ def _names_of_symbols(program: ExportedProgram, names: Sequence[Sequence[tuple[i
     return found
 
 
-def _inputs(program: ExportedProgram, keep: bool) -> tuple[dict[FxNode, Any], list[Passed]]:
+def _inputs(program: ExportedProgram, keep: bool) -> Inputs:
     """What placeholders stand for that are constants, and the others in the order of main's arguments: the user's,
     parameters that are kept, then the state that a call changes.
     """
     signature = program.graph_signature
     placeholders = {each.name: each for each in program.graph_module.graph.find_nodes(op="placeholder")}
-    changed = {each.target for each in signature.output_specs if each.kind.name in ("BUFFER_MUTATION", "PARAMETER_MUTATION")}
+    changed = {each.target for each in signature.output_specs if each.kind.name in _CHANGED}
     fixed: dict[FxNode, Any] = {}
     users, kept, states = [], [], []
     for spec in signature.input_specs:
@@ -95,7 +134,7 @@ def _inputs(program: ExportedProgram, keep: bool) -> tuple[dict[FxNode, Any], li
             if type(spec.arg).__name__ == "ConstantArgument":
                 fixed[fx] = spec.arg.value
             else:
-                users.append(_passed(fx, fx.name))
+                users.append(passed_as(fx, fx.name))
         elif kind in ("PARAMETER", "BUFFER", "CONSTANT_TENSOR"):
             if spec.target in changed:
                 states.append(Passed(fx, spec.target, None))
@@ -105,7 +144,7 @@ def _inputs(program: ExportedProgram, keep: bool) -> tuple[dict[FxNode, Any], li
                 fixed[fx] = constant(_tensor_of(program, spec.target), spec.target)
         else:
             raise ModelError(f"input '{spec.arg.name}' is a {kind.lower()}: objects of torch's own are not supported")
-    return fixed, [*users, *kept, *states]
+    return Inputs(fixed, [*users, *kept, *states])
 
 
 def _tensor_of(program: ExportedProgram, target: str) -> Any:
@@ -114,20 +153,14 @@ def _tensor_of(program: ExportedProgram, target: str) -> Any:
     return program.constants[target]
 
 
-def _passed(fx: FxNode, name: str) -> Passed:
+def passed_as(fx: FxNode, name: str) -> Passed:
+    """A placeholder that callers give: a tensor, or a size that is a symbol."""
     value = fx.meta["val"]
     if not is_scalar(value):
         return Passed(fx, name, None)
     if not hasattr(value, "node") or not value.node.expr.is_Symbol:
         raise ModelError(f"input '{name}' is {value}: only tensors and sizes are passed")
     return Passed(fx, name, value.node.expr.name)
-
-
-def _declare(expressions: Expressions, tensor: Any) -> None:
-    for size in tensor.shape:
-        if hasattr(size, "node"):
-            for symbol in sorted(each.name for each in size.node.expr.free_symbols):
-                expressions.declare(symbol)
 
 
 def _info(passed: Passed, expressions: Expressions) -> TensorInfo:
@@ -140,26 +173,26 @@ def _info(passed: Passed, expressions: Expressions) -> TensorInfo:
         raise ModelError(f"input '{passed.name}': {error.message}") from None
 
 
-def _results(program: ExportedProgram, outputs: Sequence[Any], problems: Problems) -> tuple[list[Tensor], list[str]]:
+def _results(program: ExportedProgram, outputs: Sequence[Any]) -> list[tuple[Tensor, str]]:
     """The tensors that main returns, with their names: the user's, then what a call has changed."""
-    if problems.found:
-        return [], []
-    tensors: list[tuple[Tensor, str]] = []
+    given: list[tuple[Tensor, str]] = []
     states: list[tuple[Tensor, str]] = []
     for index, (spec, held) in enumerate(zip(program.graph_signature.output_specs, outputs, strict=True)):
         kind = spec.kind.name
         name = getattr(spec.arg, "name", "") or f"result{index}"
-        if kind in ("BUFFER_MUTATION", "PARAMETER_MUTATION", "USER_INPUT_MUTATION"):
-            states.append((_tensor(held, spec.target), spec.target))
+        if type(spec.arg).__name__ == "ConstantArgument":
+            continue  # who calls gets it without the program
+        if kind in _CHANGED:
+            states.append((as_tensor(held, spec.target), spec.target))
         elif kind == "USER_OUTPUT":
-            if held is not None:
-                tensors.append((_tensor(held, name), name))
+            given.append((as_tensor(held, name), name))
         elif kind != "TOKEN":
             raise ModelError(f"result '{name}' is a {kind.lower()}: such results are not supported")
-    return [each for each, _ in (*tensors, *states)], [name for _, name in (*tensors, *states)]
+    return [*given, *states]
 
 
-def _tensor(held: Any, name: str) -> Tensor:
+def as_tensor(held: Any, name: str) -> Tensor:
+    """What a graph gives, as a tensor: numbers and sizes are 0-D."""
     if isinstance(held, Value):
         return held.ssa
     if isinstance(held, (str, bytes)):

@@ -6,17 +6,17 @@ known, else 1-D tensors of one 64-bit integer (core/sizes.py). Conditions and re
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import reduce
 from typing import TYPE_CHECKING, Any
 
-from ...dialects.core.symbols import SymbolError, SymExpr, ceildiv, sym
+from ...dialects.core.symbols import SymbolError, SymExpr, at_most, ceildiv, equal, sym
 from ...support.names import fresh_name
 from ..core import sizes
+from ..core.node import Unsupported
 from ..core.sizes import Size
 from ..core.tensors import cast, const, relax
 from ..core.values import Tensor, Value
-from ..core.node import Unsupported
 
 if TYPE_CHECKING:
     import sympy
@@ -89,6 +89,12 @@ class Expressions:
         self._taken = set(self._names.values())
         self._values: dict[str, Scalar] = {}
 
+    def inner(self) -> Expressions:
+        """For a graph in a node: what that defines is unknown outside."""
+        made = Expressions()
+        made._names, made._taken, made._values = self._names, self._taken, dict(self._values)
+        return made
+
     def __contains__(self, symbol: str) -> bool:
         return symbol in self._values
 
@@ -100,6 +106,13 @@ class Expressions:
             self._values[symbol] = sym(name)
         found: SymExpr = self._values[symbol]
         return found
+
+    def declare_sizes(self, sizes: Iterable[Any]) -> None:
+        """Declares the symbols in the sizes of an input."""
+        for size in sizes:
+            if hasattr(size, "node"):
+                for name in sorted(each.name for each in size.node.expr.free_symbols):
+                    self.declare(name)
 
     def bind(self, symbol: str, value: Scalar) -> None:
         """Says what a symbol is that a node defines: a size of its result, or the number that it reads."""
@@ -132,17 +145,28 @@ class Expressions:
         if expression in (True, False):
             return bool(expression)
         name = type(expression).__name__
+        if name == "Piecewise":
+            return self._of_cases(expression.args)
         given = [self._of(each) for each in expression.args]
         try:
             return self._applied(name, given)
         except SymbolError as error:
             raise Unsupported(f"the size {expression}: {error}") from None
 
+    def _of_cases(self, cases: Sequence[tuple[Any, Any]]) -> Scalar:
+        """Of the first case whose condition holds; that of the last always does."""
+        *firsts, (last, _) = cases
+        found = self._of(last)
+        for value, condition in reversed(firsts):
+            found = self._applied("Where", [self._of(condition), self._of(value), found])
+        return found
+
     def _applied(self, name: str, given: Sequence[Scalar]) -> Scalar:
         if name in _COMPARED:
             return _compared(_COMPARED[name], given)
         if name == "Not":
-            return not given[0] if isinstance(given[0], bool) else Value(ssa=relax.logical_not(as_scalar(given[0], "i1")))
+            is_known = isinstance(given[0], bool)
+            return not given[0] if is_known else Value(ssa=relax.logical_not(as_scalar(given[0], "i1")))
         if name == "Where":
             return Value(ssa=relax.where(as_scalar(given[0], "i1"), *(as_scalar(each, "i64") for each in given[1:])))
         if name in ("ToFloat", "Float"):
@@ -170,8 +194,23 @@ def _is_float(value: Scalar) -> bool:
 def _compared(name: str, given: Sequence[Scalar]) -> Scalar:
     if name in _PYTHON and all(isinstance(each, (int, float)) for each in given):
         return _PYTHON[name](*given)
+    decided = _decided(name, given) if sizes.is_known(*given) else None
+    if decided is not None:
+        return decided
     dtype = "i1" if name.startswith("logical") else "f64" if any(map(_is_float, given)) else "i64"
     return Value(ssa=reduce(relax.dialect.ops[name], [as_scalar(each, dtype) for each in given]))
+
+
+def _decided(name: str, given: Sequence[Size]) -> bool | None:
+    """Whether a comparison of sizes holds for all or for none; None where that depends on them."""
+    left, right = given if name.startswith("greater") else given[::-1]
+    if name in ("equal", "not_equal"):
+        is_equal = equal(left, right)
+        return is_equal if is_equal is None or name == "equal" else not is_equal
+    least = right if name.endswith("equal") else right + 1
+    if at_most(least, left):
+        return True
+    return False if at_most(left + 1, least) else None
 
 
 def _in_floats(name: str, given: Sequence[Scalar]) -> Scalar:

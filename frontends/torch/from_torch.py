@@ -14,7 +14,7 @@ from ..module import Module
 from .build import add_main
 from .program import functional, names_of_dims, read_program
 
-_WORDS = Words(attribute="argument")
+WORDS = Words(attribute="argument")
 
 
 @types_checked
@@ -40,7 +40,7 @@ def from_torch(
     with timed("import"):
         program = functional(read_program(model, args, kwargs, dynamic_shapes))
         names = list(names_of_dims((tuple(args or ()), dict(kwargs or {})), _by_argument(args, kwargs, dynamic_shapes)))
-        module, problems = Module(), Problems(_WORDS)
+        module, problems = Module(), Problems(WORDS)
         add_main(module.operation, program, problems, names, keep_params)
         problems.check()
         module.verify()
@@ -55,3 +55,11 @@ def _by_argument(args: Sequence[object] | None, kwargs: Mapping[str, object] | N
     if isinstance(dynamic_shapes, (list, tuple)):
         return list(dynamic_shapes)[: len(args or ())], {}
     return None
+
+
+def problems_of_program(path: str) -> Problems:
+    """What of a .pt2 file cannot be imported."""
+    module, problems = Module(), Problems(WORDS)
+    add_main(module.operation, functional(read_program(path, None, None)), problems, (), False)
+    module.verify()
+    return problems

@@ -14,12 +14,12 @@ from ...dialects.core.infos import TensorInfo
 from ...dialects.core.symbols import SymExpr, equal
 from ...emit.kernels import FreshSymbols
 from ...support.blaming import blaming, shown_place
-from ...support.errors import ModelError, RelaxError
+from ...support.errors import ModelError
 from ...support.suggest import suggest
 from ..core import sizes
 from ..core.limits import Room
 from ..core.node import Incomplete, Unsupported, described
-from ..core.node_problems import bug_of, of_operators, problem_of
+from ..core.node_problems import attempted, problem_of
 from ..core.problems import Problems
 from ..core.scope import Scope
 from ..core.values import Held, Value, as_values
@@ -70,6 +70,31 @@ class Graph(Scope):
                 return [self._resolved(each) for each in _listed(fx.args[0])]
         raise ModelError("the graph has no output")
 
+    def add_inner(self, module: GraphModule, operands: Sequence[Any], region_of: Operation | None = None) -> list[Any]:
+        """The outputs of a graph in a node, built where the insertion point is: in a region of an operation, or where
+        the node stands. Raises Incomplete.
+        """
+        inner = Graph(module, self.problems, self.symbols, self.room, self.expressions.inner(), self, region_of)
+        placeholders = module.graph.find_nodes(op="placeholder")
+        for fx, operand in zip(placeholders, operands, strict=True):
+            held = operand.inside(region_of) if region_of is not None and hasattr(operand, "inside") else operand
+            inner.set(fx, held)
+            inner.bind(fx.meta.get("val"), held)
+        outputs = inner.add_nodes()
+        if any(each is None for each in outputs):
+            raise Incomplete
+        return outputs
+
+    def bind(self, meta: Any, held: Any) -> None:
+        """Binds the symbols that torch has for a number, or for the sizes of a tensor."""
+        pairs = [(meta, held)] if is_scalar(meta) else []
+        if isinstance(held, Value) and hasattr(meta, "shape"):
+            pairs = [*zip(meta.shape, held.shape or (), strict=False)]
+        for size, own in pairs:
+            inner = getattr(size, "node", None)
+            if inner is not None and inner.expr.is_Symbol and own is not None:
+                self.expressions.bind(inner.expr.name, own)
+
     def _attribute(self, fx: FxNode) -> object:
         held = operator.attrgetter(str(fx.target))(self.module)
         if not hasattr(held, "dtype"):
@@ -92,7 +117,8 @@ class Graph(Scope):
             return None if held is None else held[fx.args[1]]
         value = fx.meta.get("val")
         if is_scalar(value) and self.is_known(value):
-            return self.expressions.scalar(value)
+            with location_of(fx):
+                return attempted(self._node(fx, {}), lambda: self.expressions.scalar(value))
         node = self.node_of(fx)
         if node is None:
             return None  # what it needs has been noted
@@ -116,38 +142,23 @@ class Graph(Scope):
         return Node(fx, shown, name_of(fx.target), arguments, self)
 
     def _converted(self, node: Node) -> Any:
-        try:
-            return self.convert(node)
-        except Unsupported as problem:
-            self.problems.add(problem_of(node, problem))
-        except RelaxError as error:
-            where = f" ({error.notes[-1]})" if error.is_blamed and error.notes else ""
-            reason = of_operators(node, f"{error.message}{where}")
-            self.problems.add(problem_of(node, Unsupported(reason), error.__cause__))
-        except Incomplete:
-            pass  # what it needs has been noted
-        except MemoryError:
-            raise
-        except Exception as error:  # whatever a converter raises that it did not mean to
-            self.problems.add(bug_of(node, error))
-        return None
-
-    def convert(self, node: Node) -> Any:
         """What a node gives: a value, or a list of them where its operator has several results."""
+        outputs = attempted(node, lambda: self.convert(node))
+        if outputs is None or isinstance(node.fx.meta.get("val"), (list, tuple)):
+            return outputs
+        return outputs[0] if outputs else ()  # nothing of an assertion
+
+    def convert(self, node: Node) -> list[Held | None]:
         converter = find_converter(node.op)
         if converter is None:
             raise unknown(node.fx)
         what, answers = f"the converter '{converter.function.__name__}'", (Unsupported, Incomplete)
         with blaming(what, converter.function, answers=answers):
             returned = converter.function(node)
-        if isinstance(node.fx.meta.get("val"), (list, tuple)):
-            made = as_values(returned)
-            metas = list(node.fx.meta["val"])
-            made = [*made, *[None] * (len(metas) - len(made))]
-            return [self._settled(node, each, meta, index) for index, (each, meta) in enumerate(zip(made, metas))]
-        if returned is None:
-            return ()  # an assertion
-        return self._settled(node, as_values(returned)[0], node.fx.meta.get("val"), 0)
+        meta = node.fx.meta.get("val")
+        metas = list(meta) if isinstance(meta, (list, tuple)) else [] if returned is None else [meta]
+        made = [*(as_values(returned) if metas else ()), *[None] * len(metas)]
+        return [self._settled(each, meta, index) for index, (each, meta) in enumerate(zip(made, metas, strict=False))]
 
     # ---- what torch knows of results ----
 
@@ -168,14 +179,12 @@ class Graph(Scope):
         found = self.expressions.size(size)
         return found if sizes.is_known(found) else None
 
-    def _settled(self, node: Node, held: Held | None, meta: Any, index: int) -> Any:
+    def _settled(self, held: Held | None, meta: Any, index: int) -> Held | None:
         """A result, checked against what torch says of it, with names for sizes that depend on data."""
         if held is None:
             return None
         if is_scalar(meta):
-            inner = getattr(meta, "node", None)
-            if inner is not None and inner.expr.is_Symbol:
-                self.expressions.bind(inner.expr.name, held)
+            self.bind(meta, held)
             return held
         expected = self.info_of(meta)
         if not isinstance(held, Value) or expected is None:
@@ -187,10 +196,7 @@ class Graph(Scope):
             )
         if held.is_in_graph and held.shape is not None and None in held.shape:
             held = self._named(held, meta, expected)
-        for size, own in zip(meta.shape, held.shape or (), strict=True):
-            inner = getattr(size, "node", None)
-            if inner is not None and inner.expr.is_Symbol and own is not None:
-                self.expressions.bind(inner.expr.name, own)
+        self.bind(meta, held)
         return held
 
     def _named(self, held: Value, meta: Any, expected: TensorInfo) -> Value:

@@ -49,7 +49,7 @@ class Node(CoreNode):
         return self.graph.expressions
 
     def common_dtype(self, *keys: str) -> str:
-        """What torch computes these arguments in: tensors with dimensions count before those without, and numbers last."""
+        """What torch computes these arguments in: tensors with dimensions count before those without, then numbers."""
         import torch
 
         given = [self.metas[key] for key in keys if self.metas.get(key) is not None]
@@ -82,8 +82,14 @@ class Node(CoreNode):
 
     @property
     def sizes_of_result(self) -> list[Size]:
-        """The sizes of the only result."""
-        return [self.fail_unknown() if size is None else size for size in self.info.shape or ()]
+        """The sizes of the only result, or of the first."""
+        return self.result_sizes(0)
+
+    def result_sizes(self, index: builtins.int) -> list[Size]:
+        """The sizes of one of several results; those that the program computes are tensors."""
+        found = self.fx.meta.get("val")
+        shape = (found[index] if isinstance(found, (list, tuple)) else found).shape
+        return [self.expressions.size(each) if self.graph.is_known(each) else self.fail_unknown() for each in shape]
 
     def fail_unknown(self) -> Any:
         raise self.fail("a size of its result depends on data")
@@ -263,4 +269,3 @@ def _as_number(value: Any) -> Any:
 
 def _shown(key: Key) -> str:
     return f"'{key}'" if isinstance(key, str) else f"#{key}"
-

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Programs that torch.export has made: read from .pt2 files, or made of modules, with operators that have converters."""
+"""Programs of torch.export: read from .pt2 files, or made of modules; in operators that have converters."""
 
 from __future__ import annotations
 
 import os
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -126,9 +127,38 @@ def _trained(torch: Any, model: Module) -> Iterator[str]:
 
 def functional(program: ExportedProgram) -> ExportedProgram:
     """The program without updates in place, and of operators that have converters as far as torch can say them so."""
-    if not any(_needs_decomposition(each) for each in _graphs(program.graph_module)):
+    graphs = list(_graphs(program.graph_module))
+    calls = [fx for graph in graphs for fx in graph.nodes if fx.op == "call_function"]
+    is_changing = any(_is_mutable(fx.target) for fx in calls)
+    if not is_changing and not any(_is_unknown(fx.target) for fx in calls):
         return program
-    return program.run_decompositions(table())
+    with warnings.catch_warnings(), nullcontext() if is_changing else _views_that_may_copy(calls):
+        warnings.simplefilter("ignore")  # of torch's own files
+        try:
+            return program.run_decompositions(table())
+        except Exception as error:
+            first = str(error).strip().partition("\n")[0]
+            raise ModelError(
+                f"torch cannot decompose the program: {type(error).__name__}: {first}",
+                notes=["exported.run_decompositions() of torch.export.export(model, args) may say more"],
+            ) from error
+
+
+@contextmanager
+def _views_that_may_copy(calls: Sequence[Any]) -> Iterator[None]:
+    """Inside, views are reshapes: operators that are kept whole may have results in another order of memory than those
+    that they were traced with, of which a view cannot be made. Nothing is updated in place there.
+    """
+    import torch
+
+    views = [fx for fx in calls if fx.target is torch.ops.aten.view.default]
+    for fx in views:
+        fx.target = torch.ops.aten.reshape.default
+    try:
+        yield
+    finally:
+        for fx in views:
+            fx.target = torch.ops.aten.view.default
 
 
 def table() -> Any:
@@ -141,17 +171,18 @@ def table() -> Any:
     return found
 
 
+def aot_table() -> dict[Any, Callable[..., object]]:
+    """The same for graphs of AOTAutograd, which has decomposed what consists of other operators."""
+    from torch._decomp import core_aten_decompositions
+
+    return {each: how for each, how in core_aten_decompositions().items() if find_converter(name_of(each)) is None}
+
+
 def _graphs(module: Any) -> Iterator[Any]:
     """The graph of a module, and those in its nodes."""
     for each in module.modules():
         if hasattr(each, "graph"):
             yield each.graph
-
-
-def _needs_decomposition(graph: Any) -> bool:
-    return any(
-        each.op == "call_function" and (_is_mutable(each.target) or _is_unknown(each.target)) for each in graph.nodes
-    )
 
 
 def _is_mutable(target: Any) -> bool:

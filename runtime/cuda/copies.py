@@ -59,7 +59,7 @@ class Copies:
             self._driver.call(name, to.data_ptr(), source.data_ptr(), size, self._stream())
 
     def _stream(self) -> int:
-        import tvm_ffi
+        from ..ffi import tvm_ffi
 
         return int(tvm_ffi.get_raw_stream(tvm_ffi.device("cuda", self._index)))
 

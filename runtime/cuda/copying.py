@@ -104,7 +104,7 @@ class _CopyingCall:
         return device
 
     def _given(self, value: object) -> object:
-        import tvm_ffi
+        from ..ffi import tvm_ffi
 
         if isinstance(value, tvm_ffi.Array):
             return tvm_ffi.convert([self._given(each) for each in value])

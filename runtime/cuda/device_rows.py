@@ -40,7 +40,7 @@ class DeviceRows(CacheRows):
         self._copies = copies
 
     def empty(self, shape: Sequence[int], described: PassedValue) -> Tensor:
-        import tvm_ffi
+        from ..ffi import tvm_ffi
 
         return self._copies.empty(shape, tvm_ffi.dtype(described.dtype))
 
@@ -51,7 +51,7 @@ class DeviceRows(CacheRows):
         return buffer
 
     def length(self, count: int) -> Tensor:
-        import tvm_ffi
+        from ..ffi import tvm_ffi
 
         return self._copies.empty((count, 0), tvm_ffi.dtype("int8"))
 

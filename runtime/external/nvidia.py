@@ -190,9 +190,9 @@ def stream_of(device: int) -> Call:
 
 @lru_cache(maxsize=1)
 def _tvm_ffi() -> ctypes.CDLL:
-    from tvm_ffi.libinfo import find_libtvm_ffi
+    from ..ffi import tvm_ffi
 
-    return ctypes.CDLL(find_libtvm_ffi())
+    return ctypes.CDLL(tvm_ffi.libinfo.find_libtvm_ffi())
 
 
 # ---- the process' libraries ----

@@ -95,7 +95,7 @@ class _Border:
 
     def bound(self, bind: Callable[..., None], argument: ArrayOrTensor | float) -> Tensor:
         """Says where the elements are; what is given has to stay for as long."""
-        import tvm_ffi
+        from ..ffi import tvm_ffi
 
         if isinstance(argument, (bool, int, float)):
             import numpy

@@ -5,17 +5,16 @@ from __future__ import annotations
 
 import functools
 import os
-import signal
-from collections.abc import Generator, Iterator
+from collections.abc import Generator
 from pathlib import Path
 from typing import Any
 
 import example_counts
 import numpy
 import pytest
+import run_settings
 from hypothesis import settings
-from relax_mlir.compilation import options as compilation
-from relax_mlir.targets.core.code import USUAL_LEVEL
+from run_settings import interruptions, own_cache  # noqa: F401  # fixtures of all tests
 
 # As many processes run tests as there are CPUs: threads of matrix products would wait for each other, and not idly.
 for _variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
@@ -40,15 +39,6 @@ def _room(path: Path) -> str:
     return "/".join(path.relative_to(Path(__file__).parent).parts[:-1][:1])
 
 
-# Where compilations find what they call.
-_code_options = compilation.code_options
-
-
-def _unoptimized(opt_level: int, *arguments: Any, **options: Any) -> Any:
-    """The graph's stages are the level's; LLVM does little."""
-    return _code_options(0 if opt_level == USUAL_LEVEL else opt_level, *arguments, **options)
-
-
 #: Modules' generators of random numbers as they were when the module was imported, by module and name.
 _states: dict[tuple[str, str], Any] = {}
 
@@ -64,14 +54,11 @@ def _draw_again(item: pytest.Item) -> None:
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
     _draw_again(item)
-    is_optimized = not _is_compiling(item) or example_counts.is_optimized(item.nodeid)
-    vars(compilation)["code_options"] = _code_options if is_optimized else _unoptimized
+    run_settings.optimize(not _is_compiling(item) or example_counts.is_optimized(item.nodeid))
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    if example_counts.DRAW:
-        again = f"make test DRAW={example_counts.DRAW} draws it again, make test-all runs all"
-        terminalreporter.write_line(f"a part of the slow and costly tests was drawn: {again}")
+    run_settings.say_what_was_drawn(terminalreporter, "test", "test-all")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -80,26 +67,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     costly = {item.nodeid: _COSTLY[_room(item.path)] for item in items if _room(item.path) in _COSTLY}
     left_out = {*costly, *slow} - example_counts.drawn({test: costly[test] for test in costly if test not in slow})
     left_out -= {test for test in slow if example_counts.is_drawn(test)}
-    config.hook.pytest_deselected(items=[item for item in items if item.nodeid in left_out])
-    items[:] = [item for item in items if item.nodeid not in left_out]
-
-
-@pytest.fixture(scope="session", autouse=True)
-def own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Compiled code is kept in a folder of this run: nothing stale helps, and the user's folder stays as it is."""
-    before = os.environ.get("RELAX_MLIR_CACHE")
-    os.environ["RELAX_MLIR_CACHE"] = str(tmp_path_factory.mktemp("cache"))
-    yield
-    del os.environ["RELAX_MLIR_CACHE"]
-    if before is not None:
-        os.environ["RELAX_MLIR_CACHE"] = before
-
-
-@pytest.fixture(scope="session", autouse=True)
-def interruptions() -> None:
-    """What is started in the background ignores SIGINT and hands that on; tests of interruptions need it."""
-    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
+    run_settings.leave_out(config, items, left_out)
 
 
 @pytest.hookimpl(wrapper=True)

@@ -39,7 +39,7 @@ from ..common.guard import tell_long_stages
 from ..opt.information import shows_information
 from ..opt.listing import made_by
 from ..report.page import Reporting
-from .options import HELP_HEAD, MODULE_SUFFIXES, ONNX_SUFFIXES, OPTIONS, SOURCE, STAGE
+from .options import HELP_HEAD, MODULE_SUFFIXES, ONNX_SUFFIXES, OPTIONS, SOURCE, STAGE, TORCH_SUFFIXES
 from .program_cache import CachedProgram
 from .progress import KernelProgress, Progress
 
@@ -49,6 +49,8 @@ if TYPE_CHECKING:
     from ...frontends.onnx.inputs import InputShape
     from ...passes.relax_partition import Partition
 
+# What a file holds.
+_ONNX, _TORCH, _MODULE = "onnx", "torch", "module"
 # In files that are to be looked at, constants with more elements, or more characters as text, are left out.
 _SHOWN_ELEMENTS = 256
 # The stage that takes large constants out of the code.
@@ -79,7 +81,7 @@ class Driver:
             return 0
         for name in arguments["load-plugin"] or ():
             load_plugin(name)
-        for option, text in (("list-onnx-operators", _operators_text), ("list-codegens", _codegens_text)):
+        for option, text in _LISTS.items():
             if arguments[option]:
                 write_text(self.stdout, text())
                 self.stderr.write(plugin_warnings("relax-compile"))
@@ -102,9 +104,10 @@ class Driver:
 
     def _check(self, source: str, arguments: Arguments) -> int:
         """Lists what of a model cannot be imported."""
-        if not _is_onnx(source):
-            raise OptionError("--check is for ONNX models: what a module holds needs no import")
-        found = problems_of(source, parse_shapes(arguments["shape"], model_shape), _limits(arguments))
+        kind, shapes = _kind_of(source), parse_shapes(arguments["shape"], model_shape)
+        if kind == _MODULE:
+            raise OptionError("--check is for models: what a module holds needs no import")
+        found = problems_of(source, shapes, _limits(arguments)) if kind == _ONNX else _problems_of_torch(source, shapes)
         table = found.table(terminal_width(self.stdout)) if found.found else f"{source}: all nodes can be imported"
         write_text(self.stdout, f"{table}\n")
         return 1 if found.found else 0
@@ -218,7 +221,8 @@ class Compilation:
             find_backend(self.target.name).prepare(self.target, self.code_options)
 
     def _import(self, source: str) -> Module:
-        if _is_onnx(source):
+        kind = _kind_of(source)
+        if kind == _ONNX:
             from ... import from_onnx
             from ...frontends.onnx.model import read_model
 
@@ -227,8 +231,11 @@ class Compilation:
             self.files = [str(path) for path in model.data.files]
             self._keep_inputs(*self.files)
             return module
-        if self._shapes:
-            raise OptionError("--shape is for ONNX models: a module's own types tell the shapes of its inputs")
+        _refuse_shapes(kind, self._shapes)
+        if kind == _TORCH:
+            from ... import from_torch
+
+            return from_torch(source)
         parsed = Module.from_file(source) if source != "-" else Module.parse(_read_all(self.driver.stdin), "<stdin>")
         return parsed.copy()  # the parser's handle is of a class that MLIR's engine does not take
 
@@ -294,6 +301,20 @@ def problems_of(source: str, shapes: Mapping[str, InputShape], limits: Limits) -
         add_main(module.operation, model, shapes, problems)
         module.verify()
     return problems
+
+
+def _problems_of_torch(source: str, shapes: Mapping[str, InputShape]) -> Problems:
+    from ...frontends.torch.from_torch import problems_of_program
+
+    _refuse_shapes(_TORCH, shapes)
+    return problems_of_program(source)
+
+
+def _refuse_shapes(kind: str, shapes: Mapping[str, InputShape]) -> None:
+    if shapes and kind == _TORCH:
+        raise OptionError("--shape is for ONNX models: torch.export.export(..., dynamic_shapes=) says which sizes change")
+    if shapes:
+        raise OptionError("--shape is for ONNX models: a module's own types tell the shapes of its inputs")
 
 
 def _llvm_ir(module: Module) -> str:
@@ -382,15 +403,16 @@ def _size_of(source: str) -> int:
         return 0
 
 
-def _is_onnx(source: str) -> bool:
-    """By the extension of the file's name."""
+def _kind_of(source: str) -> str:
+    """What a file holds, by the extension of its name."""
     suffix = os.path.splitext(source)[1].lower()
-    if source == "-" or suffix in MODULE_SUFFIXES:
-        return False
-    if suffix not in ONNX_SUFFIXES:
-        known = ", ".join((*ONNX_SUFFIXES, *MODULE_SUFFIXES))
-        raise OptionError(f"cannot tell what '{source}' is by its name: expected one that ends with {known}")
-    return True
+    if source == "-":
+        return _MODULE
+    for kind, suffixes in ((_ONNX, ONNX_SUFFIXES), (_TORCH, TORCH_SUFFIXES), (_MODULE, MODULE_SUFFIXES)):
+        if suffix in suffixes:
+            return kind
+    known = ", ".join((*ONNX_SUFFIXES, *TORCH_SUFFIXES, *MODULE_SUFFIXES))
+    raise OptionError(f"cannot tell what '{source}' is by its name: expected one that ends with {known}")
 
 
 def _read_all(stream: TextIO) -> str | bytes:
@@ -406,3 +428,18 @@ def _operators_text() -> str:
 
     rows = [(f"{each.domain}.{each.name}".lstrip("."), f"{each.since:>3}", each.place) for each in all_converters()]
     return table(*rows) + "\n"
+
+
+def _torch_operators_text() -> str:
+    """The same of torch's."""
+    from ...frontends.torch.registry import all_converters
+
+    return table(*((each.name, each.place) for each in all_converters())) + "\n"
+
+
+#: Options that print a list, and what makes it.
+_LISTS = {
+    "list-onnx-operators": _operators_text,
+    "list-torch-operators": _torch_operators_text,
+    "list-codegens": _codegens_text,
+}

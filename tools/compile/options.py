@@ -19,7 +19,7 @@ SOURCE = "source"
 #: What --stop makes of --emit.
 STAGE = "stage"
 #: What the names of files end with.
-ONNX_SUFFIXES, MODULE_SUFFIXES = (".onnx", ".pb"), (".mlir", ".mlirbc", ".py")
+ONNX_SUFFIXES, TORCH_SUFFIXES, MODULE_SUFFIXES = (".onnx", ".pb"), (".pt2",), (".mlir", ".mlirbc", ".py")
 
 OPTIONS: dict[str, Option] = {
     "o": Option("text", _GENERAL, "the file to write, or with / at its end the folder for source files (--target c); without it, a program or an object file of model.onnx is model.rxa or model.o in the current folder, and text goes to standard output", "file"),
@@ -37,6 +37,7 @@ OPTIONS: dict[str, Option] = {
     "sign": Option("text", _GENERAL, "sign the program with this private Ed25519 key, a PEM file; the signature is written next to it, to <file>.sig", "key.pem"),
     "check": Option("flag", _MODEL, "compile nothing, list the nodes that cannot be imported; the exit code is 1 if there are any", default=False),
     "list-onnx-operators": Option("flag", _MODEL, "list the ONNX operators that can be imported, the version since which, and where that is written", default=False),
+    "list-torch-operators": Option("flag", _MODEL, "list the operators of torch that can be imported, by overload, or by operator for all of its overloads, and where that is written", default=False),
     "partition": Option("list", _PARTS, "give the parts of the model that these external codegens have patterns for to them, earlier ones first: mynpu{cores=4},dnnl; a table says what went where", "codegens"),
     "partition-plan": Option("text", _PARTS, "what goes where: by the order of codegens and their patterns (priority, the default), by what it costs (cost), or by a planner of one's own", "plan", "priority"),
     "strict-partition": Option("flag", _PARTS, "a codegen that declines a part, or fails, is an error; without it the part is the target's", default=False),
@@ -58,17 +59,18 @@ OPTIONS: dict[str, Option] = {
 }  # fmt: skip
 
 #: Options that need no input file.
-_ALONE = ("cache-info", "clear-cache", "list-onnx-operators", "list-codegens")
+_ALONE = ("cache-info", "clear-cache", "list-onnx-operators", "list-torch-operators", "list-codegens")
 
 HELP_HEAD = (
     "relax-compile: compiles an ONNX model or a module of relax operators",
     "",
-    "usage: relax-compile [options] <model.onnx | module.mlir>        (-: a module from standard input)",
+    "usage: relax-compile [options] <model.onnx | model.pt2 | module.mlir>        (-: a module from standard input)",
     "",
     "  relax-compile model.onnx",
     "  relax-compile model.onnx -o model.rxa --shape x:?,3,224,224",
     "  relax-compile model.onnx --target c -o folder/",
     "  relax-compile model.onnx --check",
+    "  relax-compile model.pt2                             # torch.export.save(torch.export.export(model, args), 'model.pt2')",
     "  relax-compile module.mlir --emit=llvm --target='llvm{cpu=haswell}'",
 )
 
@@ -80,7 +82,7 @@ def parse(argv: Sequence[str]) -> Arguments:
         return arguments
     if len(arguments.files) != 1:
         given = ", ".join(arguments.files) or "none"
-        raise OptionError(f"expected one input file, model.onnx or module.mlir, got {given}")
+        raise OptionError(f"expected one input file, model.onnx, model.pt2 or module.mlir, got {given}")
     if arguments["jobs"] == 0:
         raise OptionError("option --jobs expects at least 1")
     if arguments["cache-dir"] == "":
@@ -119,7 +121,7 @@ def _check_stages(arguments: Arguments) -> None:
         raise OptionError("--precision is for whole compilations: give it together with --stop")
     if emit == "relax":
         raise OptionError("--emit=relax is the module before all stages: there is none to start from")
-    if arguments.files[0].lower().endswith(ONNX_SUFFIXES):
+    if arguments.files[0].lower().endswith((*ONNX_SUFFIXES, *TORCH_SUFFIXES)):
         raise OptionError(
             f"--start is for modules that --stop has written: {arguments.files[0]} begins at the beginning"
         )

@@ -20,7 +20,7 @@ from ...support.files import is_special, refuse_overwriting, refuse_unwritable
 from ..common.command_line import Arguments
 from .file_hash import FileHashes, Settled, file_status
 from .fingerprint import compiler_fingerprint, is_own_target, plugin_fingerprint
-from .options import ONNX_SUFFIXES, OPTIONS
+from .options import ONNX_SUFFIXES, OPTIONS, TORCH_SUFFIXES
 
 FORMAT = "1"
 # Options that change the program, and those that do not; with any other there is more to make than a program.
@@ -121,7 +121,7 @@ def _is_a_program_alone(arguments: Arguments) -> bool:
         arguments["emit"] == "artifact"
         and changed <= {*_DECIDING, *_WITHOUT_EFFECT}
         and is_own_target(arguments["target"].partition("{")[0].strip())
-        and arguments.files[0].lower().endswith(ONNX_SUFFIXES)
+        and arguments.files[0].lower().endswith((*ONNX_SUFFIXES, *TORCH_SUFFIXES))
         and not is_special(arguments["o"])
     )
 

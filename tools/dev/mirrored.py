@@ -51,6 +51,8 @@ ELSEWHERE = {
     "passes/core": ("test_pipeline", "test_instruments", "test_plugins", "relax_opt"),
     "relax_mlir": ("test_compile", "test_pipeline", "test_plugins"),
     "frontends": ("test_module", "test_function", "test_te", "test_script"),
+    "frontends/core": ("test_node_suite", "test_bad_models", "test_known"),
+    "frontends/core/control": ("test_control_flow", "test_branches", "test_sequences", "test_run_time_sequences"),
     "frontends/onnx": ("test_node_suite",),
     "frontends/onnx/export": ("test_export", "test_onnxruntime"),
     "frontends/onnx/export/operators": ("test_export",),

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import accumulate
+from functools import reduce
 
 from ....dialects.core.symbols import equal
 from ....dialects.relax.infer.slices import OPEN
@@ -44,28 +44,17 @@ def _equal_parts(node: Node, axis: int) -> list[Tensor]:
         raise node.fail(f"there are {count} parts, but {counted(node.output_count, 'output')}", "num_outputs")
     size = sizes.sizes_of(node.value(0))[axis]
     if sizes.is_known(size):
-        return _split(node, count, axis)
+        found = relax.split(node.tensor(0), indices_or_sections=count, axis=axis)
+        return list(found) if isinstance(found, tuple) else [found]
     length = sizes.divided(sizes.plus(size, count - 1), count)
     return _parts(node, axis, [length] * (count - 1) + [sizes.minus(size, sizes.times(length, count - 1))])
 
 
-def _split(node: Node, where: int | Sequence[int], axis: int) -> list[Tensor]:
-    found = relax.split(node.tensor(0), indices_or_sections=where, axis=axis)
-    return list(found) if isinstance(found, tuple) else [found]
-
-
 def _parts(node: Node, axis: int, lengths: Sequence[Size]) -> list[Tensor]:
-    own = sizes.sizes_of(node.value(0))
-    ends = list(accumulate(lengths, sizes.plus))
-    if sizes.is_known(ends[-1], own[axis]) and equal(ends[-1], own[axis]) is False:
-        raise node.fail(f"the parts have {ends[-1]} elements along axis {axis}, the data has {own[axis]}", "split")
-    if all(isinstance(end, int) for end in ends):
-        return _split(node, ends[:-1], axis)
-    begins = [0, *ends[:-1]]
-    return [
-        sizes.stated(sizes.sliced(node.value(0), {axis: (begin, end, 1)}), [*own[:axis], length, *own[axis + 1 :]])
-        for begin, end, length in zip(begins, ends, lengths, strict=True)
-    ]
+    end, size = reduce(sizes.plus, lengths, 0), sizes.sizes_of(node.value(0))[axis]
+    if sizes.is_known(end, size) and equal(end, size) is False:
+        raise node.fail(f"the parts have {end} elements along axis {axis}, the data has {size}", "split")
+    return sizes.parts(node.value(0), axis, lengths)
 
 
 # ---- slices ----

@@ -129,5 +129,3 @@ def dropout(node: Node) -> Outputs:
 
 def _dims(node: Node) -> list[object]:
     return [*sizes.sizes_of(node.value(0))]
-
-

@@ -6,7 +6,7 @@ from __future__ import annotations
 import math
 
 from ....dialects.core.infos import is_float
-from ..prelude import Node, Outputs, Tensor, cast, const, like, register_rows, register_torch, relax
+from ..prelude import Node, Outputs, Tensor, const, like, register_rows, register_torch, relax
 
 _UNARY = {
     "acos": "acos", "acosh": "acosh", "asin": "asin", "asinh": "asinh", "atan": "atan", "atanh": "atanh",
@@ -23,7 +23,14 @@ _COMPARISONS = {
     "greater_equal": "greater_equal",
 }  # fmt: skip
 _LOGICAL = {"logical_and": "logical_and", "logical_or": "logical_or", "logical_xor": "logical_xor"}
-_BITS = {"bitwise_and": "and", "bitwise_or": "or", "bitwise_xor": "xor", "__and__": "and", "__or__": "or", "__xor__": "xor"}
+_BITS = {
+    "bitwise_and": "and",
+    "bitwise_or": "or",
+    "bitwise_xor": "xor",
+    "__and__": "and",
+    "__or__": "or",
+    "__xor__": "xor",
+}
 
 
 def _unary(name: str) -> object:

@@ -119,7 +119,8 @@ def native_group_norm(node: Node) -> Outputs:
     by_group = sizes.reshaped(node.tensor(0, wide), [shape[0], groups, each])
     mean = relax.mean(by_group, axis=[2])
     inverse = relax.rsqrt(relax.add(relax.variance(by_group, axis=[2]), const(node.float("eps"), wide)))
-    return [result, *(cast(each, info.dtype) for each, info in zip((mean, inverse), node.results[1:]) if info)]
+    infos = node.results[1:]
+    return [result, *(cast(each, info.dtype) for each, info in zip((mean, inverse), infos, strict=True) if info)]
 
 
 def group_norm_of(node: Node, groups: int) -> Tensor:

@@ -100,7 +100,8 @@ class Planned:
 def why_nan_stays() -> str:
     """Why no clip makes 0 of NaN here, alone or behind a softmax: oneDNN says nothing of it, so it is tried out."""
     import numpy
-    import tvm_ffi
+
+    from ...ffi import tvm_ffi
 
     source = numpy.full((37, 37), numpy.nan, "float32")
     results = numpy.full((3, *source.shape), 1.0, "float32")

@@ -31,6 +31,7 @@ from ....dialects.core.ir_attributes import (
     RESULT_LABELS,
     RESULT_MAKERS,
     RESULT_NAMES,
+    STRUCTURE,
     WRITTEN,
 )
 from ....dialects.relax.function_attributes import decode_grown, decode_labels
@@ -73,6 +74,7 @@ class AddEntries(Pass):
                 {
                     **signature.describe(),
                     **_grown_of(function),
+                    **_structure_of(function),
                     **profile_of(function),
                     **memory_of(function),
                     **(graph_of(signature, function) if DEVICE in op.attributes else {}),
@@ -117,6 +119,12 @@ def signature_of(function: Operation) -> Signature:
         _named(function, given_outputs(function, results, outputs)),
         tuple(string_value(each) for each in attributes[RESULT_MAKERS]) if RESULT_MAKERS in attributes else (),
     )
+
+
+def _structure_of(function: Operation) -> dict[str, object]:
+    """What the manifest says of how the model is called."""
+    text = text_in(function, STRUCTURE, "")
+    return {"structure": json.loads(text)} if text else {}
 
 
 def _grown_of(function: Operation) -> dict[str, object]:

@@ -56,7 +56,9 @@ def test_threads_are_refused_at_exit(work: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("work", "what"), [(_CALLS, "a call of main"), (_COMPILES, "(pass [a-z.()-]+|native code)")], ids=["calls", "compiles"]
+    ("work", "what"),
+    [(_CALLS, "a call of main"), (_COMPILES, "(pass [a-z.()-]+|native code)")],
+    ids=["calls", "compiles"],
 )
 def test_what_threads_receive(work: str, what: str) -> None:
     done = ended(f"{work}\nlast.append(lambda: print(*rounds, sep='\\n'))")

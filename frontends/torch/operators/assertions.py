@@ -1,0 +1,29 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Assertions: checked while the program runs, unless torch or the types have checked them."""
+
+from __future__ import annotations
+
+from ..expressions import as_scalar
+from ..prelude import Node, Outputs, Value, register_rows, register_torch, relax
+from .elementwise import truth
+
+
+@register_torch("aten::_assert_scalar", "aten::_assert_async", "aten::_functional_assert_scalar",
+                "aten::_functional_assert_async")  # fmt: skip
+def assertion(node: Node) -> Outputs:
+    held, text = node.held(0), node.string("assert_msg", "an assertion of the model does not hold")
+    if held is True:
+        return None
+    condition = truth(node) if isinstance(held, Value) else as_scalar(held, "i1")
+    relax.assert_op(relax.reshape(condition, ()), format=text)
+    return None
+
+
+# Of dtypes and layouts, which are known; and of ranges of sizes, which torch also asserts.
+register_rows(
+    {
+        "aten::_assert_tensor_metadata aten::sym_constrain_range aten::sym_constrain_range_for_size "
+        "aten::_functional_sym_constrain_range aten::_functional_sym_constrain_range_for_size "
+        "aten::_make_dep_token aten::_functional_sym_constrain_range": lambda node: None
+    }
+)

@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Operators that make tensors: constants, ranges, windows."""
+
+from __future__ import annotations
+
+from ....dialects.core.infos import is_float
+from ..expressions import as_scalar
+from ..prelude import Node, Outputs, Tensor, cast, const, register_torch, relax, sizes
+
+
+def _filled(node: Node, value: Tensor) -> Tensor:
+    return sizes.full(node.sizes_of_result, value)
+
+
+@register_torch(
+    "aten::zeros", "aten::zeros_like", "aten::new_zeros", "aten::empty", "aten::empty_like", "aten::new_empty",
+    "aten::empty_strided", "aten::new_empty_strided", "aten::empty_permuted", "aten::zero",
+)  # fmt: skip
+def zeros(node: Node) -> Outputs:
+    """What torch leaves undefined is 0."""
+    return _filled(node, const(0, node.dtype))
+
+
+@register_torch("aten::ones", "aten::ones_like", "aten::new_ones")
+def ones(node: Node) -> Outputs:
+    return _filled(node, const(1, node.dtype))
+
+
+@register_torch("aten::full", "aten::full_like", "aten::new_full")
+def full(node: Node) -> Outputs:
+    return _filled(node, node.operand("fill_value", node.dtype))
+
+
+@register_torch("aten::fill")
+def fill(node: Node) -> Outputs:
+    return _filled(node, node.operand("value", node.dtype))
+
+
+@register_torch("aten::scalar_tensor")
+def scalar_tensor(node: Node) -> Outputs:
+    return node.operand(0, node.dtype)
+
+
+# ---- ranges ----
+
+
+@register_torch("aten::arange")
+def arange(node: Node) -> Outputs:
+    """`start + index * step`; floats of few bits are counted in more. torch knows how many there are."""
+    dtype = node.dtype
+    start, step = node.get("start", 0), node.get("step", 1)
+    (count,) = node.sizes_of_result
+    if start == 0 and step == 1 and not is_float(dtype):
+        return sizes.count_up(count, dtype)
+    wide = "f64" if is_float(dtype) else "i64"
+    steps = sizes.count_up(count, wide)
+    return cast(relax.add(relax.multiply(steps, as_scalar(step, wide)), as_scalar(start, wide)), dtype)

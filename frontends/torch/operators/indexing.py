@@ -1,0 +1,190 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Operators that read elements at indices, or find these. Those that write are in scatters.py."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from ..prelude import Node, Outputs, Tensor, Value, cast, const, like, part, register_rows, register_torch, relax, sizes
+
+# ---- with a list of index tensors ----
+
+
+class Indexed(NamedTuple):
+    """A tensor whose dimensions that are indexed come first, with the indices."""
+
+    x: Tensor
+    indices: list[Tensor]
+    #: The dimensions of the original tensor in their order there.
+    order: list[int]
+    #: Where the indices' dimensions are in the result, in front of which other dimension.
+    place: int
+
+
+def indexed(node: Node, x: Tensor) -> Indexed:
+    """`x[indices]`: a mask stands for the indices of what is true in it; None takes all of a dimension."""
+    found: list[Tensor | None] = []
+    for each in node.optional_values("indices"):
+        if each is None:
+            found.append(None)
+        elif each.dtype not in ("i1", "ui8"):
+            found.append(each.ssa)
+        elif each.rank == 0:
+            x = relax.expand_dims(x, axis=[len(found)])
+            found.append(relax.squeeze(relax.nonzero(each.ssa), axis=[0]))
+        else:
+            found += coordinates(each.ssa)
+    axes = [axis for axis, each in enumerate(found) if each is not None]
+    order = axes + [axis for axis in range(x.type.rank) if axis not in axes]
+    is_adjacent = axes == list(range(axes[0], axes[0] + len(axes))) if axes else True
+    place = axes[0] if axes and is_adjacent else 0
+    return Indexed(ordered(x, order), [each for each in found if each is not None], order, place)
+
+
+def coordinates(mask: Tensor) -> list[Tensor]:
+    """Where a tensor is not zero, the index along each dimension."""
+    found = relax.nonzero(mask)
+    return [part(found, 0, axis, axis + 1, drop=True) for axis in range(mask.type.rank)]
+
+
+def ordered(x: Tensor, order: Sequence[int]) -> Tensor:
+    return x if list(order) == list(range(len(order))) else relax.permute_dims(x, axes=list(order))
+
+
+def common_rank(tensors: Sequence[Tensor]) -> int:
+    return max(each.type.rank for each in tensors)
+
+
+@register_torch("aten::index.Tensor", "aten::_unsafe_index")
+def index(node: Node) -> Outputs:
+    x = node.tensor("self")
+    given = node.optional_values("indices")
+    axes = [axis for axis, each in enumerate(given) if each is not None]
+    if not axes:
+        return x
+    if len(axes) == 1 and (only := given[axes[0]]) is not None and only.dtype not in ("i1", "ui8"):
+        return relax.take(x, only.ssa, axis=axes[0])
+    found = indexed(node, x)
+    taken = relax.index_tensor(found.x, found.indices)
+    count, place = common_rank(found.indices), found.place
+    kept = list(range(count, taken.type.rank))
+    return ordered(taken, [*kept[:place], *range(count), *kept[place:]])
+
+
+# ---- along a dimension ----
+
+
+def at_least_1d(x: Tensor) -> Tensor:
+    return relax.reshape(x, (1,)) if x.type.rank == 0 else x
+
+
+@register_torch("aten::gather")
+def gather(node: Node) -> Outputs:
+    rank, x, places = node.rank("index"), node.tensor("self"), node.tensor("index")
+    axis = node.axis("dim", node.rank("self"))
+    if max(rank, 1) != max(node.rank("self"), 1):  # an empty index may have another rank
+        return sizes.zeros(node.sizes_of_result, node.dtype)
+    made = relax.gather_elements(at_least_1d(x), at_least_1d(places), axis=axis)
+    return made if rank else relax.reshape(made, ())
+
+
+@register_torch("aten::take_along_dim")
+def take_along_dim(node: Node) -> Outputs:
+    """Both are broadcast outside of the dimension; without one both are flattened."""
+    if not node.has("dim"):
+        return relax.take(relax.flatten(node.tensor("self")), relax.flatten(node.tensor("indices")), axis=0)
+    axis, x, places = node.axis("dim", node.rank("self")), node.value("self"), node.value("indices")
+    result, own = node.sizes_of_result, sizes.sizes_of(x)
+    data = sizes.broadcast(x.ssa, [*result[:axis], own[axis], *result[axis + 1 :]])
+    return relax.gather_elements(data, sizes.broadcast(places.ssa, result), axis=axis)
+
+
+@register_torch("aten::index_select", "aten::index_select.default")
+def index_select(node: Node) -> Outputs:
+    x, rank = node.tensor("self"), node.rank("self")
+    if rank == 0:
+        return relax.reshape(relax.take(at_least_1d(x), at_least_1d(node.tensor("index")), axis=0), ())
+    return relax.take(x, at_least_1d(node.tensor("index")), axis=node.axis("dim", rank))
+
+
+register_rows(
+    {
+        "aten::embedding": lambda node: relax.take(node.tensor("weight"), node.tensor("indices"), axis=0),
+        "aten::take": lambda node: relax.take(relax.flatten(node.tensor("self")), node.tensor("index"), axis=0),
+        "aten::nonzero aten::argwhere": lambda node: _nonzero(node),
+        "aten::masked_select": lambda node: _masked_select(node),
+    }
+)
+
+
+# ---- where something is ----
+
+
+def _nonzero(node: Node) -> Tensor:
+    """A row for each element that is not zero; of a 0-D tensor it has no numbers."""
+    rows = relax.permute_dims(relax.nonzero(node.tensor("self")), axes=[1, 0])
+    return rows if node.rank("self") else part(rows, 1, 0, 0)
+
+
+@register_torch("aten::nonzero_static")
+def nonzero_of_size(node: Node) -> Outputs:
+    """The first ones of a number; further rows are filled."""
+    size, rank = node.size("size"), node.rank("self")
+    rows = _nonzero(node)
+    filled = sizes.full([size, rank], const(node.int("fill_value", -1), "i64"))
+    enough = relax.concat([rows, filled], axis=0)
+    return sizes.sliced(Value(ssa=enough), {0: (0, size, 1)}, {0: size})
+
+
+def _masked_select(node: Node) -> Tensor:
+    x, mask = node.value("self"), node.value("mask")
+    shape = _broadcast_shape(sizes.sizes_of(x), sizes.sizes_of(mask))
+    flat = relax.flatten(sizes.broadcast(x.ssa, shape))
+    found = relax.nonzero(relax.flatten(sizes.broadcast(mask.ssa, shape)))
+    return relax.take(flat, relax.squeeze(found, axis=[0]), axis=0)
+
+
+def _broadcast_shape(*shapes: Sequence[sizes.Size]) -> list[sizes.Size]:
+    rank = max(map(len, shapes))
+    padded = [[1] * (rank - len(each)) + list(each) for each in shapes]
+    return [next((size for size in column if size != 1), 1) for column in zip(*padded, strict=True)]
+
+
+# ---- embeddings ----
+
+
+@register_torch("aten::embedding_bag", "aten::_embedding_bag", "aten::_embedding_bag_forward_only")
+def embedding_bag(node: Node) -> Outputs:
+    """Rows of each bag, summed, averaged or their maximum; a bag begins where the last one ends."""
+    if any(node.is_wanted[1:]):
+        raise node.fail("only the first result of an embedding bag is supported")
+    weight, places, offsets = node.value("weight"), node.value("indices"), node.tensor("offsets", "i64")
+    if node.bool("include_last_offset"):
+        offsets = sizes.sliced(Value(ssa=offsets), {0: (0, -1, 1)})
+    count, width = sizes.sizes_of(places)[0], sizes.sizes_of(weight)[1]
+    bags = sizes.size_of(offsets, 0)
+    own = relax.subtract(relax.bucketize(sizes.count_up(count), offsets, right=True), const(1, "i64"))
+    rows = relax.take(weight.ssa, places.ssa, axis=0)
+    if node.has("per_sample_weights"):
+        rows = relax.multiply(rows, relax.expand_dims(node.tensor("per_sample_weights"), axis=[1]))
+    mode = ("sum", "mean", "max")[node.int("mode", 0)]
+    is_counted = relax.greater_equal(cast(places.ssa, "i64"), const(0, "i64"))
+    if node.int("padding_idx", -1) >= 0:
+        is_counted = relax.not_equal(cast(places.ssa, "i64"), const(node.int("padding_idx"), "i64"))
+    # What is not counted goes to a bag of its own, behind the last one.
+    own = relax.where(is_counted, own, relax.reshape(sizes.as_tensor([bags]), ()))
+    target = sizes.broadcast(relax.expand_dims(own, axis=[1]), [count, width])
+    start = sizes.full([sizes.plus(bags, 1), width], const(-float("inf") if mode == "max" else 0, weight.dtype))
+    joined = relax.scatter_elements(start, target, rows, axis=0, reduction="max" if mode == "max" else "add")
+    made = sizes.sliced(Value(ssa=joined), {0: (0, bags, 1)}, {0: bags})
+    if mode == "sum":
+        return [made]
+    ones = relax.scatter_elements(
+        sizes.full([sizes.plus(bags, 1)], const(0, weight.dtype)),
+        own, relax.ones_like(own, dtype=weight.dtype), axis=0, reduction="add",
+    )  # fmt: skip
+    counts = relax.expand_dims(sizes.sliced(Value(ssa=ones), {0: (0, bags, 1)}, {0: bags}), axis=[1])
+    if mode == "max":
+        return [relax.where(relax.equal(counts, like(counts, 0)), like(made, 0), made)]
+    return [relax.divide(made, relax.maximum(counts, like(counts, 1)))]

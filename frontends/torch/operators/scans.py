@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Scans along a dimension: each element with all before it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from ....dialects.core.infos import TensorInfo
+from ....emit import linalg, loops
+from ....emit.axis_reduction import highest, lowest
+from ....emit.conversions import widened
+from ....emit.numbers import Number, Size, as_i64, constant, intrinsic, select
+from ....emit.parallel import share_ranges
+from ....emit.sorting import around_axis
+from ..prelude import Node, Outputs, Tensor, cast, info_of, register_rows, relax, wide_float
+
+
+def _scan(name: str) -> Callable[[Node], Outputs]:
+    def convert(node: Node) -> Outputs:
+        """Of a 0-D tensor it is that."""
+        x, rank = node.tensor("self", node.dtype), node.rank("self")
+        if rank == 0:
+            return x
+        if node.dtype == "i1":  # any is true, all are
+            return cast(relax.dialect.ops[name](cast(x, "ui8"), axis=node.axis("dim", rank), dtype="i64"), "i1")
+        return relax.dialect.ops[name](x, axis=node.axis("dim", rank))
+
+    return convert
+
+
+register_rows(
+    {
+        "aten::cumsum": _scan("cumsum"),
+        "aten::cumprod": _scan("cumprod"),
+        "aten::cummax": lambda node: _extremes(node, "cummax"),
+        "aten::cummin": lambda node: _extremes(node, "cummin"),
+        "aten::logcumsumexp": lambda node: _log_sums(node),
+    }
+)
+
+
+# ---- scans that relax has no operator for ----
+
+
+def _extremes(node: Node, name: str) -> list[Tensor]:
+    """The largest elements so far, and where the last of each is; NaN is larger and smaller than all others."""
+    x, rank, dtype = node.tensor("self"), node.rank("self"), node.value("self").dtype
+    if rank == 0:
+        return [x, relax.zeros((), "i64")]
+    return cumulated(node, name, cast(x, "ui8") if dtype == "i1" else x, node.axis("dim", rank), dtype)
+
+
+def cumulated(node: Node, name: str, x: Tensor, axis: int, dtype: str = "") -> list[Tensor]:
+    """The extremes so far along an axis, of an element type, with their places."""
+    info = info_of(x)
+    values, places = node.call_tir(Extremes(name, axis, info.dtype), [x], [info, TensorInfo(info.shape, "i64")])
+    return [cast(values, dtype or info.dtype), places]
+
+
+def _log_sums(node: Node) -> Tensor:
+    x, rank = node.tensor("self", wide_float(node.dtype)), node.rank("self")
+    if rank == 0:
+        return cast(x, node.dtype)
+    return cast(node.call_tir(LogSums(node.axis("dim", rank)), [x], info_of(x)), node.dtype)
+
+
+_NANOSECONDS = 2
+#: Where an element of a row is.
+Place = Callable[[Number], list[Number]]
+
+
+def _each_row(buffers: Sequence[Tensor], axis: int, body: Callable[[Sequence[Tensor], Size, Place], None]) -> None:
+    """`body(buffers, count, at)` for each row along an axis."""
+    around = [around_axis(buffer, axis) for buffer in buffers]
+    before, count, after = loops.sizes(around[0])
+
+    def part(start: Number, rows: Size) -> None:
+        loops.for_range(start, start + rows, lambda row: body(around, count, lambda i: [row // after, i, row % after]))
+
+    share_ranges(linalg.product([before, after]), linalg.product([count, _NANOSECONDS]), part)
+
+
+@dataclass(frozen=True)
+class Extremes:
+    """A kernel: of each element the extreme of it and all before it, and where the last of these is."""
+
+    name: str
+    axis: int
+    dtype: str
+
+    @property
+    def __name__(self) -> str:
+        return self.name
+
+    def __call__(self, x: Tensor, values: Tensor, places: Tensor) -> None:
+        _each_row([x, values, places], self.axis, self._row)
+
+    def _row(self, buffers: Sequence[Tensor], count: Size, at: Place) -> None:
+        x, values, places = buffers
+        is_largest = self.name == "cummax"
+
+        def step(i: Number, best: Number, place: Number) -> list[Number]:
+            element = widened(loops.load(x, *at(i)).of(self.dtype))
+            is_taken = element >= best if is_largest else element <= best
+            if element.is_float:
+                is_taken = is_taken | (element != element)
+            best, place = select(is_taken, element, best), select(is_taken, as_i64(i), place)
+            loops.store(best.to(self.dtype), values, *at(i))
+            loops.store(place, places, *at(i))
+            return [best, place]
+
+        first = constant(lowest(self.dtype) if is_largest else highest(self.dtype), self.dtype)
+        loops.for_range(0, count, step, widened(first), as_i64(0))
+
+
+@dataclass(frozen=True)
+class LogSums:
+    """A kernel: the logarithm of the sum of the exponentials of each element and all before it."""
+
+    axis: int
+    __name__ = "logcumsumexp"
+
+    def __call__(self, x: Tensor, sums: Tensor) -> None:
+        _each_row([x, sums], self.axis, self._row)
+
+    def _row(self, buffers: Sequence[Tensor], count: Size, at: Place) -> None:
+        x, sums = buffers
+
+        def step(i: Number, total: Number) -> Number:
+            total = intrinsic("logaddexp", total, loops.load(x, *at(i)))
+            loops.store(total, sums, *at(i))
+            return total
+
+        loops.for_range(0, count, step, constant(-float("inf"), x.type.element_type))

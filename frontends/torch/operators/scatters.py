@@ -1,0 +1,240 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Operators that write elements at indices, into a copy of a tensor."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ....dialects.core.infos import is_float
+from ....emit.axis_reduction import highest, lowest
+from ..prelude import (
+    Node,
+    Outputs,
+    Tensor,
+    Value,
+    along_axis,
+    cast,
+    const,
+    info_of,
+    like,
+    register_torch,
+    relax,
+    sizes,
+    wide_float,
+)  # fmt: skip
+from .indexing import at_least_1d, common_rank, indexed, ordered
+
+#: How torch's reductions are called in relax.
+_REDUCTIONS = {
+    "sum": "add", "add": "add", "prod": "mul", "multiply": "mul", "amax": "max", "amin": "min", "mean": "add",
+}  # fmt: skip
+
+
+# ---- with a list of index tensors ----
+
+
+@register_torch("aten::index_put", "aten::index_put_", "aten::_unsafe_index_put", "aten::_index_put_impl")
+def index_put(node: Node) -> Outputs:
+    """`x[indices] = values`, or += where values of one place come together."""
+    x, values, given = node.value("self"), node.value("values"), node.optional_values("indices")
+    if all(each is None for each in given):
+        return _everywhere(node, x)
+    mask = given[0]
+    if mask is not None and mask.dtype == "i1" and len(given) == 1 and values.rank == 0:
+        spread = along_axis(mask.ssa, (mask.rank or 0) - 1, x.rank or 0) if mask.rank else mask.ssa
+        added = relax.add(x.ssa, values.ssa) if node.bool("accumulate") else values.ssa
+        return relax.where(spread, added, x.ssa)
+    found = indexed(node, x.ssa)
+    count, place = common_rank(found.indices), found.place
+    kept = found.x.type.rank - len(found.indices)
+    source = values.ssa
+    if place and source.type.rank:
+        # As they stand in the result of reading, the indices' dimensions behind `place` others: these go to the front.
+        rank = count + kept
+        missing = list(range(rank - source.type.rank))
+        source = relax.expand_dims(source, axis=missing) if missing else source
+        behind = [axis for axis in range(rank) if not place <= axis < place + count]
+        source = ordered(source, [*range(place, place + count), *behind])
+    made = relax.index_put(found.x, found.indices, values=source, accumulate=node.bool("accumulate"))
+    back = [found.order.index(axis) for axis in range(len(found.order))]
+    made = ordered(made, back)
+    return made if made.type.rank == x.rank else relax.reshape(made, relax.shape_of(x.ssa))
+
+
+def _everywhere(node: Node, x: Value) -> Tensor:
+    values = sizes.broadcast(node.tensor("values"), sizes.sizes_of(x))
+    return relax.add(x.ssa, values) if node.bool("accumulate") else values
+
+
+# ---- an index for each element ----
+
+
+def _source(node: Node) -> Tensor:
+    """What is written: a number, or as much of a tensor as there are indices."""
+    places = sizes.sizes_of(node.value("index"))
+    if "value" in node.arguments:
+        return sizes.full(places or [1], node.operand("value", node.dtype))
+    source = node.value("src")
+    if not places:
+        return at_least_1d(source.ssa)
+    own = sizes.sizes_of(source)
+    bounds = {axis: (0, place, 1) for axis, place in enumerate(places) if place is not own[axis] and place != own[axis]}
+    return sizes.sliced(source, bounds, {axis: places[axis] for axis in bounds}) if bounds else source.ssa
+
+
+def _scattered(node: Node, x: Tensor, source: Tensor, reduction: str) -> Tensor:
+    index, axis = at_least_1d(node.tensor("index")), node.axis("dim", node.rank("self"))
+    if index.type.rank != max(x.type.rank, 1):
+        return x  # an empty index of another rank writes nothing
+    made = relax.scatter_elements(at_least_1d(x), index, source, axis=axis, reduction=reduction)
+    return made if x.type.rank else relax.reshape(made, ())
+
+
+@register_torch("aten::scatter")
+def scatter(node: Node) -> Outputs:
+    reduction = _REDUCTIONS[node.string("reduce")] if node.has("reduce") else "update"
+    return _scattered(node, node.tensor("self"), _source(node), reduction)
+
+
+@register_torch("aten::scatter_add")
+def scatter_add(node: Node) -> Outputs:
+    return _scattered(node, node.tensor("self"), _source(node), "add")
+
+
+@register_torch("aten::scatter_reduce")
+def scatter_reduce(node: Node) -> Outputs:
+    return _reduced(node, node.string("reduce"), _source(node), at_least_1d(node.tensor("index")))
+
+
+def _reduced(node: Node, way: str, source: Tensor, index: Tensor) -> Tensor:
+    """Updates of one place come together, with what is there unless `include_self` says otherwise."""
+    x, rank = node.tensor("self"), node.rank("self")
+    axis, dtype = node.axis("dim", rank), node.dtype
+    wide = wide_float(dtype) if is_float(dtype) else dtype
+    start, source = cast(at_least_1d(x), wide), cast(source, wide)
+    if not node.bool("include_self", True):
+        neutral = {"prod": 1, "amax": lowest(wide), "amin": highest(wide)}.get(way, 0)
+        start = _written(start, index, neutral, axis)
+    made = relax.scatter_elements(start, index, source, axis=axis, reduction=_REDUCTIONS[way])
+    if way == "mean":
+        made = _divided(made, _counts(node, start, index, axis), wide)
+    made = cast(made, dtype)
+    return made if rank else relax.reshape(made, ())
+
+
+def _written(x: Tensor, index: Tensor, number: float, axis: int) -> Tensor:
+    """A number at all places that are written."""
+    filler = relax.full_like(index, const(number, info_of(x).dtype), dtype=info_of(x).dtype)
+    return relax.scatter_elements(x, index, filler, axis=axis)
+
+
+def _counts(node: Node, start: Tensor, index: Tensor, axis: int) -> Tensor:
+    """How many values each place is made of."""
+    own = int(node.bool("include_self", True))
+    counts = relax.full_like(start, const(own, "i64"), dtype="i64")
+    counts = relax.scatter_elements(counts, index, relax.ones_like(index, dtype="i64"), axis=axis, reduction="add")
+    return relax.maximum(counts, const(1, "i64"))
+
+
+def _divided(total: Tensor, counts: Tensor, dtype: str) -> Tensor:
+    join = relax.divide if is_float(dtype) else relax.floor_divide
+    return join(total, cast(counts, dtype))
+
+
+# ---- an index for each slice ----
+
+
+def _spread_index(node: Node, source: Sequence[sizes.Size], axis: int) -> Tensor:
+    """The index of a slice for each of its elements."""
+    return sizes.broadcast(along_axis(at_least_1d(node.tensor("index")), axis, len(source)), source)
+
+
+def _slices(node: Node) -> tuple[Tensor, Tensor, int]:
+    """The slices that are written, with an index for each element, and along which dimension."""
+    axis, source = node.axis("dim", node.rank("self")), Value(ssa=at_least_1d(node.tensor("source")))
+    shape = sizes.sizes_of(source)
+    own = sizes.sizes_of(node.value("self"))
+    if own and len(shape) != len(own):  # one number for a whole slice
+        count = sizes.size_of(at_least_1d(node.tensor("index")), 0)
+        shape = [*own[:axis], count, *own[axis + 1 :]]
+        source = Value(ssa=sizes.broadcast(source.ssa, shape))
+    return source.ssa, _spread_index(node, shape, axis), axis
+
+
+def _index_write(node: Node, source: Tensor, index: Tensor, axis: int, reduction: str) -> Tensor:
+    x = node.tensor("self")
+    made = relax.scatter_elements(at_least_1d(x), index, source, axis=axis, reduction=reduction)
+    return made if x.type.rank else relax.reshape(made, ())
+
+
+@register_torch("aten::index_add")
+def index_add(node: Node) -> Outputs:
+    source, index, axis = _slices(node)
+    if node.get("alpha", 1) != 1:
+        times = relax.logical_and if node.dtype == "i1" else relax.multiply
+        source = times(source, node.operand("alpha", node.dtype))
+    return _index_write(node, source, index, axis, "add")
+
+
+@register_torch("aten::index_copy")
+def index_copy(node: Node) -> Outputs:
+    return _index_write(node, *_slices(node), "update")
+
+
+@register_torch("aten::index_fill")
+def index_fill(node: Node) -> Outputs:
+    axis, own = node.axis("dim", node.rank("self")), sizes.sizes_of(node.value("self")) or [1]
+    count = sizes.size_of(at_least_1d(node.tensor("index")), 0)
+    shape = [*own[:axis], count, *own[axis + 1 :]]
+    value = sizes.full(shape, relax.reshape(node.operand("value", node.dtype), ()))
+    return _index_write(node, value, _spread_index(node, shape, axis), axis, "update")
+
+
+@register_torch("aten::index_reduce")
+def index_reduce(node: Node) -> Outputs:
+    source, index, _ = _slices(node)
+    return _reduced(node, node.string("reduce"), source, index)
+
+
+# ---- into the flattened tensor, by a mask, into a part ----
+
+
+@register_torch("aten::put")
+def put(node: Node) -> Outputs:
+    x = node.value("self")
+    flat, index, source = (relax.flatten(node.tensor(key)) for key in ("self", "index", "source"))
+    reduction = "add" if node.bool("accumulate") else "update"
+    return sizes.reshaped(relax.scatter_elements(flat, index, source, axis=0, reduction=reduction), sizes.sizes_of(x))
+
+
+@register_torch("aten::masked_scatter")
+def masked_scatter(node: Node) -> Outputs:
+    """The n-th element that is masked gets the n-th of the source."""
+    shape = node.sizes_of_result
+    x, mask = (sizes.broadcast(node.tensor(key), shape) for key in ("self", "mask"))
+    count = relax.cumsum(cast(relax.flatten(mask), "i64"), axis=0)
+    places = relax.maximum(relax.subtract(count, like(count, 1)), like(count, 0))
+    taken = relax.take(relax.flatten(node.tensor("source")), places, axis=0, mode="clip")
+    return relax.where(mask, sizes.reshaped(taken, shape), x)
+
+
+@register_torch("aten::slice_scatter")
+def slice_scatter(node: Node) -> Outputs:
+    axis, x = node.axis("dim", node.rank("self"), 0), node.value("self")
+    size = sizes.sizes_of(x)[axis]
+    start = node.size("start") if node.has("start") else 0
+    end = node.size("end") if node.has("end") else size
+    return relax.slice_scatter(x.ssa, node.tensor("src"), start, end, node.int("step", 1), axis=axis)
+
+
+@register_torch("aten::diagonal_scatter")
+def diagonal_scatter(node: Node) -> Outputs:
+    """The diagonal of two dimensions, which is the last dimension of what is written."""
+    rank, offset, source = node.rank("self"), node.int("offset", 0), node.value("src")
+    first, second = node.axis("dim1", rank, 0), node.axis("dim2", rank, 1)
+    order = [first, second, *(axis for axis in range(rank) if axis not in (first, second))]
+    places = sizes.count_up(sizes.sizes_of(source)[-1])
+    rows, columns = (relax.add(places, const(max(each, 0), "i64")) for each in (-offset, offset))
+    updates = ordered(source.ssa, [rank - 2, *range(rank - 2)])
+    made = relax.index_put(ordered(node.tensor("self"), order), [rows, columns], values=updates)
+    return ordered(made, [order.index(axis) for axis in range(rank)])

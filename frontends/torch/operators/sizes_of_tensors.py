@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Sizes of tensors, and elements of tensors as sizes and numbers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ....dialects.core.infos import ShapeInfo
+from ....dialects.core.symbols import SymExpr, sym
+from ..prelude import Node, Outputs, Value, cast, known, register_torch, relax, sizes
+
+
+@register_torch("aten::item", "aten::_local_scalar_dense")
+def item(node: Node) -> Outputs:
+    """The only element. One that is 0 or more becomes a symbol: sizes that are made of it are expressions then."""
+    number, value = node.fx.meta["val"], node.value(0)
+    kind = type(number).__name__
+    if kind in ("SymFloat", "float"):
+        held = Value(ssa=cast(relax.reshape(value.ssa, ()), "f64"))
+    elif value.elements is not None:
+        held = known(value.elements.reshape(()), value.dtype)
+    else:
+        held = Value(ssa=cast(relax.reshape(value.ssa, ()), "i1" if kind in ("SymBool", "bool") else "i64"))
+    for symbol in number.node.expr.free_symbols if hasattr(number, "node") else ():
+        node.expressions.bind(symbol.name, _as_size(node, held) if _is_size(number, symbol) else held)
+    return held
+
+
+def _is_size(number: Any, symbol: Any) -> bool:
+    """Whether torch knows that a number is 0 or more."""
+    found = number.node.shape_env.var_to_range.get(symbol)
+    return symbol.is_integer and found is not None and found.lower >= 0
+
+
+def _as_size(node: Node, number: Value) -> SymExpr | Value:
+    if number.is_in_graph is False or number.dtype == "i1":
+        return known(number.elements) if number.elements is not None else Value(ssa=cast(number.ssa, "i64"))
+    symbol = sym(node.graph.symbols.next())
+    shape = relax.tensor_to_shape(relax.reshape(number.ssa, (1,)))
+    relax.match_cast(shape, ty=ShapeInfo((symbol,)))
+    return symbol

@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Operators that join tensors, take parts of one, or put something around it."""
+
+from __future__ import annotations
+
+from ....dialects.relax.infer.slices import OPEN
+from ..expressions import as_scalar
+from ..prelude import Node, Outputs, Tensor, Value, cast, from_front, joined, part, register_torch, relax, sizes
+
+# ---- slices ----
+
+
+@register_torch("aten::slice.Tensor", "aten::slice_copy")
+def slice_(node: Node) -> Outputs:
+    """By Python's rules. torch has decided which bound of unknown size is past the end: the result's sizes say it."""
+    x, axis = node.value(0), node.axis("dim", node.rank(0), 0)
+    begin = node.size("start") if node.has("start") else 0
+    end = node.size("end") if node.has("end") else OPEN
+    return _sliced(node, x, axis, begin, end, node.int("step", 1))
+
+
+def _sliced(node: Node, x: Value, axis: int, begin: sizes.Size, end: sizes.Size, step: int = 1) -> Tensor | Value:
+    wanted = node.sizes_of_result
+    if step == 1 and list(x.shape or ()) == wanted:
+        return x
+    taken = sizes.sliced(x, {axis: (begin, end, step)}, {axis: wanted[axis]})
+    return sizes.stated(taken, wanted)
+
+
+@register_torch("aten::narrow", "aten::narrow_copy")
+def narrow(node: Node) -> Outputs:
+    x, axis = node.value(0), node.axis("dim", node.rank(0))
+    begin = node.size("start")
+    end = sizes.plus(begin, node.size("length"))
+    is_open = isinstance(begin, int) and begin < 0 and isinstance(end, int) and end >= 0
+    return _sliced(node, x, axis, begin, OPEN if is_open else end)
+
+
+@register_torch("aten::select.int", "aten::select_copy")
+def select(node: Node) -> Outputs:
+    x, axis, index = node.value(0), node.axis("dim", node.rank(0)), node.size("index")
+    if isinstance(index, int):
+        return part(x.ssa, axis, index, OPEN if index == -1 else index + 1, drop=True)
+    size = as_scalar(sizes.sizes_of(x)[axis], "i64")
+    return relax.take(x.ssa, from_front(relax.reshape(sizes.as_tensor([index]), ()), size), axis=axis)
+
+
+# ---- tensors joined and taken apart ----
+
+
+@register_torch("aten::cat", "aten::concat", "aten::concatenate")
+def cat(node: Node) -> Outputs:
+    """Empty tensors of one dimension join any others: torch takes them for nothing."""
+    rank = len(node.sizes_of_result)
+    given = [each for each in node.values(0) if each.rank == rank] or node.values(0)
+    axis = node.axis("dim", rank, 0)
+    return joined([cast(each.ssa, node.dtype) for each in given], axis)
+
+
+@register_torch("aten::stack")
+def stack(node: Node) -> Outputs:
+    given = node.tensors(0, node.dtype)
+    axis = node.axis("dim", len(node.sizes_of_result), 0)
+    return joined([relax.expand_dims(each, axis=[axis]) for each in given], axis)
+
+
+@register_torch(
+    "aten::split", "aten::split_with_sizes", "aten::chunk", "aten::tensor_split.sections", "aten::unsafe_split",
+    "aten::unsafe_split_with_sizes", "aten::unsafe_chunk", "aten::split_copy", "aten::split_with_sizes_copy",
+)  # fmt: skip
+def split(node: Node) -> Outputs:
+    """How long each part is torch has decided."""
+    axis = node.axis("dim", node.rank(0), 0)
+    return sizes.parts(node.value(0), axis, [node.result_sizes(index)[axis] for index in range(len(node.results))])
+
+
+@register_torch("aten::unbind", "aten::unbind_copy")
+def unbind(node: Node) -> Outputs:
+    axis = node.axis("dim", node.rank(0), 0)
+    parts = sizes.parts(node.value(0), axis, [1] * len(node.results))
+    return [relax.squeeze(each, axis=[axis]) for each in parts]

@@ -1,0 +1,261 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Sorting, and what is found by the order of elements: NaN is the largest in torch, the last in relax."""
+
+from __future__ import annotations
+
+from ....dialects.core.infos import bit_width, is_float
+from ..prelude import (
+    Node,
+    Outputs,
+    Tensor,
+    Value,
+    along_axis,
+    cast,
+    const,
+    info_of,
+    like,
+    part,
+    register_torch,
+    relax,
+    sizes,
+)
+from .indexing import at_least_1d
+
+
+def key_of(x: Tensor) -> Tensor:
+    """Integers in the order of floats, of which NaN is the largest."""
+    bits = bit_width(info_of(x).dtype)
+    most = (1 << (bits - 1)) - 1
+    raw = relax.bitcast(x, dtype=f"i{bits}")
+    key = relax.where(relax.less(raw, like(raw, 0)), relax.bitwise_xor(raw, like(raw, most)), raw)
+    key = relax.where(relax.equal(x, like(x, 0)), like(raw, 0), key)
+    return relax.where(relax.isnan(x), like(raw, most), key)
+
+
+def order_of(x: Tensor, axis: int, descending: bool = False) -> Tensor:
+    """The places of elements in their order, in which equal ones stay as they are."""
+    key = key_of(x) if descending and is_float(info_of(x).dtype) else x
+    return relax.argsort(key, axis=axis, descending=descending, dtype="i64")
+
+
+@register_torch("aten::sort")
+def sort(node: Node) -> Outputs:
+    x, rank, descending = node.tensor("self"), node.rank("self"), node.bool("descending")
+    if rank == 0:
+        return [x, relax.zeros((), "i64")]
+    axis = node.axis("dim", rank)
+    if not node.is_wanted[1]:
+        made = relax.sort(x, axis=axis)
+        return [relax.flip(made, axis=axis) if descending else made]
+    order = order_of(x, axis, descending)
+    return [relax.gather_elements(x, order, axis=axis), order]
+
+
+@register_torch("aten::topk")
+def top_k(node: Node) -> Outputs:
+    rank, axis, k = node.rank("self"), node.axis("dim", node.rank("self")), node.size("k")
+    x, is_largest = at_least_1d(node.tensor("self")), node.bool("largest", True)
+    is_known = isinstance(k, int) and k > 0
+    key = key_of(x) if is_largest and is_float(node.dtype) else x
+    places = relax.topk(key, k=k if is_known else 0, axis=axis, ret_type="indices", largest=is_largest, dtype="i64")
+    if not is_known:
+        places = sizes.sliced(Value(ssa=places), {axis: (0, k, 1)}, {axis: k})
+    made = [relax.gather_elements(x, places, axis=axis), places]
+    return made if rank else [relax.reshape(each, ()) if k == 1 else each for each in made]
+
+
+@register_torch("aten::kthvalue")
+def kth_value(node: Node) -> Outputs:
+    rank, axis, k = node.rank("self"), node.axis("dim", node.rank("self")), node.size("k")
+    x = at_least_1d(node.tensor("self"))
+    order = order_of(x, axis)
+    place = sizes.sliced(Value(ssa=order), {axis: (sizes.minus(k, 1), k, 1)}, {axis: 1})
+    return _picked(node, x, place, axis, rank)
+
+
+def _picked(node: Node, x: Tensor, place: Tensor, axis: int, rank: int) -> list[Tensor]:
+    """An element of each row, with its place."""
+    made = [relax.gather_elements(x, place, axis=axis), place]
+    if rank == 0:
+        return [relax.reshape(each, ()) for each in made]
+    return made if node.bool("keepdim") else [relax.squeeze(each, axis=[axis]) for each in made]
+
+
+# ---- medians, what is there most often ----
+
+
+@register_torch("aten::median")
+def median(node: Node) -> Outputs:
+    """The lower one of two, over a dimension with its place."""
+    x, rank = at_least_1d(node.tensor("self")), node.rank("self")
+    if not node.has("dim"):
+        return relax.median(x)
+    axis = node.axis("dim", rank)
+    made = relax.median(x, axis=[axis], keepdims=node.bool("keepdim") and rank > 0)
+    return list(made)
+
+
+@register_torch("aten::nanmedian")
+def median_without_nan(node: Node) -> Outputs:
+    """Of the elements that are no NaN; it is NaN where all are."""
+    rank, has_axis = node.rank("self"), node.has("dim")
+    x = at_least_1d(node.tensor("self")) if has_axis else relax.flatten(at_least_1d(node.tensor("self")))
+    axis = node.axis("dim", rank) if has_axis else 0
+    is_number = relax.equal(x, x)
+    count = relax.sum(cast(is_number, "i64"), axis=[axis], keepdims=True)
+    one = const(1, "i64")
+    middle = relax.maximum(relax.right_shift(relax.subtract(count, one), one), const(0, "i64"))
+    place = relax.gather_elements(order_of(x, axis), middle, axis=axis)
+    if has_axis:
+        return _picked(node, x, place, axis, rank)
+    return relax.reshape(relax.gather_elements(x, place, axis=axis), ())
+
+
+@register_torch("aten::mode")
+def mode(node: Node) -> Outputs:
+    """The smallest of the elements that are there most often, at the last of its places."""
+    from .scans import cumulated
+
+    rank, axis = node.rank("self"), node.axis("dim", node.rank("self"))
+    x = at_least_1d(node.tensor("self"))
+    order = order_of(x, axis)
+    ordered = relax.gather_elements(x, order, axis=axis)
+    shape = sizes.sizes_of(Value(ssa=ordered))
+    places = sizes.broadcast(sizes.positions(shape, axis), shape)
+    first = relax.where(_starts(ordered, axis), places, like(places, 0))
+    lengths = relax.subtract(places, cumulated(node, "cummax", first, axis)[0])
+    end = relax.argmax(lengths, axis=axis, keepdims=True)
+    return _picked(node, x, relax.gather_elements(order, end, axis=axis), axis, rank)
+
+
+def _starts(x: Tensor, axis: int) -> Tensor:
+    """Whether an element is another one than that before it."""
+    places = sizes.count_up(sizes.size_of(x, axis))
+    zero, one = const(0, "i64"), const(1, "i64")
+    before = relax.take(x, relax.maximum(relax.subtract(places, one), zero), axis=axis)
+    is_first = along_axis(relax.equal(places, zero), axis, x.type.rank)
+    return relax.logical_or(relax.not_equal(x, before), is_first)
+
+
+# ---- unique elements ----
+
+
+@register_torch("aten::_unique2", "aten::_unique", "aten::unique_dim")
+def unique(node: Node) -> Outputs:
+    """Values in their order, of which of them each element is, how many there are of each."""
+    value, wanted = node.value("self"), [*node.is_wanted, False, False]
+    if node.has("dim"):
+        axis = node.axis("dim", node.rank("self"))
+        return _unique_of_relax(node, value.ssa, wanted, axis)
+    if not is_float(value.dtype):
+        return _unique_of_relax(node, value.ssa, wanted, None)
+    # Each NaN is one of its own.
+    flat = relax.flatten(at_least_1d(value.ssa))
+    order = order_of(flat, 0)
+    values, inverse, counts = consecutive(relax.take(flat, order, axis=0), 0)
+    if wanted[1]:
+        inverse = relax.scatter_elements(relax.zeros_like(inverse), order, inverse, axis=0)
+        inverse = sizes.reshaped(inverse, sizes.sizes_of(value))
+    return [values, inverse, counts][: len(node.results)]
+
+
+def _unique_of_relax(node: Node, x: Tensor, wanted: list[bool], axis: int | None) -> list[Tensor | None]:
+    axes = {} if axis is None else {"axis": axis}
+    found = relax.unique(x, True, False, wanted[1], wanted[2], **axes)
+    values, *others = found if isinstance(found, tuple) else (found,)
+    rest = iter(others)
+    inverse, counts = (next(rest) if each else None for each in wanted[1:3])
+    if inverse is not None and axis is None:
+        inverse = sizes.reshaped(inverse, sizes.sizes_of(node.value("self")))
+    return [values, inverse, counts][: len(node.results)]
+
+
+@register_torch("aten::unique_consecutive", "aten::unique_dim_consecutive")
+def unique_consecutive(node: Node) -> Outputs:
+    x = node.value("self")
+    if node.has("dim"):
+        return list(consecutive(x.ssa, node.axis("dim", node.rank("self"))))
+    values, inverse, counts = consecutive(relax.flatten(at_least_1d(x.ssa)), 0)
+    return [values, sizes.reshaped(inverse, sizes.sizes_of(x)), counts]
+
+
+def consecutive(x: Tensor, axis: int) -> tuple[Tensor, Tensor, Tensor]:
+    """One of equal slices that follow one another; of which of these each slice is; how many follow."""
+    rank, is_start = x.type.rank, _starts(x, axis)
+    if rank > 1:
+        is_start = relax.sum(is_start, axis=[each for each in range(rank) if each != axis])
+    starts = relax.squeeze(relax.nonzero(is_start), axis=[0])
+    inverse = relax.subtract(relax.cumsum(cast(is_start, "i64"), axis=0), const(1, "i64"))
+    counts = relax.scatter_elements(
+        relax.zeros_like(starts), inverse, relax.ones_like(inverse), axis=0, reduction="add"
+    )
+    return relax.take(x, starts, axis=axis), inverse, counts
+
+
+# ---- between which numbers, and how many ----
+
+
+@register_torch("aten::bucketize")
+def bucketize(node: Node) -> Outputs:
+    return _bucketized(node, node.tensor("boundaries"), node.bool("right"))
+
+
+@register_torch("aten::searchsorted")
+def search_sorted(node: Node) -> Outputs:
+    ordered, is_right = node.tensor("sorted_sequence"), node.bool("right") or node.string("side") == "right"
+    rank = node.rank("sorted_sequence")
+    if node.has("sorter"):
+        ordered = relax.gather_elements(ordered, node.tensor("sorter"), axis=rank - 1)
+    return _bucketized(node, ordered, is_right)
+
+
+def _bucketized(node: Node, ordered: Tensor, is_right: bool) -> Tensor:
+    key = "self"
+    dtype = _wider(info_of(ordered).dtype, node.value(key).dtype)
+    wanted, ordered = node.operand(key, dtype), cast(ordered, dtype)
+    if ordered.type.rank == 1:
+        return relax.bucketize(wanted, ordered, out_int32=node.dtype == "i32", right=is_right)
+    rows, numbers = relax.expand_dims(ordered, axis=[-2]), relax.expand_dims(wanted, axis=[-1])
+    join = relax.greater if is_right else relax.greater_equal
+    is_before = relax.logical_not(join(rows, numbers))
+    return relax.sum(cast(is_before, node.dtype), axis=[-1])
+
+
+def _wider(one: str, other: str) -> str:
+    """The type of both in which their elements are compared."""
+    if is_float(one) == is_float(other):
+        return one if bit_width(one) >= bit_width(other) else other
+    return one if is_float(one) else other
+
+
+@register_torch("aten::histc")
+def histogram(node: Node) -> Outputs:
+    """How many elements are in each of equal bins, between limits or between the extremes."""
+    bins, low, high = node.int("bins", 100), node.float("min", 0), node.float("max", 0)
+    x = relax.flatten(at_least_1d(node.tensor("self", "f64" if node.dtype == "f64" else "f32")))
+    if low == high:
+        raise_one = lambda least, most, by: relax.where(relax.equal(least, most), by(most, like(most, 1)), most)  # noqa: E731
+        least, most = relax.min(x), relax.max(x)
+        low_, high_ = raise_one(most, least, relax.subtract), raise_one(least, most, relax.add)
+    else:
+        low_, high_ = like(x, low), like(x, high)
+    share = relax.divide(relax.subtract(x, low_), relax.subtract(high_, low_))
+    place = cast(relax.floor(relax.multiply(share, like(x, bins))), "i64")
+    place = relax.minimum(place, const(bins - 1, "i64"))
+    is_inside = relax.logical_and(relax.greater_equal(x, low_), relax.less_equal(x, high_))
+    # What is outside goes behind the last one.
+    place = relax.where(is_inside, place, const(bins, "i64"))
+    counts = relax.scatter_elements(
+        relax.zeros((bins + 1,), "i64"), place, relax.ones_like(place), axis=0, reduction="add"
+    )
+    return cast(part(counts, 0, 0, bins), node.dtype)
+
+
+@register_torch("aten::bincount")
+def count_integers(node: Node) -> Outputs:
+    """How often each integer is there, or the sum of its weights."""
+    x = node.tensor("self", "i64")
+    most = relax.max(relax.concat([x, const([node.int("minlength", 0) - 1], "i64")], axis=0), axis=[0], keepdims=True)
+    start = sizes.full([relax.add(most, const([1], "i64"))], const(0, node.dtype))
+    weights = node.tensor("weights", node.dtype) if node.has("weights") else relax.ones_like(x, dtype=node.dtype)
+    return relax.scatter_elements(start, x, weights, axis=0, reduction="add")

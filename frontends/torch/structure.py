@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""How a model is called, and what it gives: tensors in tuples, lists and dictionaries, which programs pass one by one.
+
+As runtime/structure.py reads it, and JSON has it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
+
+from .graph import is_scalar
+
+if TYPE_CHECKING:
+    from torch.export import ExportedProgram
+
+TENSOR = "*"
+#: As a model's arguments mostly are, and its results: these need no structure.
+_PLAIN = {"tuple": [TENSOR]}
+
+
+def structure_of(program: ExportedProgram) -> dict[str, Any] | None:
+    """The structure of a program's arguments and results; None where these are tensors one by one."""
+    signature = program.graph_signature
+    placeholders = {each.name: each for each in program.graph_module.graph.find_nodes(op="placeholder")}
+    inputs = (_input_leaf(placeholders, each.arg) for each in signature.input_specs if each.kind.name == "USER_INPUT")
+    results = iter(
+        [_result_leaf(each.arg) for each in signature.output_specs if each.kind.name in ("USER_OUTPUT", "LOSS_OUTPUT")]
+    )
+    spec = program.call_spec
+    positional, named = (_tree(each, inputs) for each in spec.in_spec.children())
+    names = program.module_call_graph[0].signature.forward_arg_names if program.module_call_graph else None
+    found = {
+        "names": list(names or [f"arg{index}" for index in range(len(positional["tuple"]))]),
+        "args": positional["tuple"],
+        "kwargs": named["dict"],
+        "result": _tree(spec.out_spec, results),
+    }
+    return None if _is_plain(found) else found
+
+
+def _is_plain(found: dict[str, Any]) -> bool:
+    """Whether the arguments are tensors, and the result a tensor or several in a tuple."""
+    result = found["result"]
+    several = result.get("tuple", ()) if isinstance(result, dict) else ()
+    has_plain_result = result == TENSOR or (len(several) > 1 and all(each == TENSOR for each in several))
+    return has_plain_result and not found["kwargs"] and all(each == TENSOR for each in found["args"])
+
+
+def _input_leaf(placeholders: dict[str, Any], argument: Any) -> Any:
+    if type(argument).__name__ == "ConstantArgument":
+        return {"const": _constant(argument.value)}
+    value = placeholders[argument.name].meta.get("val")
+    return _number(value) if is_scalar(value) else TENSOR
+
+
+def _result_leaf(argument: Any) -> Any:
+    kind = type(argument).__name__
+    if kind == "ConstantArgument":
+        return {"const": _constant(argument.value)}
+    return {"SymIntArgument": "int", "SymFloatArgument": "float", "SymBoolArgument": "bool"}.get(kind, TENSOR)
+
+
+def _number(value: Any) -> str:
+    return {"SymFloat": "float", "SymBool": "bool"}.get(type(value).__name__, "int")
+
+
+def _constant(value: Any) -> Any:
+    return value if isinstance(value, (bool, int, float, str, type(None))) else str(value)
+
+
+def _tree(spec: Any, leaves: Iterator[Any]) -> Any:
+    if spec.is_leaf():
+        return next(leaves)
+    children = [_tree(each, leaves) for each in spec.children()]
+    return _node(spec.type, spec.context, children)
+
+
+def _node(kind: Callable[..., object], context: Any, children: list[Any]) -> dict[str, Any]:
+    if kind in (tuple, list):
+        return {kind.__name__: children}
+    keys = _keys(kind, context, len(children))
+    if keys is not None:
+        return {"dict": [list(each) for each in zip(keys, children, strict=True)]}
+    return {"tuple": children}
+
+
+def _keys(kind: Callable[..., object], context: Any, count: int) -> list[str] | None:
+    """Names of what a dictionary, a named tuple or an object holds; None where it has none."""
+    fields = getattr(context, "_fields", None)
+    if fields is not None:
+        return list(fields)
+    for keys in (context, context[0] if isinstance(context, (list, tuple)) and context else None):
+        if isinstance(keys, (list, tuple)) and len(keys) == count and all(isinstance(each, str) for each in keys):
+            return list(keys)
+    return None

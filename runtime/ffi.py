@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""tvm-ffi, which the rest of the package has from here: `from .ffi import tvm_ffi`.
+
+It imports torch wherever torch is installed, which takes a second or more, and programs need none. Here it is imported
+without, unless the process has torch already. What it would have done with torch is done when that is there.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import importlib.util
+import sys
+import threading
+from collections.abc import Iterator
+from importlib.machinery import ModuleSpec
+from types import ModuleType
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tvm_ffi.stream import TorchStreamContext
+
+_giving = threading.Lock()
+
+
+class _NoTorch:
+    """A finder that tells one thread that there is no torch; others may import it meanwhile."""
+
+    def __init__(self) -> None:
+        self._thread = threading.get_ident()
+
+    def find_spec(self, name: str, path: object = None, target: object = None) -> ModuleSpec | None:
+        if name == "torch" and threading.get_ident() == self._thread:
+            raise ModuleNotFoundError("tvm-ffi is imported without torch", name=name)
+        return None
+
+
+@contextlib.contextmanager
+def _without_torch() -> Iterator[None]:
+    # New lists: an import of another thread goes through the one that it has begun with.
+    finder = _NoTorch()
+    sys.meta_path = [finder, *sys.meta_path]
+    try:
+        yield
+    finally:
+        sys.meta_path = [each for each in sys.meta_path if each is not finder]
+
+
+_lacks_torch = "torch" not in sys.modules and "tvm_ffi" not in sys.modules
+with _without_torch() if _lacks_torch else contextlib.nullcontext():
+    import tvm_ffi as tvm_ffi
+
+
+def give_torch() -> None:
+    """Has tvm-ffi know torch, as if that had been imported first. Raises ImportError where there is none.
+
+    There are no public names for this; the version is pinned. Its compiled part makes its table of torch's element
+    types only while it is imported: a `torch.dtype` as an argument of its functions stays refused.
+    """
+    global _lacks_torch
+    torch = importlib.import_module("torch")
+    with _giving:
+        if _lacks_torch:
+            _tell_of(torch)
+            _lacks_torch = False
+
+
+def _tell_of(torch: ModuleType) -> None:
+    for name, module in list(sys.modules.items()):
+        if name.startswith("tvm_ffi.") and vars(module).get("torch", module) is None:
+            vars(module)["torch"] = torch
+    vars(tvm_ffi.core)["_convert_torch_dtype_to_ffi_dtype"] = _element_type
+    _once_more("tvm_ffi._optional_torch_c_dlpack")  # older torch: fast exchange of tensors, and streams
+    _offer(_once_more("tvm_ffi.stream").use_torch_stream)
+
+
+def _element_type(dtype: object) -> tvm_ffi.dtype:
+    return tvm_ffi.dtype(str(dtype).removeprefix("torch."))
+
+
+def _once_more(name: str) -> ModuleType:
+    """What a module of tvm-ffi is where torch is there. The other stays as it is: its classes are in use."""
+    spec = sys.modules[name].__spec__
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def _use_torch_stream(context: object = None) -> TorchStreamContext:
+    give_torch()
+    return tvm_ffi.use_torch_stream(context)
+
+
+def _offer(use_torch_stream: object) -> None:
+    for module in (tvm_ffi, tvm_ffi.stream):
+        vars(module)["use_torch_stream"] = use_torch_stream
+
+
+if _lacks_torch:
+    _offer(_use_torch_stream)

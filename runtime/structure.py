@@ -1,0 +1,161 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Functions that are called as the model was: with tensors in tuples, lists and dictionaries, and numbers.
+
+A structure is JSON: "*" is a tensor, "int", "float" or "bool" a number that is passed as a 0-D tensor, {"const": 3}
+what the program was made for, {"tuple": [...]}, {"list": [...]} and {"dict": [["key", ...], ...]} hold others. What is
+a dictionary here may be an object with these attributes where it is passed, as a named tuple is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from .errors import ArtifactError
+from .foreign_types import PackedFunction
+from .function import Function
+from .manifest import Signature
+
+_TENSOR = "*"
+_NUMBERS = {"int": int, "float": float, "bool": bool}
+
+
+class StructuredFunction(Function):
+    """`function(x, {"mask": m}, scale=s)`: takes what the model takes, and gives what it gives.
+
+    What a call changes, buffers of the model, is passed by name or behind the model's own arguments, and given behind
+    its result. `flat` is the function of tensors one by one.
+    """
+
+    def __init__(self, packed: PackedFunction, signature: Signature) -> None:
+        super().__init__(packed, signature)
+        #: The function of tensors one by one.
+        self.flat = Function(packed, signature)
+        structure = signature.structure or {}
+        self._args = structure["args"]
+        #: In the order in which the program takes them.
+        self._kwargs: dict[str, Any] = dict(structure["kwargs"])
+        self._names: list[str] = structure["names"]
+        self._result = structure["result"]
+        own = [*self._args, *self._kwargs.values()]
+        self._own_inputs = sum(map(_count, own))
+        self._own_results = _count(self._result)
+
+    def __call__(self, *arguments: object, **named: object) -> Any:
+        results = self.flat(*self._flattened(arguments, named))
+        several = list(results) if isinstance(results, tuple) else [results] if len(self._described.outputs) else []
+        own = _rebuilt(self._result, iter(several))
+        rest = several[self._own_results :]
+        return (own, *rest) if rest else own
+
+    def prepared(self, *arguments: object, **named: object) -> list[object]:
+        return self.flat.prepared(*self._flattened(arguments, named))
+
+    def _flattened(self, arguments: Sequence[object], named: Mapping[str, object]) -> list[object]:
+        found: list[object] = []
+        rest = dict(named)
+        own, states = arguments[: len(self._args)], list(arguments[len(self._args) :])
+        for place, tree in enumerate(self._args):
+            name = self._names[place]
+            value = own[place] if place < len(own) else self._named(rest, name, tree)
+            _flatten(tree, value, f"{self.__name__}: argument '{name}'", found)
+        for name, tree in self._kwargs.items():
+            _flatten(tree, self._named(rest, name, tree), f"{self.__name__}: argument '{name}'", found)
+        for each in self._described.inputs[len(found) :]:
+            if states:
+                found.append(states.pop(0))
+            elif each.name in rest:
+                found.append(rest.pop(each.name))
+            else:
+                raise TypeError(f"{self.__name__}: missing argument {each.name}, which a call changes")
+        if states or rest:
+            count = len(self._args) + len(self._described.inputs) - self._own_inputs
+            what = f"no argument '{next(iter(rest))}'" if rest else f"takes {count} arguments, got {len(arguments)}"
+            raise TypeError(f"{self.__name__}: {what}; there are {', '.join(self._all_names())}")
+        return found
+
+    def _named(self, rest: dict[str, object], name: str, tree: Any) -> object:
+        if name in rest:
+            return rest.pop(name)
+        if isinstance(tree, dict) and "const" in tree:
+            return tree["const"]
+        raise TypeError(f"{self.__name__}: missing argument {name}")
+
+    def _all_names(self) -> list[str]:
+        states = [each.name for each in self._described.inputs[self._own_inputs :]]
+        return [*self._names[: len(self._args)], *self._kwargs, *states]
+
+
+def check_structure(structure: Mapping[str, Any], inputs: int, outputs: int) -> None:
+    """Raises ArtifactError for what is no structure of as many inputs and outputs at most."""
+    try:
+        taken = sum(map(_count, (*structure["args"], *dict(structure["kwargs"]).values())))
+        is_right = taken <= inputs and _count(structure["result"]) <= outputs
+        is_right = is_right and len(structure["names"]) >= len(structure["args"])
+    except (AttributeError, KeyError, TypeError, ValueError):
+        is_right = False
+    if not is_right:
+        raise ArtifactError("damaged: what its manifest says of how the model is called")
+
+
+def _children(tree: Any) -> tuple[str, Sequence[Any]]:
+    ((kind, held),) = tree.items()
+    if kind not in ("const", "tuple", "list", "dict"):
+        raise ValueError(kind)
+    return kind, held
+
+
+def _count(tree: Any) -> int:
+    """How many tensors it holds."""
+    if isinstance(tree, str):
+        return int(tree == _TENSOR or tree in _NUMBERS) or _no_leaf(tree)
+    kind, held = _children(tree)
+    if kind == "const":
+        return 0
+    return sum(_count(each[1] if kind == "dict" else each) for each in held)
+
+
+def _no_leaf(tree: str) -> int:
+    raise ValueError(tree)
+
+
+def _flatten(tree: Any, value: Any, where: str, found: list[object]) -> None:
+    if isinstance(tree, str):
+        found.append(value)
+        return
+    kind, held = _children(tree)
+    if kind == "const":
+        if value != held:
+            raise TypeError(f"{where} is {held!r} in this program, which is compiled for that alone, got {value!r}")
+    elif kind == "dict":
+        for (key, inner), each in zip(held, _of_keys([key for key, _ in held], value, where), strict=True):
+            _flatten(inner, each, f"{where}[{key!r}]", found)
+    else:
+        if not isinstance(value, (tuple, list)) or len(value) != len(held):
+            got = f"{len(value)}" if isinstance(value, (tuple, list)) else type(value).__name__
+            raise TypeError(f"{where} must be a {kind} of {len(held)}, got {got}")
+        for index, (inner, each) in enumerate(zip(held, value, strict=True)):
+            _flatten(inner, each, f"{where}[{index}]", found)
+
+
+def _of_keys(keys: Sequence[str], value: Any, where: str) -> list[Any]:
+    if isinstance(value, Mapping):
+        if set(value) != set(keys):
+            raise TypeError(f"{where} must have the keys {', '.join(keys)}, got {', '.join(map(str, value)) or 'none'}")
+        return [value[key] for key in keys]
+    if all(hasattr(value, key) for key in keys):
+        return [getattr(value, key) for key in keys]
+    raise TypeError(f"{where} must be a dictionary with the keys {', '.join(keys)}, got {type(value).__name__}")
+
+
+def _rebuilt(tree: Any, values: Iterator[Any]) -> Any:
+    if isinstance(tree, str):
+        value = next(values)
+        return _NUMBERS[tree](value.item() if hasattr(value, "item") else value) if tree in _NUMBERS else value
+    kind, held = _children(tree)
+    if kind == "const":
+        return held
+    if kind == "dict":
+        return {key: _rebuilt(inner, values) for key, inner in held}
+    items = [_rebuilt(each, values) for each in held]
+    return tuple(items) if kind == "tuple" else items

@@ -1,0 +1,183 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Checks samples of an entry together, and tells them apart where something goes wrong."""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+import torch
+from op_comparison import Expected, difference, expected_of
+from op_entries import DTYPES, USUAL_LIMIT, Entry, Sample
+from op_modules import SamplesFailed, exported
+from op_peers import Peer, Refused
+
+#: Verdicts, the worst ones first. What torch cannot export or run itself says nothing of us.
+VERDICTS = ("error", "wrong", "refused", "not exported", "left out", "passes")
+_LONGEST_REASON = 160
+
+
+class Verdict(NamedTuple):
+    """Of one sample."""
+
+    verdict: str
+    reason: str = ""
+    #: Its arguments, where the verdict is an error or wrong.
+    sample: str = ""
+
+
+class Case(NamedTuple):
+    place: int
+    sample: Sample
+    expected: Expected
+
+
+class Check:
+    """The checks of one entry, dtype and mode."""
+
+    def __init__(self, entry: Entry, dtype: str, mode: str, peer: Peer, known: str = ""):
+        """`known` is the reason for which all samples of another dtype or mode were refused, each by itself."""
+        self._entry = entry
+        self._known = known
+        self._dtype = dtype
+        self._mode = mode
+        self._peer = peer
+        self._found: dict[int, Verdict] = {}
+
+    def run(self, places: Iterable[int] | None = None, limit: int = USUAL_LIMIT) -> dict[int, Verdict]:
+        """Verdicts by the sample's place; of all samples without `places`."""
+        samples = self._entry.samples(DTYPES[self._dtype], limit)
+        chosen = [place for place in (range(limit) if places is None else places) if place < len(samples)]
+        self._together([case for place in chosen if (case := self._case(place, samples[place]))])
+        return {place: self._found[place] for place in chosen}
+
+    def _case(self, place: int, sample: Sample) -> Case | None:
+        try:
+            expected = expected_of(self._entry, sample)
+        except Exception as error:  # of whatever kind
+            self._found[place] = Verdict("left out", f"torch raises {_line(error)}")
+            return None
+        if not expected.results:
+            self._found[place] = Verdict("left out", "no result is a tensor")
+            return None
+        return Case(place, sample, expected)
+
+    def _together(self, cases: list[Case]) -> None:
+        """Exports, imports, compiles and runs the cases as one module; where that fails, they are told apart."""
+        if not cases:
+            return
+        try:
+            imported = self._imported(cases)
+        except SamplesFailed as failed:
+            for place, error in failed.errors.items():
+                self._note(cases[place], _NotExported(_line(error)))
+            self._together([case for place, case in enumerate(cases) if place not in failed.errors])
+        except (_NotExported, Refused) as error:
+            self._alone(cases, error)
+        except Exception as error:  # a bug, of whatever kind
+            self._halves(cases, error)
+        else:
+            self._compared(cases, imported)
+
+    def _alone(self, cases: list[Case], error: Exception) -> None:
+        """Imports each by itself, which is quick; what is taken is then compiled as one module."""
+        if len(cases) == 1 or (self._known and _verdict(error, "").reason == self._known):
+            for case in cases:
+                self._note(case, error)
+            return
+        taken = [case for case in cases if self._is_taken(case)]
+        if len(taken) == len(cases):
+            self._halves(cases, error)
+        else:
+            self._together(taken)
+
+    def _imported(self, cases: list[Case]) -> object:
+        try:
+            program = exported([case.sample for case in cases], self._mode == "dynamic")
+        except SamplesFailed:
+            raise
+        except Exception as error:  # of whatever kind
+            raise _NotExported(_line(error)) from error
+        return self._peer.imported(program)
+
+    def _is_taken(self, case: Case) -> bool:
+        """Whether a case can be imported, alone; what it is otherwise is noted."""
+        try:
+            self._imported([case])
+        except SamplesFailed as failed:
+            self._note(case, _NotExported(_line(failed.errors[0])))
+        except Exception as error:  # of whatever kind
+            self._note(case, error)
+        else:
+            return True
+        return False
+
+    def _compared(self, cases: list[Case], imported: object) -> None:
+        tensors = [tensor.clone() for case in cases for tensor in case.sample.tensors]
+        try:
+            results = list(self._peer.compiled(imported)(tensors))
+            counts = [len(case.expected.results) for case in cases]
+            if len(results) != sum(counts):
+                raise ValueError(f"{len(results)} results, torch has {sum(counts)}")
+        except Exception as error:  # of whatever kind
+            self._halves(cases, error)
+            return
+        for case, count in zip(cases, counts, strict=True):
+            own, results = results[:count], results[count:]
+            found = difference(self._entry, case.sample, case.expected, own)
+            self._found[case.place] = Verdict("wrong", found, str(case.sample)) if found else Verdict("passes")
+
+    def _halves(self, cases: list[Case], error: Exception) -> None:
+        if len(cases) == 1:
+            self._note(cases[0], error)
+            return
+        middle = len(cases) // 2
+        self._together(cases[:middle])
+        self._together(cases[middle:])
+
+    def _note(self, case: Case, error: Exception) -> None:
+        self._found[case.place] = _verdict(error, str(case.sample))
+
+
+def shared_reason(verdicts: Mapping[int, Verdict]) -> str:
+    """The reason for which all samples are refused, if there is one."""
+    found = {verdict.reason if verdict.verdict == "refused" else "" for verdict in verdicts.values()}
+    return found.pop() if len(found) == 1 else ""
+
+
+class _NotExported(Exception):
+    pass
+
+
+def _verdict(error: Exception, sample: str) -> Verdict:
+    if isinstance(error, _NotExported):
+        return Verdict("not exported", str(error))
+    if isinstance(error, Refused):
+        return Verdict("refused", _cut(str(error)))
+    return Verdict("error", f"{_line(error)} ({_place(error)})", sample)
+
+
+def _line(error: Exception) -> str:
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()] or [""]
+    return _cut(f"{type(error).__name__}: {lines[0]}")
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _LONGEST_REASON else text[: _LONGEST_REASON - 3] + "..."
+
+
+def _place(error: Exception) -> str:
+    frames = traceback.extract_tb(error.__traceback__)
+    return f"{Path(frames[-1].filename).name}:{frames[-1].lineno}" if frames else "no place"
+
+
+def without_noise() -> None:
+    """One thread, and none of torch's warnings, which it has for most samples."""
+    import logging
+    import warnings
+
+    warnings.simplefilter("ignore")
+    logging.disable(logging.WARNING)
+    torch.set_num_threads(1)

@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Whether results are those of torch: with OpInfo's tolerances, or as close to the wider type's as torch's own are."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from op_entries import Entry, Sample, seed
+from torch.testing._internal.common_device_type import toleranceOverride
+from torch.testing._internal.opinfo.core import DecorateInfo
+from torch.utils import _pytree as pytree
+
+#: Their results are whatever is in memory.
+_UNINITIALIZED = {"empty", "empty_like", "empty_permuted", "empty_strided", "new_empty", "new_empty_strided"}
+# Of the tests that compare an operator's values with another implementation's, on a CPU.
+_COMPARING = {
+    None,
+    "TestBinaryUfuncsDevice",
+    "TestCommon",
+    "TestConsistency",
+    "TestDecomp",
+    "TestInductorOpInfo",
+    "TestMasked",
+    "TestReductions",
+    "TestUnaryUfuncs",
+}
+_WIDER = {torch.float16: torch.float32, torch.bfloat16: torch.float32, torch.float32: torch.float64}
+# Beside torch's relative tolerances: elements that cancel out to nearly nothing.
+_LEAST_ABSOLUTE = {torch.float16: 1e-3, torch.bfloat16: 1e-2}
+_LONGEST = 200
+
+
+@dataclass(frozen=True)
+class Expected:
+    """What torch gives; where `is_random`, only shapes and dtypes count."""
+
+    results: tuple[torch.Tensor, ...]
+    is_random: bool
+
+
+def tensors_of(result: object) -> list[torch.Tensor]:
+    return [leaf for leaf in pytree.tree_leaves(result) if isinstance(leaf, torch.Tensor)]
+
+
+def cloned(sample: Sample) -> list[torch.Tensor]:
+    """Its tensors as they are, strides too, for a call that may write to them."""
+    return [tensor.clone(memory_format=torch.preserve_format) for tensor in sample.tensors]
+
+
+def expected_of(entry: Entry, sample: Sample) -> Expected:
+    seed()
+    results = tensors_of(sample.call(cloned(sample)))
+    torch.manual_seed(1)
+    again = tensors_of(sample.call(cloned(sample)))
+    is_random = entry.name in _UNINITIALIZED or not all(map(_is_equal, results, again))
+    return Expected(tuple(results), is_random)
+
+
+def _is_equal(one: torch.Tensor, other: torch.Tensor) -> bool:
+    return one.shape == other.shape and torch.allclose(one, other, equal_nan=True, rtol=1e-3, atol=1e-3)
+
+
+def difference(entry: Entry, sample: Sample, expected: Expected, results: Sequence[object]) -> str:
+    """What is wrong with results, in a line; nothing if nothing is."""
+    if len(results) != len(expected.results):
+        return f"{len(results)} results, torch has {len(expected.results)}"
+    for index, (result, wanted) in enumerate(zip(results, expected.results, strict=True)):
+        found = _of_result(entry, sample, expected, index, result, wanted)
+        if found:
+            return f"result {index}: {found}" if len(results) > 1 else found
+    return ""
+
+
+def _of_result(
+    entry: Entry, sample: Sample, expected: Expected, index: int, result: object, wanted: torch.Tensor
+) -> str:
+    if not isinstance(result, torch.Tensor):
+        return f"a {type(result).__name__}, no tensor"
+    if result.dtype != wanted.dtype:
+        return f"dtype {result.dtype}, torch has {wanted.dtype}"
+    if result.shape != wanted.shape:
+        return f"shape {list(result.shape)}, torch has {list(wanted.shape)}"
+    if expected.is_random:
+        return ""
+    found = _values(entry, result, wanted)
+    if not found:
+        return ""
+    finer = _finer(sample, wanted, index)
+    return found if finer is None or _values(entry, result, finer) else ""
+
+
+def _values(entry: Entry, result: torch.Tensor, wanted: torch.Tensor) -> str:
+    relative, absolute = tolerances(entry.info, wanted.dtype)
+    try:
+        torch.testing.assert_close(result, wanted, rtol=relative, atol=absolute, equal_nan=True, check_stride=False)
+    except AssertionError as error:
+        lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+        return "; ".join(lines)[:_LONGEST]
+    return ""
+
+
+def _finer(sample: Sample, wanted: torch.Tensor, index: int) -> torch.Tensor | None:
+    """The result as it is when all is computed in a wider type."""
+    wider = _WIDER.get(wanted.dtype)
+    if wider is None:
+        return None
+    converted = sample.converted(wanted.dtype, wider)
+    seed()
+    try:
+        result = tensors_of(converted.call(cloned(converted)))[index]
+    except Exception:  # of whatever kind: many operators do not have the wider type
+        return None
+    return result.to(wanted.dtype) if result.shape == wanted.shape else None
+
+
+def tolerances(info: Any, dtype: torch.dtype) -> tuple[float, float]:
+    """The relative and the absolute one: torch's usual ones, or what the entry has for the dtype, if that is more."""
+    relative, absolute = _usual(dtype)
+    for each in _overrides(info):
+        if dtype in each:
+            relative, absolute = max(relative, each[dtype].rtol), max(absolute, each[dtype].atol)
+    return relative, absolute
+
+
+@functools.cache
+def _usual(dtype: torch.dtype) -> tuple[float, float]:
+    relative, absolute = torch.testing._comparison.default_tolerances(dtype)
+    return relative, max(absolute, _LEAST_ABSOLUTE.get(dtype, 0.0))
+
+
+def _overrides(info: Any) -> list[dict[torch.dtype, Any]]:
+    found = []
+    for each in info.decorators:
+        if isinstance(each, DecorateInfo):
+            is_one = each.cls_name in _COMPARING and each.device_type in (None, "cpu")
+            found += [inner.d for inner in each.decorators if is_one and isinstance(inner, toleranceOverride)]
+        elif isinstance(each, toleranceOverride):
+            found.append(each.d)
+    return found

@@ -1,0 +1,166 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The entries of torch's own tables of operators and modules, and samples of their inputs."""
+
+from __future__ import annotations
+
+import copy
+import itertools
+import random
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy
+import torch
+from torch.testing._internal.common_methods_invocations import op_db
+from torch.testing._internal.common_modules import module_db
+from torch.testing._internal.hop_db import hop_db
+from torch.utils import _pytree as pytree
+
+DTYPES = {
+    "f32": torch.float32,
+    "f64": torch.float64,
+    "f16": torch.float16,
+    "bf16": torch.bfloat16,
+    "i32": torch.int32,
+    "i64": torch.int64,
+    "bool": torch.bool,
+}
+#: How many samples of an entry and a dtype are taken.
+USUAL_LIMIT = 12
+# Of those that an entry gives so many are looked at; some give thousands.
+_MOST_LOOKED_AT = 96
+# What OpInfo adds for its references, limits, NaN and odd strides among them, are a quarter of the samples.
+_REFERENCE_SHARE = 4
+_MOST_ELEMENTS = 1 << 18
+_MOST_REFERENCE_ELEMENTS = 1 << 14
+_SEED = 20261126
+
+
+@dataclass(frozen=True, eq=False)
+class Sample:
+    """A call: `leaves` are its arguments, tensors or not, in the order in which `spec` has them."""
+
+    function: Callable[..., object]
+    leaves: tuple[Any, ...]
+    spec: pytree.TreeSpec
+
+    @property
+    def tensors(self) -> list[torch.Tensor]:
+        return [leaf for leaf in self.leaves if isinstance(leaf, torch.Tensor)]
+
+    def call(self, tensors: Iterable[torch.Tensor]) -> object:
+        """The result with other tensors in the places of its own."""
+        following = iter(tensors)
+        leaves = [next(following) if isinstance(leaf, torch.Tensor) else leaf for leaf in self.leaves]
+        arguments, options = pytree.tree_unflatten(leaves, self.spec)
+        return self.function(*arguments, **options)
+
+    def converted(self, dtype: torch.dtype, wider: torch.dtype) -> Sample:
+        """The same with elements of a wider type."""
+        function = self.function
+        if isinstance(function, torch.nn.Module):
+            function = copy.deepcopy(function).to(wider)
+
+        def widen(leaf: object) -> object:
+            if isinstance(leaf, torch.Tensor):
+                return leaf.to(wider) if leaf.dtype == dtype else leaf
+            return wider if leaf is dtype else leaf
+
+        return Sample(function, tuple(map(widen, self.leaves)), self.spec)
+
+    def __str__(self) -> str:
+        arguments, options = pytree.tree_unflatten([_shown(leaf) for leaf in self.leaves], self.spec)
+        words = [str(each).replace("'", "") for each in arguments]
+        words += [f"{name}={value}".replace("'", "") for name, value in options.items()]
+        return f"({', '.join(words)})"
+
+
+def _shown(leaf: object) -> str:
+    if not isinstance(leaf, torch.Tensor):
+        return str(leaf)[:40]
+    strides = "" if leaf.is_contiguous() else f", strides {tuple(leaf.stride())}"
+    return f"{str(leaf.dtype).removeprefix('torch.')}{list(leaf.shape)}{strides}"
+
+
+@dataclass(frozen=True)
+class Entry:
+    """`name` is torch's, with the variant behind it: linalg.norm.subgradients_at_zero, hop/cond, module/nn.Linear."""
+
+    name: str
+    info: Any
+
+    def dtypes(self) -> list[str]:
+        supported = self.info.supported_dtypes("cpu")
+        return [name for name, dtype in DTYPES.items() if dtype in supported]
+
+    def samples(self, dtype: torch.dtype, limit: int = USUAL_LIMIT) -> list[Sample]:
+        """Some of its samples, the same ones each time, spread over those that it gives."""
+        if self.name.startswith("module/"):
+            return _spread([*_usable(_of_module(self.info, dtype), _MOST_ELEMENTS)], limit)
+        has_more = self.info.reference_inputs_func is not None
+        special = limit // _REFERENCE_SHARE if has_more else 0
+        usual = _spread(self._given(self.info.sample_inputs, dtype, _MOST_ELEMENTS), limit - special)
+        if not special:
+            return usual
+        more = self._given(self.info.reference_inputs, dtype, _MOST_REFERENCE_ELEMENTS)
+        return usual + _special(more, limit - len(usual))
+
+    def _given(self, source: Callable[..., Iterable[Any]], dtype: torch.dtype, most: int) -> list[Sample]:
+        seed()
+        inputs = ((self.info.op, (each.input, *each.args), each.kwargs) for each in source("cpu", dtype))
+        return list(_usable(inputs, most))
+
+
+def seed() -> None:
+    random.seed(_SEED)
+    numpy.random.seed(_SEED)
+    torch.manual_seed(_SEED)
+
+
+def _of_module(info: Any, dtype: torch.dtype) -> Iterator[tuple[Any, Any, Any]]:
+    seed()
+    for each in info.module_inputs_func(info, device="cpu", dtype=dtype, requires_grad=False, training=False):
+        made = info.module_cls(*each.constructor_input.args, **each.constructor_input.kwargs)
+        yield made.to(dtype).eval(), each.forward_input.args, each.forward_input.kwargs
+
+
+def _usable(given: Iterable[tuple[Any, Any, Any]], most: int) -> Iterator[Sample]:
+    for function, arguments, options in itertools.islice(given, _MOST_LOOKED_AT):
+        leaves, spec = pytree.tree_flatten((tuple(arguments), dict(options)))
+        sample = Sample(function, tuple(leaves), spec)
+        if all(_is_plain(tensor) and tensor.numel() <= most for tensor in sample.tensors):
+            yield sample
+
+
+def _is_plain(tensor: torch.Tensor) -> bool:
+    return tensor.layout == torch.strided and not tensor.is_quantized and not tensor.is_nested
+
+
+def _spread(samples: list[Sample], limit: int) -> list[Sample]:
+    count = min(limit, len(samples))
+    return [samples[index * len(samples) // count] for index in range(count)]
+
+
+def _special(samples: list[Sample], limit: int) -> list[Sample]:
+    """Half of them with infinities and NaN, where there are such."""
+    unbounded = [sample for sample in samples if not all(map(_is_finite, sample.tensors))]
+    first = _spread(unbounded, (limit + 1) // 2)
+    others = [sample for sample in samples if sample not in unbounded]
+    return first + _spread(others, limit - len(first))
+
+
+def _is_finite(tensor: torch.Tensor) -> bool:
+    return bool(torch.isfinite(tensor).all())
+
+
+def entries() -> dict[str, Entry]:
+    """All entries by name, in torch's order."""
+    found = [Entry(info.full_name, info) for info in op_db]
+    found += [Entry(f"hop/{_with_variant(info)}", info) for info in hop_db]
+    found += [Entry(f"module/{info.name}", info) for info in module_db if not info.is_lazy]
+    return {entry.name: entry for entry in found}
+
+
+def _with_variant(info: Any) -> str:
+    return info.name if info.variant_test_name == "simple" else f"{info.name}.{info.variant_test_name}"

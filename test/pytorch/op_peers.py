@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What runs an exported program: relax_mlir, or torch itself, which measures and tests the harness."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
+
+import torch
+from op_comparison import tensors_of
+
+Run = Callable[[Sequence[torch.Tensor]], Sequence[object]]
+
+
+class Refused(Exception):
+    """What the program needs is not supported: the first reason."""
+
+
+class Peer(Protocol):
+    def imported(self, program: torch.export.ExportedProgram) -> Any:
+        """What `compiled` takes; raises Refused."""
+
+    def compiled(self, imported: Any) -> Run: ...
+
+
+class Exported:
+    """The exported program as torch runs it."""
+
+    def imported(self, program: torch.export.ExportedProgram) -> Any:
+        return program.module()
+
+    def compiled(self, imported: Any) -> Run:
+        return lambda tensors: tensors_of(imported(*tensors))
+
+
+class Relax:
+    """relax_mlir; LLVM does little, which takes a third of the time, and the results are the same."""
+
+    def __init__(self) -> None:
+        from run_settings import optimize
+
+        import relax_mlir
+
+        optimize(False)
+        self._rx: Any = relax_mlir
+
+    def imported(self, program: torch.export.ExportedProgram) -> Any:
+        try:
+            return self._rx.from_torch(program)
+        except self._rx.RelaxError as error:
+            raise Refused(reason_of(str(error))) from error
+
+    def compiled(self, imported: Any) -> Run:
+        try:
+            main = self._rx.compile(imported)["main"]
+        except self._rx.RelaxError as error:
+            raise Refused(f"when compiled: {reason_of(str(error))}") from error
+
+        def run(tensors: Sequence[torch.Tensor]) -> Sequence[object]:
+            results = main(*tensors)
+            return [results] if isinstance(results, torch.Tensor) else list(results)
+
+        return run
+
+
+def reason_of(message: str) -> str:
+    """A line: for an import, the first operator that cannot be imported, and why."""
+    lines = [line.strip() for line in message.splitlines() if line.strip()] or [""]
+    if lines[0].endswith("cannot be imported:") and len(lines) > 2:
+        cells = lines[2].split("  ")
+        return f"{cells[0]}: {cells[-1].strip()}"
+    return lines[0]
+
+
+PEERS: dict[str, Callable[[], Peer]] = {"relax": Relax, "exported": Exported}

@@ -1,0 +1,253 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The harness of torch's tables of operators itself, with operators and peers that do what it has to notice."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import refusals
+import torch
+from fake_ops import Altering, Counting, Dying, Hanging, Raising, Refusing, entry_of, numbers
+from op_checks import Check, Verdict, shared_reason
+from op_comparison import difference, expected_of, tolerances
+from op_entries import Entry, entries
+from op_peers import Peer, reason_of
+from op_workers import Outcome, Task, Worker, run_all
+from refusals import Refusal
+from torch.testing._internal.opinfo.core import SampleInput
+
+PASSES = Verdict("passes")
+
+
+def verdicts(entry: Entry, peer: Peer, mode: str = "static") -> list[Verdict]:
+    found = Check(entry, "f32", mode, peer).run()
+    return [found[place] for place in sorted(found)]
+
+
+# ---- entries and their samples ----
+
+
+def test_all_of_torchs_tables_are_there() -> None:
+    names = set(entries())
+    assert len(names) > 800
+    assert {"sin", "linalg.norm.subgradients_at_zero", "hop/cond", "hop/map.nested", "module/nn.Conv2d"} <= names
+
+
+@pytest.mark.parametrize("name", ["add", "nn.functional.conv2d", "module/nn.LSTM", "hop/cond"])
+def test_samples_are_the_same_each_time(name: str) -> None:
+    first, second = (entries()[name].samples(torch.float32) for _ in range(2))
+    assert [*map(str, first)] == [*map(str, second)]
+    for one, other in zip(first, second, strict=True):
+        for each in zip(one.tensors, other.tensors, strict=True):
+            torch.testing.assert_close(*each, equal_nan=True, rtol=0, atol=0)
+        assert expected_of(entries()[name], one).results
+
+
+@pytest.mark.parametrize("name", ["sin", "neg", "maximum"])
+def test_samples_have_special_values_and_strides_of_references(name: str) -> None:
+    tensors = [tensor for sample in entries()[name].samples(torch.float32) for tensor in sample.tensors]
+    assert any(tensor.isnan().any() for tensor in tensors)
+    assert any(tensor.isinf().any() for tensor in tensors)
+    assert any(tensor.numel() == 0 for tensor in tensors)
+    assert not all(tensor.is_contiguous() for tensor in tensors)
+
+
+def test_a_samples_text_names_types_shapes_and_options() -> None:
+    entry = entry_of(torch.sum, SampleInput(torch.ones(2, 3).T, kwargs={"dim": 1}))
+    assert str(*entry.samples(torch.float32)) == "(float32[3, 2], strides (1, 3), dim=1)"
+
+
+# ---- verdicts ----
+
+
+@pytest.mark.parametrize("mode", ["static", "dynamic"])
+def test_one_compilation_serves_all_samples(mode: str) -> None:
+    peer = Counting()
+    assert verdicts(entry_of(torch.sin, *numbers(7)), peer, mode) == [PASSES] * 7
+    assert (peer.imports, peer.compilations) == (1, 1)
+
+
+def test_only_the_sample_is_wrong_whose_values_are() -> None:
+    peer = Altering(lambda result: result + 1 if result.numel() == 3 else result)
+    found = verdicts(entry_of(torch.sin, *numbers(5)), peer)
+    assert [each.verdict for each in found] == ["passes", "passes", "wrong", "passes", "passes"]
+    assert "Mismatched elements: 3 / 3" in found[2].reason
+    assert found[2].sample == "(float32[3])"
+    assert peer.compilations == 1
+
+
+def some_cosines(x: torch.Tensor) -> torch.Tensor:
+    return torch.cos(x) if x.shape[0] in (2, 4) else torch.sin(x)
+
+
+def test_refused_samples_are_told_from_others_by_one_compilation() -> None:
+    peer = Refusing("aten.cos.default")
+    found = verdicts(entry_of(some_cosines, *numbers(5)), peer)
+    refused = Verdict("refused", "aten.cos.default: no converter")
+    assert found == [PASSES, refused, PASSES, refused, PASSES]
+    assert peer.compilations == 1
+
+
+def test_where_all_are_refused_nothing_is_compiled() -> None:
+    peer = Refusing("aten.sin.default")
+    assert {each.verdict for each in verdicts(entry_of(torch.sin, *numbers(5)), peer)} == {"refused"}
+    assert peer.compilations == 0
+
+
+def test_what_was_refused_before_for_the_same_reason_is_imported_once() -> None:
+    peer = Refusing("aten.sin.default")
+    entry = entry_of(torch.sin, *numbers(5))
+    first = Check(entry, "f32", "static", peer).run()
+    assert peer.imports == 6
+    assert Check(entry, "f32", "dynamic", peer, shared_reason(first)).run() == first
+    assert peer.imports == 7
+    assert shared_reason({**first, 9: PASSES}) == ""
+
+
+def by_values(x: torch.Tensor) -> torch.Tensor:
+    return x + 1 if x.shape[0] != 3 or x[0] > 0 else x
+
+
+def test_what_torch_cannot_export_is_told_apart() -> None:
+    found = verdicts(entry_of(by_values, *numbers(4)), Counting())
+    assert [each.verdict for each in found] == ["passes", "passes", "not exported", "passes"]
+    assert "GuardOnDataDependentSymNode" in found[2].reason
+
+
+def test_a_bug_is_the_error_of_its_sample() -> None:
+    found = verdicts(entry_of(torch.sin, *numbers(6)), Raising(4))
+    assert [each.verdict for each in found] == [*["passes"] * 3, "error", *["passes"] * 2]
+    assert found[3].reason.startswith("ValueError: a bug (fake_ops.py:")
+
+
+def test_what_has_no_tensors_or_fails_in_torch_is_left_out() -> None:
+    assert [each.verdict for each in verdicts(entry_of(torch.is_tensor, *numbers(1)), Counting())] == ["left out"]
+    (found,) = verdicts(entry_of(torch.linalg.inv, *numbers(1)), Counting())
+    assert found.verdict == "left out"
+    assert found.reason.startswith("torch raises RuntimeError")
+
+
+# ---- comparison ----
+
+
+def found_with(op: object, tensor: torch.Tensor, alter: object) -> str:
+    entry = entry_of(op, SampleInput(tensor))
+    (sample,) = entry.samples(tensor.dtype)
+    expected = expected_of(entry, sample)
+    return difference(entry, sample, expected, [alter(result) for result in expected.results])
+
+
+def test_shapes_and_dtypes_count() -> None:
+    ones = torch.ones(3)
+    assert not found_with(torch.sin, ones, lambda result: result)
+    assert found_with(torch.sin, ones, lambda result: result[None]) == "shape [1, 3], torch has [3]"
+    expected = "dtype torch.float64, torch has torch.float32"
+    assert found_with(torch.sin, ones, lambda result: result.double()) == expected
+    assert found_with(torch.sin, ones, lambda result: 1) == "a int, no tensor"
+    assert found_with(torch.sin, ones * torch.nan, lambda result: result * 1) == ""
+
+
+def test_of_random_results_values_do_not_count() -> None:
+    assert not found_with(torch.bernoulli, torch.full((100,), 0.5), torch.zeros_like)
+    assert found_with(torch.bernoulli, torch.full((100,), 0.5), lambda result: result[1:])
+
+
+def rounding(x: torch.Tensor) -> torch.Tensor:
+    return (x + 1000) - 1000
+
+
+def test_as_good_as_the_wider_type_is_good_enough() -> None:
+    values = torch.full((8,), 0.3, dtype=torch.float16)
+    assert not torch.allclose(rounding(values), values, atol=0.1)
+    assert not found_with(rounding, values, lambda result: result)
+    assert not found_with(rounding, values, lambda result: values)
+    assert found_with(rounding, values, lambda result: values * 1.1)
+
+
+def test_tolerances_are_those_of_the_entry() -> None:
+    assert tolerances(entries()["sin"].info, torch.float32) == (1.3e-6, 1e-5)
+    own = [each for each in entries().values() if tolerances(each.info, torch.float32) > (1e-5, 1e-5)]
+    assert own
+
+
+def test_the_reason_of_an_import_is_the_first_operator_and_what_it_lacks() -> None:
+    table = "2 nodes of the model cannot be imported:\noperator  nodes  reason\naten.foo  2      no converter\n"
+    assert reason_of(table) == "aten.foo: no converter"
+    assert reason_of("\n  no such thing\nmore") == "no such thing"
+
+
+# ---- processes ----
+
+
+def test_a_crash_is_the_verdict_of_its_sample() -> None:
+    scalars, others = entries()["add"].samples(torch.float32, 2)
+    assert any(tensor.dim() == 0 for tensor in scalars.tensors)
+    assert all(tensor.dim() > 0 for tensor in others.tensors)
+    worker = Worker(Dying, 2, 600)
+    found = worker.run(Task("add", "static", "f32"))
+    worker.stop()
+    assert found == {0: ("error", "the process ended by SIGKILL", "sample 0"), 1: PASSES}
+
+
+def test_a_hang_is_ended() -> None:
+    worker = Worker(Hanging, 1, 20)
+    found = worker.run(Task("neg", "static", "f32"))
+    worker.stop()
+    assert found == {0: ("error", "took longer than 20 seconds", "sample 0")}
+
+
+def test_outcomes_are_in_the_order_of_tasks() -> None:
+    tasks = [Task(name, "static", "f32") for name in ("neg", "hop/cond", "sin")]
+    heard: list[int] = []
+    outcomes = run_all(tasks, Counting, 2, 2, 600, heard.append)
+    assert [each.task for each in outcomes] == tasks
+    assert sorted(heard) == [1, 2, 3]
+    assert {verdict for each in outcomes for verdict, _, _ in each.verdicts.values()} == {"passes"}
+
+
+# ---- the lists ----
+
+
+def outcome(*found: tuple[str, str], dtype: str = "f32") -> Outcome:
+    verdicts = {place: (verdict, reason, "(x)") for place, (verdict, reason) in enumerate(found)}
+    return Outcome(Task("op", "static", dtype), verdicts, 0.0)
+
+
+def test_lists_are_read_as_they_are_written(tmp_path: Path) -> None:
+    listed = {
+        ("a.b", "f32"): Refusal(1, 3, "x: y"),
+        ("a.b", "i64"): Refusal(1, 3, "x: y"),
+        ("c", "f32"): Refusal(2, 2, "z"),
+    }
+    refusals.write("static", listed, tmp_path)
+    assert "a.b: f32 i64: 1 of 3: x: y\n" in (tmp_path / "static.txt").read_text()
+    assert refusals.read("static", tmp_path) == listed
+    assert refusals.read("dynamic", tmp_path) == {}
+
+
+def test_what_is_listed_and_refused_is_no_difference() -> None:
+    found = outcome(("refused", "no"), ("not exported", "never"), ("passes", ""))
+    listed = refusals.of_outcomes([found])
+    assert listed == {("op", "f32"): Refusal(2, 3, "no")}
+    assert refusals.differences([found], {"static": listed}) == []
+
+
+@pytest.mark.parametrize(
+    ("count", "message"),
+    [
+        (0, "op f32 static: 1 samples of 2 are refused, 0 in the list: no"),
+        (2, "op f32 static: 1 samples are refused, 2 in the list: write it again"),
+    ],
+)
+def test_more_or_fewer_refusals_than_listed_are_differences(count: int, message: str) -> None:
+    listed = {("op", "f32"): Refusal(count, 2, "no")} if count else {}
+    assert refusals.differences([outcome(("refused", "no"), ("passes", ""))], {"static": listed}) == [message]
+
+
+def test_wrong_results_and_errors_are_differences_whatever_is_listed() -> None:
+    found = outcome(("wrong", "shape"), ("error", "bug"))
+    listed = {("op", "f32"): Refusal(2, 2, "no")}
+    first, second, _ = refusals.differences([found], {"static": listed})
+    assert first == "op f32 static #0 wrong: shape (x)"
+    assert second == "op f32 static #1 error: bug (x)"

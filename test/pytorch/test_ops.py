@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""A part of what `make torch-ops` runs: some operators always, of the others a few that are drawn."""
+
+from __future__ import annotations
+
+import functools
+
+import pytest
+import refusals
+from op_checks import Check, without_noise
+from op_entries import USUAL_LIMIT, entries
+from op_peers import Exported, Peer, Relax
+from op_workers import Outcome, Task
+
+import relax_mlir
+
+# One operator or two of each family, with all element types.
+ALWAYS = [
+    "add",
+    "amax",
+    "argmax",
+    "bmm",
+    "cat",
+    "clamp",
+    "cumsum",
+    "div.floor_rounding",
+    "expand",
+    "gather",
+    "index_put",
+    "index_select",
+    "isnan",
+    "linalg.vector_norm",
+    "masked_fill",
+    "mean",
+    "nn.functional.conv2d",
+    "nn.functional.embedding",
+    "nn.functional.gelu",
+    "nn.functional.interpolate.bilinear",
+    "nn.functional.layer_norm",
+    "nn.functional.max_pool2d",
+    "nn.functional.pad.reflect",
+    "nn.functional.scaled_dot_product_attention",
+    "pow",
+    "remainder",
+    "reshape",
+    "round",
+    "scatter_add",
+    "slice",
+    "softmax",
+    "sort",
+    "split",
+    "sum",
+    "to",
+    "topk",
+    "where",
+]
+# Of the samples that the whole run takes, so that both know the same ones as refused.
+SOME = range(0, USUAL_LIMIT, 3)
+
+
+@functools.cache
+def peer() -> Peer:
+    without_noise()
+    # As long as there is no rx.from_torch, torch itself answers.
+    return Relax() if hasattr(relax_mlir, "from_torch") else Exported()
+
+
+def check(name: str, dtype: str, mode: str) -> None:
+    verdicts = Check(entries()[name], dtype, mode, peer()).run(SOME)
+    outcome = Outcome(Task(name, mode, dtype), {place: tuple(each) for place, each in verdicts.items()}, 0.0)
+    assert not refusals.differences([outcome], {mode: refusals.read(mode)})
+
+
+@pytest.mark.parametrize("name", ALWAYS)
+def test_results_are_those_of_torch(name: str) -> None:
+    for dtype in entries()[name].dtypes():
+        check(name, dtype, "static")
+
+
+@pytest.mark.parametrize("name", ALWAYS)
+def test_results_with_dynamic_sizes_are_those_of_torch(name: str) -> None:
+    dtypes = entries()[name].dtypes()
+    check(name, "f32" if "f32" in dtypes else dtypes[0], "dynamic")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", [name for name in entries() if name not in ALWAYS])
+def test_results_of_a_drawn_operator_are_those_of_torch(name: str) -> None:
+    dtypes = entries()[name].dtypes()
+    for dtype in {"f32", dtypes[-1]} & {*dtypes}:
+        check(name, dtype, "static")
