@@ -45,7 +45,7 @@ def read_program(
     torch = import_torch()
     if isinstance(source, torch.export.ExportedProgram):
         _refuse_arguments("an ExportedProgram", args, kwargs, dynamic_shapes)
-        return source  # type: ignore[no-any-return]
+        return source
     if isinstance(source, (str, os.PathLike)):
         _refuse_arguments("a file", args, kwargs, dynamic_shapes)
         return _loaded(torch, Path(source))
@@ -74,7 +74,7 @@ def _loaded(torch: Any, path: Path) -> ExportedProgram:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            return torch.export.load(path)  # type: ignore[no-any-return]
+            return torch.export.load(path)
     except Exception as error:  # zip's, json's, pickle's, torch's own
         first = str(error).strip().partition("\n")[0]
         raise ModelError(
@@ -95,9 +95,7 @@ def _exported(
         )
     try:
         with torch.no_grad():
-            return torch.export.export(  # type: ignore[no-any-return]
-                model, args, kwargs, dynamic_shapes=dynamic_shapes, strict=False
-            )
+            return torch.export.export(model, args, kwargs, dynamic_shapes=dynamic_shapes, strict=False)
     except Exception as error:  # whatever the model or torch raises while it is traced
         raise ModelError(
             f"torch.export cannot trace the model: {type(error).__name__}: {str(error).strip()}",
