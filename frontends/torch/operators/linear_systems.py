@@ -1,0 +1,257 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Systems of linear equations, inverses and determinants, by factorizations."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from ....emit import loops
+from ....emit.numbers import Number, as_index
+from ..prelude import Node, Outputs, Tensor, Value, const, like, register_torch, relax, sizes
+from .factorizations import identity, lu_of, require_success
+from .matrix_loops import Batch, Matrix, each_matrix, steps, transposed
+
+#: `coefficient(i, k)`: an element of a triangle.
+Coefficient = Callable[[Number, Number], Number]
+
+
+def _substitute(coefficient: Coefficient, x: Matrix, is_upper: bool, is_unit: bool) -> None:
+    """Solves a triangular system in place."""
+
+    def row(i: Number) -> None:
+        if is_upper:
+            loops.for_range(i + 1, x.rows, lambda k: x.add_row(i, -coefficient(i, k), x, k))
+        else:
+            loops.for_range(0, i, lambda k: x.add_row(i, -coefficient(i, k), x, k))
+        if is_unit:
+            return
+        divisor = coefficient(i, i)
+
+        def divide(j: Number) -> None:
+            x[i, j] = x[i, j] / divisor
+
+        loops.for_range(0, x.columns, divide)
+
+    steps(0, x.rows, row, backwards=is_upper)
+
+
+def _elements(a: Matrix, is_transposed: bool = False) -> Coefficient:
+    return lambda i, k: a[k, i] if is_transposed else a[i, k]
+
+
+@dataclass(frozen=True)
+class SolveTriangular:
+    """The kernel of A X = B, A being what is on one side of the diagonal."""
+
+    is_upper: bool
+    is_unit: bool
+    is_transposed: bool = False
+    __name__ = "solve_triangular"
+
+    def __call__(self, a: Tensor, b: Tensor, out: Tensor) -> None:
+        each_matrix([a, b, out], self._one)
+
+    def _one(self, a: Matrix, b: Matrix, out: Matrix) -> None:
+        out.copy(b)
+        is_upper = self.is_upper != self.is_transposed
+        _substitute(_elements(a, self.is_transposed), out, is_upper, self.is_unit)
+
+
+@dataclass(frozen=True)
+class SolveLU:
+    """The kernel of A X = B, or of Aᵀ X = B, for A = P L U."""
+
+    is_transposed: bool = False
+    __name__ = "solve_lu"
+
+    def __call__(self, lu: Tensor, pivots: Tensor, b: Tensor, out: Tensor) -> None:
+        each_matrix([lu, pivots, b, out], self._one)
+
+    def _one(self, lu: Matrix, pivots: Matrix, b: Matrix, out: Matrix) -> None:
+        out.copy(b)
+        of = _elements(lu, self.is_transposed)
+        if not self.is_transposed:
+            _swap(pivots, out)
+        _substitute(of, out, is_upper=False, is_unit=not self.is_transposed)
+        _substitute(of, out, is_upper=True, is_unit=self.is_transposed)
+        if self.is_transposed:
+            _swap(pivots, out, backwards=True)
+
+
+def _swap(pivots: Matrix, x: Matrix, backwards: bool = False) -> None:
+    steps(0, pivots.rows, lambda k: x.swap_rows(k, as_index(pivots[k]) - 1), backwards=backwards)
+
+
+class System:
+    """A X = B in the graph: both in one batch, and the way back for a right side that was given as vectors."""
+
+    def __init__(self, node: Node, a: Tensor, b: Tensor, is_vector: bool = False):
+        own, other = (sizes.sizes_of(Value(ssa=each)) for each in (a, b))
+        self.is_vector = is_vector
+        if is_vector:
+            b = relax.expand_dims(b, axis=[len(other)])
+            other = [*other, 1]
+        lead = _broadcast(node, own[:-2], other[:-2])
+        self.batch, self.sizes = Batch(node, lead), other[-2:]
+        self.a, self.b = self.batch.spread(a), self.batch.spread(b)
+        self.dtype = Value(ssa=b).dtype
+
+    def solved(self, kernel: Callable[..., None], *matrices: Tensor) -> Tensor:
+        """The solution, by a kernel of factors."""
+        (x,) = self.batch.call(kernel, [*(matrices or [self.a]), self.b], (self.sizes, self.dtype))
+        return relax.squeeze(x, axis=[-1]) if self.is_vector else x
+
+
+def _broadcast(node: Node, one: list[sizes.Size], other: list[sizes.Size]) -> list[sizes.Size]:
+    """The batch of both."""
+    longer, shorter = (one, other) if len(one) >= len(other) else (other, one)
+    front = len(longer) - len(shorter)
+    return [
+        *longer[:front],
+        *(right if left == 1 else left for left, right in zip(longer[front:], shorter, strict=True)),
+    ]
+
+
+def triangular(node: Node, a: Tensor, b: Tensor, kernel: SolveTriangular) -> Tensor:
+    return System(node, a, b).solved(kernel)
+
+
+@register_torch("aten::linalg_solve_triangular")
+def solve_triangular(node: Node) -> Outputs:
+    """X A = B is Aᵀ Xᵀ = Bᵀ."""
+    a, b = node.tensor("self"), node.tensor("B")
+    is_upper, is_unit = node.bool("upper"), node.bool("unitriangular")
+    if node.bool("left", True):
+        return triangular(node, a, b, SolveTriangular(is_upper, is_unit))
+    return transposed(triangular(node, a, transposed(b), SolveTriangular(is_upper, is_unit, is_transposed=True)))
+
+
+@register_torch("aten::triangular_solve")
+def old_triangular_solve(node: Node) -> Outputs:
+    """The solution, and the coefficients in the shape of the batch."""
+    b, a = node.tensor("self"), node.tensor("A")
+    kernel = SolveTriangular(node.bool("upper", True), node.bool("unitriangular"), node.bool("transpose"))
+    coefficients = sizes.broadcast(a, (node.results[1] or node.info).shape or ())
+    return [triangular(node, a, b, kernel), coefficients]
+
+
+@register_torch("aten::cholesky_solve")
+def cholesky_solve(node: Node) -> Outputs:
+    return _solved_by_cholesky(node, node.tensor("input2"), node.tensor("self"))
+
+
+@register_torch("aten::cholesky_inverse")
+def cholesky_inverse(node: Node) -> Outputs:
+    n = sizes.sizes_of(node.value(0))[-1]
+    return _solved_by_cholesky(node, node.tensor(0), identity(n, n, node.dtype))
+
+
+def _solved_by_cholesky(node: Node, factor: Tensor, b: Tensor) -> Tensor:
+    """Of L Lᵀ X = B, or of Uᵀ U X = B."""
+    is_upper = node.bool("upper")
+    first = triangular(node, factor, b, SolveTriangular(is_upper, False, is_transposed=is_upper))
+    return triangular(node, factor, first, SolveTriangular(is_upper, False, is_transposed=not is_upper))
+
+
+@register_torch("aten::linalg_lu_solve", "aten::lu_solve")
+def lu_solve(node: Node) -> Outputs:
+    """With the pivots of each matrix; X A = B is Aᵀ Xᵀ = Bᵀ."""
+    if node.op.startswith("aten::lu_solve"):
+        return _solved_by_lu(node, node.tensor("LU_data"), node.tensor("LU_pivots"), node.tensor("self"))
+    lu, pivots, b = node.tensor("LU"), node.tensor("pivots"), node.tensor("B")
+    is_left, is_adjoint = node.bool("left", True), node.bool("adjoint")
+    if is_left:
+        return _solved_by_lu(node, lu, pivots, b, is_adjoint)
+    return transposed(_solved_by_lu(node, lu, pivots, transposed(b), not is_adjoint))
+
+
+def _solved_by_lu(
+    node: Node, lu: Tensor, pivots: Tensor, b: Tensor, is_transposed: bool = False, is_vector: bool = False
+) -> Tensor:
+    system = System(node, lu, b, is_vector)
+    return system.solved(SolveLU(is_transposed), system.a, system.batch.spread(pivots, 1))
+
+
+@register_torch("aten::linalg_solve", "aten::_linalg_solve_ex", "aten::linalg_solve_ex")
+def solve(node: Node) -> Outputs:
+    """A right side of one dimension less than the matrices, or of their batch's shape, is of vectors."""
+    a, b, is_left = node.tensor("A"), node.tensor("B"), node.bool("left", True)
+    is_vector = _is_vector(node)
+    factors, pivots, info = lu_of(node, a if is_left else transposed(a))
+    if is_left or is_vector:
+        x = _solved_by_lu(node, factors, pivots, b, is_vector=is_vector)
+    else:
+        x = transposed(_solved_by_lu(node, factors, pivots, transposed(b)))
+    if node.op.startswith("aten::_linalg_solve_ex"):
+        return [x, factors, pivots, info]
+    if node.op.startswith("aten::linalg_solve_ex"):
+        return [x, info]
+    require_success(info, "a matrix is singular: its system of equations has no unique solution")
+    return x
+
+
+def _is_vector(node: Node) -> bool:
+    """As torch decides it."""
+    a, b = node.value("A").shape or (), node.value("B").shape or ()
+    return len(b) == 1 or (len(a) - 1 == len(b) and tuple(b) == tuple(a[:-1]))
+
+
+@register_torch("aten::linalg_inv", "aten::linalg_inv_ex", "aten::inverse")
+def inverse(node: Node) -> Outputs:
+    a = node.tensor(0)
+    n = sizes.sizes_of(node.value(0))[-1]
+    factors, pivots, info = lu_of(node, a)
+    x = _solved_by_lu(node, factors, pivots, identity(n, n, node.value(0).dtype))
+    if node.op.startswith("aten::linalg_inv_ex"):
+        return [x, info]
+    require_success(info, "a matrix is singular: it has no inverse")
+    return x
+
+
+@register_torch("aten::_linalg_det", "aten::linalg_det", "aten::det")
+def determinant(node: Node) -> Outputs:
+    """The product of the pivots, with the sign of the swaps."""
+    factors, pivots, _ = lu_of(node, node.tensor(0))
+    result = relax.multiply(relax.prod(_diagonal(factors), axis=[-1]), _sign_of(pivots, node.value(0).dtype))
+    return [result, factors, pivots] if node.op.startswith("aten::_linalg") else result
+
+
+@register_torch("aten::_linalg_slogdet", "aten::linalg_slogdet", "aten::slogdet")
+def signed_log_determinant(node: Node) -> Outputs:
+    factors, pivots, _ = lu_of(node, node.tensor(0))
+    sign, log = _sign_and_log(factors, pivots)
+    return [sign, log, factors, pivots] if node.op.startswith("aten::_linalg") else [sign, log]
+
+
+@register_torch("aten::logdet")
+def log_determinant(node: Node) -> Outputs:
+    """NaN where the determinant is negative."""
+    sign, log = _sign_and_log(*lu_of(node, node.tensor(0))[:2])
+    return relax.where(relax.less(sign, like(sign, 0)), like(log, float("nan")), log)
+
+
+def _sign_and_log(factors: Tensor, pivots: Tensor) -> tuple[Tensor, Tensor]:
+    diagonal = _diagonal(factors)
+    signs = relax.prod(relax.sign(diagonal), axis=[-1])
+    sign = relax.multiply(signs, _sign_of(pivots, Value(ssa=factors).dtype))
+    return sign, relax.sum(relax.log(relax.abs(diagonal)), axis=[-1])
+
+
+def _diagonal(matrix: Tensor) -> Tensor:
+    """Of square matrices."""
+    n = sizes.sizes_of(Value(ssa=matrix))[-1]
+    return relax.sum(relax.where(_is_diagonal(n), matrix, like(matrix, 0)), axis=[-1])
+
+
+def _is_diagonal(n: sizes.Size) -> Tensor:
+    return relax.equal(sizes.positions([n, n], 0), sizes.positions([n, n], 1))
+
+
+def _sign_of(pivots: Tensor, dtype: str) -> Tensor:
+    """-1 for an odd number of rows that were swapped with others."""
+    n = sizes.sizes_of(Value(ssa=pivots))[-1]
+    own = relax.add(sizes.count_up(n, "i32"), const(1, "i32"))
+    is_swap = relax.not_equal(pivots, own)
+    one = const(1, dtype)
+    return relax.prod(relax.where(is_swap, const(-1, dtype), one), axis=[-1])

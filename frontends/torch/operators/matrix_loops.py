@@ -1,0 +1,173 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Loops over matrices, for kernels of dense linear algebra: rows are contiguous, so inner loops run along them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ....bindings.mlir import ir
+from ....dialects.core.infos import TensorInfo
+from ....emit import loops
+from ....emit.linalg import sizes as extents_of
+from ....emit.numbers import Number, Size, as_index, constant, intrinsic, minimum, operation
+from ..prelude import Node, Tensor, Value, relax, sizes
+
+Place = Number | int
+
+
+class Matrix:
+    """One matrix of a batch of them in memory, or one vector: `a[i, j]` is an element."""
+
+    def __init__(self, memory: Tensor, *outer: Place):
+        self._memory, self._outer = memory, outer
+        self.sizes: list[Size] = list(extents_of(memory))[len(outer) :]
+        self.element = memory.type.element_type
+
+    @property
+    def rows(self) -> Size:
+        return self.sizes[0]
+
+    @property
+    def columns(self) -> Size:
+        return self.sizes[1]
+
+    def __getitem__(self, places: Any) -> Number:
+        return loops.load(self._memory, *self._outer, *_several(places))
+
+    def __setitem__(self, places: Any, value: Value | float) -> None:
+        loops.store(value, self._memory, *self._outer, *_several(places))
+
+    def real(self, value: float) -> Number:
+        """A number as the elements are."""
+        return constant(value, self.element)
+
+    @property
+    def epsilon(self) -> float:
+        """The distance from 1 to the next number."""
+        return 2.0**-23 if str(self.element) == "f32" else 2.0**-52
+
+    def fill(self, value: Callable[..., Value | float]) -> None:
+        def each(*places: Number) -> None:
+            self[places] = value(*places)
+
+        loops.nest(self.sizes, each)
+
+    def copy(self, other: Matrix) -> None:
+        self.fill(lambda *places: other[places])
+
+    def add_row(self, target: Place, factor: Number, source: Matrix, row: Place, start: Place = 0) -> None:
+        """`self[target, j] += factor * source[row, j]` from a column on."""
+
+        def each(j: Number) -> None:
+            self[target, j] = self[target, j] + factor * source[row, j]
+
+        loops.for_range(start, self.columns, each)
+
+    def swap_rows(self, one: Place, other: Place) -> None:
+        def each(j: Number) -> None:
+            kept = self[one, j]
+            self[one, j] = self[other, j]
+            self[other, j] = kept
+
+        loops.for_range(0, self.columns, each)
+
+    def scratch(self, extents: Sequence[Size], use: Callable[[Matrix], object]) -> None:
+        """`use(matrix)` with memory of its own for elements as these."""
+        loops.scratch(extents, self.element, lambda memory: use(Matrix(memory)))
+
+
+def _several(places: Any) -> Sequence[Any]:
+    return places if isinstance(places, (tuple, list)) else (places,)
+
+
+def each_matrix(buffers: Sequence[Tensor], body: Callable[..., object]) -> None:
+    """`body(*matrices)` for those of each place in a batch."""
+
+    def one(place: Number) -> None:
+        body(*(Matrix(buffer, place) for buffer in buffers))
+
+    loops.for_range(0, loops.size(buffers[0], 0), one, grain=1)
+
+
+def steps(start: Place, stop: Place, body: Callable[..., Any], *carried: Any, backwards: bool = False) -> list[Any]:
+    """`body(i, *carried)` from start to before stop, or the other way round."""
+    if not backwards:
+        return loops.for_range(start, stop, body, *carried)
+    last = as_index(stop) - 1 + start
+    return loops.for_range(start, stop, lambda i, *values: body(last - i, *values), *carried)
+
+
+def folded(start: Place, stop: Place, value: Callable[[Number, Number], Number], first: Number) -> Number:
+    """`result = value(i, result)` for each i."""
+    found: Number = loops.for_range(start, stop, value, first)[0]
+    return found
+
+
+def total(start: Place, stop: Place, value: Callable[[Number], Number], zero: Number) -> Number:
+    """A sum in any order, so that several lanes add."""
+    fast = ir.Attribute.parse("#arith.fastmath<reassoc,contract>")
+    add = lambda i, sum_: operation("arith.addf", [sum_, value(i)], zero.type, fastmath=fast)  # noqa: E731
+    return folded(start, stop, add, zero)
+
+
+def root(x: Number) -> Number:
+    return intrinsic("sqrt", x)
+
+
+def absolute(x: Number) -> Number:
+    return intrinsic("fabs", x)
+
+
+def with_sign_of(size: Number, sign: Number) -> Number:
+    return intrinsic("copysign", size, sign)
+
+
+def fewer(one: Size, other: Size) -> Any:
+    return minimum(one, other)
+
+
+# ---- batches in the graph ----
+
+
+class Batch:
+    """Tensors whose last dimensions are matrices, as kernels take them: one dimension in front."""
+
+    def __init__(self, node: Node, lead: Sequence[sizes.Size]):
+        self._node = node
+        self.lead = list(lead)
+        self.count = sizes.product(self.lead)
+
+    @staticmethod
+    def of(node: Node, tensor: Tensor, rank: int = 2) -> Batch:
+        """That of a tensor's dimensions in front of the last."""
+        own = sizes.sizes_of(Value(ssa=tensor))
+        return Batch(node, own[: len(own) - rank])
+
+    def flat(self, tensor: Tensor, rank: int = 2) -> Tensor:
+        """A tensor with the batch in one dimension."""
+        own = sizes.sizes_of(Value(ssa=tensor))
+        return sizes.reshaped(tensor, [self.count, *own[len(own) - rank :]])
+
+    def spread(self, tensor: Tensor, rank: int = 2) -> Tensor:
+        """A tensor that has fewer dimensions in front, or has 1 there, over the whole batch; flat."""
+        own = sizes.sizes_of(Value(ssa=tensor))
+        behind = own[len(own) - rank :]
+        if len(own) - rank == len(self.lead) and own[: len(self.lead)] == self.lead:
+            return self.flat(tensor, rank)
+        return self.flat(sizes.broadcast(tensor, [*self.lead, *behind]), rank)
+
+    def call(
+        self, kernel: Callable[..., None], tensors: Sequence[Tensor], *results: tuple[Sequence[Any], str]
+    ) -> list[Tensor]:
+        """What a kernel makes of flat tensors; each result by its last sizes and its element type, in the batch's shape."""
+        infos = [TensorInfo((self.count, *shape), dtype) for shape, dtype in results]
+        made = self._node.call_tir(kernel, list(tensors), infos)
+        made = list(made) if isinstance(made, (tuple, list)) else [made]
+        return [sizes.reshaped(each, [*self.lead, *shape]) for each, (shape, _) in zip(made, results, strict=True)]
+
+
+def transposed(tensor: Tensor) -> Tensor:
+    """The last two dimensions in the other order."""
+    rank = tensor.type.rank
+    return relax.permute_dims(tensor, axes=[*range(rank - 2), rank - 1, rank - 2])
