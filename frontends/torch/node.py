@@ -107,7 +107,7 @@ class Node(CoreNode):
         used = [False] * len(self.results)
         for user in self.fx.users:
             if user.op == "call_function" and getattr(user.target, "__name__", "") == "getitem":
-                used[user.args[1]] = True
+                used[user.args[1]] |= bool(user.users)
             else:
                 return [True] * len(used)
         return used
