@@ -57,7 +57,7 @@ def torch_backend(
         decompositions=aot_table(),
         partition_fn=min_cut_rematerialization_partition,
     )
-    return wrap(graph, example_inputs)  # type: ignore[no-any-return]
+    return wrap(graph, example_inputs)
 
 
 def _check(options: Mapping[str, object]) -> None:
@@ -76,9 +76,9 @@ class TorchProgram:
     It is called with a list, as AOTAutograd calls what says that it is boxed.
     """
 
-    _boxed_call = True
-
     def __init__(self, graph: GraphModule, options: Mapping[str, Any], *, freezes: bool) -> None:
+        # Of the object: torch wraps it in a function that has what the object's dictionary has.
+        self._boxed_call = True
         self._graph, self._options, self._freezes = graph, options, freezes
         self._changes = 0
         self._placeholders = list(graph.graph.find_nodes(op="placeholder"))
@@ -188,5 +188,5 @@ class _Calls:
         everything = [*given, *(results if isinstance(results, tuple) else (results,))]
         outputs = [None if each is None else everything[each] for each in self._sources]
         for index in self._numbers:
-            outputs[index] = outputs[index].item()
+            outputs[index] = outputs[index].item()  # type: ignore[union-attr]
         return outputs

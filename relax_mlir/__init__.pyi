@@ -47,6 +47,8 @@ from .frontends.module import Module as Module
 from .frontends.onnx.export.to_onnx import to_onnx as to_onnx
 from .frontends.onnx.from_onnx import from_onnx as from_onnx
 from .frontends.onnx.registry import register_onnx as register_onnx
+from .frontends.torch.from_torch import from_torch as from_torch
+from .frontends.torch.registry import register_torch as register_torch
 from .passes.core.base import Pass as Pass
 from .passes.core.instruments import Callback as Callback
 from .passes.core.instruments import Instrument as Instrument

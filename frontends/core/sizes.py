@@ -152,6 +152,17 @@ def positions(sizes: Sequence[Size], axis: int, dtype: str = "i64") -> Tensor:
     return along_axis(count_up(sizes[axis], dtype), axis, len(sizes))
 
 
+def tiled(value: Value, repeats: Sequence[Size]) -> Tensor:
+    """Copies one behind the other, as many along each dimension as its size of `repeats` says."""
+    if all(isinstance(count, int) for count in repeats):
+        return relax.tile(value.ssa, repeats=repeats)
+    own = sizes_of(value)
+    # Copies along a dimension of its own before each, then both are one.
+    apart = [size for one in own for size in (1, one)]
+    copied = [size for pair in zip(repeats, own, strict=True) for size in pair]
+    return reshaped(broadcast(reshaped(value.ssa, apart), copied), list(map(times, repeats, own)))
+
+
 # ---- slices ----
 
 

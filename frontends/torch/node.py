@@ -52,7 +52,7 @@ class Node(CoreNode):
         """What torch computes these arguments in: tensors with dimensions count before those without, then numbers."""
         import torch
 
-        given = [self.metas[key] for key in keys if self.metas.get(key) is not None]
+        given: list[Any] = [self.metas[key] for key in keys if self.metas.get(key) is not None]
         found = torch.result_type(*[_as_number(each) for each in given[:2]]) if len(given) > 1 else given[0].dtype
         for each in given[2:]:
             found = torch.promote_types(found, torch.result_type(_as_number(each), _as_number(given[0])))
@@ -94,6 +94,13 @@ class Node(CoreNode):
         """The element type of the only result, or of the first."""
         return self.info.dtype
 
+    def dtype_of_result(self, index: builtins.int) -> str:
+        """The element type of one of several results."""
+        found = self.results[index]
+        if found is None:
+            raise self.fail(f"result #{index} is no tensor")
+        return found.dtype
+
     @property
     def sizes_of_result(self) -> list[Size]:
         """The sizes of the only result, or of the first."""
@@ -114,7 +121,7 @@ class Node(CoreNode):
         used = [False] * len(self.results)
         for user in self.fx.users:
             if user.op == "call_function" and getattr(user.target, "__name__", "") == "getitem":
-                used[user.args[1]] = True
+                used[user.args[1]] |= bool(user.users)
             else:
                 return [True] * len(used)
         return used
@@ -135,11 +142,11 @@ class Node(CoreNode):
         held = self.get(key)
         if held is None:
             raise self.fail(f"argument {_shown(key)} is missing")
-        return held  # type: ignore[no-any-return]
+        return held
 
     def value(self, key: Key) -> Value:
         """An argument that is a tensor; numbers and sizes become 0-D tensors of torch's default types."""
-        held = self.held(key)
+        held: Any = self.held(key)
         if isinstance(held, Value):
             return held
         if isinstance(held, (bool, int, float, SymExpr)) or hasattr(held, "type"):
@@ -265,7 +272,7 @@ class Node(CoreNode):
 
     def subgraph(self, key: Key) -> GraphModule:
         """An argument that is a graph."""
-        return self.get(key)  # type: ignore[no-any-return]
+        return self.get(key)
 
 
 def _flat(held: object) -> Sequence[Any]:

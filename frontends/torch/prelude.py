@@ -8,12 +8,14 @@ from __future__ import annotations
 
 from ...dialects import relax
 from ..core import sizes
+from ..core.elementwise import elementwise, intrinsic_of
 from ..core.tensors import along_axis, cast, const, from_front, info_of, joined, like, part, wide_float, with_first_at
 from ..core.values import Outputs, Tensor, Value, known
 from .node import Node
 from .registry import Convert, register_rows, register_torch
 
 __all__ = [
-    "Convert", "Node", "Outputs", "Tensor", "Value", "along_axis", "cast", "const", "from_front", "info_of", "joined",
-    "known", "like", "part", "register_rows", "register_torch", "relax", "sizes", "wide_float", "with_first_at",
+    "Convert", "Node", "Outputs", "Tensor", "Value", "along_axis", "cast", "const", "elementwise", "from_front",
+    "info_of", "intrinsic_of", "joined", "known", "like", "part", "register_rows", "register_torch", "relax",
+    "sizes", "wide_float", "with_first_at",
 ]  # fmt: skip

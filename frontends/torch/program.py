@@ -45,7 +45,7 @@ def read_program(
     torch = import_torch()
     if isinstance(source, torch.export.ExportedProgram):
         _refuse_arguments("an ExportedProgram", args, kwargs, dynamic_shapes)
-        return source  # type: ignore[no-any-return]
+        return source
     if isinstance(source, (str, os.PathLike)):
         _refuse_arguments("a file", args, kwargs, dynamic_shapes)
         return _loaded(torch, Path(source))
@@ -74,7 +74,7 @@ def _loaded(torch: Any, path: Path) -> ExportedProgram:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            return torch.export.load(path)  # type: ignore[no-any-return]
+            return torch.export.load(path)
     except Exception as error:  # zip's, json's, pickle's, torch's own
         first = str(error).strip().partition("\n")[0]
         raise ModelError(
@@ -95,9 +95,7 @@ def _exported(
         )
     try:
         with torch.no_grad():
-            return torch.export.export(  # type: ignore[no-any-return]
-                model, args, kwargs, dynamic_shapes=dynamic_shapes, strict=False
-            )
+            return torch.export.export(model, args, kwargs, dynamic_shapes=dynamic_shapes, strict=False)
     except Exception as error:  # whatever the model or torch raises while it is traced
         raise ModelError(
             f"torch.export cannot trace the model: {type(error).__name__}: {str(error).strip()}",
@@ -168,6 +166,7 @@ def table() -> Any:
     found = default_decompositions()
     for overload in [each for each in found if find_converter(name_of(each)) is not None]:
         del found[overload]
+    found.update({each: how for each, how in _others().items() if each not in found})
     return found
 
 
@@ -175,7 +174,19 @@ def aot_table() -> dict[Any, Callable[..., object]]:
     """The same for graphs of AOTAutograd, which has decomposed what consists of other operators."""
     from torch._decomp import core_aten_decompositions
 
-    return {each: how for each, how in core_aten_decompositions().items() if find_converter(name_of(each)) is None}
+    core = {each: how for each, how in core_aten_decompositions().items() if find_converter(name_of(each)) is None}
+    return {**_others(), **core}
+
+
+def _others() -> dict[Any, Callable[..., object]]:
+    """Decompositions that torch has without using them by itself: of backward steps above all."""
+    from torch._decomp import decomposition_table
+
+    return {
+        each: how
+        for each, how in decomposition_table.items()
+        if getattr(each, "namespace", "") == "aten" and find_converter(name_of(each)) is None
+    }
 
 
 def _graphs(module: Any) -> Iterator[Any]:

@@ -12,7 +12,6 @@ import torch
 import torchvision_operators
 from torch import nn
 
-
 torchvision_operators.declare()
 
 
@@ -139,7 +138,8 @@ _timm("dm_nfnet_f0", 64, num_classes=10)
 
 
 # ---- transformers ----
-_SMALL = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4, "intermediate_size": 64, "vocab_size": 99}
+_LAYERS = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4, "intermediate_size": 64}
+_SMALL = {**_LAYERS, "vocab_size": 99}
 
 
 def tokens(batch: int = 2, length: int = 7, vocabulary: int = 99) -> torch.Tensor:
@@ -262,7 +262,7 @@ def clip() -> Case:
     from transformers import CLIPConfig, CLIPModel
 
     text = {**_SMALL, "max_position_embeddings": 16, "bos_token_id": 1, "eos_token_id": 2}
-    vision = {**{name: size for name, size in _SMALL.items() if name != "vocab_size"}, "image_size": 32, "patch_size": 8}
+    vision = {**_LAYERS, "image_size": 32, "patch_size": 8}
     config = CLIPConfig(text_config=text, vision_config=vision, projection_dim=16)
     return Case(CLIPModel(config), (), {"input_ids": tokens(), "pixel_values": image(32)})
 
@@ -271,8 +271,7 @@ def _vision_transformer(name: str, size: int = 32, **options: Any) -> None:
     def build() -> Case:
         import transformers
 
-        small = {each: number for each, number in _SMALL.items() if each != "vocab_size"}
-        config = getattr(transformers, f"{name}Config")(**{**small, **options})
+        config = getattr(transformers, f"{name}Config")(**{**_LAYERS, **options})
         return Case(getattr(transformers, f"{name}Model")(config), (image(size),), {}, (BATCH,))
 
     ZOO[f"transformers {name}"] = build
@@ -408,4 +407,5 @@ class Graphs(nn.Module):
         return torch.relu(self.own(x) + gathered)
 
 
-ZOO["graph network"] = lambda: Case(Graphs(), (torch.randn(6, 8), torch.randint(0, 6, (2, 11))), {}, ({0: "n"}, {1: "e"}))
+_EDGES = torch.randint(0, 6, (2, 11))
+ZOO["graph network"] = lambda: Case(Graphs(), (torch.randn(6, 8), _EDGES), {}, ({0: "nodes"}, {1: "edges"}))

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import traceback
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
@@ -37,8 +37,8 @@ class Case(NamedTuple):
 class Check:
     """The checks of one entry, dtype and mode."""
 
-    def __init__(self, entry: Entry, dtype: str, mode: str, peer: Peer, known: str = ""):
-        """`known` is the reason for which all samples of another dtype or mode were refused, each by itself."""
+    def __init__(self, entry: Entry, dtype: str, mode: str, peer: Peer, known: Collection[str] = ()):
+        """`known` are the reasons for which all samples of another dtype or mode were refused, each by itself."""
         self._entry = entry
         self._known = known
         self._dtype = dtype
@@ -83,7 +83,7 @@ class Check:
 
     def _alone(self, cases: list[Case], error: Exception) -> None:
         """Imports each by itself, which is quick; what is taken is then compiled as one module."""
-        if len(cases) == 1 or (self._known and _verdict(error, "").reason == self._known):
+        if len(cases) == 1 or _verdict(error, "").reason in self._known:
             for case in cases:
                 self._note(case, error)
             return
@@ -141,10 +141,11 @@ class Check:
         self._found[case.place] = _verdict(error, str(case.sample))
 
 
-def shared_reason(verdicts: Mapping[int, Verdict]) -> str:
-    """The reason for which all samples are refused, if there is one."""
-    found = {verdict.reason if verdict.verdict == "refused" else "" for verdict in verdicts.values()}
-    return found.pop() if len(found) == 1 else ""
+def reasons_for_all(verdicts: Mapping[int, Verdict]) -> set[str]:
+    """The reasons for which all samples are refused; none if one is not."""
+    if any(verdict.verdict != "refused" for verdict in verdicts.values()):
+        return set()
+    return {verdict.reason for verdict in verdicts.values()}
 
 
 class _NotExported(Exception):

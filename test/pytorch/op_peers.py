@@ -8,6 +8,7 @@ from typing import Any, Protocol
 
 import torch
 from op_comparison import tensors_of
+from torch.utils import _pytree as pytree
 
 Run = Callable[[Sequence[torch.Tensor]], Sequence[object]]
 
@@ -57,8 +58,8 @@ class Relax:
             raise Refused(f"when compiled: {reason_of(str(error))}") from error
 
         def run(tensors: Sequence[torch.Tensor]) -> Sequence[object]:
-            results = main(*tensors)
-            return [results] if isinstance(results, torch.Tensor) else list(results)
+            # Nested as the model's are, a list for each sample.
+            return pytree.tree_leaves(main(*tensors))
 
         return run
 

@@ -45,18 +45,18 @@ def _work(peer: Callable[[], Any], limit: int, pipe: Connection) -> None:
     resource.setrlimit(resource.RLIMIT_DATA, (_MOST_MEMORY, _MOST_MEMORY))
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     os.environ.setdefault("OMP_NUM_THREADS", "1")
-    from op_checks import Check, shared_reason, without_noise
+    from op_checks import Check, reasons_for_all, without_noise
     from op_entries import entries
 
     without_noise()
     known, runner = entries(), peer()
-    reasons: dict[str, str] = {}
+    reasons: dict[str, set[str]] = {}
     pipe.send(None)  # ready: from now on the time of a task is its own
     while (asked := pipe.recv()) is not None:
         task, places = asked
-        reason = reasons.get(task.entry, "")
+        reason = reasons.get(task.entry, set())
         found = Check(known[task.entry], task.dtype, task.mode, runner, reason).run(places, limit)
-        reasons = {task.entry: shared_reason(found) or reason}
+        reasons = {task.entry: reason | reasons_for_all(found)}
         verdicts = {place: tuple(verdict) for place, verdict in found.items()}
         pipe.send((verdicts, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss > _USUAL_MEMORY))
 

@@ -9,7 +9,7 @@ import pytest
 import refusals
 import torch
 from fake_ops import Altering, Counting, Dying, Hanging, Raising, Refusing, entry_of, numbers
-from op_checks import Check, Verdict, shared_reason
+from op_checks import Check, Verdict, reasons_for_all
 from op_comparison import difference, expected_of, tolerances
 from op_entries import Entry, entries
 from op_peers import Peer, reason_of
@@ -100,9 +100,9 @@ def test_what_was_refused_before_for_the_same_reason_is_imported_once() -> None:
     entry = entry_of(torch.sin, *numbers(5))
     first = Check(entry, "f32", "static", peer).run()
     assert peer.imports == 6
-    assert Check(entry, "f32", "dynamic", peer, shared_reason(first)).run() == first
+    assert Check(entry, "f32", "dynamic", peer, reasons_for_all(first)).run() == first
     assert peer.imports == 7
-    assert shared_reason({**first, 9: PASSES}) == ""
+    assert reasons_for_all({**first, 9: PASSES}) == set()
 
 
 def by_values(x: torch.Tensor) -> torch.Tensor:

@@ -9,10 +9,8 @@ import pytest
 import refusals
 from op_checks import Check, without_noise
 from op_entries import USUAL_LIMIT, entries
-from op_peers import Exported, Peer, Relax
+from op_peers import Peer, Relax
 from op_workers import Outcome, Task
-
-import relax_mlir
 
 # One operator or two of each family, with all element types.
 ALWAYS = [
@@ -61,8 +59,7 @@ SOME = range(0, USUAL_LIMIT, 3)
 @functools.cache
 def peer() -> Peer:
     without_noise()
-    # As long as there is no rx.from_torch, torch itself answers.
-    return Relax() if hasattr(relax_mlir, "from_torch") else Exported()
+    return Relax()
 
 
 def check(name: str, dtype: str, mode: str) -> None:

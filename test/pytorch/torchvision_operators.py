@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""torchvision where its library does not load: its wheel for GPUs beside a torch for the CPU alone. Its models in Python
-work without, if the operators that it refines while it is imported are declared.
+"""torchvision where its library does not load, as that of its wheel for GPUs beside a torch for CPUs: its models work
+without it, if the operators that it refines while it is imported are declared.
 """
 
 from __future__ import annotations

@@ -312,7 +312,7 @@ def _problems_of_torch(source: str, shapes: Mapping[str, InputShape]) -> Problem
 
 def _refuse_shapes(kind: str, shapes: Mapping[str, InputShape]) -> None:
     if shapes and kind == _TORCH:
-        raise OptionError("--shape is for ONNX models: torch.export.export(..., dynamic_shapes=) says which sizes change")
+        raise OptionError("--shape is for ONNX models: dynamic_shapes of torch.export.export say which sizes change")
     if shapes:
         raise OptionError("--shape is for ONNX models: a module's own types tell the shapes of its inputs")
 

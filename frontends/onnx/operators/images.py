@@ -7,13 +7,12 @@ import math
 from collections.abc import Sequence
 from functools import reduce
 
-from ....dialects.core.symbols import SymExpr, equal
+from ....dialects.core.symbols import equal
 from ....support.suggest import counted
+from ...core.image_resizing import Along, Real, Settings, as_image, real, resized, scaled_size, smoothed
 from ...core.sizes import Size, as_shape, element, full, is_known, sizes_of
-from ...core.values import Tensor
 from ..input_sizes import input_length, input_sizes
 from ..prelude import Node, Outputs, cast, const, register_onnx, relax
-from .image_resizing import Along, Real, Settings, real, resized, smoothed
 
 _MODES = {"nearest": "nearest", "linear": "linear", "bilinear": "linear", "trilinear": "linear", "cubic": "cubic"}
 _COORDINATES = (
@@ -95,23 +94,9 @@ def _by_scales(node: Node, axes: Sequence[int], scales: Sequence[Real | float]) 
         raise node.fail(f"there are {counted(len(scales), 'scale')} for {counted(len(axes), 'axis')}")
     sizes = sizes_of(node.value(0))
     return [
-        Along(axis, sizes[axis], _scaled(sizes[axis], scale), scale) for axis, scale in zip(axes, scales, strict=True)
+        Along(axis, sizes[axis], scaled_size(sizes[axis], scale), scale)
+        for axis, scale in zip(axes, scales, strict=True)
     ]
-
-
-def _scaled(size: Size, scale: Real | float) -> Size:
-    """floor(size * scale), calculated in f32 as runtimes do."""
-    import numpy
-
-    if isinstance(scale, float) and isinstance(size, int):
-        return math.floor(numpy.float32(size) * numpy.float32(scale))
-    if isinstance(scale, float) and is_known(size):
-        if scale == int(scale):
-            return size * int(scale)
-        if scale and 1 / scale == int(1 / scale):
-            return size // int(1 / scale)
-    product = real(size) * (Real(const([scale], "f32")) if isinstance(scale, float) else scale)
-    return product.floor().as_size()
 
 
 def _by_sizes(node: Node, axes: Sequence[int], region: list[tuple[Real | float, Real | float]] | None) -> list[Along]:
@@ -164,7 +149,7 @@ def _resized(node: Node, alongs: Sequence[Along], settings: Settings, antialias:
         return full(shape, const(0, node.value(0).dtype))
     if antialias and settings.mode != "nearest":
         return smoothed(node.tensor(0), changed, settings)
-    by_image = _as_image(node, changed, settings)
+    by_image = as_image(node.tensor(0), changed, settings)
     return resized(node.tensor(0), changed, settings) if by_image is None else by_image
 
 
@@ -176,46 +161,6 @@ def _stays(along: Along, settings: Settings, rank: int) -> bool:
         return False
     same_scale = along.scale is None or (isinstance(along.scale, float) and along.scale == 1.0)
     return same_scale and is_known(along.size, along.count) and equal(along.size, along.count) is True
-
-
-def _as_image(node: Node, alongs: Sequence[Along], settings: Settings) -> Tensor | None:
-    """By the operator for images or volumes, which knows sizes, not scales; None where they do not say the same."""
-    shape, rank = node.value(0).shape, node.rank(0)
-    last = {along.axis: along for along in alongs}
-    fits = rank in (4, 5) and shape is not None and min(last) >= 2 and all(_is_exact(along) for along in alongs)
-    if not fits or shape is None or None in shape[2:]:
-        return None
-    rounding, shrinks = settings.rounding, [isinstance(each.scale, float) and each.scale < 1 for each in alongs]
-    if rounding == "as_scaled":
-        if any(shrinks) and not all(shrinks):
-            return None
-        rounding = "ceil" if any(shrinks) else "floor"
-    axes = [last.get(axis, Along(axis, shape[axis], shape[axis])) for axis in range(2, rank)]
-    coordinates = settings.coordinates
-    return relax.dialect.ops[f"image.resize{rank - 2}d"](
-        node.tensor(0),
-        as_shape([along.count for along in axes]),
-        roi=[float(along.start) for along in axes] + [float(along.end) for along in axes],
-        method="nearest_neighbor" if settings.mode == "nearest" else settings.mode,
-        coordinate_transformation_mode="half_pixel" if coordinates == "half_pixel_symmetric" else coordinates,
-        rounding_method=rounding,
-        cubic_alpha=settings.cubic,
-        cubic_exclude=int(settings.excludes_outside),
-        extrapolation_value=settings.extrapolated,
-    )
-
-
-def _is_exact(along: Along) -> bool:
-    """Whether the scale is the ratio of the sizes, and both are known."""
-    if not is_known(along.size, along.count) or isinstance(along.start, Real):
-        return False
-    if along.scale is None:
-        return True
-    if not isinstance(along.scale, float):
-        return False
-    if isinstance(along.size, SymExpr):
-        return along.scale == int(along.scale)
-    return math.isclose(along.size * along.scale, along.count, rel_tol=1e-6)
 
 
 _SAMPLING = {

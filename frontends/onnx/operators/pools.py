@@ -3,17 +3,16 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Sequence
 
-from ....dialects.core.symbols import Dim, at_most, dim_add, dim_mul, product
+from ....dialects.core.symbols import Dim, dim_add, dim_mul, product
 from ....emit.axis_reduction import lowest
 from ....support.suggest import counted
 from ...core import sizes
-from ...core.sizes import Size
+from ...core.pool_windows import Windows, covering, maxima_and_places
 from ..prelude import Node, Outputs, Tensor, Value, const, register_onnx, relax
-from .sliding_windows import Windows, padded, per_dimension, spatial_sizes, windows_of, with_borders, with_same_sizes
+from .sliding_windows import padded, per_dimension, spatial_sizes, windows_of, with_same_sizes
 
 
 def _pool_windows(node: Node) -> Windows:
@@ -45,77 +44,17 @@ def max_pool(node: Node) -> Outputs:
     result = _pooled(node, "max", data, windows, pads)
     if node.output_count < 2 or not node.proto.output[1]:
         return result
-    return _maxima_and_places(node, windows, sizes.sizes_of(Value(ssa=result))[2:])
+    counts = sizes.sizes_of(Value(ssa=result))[2:]
+    return maxima_and_places(node.tensor(0), _places(node, sizes.sizes_of(node.value(0))), windows, counts)
 
 
-def _maxima_and_places(node: Node, windows: Windows, counts: Sequence[Size]) -> Outputs:
-    """Goes through the windows' taps: the largest so far, and where in the whole tensor it stands."""
-    dtype, shape = node.value(0).dtype, sizes.sizes_of(node.value(0))
-    # Windows of 'ceil_mode' may reach over the end.
-    after = map(_reached, counts, windows.strides, windows.reaches, windows.before, shape[2:])
-    wide = windows._replace(after=tuple(after))
-    data = _as_far(with_borders(node.tensor(0), wide, lowest(dtype), dtype), windows, counts)
-    places = _as_far(with_borders(_places(node, shape), wide, -1, "i64"), windows, counts)
-    best, at = None, None
-    for tap in itertools.product(*map(range, windows.kernel)):
-        values, indices = (_strided(tensor, windows, tap) for tensor in (data, places))
-        if best is None:
-            best, at = values, indices
-            continue
-        # Padding is never the maximum, not even of values as low.
-        is_better = relax.greater(values, best)
-        was_padding = relax.logical_and(
-            relax.dialect.ops["less"](at, const(0, "i64")), relax.greater_equal(indices, const(0, "i64"))
-        )
-        is_better = relax.logical_or(is_better, was_padding)
-        best, at = (
-            relax.dialect.ops["where"](is_better, values, best),
-            relax.dialect.ops["where"](is_better, indices, at),
-        )
-    return [_of_sizes(each, counts) for each in (best, at) if each is not None]
-
-
-def _reached(count: Size, stride: int, reach: int, before: Size, size: Size) -> Size:
-    """How far the last window along a dimension reaches over the end."""
-    last = sizes.plus(sizes.times(sizes.minus(count, 1), stride), reach)
-    over = sizes.minus(sizes.minus(last, size), before)
-    return 0 if sizes.is_known(over) and at_most(over, 0) else sizes.larger(over, 0)
-
-
-def _places(node: Node, shape: Sequence[Size]) -> Tensor:
+def _places(node: Node, shape: Sequence[sizes.Size]) -> Tensor:
     """Where each element stands; with storage_order 1 the last dimensions are counted column by column."""
     places = sizes.count_up(sizes.product(shape))
     if not node.int("storage_order", 0):
         return sizes.reshaped(places, shape)
     transposed = sizes.reshaped(places, [*shape[:2], *reversed(shape[2:])])
     return relax.permute_dims(transposed, axes=[0, 1, *range(len(shape) - 1, 1, -1)])
-
-
-def _as_far(tensor: Tensor, windows: Windows, counts: Sequence[Size]) -> Tensor:
-    """What the windows reach, up to the last one's end."""
-    ends = {
-        axis: sizes.plus(sizes.times(sizes.minus(count, 1), stride), reach)
-        for axis, (count, stride, reach) in enumerate(zip(counts, windows.strides, windows.reaches, strict=True), 2)
-    }
-    own = sizes.sizes_of(Value(ssa=tensor))
-    bounds = {axis: (0, end, 1) for axis, end in ends.items() if end != own[axis]}
-    return sizes.sliced(Value(ssa=tensor), bounds, ends) if bounds else tensor
-
-
-def _strided(tensor: Tensor, windows: Windows, tap: Sequence[int]) -> Tensor:
-    """The element of each window that stands at one tap: as far from the end as it is in the last one."""
-    begin = [place * gap for place, gap in zip(tap, windows.dilations, strict=True)]
-    end = [first + 1 - reach or sizes.OPEN for first, reach in zip(begin, windows.reaches, strict=True)]
-    axes = range(2, 2 + len(begin))
-    return relax.strided_slice(tensor, axes=axes, begin=begin, end=end, strides=windows.strides)
-
-
-def _of_sizes(result: Tensor, counts: Sequence[Size]) -> Tensor:
-    """With the sizes that the windows have, said as simply as they can be."""
-    info = Value(ssa=result).info
-    if info.shape is None or not sizes.is_known(*counts) or [*info.shape[2:]] == [*counts]:
-        return result
-    return relax.match_cast(result, ty=info.with_shape((*info.shape[:2], *counts)))
 
 
 @register_onnx("", "AveragePool")
@@ -136,21 +75,10 @@ def lp_pool(node: Node) -> Outputs:
     """The p-norm of each window: its mean of powers times its size, so padding with 0 does not matter."""
     windows, dtype, power = _pool_windows(node), node.value(0).dtype, _power(node)
     if node.int("ceil_mode", 0):
-        windows = _covering(windows)
+        windows = covering(windows)
     data, pads = padded(_raised(node.tensor(0), power, dtype), windows, 0, dtype)
     means = _pooled(node, "avg", data, windows, pads, count_include_pad=True, ceil_mode=False)
     return _root(relax.multiply(means, const(math.prod(windows.kernel), dtype)), power, dtype)
-
-
-def _covering(windows: Windows) -> Windows:
-    """With so much padding behind that what 'ceil_mode' adds fits in, and none starts behind the data."""
-    if not windows.is_fixed:
-        return windows  # 'auto_pad' leaves no window over the end
-    after = [
-        min(high + stride - 1, max(reach - 1, high))
-        for high, stride, reach in zip(windows.after, windows.strides, windows.reaches, strict=True)
-    ]
-    return windows._replace(after=tuple(after))
 
 
 def _power(node: Node) -> float:

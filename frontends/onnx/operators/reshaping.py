@@ -240,14 +240,7 @@ register_rows("", {"Tile": lambda node: _tiled(node, input_sizes(node, 1))}, sin
 def _tiled(node: Node, repeats: Sequence[Size]) -> Tensor:
     if len(repeats) != node.rank(0):
         raise node.fail(f"there are {len(repeats)} repeats for {node.rank(0)} dimensions")
-    if all(isinstance(count, int) for count in repeats):
-        return relax.tile(node.tensor(0), repeats=repeats)
-    own = sizes.sizes_of(node.value(0))
-    # Copies along a dimension of its own before each, then both are one.
-    apart = [size for one in own for size in (1, one)]
-    copied = [size for pair in zip(repeats, own, strict=True) for size in pair]
-    whole = sizes.broadcast(sizes.reshaped(node.tensor(0), apart), copied)
-    return sizes.reshaped(whole, [sizes.times(count, one) for count, one in zip(repeats, own, strict=True)])
+    return sizes.tiled(node.value(0), repeats)
 
 
 # ---- shapes as tensors ----

@@ -4,33 +4,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from ....dialects.core.symbols import Dim, ceildiv
 from ....support.suggest import counted
-from ...core.sizes import Size, divided, full, is_known, larger, minus, plus, sizes_of, times
-from ..prelude import Node, Tensor, Value, const, info_of, relax
+from ...core.pool_windows import Windows, with_borders
+from ...core.sizes import Size, divided, is_known, larger, minus, plus, sizes_of, times
+from ..prelude import Node, Tensor, info_of, relax
 
 _SAME = ("SAME_UPPER", "SAME_LOWER")
-
-
-class Windows(NamedTuple):
-    """Along each spatial dimension; what is added before and after may depend on dynamic sizes."""
-
-    kernel: tuple[int, ...]
-    strides: tuple[int, ...]
-    dilations: tuple[int, ...]
-    before: tuple[Size, ...]
-    after: tuple[Size, ...]
-
-    @property
-    def reaches(self) -> tuple[int, ...]:
-        return tuple((taps - 1) * gap + 1 for taps, gap in zip(self.kernel, self.dilations, strict=True))
-
-    @property
-    def is_fixed(self) -> bool:
-        """Whether what is added is known, not a function of dimensions."""
-        return all(isinstance(each, int) for each in (*self.before, *self.after))
 
 
 def spatial_sizes(node: Node, index: int = 0) -> tuple[Dim, ...]:
@@ -97,24 +78,6 @@ def padded(data: Tensor, windows: Windows, value: float, dtype: str) -> tuple[Te
     if windows.is_fixed:
         return data, [*windows.before, *windows.after]
     return with_borders(data, windows, value, dtype), [0] * (2 * len(windows.kernel))
-
-
-def with_borders(data: Tensor, windows: Windows, value: float, dtype: str) -> Tensor:
-    """The data between borders filled with a value; their widths may depend on sizes."""
-    if windows.is_fixed:
-        sides = [side for pair in zip(windows.before, windows.after, strict=True) for side in pair]
-        return data if not any(sides) else relax.nn.pad(data, pad_width=[0, 0, 0, 0, *sides], pad_value=value)
-    shape = sizes_of(Value(ssa=data))
-    for axis, (before, after) in enumerate(zip(windows.before, windows.after, strict=True), 2):
-        pieces = [
-            full([*shape[:axis], width, *shape[axis + 1 :]], const(value, dtype)) if width != 0 else None
-            for width in (before, after)
-        ]
-        pieces.insert(1, data)
-        around = [each for each in pieces if each is not None]
-        data = relax.concat([*around], axis=axis) if len(around) > 1 else data
-        shape[axis] = plus(plus(shape[axis], before), after)
-    return data
 
 
 def with_same_sizes(node: Node, result: Tensor, windows: Windows) -> Tensor:

@@ -4,16 +4,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from typing import NamedTuple
 
 from ....dialects.core.infos import is_float
 from ....support.suggest import counted
 from ...core import sizes
+from ...core.blocks import Along, added_blocks, blocks_that_fit, placed_blocks
 from ...core.sizes import Size
 from ...core.values import Array
 from ..input_sizes import input_sizes
-from ..prelude import Node, Outputs, Tensor, Value, cast, const, joined, register_onnx, relax
+from ..prelude import Node, Outputs, Tensor, cast, const, joined, register_onnx, relax
 from .sliding_windows import kernel_of, per_dimension
 
 
@@ -78,36 +77,30 @@ def max_roi_pool(node: Node) -> Outputs:
 
 @register_onnx("", "Col2Im")
 def col2im(node: Node) -> Outputs:
-    """A transposed convolution whose weight puts each element of a block at its place."""
-    import numpy
-
-    image, block, shape = node.numbers(1), node.numbers(2), node.value(0).shape
+    shape = node.value(0).shape
     if shape is None or len(shape) != 3:
         raise node.fail("the columns must be 3-D: [batch, channels * elements of a block, blocks]")
-    if image is None or block is None or len(block) > 3 or not isinstance(shape[1], int):
-        return added_blocks(node)
-    count, taps = len(block), math.prod(block)
-    strides, dilations = per_dimension(node, "strides", count), per_dimension(node, "dilations", count)
-    pads = per_dimension(node, "pads", 2 * count, 0)
-    channels, dtype = shape[1] // taps, node.value(0).dtype
-    padded = [size + pads[axis] + pads[axis + count] for axis, size in enumerate(image)]
-    reaches = [(each - 1) * gap + 1 for each, gap in zip(block, dilations, strict=True)]
-    counts = [(size - reach) // step + 1 for size, reach, step in zip(padded, reaches, strides, strict=True)]
-    placing = numpy.tile(numpy.eye(taps).reshape(taps, 1, *block), (channels, *[1] * (count + 1)))
-    rest = [
-        size - (each - 1) * step - reach
-        for size, each, step, reach in zip(padded, counts, strides, reaches, strict=True)
+    alongs, data = _alongs(node), node.tensor(0)
+    made = placed_blocks(data, alongs)
+    return added_blocks(data, alongs) if made is None else made
+
+
+def _alongs(node: Node) -> list[Along]:
+    image, block = input_sizes(node, 1), input_sizes(node, 2)
+    rank = len(image)
+    if rank == 0 or len(block) != rank:
+        raise node.fail(f"the image has {counted(rank, 'dimension')}, and a block {len(block)}")
+    strides, dilations = per_dimension(node, "strides", rank), per_dimension(node, "dilations", rank)
+    pads = per_dimension(node, "pads", 2 * rank, 0)
+    lists = zip(image, block, strides, dilations, pads[:rank], pads[rank:], strict=True)
+    return [
+        Along(size, own, _blocks(size, own, stride, dilation, before + after), stride, dilation, before, after)
+        for size, own, stride, dilation, before, after in lists
     ]
-    result = relax.dialect.ops[f"nn.conv{count}d_transpose"](
-        relax.reshape(node.tensor(0), (shape[0], shape[1], *counts)),
-        const(placing, dtype),
-        strides=strides,
-        dilation=dilations,
-        groups=channels,
-    )
-    # Rows that no block reaches are 0; then the padding goes.
-    sides = [side for axis in range(count) for side in (-pads[axis], rest[axis] - pads[axis + count])]
-    return relax.nn.pad(result, pad_width=[0, 0, 0, 0, *sides]) if any(sides) else result
+
+
+def _blocks(image: Size, block: Size, stride: int, dilation: int, padding: int) -> Size:
+    return blocks_that_fit(sizes.plus(image, padding), block, stride, dilation)
 
 
 @register_onnx("", "DeformConv")
@@ -182,82 +175,3 @@ def _undisturbed(node: Node, height: int, width: int) -> Array:
     windows = numpy.indices((height, width))[:, None]
     steps, gaps, before = (numpy.array(each[:2]).reshape(2, 1, 1, 1) for each in (strides, dilations, pads))
     return (windows * steps + taps * gaps - before)[None].astype("float64")
-
-
-# ---- blocks added up to an image whose shape, or the blocks', is dynamic ----
-
-
-class _Along(NamedTuple):
-    """One dimension: sizes of image, block and grid of blocks; how blocks step, spread and stand out in front."""
-
-    image: Size
-    block: Size
-    blocks: Size
-    stride: int
-    dilation: int
-    before: int
-
-
-def added_blocks(node: Node) -> Tensor:
-    """Col2Im of [batch, channels * elements of a block, blocks]."""
-    batch, rows, columns = sizes.sizes_of(node.value(0))
-    alongs = _alongs(node)
-    taps = sizes.product([along.block for along in alongs])
-    channels = sizes.divided(rows, taps)
-    images = sizes.times(batch, channels)
-    places, count = _places(alongs, taps, columns)
-    whole = sizes.times(taps, columns)
-    updates = sizes.reshaped(node.tensor(0), [images, whole])
-    places = sizes.broadcast(sizes.reshaped(places, [1, whole]), [images, whole])
-    # What is outside of the image goes to a place behind it.
-    start = sizes.full([images, sizes.plus(count, 1)], const(0, node.value(0).dtype))
-    added = relax.scatter_elements(start, places, updates, axis=1, reduction="add")
-    kept = sizes.sliced(Value(ssa=added), {1: (0, count, 1)})
-    return sizes.reshaped(kept, [batch, channels, *(along.image for along in alongs)])
-
-
-def _alongs(node: Node) -> list[_Along]:
-    image, block = input_sizes(node, 1), input_sizes(node, 2)
-    rank = len(image)
-    if rank == 0 or len(block) != rank:
-        raise node.fail(f"the image has {counted(rank, 'dimension')}, and a block {len(block)}")
-    strides, dilations = per_dimension(node, "strides", rank), per_dimension(node, "dilations", rank)
-    pads = per_dimension(node, "pads", 2 * rank, 0)
-    lists = zip(image, block, strides, dilations, pads[:rank], pads[rank:], strict=True)
-    return [
-        _Along(size, own, _blocks(size, own, stride, dilation, before + after), stride, dilation, before)
-        for size, own, stride, dilation, before, after in lists
-    ]
-
-
-def _blocks(image: Size, block: Size, stride: int, dilation: int, padding: int) -> Size:
-    """How many blocks fit."""
-    reach = sizes.plus(sizes.times(sizes.minus(block, 1), dilation), 1)
-    return sizes.plus(sizes.divided(sizes.minus(sizes.plus(image, padding), reach), stride), 1)
-
-
-def _places(alongs: Sequence[_Along], taps: Size, columns: Size) -> tuple[Tensor, Size]:
-    """Where in the flat image each element of a block (rows) goes for each block (columns), and the image's size."""
-    in_block = _split(sizes.count_up(taps), [along.block for along in alongs])
-    of_block = _split(sizes.count_up(columns), [along.blocks for along in alongs])
-    flat, is_inside = None, None
-    for along, tap, block in zip(alongs, in_block, of_block, strict=True):
-        moved = relax.multiply(relax.expand_dims(tap, axis=[1]), const(along.dilation, "i64"))
-        start = relax.subtract(relax.multiply(block, const(along.stride, "i64")), const(along.before, "i64"))
-        place = relax.add(moved, start)
-        size = sizes.as_tensor([along.image])
-        within = relax.logical_and(relax.greater_equal(place, const(0, "i64")), relax.less(place, size))
-        flat = place if flat is None else relax.add(relax.multiply(flat, size), place)
-        is_inside = within if is_inside is None else relax.logical_and(is_inside, within)
-    count = sizes.product([along.image for along in alongs])
-    return relax.dialect.ops["where"](is_inside, flat, sizes.as_tensor([count])), count
-
-
-def _split(flat: Tensor, extents: Sequence[Size]) -> list[Tensor]:
-    """Flat indices as indices along each of the dimensions."""
-    indices = []
-    for extent in reversed(extents):
-        size = sizes.as_tensor([extent])
-        indices.append(relax.floor_mod(flat, size))
-        flat = relax.floor_divide(flat, size)
-    return indices[::-1]

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Activation functions, softmax and its kin, dropout."""
+"""Activation functions, softmax and its kin."""
 
 from __future__ import annotations
 
 from ....dialects.core.infos import is_float
-from ..prelude import Node, Outputs, Tensor, like, register_rows, register_torch, relax, sizes
+from ..prelude import Node, Outputs, Tensor, like, register_rows, register_torch, relax
 
 # What relax.nn.selu multiplies exp(x) - 1 by.
 _SELU_SCALE, _SELU_ALPHA = 1.0507009873554805, 1.6732632423543772
@@ -47,6 +47,15 @@ register_rows(
 
 def _log_sigmoid(x: Tensor) -> Tensor:
     return relax.negative(relax.nn.softplus(relax.negative(x), threshold=40.0))
+
+
+@register_torch("aten::rrelu")
+def rrelu(node: Node) -> Outputs:
+    """While a model is used the slope is the mean of its bounds."""
+    lower, upper = node.float("lower"), node.float("upper")
+    if node.bool("training") and lower != upper:
+        raise node.fail("its slopes are random: call model.eval() before the model is imported", "training")
+    return relax.nn.leakyrelu(node.tensor(0), alpha=(lower + upper) / 2)
 
 
 @register_torch("aten::softplus")
@@ -113,19 +122,3 @@ def softmax(node: Node) -> Outputs:
     if rank == 0:
         return relax.reshape(relax.dialect.ops[name](relax.reshape(x, (1,)), axis=0), ())
     return relax.dialect.ops[name](x, axis=node.axis("dim", rank))
-
-
-@register_torch("aten::dropout", "aten::feature_dropout", "aten::alpha_dropout", "aten::feature_alpha_dropout",
-                "aten::native_dropout")  # fmt: skip
-def dropout(node: Node) -> Outputs:
-    """While a model is used it is nothing."""
-    if node.bool("train") and node.float("p", 0.5) > 0:
-        raise node.fail("it drops elements at random: call model.eval() before the model is imported", "train")
-    x = node.tensor(0)
-    if node.op.startswith("aten::native"):
-        return [x, relax.ones(_dims(node), "i1")]
-    return x
-
-
-def _dims(node: Node) -> list[object]:
-    return [*sizes.sizes_of(node.value(0))]

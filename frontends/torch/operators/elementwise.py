@@ -1,50 +1,46 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Operators on each element: arithmetic, comparisons, bits, functions of numbers."""
+"""Operators on each element: arithmetic, powers and logarithms, angles, rounding."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 from ....dialects.core.infos import is_float
-from ..prelude import Node, Outputs, Tensor, const, like, register_rows, register_torch, relax
+from ..dtypes import torch_dtype
+from ..prelude import (
+    Convert,
+    Node,
+    Outputs,
+    Tensor,
+    cast,
+    info_of,
+    intrinsic_of,
+    like,
+    register_rows,
+    register_torch,
+    relax,
+    wide_float,
+)
 
+# relax's operators; of integers they are computed in floats.
 _UNARY = {
     "acos": "acos", "acosh": "acosh", "asin": "asin", "asinh": "asinh", "atan": "atan", "atanh": "atanh",
     "cos": "cos", "cosh": "cosh", "erf": "erf", "exp": "exp", "log": "log", "neg": "negative", "rsqrt": "rsqrt",
     "sigmoid": "sigmoid", "sin": "sin", "sinh": "sinh", "sqrt": "sqrt", "tan": "tan", "tanh": "tanh",
     "square": "square", "special_erf": "erf", "special_expit": "sigmoid",
 }  # fmt: skip
+# Functions that relax does not have, or not as exactly.
+_FUNCTIONS = {
+    "deg2rad": "deg2rad", "exp2": "exp2", "expm1": "expm1", "log10": "log10", "log1p": "log1p", "log2": "log2",
+    "rad2deg": "rad2deg", "reciprocal": "reciprocal", "sinc": "sinc", "special_exp2": "exp2",
+    "special_expm1": "expm1", "special_log1p": "log1p", "special_sinc": "sinc",
+}  # fmt: skip
+_FUNCTIONS_OF_TWO = {
+    "arctan2": "atan2", "atan2": "atan2", "hypot": "hypot", "logaddexp": "logaddexp", "logaddexp2": "logaddexp2"
+}  # fmt: skip
 # Of integers these are the integers themselves.
 _ROUNDING = {"ceil": "ceil", "floor": "floor", "trunc": "trunc", "fix": "trunc"}
-_BINARY = {"mul": "multiply", "multiply": "multiply", "maximum": "maximum", "minimum": "minimum"}
-_COMPARISONS = {
-    "eq": "equal", "ne": "not_equal", "lt": "less", "le": "less_equal", "gt": "greater", "ge": "greater_equal",
-    "less": "less", "greater": "greater", "not_equal": "not_equal", "less_equal": "less_equal",
-    "greater_equal": "greater_equal",
-}  # fmt: skip
-_LOGICAL = {"logical_and": "logical_and", "logical_or": "logical_or", "logical_xor": "logical_xor"}
-_BITS = {
-    "bitwise_and": "and",
-    "bitwise_or": "or",
-    "bitwise_xor": "xor",
-    "__and__": "and",
-    "__or__": "or",
-    "__xor__": "xor",
-}
-
-
-def _unary(name: str) -> object:
-    return lambda node: relax.dialect.ops[name](node.tensor(0, node.dtype))
-
-
-register_rows({f"aten::{name}": _unary(ours) for name, ours in _UNARY.items()})  # type: ignore[misc]
-
-
-def _rounded(name: str) -> object:
-    return lambda node: relax.dialect.ops[name](node.tensor(0)) if is_float(node.dtype) else node.tensor(0)
-
-
-register_rows({f"aten::{name}": _rounded(ours) for name, ours in _ROUNDING.items()})  # type: ignore[misc]
 
 
 def operands(node: Node, dtype: str = "") -> tuple[Tensor, Tensor]:
@@ -53,51 +49,49 @@ def operands(node: Node, dtype: str = "") -> tuple[Tensor, Tensor]:
     return node.operand("self", dtype), node.operand("other", dtype)
 
 
-def _binary(name: str) -> object:
-    return lambda node: relax.dialect.ops[name](*operands(node))
-
-
-register_rows({f"aten::{name}": _binary(ours) for name, ours in _BINARY.items()})  # type: ignore[misc]
-
-
-def _compared(name: str) -> object:
-    return lambda node: relax.dialect.ops[name](*operands(node, node.common_dtype("self", "other")))
-
-
-register_rows({f"aten::{name}": _compared(ours) for name, ours in _COMPARISONS.items()})  # type: ignore[misc]
-
-
 def truth(node: Node, key: str = "self") -> Tensor:
     """Whether elements are not 0."""
     value = node.value(key)
     return value.ssa if value.dtype == "i1" else relax.not_equal(value.ssa, like(value.ssa, 0))
 
 
-def _logical(name: str) -> object:
-    return lambda node: relax.dialect.ops[name](truth(node), truth(node, "other"))
+def in_wide(node: Node, function: Callable[..., Tensor], *given: Tensor) -> Tensor:
+    """A function computed in f32 at least, in the type of the result."""
+    wide = wide_float(node.dtype)
+    return cast(function(*(cast(each, wide) for each in given)), node.dtype)
 
 
-register_rows({f"aten::{name}": _logical(ours) for name, ours in _LOGICAL.items()})  # type: ignore[misc]
+def _unary(name: str) -> Convert:
+    return lambda node: relax.dialect.ops[name](node.tensor(0, node.dtype))
 
 
-def _bits(name: str) -> object:
-    def convert(node: Node) -> Tensor:
-        kind = "logical" if node.dtype == "i1" else "bitwise"
-        return relax.dialect.ops[f"{kind}_{name}"](*operands(node))
-
-    return convert
+def _function(name: str) -> Convert:
+    return lambda node: in_wide(node, lambda x: intrinsic_of(node, name, [x]), node.operand(0, wide_float(node.dtype)))
 
 
-register_rows({f"aten::{name}": _bits(ours) for name, ours in _BITS.items()})  # type: ignore[misc]
+def _function_of_two(name: str) -> Convert:
+    return lambda node: in_wide(node, lambda *both: intrinsic_of(node, name, both), *operands(node))
+
+
+def _rounded(name: str) -> Convert:
+    return lambda node: relax.dialect.ops[name](node.tensor(0)) if is_float(node.dtype) else node.tensor(0)
+
+
+register_rows({f"aten::{name}": _unary(ours) for name, ours in _UNARY.items()})
+register_rows({f"aten::{name}": _function(ours) for name, ours in _FUNCTIONS.items()})
+register_rows({f"aten::{name}": _function_of_two(ours) for name, ours in _FUNCTIONS_OF_TWO.items()})
+register_rows({f"aten::{name}": _rounded(ours) for name, ours in _ROUNDING.items()})
+
+
+# ---- sums and products ----
 
 
 @register_torch("aten::add", "aten::add_")
 def add(node: Node) -> Outputs:
     """`self + alpha * other`."""
     left, right = operands(node)
-    if node.dtype == "i1":
-        return relax.logical_or(left, right)
-    return relax.add(left, _times_alpha(node, right))
+    right = _times_alpha(node, right)
+    return relax.logical_or(left, right) if node.dtype == "i1" else relax.add(left, right)
 
 
 @register_torch("aten::sub", "aten::subtract")
@@ -114,7 +108,12 @@ def reversed_subtract(node: Node) -> Outputs:
 
 def _times_alpha(node: Node, tensor: Tensor) -> Tensor:
     alpha = node.get("alpha", 1)
-    return tensor if alpha == 1 else relax.multiply(tensor, node.operand("alpha", node.dtype))
+    return tensor if alpha == 1 else times(tensor, node.operand("alpha", node.dtype))
+
+
+def times(left: Tensor, right: Tensor) -> Tensor:
+    """The product; of truth values it is their conjunction."""
+    return relax.logical_and(left, right) if info_of(left).dtype == "i1" else relax.multiply(left, right)
 
 
 @register_torch("aten::div", "aten::divide", "aten::true_divide")
@@ -124,85 +123,108 @@ def divide(node: Node) -> Outputs:
     if mode == "floor":
         return floor_divide(node)
     left, right = operands(node)
-    if mode == "trunc":
-        return relax.trunc(relax.divide(left, right)) if is_float(node.dtype) else relax.divide(left, right)
+    if mode == "trunc" and is_float(node.dtype):
+        return in_wide(node, lambda x, y: relax.trunc(relax.divide(x, y)), left, right)
     return relax.divide(left, right)
 
 
 @register_torch("aten::floor_divide")
 def floor_divide(node: Node) -> Outputs:
+    """Of floats what is left without the remainder, so that it agrees with that; of infinity it is NaN."""
     left, right = operands(node)
-    return relax.floor_divide(left, right)
+    if not is_float(node.dtype):
+        return relax.floor_divide(left, right)
+    return in_wide(node, lambda *both: intrinsic_of(node, "floordiv", both), left, right)
 
 
 register_rows(
     {
-        "aten::remainder": lambda node: relax.floor_mod(*operands(node)),
-        "aten::fmod": lambda node: relax.mod(*operands(node)),
-        "aten::atan2 aten::arctan2": lambda node: relax.atan2(*operands(node)),
-        "aten::logaddexp": lambda node: relax.log_add_exp(*operands(node)),
-        "aten::__lshift__ aten::bitwise_left_shift": lambda node: relax.left_shift(*operands(node)),
-        "aten::__rshift__ aten::bitwise_right_shift": lambda node: relax.right_shift(*operands(node)),
+        "aten::mul aten::multiply": lambda node: times(*operands(node)),
+        "aten::remainder": lambda node: relax.floor_mod(*_of_numbers(node)),
+        "aten::fmod": lambda node: relax.mod(*_of_numbers(node)),
         "aten::abs aten::absolute": lambda node: node.tensor(0) if node.dtype == "i1" else relax.abs(node.tensor(0)),
-        "aten::sgn aten::sign": lambda node: node.tensor(0) if node.dtype == "i1" else relax.sign(node.tensor(0)),
-        "aten::logical_not": lambda node: relax.logical_not(truth(node)),
-        "aten::bitwise_not": lambda node: (
-            relax.logical_not(node.tensor(0)) if node.dtype == "i1" else relax.bitwise_not(node.tensor(0))
-        ),
-        "aten::reciprocal": lambda node: relax.divide(const(1, node.dtype), node.tensor(0, node.dtype)),
-        "aten::log2": lambda node: _scaled(relax.log(node.tensor(0, node.dtype)), 1 / math.log(2)),
-        "aten::log10": lambda node: _scaled(relax.log(node.tensor(0, node.dtype)), 1 / math.log(10)),
-        "aten::exp2 aten::special_exp2": lambda node: relax.power(const(2, node.dtype), node.tensor(0, node.dtype)),
-        "aten::deg2rad": lambda node: _scaled(node.tensor(0, node.dtype), math.pi / 180),
-        "aten::rad2deg": lambda node: _scaled(node.tensor(0, node.dtype), 180 / math.pi),
-        "aten::positive aten::clone aten::alias aten::detach aten::contiguous aten::lift_fresh_copy aten::lift_fresh "
-        "aten::resolve_conj aten::resolve_neg aten::conj aten::real aten::conj_physical aten::alias_copy "
-        "aten::detach_": lambda node: node.held(0),
-        "aten::where.self": lambda node: relax.where(
-            truth(node, "condition"), node.operand("self", node.dtype), node.operand("other", node.dtype)
-        ),
-        "aten::where.ScalarSelf aten::where.ScalarOther aten::where.Scalar": lambda node: relax.where(
-            truth(node, "condition"), node.operand("self", node.dtype), node.operand("other", node.dtype)
-        ),
-        "aten::addcmul": lambda node: _with_product(node, relax.multiply),
+        "aten::sgn aten::sign": lambda node: _sign(node.tensor(0)),
+        "aten::frac": lambda node: relax.subtract(node.tensor(0), relax.trunc(node.tensor(0))),
+        "aten::angle": lambda node: _angle(node.tensor(0, node.dtype)),
+        "aten::addcmul": lambda node: _with_product(node, times),
         "aten::addcdiv": lambda node: _with_product(node, relax.divide),
-        "aten::lerp": lambda node: _interpolated(node),
-        "aten::masked_fill": lambda node: relax.where(
-            node.tensor("mask"), node.operand("value", node.dtype), node.tensor("self")
+        "aten::lerp": lambda node: in_wide(
+            node, _interpolated, node.tensor("self"), node.tensor("end"), node.operand("weight", node.dtype)
         ),
+        "aten::xlogy aten::special_xlogy": lambda node: _times_log(node, "log"),
+        "aten::special_xlog1py": lambda node: _times_log(node, "log1p"),
+        "aten::positive aten::clone aten::alias aten::detach aten::contiguous aten::lift_fresh_copy aten::lift_fresh "
+        "aten::resolve_conj aten::resolve_neg aten::conj aten::_conj aten::_neg_view_copy aten::real "
+        "aten::conj_physical aten::alias_copy aten::detach_copy aten::detach_": lambda node: node.held(0),
     }
 )
 
 
-def _scaled(tensor: Tensor, factor: float) -> Tensor:
-    return relax.multiply(tensor, like(tensor, factor))
+def _of_numbers(node: Node) -> tuple[Tensor, Tensor]:
+    if node.dtype == "i1":
+        raise node.fail("remainders of truth values are not defined")
+    return operands(node)
 
 
-def _with_product(node: Node, join: object) -> Tensor:
-    """`self + value * (tensor1 joined with tensor2)`."""
-    first, second = node.tensor("tensor1", node.dtype), node.tensor("tensor2", node.dtype)
-    value = node.get("value", 1)
-    if value != 1:
-        first = relax.multiply(first, node.operand("value", node.dtype))
-    return relax.add(node.tensor("self", node.dtype), join(first, second))  # type: ignore[operator]
+def _sign(x: Tensor) -> Tensor:
+    """Of NaN it is 0."""
+    dtype = info_of(x).dtype
+    if dtype == "i1":
+        return x
+    if not is_float(dtype):
+        return relax.sign(x)
+    zero = like(x, 0)
+    above, below = (cast(compare(x, zero), dtype) for compare in (relax.greater, relax.less))
+    return relax.subtract(above, below)
 
 
-def _interpolated(node: Node) -> Tensor:
+def _angle(x: Tensor) -> Tensor:
+    """Of a real number: 0 or pi."""
+    return relax.where(relax.less(x, like(x, 0)), like(x, math.pi), relax.where(relax.isnan(x), x, like(x, 0)))
+
+
+def _with_product(node: Node, join: Callable[[Tensor, Tensor], Tensor]) -> Tensor:
+    """`self + value * (tensor1 joined with tensor2)`, rounded once to a narrow type."""
+    dtype = wide_float(node.dtype) if is_float(node.dtype) else node.dtype
+    first, second = node.tensor("tensor1", dtype), node.tensor("tensor2", dtype)
+    if node.get("value", 1) != 1:
+        first = times(first, node.operand("value", dtype))
+    return cast(relax.add(node.tensor("self", dtype), join(first, second)), node.dtype)
+
+
+def _interpolated(start: Tensor, end: Tensor, weight: Tensor) -> Tensor:
     """As torch computes it: from the end that is nearer."""
-    start, end, weight = node.tensor("self"), node.tensor("end"), node.operand("weight", node.dtype)
     step = relax.subtract(end, start)
     near_start = relax.add(start, relax.multiply(weight, step))
     near_end = relax.subtract(end, relax.multiply(relax.subtract(like(weight, 1), weight), step))
     return relax.where(relax.less(relax.abs(weight), like(weight, 0.5)), near_start, near_end)
 
 
+def _times_log(node: Node, name: str) -> Tensor:
+    """`self * log(other)`, 0 where `self` is 0 unless `other` is NaN."""
+    x, y = operands(node)
+    made = in_wide(node, lambda x, y: relax.multiply(x, intrinsic_of(node, name, [y])), x, y)
+    is_nothing = relax.logical_and(relax.equal(x, like(x, 0)), relax.logical_not(relax.isnan(y)))
+    return relax.where(is_nothing, like(x, 0), made)
+
+
+@register_torch("aten::pow")
+def power(node: Node) -> Outputs:
+    if node.dtype == "i1":
+        raise node.fail("powers of truth values are not defined")
+    return relax.power(node.operand("self", node.dtype), node.operand("exponent", node.dtype))
+
+
 @register_torch("aten::round")
 def rounded(node: Node) -> Outputs:
     """To even; `decimals` digits behind the point."""
-    x = node.tensor(0)
-    decimals = node.int("decimals", 0)
+    x, decimals = node.tensor(0), node.int("decimals", 0)
     if not is_float(node.dtype):
         return x
+    return in_wide(node, lambda x: _rounded_to(x, decimals), x)
+
+
+def _rounded_to(x: Tensor, decimals: int) -> Tensor:
     if not decimals:
         return relax.round(x)
     factor = like(x, 10.0 ** abs(decimals))
@@ -210,53 +232,47 @@ def rounded(node: Node) -> Outputs:
     return back(relax.round(scale(x, factor)), factor)
 
 
-@register_torch("aten::pow")
-def power(node: Node) -> Outputs:
-    return relax.power(node.operand("self", node.dtype), node.operand("exponent", node.dtype))
+@register_torch("aten::logit", "aten::special_logit")
+def logit(node: Node) -> Outputs:
+    """The logarithm of x / (1 - x); with `eps` x is kept away from 0 and 1."""
+    eps = node.float("eps")
+
+    def made(x: Tensor) -> Tensor:
+        kept = x if eps is None else relax.minimum(relax.maximum(x, like(x, eps)), like(x, 1 - eps))
+        return relax.log(relax.divide(kept, relax.subtract(like(kept, 1), kept)))
+
+    return in_wide(node, made, node.tensor(0))
 
 
-@register_torch("aten::isnan", "aten::isinf", "aten::isfinite")
-def special_values(node: Node) -> Outputs:
-    x, name = node.value(0), node.op.partition("::")[2].partition(".")[0]
-    if is_float(x.dtype):
-        return relax.dialect.ops[name](x.ssa)
-    never = relax.not_equal(x.ssa, x.ssa)
-    return relax.logical_not(never) if name == "isfinite" else never
+@register_torch("aten::nan_to_num")
+def nan_to_num(node: Node) -> Outputs:
+    """Infinities become the largest and the lowest number unless others are given."""
+    x = node.tensor(0)
+    if not is_float(node.dtype):
+        return x
+    largest = _largest(node.dtype)
+    nan = like(x, node.float("nan", 0.0))
+    high, low = like(x, node.float("posinf", largest)), like(x, node.float("neginf", -largest))
+    x_or_nan = relax.where(relax.isnan(x), nan, x)
+    x_or_high = relax.where(relax.equal(x, like(x, math.inf)), high, x_or_nan)
+    return relax.where(relax.equal(x, like(x, -math.inf)), low, x_or_high)
 
 
-@register_torch("aten::clamp", "aten::clip")
-def clamp(node: Node) -> Outputs:
-    """Between limits that are numbers or tensors; where the lower is above the upper one, the upper one."""
-    x = node.tensor(0, node.dtype)
-    if node.has("min"):
-        x = _propagating(relax.maximum, x, node.operand("min", node.dtype))
-    if node.has("max"):
-        x = _propagating(relax.minimum, x, node.operand("max", node.dtype))
-    return x
+def _largest(dtype: str) -> float:
+    import torch
+
+    return float(torch.finfo(torch_dtype(dtype)).max)
 
 
-def _propagating(join: object, left: Tensor, right: Tensor) -> Tensor:
-    return join(left, right)  # type: ignore[operator, no-any-return]
-
-
-register_rows(
-    {
-        "aten::clamp_min": lambda node: relax.maximum(node.tensor(0, node.dtype), node.operand("min", node.dtype)),
-        "aten::clamp_max": lambda node: relax.minimum(node.tensor(0, node.dtype), node.operand("max", node.dtype)),
-        "aten::expm1 aten::special_expm1": lambda node: _exp_minus_one(node.tensor(0, node.dtype)),
-        "aten::log1p aten::special_log1p": lambda node: _log_of_one_plus(node.tensor(0, node.dtype)),
-    }
-)
-
-
-def _exp_minus_one(x: Tensor) -> Tensor:
-    """exp(x) - 1 as tanh(x/2) * (exp(x) + 1), which keeps the digits near 0."""
-    half = relax.tanh(relax.multiply(x, like(x, 0.5)))
-    close = relax.multiply(half, relax.add(relax.exp(x), like(x, 1)))
-    return relax.where(relax.less(relax.abs(x), like(x, 0.5)), close, relax.subtract(relax.exp(x), like(x, 1)))
-
-
-def _log_of_one_plus(x: Tensor) -> Tensor:
-    """log(1 + x) as 2 * atanh(x / (2 + x)), which keeps the digits near 0."""
-    close = relax.multiply(relax.atanh(relax.divide(x, relax.add(x, like(x, 2)))), like(x, 2))
-    return relax.where(relax.less(relax.abs(x), like(x, 0.5)), close, relax.log(relax.add(x, like(x, 1))))
+@register_torch("aten::heaviside")
+def heaviside(node: Node) -> Outputs:
+    """0 below 0, `values` at 0, else 1."""
+    x, values = node.operand("self", node.dtype), node.operand("values", node.dtype)
+    if node.dtype == "i1":
+        return relax.logical_or(x, values)
+    zero = like(x, 0)
+    is_above = relax.greater(x, zero)
+    step = relax.where(is_above, like(x, 1), zero)
+    if is_float(node.dtype):
+        step = relax.where(relax.isnan(x), x, step)
+    return relax.where(relax.equal(x, zero), values, step)

@@ -32,10 +32,9 @@ def layer_norm(node: Node) -> Outputs:
     result = cast(made, node.value(0).dtype)
     if node.op.startswith("aten::layer_norm"):
         return result
-    infos = node.results
     mean = relax.mean(x, axis=axes, keepdims=True)
     inverse = relax.rsqrt(relax.add(relax.variance(x, axis=axes, keepdims=True), const(epsilon, wide)))
-    return [result, *(cast(each, infos[place].dtype) for place, each in ((1, mean), (2, inverse)) if infos[place])]
+    return [result, cast(mean, node.dtype_of_result(1)), cast(inverse, node.dtype_of_result(2))]
 
 
 @register_torch("aten::rms_norm", "aten::_fused_rms_norm")
@@ -50,11 +49,11 @@ def rms_norm(node: Node) -> Outputs:
         epsilon = {"f64": 2.220446049250313e-16, "f16": 0.0009765625, "bf16": 0.0078125}.get(
             node.value(0).dtype, 1.1920928955078125e-07
         )
-    result = cast(relax.nn.rms_norm(x, weight, axes=axes, epsilon=epsilon), node.results[0].dtype)
+    result = cast(relax.nn.rms_norm(x, weight, axes=axes, epsilon=epsilon), node.dtype)
     if node.op.startswith("aten::rms_norm"):
         return result
     mean = relax.mean(relax.square(x), axis=axes, keepdims=True)
-    return [result, cast(relax.rsqrt(relax.add(mean, const(epsilon, wide))), node.results[1].dtype)]
+    return [result, cast(relax.rsqrt(relax.add(mean, const(epsilon, wide))), node.dtype_of_result(1))]
 
 
 def channels_of(node: Node) -> sizes.Size:
@@ -90,7 +89,7 @@ def batch_norm(node: Node) -> Outputs:
 @register_torch("aten::_native_batch_norm_legit_no_training", "aten::cudnn_batch_norm")
 def batch_norm_of_inference(node: Node) -> Outputs:
     empty = [relax.zeros((0,), each.dtype) for each in node.results[1:3] if each is not None]
-    return [cast(_batch_norm(node, False)[0], node.results[0].dtype), *empty]
+    return [cast(_batch_norm(node, False)[0], node.dtype), *empty]
 
 
 @register_torch("aten::instance_norm")

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from ..prelude import Node, Outputs, Tensor, Value, cast, register_rows, register_torch, relax
 
 
@@ -86,7 +88,7 @@ def cross(node: Node) -> Outputs:
     return relax.subtract(forward, relax.multiply(rolled(left, 2), rolled(right, 1)))
 
 
-def _rotation(by: int) -> object:
+def _rotation(by: int) -> Any:
     import numpy
 
     return numpy.array([(each + by) % 3 for each in range(3)])

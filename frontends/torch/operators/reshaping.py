@@ -5,7 +5,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..prelude import Node, Outputs, Value, register_torch, relax, sizes
+from ....dialects.core.infos import bit_width
+from ....dialects.core.symbols import at_most, equal
+from ..prelude import Node, Outputs, Tensor, Value, cast, const, info_of, register_torch, relax, sizes
 
 # ---- shape ----
 
@@ -35,6 +37,11 @@ def squeeze(node: Node) -> Outputs:
     if name.startswith("unsqueeze"):
         return relax.expand_dims(x.ssa, axis=[node.axis("dim", node.rank(0) + 1)])
     return _in_shape(x, node.sizes_of_result)
+
+
+@register_torch("aten::atleast_1d.Sequence", "aten::atleast_2d.Sequence", "aten::atleast_3d.Sequence")
+def each_with_dimensions(node: Node) -> Outputs:
+    return [_in_shape(each, node.result_sizes(index)) for index, each in enumerate(node.values(0))]
 
 
 # ---- order ----
@@ -97,3 +104,186 @@ def flip(node: Node) -> Outputs:
 def expand(node: Node) -> Outputs:
     x, wanted = node.value(0), node.sizes_of_result
     return x if list(x.shape or ()) == wanted and x.rank == len(wanted) else sizes.broadcast(x.ssa, wanted)
+
+
+@register_torch("aten::repeat", "aten::tile")
+def repeat(node: Node) -> Outputs:
+    """New dimensions come in front; `tile` may say fewer repeats than there are dimensions."""
+    counts = node.sizes(1)
+    rank = max(len(counts), node.rank(0))
+    own = [*[1] * (rank - node.rank(0)), *sizes.sizes_of(node.value(0))]
+    return sizes.tiled(_in_shape(node.value(0), own), [*[1] * (rank - len(counts)), *counts])
+
+
+@register_torch("aten::repeat_interleave.self_int")
+def repeat_each(node: Node) -> Outputs:
+    x, count = node.value(0), node.size("repeats")
+    axis = node.axis("dim", node.rank(0)) if node.has("dim") else None
+    if isinstance(count, int):
+        return relax.repeat(x.ssa, count, axis=axis)
+    own = sizes.sizes_of(x) if axis is not None else [sizes.product(sizes.sizes_of(x))]
+    front = own[: (axis or 0) + 1]
+    apart = sizes.reshaped(x.ssa, [*front, 1, *own[len(front) :]])
+    return sizes.reshaped(sizes.broadcast(apart, [*front, count, *own[len(front) :]]), node.sizes_of_result)
+
+
+@register_torch("aten::repeat_interleave.Tensor")
+def repeat_places(node: Node) -> Outputs:
+    """Each index as often as its element says."""
+    return _places(node.tensor("repeats"))
+
+
+@register_torch("aten::repeat_interleave.self_Tensor")
+def repeat_each_by_tensor(node: Node) -> Outputs:
+    x, counts = node.value(0), node.tensor("repeats")
+    if not node.has("dim"):
+        x = Value(ssa=sizes.reshaped(x.ssa, [sizes.product(sizes.sizes_of(x))]))
+    axis = node.axis("dim", x.rank or 0, 0)
+    counts = sizes.broadcast(counts, [sizes.sizes_of(x)[axis]])
+    return relax.take(x.ssa, _places(counts), axis=axis)
+
+
+def _places(counts: Tensor) -> Tensor:
+    """Where the n-th copy comes from: in front of how many ends of runs it is."""
+    ends = relax.cumsum(counts, axis=0, dtype="i64")
+    total = relax.reshape(relax.sum(counts, axis=[0]), (1,))
+    return cast(relax.bucketize(sizes.count_up(cast(total, "i64")), ends, right=True), info_of(counts).dtype)
+
+
+# ---- elements at computed places ----
+
+
+@register_torch("aten::roll")
+def roll(node: Node) -> Outputs:
+    """Along no dimension it rolls all elements as one row."""
+    shifts, axes = node.sizes("shifts"), node.ints("dims", ())
+    x, own = node.value(0), sizes.sizes_of(node.value(0))
+    if not axes:
+        row = Value(ssa=sizes.reshaped(x.ssa, [sizes.product(own)]))
+        return _in_shape(Value(ssa=_rolled(row, shifts[0], 0)), own)
+    for shift, axis in zip(shifts, axes, strict=True):
+        x = Value(ssa=_rolled(x, shift, node.axis_of(axis, x.rank or 0)))
+    return x
+
+
+def _rolled(x: Value, shift: sizes.Size, axis: int) -> Tensor:
+    size = sizes.sizes_of(x)[axis]
+    moved = relax.subtract(sizes.count_up(size), sizes.as_tensor([shift]))
+    return relax.take(x.ssa, relax.floor_mod(moved, sizes.as_tensor([size])), axis=axis)
+
+
+@register_torch("aten::unfold", "aten::unfold_copy")
+def windows(node: Node) -> Outputs:
+    """Windows along a dimension; what is in them is a new last dimension."""
+    rank, size = node.rank(0), node.int("size")
+    if rank == 0:
+        return relax.reshape(node.tensor(0), tuple(node.sizes_of_result))
+    axis = node.axis("dimension", rank)
+    starts = relax.multiply(sizes.count_up(node.sizes_of_result[axis]), const(node.int("step"), "i64"))
+    places = relax.add(relax.expand_dims(starts, axis=[1]), sizes.count_up(size))
+    order = [each for each in range(rank + 1) if each != axis + 1]
+    return _permuted(Value(ssa=relax.take(node.tensor(0), places, axis=axis)), [*order, axis + 1])
+
+
+@register_torch("aten::as_strided", "aten::as_strided_copy")
+def as_strided(node: Node) -> Outputs:
+    """Elements at places of the memory that torch would have: those of the tensor itself are there."""
+    meta, x, wanted = node.metas["self"], node.value(0), node.sizes_of_result
+    shape, strides = ([node.expressions.size(each) for each in held] for held in (meta.shape, meta.stride()))
+    order = _in_memory(shape, strides)
+    if order is None:
+        raise node.fail("the tensor's elements are not next to each other in memory: call contiguous() on it first")
+    row = sizes.reshaped(_permuted(x, order).ssa, [sizes.product(shape)])
+    base = node.expressions.size(meta.storage_offset())
+    first = last = sizes.minus(node.size("storage_offset"), base) if node.has("storage_offset") else 0
+    places = sizes.as_tensor([first])
+    for axis, (size, stride) in enumerate(zip(wanted, node.sizes("stride"), strict=True)):
+        places = relax.add(places, relax.multiply(sizes.positions(wanted, axis), sizes.as_tensor([stride])))
+        last = sizes.plus(last, sizes.times(sizes.minus(size, 1), stride))
+    if 0 not in wanted and not (_is_at_most(0, first) and _is_at_most(sizes.plus(last, 1), sizes.product(shape))):
+        raise node.fail("it may read memory around the tensor's own: index the larger tensor instead")
+    return sizes.reshaped(relax.take(row, places, axis=0), wanted)
+
+
+def _in_memory(shape: Sequence[sizes.Size], strides: Sequence[sizes.Size]) -> list[int] | None:
+    """The dimensions from the outermost in memory; None where that has gaps, or it cannot be told."""
+    order = list(range(len(shape)))
+    if all(isinstance(each, int) for each in strides):
+        order.sort(key=lambda axis: (-strides[axis], axis))
+    step: sizes.Size = 1
+    for axis in reversed(order):
+        if not _is_equal(shape[axis], 1) and not _is_equal(strides[axis], step):
+            return None
+        step = sizes.times(step, shape[axis])
+    return order
+
+
+def _is_equal(one: sizes.Size, other: sizes.Size) -> bool:
+    """Whether sizes are certain to be equal."""
+    return sizes.is_known(one, other) and equal(one, other) is True
+
+
+def _is_at_most(one: sizes.Size, other: sizes.Size) -> bool:
+    return sizes.is_known(one, other) and at_most(one, other)
+
+
+# ---- elements moved between dimensions ----
+
+
+@register_torch("aten::pixel_shuffle")
+def pixel_shuffle(node: Node) -> Outputs:
+    """Channels (C, r, r) become rows and columns."""
+    factor = node.int("upscale_factor")
+    *front, channels, height, width = sizes.sizes_of(node.value(0))
+    apart = [*front, sizes.divided(channels, factor * factor), factor, factor, height, width]
+    return _moved(node, apart, [0, 3, 1, 4, 2])
+
+
+@register_torch("aten::pixel_unshuffle")
+def pixel_unshuffle(node: Node) -> Outputs:
+    factor = node.int("downscale_factor")
+    *front, channels, height, width = sizes.sizes_of(node.value(0))
+    apart = [*front, channels, sizes.divided(height, factor), factor, sizes.divided(width, factor), factor]
+    return _moved(node, apart, [0, 2, 4, 1, 3])
+
+
+@register_torch("aten::channel_shuffle", "aten::native_channel_shuffle")
+def channel_shuffle(node: Node) -> Outputs:
+    groups = node.int("groups")
+    batch, channels, *rest = sizes.sizes_of(node.value(0))
+    return _moved(node, [batch, groups, sizes.divided(channels, groups), *rest], [1, 0, *range(2, 2 + len(rest))])
+
+
+def _moved(node: Node, apart: Sequence[sizes.Size], order: Sequence[int]) -> Tensor:
+    """The last dimensions of a shape in another order, then the shape of the result."""
+    front = len(apart) - len(order)
+    split = sizes.reshaped(node.tensor(0), apart)
+    moved = relax.permute_dims(split, axes=[*range(front), *(front + each for each in order)])
+    return sizes.reshaped(moved, node.sizes_of_result)
+
+
+@register_torch("aten::view.dtype", "aten::view_copy.dtype")
+def view_bits(node: Node) -> Outputs:
+    """The same bits as elements of another type: of as many bits, of fewer or of more."""
+    x, dtype = node.value(0), node.dtype
+    own, wanted = (max(bit_width(each), 8) for each in (x.dtype, dtype))
+    if own == wanted:
+        return relax.bitcast(x.ssa, dtype=dtype)
+    if own > wanted:
+        return sizes.reshaped(relax.bitcast(_apart(x, own, wanted), dtype=dtype), node.sizes_of_result)
+    shape = sizes.sizes_of(x)
+    split = sizes.reshaped(x.ssa, [*shape[:-1], sizes.divided(shape[-1], wanted // own), wanted // own])
+    return relax.bitcast(_joined_bits(split, own, wanted), dtype=dtype)
+
+
+def _apart(x: Value, own: int, wanted: int) -> Tensor:
+    """The low bits of each element first, in a new last dimension."""
+    word = relax.expand_dims(relax.bitcast(x.ssa, dtype=f"ui{own}"), axis=[-1])
+    shifts = const(list(range(0, own, wanted)), f"ui{own}")
+    return cast(relax.right_shift(word, shifts), f"ui{wanted}")
+
+
+def _joined_bits(split: Tensor, own: int, wanted: int) -> Tensor:
+    words = cast(relax.bitcast(split, dtype=f"ui{own}"), f"ui{wanted}")
+    shifts = const(list(range(0, wanted, own)), f"ui{wanted}")
+    return relax.sum(relax.left_shift(words, shifts), axis=[-1])

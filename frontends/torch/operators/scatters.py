@@ -57,8 +57,7 @@ def index_put(node: Node) -> Outputs:
         source = ordered(source, [*range(place, place + count), *behind])
     made = relax.index_put(found.x, found.indices, values=source, accumulate=node.bool("accumulate"))
     back = [found.order.index(axis) for axis in range(len(found.order))]
-    made = ordered(made, back)
-    return made if made.type.rank == x.rank else relax.reshape(made, relax.shape_of(x.ssa))
+    return ordered(made, back)
 
 
 def _everywhere(node: Node, x: Value) -> Tensor:

@@ -143,40 +143,41 @@ def _starts(x: Tensor, axis: int) -> Tensor:
 @register_torch("aten::_unique2", "aten::_unique", "aten::unique_dim")
 def unique(node: Node) -> Outputs:
     """Values in their order, of which of them each element is, how many there are of each."""
-    value, wanted = node.value("self"), [*node.is_wanted, False, False]
-    if node.has("dim"):
-        axis = node.axis("dim", node.rank("self"))
-        return _unique_of_relax(node, value.ssa, wanted, axis)
-    if not is_float(value.dtype):
-        return _unique_of_relax(node, value.ssa, wanted, None)
-    # Each NaN is one of its own.
-    flat = relax.flatten(at_least_1d(value.ssa))
-    order = order_of(flat, 0)
-    values, inverse, counts = consecutive(relax.take(flat, order, axis=0), 0)
-    if wanted[1]:
-        inverse = relax.scatter_elements(relax.zeros_like(inverse), order, inverse, axis=0)
-        inverse = sizes.reshaped(inverse, sizes.sizes_of(value))
-    return [values, inverse, counts][: len(node.results)]
-
-
-def _unique_of_relax(node: Node, x: Tensor, wanted: list[bool], axis: int | None) -> list[Tensor | None]:
-    axes = {} if axis is None else {"axis": axis}
-    found = relax.unique(x, True, False, wanted[1], wanted[2], **axes)
+    x, axis = _unique_of(node)
+    if is_float(node.dtype) and not node.has("dim"):  # each NaN is one of its own
+        order = order_of(x, 0)
+        values, inverse, counts = consecutive(relax.take(x, order, axis=0), 0)
+        return _asked(node, values, relax.scatter_elements(relax.zeros_like(inverse), order, inverse, axis=0), counts)
+    flags = [node.bool("return_inverse"), node.bool("return_counts")]
+    found = relax.unique(x, True, False, *flags, **({"axis": axis} if node.has("dim") else {}))
     values, *others = found if isinstance(found, tuple) else (found,)
     rest = iter(others)
-    inverse, counts = (next(rest) if each else None for each in wanted[1:3])
-    if inverse is not None and axis is None:
-        inverse = sizes.reshaped(inverse, sizes.sizes_of(node.value("self")))
-    return [values, inverse, counts][: len(node.results)]
+    return _asked(node, values, *(next(rest) if each else None for each in flags))
 
 
 @register_torch("aten::unique_consecutive", "aten::unique_dim_consecutive")
 def unique_consecutive(node: Node) -> Outputs:
-    x = node.value("self")
+    return _asked(node, *consecutive(*_unique_of(node)))
+
+
+def _unique_of(node: Node) -> tuple[Tensor, int]:
+    """What has slices along an axis, which are elements unless the node names a dimension."""
     if node.has("dim"):
-        return list(consecutive(x.ssa, node.axis("dim", node.rank("self"))))
-    values, inverse, counts = consecutive(relax.flatten(at_least_1d(x.ssa)), 0)
-    return [values, sizes.reshaped(inverse, sizes.sizes_of(x)), counts]
+        if node.info.rank != node.rank("self"):
+            raise node.fail("torch infers a wrong shape of its result: count the dimension from the front", "dim")
+        return node.tensor("self"), node.axis("dim", node.rank("self"))
+    return relax.flatten(at_least_1d(node.tensor("self"))), 0
+
+
+def _asked(node: Node, values: Tensor, inverse: Tensor | None, counts: Tensor | None) -> list[Tensor]:
+    """The results of a node; what one that is not asked for holds does not matter."""
+    if inverse is not None and not node.has("dim"):
+        inverse = sizes.reshaped(inverse, sizes.sizes_of(node.value("self")))
+    made = [values]
+    for key, each, info in zip(("return_inverse", "return_counts"), (inverse, counts), node.results[1:], strict=False):
+        is_asked = node.bool(key) and each is not None
+        made.append(each if is_asked else relax.zeros(info.shape if info and None not in info.shape else (0,), "i64"))
+    return made
 
 
 def consecutive(x: Tensor, axis: int) -> tuple[Tensor, Tensor, Tensor]:

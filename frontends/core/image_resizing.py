@@ -12,11 +12,13 @@ from collections.abc import Callable, Sequence
 from functools import reduce
 from typing import Any, NamedTuple, TypeVar
 
-from ....bindings.ir import Value
-from ....dialects.core.infos import is_float
-from ...core.sizes import Size, as_tensor, count_up, full, minus, plus, stated, times
-from ...core.values import Array
-from ..prelude import Tensor, along_axis, cast, const, info_of, relax, wide_float
+from ...bindings.ir import Value
+from ...dialects import relax
+from ...dialects.core.infos import is_float
+from ...dialects.core.symbols import SymExpr
+from .sizes import Size, as_shape, as_tensor, count_up, full, is_known, minus, plus, stated, times
+from .tensors import along_axis, cast, const, info_of, wide_float
+from .values import Array, Tensor
 
 _MOST_WEIGHTS = 2**24
 
@@ -83,6 +85,21 @@ def real(value: Size | Real | float) -> Any:
     if isinstance(value, Real):
         return value
     return Real(relax.astype(as_tensor([value]), dtype="f32"))
+
+
+def scaled_size(size: Size, scale: Real | float) -> Size:
+    """floor(size * scale), calculated in f32 as runtimes do."""
+    import numpy
+
+    if isinstance(scale, float) and isinstance(size, int):
+        return math.floor(numpy.float32(size) * numpy.float32(scale))
+    if isinstance(scale, float) and is_known(size):
+        if scale == int(scale):
+            return size * int(scale)
+        if scale and 1 / scale == int(1 / scale):
+            return size // int(1 / scale)
+    product = real(size) * (Real(const([scale], "f32")) if isinstance(scale, float) else scale)
+    return product.floor().as_size()
 
 
 def _tensor(value: Real | float) -> Tensor:
@@ -222,6 +239,47 @@ def _taken(data: Tensor, place: Real, along: Along) -> Tensor:
     last = _tensor(real(along.size) - 1.0)
     limited = relax.minimum(relax.maximum(place.tensor, const(0.0, "f32")), last)
     return relax.take(data, relax.astype(limited, dtype="i64"), axis=along.axis)
+
+
+def as_image(data: Tensor, alongs: Sequence[Along], settings: Settings) -> Tensor | None:
+    """By the operator for images or volumes, which knows sizes, not scales; None where they do not say the same."""
+    shape = info_of(data).shape or ()
+    rank = len(shape)
+    last = {along.axis: along for along in alongs}
+    fits = rank in (4, 5) and min(last) >= 2 and all(_is_exact(along) for along in alongs)
+    if not fits or None in shape[2:]:
+        return None
+    rounding, shrinks = settings.rounding, [isinstance(each.scale, float) and each.scale < 1 for each in alongs]
+    if rounding == "as_scaled":
+        if any(shrinks) and not all(shrinks):
+            return None
+        rounding = "ceil" if any(shrinks) else "floor"
+    axes = [last.get(axis, Along(axis, shape[axis], shape[axis])) for axis in range(2, rank)]
+    coordinates = settings.coordinates
+    return relax.dialect.ops[f"image.resize{rank - 2}d"](
+        data,
+        as_shape([along.count for along in axes]),
+        roi=[float(along.start) for along in axes] + [float(along.end) for along in axes],
+        method="nearest_neighbor" if settings.mode == "nearest" else settings.mode,
+        coordinate_transformation_mode="half_pixel" if coordinates == "half_pixel_symmetric" else coordinates,
+        rounding_method=rounding,
+        cubic_alpha=settings.cubic,
+        cubic_exclude=int(settings.excludes_outside),
+        extrapolation_value=settings.extrapolated,
+    )
+
+
+def _is_exact(along: Along) -> bool:
+    """Whether the scale is the ratio of the sizes, and both are known."""
+    if not is_known(along.size, along.count) or isinstance(along.start, Real):
+        return False
+    if along.scale is None:
+        return True
+    if not isinstance(along.scale, float):
+        return False
+    if isinstance(along.size, SymExpr):
+        return along.scale == int(along.scale)
+    return math.isclose(along.size * along.scale, along.count, rel_tol=1e-6)
 
 
 # ---- with antialiasing: weights of all elements that a place of a smaller result covers, as a product ----

@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Losses of classes; torch says the others by operators on each element."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from ....dialects.core.infos import is_float
+from ..prelude import (
+    Node,
+    Outputs,
+    Tensor,
+    along_axis,
+    cast,
+    info_of,
+    like,
+    register_rows,
+    register_torch,
+    relax,
+    wide_float,
+)
+
+_REDUCTIONS = ("none", "mean", "sum")
+
+
+class Weighed(NamedTuple):
+    """What the loss of a class is multiplied by, which class has none, and how losses are joined."""
+
+    weight: Tensor | None
+    ignored: int
+    reduction: str
+
+
+def _weighed(node: Node) -> Weighed:
+    reduction = node.get("reduction", 0)
+    name = reduction if isinstance(reduction, str) else _REDUCTIONS[reduction]
+    return Weighed(node.optional("weight", wide_float(node.dtype)), node.int("ignore_index"), name)
+
+
+def _likelihood(logs: Tensor, target: Tensor, how: Weighed, reduction: str = "") -> Tensor:
+    given = [] if how.weight is None else [how.weight]
+    return relax.nn.nll_loss(logs, target, *given, reduction=reduction or how.reduction, ignore_index=how.ignored)
+
+
+def _total_weight(logs: Tensor, target: Tensor, how: Weighed) -> Tensor:
+    """Of all targets that are not ignored: the loss where each logarithm is -1."""
+    return _likelihood(relax.full_like(logs, like(logs, -1)), target, how, "sum")
+
+
+def nll_loss(node: Node) -> Tensor:
+    logs = node.tensor("self", wide_float(node.dtype))
+    return cast(_likelihood(logs, node.tensor("target"), _weighed(node)), node.dtype)
+
+
+@register_torch("aten::nll_loss_forward", "aten::nll_loss2d_forward")
+def nll_loss_forward(node: Node) -> Outputs:
+    """With the sum of weights that a mean divides by."""
+    logs, how = node.tensor("self", wide_float(node.dtype)), _weighed(node)
+    total = relax.zeros((), info_of(logs).dtype)
+    if how.reduction != "none":
+        total = _total_weight(logs, node.tensor("target"), how)
+    return [nll_loss(node), cast(total, node.dtype)]
+
+
+def cross_entropy(node: Node, logits: Tensor) -> Tensor:
+    """Of targets that are classes, or that are probabilities of all of them."""
+    axis = min(1, logits.type.rank - 1)
+    logs, target, how = relax.nn.log_softmax(logits, axis=axis), node.tensor("target"), _weighed(node)
+    smoothing = node.float("label_smoothing", 0.0)
+    weighed = logs
+    if how.weight is not None:
+        weighed = relax.multiply(logs, along_axis(how.weight, axis, logits.type.rank))
+    # Classes are as likely as each other, times the smoothing.
+    smooth = relax.negative(relax.mean(weighed, axis=[axis]))
+    if is_float(info_of(target).dtype):
+        products = relax.multiply(weighed, cast(target, info_of(logs).dtype))
+        own = relax.negative(relax.sum(products, axis=[axis]))
+        made = _reduced(_mixed(own, smooth, smoothing), how.reduction)
+    else:
+        own = _likelihood(logs, target, how)
+        made = _mixed(own, _smooth_of_classes(smooth, logs, target, how), smoothing) if smoothing else own
+    return cast(made, node.dtype)
+
+
+def _mixed(own: Tensor, smooth: Tensor, share: float) -> Tensor:
+    if not share:
+        return own
+    return relax.add(relax.multiply(own, like(own, 1 - share)), relax.multiply(smooth, like(own, share)))
+
+
+def _smooth_of_classes(smooth: Tensor, logs: Tensor, target: Tensor, how: Weighed) -> Tensor:
+    kept = relax.where(relax.equal(target, like(target, how.ignored)), like(smooth, 0), smooth)
+    if how.reduction != "mean":
+        return _reduced(kept, how.reduction)
+    return relax.divide(_reduced(kept, "sum"), _total_weight(logs, target, how))
+
+
+def _reduced(x: Tensor, reduction: str) -> Tensor:
+    if reduction == "none" or x.type.rank == 0:
+        return x
+    return relax.dialect.ops[reduction](x)
+
+
+register_rows(
+    {
+        "aten::nll_loss aten::nll_loss2d aten::nll_loss_nd": nll_loss,
+        "aten::cross_entropy_loss": lambda node: cross_entropy(node, node.tensor("self", wide_float(node.dtype))),
+    }
+)
+
+
+@register_torch("torch_nn::_linear_cross_entropy_batch_chunked",
+                "torch_nn::_linear_cross_entropy_batch_chunked_no_reduction")  # fmt: skip
+def linear_cross_entropy(node: Node) -> Outputs:
+    """A linear layer and its loss, which torch computes piece by piece; the gradients that go with it are empty."""
+    if any(node.bool(key) for key in node.arguments if key.startswith("compute_")):
+        raise node.fail("it computes gradients: import it under torch.no_grad(), or with chunking_method=None")
+    dtype = wide_float(node.dtype)
+    weight = relax.permute_dims(node.tensor("linear_weight", dtype))
+    logits = relax.matmul(node.tensor("input", dtype), weight)
+    if node.has("linear_bias"):
+        logits = relax.add(logits, node.tensor("linear_bias", dtype))
+    empty = [relax.zeros(info.shape or (), info.dtype) for info in node.results[1:] if info is not None]
+    return [cross_entropy(node, logits), *empty]

@@ -1,0 +1,213 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Pools over windows, over parts of a number that is asked for, and the inverse of taking maxima.
+
+Inside, tensors are [batch, channels, ...]; an input without a batch gets one.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from ....dialects.core.infos import is_float
+from ...core.pool_windows import Windows, covering, maxima_and_places
+from ..prelude import Node, Outputs, Tensor, Value, cast, const, register_torch, relax, sizes
+from .convolutions import per_dimension
+
+
+def _count(node: Node) -> int:
+    """Over how many dimensions an operator goes: `aten::max_pool2d...`."""
+    return int(node.op[node.op.index("d", node.op.index("pool")) - 1])
+
+
+def batched(node: Node, tensor: Tensor, count: int) -> Tensor:
+    missing = count + 2 - tensor.type.rank
+    if missing not in (0, 1):
+        raise node.fail(f"the input must have {count + 1} or {count + 2} dimensions, not {tensor.type.rank}")
+    return relax.expand_dims(tensor, axis=[0]) if missing else tensor
+
+
+def as_given(node: Node, tensor: Tensor, count: int) -> Tensor:
+    """Without the batch that the input did not have."""
+    return tensor if node.rank(0) == count + 2 else relax.squeeze(tensor, axis=[0])
+
+
+def _windows(node: Node, count: int) -> Windows:
+    kernel = per_dimension(node, "kernel_size", count)
+    strides = per_dimension(node, "stride", count) if node.get("stride") else kernel
+    pads = per_dimension(node, "padding", count, 0)
+    gaps = per_dimension(node, "dilation", count)
+    return Windows(*(tuple(each) for each in (kernel, strides, gaps, pads, pads)))
+
+
+def _pooled(kind: str, data: Tensor, windows: Windows, **settings: bool) -> Tensor:
+    return relax.dialect.ops[f"nn.{kind}_pool{len(windows.kernel)}d"](  # type: ignore[no-any-return]
+        data,
+        pool_size=windows.kernel,
+        strides=windows.strides,
+        padding=[*windows.before, *windows.after],
+        dilation=windows.dilations,
+        **settings,
+    )
+
+
+@register_torch("aten::max_pool1d", "aten::max_pool2d", "aten::max_pool3d")
+def max_pool(node: Node) -> Outputs:
+    count = _count(node)
+    data = batched(node, node.tensor(0), count)
+    made = _pooled("max", data, _windows(node, count), ceil_mode=node.bool("ceil_mode"))
+    return as_given(node, made, count)
+
+
+@register_torch(
+    "aten::max_pool1d_with_indices", "aten::max_pool2d_with_indices", "aten::max_pool3d_with_indices",
+)  # fmt: skip
+def max_pool_with_indices(node: Node) -> Outputs:
+    """A place is counted within a channel's image."""
+    if not node.is_wanted[1]:
+        return [max_pool(node), None]  # type: ignore[list-item]
+    count = _count(node)
+    data = batched(node, node.tensor(0), count)
+    counts = node.sizes_of_result[-count:]
+    made = maxima_and_places(data, _places(data, count), _windows(node, count), counts, takes_nan=True)
+    return [as_given(node, each, count) for each in made]
+
+
+def _places(data: Tensor, count: int) -> Tensor:
+    """Where in its channel's image each element stands, [batch, channels, ...]."""
+    shape = sizes.sizes_of(Value(ssa=data))
+    image = sizes.reshaped(sizes.count_up(sizes.product(shape[-count:])), shape[-count:])
+    return sizes.broadcast(image, shape)
+
+
+@register_torch("aten::avg_pool1d", "aten::avg_pool2d", "aten::avg_pool3d")
+def avg_pool(node: Node) -> Outputs:
+    count, windows = _count(node), _windows(node, _count(node))
+    data, dtype = batched(node, node.tensor(0), count), node.dtype
+    has_ceil, divisor = node.bool("ceil_mode"), node.int("divisor_override", None)
+    if divisor is not None:
+        wide = covering(windows) if has_ceil else windows
+        means = _pooled("avg", cast(data, _wide(dtype)), wide, count_include_pad=True)
+        share = math.prod(windows.kernel) / divisor
+        return as_given(node, cast(relax.multiply(means, const(share, _wide(dtype))), dtype), count)
+    counts_padding = node.bool("count_include_pad", True)
+    made = _pooled("avg", data, windows, ceil_mode=has_ceil, count_include_pad=counts_padding)
+    return as_given(node, made, count)
+
+
+def _wide(dtype: str) -> str:
+    return "f64" if dtype == "f64" or not is_float(dtype) else "f32"
+
+
+# ---- pools of a number of windows that is asked for ----
+
+
+@register_torch(
+    "aten::adaptive_avg_pool1d", "aten::adaptive_avg_pool2d", "aten::adaptive_avg_pool3d",
+    "aten::_adaptive_avg_pool2d", "aten::_adaptive_avg_pool3d",
+)  # fmt: skip
+def adaptive_avg_pool(node: Node) -> Outputs:
+    count = _count(node)
+    data = batched(node, node.tensor(0), count)
+    own, wanted = sizes.sizes_of(Value(ssa=data))[2:], _wanted(node, count)
+    if all(each == 0 for each in wanted):
+        return sizes.zeros(node.sizes_of_result, node.dtype)
+    changed = [axis for axis, (size, each) in enumerate(zip(own, wanted, strict=True)) if size != each]
+    if all(wanted[axis] == 1 for axis in changed):
+        axes = [2 + axis for axis in changed]
+        return as_given(node, relax.mean(data, axis=axes, keepdims=True) if axes else data, count)
+    if all(isinstance(each, int) for each in wanted):
+        made = relax.dialect.ops[f"nn.adaptive_avg_pool{count}d"](data, output_size=wanted)
+        return as_given(node, made, count)
+    for axis in changed:
+        data = _averaged_along(node, data, 2 + axis, wanted[axis])
+    return as_given(node, data, count)
+
+
+def _wanted(node: Node, count: int) -> list[sizes.Size]:
+    given = node.sizes("output_size")
+    return given * count if len(given) == 1 else given
+
+
+def _averaged_along(node: Node, data: Tensor, axis: int, count: sizes.Size) -> Tensor:
+    """The same over one dimension; the means of means are those of whole windows."""
+    if not isinstance(count, int):
+        raise node.fail("its 'output_size' must be known while the model is imported, or that of the input")
+    shape = sizes.sizes_of(Value(ssa=data))
+    behind = sizes.product(shape[axis + 1 :])
+    flat = sizes.reshaped(data, [1, sizes.product(shape[:axis]), shape[axis], behind])
+    moved = relax.permute_dims(flat, axes=[0, 1, 3, 2])
+    rows = sizes.reshaped(moved, [sizes.product(shape[:axis]), behind, shape[axis]])
+    made = relax.permute_dims(relax.nn.adaptive_avg_pool1d(rows, output_size=count), axes=[0, 2, 1])
+    return sizes.reshaped(made, [*shape[:axis], count, *shape[axis + 1 :]])
+
+
+@register_torch("aten::adaptive_max_pool1d", "aten::adaptive_max_pool2d", "aten::adaptive_max_pool3d")
+def adaptive_max_pool(node: Node) -> Outputs:
+    """The windows of a dimension are gathered as long as the longest, by going on with the last element."""
+    count = _count(node)
+    data, wanted = batched(node, node.tensor(0), count), _wanted(node, count)
+    own = sizes.sizes_of(Value(ssa=data))[2:]
+    if all(isinstance(size, int) and each and size % each == 0 for size, each in zip(own, wanted, strict=True)):
+        kernel = tuple(size // each for size, each in zip(own, wanted, strict=True))
+        none = (0,) * count
+        windows = Windows(kernel, kernel, (1,) * count, none, none)
+        if not node.is_wanted[1]:
+            return [as_given(node, _pooled("max", data, windows), count), None]
+        made = maxima_and_places(data, _places(data, count), windows, wanted, takes_nan=True)
+        return [as_given(node, each, count) for each in made]
+    values = _gathered(data, own, wanted)
+    result = as_given(node, relax.max(values, axis=[-1]), count)
+    if not node.is_wanted[1]:
+        return [result, None]
+    first = relax.expand_dims(relax.argmax(_nan_as_largest(values, node.dtype), axis=-1), axis=[-1])
+    shape = sizes.sizes_of(Value(ssa=data))
+    image = sizes.reshaped(sizes.count_up(sizes.product(shape[2:])), [1, 1, *shape[2:]])
+    places = sizes.broadcast(_gathered(image, own, wanted), sizes.sizes_of(Value(ssa=values)))
+    taken = relax.squeeze(relax.gather_elements(places, first, axis=-1), axis=[-1])
+    return [result, as_given(node, taken, count)]
+
+
+def _nan_as_largest(values: Tensor, dtype: str) -> Tensor:
+    return relax.where(relax.isnan(values), const(math.inf, dtype), values) if is_float(dtype) else values
+
+
+def _gathered(data: Tensor, own: Sequence[sizes.Size], wanted: Sequence[sizes.Size]) -> Tensor:
+    """[batch, channels, windows of each dimension..., all elements of a window]."""
+    count = len(own)
+    for axis, (size, windows) in enumerate(zip(own, wanted, strict=True)):
+        data = relax.take(data, _elements_of_windows(size, windows), axis=2 + 2 * axis)
+    order = [0, 1, *range(2, 2 + 2 * count, 2), *range(3, 3 + 2 * count, 2)]
+    apart = relax.permute_dims(data, axes=order)
+    shape = sizes.sizes_of(Value(ssa=apart))
+    return sizes.reshaped(apart, [*shape[: 2 + count], sizes.product(shape[2 + count :])])
+
+
+def _elements_of_windows(size: sizes.Size, windows: sizes.Size) -> Tensor:
+    """A row of indices for each window: from floor(i * size / windows) up to ceil((i + 1) * size / windows)."""
+    longest = sizes.plus(sizes.divided(sizes.plus(size, sizes.minus(windows, 1)), windows), 1)
+    index = relax.expand_dims(sizes.count_up(windows), axis=[1])
+    whole, parts = sizes.as_tensor([size]), sizes.as_tensor([windows])
+    begin = relax.floor_divide(relax.multiply(index, whole), parts)
+    next_ = relax.multiply(relax.add(index, const(1, "i64")), whole)
+    last = relax.floor_divide(relax.subtract(next_, const(1, "i64")), parts)
+    return relax.minimum(relax.add(begin, sizes.count_up(longest)), last)
+
+
+# ---- the inverse of taking maxima ----
+
+
+@register_torch("aten::max_unpool2d", "aten::max_unpool3d")
+def max_unpool(node: Node) -> Outputs:
+    """Each maximum at its place in its channel's image, zeros around them."""
+    count = _count(node)
+    shape, wanted = sizes.sizes_of(node.value(0)), node.sizes("output_size")
+    lead = sizes.product(shape[:-count])
+    values, places = (sizes.reshaped(node.tensor(each), [lead, sizes.product(shape[-count:])]) for each in (0, 1))
+    flat = relax.scatter_elements(sizes.zeros([lead, sizes.product(wanted)], node.dtype), places, values, axis=1)
+    return sizes.reshaped(flat, [*shape[:-count], *wanted])
+
+
+@register_torch("aten::fractional_max_pool2d", "aten::fractional_max_pool3d")
+def fractional_max_pool(node: Node) -> Outputs:
+    raise node.fail("its windows are chosen at random in each call: use an adaptive pool for inference")
