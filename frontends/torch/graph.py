@@ -170,8 +170,9 @@ class Graph(Scope):
         return inner is None or self.expressions.is_known(inner.expr)
 
     def info_of(self, value: Any) -> TensorInfo | None:
-        """The type of a tensor as torch has inferred it, of complex numbers that of their parts; a size of which nothing
-        is known yet is None."""
+        """The type of a tensor as torch has inferred it, of complex numbers that of their parts; a size of which
+        nothing is known yet is None.
+        """
         if not hasattr(value, "dtype") or not hasattr(value, "shape"):
             return None
         return TensorInfo(tuple(self._dim(each) for each in value.shape), dtype_of_parts(value.dtype))

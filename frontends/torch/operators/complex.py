@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -375,14 +374,6 @@ def angle_of(node: Node) -> Outputs:
     return angle(_parts_of(node))
 
 
-@register_torch("aten::angle")
-def angle_of_real(node: Node) -> Outputs:
-    """0, or half a turn of what is negative."""
-    x = node.tensor(0, node.dtype)
-    turn = relax.where(relax.less(x, like(x, 0)), like(x, math.pi), like(x, 0))
-    return relax.where(relax.isnan(x), x, turn) if is_float(node.value(0).dtype) else turn
-
-
 _register("aten::real", lambda node: _parts_of(node).real)
 _register("aten::imag", lambda node: _parts_of(node).whole_imag)
 
@@ -470,3 +461,10 @@ def _imag(held: Any) -> Any:
     if isinstance(held, Value) and is_float(held.dtype):
         return Value(ssa=relax.zeros_like(held.ssa))
     return held.imag if isinstance(held, (ComplexValue, complex)) else held
+
+
+@register_complex("aten::mH", "aten::adjoint", "aten::matrix_H")
+def adjoint(node: Node) -> Outputs:
+    made = alike(node)
+    assert isinstance(made, ComplexValue)
+    return conjugate(Pair(made.real.ssa, made.imag.ssa)).value()
