@@ -77,9 +77,8 @@ def add_graph(
     """
     load_dialects(module.context, ("scf", "tensor"))
     found = Expressions() if expressions is None else expressions
-    for each in inputs.passed:
-        if each.symbol is None:
-            found.declare_sizes(each.fx.meta["val"].shape)
+    tensors = [each.fx.meta["val"] for each in inputs.passed if each.symbol is None]
+    found.declare_sizes([size for tensor in tensors for size in tensor.shape])
     passed = [each for each in inputs.passed if each.symbol is None or each.symbol not in found]
     infos = [_info(each, found) for each in passed]
 
