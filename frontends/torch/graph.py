@@ -25,6 +25,7 @@ from ..core.scope import Scope
 from ..core.values import ComplexValue, Held, Value, as_values
 from .dtypes import array_of, dtype_of_parts
 from .expressions import Expressions
+from .in_place import Updates, updated_argument
 from .node import Node
 from .registry import find_complex_converter, find_converter, known_names
 
@@ -54,6 +55,7 @@ class Graph(Scope):
         self.module = module
         self.expressions = expressions
         self._by_node: dict[FxNode, Any] = {}
+        self._updates = Updates(module.graph)
 
     def set(self, fx: FxNode, value: object) -> None:
         """Says what a node stands for: an input."""
@@ -123,7 +125,10 @@ class Graph(Scope):
         if node is None:
             return None  # what it needs has been noted
         with location_of(fx):
-            return self._converted(node)
+            made = self._converted(node)
+        for each in self._updates.simple.get(fx, ()):
+            self._by_node[each] = made
+        return made
 
     def node_of(self, fx: FxNode) -> Node | None:
         """What a converter gets; None where an argument could not be imported."""
@@ -261,6 +266,15 @@ def name_of(target: Any) -> str:
     if hasattr(target, "namespace"):
         return f"{target.namespace}::{target.name()}"
     return f"{getattr(target, '__module__', '?')}::{getattr(target, '__name__', target)}"
+
+
+def functional_name(target: Any) -> str:
+    """The same of an operator that updates its argument, as the one that gives a new tensor is called."""
+    name = name_of(target)
+    if updated_argument(target) is None:
+        return name
+    operator_name, _, overload = name.rpartition(".")
+    return f"{operator_name.removesuffix('_')}.{overload}"
 
 
 def argument_names(fx: FxNode) -> Iterator[str]:

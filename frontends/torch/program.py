@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ...support.errors import ModelError, OptionError
-from .graph import name_of
+from .graph import functional_name, name_of
+from .in_place import Updates
 from .registry import find_converter
 
 if TYPE_CHECKING:
@@ -128,7 +129,7 @@ def functional(program: ExportedProgram) -> ExportedProgram:
     graphs = list(_graphs(program.graph_module))
     calls = [fx for graph in graphs for fx in graph.nodes if fx.op == "call_function"]
     is_changing = any(_is_mutable(fx.target) for fx in calls)
-    if not is_changing and not any(_is_unknown(fx.target) for fx in calls):
+    if all(Updates(graph).are_all_simple for graph in graphs) and not any(_is_unknown(fx.target) for fx in calls):
         return program
     with warnings.catch_warnings(), nullcontext() if is_changing else _views_that_may_copy(calls):
         warnings.simplefilter("ignore")  # of torch's own files
@@ -202,7 +203,7 @@ def _is_mutable(target: Any) -> bool:
 
 
 def _is_unknown(target: Callable[..., object]) -> bool:
-    return hasattr(target, "_schema") and find_converter(name_of(target)) is None
+    return hasattr(target, "_schema") and find_converter(functional_name(target)) is None
 
 
 # ---- names of sizes ----

@@ -86,7 +86,7 @@ register_rows({f"aten::{name}": _rounded(ours) for name, ours in _ROUNDING.items
 # ---- sums and products ----
 
 
-@register_torch("aten::add", "aten::add_")
+@register_torch("aten::add")
 def add(node: Node) -> Outputs:
     """`self + alpha * other`."""
     left, right = operands(node)
