@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 from ...passes.core.journal import timed
 from ...support.argument_types import types_checked
@@ -40,7 +41,9 @@ def from_torch(
     """
     with timed("import"):
         program = functional(read_program(model, args, kwargs, dynamic_shapes))
-        names = [] if dynamic_shapes is None else list(_names(model, tuple(args or ()), dict(kwargs or {}), dynamic_shapes))
+        names = (
+            [] if dynamic_shapes is None else list(_names(model, tuple(args or ()), dict(kwargs or {}), dynamic_shapes))
+        )
         module, problems = Module(), Problems(WORDS)
         add_main(module.operation, program, problems, names, keep_params)
         problems.check()
@@ -49,9 +52,11 @@ def from_torch(
 
 
 def _names(
-    model: object, args: tuple[object, ...], kwargs: dict[str, object], dynamic_shapes: object
+    model: object, args: tuple[object, ...], kwargs: dict[str, object], dynamic_shapes: Any
 ) -> Iterator[list[tuple[int, str]]]:
     """What `dynamic_shapes` call dimensions of each tensor in the arguments, in their order."""
+    if dynamic_shapes is None:
+        return
     bound = inspect.signature(model.forward).bind(*args, **kwargs).arguments  # type: ignore[attr-defined]
     places = dynamic_shapes if isinstance(dynamic_shapes, Mapping) else dict(zip(bound, dynamic_shapes, strict=False))
     for name, value in bound.items():

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Images: sampling at the positions of a grid, blocks of elements as columns and back, channels moved to pixels."""
+"""Images: sampling at the positions of a grid, blocks of elements as columns and back."""
 
 from __future__ import annotations
 
@@ -78,31 +78,3 @@ def col2im(node: Node) -> Outputs:
 def _block_settings(node: Node) -> Sequence[list[int]]:
     defaults = {"kernel_size": 1, "dilation": 1, "padding": 0, "stride": 1}
     return [per_dimension(node, key, 2, default) for key, default in defaults.items()]
-
-
-# ---- channels and pixels ----
-
-
-@register_torch("aten::pixel_shuffle")
-def pixel_shuffle(node: Node) -> Outputs:
-    return relax.nn.pixel_shuffle(node.tensor(0), upscale_factor=node.int("upscale_factor"))
-
-
-@register_torch("aten::pixel_unshuffle")
-def pixel_unshuffle(node: Node) -> Outputs:
-    shape, factor = sizes.sizes_of(node.value(0)), node.int("downscale_factor")
-    *lead, channels, height, width = shape
-    high, wide = sizes.divided(height, factor), sizes.divided(width, factor)
-    apart = sizes.reshaped(node.tensor(0), [*lead, channels, high, factor, wide, factor])
-    count = len(lead)
-    moved = relax.permute_dims(apart, axes=[*range(count + 1), count + 2, count + 4, count + 1, count + 3])
-    return sizes.reshaped(moved, [*lead, sizes.times(channels, factor * factor), high, wide])
-
-
-@register_torch("aten::channel_shuffle", "aten::native_channel_shuffle")
-def channel_shuffle(node: Node) -> Outputs:
-    batch, channels, *image = sizes.sizes_of(node.value(0))
-    groups = node.int("groups")
-    apart = sizes.reshaped(node.tensor(0), [batch, groups, sizes.divided(channels, groups), *image])
-    moved = relax.permute_dims(apart, axes=[0, 2, 1, *range(3, 3 + len(image))])
-    return sizes.reshaped(moved, [batch, channels, *image])
