@@ -20,6 +20,7 @@ from ..prelude import (
     sizes,
 )  # fmt: skip
 from .indexing import at_least_1d
+from .scans import cumulated
 
 
 def key_of(x: Tensor) -> Tensor:
@@ -114,8 +115,6 @@ def median_without_nan(node: Node) -> Outputs:
 @register_torch("aten::mode")
 def mode(node: Node) -> Outputs:
     """The smallest of the elements that are there most often, at the last of its places."""
-    from .scans import cumulated
-
     rank, axis = node.rank("self"), node.axis("dim", node.rank("self"))
     x = at_least_1d(node.tensor("self"))
     order = order_of(x, axis)
