@@ -102,7 +102,7 @@ def _count(node: Node, axes: Axes) -> sizes.Size:
 def _correction(node: Node) -> float:
     """What is subtracted from the number of elements that a sum of squares is divided by."""
     if node.has("correction"):
-        return node.float("correction")  # type: ignore[no-any-return]
+        return float(node.float("correction"))
     return float(node.bool("unbiased", True))
 
 
@@ -116,8 +116,8 @@ def _variance(node: Node) -> Tensor:
 def _corrected(count: sizes.Size, correction: float, dtype: str) -> Tensor:
     """The factor from a mean of squares to one over less elements; of none it is infinite."""
     if isinstance(count, int):
-        left = max(count - correction, 0)
-        return const(count / left if left else math.inf, dtype)
+        divisor = max(count - correction, 0)
+        return const(count / divisor if divisor else math.inf, dtype)
     number = cast(relax.reshape(sizes.as_tensor([count]), ()), dtype)
     left = relax.maximum(relax.subtract(number, const(correction, dtype)), const(0, dtype))
     return relax.divide(number, left)

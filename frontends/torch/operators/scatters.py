@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Literal
 
 from ....dialects.core.infos import is_float
 from ....emit.axis_reduction import highest, lowest
@@ -24,8 +25,9 @@ from ..prelude import (
 )  # fmt: skip
 from .indexing import at_least_1d, common_rank, indexed, ordered
 
+Reduction = Literal["update", "add", "mul", "max", "min"]
 #: How torch's reductions are called in relax.
-_REDUCTIONS = {
+_REDUCTIONS: dict[str, Reduction] = {
     "sum": "add", "add": "add", "prod": "mul", "multiply": "mul", "amax": "max", "amin": "min", "mean": "add",
 }  # fmt: skip
 
@@ -81,7 +83,7 @@ def _source(node: Node) -> Tensor:
     return sizes.sliced(source, bounds, {axis: places[axis] for axis in bounds}) if bounds else source.ssa
 
 
-def _scattered(node: Node, x: Tensor, source: Tensor, reduction: str) -> Tensor:
+def _scattered(node: Node, x: Tensor, source: Tensor, reduction: Reduction) -> Tensor:
     index, axis = at_least_1d(node.tensor("index")), node.axis("dim", node.rank("self"))
     if index.type.rank != max(x.type.rank, 1):
         return x  # an empty index of another rank writes nothing
@@ -91,8 +93,8 @@ def _scattered(node: Node, x: Tensor, source: Tensor, reduction: str) -> Tensor:
 
 @register_torch("aten::scatter")
 def scatter(node: Node) -> Outputs:
-    reduction = _REDUCTIONS[node.string("reduce")] if node.has("reduce") else "update"
-    return _scattered(node, node.tensor("self"), _source(node), reduction)
+    reduction = node.string("reduce")
+    return _scattered(node, node.tensor("self"), _source(node), _REDUCTIONS[reduction] if reduction else "update")
 
 
 @register_torch("aten::scatter_add")
@@ -160,7 +162,7 @@ def _slices(node: Node) -> tuple[Tensor, Tensor, int]:
     return source.ssa, _spread_index(node, shape, axis), axis
 
 
-def _index_write(node: Node, source: Tensor, index: Tensor, axis: int, reduction: str) -> Tensor:
+def _index_write(node: Node, source: Tensor, index: Tensor, axis: int, reduction: Reduction) -> Tensor:
     x = node.tensor("self")
     made = relax.scatter_elements(at_least_1d(x), index, source, axis=axis, reduction=reduction)
     return made if x.type.rank else relax.reshape(made, ())
@@ -202,7 +204,7 @@ def index_reduce(node: Node) -> Outputs:
 def put(node: Node) -> Outputs:
     x = node.value("self")
     flat, index, source = (relax.flatten(node.tensor(key)) for key in ("self", "index", "source"))
-    reduction = "add" if node.bool("accumulate") else "update"
+    reduction: Reduction = "add" if node.bool("accumulate") else "update"
     return sizes.reshaped(relax.scatter_elements(flat, index, source, axis=0, reduction=reduction), sizes.sizes_of(x))
 
 

@@ -20,6 +20,7 @@ from ..prelude import (
     sizes,
 )  # fmt: skip
 from .indexing import at_least_1d
+from .scans import cumulated
 
 
 def key_of(x: Tensor) -> Tensor:
@@ -114,8 +115,6 @@ def median_without_nan(node: Node) -> Outputs:
 @register_torch("aten::mode")
 def mode(node: Node) -> Outputs:
     """The smallest of the elements that are there most often, at the last of its places."""
-    from .scans import cumulated
-
     rank, axis = node.rank("self"), node.axis("dim", node.rank("self"))
     x = at_least_1d(node.tensor("self"))
     order = order_of(x, axis)
@@ -149,7 +148,7 @@ def unique(node: Node) -> Outputs:
         values, inverse, counts = consecutive(relax.take(x, order, axis=0), 0)
         return _asked(node, values, relax.scatter_elements(relax.zeros_like(inverse), order, inverse, axis=0), counts)
     flags = [node.bool("return_inverse"), node.bool("return_counts")]
-    found = relax.unique(x, True, False, *flags, **({"axis": axis} if node.has("dim") else {}))
+    found = relax.unique(x, True, False, flags[0], flags[1], axis=axis if node.has("dim") else None)
     values, *others = found if isinstance(found, tuple) else (found,)
     rest = iter(others)
     return _asked(node, values, *(next(rest) if each else None for each in flags))
@@ -175,8 +174,10 @@ def _asked(node: Node, values: Tensor, inverse: Tensor | None, counts: Tensor | 
         inverse = sizes.reshaped(inverse, sizes.sizes_of(node.value("self")))
     made = [values]
     for key, each, info in zip(("return_inverse", "return_counts"), (inverse, counts), node.results[1:], strict=False):
-        is_asked = node.bool(key) and each is not None
-        made.append(each if is_asked else relax.zeros(info.shape if info and None not in info.shape else (0,), "i64"))
+        if not node.bool(key) or each is None:
+            known = info.shape if info else None
+            each = sizes.zeros([0] if known is None or None in known else known, "i64")
+        made.append(each)
     return made
 
 
