@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 from ....dialects.core.equalities import contradict
 from ....dialects.core.symbols import Dim
+from ...core.control.recurrent_loops import run_steps
 from ...core.control.scf_regions import as_info
-from ...core.recurrent_loops import run_steps
 from ...core.sizes import is_known, size_of, zeros
 from ...core.values import Array
 from ..prelude import Node, Tensor, Value, cast, const, like, part, register_rows, relax

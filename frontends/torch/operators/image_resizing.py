@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from ....dialects.core.infos import is_float
 from ...core.image_resizing import Along, Settings, as_image, resized, scaled_size, smoothed
@@ -38,8 +38,11 @@ def antialiased(node: Node) -> Outputs:
     settings = Settings("linear" if "linear" in node.op else "cubic", "half_pixel", "floor", -0.5, True)
     alongs = [_with_corners(node, each) for each in _alongs(node)] if node.bool("align_corners") else _alongs(node)
     changed = [along for along in alongs if not _stays(along)]
-    data = node.tensor(0)
-    return smoothed(data, changed, settings) if changed else data
+    if not changed:
+        return node.tensor(0)
+    if is_float(node.dtype):
+        return smoothed(node.tensor(0), changed, settings)
+    return _of_bytes(node, changed, lambda data, along: smoothed(data, [along], settings))
 
 
 def _with_corners(node: Node, along: Along) -> Along:
@@ -113,12 +116,19 @@ def _table(along: Along, settings: Settings, dtype: str) -> Array | None:
 
 
 def _interpolated(node: Node, settings: Settings) -> Tensor:
-    """Bytes are computed in f32 and rounded."""
-    dtype = node.dtype
-    if is_float(dtype):
-        return _resized(node.tensor(0), _alongs(node), settings)
-    made = relax.round(_resized(node.tensor(0, "f32"), _alongs(node), settings))
-    return cast(relax.clip(made, 0, 255), dtype)
+    alongs = _alongs(node)
+    if is_float(node.dtype):
+        return _resized(node.tensor(0), alongs, settings)
+    return _of_bytes(node, alongs, lambda data, along: _resized(data, [along], settings))
+
+
+def _of_bytes(node: Node, alongs: Sequence[Along], resize: Callable[[Tensor, Along], Tensor]) -> Tensor:
+    """As torch does it: the last dimension first, and what is between them is rounded to bytes too."""
+    data = node.tensor(0, "f32")
+    for along in reversed(alongs):
+        made = resize(data, along)
+        data = relax.clip(relax.floor(relax.add(made, const(0.5, "f32"))), 0, 255)
+    return cast(data, node.dtype)
 
 
 def _resized(data: Tensor, alongs: Sequence[Along], settings: Settings) -> Tensor:

@@ -160,7 +160,7 @@ def adaptive_max_pool(node: Node) -> Outputs:
     result = as_given(node, relax.max(values, axis=[-1]), count)
     if not node.is_wanted[1]:
         return [result, None]
-    first = relax.expand_dims(relax.argmax(_nan_as_largest(values, node.dtype), axis=-1), axis=[-1])
+    first = relax.expand_dims(_largest(values, node.dtype), axis=[-1])
     shape = sizes.sizes_of(Value(ssa=data))
     image = sizes.reshaped(sizes.count_up(sizes.product(shape[2:])), [1, 1, *shape[2:]])
     places = sizes.broadcast(_gathered(image, own, wanted), sizes.sizes_of(Value(ssa=values)))
@@ -168,8 +168,16 @@ def adaptive_max_pool(node: Node) -> Outputs:
     return [result, as_given(node, taken, count)]
 
 
-def _nan_as_largest(values: Tensor, dtype: str) -> Tensor:
-    return relax.where(relax.isnan(values), const(math.inf, dtype), values) if is_float(dtype) else values
+def _largest(values: Tensor, dtype: str) -> Tensor:
+    """The place of the first largest element of each row, or of the last NaN."""
+    if not is_float(dtype):
+        return relax.argmax(values, axis=-1)
+    is_nan = relax.isnan(values)
+    order = relax.add(sizes.count_up(sizes.size_of(values, -1)), const(1, "i64"))
+    order = relax.where(is_nan, order, const(0, "i64"))
+    first = relax.argmax(relax.where(is_nan, const(-math.inf, dtype), values), axis=-1)
+    last = relax.max(order, axis=[-1])
+    return relax.where(relax.greater(last, const(0, "i64")), relax.subtract(last, const(1, "i64")), first)
 
 
 def _gathered(data: Tensor, own: Sequence[sizes.Size], wanted: Sequence[sizes.Size]) -> Tensor:

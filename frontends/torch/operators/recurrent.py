@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from ...core.recurrent_loops import run_steps
+from ...core.control.recurrent_loops import run_steps
 from ..prelude import Node, Outputs, Tensor, Value, info_of, part, register_rows, relax
 
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from ...dialects import relax
-from .control.scf_loops import LoopSpec, Turn, build_loop, of_length, unrolled
-from .control.scf_regions import scalar_of
-from .node import Node
-from .sizes import as_tensor, size_of
-from .tensors import info_of, part
-from .values import Tensor, Value
+from ....dialects import relax
+from ..node import Node
+from ..sizes import as_tensor, size_of
+from ..tensors import info_of, part
+from ..values import Tensor, Value
+from .scf_loops import LoopSpec, Turn, build_loop, of_length, unrolled
+from .scf_regions import scalar_of
 
 _MOST_UNROLLED = 8
 
