@@ -38,7 +38,7 @@ class Weighed(NamedTuple):
 def _weighed(node: Node) -> Weighed:
     reduction = node.get("reduction", 0)
     # One of torch's operators has its name.
-    name = _REDUCTIONS[_REDUCTIONS.index(reduction) if isinstance(reduction, str) else reduction]  # type: ignore[arg-type]
+    name = _REDUCTIONS[_REDUCTIONS.index(reduction) if isinstance(reduction, str) else reduction]
     return Weighed(node.optional("weight", wide_float(node.dtype)), node.int("ignore_index"), name)
 
 
