@@ -43,7 +43,7 @@ def call_elementwise(
     key = (function, *map(repr, parameters), *(str(each.type) for each in operands), str(result))
     if key not in known:
         known[key] = _added(function, infos, parameters, result)
-    return dialect.ops["call_tir"](known[key], list(operands), encode(result, ir.Context.current))  # type: ignore[no-any-return]
+    return dialect.ops["call_tir"](known[key], list(operands), encode(result, ir.Context.current))
 
 
 def _added(function: ScalarFunction, infos: Sequence[Any], parameters: Sequence[object], result: TensorInfo) -> str:

@@ -105,6 +105,7 @@ from .passes.schedule.registry import register_plan as register_plan
 from .passes.schedule.registry import register_schedule as register_schedule
 from .passes.training import optimizers as _optimizers
 from .runtime.errors import ArtifactError as ArtifactError
+from .runtime.torch_module import to_torch as to_torch
 from .support.errors import ModelError as ModelError
 from .support.errors import OptionError as OptionError
 from .support.errors import RefusalError as RefusalError

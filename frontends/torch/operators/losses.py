@@ -3,7 +3,8 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import Literal, NamedTuple, TypeAlias
 
 from ....dialects.core.infos import is_float
 from ..prelude import (
@@ -17,10 +18,13 @@ from ..prelude import (
     register_rows,
     register_torch,
     relax,
+    sizes,
     wide_float,
 )
 
-_REDUCTIONS = ("none", "mean", "sum")
+Reduction: TypeAlias = Literal["none", "mean", "sum"]
+
+_REDUCTIONS: Sequence[Reduction] = ("none", "mean", "sum")
 
 
 class Weighed(NamedTuple):
@@ -28,18 +32,18 @@ class Weighed(NamedTuple):
 
     weight: Tensor | None
     ignored: int
-    reduction: str
+    reduction: Reduction
 
 
 def _weighed(node: Node) -> Weighed:
     reduction = node.get("reduction", 0)
-    name = reduction if isinstance(reduction, str) else _REDUCTIONS[reduction]
+    # One of torch's operators has its name.
+    name = _REDUCTIONS[_REDUCTIONS.index(reduction) if isinstance(reduction, str) else reduction]
     return Weighed(node.optional("weight", wide_float(node.dtype)), node.int("ignore_index"), name)
 
 
-def _likelihood(logs: Tensor, target: Tensor, how: Weighed, reduction: str = "") -> Tensor:
-    given = [] if how.weight is None else [how.weight]
-    return relax.nn.nll_loss(logs, target, *given, reduction=reduction or how.reduction, ignore_index=how.ignored)
+def _likelihood(logs: Tensor, target: Tensor, how: Weighed, reduction: Reduction | None = None) -> Tensor:
+    return relax.nn.nll_loss(logs, target, how.weight, reduction=reduction or how.reduction, ignore_index=how.ignored)
 
 
 def _total_weight(logs: Tensor, target: Tensor, how: Weighed) -> Tensor:
@@ -95,7 +99,7 @@ def _smooth_of_classes(smooth: Tensor, logs: Tensor, target: Tensor, how: Weighe
     return relax.divide(_reduced(kept, "sum"), _total_weight(logs, target, how))
 
 
-def _reduced(x: Tensor, reduction: str) -> Tensor:
+def _reduced(x: Tensor, reduction: Reduction) -> Tensor:
     if reduction == "none" or x.type.rank == 0:
         return x
     return relax.dialect.ops[reduction](x)
@@ -120,5 +124,5 @@ def linear_cross_entropy(node: Node) -> Outputs:
     logits = relax.matmul(node.tensor("input", dtype), weight)
     if node.has("linear_bias"):
         logits = relax.add(logits, node.tensor("linear_bias", dtype))
-    empty = [relax.zeros(info.shape or (), info.dtype) for info in node.results[1:] if info is not None]
+    empty = [sizes.zeros(info.shape or (), info.dtype) for info in node.results[1:] if info is not None]
     return [cross_entropy(node, logits), *empty]
