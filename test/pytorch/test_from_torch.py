@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""rx.from_torch: sizes and relations of them, structures of arguments and results, state, parameters, files, refusals."""
+"""rx.from_torch: sizes and relations of them, structures of arguments and results, state, files, refusals."""
 
 from __future__ import annotations
 

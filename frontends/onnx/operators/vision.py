@@ -5,14 +5,13 @@ from __future__ import annotations
 
 import math
 
-from ....dialects.core.infos import is_float
 from ....support.suggest import counted
 from ...core import sizes
 from ...core.blocks import Along, added_blocks, blocks_that_fit, placed_blocks
+from ...core.moved_taps import MovedTaps, convolved_where_moved
 from ...core.sizes import Size
-from ...core.values import Array
 from ..input_sizes import input_sizes
-from ..prelude import Node, Outputs, Tensor, cast, const, joined, register_onnx, relax
+from ..prelude import Node, Outputs, Tensor, cast, const, register_onnx, relax
 from .sliding_windows import kernel_of, per_dimension
 
 
@@ -105,73 +104,16 @@ def _blocks(image: Size, block: Size, stride: int, dilation: int, padding: int) 
 
 @register_onnx("", "DeformConv")
 def deform_conv(node: Node) -> Outputs:
-    """Samples the data at each tap's moved position; then it is a product of matrices."""
-    shape, weight = node.value(0).shape, node.value(1).shape
-    offsets = node.value(2).shape
-    if any(
-        each is None or len(each) != 4 or not all(isinstance(size, int) for size in each[1:])
-        for each in (shape, weight, offsets)
-    ):
-        raise node.fail("there are such convolutions of images, whose sizes are known before the model runs")
-    assert shape is not None and weight is not None and offsets is not None
-    if not is_float(node.value(0).dtype):
-        raise node.fail("only floats can be sampled between elements")
-    batch, channels = shape[:2]
-    taps = math.prod(kernel_of(node, 1))
-    height, width = offsets[2:]
-    dtype = node.value(0).dtype
-    sampled = [_sampled(node, group, (taps, height, width)) for group in range(node.int("offset_group", 1))]
-    data = joined(sampled, axis=1)
-    groups, filters = node.int("group", 1), weight[0]
-    columns = relax.reshape(data, (batch, groups, channels // groups * taps, height * width))
-    rows = relax.reshape(node.tensor(1), (groups, filters // groups, weight[1] * taps))
-    result = relax.reshape(relax.matmul(rows, columns), (batch, filters, height, width))
+    moved = MovedTaps(
+        strides=per_dimension(node, "strides", 2),
+        dilations=per_dimension(node, "dilations", 2),
+        before=per_dimension(node, "pads", 4, 0)[:2],
+        groups=node.int("group", 1),
+        offset_groups=node.int("offset_group", 1),
+    )
+    mask = node.value(4) if node.has(4) else None
+    kernel_of(node, 1)
+    result = convolved_where_moved(node, node.value(0), node.value(1), node.value(2), mask, moved)
     if not node.has(3):
         return result
-    return relax.add(result, relax.expand_dims(cast(node.tensor(3), dtype), axis=[1, 2]))
-
-
-def _sampled(node: Node, group: int, places: tuple[int, int, int]) -> Tensor:
-    """The channels of an offset group at every tap's positions: [batch, channels, taps, height, width]."""
-    batch, channels, *sizes = node.value(0).shape or ()
-    groups, (taps, height, width), dtype = node.int("offset_group", 1), places, node.value(0).dtype
-    if 0 in sizes:
-        raise node.fail("the data must have elements")
-    own = channels // groups
-    data = _part(node.tensor(0), 1, group * own, own, channels)
-    moves = _part(node.tensor(2), 1, group * 2 * taps, 2 * taps, groups * 2 * taps)
-    moves = relax.reshape(moves, (batch, taps, 2, height, width))
-    moves = relax.permute_dims(moves, axes=[0, 2, 1, 3, 4])
-    positions = relax.add(moves, const(_undisturbed(node, height, width), dtype))
-    # Where grid_sample finds position p without aligned corners: (2 * p + 1) / size - 1.
-    import numpy
-
-    scale = numpy.array([2.0 / size for size in sizes]).reshape(1, 2, 1, 1, 1)
-    shift = numpy.array([1.0 / size - 1.0 for size in sizes]).reshape(1, 2, 1, 1, 1)
-    grid = relax.add(relax.multiply(positions, const(scale, dtype)), const(shift, dtype))
-    grid = relax.flip(relax.reshape(grid, (batch, 2, taps * height, width)), axis=1)
-    sampled = relax.image.grid_sample(data, grid, method="bilinear", padding_mode="zeros", align_corners=False)
-    sampled = relax.reshape(sampled, (batch, own, taps, height, width))
-    if not node.has(4):
-        return sampled
-    mask = _part(node.tensor(4), 1, group * taps, taps, groups * taps)
-    return relax.multiply(sampled, relax.expand_dims(mask, axis=[1]))
-
-
-def _part(tensor: Tensor, axis: int, first: int, length: int, whole: int) -> Tensor:
-    if length == whole:
-        return tensor
-    return relax.strided_slice(tensor, axes=[axis], begin=[first], end=[first + length])
-
-
-def _undisturbed(node: Node, height: int, width: int) -> Array:
-    """Row and column of each tap of each window where nothing is moved: [1, 2, taps, height, width]."""
-    import numpy
-
-    kernel = kernel_of(node, 1)
-    strides, dilations = per_dimension(node, "strides", 2), per_dimension(node, "dilations", 2)
-    pads = per_dimension(node, "pads", 4, 0)
-    taps = numpy.indices(kernel).reshape(2, -1, 1, 1)
-    windows = numpy.indices((height, width))[:, None]
-    steps, gaps, before = (numpy.array(each[:2]).reshape(2, 1, 1, 1) for each in (strides, dilations, pads))
-    return (windows * steps + taps * gaps - before)[None].astype("float64")
+    return relax.add(result, relax.expand_dims(cast(node.tensor(3), node.value(0).dtype), axis=[1, 2]))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Images: sampling at the positions of a grid, blocks of elements as columns and back, channels moved to pixels."""
+"""Images: sampling at the positions of a grid, blocks of elements as columns and back."""
 
 from __future__ import annotations
 
