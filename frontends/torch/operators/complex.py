@@ -475,3 +475,9 @@ def adjoint(node: Node) -> Outputs:
     made = alike(node)
     assert isinstance(made, ComplexValue)
     return conjugate(Pair(made.real.ssa, made.imag.ssa)).value()
+
+
+@register_complex("aten::copy")
+def copy(node: Node) -> Outputs:
+    """What stands in `src` in the place of all elements."""
+    return _whole(node, pair(node, "src"))
