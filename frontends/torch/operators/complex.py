@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -322,11 +323,17 @@ def linear(node: Node) -> Outputs:
 
 @register_complex("aten::einsum")
 def einsum(node: Node) -> Outputs:
-    subscripts, operands = node.string("equation").replace(" ", ""), node.get("tensors")
-    if len(operands) != 2:
-        raise node.fail("einsum of complex numbers takes two operands: split it up", "equation")
-    pairs = [_held_pair(each, node.dtype) for each in operands]
-    return multiplied(*pairs, lambda x, y: relax.einsum([x, y], subscripts=subscripts)).value()
+    """The sum over which part each operand gives: i times i is -1."""
+    subscripts = node.string("equation").replace(" ", "")
+    pairs = [_held_pair(each, node.dtype) for each in node.get("tensors")]
+    halves: list[Tensor | None] = [None, None]
+    for sides in itertools.product(*([0] if each.imag is None else [0, 1] for each in pairs)):
+        made = relax.einsum([each[side] for each, side in zip(pairs, sides, strict=True)], subscripts=subscripts)
+        made = relax.negative(made) if sum(sides) % 4 >= 2 else made
+        held = halves[sum(sides) % 2]
+        halves[sum(sides) % 2] = made if held is None else relax.add(held, made)
+    assert halves[0] is not None
+    return Pair(halves[0], halves[1]).value()
 
 
 def _held_pair(held: Any, dtype: str) -> Pair:
@@ -468,3 +475,9 @@ def adjoint(node: Node) -> Outputs:
     made = alike(node)
     assert isinstance(made, ComplexValue)
     return conjugate(Pair(made.real.ssa, made.imag.ssa)).value()
+
+
+@register_complex("aten::copy")
+def copy(node: Node) -> Outputs:
+    """What stands in `src` in the place of all elements."""
+    return _whole(node, pair(node, "src"))

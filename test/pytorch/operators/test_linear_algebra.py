@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Factorizations, systems of equations, eigenvalues and distances."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+import torch
+from imported import check, exported
+
+import relax_mlir as rx
+
+
+def _matrices(*shape: int, dtype: torch.dtype = torch.float64, seed: int = 0) -> torch.Tensor:
+    return torch.randn(*shape, dtype=dtype, generator=torch.Generator().manual_seed(seed))
+
+
+def _positive(*shape: int) -> torch.Tensor:
+    a = _matrices(*shape)
+    return a @ a.mT + torch.eye(shape[-1], dtype=a.dtype)
+
+
+@pytest.mark.parametrize("upper", [False, True])
+def test_cholesky(upper: bool) -> None:
+    """What is on the other side of the diagonal does not count."""
+    a = _positive(2, 5, 5) + torch.triu(torch.full((5, 5), 3.0, dtype=torch.float64), 1) * (not upper)
+    check(lambda a: torch.linalg.cholesky(a, upper=upper), a, dynamic=True)
+    check(lambda a, b: torch.cholesky_solve(b, a, upper=upper), a, _matrices(2, 5, 3))
+
+
+def test_cholesky_of_what_is_not_positive() -> None:
+    a = torch.diag(torch.tensor([1.0, -2.0, 3.0]))
+    check(lambda a: torch.linalg.cholesky_ex(a).info, a)
+    run = rx.compile(rx.from_torch(exported(torch.linalg.cholesky, [a])))["main"]
+    with pytest.raises(Exception, match="not positive definite"):
+        run(a)
+
+
+@pytest.mark.parametrize("shape", [(2, 4, 4), (5, 3), (3, 5), (0, 2, 2)])
+def test_lu(shape: tuple[int, ...]) -> None:
+    check(lambda a: tuple(torch.linalg.lu_factor_ex(a)), _matrices(*shape), dynamic=0 not in shape)
+    check(lambda a: tuple(torch.linalg.lu(a)), _matrices(*shape))
+
+
+@pytest.mark.parametrize("mode", ["reduced", "complete"])
+@pytest.mark.parametrize("shape", [(2, 4, 4), (5, 3), (3, 5)])
+def test_qr(shape: tuple[int, ...], mode: str) -> None:
+    check(lambda a: tuple(torch.linalg.qr(a, mode=mode)), _matrices(*shape), dynamic=True)
+
+
+def test_qr_of_zeros() -> None:
+    check(lambda a: tuple(torch.linalg.qr(a)), torch.zeros(3, 3))
+
+
+@pytest.mark.parametrize("left", [False, True])
+@pytest.mark.parametrize("upper", [False, True])
+def test_triangular_systems(upper: bool, left: bool) -> None:
+    a, b = _positive(3, 4, 4), _matrices(3, 4, 4)
+    for unit in (False, True):
+        solve: Callable[..., torch.Tensor] = torch.linalg.solve_triangular
+        check(lambda a, b: solve(a, b, upper=upper, left=left, unitriangular=unit), a, b)  # noqa: B023
+
+
+def test_systems() -> None:
+    """A batch of matrices with one of vectors; a right side that all matrices share; from the right."""
+    a = _positive(3, 4, 4)
+    check(torch.linalg.solve, a, _matrices(3, 4), dynamic=True)
+    check(torch.linalg.solve, a, _matrices(4, 2))
+    check(lambda a, b: torch.linalg.solve(a, b, left=False), a, _matrices(3, 2, 4))
+    check(lambda a, b: torch.linalg.lu_solve(*torch.linalg.lu_factor(a), b, adjoint=True), a, _matrices(3, 4, 2))
+
+
+def test_inverses_and_determinants() -> None:
+    a = _matrices(3, 4, 4)
+    check(lambda a: (torch.linalg.inv(a), torch.linalg.det(a), *torch.linalg.slogdet(a)), a, dynamic=True)
+    check(lambda a: torch.linalg.pinv(a), _matrices(2, 5, 3))
+    check(lambda a: (torch.linalg.det(a), torch.logdet(a)), torch.ones(2, 3, 3))
+
+
+def test_singular_matrices() -> None:
+    run = rx.compile(rx.from_torch(exported(torch.linalg.inv, [torch.eye(2)])))["main"]
+    with pytest.raises(Exception, match="singular"):
+        run(torch.ones(2, 2))
+
+
+@pytest.mark.parametrize("upper", ["L", "U"])
+@pytest.mark.parametrize("size", [1, 2, 7, 24])
+def test_eigenvalues(size: int, upper: str) -> None:
+    """Vectors are defined up to their signs: what they are put together to is compared."""
+
+    def rebuilt(a: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        values, vectors = torch.linalg.eigh(a, UPLO=upper)
+        return values, vectors @ (values[..., None] * vectors.mT), vectors.mT @ vectors
+
+    a = _matrices(2, size, size)
+    check(rebuilt, a + a.mT, dynamic=size > 2)
+
+
+@pytest.mark.parametrize("make", [torch.zeros, torch.ones])
+def test_eigenvalues_that_are_equal(make: Callable[..., torch.Tensor]) -> None:
+    check(torch.linalg.eigvalsh, make(4, 4, dtype=torch.float64))
+    check(torch.linalg.eigvalsh, make(4, 4, dtype=torch.float64) * 1e200)
+
+
+@pytest.mark.parametrize("full", [False, True])
+@pytest.mark.parametrize("shape", [(2, 5, 5), (7, 3), (3, 7), (1, 4)])
+def test_singular_values(shape: tuple[int, ...], full: bool) -> None:
+    def rebuilt(a: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        u, s, vh = torch.linalg.svd(a, full_matrices=full)
+        k = s.shape[-1]
+        return s, u[..., :k] @ (s[..., None] * vh[..., :k, :]), u.mT @ u, vh @ vh.mT
+
+    check(rebuilt, _matrices(*shape), dynamic=not full and len(shape) == 3)
+
+
+def test_singular_values_that_are_zero() -> None:
+    """The vectors of such values are orthogonal to the others, too."""
+
+    def rebuilt(a: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        u, s, vh = torch.linalg.svd(a)
+        return s, u @ (s[..., None] * vh), u.mT @ u, vh @ vh.mT
+
+    check(rebuilt, torch.ones(4, 4, dtype=torch.float64))
+    check(rebuilt, torch.zeros(3, 3, dtype=torch.float64))
+
+
+def test_exponential() -> None:
+    check(
+        torch.linalg.matrix_exp, torch.stack([_matrices(4, 4), 20 * torch.eye(4).double(), torch.zeros(4, 4).double()])
+    )
+
+
+@pytest.mark.parametrize("p", [0.0, 1.0, 1.5, 2.0, float("inf")])
+def test_distances(p: float) -> None:
+    check(lambda x, y: torch.cdist(x, y, p=p), _matrices(2, 4, 3), _matrices(2, 5, 3, seed=1), dynamic=True)
+    check(lambda x: torch.nn.functional.pdist(x, p=p), _matrices(5, 3))
