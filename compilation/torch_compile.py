@@ -76,9 +76,9 @@ class TorchProgram:
     It is called with a list, as AOTAutograd calls what says that it is boxed.
     """
 
-    _boxed_call = True
-
     def __init__(self, graph: GraphModule, options: Mapping[str, Any], *, freezes: bool) -> None:
+        # Of the object: torch wraps it in a function that has what the object's dictionary has.
+        self._boxed_call = True
         self._graph, self._options, self._freezes = graph, options, freezes
         self._changes = 0
         self._placeholders = list(graph.graph.find_nodes(op="placeholder"))

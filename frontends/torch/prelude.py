@@ -13,9 +13,10 @@ from ..core.tensors import along_axis, cast, const, from_front, info_of, joined,
 from ..core.values import Outputs, Tensor, Value, known
 from .node import Node
 from .registry import Convert, register_rows, register_torch
+from .steps_back import backward_of, gradients_by
 
 __all__ = [
-    "Convert", "Node", "Outputs", "Tensor", "Value", "along_axis", "cast", "const", "elementwise", "from_front",
-    "info_of", "intrinsic_of", "joined", "known", "like", "part", "register_rows", "register_torch", "relax",
-    "sizes", "wide_float", "with_first_at",
+    "Convert", "Node", "Outputs", "Tensor", "Value", "along_axis", "backward_of", "cast", "const", "elementwise",
+    "from_front", "gradients_by", "info_of", "intrinsic_of", "joined", "known", "like", "part", "register_rows",
+    "register_torch", "relax", "sizes", "wide_float", "with_first_at",
 ]  # fmt: skip

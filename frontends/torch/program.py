@@ -166,6 +166,7 @@ def table() -> Any:
     found = default_decompositions()
     for overload in [each for each in found if find_converter(name_of(each)) is not None]:
         del found[overload]
+    found.update({each: how for each, how in _others().items() if each not in found})
     return found
 
 
@@ -173,7 +174,19 @@ def aot_table() -> dict[Any, Callable[..., object]]:
     """The same for graphs of AOTAutograd, which has decomposed what consists of other operators."""
     from torch._decomp import core_aten_decompositions
 
-    return {each: how for each, how in core_aten_decompositions().items() if find_converter(name_of(each)) is None}
+    core = {each: how for each, how in core_aten_decompositions().items() if find_converter(name_of(each)) is None}
+    return {**_others(), **core}
+
+
+def _others() -> dict[Any, Callable[..., object]]:
+    """Decompositions that torch has without using them by itself: of backward steps above all."""
+    from torch._decomp import decomposition_table
+
+    return {
+        each: how
+        for each, how in decomposition_table.items()
+        if getattr(each, "namespace", "") == "aten" and find_converter(name_of(each)) is None
+    }
 
 
 def _graphs(module: Any) -> Iterator[Any]:

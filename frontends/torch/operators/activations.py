@@ -93,9 +93,10 @@ def prelu(node: Node) -> Outputs:
 
 @register_torch("aten::threshold")
 def threshold(node: Node) -> Outputs:
+    """NaN stays."""
     x = node.tensor(0)
-    is_above = relax.greater(x, node.operand("threshold", node.dtype))
-    return relax.where(is_above, x, node.operand("value", node.dtype))
+    is_below = relax.less_equal(x, node.operand("threshold", node.dtype))
+    return relax.where(is_below, node.operand("value", node.dtype), x)
 
 
 @register_torch("aten::hardshrink", "aten::softshrink")

@@ -15,7 +15,7 @@ from ..prelude import Node, Outputs, Tensor, Value, cast, const, register_torch,
 from .convolutions import per_dimension
 
 
-def _count(node: Node) -> int:
+def count_of(node: Node) -> int:
     """Over how many dimensions an operator goes: `aten::max_pool2d...`."""
     return int(node.op[node.op.index("d", node.op.index("pool")) - 1])
 
@@ -53,7 +53,7 @@ def _pooled(kind: str, data: Tensor, windows: Windows, **settings: bool) -> Tens
 
 @register_torch("aten::max_pool1d", "aten::max_pool2d", "aten::max_pool3d")
 def max_pool(node: Node) -> Outputs:
-    count = _count(node)
+    count = count_of(node)
     data = batched(node, node.tensor(0), count)
     made = _pooled("max", data, _windows(node, count), ceil_mode=node.bool("ceil_mode"))
     return as_given(node, made, count)
@@ -66,7 +66,7 @@ def max_pool_with_indices(node: Node) -> Outputs:
     """A place is counted within a channel's image."""
     if not node.is_wanted[1]:
         return [max_pool(node), None]  # type: ignore[list-item]
-    count = _count(node)
+    count = count_of(node)
     data = batched(node, node.tensor(0), count)
     counts = node.sizes_of_result[-count:]
     made = maxima_and_places(data, _places(data, count), _windows(node, count), counts, takes_nan=True)
@@ -82,7 +82,7 @@ def _places(data: Tensor, count: int) -> Tensor:
 
 @register_torch("aten::avg_pool1d", "aten::avg_pool2d", "aten::avg_pool3d")
 def avg_pool(node: Node) -> Outputs:
-    count, windows = _count(node), _windows(node, _count(node))
+    count, windows = count_of(node), _windows(node, count_of(node))
     data, dtype = batched(node, node.tensor(0), count), node.dtype
     has_ceil, divisor = node.bool("ceil_mode"), node.int("divisor_override", None)
     if divisor is not None:
@@ -107,7 +107,7 @@ def _wide(dtype: str) -> str:
     "aten::_adaptive_avg_pool2d", "aten::_adaptive_avg_pool3d",
 )  # fmt: skip
 def adaptive_avg_pool(node: Node) -> Outputs:
-    count = _count(node)
+    count = count_of(node)
     data = batched(node, node.tensor(0), count)
     own, wanted = sizes.sizes_of(Value(ssa=data))[2:], _wanted(node, count)
     if all(each == 0 for each in wanted):
@@ -145,7 +145,7 @@ def _averaged_along(node: Node, data: Tensor, axis: int, count: sizes.Size) -> T
 @register_torch("aten::adaptive_max_pool1d", "aten::adaptive_max_pool2d", "aten::adaptive_max_pool3d")
 def adaptive_max_pool(node: Node) -> Outputs:
     """The windows of a dimension are gathered as long as the longest, by going on with the last element."""
-    count = _count(node)
+    count = count_of(node)
     data, wanted = batched(node, node.tensor(0), count), _wanted(node, count)
     own = sizes.sizes_of(Value(ssa=data))[2:]
     if all(isinstance(size, int) and each and size % each == 0 for size, each in zip(own, wanted, strict=True)):
@@ -200,7 +200,7 @@ def _elements_of_windows(size: sizes.Size, windows: sizes.Size) -> Tensor:
 @register_torch("aten::max_unpool2d", "aten::max_unpool3d")
 def max_unpool(node: Node) -> Outputs:
     """Each maximum at its place in its channel's image, zeros around them."""
-    count = _count(node)
+    count = count_of(node)
     shape, wanted = sizes.sizes_of(node.value(0)), node.sizes("output_size")
     lead = sizes.product(shape[:-count])
     values, places = (sizes.reshaped(node.tensor(each), [lead, sizes.product(shape[-count:])]) for each in (0, 1))

@@ -1,0 +1,27 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Backward steps of pools: maxima know their places, means are shared out by the rule of their operator."""
+
+from __future__ import annotations
+
+from ..prelude import Node, Outputs, backward_of, register_rows, register_torch, relax, sizes
+from .pools import count_of
+
+_AVERAGES = ("avg_pool2d", "avg_pool3d", "_adaptive_avg_pool2d", "_adaptive_avg_pool3d")
+
+
+@register_torch(
+    "aten::max_pool2d_with_indices_backward", "aten::max_pool3d_with_indices_backward",
+    "aten::adaptive_max_pool2d_backward", "aten::adaptive_max_pool3d_backward",
+)  # fmt: skip
+def maxima_backward(node: Node) -> Outputs:
+    """What arrives goes to each maximum's place in its channel's image, where windows overlap several times."""
+    count = count_of(node)
+    own, pooled = sizes.sizes_of(node.value("self")), sizes.sizes_of(node.value("grad_output"))
+    lead, flat = sizes.product(own[:-count]), sizes.product(pooled[-count:])
+    arriving, places = (sizes.reshaped(node.tensor(each), [lead, flat]) for each in ("grad_output", "indices"))
+    zeros = sizes.zeros([lead, sizes.product(own[-count:])], node.dtype)
+    return sizes.reshaped(relax.scatter_elements(zeros, places, arriving, axis=1, reduction="add"), own)
+
+
+for _name in _AVERAGES:
+    register_rows({f"aten::{_name}_backward": backward_of(f"aten::{_name}", "self")})

@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Backward steps that torch has as operators: gradients of what the forward operator's converter builds, by the rules
+that relax has for its own operators. So no derivative is written twice.
+"""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ...dialects.core.infos import TensorInfo
+from ...passes.gradient.reverse import gradients_at
+from ..core.sizes import Size, sizes_of
+from ..core.values import Tensor, Value, as_values
+from .node import Node
+from .registry import Convert, find_converter
+
+
+class ForwardStep(Node):
+    """A use of the forward operator whose results are of the types of what arrives at them."""
+
+    def __init__(self, back: Node, op: str, arguments: Mapping[str, object], arriving: Sequence[Value | None]):
+        super().__init__(back.fx, back.name, op, arguments, back.graph)
+        self.metas = {}
+        self._arriving = arriving
+
+    @property
+    def results(self) -> list[TensorInfo | None]:
+        return [None if each is None else each.info for each in self._arriving]
+
+    def result_sizes(self, index: builtins.int) -> list[Size]:
+        arriving = self._arriving[index]
+        assert arriving is not None
+        return sizes_of(arriving)
+
+    @property
+    def is_wanted(self) -> list[bool]:
+        return [each is not None for each in self._arriving]
+
+
+def gradients_by(
+    back: Node, forward: str, wanted: Sequence[str], arriving: Sequence[Value | None], **changed: object
+) -> list[Tensor]:
+    """How a number changes with arguments of the operator `forward`, "aten::avg_pool2d", where what arrives is how it
+    changes with its results. Its other arguments are those of the same names of the backward step, or `changed`.
+    """
+    schema = _schema(forward)
+    arguments = {each.name: each.default_value for each in schema.arguments}
+    given = {**back.arguments, **changed}
+    arguments.update({name: given[name] for name in arguments if name in given})
+    kept = [*arriving, *[None] * (len(schema.returns) - len(arriving))]
+    found = find_converter(f"{forward}.default")
+    if found is None:
+        raise back.fail(f"its forward operator {forward} has no converter")
+
+    def results(*tensors: Tensor) -> list[Tensor]:
+        own = {name: Value(ssa=tensor) for name, tensor in zip(wanted, tensors, strict=True)}
+        made = as_values(found.function(ForwardStep(back, forward, {**arguments, **own}, kept)))
+        return [each.ssa for each in made[: len(arriving)] if each is not None]
+
+    tensors = [_tensor(arguments[name]) for name in wanted]
+    return gradients_at(tensors, results, [None if each is None else each.ssa for each in arriving])
+
+
+def backward_of(forward: str, *wanted: str, arriving: str = "grad_output") -> Convert:
+    """A converter of a backward step that has the gradients of these arguments as its results, all of them."""
+
+    def convert(node: Node) -> list[Tensor]:
+        return gradients_by(node, forward, wanted, [node.value(arriving)])
+
+    return convert
+
+
+def _tensor(held: Any) -> Tensor:
+    assert isinstance(held, Value)
+    return held.ssa
+
+
+def _schema(operator: str) -> Any:
+    import torch
+
+    return getattr(torch.ops.aten, operator.removeprefix("aten::")).default._schema
