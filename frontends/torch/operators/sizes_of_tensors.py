@@ -7,7 +7,7 @@ from typing import Any
 
 from ....dialects.core.infos import ShapeInfo
 from ....dialects.core.symbols import SymExpr, sym
-from ..prelude import Node, Outputs, Value, cast, known, register_torch, relax
+from ..prelude import Node, Outputs, Value, cast, known, register_torch, relax, sizes
 
 
 @register_torch("aten::item", "aten::_local_scalar_dense")
