@@ -35,12 +35,18 @@ def exported(
         return torch.export.export(model, tuple(tensors), dynamic_shapes=shapes, strict=False)
 
 
-def check(function: Callable[..., object], *tensors: torch.Tensor, dynamic: bool = False) -> None:
-    """That a function gives the same when it is compiled, to what rounding may change."""
-    wanted = tensors_of(function(*(each.clone() for each in tensors)))
+def check(
+    function: Callable[..., object],
+    *tensors: torch.Tensor,
+    dynamic: bool = False,
+    others: Sequence[Sequence[torch.Tensor]] = (),
+) -> None:
+    """That a function gives the same when it is compiled, to what rounding may change; of other tensors too."""
     run = PEER.compiled(PEER.imported(exported(function, tensors, dynamic=dynamic)))
-    results = tensors_of(run([each.clone() for each in tensors]))
-    assert len(results) == len(wanted)
-    for result, each in zip(results, wanted, strict=True):
-        tolerance = _TOLERANCES.get(each.dtype, 0)
-        torch.testing.assert_close(result, each, rtol=tolerance, atol=tolerance, equal_nan=True, check_stride=False)
+    for given in (tensors, *others):
+        wanted = tensors_of(function(*(each.clone() for each in given)))
+        results = tensors_of(run([each.clone() for each in given]))
+        assert len(results) == len(wanted)
+        for result, each in zip(results, wanted, strict=True):
+            tolerance = _TOLERANCES.get(each.dtype, 0)
+            torch.testing.assert_close(result, each, rtol=tolerance, atol=tolerance, equal_nan=True, check_stride=False)

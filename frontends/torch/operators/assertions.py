@@ -11,7 +11,7 @@ from .elementwise import truth
 @register_torch("aten::_assert_scalar", "aten::_assert_async", "aten::_functional_assert_scalar",
                 "aten::_functional_assert_async")  # fmt: skip
 def assertion(node: Node) -> Outputs:
-    held, text = node.held(0), node.string("assert_msg", "an assertion of the model does not hold")
+    held, text = node.get(0), node.string("assert_msg", "an assertion of the model does not hold")
     if held is True:
         return None
     condition = truth(node) if isinstance(held, Value) else as_scalar(held, "i1")

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from ....dialects.core.infos import bit_width
 from ....dialects.core.symbols import at_most, equal
@@ -188,7 +189,8 @@ def windows(node: Node) -> Outputs:
 @register_torch("aten::as_strided", "aten::as_strided_copy")
 def as_strided(node: Node) -> Outputs:
     """Elements at places of the memory that torch would have: those of the tensor itself are there."""
-    meta, x, wanted = node.metas["self"], node.value(0), node.sizes_of_result
+    meta: Any = node.metas["self"]
+    x, wanted = node.value(0), node.sizes_of_result
     shape, strides = ([node.expressions.size(each) for each in held] for held in (meta.shape, meta.stride()))
     order = _in_memory(shape, strides)
     if order is None:

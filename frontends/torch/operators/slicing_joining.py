@@ -23,11 +23,11 @@ def slice_(node: Node) -> Outputs:
 
 
 def _sliced(node: Node, x: Value, axis: int, begin: sizes.Size, end: sizes.Size, step: int = 1) -> Tensor | Value:
-    wanted = node.sizes_of_result
+    wanted = list(node.info.shape or ())
     if step == 1 and list(x.shape or ()) == wanted:
         return x
-    taken = sizes.sliced(x, {axis: (begin, end, step)}, {axis: wanted[axis]})
-    return sizes.stated(taken, wanted)
+    lengths = {} if wanted[axis] is None else {axis: wanted[axis]}
+    return sizes.stated(sizes.sliced(x, {axis: (begin, end, step)}, lengths), wanted)
 
 
 @register_torch("aten::narrow", "aten::narrow_copy")
@@ -90,8 +90,9 @@ def split_at(node: Node) -> Outputs:
     axis = node.axis("dim", node.rank(0), 0)
     places = [0, *node.sizes("indices"), OPEN]
     return [
-        sizes.stated(sizes.sliced(node.value(0), {axis: (begin, end, 1)}), node.result_sizes(index))
-        for index, (begin, end) in enumerate(pairwise(places))
+        sizes.stated(sizes.sliced(node.value(0), {axis: (begin, end, 1)}), list(info.shape or ()))
+        for (begin, end), info in zip(pairwise(places), node.results, strict=True)
+        if info is not None
     ]
 
 

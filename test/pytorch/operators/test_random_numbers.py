@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Random numbers: their ranges and their distributions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+import torch
+from imported import PEER, exported
+from op_comparison import tensors_of
+from torch.nn import functional
+
+COUNT = 20_000
+
+
+def _drawn(function: Callable[..., object], x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    """Of two calls: what torch says of type and shape holds."""
+    run = PEER.compiled(PEER.imported(exported(function, (x,))))
+    (first,), (second,), (wanted,) = (tensors_of(each) for each in (run([x]), run([x]), function(x)))
+    assert first.dtype == second.dtype == wanted.dtype
+    assert first.shape == second.shape == wanted.shape
+    return first, second
+
+
+@pytest.mark.parametrize(
+    ("function", "mean", "deviation"),
+    [
+        (lambda x: torch.rand(COUNT), 0.5, 12**-0.5),
+        (lambda x: torch.rand(COUNT, dtype=torch.float16), 0.5, 12**-0.5),
+        (lambda x: torch.randn_like(x), 0, 1),
+        (lambda x: torch.randint(-2, 3, (COUNT,)), 0, 2**0.5),
+        (lambda x: torch.bernoulli(torch.full_like(x, 0.2)), 0.2, 0.4),
+        (lambda x: torch.empty_like(x).uniform_(-1, 3), 1, 4 * 12**-0.5),
+        (lambda x: torch.normal(x * 0 + 1, 2.0), 1, 2),
+        (lambda x: torch.empty_like(x).exponential_(2.0), 0.5, 0.5),
+        (lambda x: torch.empty_like(x).geometric_(0.5), 2, 2**0.5),
+        (lambda x: functional.dropout(x * 0 + 1, 0.2), 1, 0.5),
+        (lambda x: torch.multinomial(torch.tensor([0.25, 0.0, 0.75]), COUNT, True), 1.5, 0.75**0.5),
+    ],
+)
+def test_distributions(function: Callable[..., object], mean: float, deviation: float) -> None:
+    first, second = _drawn(function, torch.randn(COUNT))
+    assert not torch.equal(first, second)
+    for drawn in (first.double(), second.double()):
+        assert drawn.mean().item() == pytest.approx(mean, abs=5 * deviation / COUNT**0.5)
+        assert drawn.std().item() == pytest.approx(deviation, rel=0.1)
+
+
+def test_ranges() -> None:
+    halves, _ = _drawn(lambda x: torch.rand(COUNT, dtype=torch.bfloat16), torch.randn(2))
+    assert halves.min() >= 0 and halves.max() < 1
+    integers, _ = _drawn(lambda x: torch.randint(3, 6, (COUNT,)), torch.randn(2))
+    assert integers.unique().tolist() == [3, 4, 5]
+
+
+def test_each_once() -> None:
+    order, _ = _drawn(lambda x: torch.randperm(50), torch.randn(2))
+    assert sorted(order.tolist()) == list(range(50))
+    chosen, _ = _drawn(lambda x: torch.multinomial(x, 4), torch.tensor([[1.0, 0.0, 2.0, 3.0, 4.0]] * 30))
+    assert all(sorted(row) == [0, 2, 3, 4] for row in chosen.tolist())
+
+
+def test_a_loaded_program_draws_the_same() -> None:
+    x = torch.randn(2)
+    program = exported(lambda x: torch.rand(100), (x,))
+    first, second = (tensors_of(PEER.compiled(PEER.imported(program))([x]))[0] for _ in range(2))
+    assert torch.equal(first, second)
+
+
+def test_whole_channels_are_dropped() -> None:
+    kept, _ = _drawn(lambda x: functional.dropout2d(x, 0.5), torch.ones(8, 8, 3, 3))
+    assert sorted(kept.flatten(2).mean(2).unique().tolist()) == [0, 2]
