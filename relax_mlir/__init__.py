@@ -57,6 +57,7 @@ _DEFINED_IN = {
     "frontends.onnx.registry": "register_onnx",
     "frontends.torch.from_torch": "from_torch",
     "frontends.torch.registry": "register_torch",
+    "runtime.torch_module": "to_torch",
     "dialects.script": "print_script",
     # Passes: writing them, running them, watching them.
     "passes.core.base": "Pass",

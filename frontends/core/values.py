@@ -212,6 +212,23 @@ class Texts:
         return Texts(self.places.inside(operation), self.words)
 
 
+class ComplexValue:
+    """A tensor of complex numbers: no program has any, but their real and imaginary parts."""
+
+    def __init__(self, real: Value, imag: Value):
+        self.real = real
+        self.imag = imag
+        #: The element type of the parts.
+        self.dtype: str = real.dtype
+
+    @property
+    def shape(self) -> tuple[Any, ...] | None:
+        return self.real.shape
+
+    def inside(self, operation: Operation) -> ComplexValue:
+        return ComplexValue(self.real.inside(operation), self.imag.inside(operation))
+
+
 class EmptyOptional:
     """An optional that holds nothing; one that holds something is that."""
 
@@ -231,7 +248,9 @@ class RunTimeOptional:
 
 
 #: What a name may stand for.
-Held: TypeAlias = Value | Texts | OneOf | SequenceValue | RunTimeSequence | EmptyOptional | RunTimeOptional
+Held: TypeAlias = (
+    Value | ComplexValue | Texts | OneOf | SequenceValue | RunTimeSequence | EmptyOptional | RunTimeOptional
+)
 #: What a converter gives: all outputs in a list, or the only one; None is an unused one.
 Output: TypeAlias = Held | Tensor | None
 Outputs: TypeAlias = Output | Sequence[Output]

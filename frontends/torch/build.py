@@ -18,7 +18,7 @@ from ...support.errors import ModelError
 from ..core.limits import Limits, Room
 from ..core.main_function import add_function
 from ..core.problems import Problems
-from ..core.values import Tensor, Value
+from ..core.values import ComplexValue, Tensor, Value
 from .dtypes import dtype_of
 from .expressions import Expressions, as_scalar
 from .graph import Graph, constant, is_scalar
@@ -77,9 +77,8 @@ def add_graph(
     """
     load_dialects(module.context, ("scf", "tensor"))
     found = Expressions() if expressions is None else expressions
-    for each in inputs.passed:
-        if each.symbol is None:
-            found.declare_sizes(each.fx.meta["val"].shape)
+    tensors = [each.fx.meta["val"] for each in inputs.passed if each.symbol is None]
+    found.declare_sizes([size for tensor in tensors for size in tensor.shape])
     passed = [each for each in inputs.passed if each.symbol is None or each.symbol not in found]
     infos = [_info(each, found) for each in passed]
 
@@ -195,6 +194,10 @@ def as_tensor(held: Any, name: str) -> Tensor:
     """What a graph gives, as a tensor: numbers and sizes are 0-D."""
     if isinstance(held, Value):
         return held.ssa
+    if isinstance(held, (complex, ComplexValue)):
+        raise ModelError(
+            f"result '{name}' is of complex numbers, which programs do not give: torch.view_as_real(...) makes pairs"
+        )
     if isinstance(held, (str, bytes)):
         raise ModelError(f"result '{name}' is text: programs give tensors and numbers")
     dtype = "i1" if isinstance(held, bool) else "f64" if isinstance(held, float) else "i64"

@@ -25,6 +25,11 @@ def dtype_of(dtype: torch.dtype) -> str:
     return DTYPE_BY_NAME[name]
 
 
+def dtype_of_parts(dtype: torch.dtype) -> str:
+    """The same; of complex numbers the type of the real and the imaginary part."""
+    return dtype_of(dtype.to_real() if dtype.is_complex else dtype)
+
+
 def torch_dtype(name: str) -> torch.dtype:
     """torch's element type of a name that the dialects have."""
     import torch

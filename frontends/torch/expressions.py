@@ -11,6 +11,7 @@ from functools import reduce
 from typing import TYPE_CHECKING, Any
 
 from ...dialects.core.symbols import SymbolError, SymExpr, at_most, ceildiv, equal, sym
+from ...support.errors import ModelError
 from ...support.names import fresh_name
 from ..core import sizes
 from ..core.node import Unsupported
@@ -88,11 +89,14 @@ class Expressions:
         self._names = dict(names or {})
         self._taken = set(self._names.values())
         self._values: dict[str, Scalar] = {}
+        #: Symbols that follow from others: sizes of inputs are expressions over them.
+        self._solutions: dict[Any, Any] = {}
 
     def inner(self) -> Expressions:
         """For a graph in a node: what that defines is unknown outside."""
         made = Expressions()
         made._names, made._taken, made._values = self._names, self._taken, dict(self._values)
+        made._solutions = self._solutions
         return made
 
     def __contains__(self, symbol: str) -> bool:
@@ -108,18 +112,39 @@ class Expressions:
         return found
 
     def declare_sizes(self, sizes: Iterable[Any]) -> None:
-        """Declares the symbols in the sizes of an input."""
-        for size in sizes:
-            if hasattr(size, "node"):
-                for name in sorted(each.name for each in size.node.expr.free_symbols):
-                    self.declare(name)
+        """Declares the symbols that sizes of inputs are; where a size is `2*n + 1`, and n is no size itself, that size
+        is a symbol, and n what follows from it.
+        """
+        expressions = [size.node.expr for size in sizes if hasattr(size, "node")]
+        for each in expressions:
+            if each.is_Symbol:
+                self.declare(each.name)
+        for each in expressions:
+            unknown = [symbol for symbol in each.free_symbols if not self._defines(symbol)]
+            if len(unknown) == 1:
+                self._solve(each, unknown[0])
+            elif unknown:
+                raise ModelError(f"an input has the size {each}: torch's symbols in it are no sizes themselves")
+
+    def _defines(self, symbol: sympy.Symbol) -> bool:
+        return symbol.name in self._values or symbol in self._solutions
+
+    def _solve(self, expression: sympy.Expr, symbol: sympy.Symbol) -> None:
+        import sympy
+
+        size = sympy.Symbol(fresh_name(f"{symbol.name}_size", self._taken), integer=True, positive=True)
+        found = sympy.solve(sympy.Eq(expression, size), symbol) if expression.is_polynomial(symbol) else []
+        if len(found) != 1:
+            raise ModelError(f"an input has the size {expression}: what {symbol} is does not follow from that")
+        self.declare(size.name)
+        self._solutions[symbol] = found[0]
 
     def bind(self, symbol: str, value: Scalar) -> None:
         """Says what a symbol is that a node defines: a size of its result, or the number that it reads."""
         self._values.setdefault(symbol, value)
 
     def is_known(self, expression: sympy.Expr) -> bool:
-        return all(each.name in self._values for each in expression.free_symbols)
+        return all(map(self._defines, expression.free_symbols))
 
     def size(self, expression: Any) -> Size:
         """A size: of a SymInt, of its expression, or a number."""
@@ -131,7 +156,8 @@ class Expressions:
         if isinstance(expression, (bool, int, float)):
             return expression
         node = getattr(expression, "node", None)
-        return self._of(node.expr if node is not None else expression)
+        found = node.expr if node is not None else expression
+        return self._of(found.xreplace(self._solutions) if self._solutions else found)
 
     def _of(self, expression: Any) -> Scalar:
         if expression.is_Symbol:

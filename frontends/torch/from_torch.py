@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import inspect
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 from ...passes.core.journal import timed
 from ...support.argument_types import types_checked
@@ -39,7 +41,9 @@ def from_torch(
     """
     with timed("import"):
         program = functional(read_program(model, args, kwargs, dynamic_shapes))
-        names = list(names_of_dims((tuple(args or ()), dict(kwargs or {})), _by_argument(args, kwargs, dynamic_shapes)))
+        names = (
+            [] if dynamic_shapes is None else list(_names(model, tuple(args or ()), dict(kwargs or {}), dynamic_shapes))
+        )
         module, problems = Module(), Problems(WORDS)
         add_main(module.operation, program, problems, names, keep_params)
         problems.check()
@@ -47,14 +51,19 @@ def from_torch(
     return module
 
 
-def _by_argument(args: Sequence[object] | None, kwargs: Mapping[str, object] | None, dynamic_shapes: object) -> object:
-    """`dynamic_shapes` of each positional argument, and of each keyword."""
-    if isinstance(dynamic_shapes, Mapping):
-        listed, count = list(dynamic_shapes.values()), len(args or ())
-        return listed[:count], {name: dynamic_shapes.get(name) for name in kwargs or {}}
-    if isinstance(dynamic_shapes, (list, tuple)):
-        return list(dynamic_shapes)[: len(args or ())], {}
-    return None
+def _names(
+    model: object, args: tuple[object, ...], kwargs: dict[str, object], dynamic_shapes: Any
+) -> Iterator[list[tuple[int, str]]]:
+    """What `dynamic_shapes` call dimensions of each tensor in the arguments, in their order."""
+    if dynamic_shapes is None:
+        return
+    bound = inspect.signature(model.forward).bind(*args, **kwargs).arguments  # type: ignore[attr-defined]
+    places = dynamic_shapes if isinstance(dynamic_shapes, Mapping) else dict(zip(bound, dynamic_shapes, strict=False))
+    for name, value in bound.items():
+        if name not in kwargs:
+            yield from names_of_dims(value, places.get(name))
+    for name, value in kwargs.items():
+        yield from names_of_dims(value, places.get(name))
 
 
 def problems_of_program(path: str) -> Problems:

@@ -22,11 +22,11 @@ from ..core.node import Incomplete, Unsupported, described
 from ..core.node_problems import attempted, problem_of
 from ..core.problems import Problems
 from ..core.scope import Scope
-from ..core.values import Held, Value, as_values
-from .dtypes import array_of, dtype_of
+from ..core.values import ComplexValue, Held, Value, as_values
+from .dtypes import array_of, dtype_of_parts
 from .expressions import Expressions
 from .node import Node
-from .registry import find_converter, known_names
+from .registry import find_complex_converter, find_converter, known_names
 
 if TYPE_CHECKING:
     import torch
@@ -149,7 +149,9 @@ class Graph(Scope):
         return outputs[0] if outputs else ()  # nothing of an assertion
 
     def convert(self, node: Node) -> list[Held | None]:
-        converter = find_converter(node.op)
+        converter = find_complex_converter(node.op) if node.is_complex else find_converter(node.op)
+        if converter is None and node.is_complex:
+            raise Unsupported("no converter of this operator for complex numbers")
         if converter is None:
             raise unknown(node.fx)
         what, answers = f"the converter '{converter.function.__name__}'", (Unsupported, Incomplete)
@@ -168,10 +170,12 @@ class Graph(Scope):
         return inner is None or self.expressions.is_known(inner.expr)
 
     def info_of(self, value: Any) -> TensorInfo | None:
-        """The type of a tensor as torch has inferred it; a size of which nothing is known yet is None."""
+        """The type of a tensor as torch has inferred it, of complex numbers that of their parts; a size of which
+        nothing is known yet is None.
+        """
         if not hasattr(value, "dtype") or not hasattr(value, "shape"):
             return None
-        return TensorInfo(tuple(self._dim(each) for each in value.shape), dtype_of(value.dtype))
+        return TensorInfo(tuple(self._dim(each) for each in value.shape), dtype_of_parts(value.dtype))
 
     def _dim(self, size: Any) -> int | SymExpr | None:
         if not self.is_known(size):
@@ -186,6 +190,10 @@ class Graph(Scope):
         if is_scalar(meta):
             self.bind(meta, held)
             return held
+        if isinstance(held, ComplexValue):
+            real, imag = (self._settled(part, meta.real, index) for part in (held.real, held.imag))
+            assert isinstance(real, Value) and isinstance(imag, Value)
+            return ComplexValue(real, imag)
         expected = self.info_of(meta)
         if not isinstance(held, Value) or expected is None:
             return held
@@ -217,8 +225,14 @@ def _contradict(own: Sequence[Any] | None, expected: Sequence[Any] | None) -> bo
     return any(equal(one, other) is False for one, other in pairs)
 
 
-def constant(tensor: torch.Tensor, name: str) -> Value:
-    """A tensor of the model, whose memory the module shares."""
+def constant(tensor: torch.Tensor, name: str) -> Value | ComplexValue:
+    """A tensor of the model, whose memory the module shares; that of complex numbers is copied."""
+    if tensor.is_complex():
+        return ComplexValue(_constant(tensor.real, f"{name}.real"), _constant(tensor.imag, f"{name}.imag"))
+    return _constant(tensor, name)
+
+
+def _constant(tensor: torch.Tensor, name: str) -> Value:
     try:
         value = Value(array=array_of(tensor))
     except ModelError as error:

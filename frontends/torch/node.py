@@ -10,7 +10,7 @@ def leaky_relu(node):
 from __future__ import annotations
 
 import builtins
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ...dialects.core.infos import TensorInfo
@@ -18,7 +18,7 @@ from ...dialects.core.symbols import SymExpr
 from ..core.node import Node as CoreNode
 from ..core.sizes import Size
 from ..core.tensors import cast
-from ..core.values import Held, Tensor, Value
+from ..core.values import ComplexValue, Held, Tensor, Value
 from .dtypes import dtype_of
 from .expressions import Expressions, as_scalar, sizes_of_scalar
 
@@ -57,6 +57,20 @@ class Node(CoreNode):
         for each in given[2:]:
             found = torch.promote_types(found, torch.result_type(_as_number(each), _as_number(given[0])))
         return dtype_of(found)
+
+    @property
+    def is_complex(self) -> bool:
+        """Whether an argument or a result is of complex numbers."""
+        found = self.fx.meta.get("val")
+        results = found if isinstance(found, (list, tuple)) else [found]
+        return any(getattr(getattr(each, "dtype", None), "is_complex", False) for each in results) or any(
+            isinstance(each, (ComplexValue, complex)) for held in self.arguments.values() for each in _flat(held)
+        )
+
+    def part(self, of: Callable[[Any], Any]) -> Node:
+        """The same use of the operator with `of(each)` for each argument, those in lists too."""
+        changed = {name: _mapped(held, of) for name, held in self.arguments.items()}
+        return Node(self.fx, self.name, self.op, changed, self.graph)
 
     # ---- results, as torch has inferred them ----
 
@@ -107,7 +121,7 @@ class Node(CoreNode):
         used = [False] * len(self.results)
         for user in self.fx.users:
             if user.op == "call_function" and getattr(user.target, "__name__", "") == "getitem":
-                used[user.args[1]] = True
+                used[user.args[1]] |= bool(user.users)
             else:
                 return [True] * len(used)
         return used
@@ -259,6 +273,14 @@ class Node(CoreNode):
     def subgraph(self, key: Key) -> GraphModule:
         """An argument that is a graph."""
         return self.get(key)
+
+
+def _flat(held: object) -> Sequence[Any]:
+    return held if isinstance(held, (list, tuple)) else [held]
+
+
+def _mapped(held: object, of: Callable[[Any], Any]) -> object:
+    return [_mapped(each, of) for each in held] if isinstance(held, (list, tuple)) else of(held)
 
 
 def _given(fx: FxNode) -> dict[str, Any]:

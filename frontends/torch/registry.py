@@ -80,6 +80,20 @@ def _entry(name: str) -> OverloadConverter | None:
     return next(iter(CONVERTERS.tried(name)), None)
 
 
+def find_complex_converter(name: str) -> OverloadConverter | None:
+    """The converter of an operator whose arguments or results are complex numbers."""
+    return find_converter(_of_complex(name))
+
+
+def register_complex(*names: str) -> Callable[[Function], Function]:
+    """As `register_torch`, for nodes with arguments or results that are complex numbers."""
+    return register_torch(*map(_of_complex, names))
+
+
+def _of_complex(name: str) -> str:
+    return f"complex {name}"
+
+
 def known_names(namespace: str) -> list[str]:
     """The operators and overloads of a namespace that have a converter."""
     CONVERTERS.load()

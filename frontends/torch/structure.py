@@ -20,7 +20,9 @@ _PLAIN = {"tuple": [TENSOR]}
 
 
 def structure_of(program: ExportedProgram) -> dict[str, Any] | None:
-    """The structure of a program's arguments and results; None where these are tensors one by one."""
+    """The structure of a program's arguments and results; None where these are tensors one by one, and the model's own
+    alone.
+    """
     signature = program.graph_signature
     placeholders = {each.name: each for each in program.graph_module.graph.find_nodes(op="placeholder")}
     inputs = (_input_leaf(placeholders, each.arg) for each in signature.input_specs if each.kind.name == "USER_INPUT")
@@ -36,7 +38,8 @@ def structure_of(program: ExportedProgram) -> dict[str, Any] | None:
         "kwargs": named["dict"],
         "result": _tree(spec.out_spec, results),
     }
-    return None if _is_plain(found) else found
+    changes = any(each.kind.name == "BUFFER_MUTATION" for each in signature.output_specs)
+    return None if _is_plain(found) and not changes else found
 
 
 def _is_plain(found: dict[str, Any]) -> bool:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """RNN, GRU and LSTM: what the inputs give to the gates is one product for all steps, the rest is a loop.
 
-Few steps are unrolled. Inside, tensors are [steps, batch, size] for one direction.
+Inside, tensors are [steps, batch, size] for one direction.
 """
 
 from __future__ import annotations
@@ -11,14 +11,12 @@ from typing import NamedTuple
 
 from ....dialects.core.equalities import contradict
 from ....dialects.core.symbols import Dim
-from ...core.control.scf_loops import LoopSpec, Turn, build_loop, of_length, unrolled
-from ...core.control.scf_regions import as_info, scalar_of
-from ...core.sizes import as_tensor, is_known, size_of, zeros
+from ...core.control.scf_regions import as_info
+from ...core.recurrent_loops import run_steps
+from ...core.sizes import is_known, size_of, zeros
 from ...core.values import Array
 from ..prelude import Node, Tensor, Value, cast, const, like, part, register_rows, relax
 from .activations import Activation, activations_of
-
-_MOST_UNROLLED = 8
 
 
 class Weights(NamedTuple):
@@ -192,7 +190,8 @@ class Recurrent:
         data = self._reversed(self.data) if backwards else self.data
         from_input = _plus(self.product(data, index), cell.weights.input_bias)
         states = [self._initial(5 + each, index) for each in range(self.cell.states)]
-        rows, states = self._looped(cell, from_input, states)
+        step = lambda taken, held, turn: self._step(cell, taken, held, turn)  # noqa: E731
+        rows, states = run_steps(self.node, from_input, states, step)
         return (self._reversed(rows) if backwards else rows), states
 
     def cell_of(self, index: int, functions: Sequence[Activation]) -> Cell:
@@ -247,26 +246,6 @@ class Recurrent:
         running = relax.expand_dims(relax.greater(self.lengths, cast(turn.ssa, "i32")), axis=[1])
         kept = [relax.where(running, after, before) for after, before in zip(new, states, strict=True)]
         return kept, relax.where(running, new[0], like(new[0], 0))
-
-    def _looped(self, cell: Cell, from_input: Tensor, states: list[Tensor]) -> tuple[Tensor, list[Tensor]]:
-        steps = self.shape[0]
-
-        def step(_: object, index: Value, held: list[Value]) -> Turn:
-            if index.array is None:
-                taken = relax.take(from_input, index.ssa, axis=0)
-            else:
-                taken = part(from_input, 0, int(index.array), int(index.array) + 1, drop=True)
-            after, row = self._step(cell, taken, [state.ssa for state in held], index)
-            return Turn([Value(ssa=state) for state in after], [Value(ssa=row)])
-
-        loop, given = LoopSpec(self.node, step, None), [Value(ssa=state) for state in states]
-        made = unrolled(loop, steps, given) if isinstance(steps, int) and 0 < steps <= _MOST_UNROLLED else None
-        if made is not None:
-            after, (rows,) = made
-            return relax.stack([*(row.ssa for row in rows)], axis=0), [state.ssa for state in after]
-        count = scalar_of(self.node, Value(ssa=as_tensor([size_of(self.data, 0)])))
-        after, gathered = build_loop(loop._replace(count=count), given)
-        return of_length(gathered, steps)[0].ssa, [state.ssa for state in after]
 
 
 register_rows(

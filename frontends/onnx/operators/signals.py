@@ -9,11 +9,11 @@ from collections.abc import Callable, Sequence
 from ....dialects.core.infos import is_float
 from ...core import sizes
 from ...core.control.scf_branches import Make, build_branches
+from ...core.fourier import Transform, as_factor, transformed
 from ...core.sizes import Size
 from ...core.values import Array
 from ..input_sizes import input_size, integers
 from ..prelude import Node, Outputs, Tensor, Value, cast, const, register_onnx, relax
-from .signal_fourier import Transform, along_run_time_axis, transformed
 
 
 @register_onnx("", "DFT")
@@ -31,7 +31,7 @@ def dft(node: Node) -> Outputs:
         if all(isinstance(size, int) for size in node.value(0).shape or ()):
             node.tensor(0)  # a constant is made in front of the branches
             return _along_one_of(node, range(rank - 1), transform_of)
-        return along_run_time_axis(node, node.value(0), integers(node, 2), transform_of)
+        return _along_run_time_axis(node, node.value(0), integers(node, 2), transform_of)
     axis = node.axis_of(node.int("axis", 1) if node.version < 20 else _size(node, 2, -2), rank)
     if axis == rank - 1:
         raise node.fail(f"axis {axis} must be one of the {rank - 1} in front of the last one", "axis")
@@ -51,6 +51,33 @@ def _along_one_of(node: Node, axes: Sequence[int], transform_of: Callable[[Size]
         lambda _: [Value(ssa=_along_one_of(node, axes[1:], transform_of))],
     ]
     return build_branches(node, Value(ssa=is_first), ways)[0].ssa
+
+
+def _along_run_time_axis(node: Node, data: Value, axis: Tensor, transform_of: Callable[[Size], Transform]) -> Tensor:
+    """A transform along an axis that is a tensor of one integer; `transform_of(size)` says which one.
+
+    The data are taken as four dimensions: those before the axis, the axis, those behind it, and the parts.
+    """
+    rank = data.rank
+    assert rank is not None
+    own, places = sizes.as_tensor(sizes.sizes_of(data)), const(list(range(rank)), "i64")
+    axis = relax.where(relax.less(axis, const(0, "i64")), relax.add(axis, const(rank, "i64")), axis)
+    is_behind = relax.logical_and(relax.greater(places, axis), relax.less(places, const(rank - 1, "i64")))
+    size = relax.take(own, axis, axis=0)
+    before = _product_where(relax.less(places, axis), own)
+    behind = _product_where(is_behind, own)
+    transform = transform_of(size)
+    apart = sizes.reshaped(data.ssa, [before, size, behind, transform.parts])
+    moved = relax.permute_dims(apart, axes=[0, 2, 1, 3])
+    made = relax.permute_dims(transformed(node, moved, size, transform), axes=[0, 2, 1, 3])
+    shape = relax.where(relax.equal(places, axis), as_factor(transform.made), own)
+    last = relax.equal(places, const(rank - 1, "i64"))
+    shape = relax.where(last, const(transform.outputs, "i64"), shape)
+    return relax.reshape(made, relax.tensor_to_shape(shape))
+
+
+def _product_where(condition: Tensor, own: Tensor) -> Tensor:
+    return relax.prod(relax.where(condition, own, const(1, "i64")), axis=[0], keepdims=True)
 
 
 def _along(node: Node, axis: int, transform_of: Callable[[Size], Transform]) -> Tensor:

@@ -10,9 +10,10 @@ from ....dialects.core.symbols import equal
 from ....dialects.relax.infer.slices import OPEN
 from ....support.suggest import counted
 from ...core import sizes
+from ...core.padding import padded
 from ...core.sizes import Size
 from ..input_sizes import input_length, input_sizes, integers
-from ..prelude import Node, Outputs, Tensor, Value, along_axis, const, joined, register_onnx, register_rows, relax
+from ..prelude import Node, Outputs, Tensor, Value, const, joined, register_onnx, register_rows, relax
 
 # Exporters write either for "to the end".
 _LEAST_OPEN = 2**31 - 1
@@ -174,40 +175,4 @@ def _padded(node: Node, widths: Sequence[Size], axes: Sequence[int], value: int 
             "pads",
         )
     pairs = {axis % rank: (widths[index], widths[index + len(axes)]) for index, axis in enumerate(axes)}
-    if all(isinstance(width, int) for width in widths) and (mode != "constant" or isinstance(value, (int, float))):
-        flat = [width for axis in range(rank) for width in pairs.get(axis, (0, 0))]
-        return relax.dialect.ops["nn.pad"](
-            node.tensor(0), pad_width=flat, pad_mode=mode, pad_value=value if mode == "constant" else 0
-        )
-    fill = const(value, node.value(0).dtype) if isinstance(value, (int, float)) else value
-    result = node.value(0)
-    for axis, (before, after) in pairs.items():
-        if not (before == 0 and after == 0):
-            result = Value(ssa=_padded_along(result, axis, before, after, mode, fill))
-    return result
-
-
-def _padded_along(value: Value, axis: int, before: Size, after: Size, mode: str, fill: Tensor) -> Tensor:
-    """By reading each element of the result where it comes from; widths are sizes."""
-    own = sizes.sizes_of(value)
-    count = sizes.larger(sizes.plus(sizes.plus(own[axis], before), after), 0)
-    places = relax.subtract(sizes.count_up(count), sizes.as_tensor([before]))
-    size = sizes.as_tensor([own[axis]])
-    taken = relax.take(value.ssa, _source(places, size, mode), axis=axis)
-    if mode == "constant":
-        is_inside = relax.logical_and(relax.greater_equal(places, const(0, "i64")), relax.less(places, size))
-        taken = relax.where(along_axis(is_inside, axis, len(own)), taken, fill)
-    return sizes.stated(taken, [*own[:axis], count, *own[axis + 1 :]])
-
-
-def _source(places: Tensor, size: Size, mode: str) -> Tensor:
-    """Where the elements at places, which may be outside of a dimension, come from."""
-    zero, one = const(0, "i64"), const(1, "i64")
-    last = relax.subtract(size, one)
-    if mode == "circular":
-        return relax.floor_mod(places, size)
-    if mode == "reflect":
-        period = relax.maximum(relax.multiply(last, const(2, "i64")), one)
-        place = relax.floor_mod(places, period)
-        return relax.minimum(place, relax.subtract(period, place))
-    return relax.minimum(relax.maximum(places, zero), last)
+    return padded(node.value(0), pairs, mode, value)

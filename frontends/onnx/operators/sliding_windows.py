@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 from ....dialects.core.symbols import Dim, ceildiv
 from ....support.suggest import counted
-from ...core.sizes import Size, divided, is_known, larger, minus, plus, sizes_of, times
 from ...core.pool_windows import Windows, with_borders
+from ...core.sizes import Size, divided, is_known, larger, minus, plus, sizes_of, times
 from ..prelude import Node, Tensor, info_of, relax
 
 _SAME = ("SAME_UPPER", "SAME_LOWER")

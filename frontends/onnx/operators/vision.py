@@ -4,16 +4,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from typing import NamedTuple
 
-from ....dialects.core.infos import is_float
 from ....support.suggest import counted
 from ...core import sizes
+from ...core.blocks import Along, added_blocks, blocks_that_fit, placed_blocks
+from ...core.moved_taps import MovedTaps, convolved_where_moved
 from ...core.sizes import Size
-from ...core.values import Array
 from ..input_sizes import input_sizes
-from ..prelude import Node, Outputs, Tensor, Value, cast, const, joined, register_onnx, relax
+from ..prelude import Node, Outputs, Tensor, cast, const, register_onnx, relax
 from .sliding_windows import kernel_of, per_dimension
 
 
@@ -78,145 +76,15 @@ def max_roi_pool(node: Node) -> Outputs:
 
 @register_onnx("", "Col2Im")
 def col2im(node: Node) -> Outputs:
-    """A transposed convolution whose weight puts each element of a block at its place."""
-    import numpy
-
-    image, block, shape = node.numbers(1), node.numbers(2), node.value(0).shape
+    shape = node.value(0).shape
     if shape is None or len(shape) != 3:
         raise node.fail("the columns must be 3-D: [batch, channels * elements of a block, blocks]")
-    if image is None or block is None or len(block) > 3 or not isinstance(shape[1], int):
-        return added_blocks(node)
-    count, taps = len(block), math.prod(block)
-    strides, dilations = per_dimension(node, "strides", count), per_dimension(node, "dilations", count)
-    pads = per_dimension(node, "pads", 2 * count, 0)
-    channels, dtype = shape[1] // taps, node.value(0).dtype
-    padded = [size + pads[axis] + pads[axis + count] for axis, size in enumerate(image)]
-    reaches = [(each - 1) * gap + 1 for each, gap in zip(block, dilations, strict=True)]
-    counts = [(size - reach) // step + 1 for size, reach, step in zip(padded, reaches, strides, strict=True)]
-    placing = numpy.tile(numpy.eye(taps).reshape(taps, 1, *block), (channels, *[1] * (count + 1)))
-    rest = [
-        size - (each - 1) * step - reach
-        for size, each, step, reach in zip(padded, counts, strides, reaches, strict=True)
-    ]
-    result = relax.dialect.ops[f"nn.conv{count}d_transpose"](
-        relax.reshape(node.tensor(0), (shape[0], shape[1], *counts)),
-        const(placing, dtype),
-        strides=strides,
-        dilation=dilations,
-        groups=channels,
-    )
-    # Rows that no block reaches are 0; then the padding goes.
-    sides = [side for axis in range(count) for side in (-pads[axis], rest[axis] - pads[axis + count])]
-    return relax.nn.pad(result, pad_width=[0, 0, 0, 0, *sides]) if any(sides) else result
+    alongs, data = _alongs(node), node.tensor(0)
+    made = placed_blocks(data, alongs)
+    return added_blocks(data, alongs) if made is None else made
 
 
-@register_onnx("", "DeformConv")
-def deform_conv(node: Node) -> Outputs:
-    """Samples the data at each tap's moved position; then it is a product of matrices."""
-    shape, weight = node.value(0).shape, node.value(1).shape
-    offsets = node.value(2).shape
-    if any(
-        each is None or len(each) != 4 or not all(isinstance(size, int) for size in each[1:])
-        for each in (shape, weight, offsets)
-    ):
-        raise node.fail("there are such convolutions of images, whose sizes are known before the model runs")
-    assert shape is not None and weight is not None and offsets is not None
-    if not is_float(node.value(0).dtype):
-        raise node.fail("only floats can be sampled between elements")
-    batch, channels = shape[:2]
-    taps = math.prod(kernel_of(node, 1))
-    height, width = offsets[2:]
-    dtype = node.value(0).dtype
-    sampled = [_sampled(node, group, (taps, height, width)) for group in range(node.int("offset_group", 1))]
-    data = joined(sampled, axis=1)
-    groups, filters = node.int("group", 1), weight[0]
-    columns = relax.reshape(data, (batch, groups, channels // groups * taps, height * width))
-    rows = relax.reshape(node.tensor(1), (groups, filters // groups, weight[1] * taps))
-    result = relax.reshape(relax.matmul(rows, columns), (batch, filters, height, width))
-    if not node.has(3):
-        return result
-    return relax.add(result, relax.expand_dims(cast(node.tensor(3), dtype), axis=[1, 2]))
-
-
-def _sampled(node: Node, group: int, places: tuple[int, int, int]) -> Tensor:
-    """The channels of an offset group at every tap's positions: [batch, channels, taps, height, width]."""
-    batch, channels, *sizes = node.value(0).shape or ()
-    groups, (taps, height, width), dtype = node.int("offset_group", 1), places, node.value(0).dtype
-    if 0 in sizes:
-        raise node.fail("the data must have elements")
-    own = channels // groups
-    data = _part(node.tensor(0), 1, group * own, own, channels)
-    moves = _part(node.tensor(2), 1, group * 2 * taps, 2 * taps, groups * 2 * taps)
-    moves = relax.reshape(moves, (batch, taps, 2, height, width))
-    moves = relax.permute_dims(moves, axes=[0, 2, 1, 3, 4])
-    positions = relax.add(moves, const(_undisturbed(node, height, width), dtype))
-    # Where grid_sample finds position p without aligned corners: (2 * p + 1) / size - 1.
-    import numpy
-
-    scale = numpy.array([2.0 / size for size in sizes]).reshape(1, 2, 1, 1, 1)
-    shift = numpy.array([1.0 / size - 1.0 for size in sizes]).reshape(1, 2, 1, 1, 1)
-    grid = relax.add(relax.multiply(positions, const(scale, dtype)), const(shift, dtype))
-    grid = relax.flip(relax.reshape(grid, (batch, 2, taps * height, width)), axis=1)
-    sampled = relax.image.grid_sample(data, grid, method="bilinear", padding_mode="zeros", align_corners=False)
-    sampled = relax.reshape(sampled, (batch, own, taps, height, width))
-    if not node.has(4):
-        return sampled
-    mask = _part(node.tensor(4), 1, group * taps, taps, groups * taps)
-    return relax.multiply(sampled, relax.expand_dims(mask, axis=[1]))
-
-
-def _part(tensor: Tensor, axis: int, first: int, length: int, whole: int) -> Tensor:
-    if length == whole:
-        return tensor
-    return relax.strided_slice(tensor, axes=[axis], begin=[first], end=[first + length])
-
-
-def _undisturbed(node: Node, height: int, width: int) -> Array:
-    """Row and column of each tap of each window where nothing is moved: [1, 2, taps, height, width]."""
-    import numpy
-
-    kernel = kernel_of(node, 1)
-    strides, dilations = per_dimension(node, "strides", 2), per_dimension(node, "dilations", 2)
-    pads = per_dimension(node, "pads", 4, 0)
-    taps = numpy.indices(kernel).reshape(2, -1, 1, 1)
-    windows = numpy.indices((height, width))[:, None]
-    steps, gaps, before = (numpy.array(each[:2]).reshape(2, 1, 1, 1) for each in (strides, dilations, pads))
-    return (windows * steps + taps * gaps - before)[None].astype("float64")
-
-
-# ---- blocks added up to an image whose shape, or the blocks', is dynamic ----
-
-
-class _Along(NamedTuple):
-    """One dimension: sizes of image, block and grid of blocks; how blocks step, spread and stand out in front."""
-
-    image: Size
-    block: Size
-    blocks: Size
-    stride: int
-    dilation: int
-    before: int
-
-
-def added_blocks(node: Node) -> Tensor:
-    """Col2Im of [batch, channels * elements of a block, blocks]."""
-    batch, rows, columns = sizes.sizes_of(node.value(0))
-    alongs = _alongs(node)
-    taps = sizes.product([along.block for along in alongs])
-    channels = sizes.divided(rows, taps)
-    images = sizes.times(batch, channels)
-    places, count = _places(alongs, taps, columns)
-    whole = sizes.times(taps, columns)
-    updates = sizes.reshaped(node.tensor(0), [images, whole])
-    places = sizes.broadcast(sizes.reshaped(places, [1, whole]), [images, whole])
-    # What is outside of the image goes to a place behind it.
-    start = sizes.full([images, sizes.plus(count, 1)], const(0, node.value(0).dtype))
-    added = relax.scatter_elements(start, places, updates, axis=1, reduction="add")
-    kept = sizes.sliced(Value(ssa=added), {1: (0, count, 1)})
-    return sizes.reshaped(kept, [batch, channels, *(along.image for along in alongs)])
-
-
-def _alongs(node: Node) -> list[_Along]:
+def _alongs(node: Node) -> list[Along]:
     image, block = input_sizes(node, 1), input_sizes(node, 2)
     rank = len(image)
     if rank == 0 or len(block) != rank:
@@ -225,39 +93,27 @@ def _alongs(node: Node) -> list[_Along]:
     pads = per_dimension(node, "pads", 2 * rank, 0)
     lists = zip(image, block, strides, dilations, pads[:rank], pads[rank:], strict=True)
     return [
-        _Along(size, own, _blocks(size, own, stride, dilation, before + after), stride, dilation, before)
+        Along(size, own, _blocks(size, own, stride, dilation, before + after), stride, dilation, before, after)
         for size, own, stride, dilation, before, after in lists
     ]
 
 
 def _blocks(image: Size, block: Size, stride: int, dilation: int, padding: int) -> Size:
-    """How many blocks fit."""
-    reach = sizes.plus(sizes.times(sizes.minus(block, 1), dilation), 1)
-    return sizes.plus(sizes.divided(sizes.minus(sizes.plus(image, padding), reach), stride), 1)
+    return blocks_that_fit(sizes.plus(image, padding), block, stride, dilation)
 
 
-def _places(alongs: Sequence[_Along], taps: Size, columns: Size) -> tuple[Tensor, Size]:
-    """Where in the flat image each element of a block (rows) goes for each block (columns), and the image's size."""
-    in_block = _split(sizes.count_up(taps), [along.block for along in alongs])
-    of_block = _split(sizes.count_up(columns), [along.blocks for along in alongs])
-    flat, is_inside = None, None
-    for along, tap, block in zip(alongs, in_block, of_block, strict=True):
-        moved = relax.multiply(relax.expand_dims(tap, axis=[1]), const(along.dilation, "i64"))
-        start = relax.subtract(relax.multiply(block, const(along.stride, "i64")), const(along.before, "i64"))
-        place = relax.add(moved, start)
-        size = sizes.as_tensor([along.image])
-        within = relax.logical_and(relax.greater_equal(place, const(0, "i64")), relax.less(place, size))
-        flat = place if flat is None else relax.add(relax.multiply(flat, size), place)
-        is_inside = within if is_inside is None else relax.logical_and(is_inside, within)
-    count = sizes.product([along.image for along in alongs])
-    return relax.dialect.ops["where"](is_inside, flat, sizes.as_tensor([count])), count
-
-
-def _split(flat: Tensor, extents: Sequence[Size]) -> list[Tensor]:
-    """Flat indices as indices along each of the dimensions."""
-    indices = []
-    for extent in reversed(extents):
-        size = sizes.as_tensor([extent])
-        indices.append(relax.floor_mod(flat, size))
-        flat = relax.floor_divide(flat, size)
-    return indices[::-1]
+@register_onnx("", "DeformConv")
+def deform_conv(node: Node) -> Outputs:
+    moved = MovedTaps(
+        strides=per_dimension(node, "strides", 2),
+        dilations=per_dimension(node, "dilations", 2),
+        before=per_dimension(node, "pads", 4, 0)[:2],
+        groups=node.int("group", 1),
+        offset_groups=node.int("offset_group", 1),
+    )
+    mask = node.value(4) if node.has(4) else None
+    kernel_of(node, 1)
+    result = convolved_where_moved(node, node.value(0), node.value(1), node.value(2), mask, moved)
+    if not node.has(3):
+        return result
+    return relax.add(result, relax.expand_dims(cast(node.tensor(3), node.value(0).dtype), axis=[1, 2]))

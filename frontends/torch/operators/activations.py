@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Activation functions, softmax and its kin, dropout."""
+"""Activation functions, softmax and its kin."""
 
 from __future__ import annotations
 
 from ....dialects.core.infos import is_float
-from ..prelude import Node, Outputs, Tensor, const, like, register_rows, register_torch, relax, sizes
+from ..prelude import Node, Outputs, Tensor, like, register_rows, register_torch, relax
 
 # What relax.nn.selu multiplies exp(x) - 1 by.
 _SELU_SCALE, _SELU_ALPHA = 1.0507009873554805, 1.6732632423543772
@@ -93,9 +93,10 @@ def prelu(node: Node) -> Outputs:
 
 @register_torch("aten::threshold")
 def threshold(node: Node) -> Outputs:
+    """NaN stays."""
     x = node.tensor(0)
-    is_above = relax.greater(x, node.operand("threshold", node.dtype))
-    return relax.where(is_above, x, node.operand("value", node.dtype))
+    is_below = relax.less_equal(x, node.operand("threshold", node.dtype))
+    return relax.where(is_below, node.operand("value", node.dtype), x)
 
 
 @register_torch("aten::hardshrink", "aten::softshrink")
@@ -122,15 +123,3 @@ def softmax(node: Node) -> Outputs:
     if rank == 0:
         return relax.reshape(relax.dialect.ops[name](relax.reshape(x, (1,)), axis=0), ())
     return relax.dialect.ops[name](x, axis=node.axis("dim", rank))
-
-
-@register_torch("aten::dropout", "aten::feature_dropout", "aten::alpha_dropout", "aten::feature_alpha_dropout",
-                "aten::native_dropout")  # fmt: skip
-def dropout(node: Node) -> Outputs:
-    """While a model is used it is nothing."""
-    if node.bool("train") and node.float("p", 0.5) > 0:
-        raise node.fail("it drops elements at random: call model.eval() before the model is imported", "train")
-    x = node.tensor(0)
-    if node.op.startswith("aten::native"):
-        return [x, sizes.full(sizes.sizes_of(node.value(0)), const(1, "i1"))]
-    return x

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from ....dialects.core.infos import is_float
 from ..expressions import as_scalar
+from ..graph import constant
 from ..prelude import Node, Outputs, Tensor, cast, const, register_torch, relax, sizes
 
 
@@ -41,7 +42,22 @@ def scalar_tensor(node: Node) -> Outputs:
     return node.operand(0, node.dtype)
 
 
-# ---- ranges ----
+@register_torch("aten::copy")
+def copy(node: Node) -> Outputs:
+    """The elements of `src` in the type and the shape of `self`."""
+    return sizes.broadcast(node.tensor("src", node.dtype), node.sizes_of_result)
+
+
+# ---- windows and ranges ----
+
+
+@register_torch(
+    "aten::bartlett_window", "aten::blackman_window", "aten::hamming_window", "aten::hann_window", "aten::kaiser_window"
+)
+def window(node: Node) -> Outputs:
+    """torch's own numbers: how many there are is always known."""
+    node.take_table("a window", node.int("window_length"))
+    return constant(node.fx.target(*node.fx.args, **node.fx.kwargs), node.fx.name)
 
 
 @register_torch("aten::arange")
@@ -53,5 +69,20 @@ def arange(node: Node) -> Outputs:
     if start == 0 and step == 1 and not is_float(dtype):
         return sizes.count_up(count, dtype)
     wide = "f64" if is_float(dtype) else "i64"
+    start, step = (int(each) if isinstance(each, float) and wide == "i64" else each for each in (start, step))
     steps = sizes.count_up(count, wide)
     return cast(relax.add(relax.multiply(steps, as_scalar(step, wide)), as_scalar(start, wide)), dtype)
+
+
+@register_torch("aten::linspace")
+def linspace(node: Node) -> Outputs:
+    """As torch computes it: from the end that is nearer. Ends of integers are whole numbers."""
+    (count,) = node.sizes_of_result
+    start, end = (cast(cast(node.operand(name, "f64"), node.dtype), "f64") for name in ("start", "end"))
+    steps = sizes.count_up(count, "f64")
+    last = as_scalar(sizes.larger(sizes.minus(count, 1), 1), "f64")
+    step = relax.divide(relax.subtract(end, start), last)
+    from_start = relax.add(start, relax.multiply(steps, step))
+    from_end = relax.subtract(end, relax.multiply(relax.subtract(last, steps), step))
+    is_near_start = relax.less(steps, as_scalar(sizes.larger(sizes.divided(count, 2), 1), "f64"))
+    return cast(relax.where(is_near_start, from_start, from_end), node.dtype)

@@ -266,13 +266,10 @@ def _largest(dtype: str) -> float:
 
 @register_torch("aten::heaviside")
 def heaviside(node: Node) -> Outputs:
-    """0 below 0, `values` at 0, else 1."""
+    """1 above 0, `values` at 0, else 0, of NaN too."""
     x, values = node.operand("self", node.dtype), node.operand("values", node.dtype)
     if node.dtype == "i1":
         return relax.logical_or(x, values)
     zero = like(x, 0)
-    is_above = relax.greater(x, zero)
-    step = relax.where(is_above, like(x, 1), zero)
-    if is_float(node.dtype):
-        step = relax.where(relax.isnan(x), x, step)
+    step = cast(relax.greater(x, zero), node.dtype)
     return relax.where(relax.equal(x, zero), values, step)

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from ..prelude import Node, Outputs, Tensor, Value, cast, const, like, part, register_rows, register_torch, relax, sizes
+from .reductions import norm
 
 # ---- with a list of index tensors ----
 
@@ -31,8 +32,7 @@ def indexed(node: Node, x: Tensor) -> Indexed:
         elif each.dtype not in ("i1", "ui8"):
             found.append(each.ssa)
         elif each.rank == 0:
-            x = relax.expand_dims(x, axis=[len(found)])
-            found.append(relax.squeeze(relax.nonzero(each.ssa), axis=[0]))
+            raise node.fail("a mask of no dimensions is not supported: torch.where chooses by one", "indices")
         else:
             found += coordinates(each.ssa)
     axes = [axis for axis, each in enumerate(found) if each is not None]
@@ -152,6 +152,25 @@ def _broadcast_shape(*shapes: Sequence[sizes.Size]) -> list[sizes.Size]:
 
 
 # ---- embeddings ----
+
+
+@register_torch("aten::one_hot")
+def one_hot(node: Node) -> Outputs:
+    places, classes = node.tensor("self", "i64"), sizes.count_up(node.size("num_classes"))
+    return cast(relax.equal(relax.expand_dims(places, axis=[-1]), classes), "i64")
+
+
+@register_torch("aten::embedding_renorm")
+def embedding_renorm(node: Node) -> Outputs:
+    """Rows that are read are scaled to a length where they are longer."""
+    weight, limit = node.tensor("self"), like(node.tensor("self"), node.float("max_norm"))
+    lengths = norm(relax.abs(weight), node.float("norm_type"), axes=[1], keepdims=True)
+    is_read = relax.zeros((sizes.sizes_of(node.value("self"))[0],), "i1")
+    places = relax.flatten(node.tensor("indices"))
+    is_read = relax.scatter_elements(is_read, places, relax.ones_like(places, dtype="i1"), axis=0)
+    is_scaled = relax.logical_and(relax.expand_dims(is_read, axis=[1]), relax.greater(lengths, limit))
+    scale = relax.divide(limit, relax.add(lengths, like(lengths, 1e-7)))
+    return relax.where(is_scaled, relax.multiply(weight, scale), weight)
 
 
 @register_torch("aten::embedding_bag", "aten::_embedding_bag", "aten::_embedding_bag_forward_only")

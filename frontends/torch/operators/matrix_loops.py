@@ -160,7 +160,7 @@ class Batch:
     def call(
         self, kernel: Callable[..., None], tensors: Sequence[Tensor], *results: tuple[Sequence[Any], str]
     ) -> list[Tensor]:
-        """What a kernel makes of flat tensors; each result by its last sizes and its element type, in the batch's shape."""
+        """What a kernel makes of flat tensors; each result by its last sizes and its type, in the batch's shape."""
         infos = [TensorInfo((self.count, *shape), dtype) for shape, dtype in results]
         made = self._node.call_tir(kernel, list(tensors), infos)
         made = list(made) if isinstance(made, (tuple, list)) else [made]

@@ -168,10 +168,10 @@ def _dropped(x: Tensor, axes: Axes) -> Tensor:
 def vector_norm(node: Node) -> Outputs:
     order, keepdims, axes = node.float("ord", 2.0), node.bool("keepdim"), axes_of(node)
     x = relax.abs(node.tensor("self", wide_float(node.dtype)))
-    return cast(_norm(x, order, axes, keepdims), node.dtype)
+    return cast(norm(x, order, axes, keepdims), node.dtype)
 
 
-def _norm(magnitudes: Tensor, order: float, axes: Axes, keepdims: bool) -> Tensor:
+def norm(magnitudes: Tensor, order: float, axes: Axes, keepdims: bool) -> Tensor:
     if math.isinf(order):
         return reduced("max" if order > 0 else "min", magnitudes, axes, keepdims)
     if order == 0:

@@ -232,11 +232,7 @@ def _is_at_most(one: sizes.Size, other: sizes.Size) -> bool:
 
 @register_torch("aten::pixel_shuffle")
 def pixel_shuffle(node: Node) -> Outputs:
-    """Channels (C, r, r) become rows and columns."""
-    factor = node.int("upscale_factor")
-    *front, channels, height, width = sizes.sizes_of(node.value(0))
-    apart = [*front, sizes.divided(channels, factor * factor), factor, factor, height, width]
-    return _moved(node, apart, [0, 3, 1, 4, 2])
+    return relax.nn.pixel_shuffle(node.tensor(0), upscale_factor=node.int("upscale_factor"))
 
 
 @register_torch("aten::pixel_unshuffle")

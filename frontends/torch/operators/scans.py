@@ -22,8 +22,6 @@ def _scan(name: str) -> Callable[[Node], Outputs]:
         x, rank = node.tensor("self", node.dtype), node.rank("self")
         if rank == 0:
             return x
-        if node.dtype == "i1":  # any is true, all are
-            return cast(relax.dialect.ops[name](cast(x, "ui8"), axis=node.axis("dim", rank), dtype="i64"), "i1")
         return relax.dialect.ops[name](x, axis=node.axis("dim", rank))
 
     return convert

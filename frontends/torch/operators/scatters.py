@@ -41,7 +41,7 @@ def index_put(node: Node) -> Outputs:
         return _everywhere(node, x)
     mask = given[0]
     if mask is not None and mask.dtype == "i1" and len(given) == 1 and values.rank == 0:
-        spread = along_axis(mask.ssa, (mask.rank or 0) - 1, x.rank or 0) if mask.rank else mask.ssa
+        spread = along_axis(mask.ssa, (mask.rank or 0) - 1, x.rank or 0)
         added = relax.add(x.ssa, values.ssa) if node.bool("accumulate") else values.ssa
         return relax.where(spread, added, x.ssa)
     found = indexed(node, x.ssa)
@@ -57,8 +57,7 @@ def index_put(node: Node) -> Outputs:
         source = ordered(source, [*range(place, place + count), *behind])
     made = relax.index_put(found.x, found.indices, values=source, accumulate=node.bool("accumulate"))
     back = [found.order.index(axis) for axis in range(len(found.order))]
-    made = ordered(made, back)
-    return made if made.type.rank == x.rank else relax.reshape(made, relax.shape_of(x.ssa))
+    return ordered(made, back)
 
 
 def _everywhere(node: Node, x: Value) -> Tensor:

@@ -3,7 +3,10 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 from ....dialects.relax.infer.slices import OPEN
+from ...core.padding import padded
 from ..expressions import as_scalar
 from ..prelude import Node, Outputs, Tensor, Value, cast, from_front, joined, part, register_torch, relax, sizes
 
@@ -79,3 +82,43 @@ def unbind(node: Node) -> Outputs:
     axis = node.axis("dim", node.rank(0), 0)
     parts = sizes.parts(node.value(0), axis, [1] * len(node.results))
     return [relax.squeeze(each, axis=[axis]) for each in parts]
+
+
+@register_torch("aten::tensor_split.indices")
+def split_at(node: Node) -> Outputs:
+    """Between indices, by Python's rules of slices."""
+    axis = node.axis("dim", node.rank(0), 0)
+    places = [0, *node.sizes("indices"), OPEN]
+    return [
+        sizes.stated(sizes.sliced(node.value(0), {axis: (begin, end, 1)}), node.result_sizes(index))
+        for index, (begin, end) in enumerate(pairwise(places))
+    ]
+
+
+# ---- padding ----
+
+_MODES = {"reflection": "reflect", "replication": "replicate", "_pad": "circular"}
+
+
+@register_torch("aten::constant_pad_nd", "aten::pad")
+def pad(node: Node) -> Outputs:
+    fill = node.get("value")
+    return _padded(node, node.string("mode", "constant"), 0 if fill is None else fill)
+
+
+@register_torch(
+    "aten::reflection_pad1d", "aten::reflection_pad2d", "aten::reflection_pad3d", "aten::replication_pad1d",
+    "aten::replication_pad2d", "aten::replication_pad3d", "aten::_pad_circular",
+)  # fmt: skip
+def pad_by_own_elements(node: Node) -> Outputs:
+    return _padded(node, next(mode for name, mode in _MODES.items() if node.op.startswith(f"aten::{name}")), 0)
+
+
+def _padded(node: Node, mode: str, fill: float | Value) -> Tensor | Value:
+    """torch lists widths from the last dimension to the first."""
+    x, rank = node.value(0), node.rank(0)
+    widths = node.sizes("padding" if "padding" in node.arguments else "pad")
+    pairs = {rank - 1 - place: (widths[2 * place], widths[2 * place + 1]) for place in range(len(widths) // 2)}
+    if isinstance(fill, bool):
+        fill = int(fill)
+    return padded(x, pairs, mode, fill if isinstance(fill, (int, float)) else as_scalar(fill, node.dtype))

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from ....dialects.core.infos import bit_width, is_float
+from ....dialects.relax.infer.slices import OPEN
 from ..prelude import (
     Node,
     Outputs,
@@ -14,11 +15,10 @@ from ..prelude import (
     const,
     info_of,
     like,
-    part,
     register_torch,
     relax,
     sizes,
-)
+)  # fmt: skip
 from .indexing import at_least_1d
 
 
@@ -143,40 +143,41 @@ def _starts(x: Tensor, axis: int) -> Tensor:
 @register_torch("aten::_unique2", "aten::_unique", "aten::unique_dim")
 def unique(node: Node) -> Outputs:
     """Values in their order, of which of them each element is, how many there are of each."""
-    value, wanted = node.value("self"), [*node.is_wanted, False, False]
-    if node.has("dim"):
-        axis = node.axis("dim", node.rank("self"))
-        return _unique_of_relax(node, value.ssa, wanted, axis)
-    if not is_float(value.dtype):
-        return _unique_of_relax(node, value.ssa, wanted, None)
-    # Each NaN is one of its own.
-    flat = relax.flatten(at_least_1d(value.ssa))
-    order = order_of(flat, 0)
-    values, inverse, counts = consecutive(relax.take(flat, order, axis=0), 0)
-    if wanted[1]:
-        inverse = relax.scatter_elements(relax.zeros_like(inverse), order, inverse, axis=0)
-        inverse = sizes.reshaped(inverse, sizes.sizes_of(value))
-    return [values, inverse, counts][: len(node.results)]
-
-
-def _unique_of_relax(node: Node, x: Tensor, wanted: list[bool], axis: int | None) -> list[Tensor | None]:
-    axes = {} if axis is None else {"axis": axis}
-    found = relax.unique(x, True, False, wanted[1], wanted[2], **axes)
+    x, axis = _unique_of(node)
+    if is_float(node.dtype) and not node.has("dim"):  # each NaN is one of its own
+        order = order_of(x, 0)
+        values, inverse, counts = consecutive(relax.take(x, order, axis=0), 0)
+        return _asked(node, values, relax.scatter_elements(relax.zeros_like(inverse), order, inverse, axis=0), counts)
+    flags = [node.bool("return_inverse"), node.bool("return_counts")]
+    found = relax.unique(x, True, False, *flags, **({"axis": axis} if node.has("dim") else {}))
     values, *others = found if isinstance(found, tuple) else (found,)
     rest = iter(others)
-    inverse, counts = (next(rest) if each else None for each in wanted[1:3])
-    if inverse is not None and axis is None:
-        inverse = sizes.reshaped(inverse, sizes.sizes_of(node.value("self")))
-    return [values, inverse, counts][: len(node.results)]
+    return _asked(node, values, *(next(rest) if each else None for each in flags))
 
 
 @register_torch("aten::unique_consecutive", "aten::unique_dim_consecutive")
 def unique_consecutive(node: Node) -> Outputs:
-    x = node.value("self")
+    return _asked(node, *consecutive(*_unique_of(node)))
+
+
+def _unique_of(node: Node) -> tuple[Tensor, int]:
+    """What has slices along an axis, which are elements unless the node names a dimension."""
     if node.has("dim"):
-        return list(consecutive(x.ssa, node.axis("dim", node.rank("self"))))
-    values, inverse, counts = consecutive(relax.flatten(at_least_1d(x.ssa)), 0)
-    return [values, sizes.reshaped(inverse, sizes.sizes_of(x)), counts]
+        if node.info.rank != node.rank("self"):
+            raise node.fail("torch infers a wrong shape of its result: count the dimension from the front", "dim")
+        return node.tensor("self"), node.axis("dim", node.rank("self"))
+    return relax.flatten(at_least_1d(node.tensor("self"))), 0
+
+
+def _asked(node: Node, values: Tensor, inverse: Tensor | None, counts: Tensor | None) -> list[Tensor]:
+    """The results of a node; what one that is not asked for holds does not matter."""
+    if inverse is not None and not node.has("dim"):
+        inverse = sizes.reshaped(inverse, sizes.sizes_of(node.value("self")))
+    made = [values]
+    for key, each, info in zip(("return_inverse", "return_counts"), (inverse, counts), node.results[1:], strict=False):
+        is_asked = node.bool(key) and each is not None
+        made.append(each if is_asked else relax.zeros(info.shape if info and None not in info.shape else (0,), "i64"))
+    return made
 
 
 def consecutive(x: Tensor, axis: int) -> tuple[Tensor, Tensor, Tensor]:
@@ -229,26 +230,71 @@ def _wider(one: str, other: str) -> str:
 
 
 @register_torch("aten::histc")
-def histogram(node: Node) -> Outputs:
-    """How many elements are in each of equal bins, between limits or between the extremes."""
-    bins, low, high = node.int("bins", 100), node.float("min", 0), node.float("max", 0)
-    x = relax.flatten(at_least_1d(node.tensor("self", "f64" if node.dtype == "f64" else "f32")))
-    if low == high:
-        raise_one = lambda least, most, by: relax.where(relax.equal(least, most), by(most, like(most, 1)), most)  # noqa: E731
-        least, most = relax.min(x), relax.max(x)
-        low_, high_ = raise_one(most, least, relax.subtract), raise_one(least, most, relax.add)
-    else:
-        low_, high_ = like(x, low), like(x, high)
-    share = relax.divide(relax.subtract(x, low_), relax.subtract(high_, low_))
+def histogram_counts(node: Node) -> Outputs:
+    """How many elements are in each of equal bins, by their share of the way between two limits."""
+    limits, bins = (node.float("min", 0.0), node.float("max", 0.0)), node.int("bins", 100)
+    low, high = _limits(node, limits if limits[0] != limits[1] else None)
+    x = _elements(node)
+    share = relax.divide(relax.subtract(x, low), relax.subtract(high, low))
     place = cast(relax.floor(relax.multiply(share, like(x, bins))), "i64")
-    place = relax.minimum(place, const(bins - 1, "i64"))
-    is_inside = relax.logical_and(relax.greater_equal(x, low_), relax.less_equal(x, high_))
-    # What is outside goes behind the last one.
-    place = relax.where(is_inside, place, const(bins, "i64"))
-    counts = relax.scatter_elements(
-        relax.zeros((bins + 1,), "i64"), place, relax.ones_like(place), axis=0, reduction="add"
+    is_inside = relax.logical_and(relax.greater_equal(x, low), relax.less_equal(x, high))
+    return _counted(node, relax.minimum(place, const(bins - 1, "i64")), is_inside, bins)
+
+
+@register_torch("aten::histogram.bin_ct", "aten::histogram.bins_tensor")
+def histogram(node: Node) -> Outputs:
+    """The counts, or sums of weights, with the edges of the bins; a density is of integral 1."""
+    edges = node.tensor("bins", node.dtype) if node.op.endswith("bins_tensor") else _edges(node, node.int("bins", 100))
+    x, bins = _elements(node), sizes.minus(sizes.size_of(edges, 0), 1)
+    count = relax.reshape(sizes.as_tensor([bins]), ())
+    last = relax.take(edges, count, axis=0)
+    place = relax.subtract(relax.bucketize(x, edges, right=True), const(1, "i64"))
+    place = relax.where(relax.equal(x, last), relax.subtract(count, const(1, "i64")), place)
+    is_inside = relax.logical_and(relax.greater_equal(place, const(0, "i64")), relax.less_equal(x, last))
+    counts = _counted(node, place, is_inside, bins)
+    if node.bool("density"):
+        widths = relax.subtract(_without(edges, first=True), _without(edges, first=False))
+        counts = relax.divide(relax.divide(counts, relax.sum(counts)), widths)
+    return [counts, edges]
+
+
+def _elements(node: Node) -> Tensor:
+    return relax.flatten(at_least_1d(node.tensor("self")))
+
+
+def _limits(node: Node, given: tuple[float, float] | None) -> tuple[Tensor, Tensor]:
+    """Those that are given, else the extremes; around one number where both are that."""
+    if given is None:
+        low, high = relax.min(node.tensor("self")), relax.max(node.tensor("self"))
+    else:
+        low, high = const(given[0], node.dtype), const(given[1], node.dtype)
+    is_one, half = relax.equal(low, high), like(low, 0.5)
+    return relax.where(is_one, relax.subtract(low, half), low), relax.where(is_one, relax.add(high, half), high)
+
+
+def _edges(node: Node, bins: int) -> Tensor:
+    """Those of equal bins, each from the limit that is nearer."""
+    given = node.floats("range")
+    low, high = _limits(node, (given[0], given[1]) if given else None)
+    share, width = const([place / bins for place in range(bins + 1)], node.dtype), relax.subtract(high, low)
+    from_end = relax.subtract(high, relax.multiply(width, relax.subtract(like(low, 1), share)))
+    return relax.where(relax.less(share, like(low, 0.5)), relax.add(low, relax.multiply(width, share)), from_end)
+
+
+def _without(edges: Tensor, *, first: bool) -> Tensor:
+    """Edges without the first one, or the last."""
+    return sizes.sliced(Value(ssa=edges), {0: (1, OPEN, 1) if first else (0, -1, 1)})
+
+
+def _counted(node: Node, place: Tensor, is_inside: Tensor, bins: sizes.Size) -> Tensor:
+    """The sums of the weights of each bin; what is outside goes behind the last one."""
+    place = relax.where(is_inside, place, relax.reshape(sizes.as_tensor([bins]), ()))
+    weights = (
+        relax.flatten(node.tensor("weight", node.dtype)) if node.has("weight") else relax.ones_like(place, dtype="i64")
     )
-    return cast(part(counts, 0, 0, bins), node.dtype)
+    sums = sizes.full([sizes.plus(bins, 1)], const(0, info_of(weights).dtype))
+    sums = relax.scatter_elements(sums, place, weights, axis=0, reduction="add")
+    return cast(sizes.sliced(Value(ssa=sums), {0: (0, bins, 1)}, {0: bins}), node.dtype)
 
 
 @register_torch("aten::bincount")

@@ -11,7 +11,7 @@ from against_onnxruntime import Compared, one_node
 from fixed_inputs import with_constants, with_one_input
 from node_suite import Case, cases, check
 from onnx_oracle import IS_OLD
-from relax_mlir.frontends.onnx.operators.signal_fourier import in_stages
+from relax_mlir.frontends.core.fourier import in_stages
 
 import relax_mlir as rx
 from relax_mlir import relax

@@ -4,15 +4,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial, reduce
 from typing import NamedTuple
 
-from ....dialects.core.symbols import equal
-from ...core import sizes
-from ...core.sizes import Size
-from ...core.values import Array
-from ..prelude import Node, Tensor, Value, cast, const, info_of, part, relax, wide_float
+from ...dialects import relax
+from ...dialects.core.symbols import equal
+from . import sizes
+from .node import Node
+from .sizes import Size
+from .tensors import cast, const, info_of, part, wide_float
+from .values import Array, Tensor, Value
 
 
 class Transform(NamedTuple):
@@ -103,7 +105,7 @@ def _known_table(used: int, transform: Transform) -> Array:
 
 def _table(used: Size, transform: Transform, dtype: str) -> Tensor:
     """As `_known_table`, from dynamic lengths; made in f64."""
-    length = _scalar(transform.length)
+    length = as_factor(transform.length)
     rows = relax.expand_dims(sizes.count_up(used), axis=[1])
     columns = relax.expand_dims(sizes.count_up(transform.made), axis=[0])
     whole = relax.astype(length, dtype="f64")
@@ -128,36 +130,9 @@ def _repeats(rows: Tensor, length: Size) -> Tensor:
     return relax.where(is_own, const(1.0, "f64"), const(2.0, "f64"))
 
 
-def _scalar(size: Size) -> Tensor:
+def as_factor(size: Size) -> Tensor:
     """A size as a tensor that goes with any other."""
     return const(size, "i64") if isinstance(size, int) else sizes.as_tensor([size])
-
-
-def along_run_time_axis(node: Node, data: Value, axis: Tensor, transform_of: Callable[[Size], Transform]) -> Tensor:
-    """A transform along an axis that is a tensor of one integer; `transform_of(size)` says which one.
-
-    The data are taken as four dimensions: those before the axis, the axis, those behind it, and the parts.
-    """
-    rank = data.rank
-    assert rank is not None
-    own, places = sizes.as_tensor(sizes.sizes_of(data)), const(list(range(rank)), "i64")
-    axis = relax.where(relax.less(axis, const(0, "i64")), relax.add(axis, const(rank, "i64")), axis)
-    is_behind = relax.logical_and(relax.greater(places, axis), relax.less(places, const(rank - 1, "i64")))
-    size = relax.take(own, axis, axis=0)
-    before = _product_where(relax.less(places, axis), own)
-    behind = _product_where(is_behind, own)
-    transform = transform_of(size)
-    apart = sizes.reshaped(data.ssa, [before, size, behind, transform.parts])
-    moved = relax.permute_dims(apart, axes=[0, 2, 1, 3])
-    made = relax.permute_dims(transformed(node, moved, size, transform), axes=[0, 2, 1, 3])
-    shape = relax.where(relax.equal(places, axis), _scalar(transform.made), own)
-    last = relax.equal(places, const(rank - 1, "i64"))
-    shape = relax.where(last, const(transform.outputs, "i64"), shape)
-    return relax.reshape(made, relax.tensor_to_shape(shape))
-
-
-def _product_where(condition: Tensor, own: Tensor) -> Tensor:
-    return relax.prod(relax.where(condition, own, const(1, "i64")), axis=[0], keepdims=True)
 
 
 # ---- in stages, one for each factor of the length; sums in numpy's order, so zeros keep its signs ----

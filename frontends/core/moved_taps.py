@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Convolutions whose taps are moved: the data is sampled at each tap's position; then it is a product of matrices."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from ...dialects import relax
+from ...dialects.core.infos import is_float
+from .node import Node
+from .tensors import const, joined
+from .values import Array, Tensor, Value
+
+
+class MovedTaps(NamedTuple):
+    """How windows step and spread, what is padded before, and the groups that share filters and moves."""
+
+    strides: Sequence[int]
+    dilations: Sequence[int]
+    before: Sequence[int]
+    groups: int
+    offset_groups: int
+
+
+def check_images(node: Node, data: Value, weight: Value, offsets: Value) -> None:
+    """Refuses what is no image, or of dynamic sizes."""
+    for each in (data, weight, offsets):
+        if each.shape is None or len(each.shape) != 4 or not all(isinstance(size, int) for size in each.shape[1:]):
+            raise node.fail("there are such convolutions of images, whose sizes are known before the model runs")
+    if not is_float(data.dtype):
+        raise node.fail("only floats can be sampled between elements")
+    if 0 in (data.shape or ())[2:]:
+        raise node.fail("the data must have elements")
+
+
+def convolved_where_moved(
+    node: Node, data: Value, weight: Value, offsets: Value, mask: Value | None, moved: MovedTaps
+) -> Tensor:
+    """Without a bias; `offsets` are rows and columns for each tap and place, `mask` a factor for each."""
+    check_images(node, data, weight, offsets)
+    shape, filters = data.shape or (), weight.shape or ()
+    height, width = (offsets.shape or ())[2:]
+    kernel = filters[2:]
+    taps = math.prod(kernel)
+    positions = _undisturbed(kernel, (height, width), moved)
+    sampled = [_sampled(data, offsets, mask, group, positions, moved) for group in range(moved.offset_groups)]
+    batch, channels, groups = shape[0], shape[1], moved.groups
+    columns = relax.reshape(joined(sampled, axis=1), (batch, groups, channels // groups * taps, height * width))
+    rows = relax.reshape(weight.ssa, (groups, filters[0] // groups, filters[1] * taps))
+    return relax.reshape(relax.matmul(rows, columns), (batch, filters[0], height, width))
+
+
+def _sampled(
+    image: Value, offsets: Value, mask: Value | None, group: int, undisturbed: Array, moved: MovedTaps
+) -> Tensor:
+    """The channels of an offset group at every tap's positions: [batch, channels, taps, height, width]."""
+    import numpy
+
+    batch, channels, *sizes = image.shape or ()
+    taps, height, width = undisturbed.shape[2:]
+    groups, dtype = moved.offset_groups, image.dtype
+    own = channels // groups
+    data = _part(image.ssa, 1, group * own, own, channels)
+    moves = _part(offsets.ssa, 1, group * 2 * taps, 2 * taps, groups * 2 * taps)
+    moves = relax.reshape(moves, (batch, taps, 2, height, width))
+    moves = relax.permute_dims(moves, axes=[0, 2, 1, 3, 4])
+    positions = relax.add(moves, const(undisturbed, dtype))
+    # Where grid_sample finds position p without aligned corners: (2 * p + 1) / size - 1.
+    scale = numpy.array([2.0 / size for size in sizes]).reshape(1, 2, 1, 1, 1)
+    shift = numpy.array([1.0 / size - 1.0 for size in sizes]).reshape(1, 2, 1, 1, 1)
+    grid = relax.add(relax.multiply(positions, const(scale, dtype)), const(shift, dtype))
+    grid = relax.flip(relax.reshape(grid, (batch, 2, taps * height, width)), axis=1)
+    sampled = relax.image.grid_sample(data, grid, method="bilinear", padding_mode="zeros", align_corners=False)
+    sampled = relax.reshape(sampled, (batch, own, taps, height, width))
+    if mask is None:
+        return sampled
+    factors = _part(mask.ssa, 1, group * taps, taps, groups * taps)
+    return relax.multiply(sampled, relax.expand_dims(factors, axis=[1]))
+
+
+def _part(tensor: Tensor, axis: int, first: int, length: int, whole: int) -> Tensor:
+    if length == whole:
+        return tensor
+    return relax.strided_slice(tensor, axes=[axis], begin=[first], end=[first + length])
+
+
+def _undisturbed(kernel: Sequence[int], counts: Sequence[int], moved: MovedTaps) -> Array:
+    """Row and column of each tap of each window where nothing is moved: [1, 2, taps, height, width]."""
+    import numpy
+
+    taps = numpy.indices(kernel).reshape(2, -1, 1, 1)
+    windows = numpy.indices(counts)[:, None]
+    steps, gaps, before = (
+        numpy.array(each).reshape(2, 1, 1, 1) for each in (moved.strides, moved.dilations, moved.before)
+    )
+    return (windows * steps + taps * gaps - before)[None].astype("float64")

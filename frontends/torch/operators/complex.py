@@ -1,0 +1,470 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Operators on complex numbers, as pairs of real tensors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from ....dialects.core.infos import is_float
+from ...core.values import ComplexValue
+from ..prelude import Node, Outputs, Tensor, Value, cast, const, like, part, register_torch, relax, sizes
+from ..registry import find_converter, register_complex
+
+Unary = Callable[["Pair"], "Pair"]
+Product = Callable[[Tensor, Tensor], Tensor]
+
+
+class Pair(NamedTuple):
+    """The real and the imaginary part; what is real has none."""
+
+    real: Tensor
+    imag: Tensor | None
+
+    @property
+    def whole_imag(self) -> Tensor:
+        return relax.zeros_like(self.real) if self.imag is None else self.imag
+
+    def value(self) -> ComplexValue:
+        return ComplexValue(Value(ssa=self.real), Value(ssa=self.whole_imag))
+
+
+def pair(node: Node, key: str | int, dtype: str = "") -> Pair:
+    """An argument, a tensor or a number, in the element type of the result's parts or in another one."""
+    dtype = dtype or node.dtype
+    held = node.held(key)
+    if isinstance(held, ComplexValue):
+        return Pair(cast(held.real.ssa, dtype), cast(held.imag.ssa, dtype))
+    if isinstance(held, complex):
+        return Pair(const(held.real, dtype), const(held.imag, dtype))
+    return Pair(node.operand(key, dtype), None)
+
+
+def _parts_of(node: Node, key: str | int = 0) -> Pair:
+    """An argument in its own element type."""
+    held = node.held(key)
+    if isinstance(held, ComplexValue):
+        return Pair(held.real.ssa, held.imag.ssa)
+    return Pair(node.tensor(key), None)
+
+
+def _spread(x: Pair) -> Pair:
+    """Both parts in one shape."""
+    return Pair(x.real, x.whole_imag)
+
+
+# ---- arithmetic ----
+
+
+def added(x: Pair, y: Pair, join: Product = relax.add) -> Pair:
+    if y.imag is None:
+        real = join(x.real, y.real)
+        # A tensor of more elements than the other part has decides the shape.
+        imag = None if x.imag is None else relax.add(x.imag, relax.zeros_like(real))
+        return Pair(real, imag)
+    return Pair(join(x.real, y.real), join(x.whole_imag, y.imag))
+
+
+def multiplied(x: Pair, y: Pair, product: Product = relax.multiply) -> Pair:
+    """A product that is linear in both: of elements, of matrices."""
+    if x.imag is None and y.imag is None:
+        return Pair(product(x.real, y.real), None)
+    if y.imag is None:
+        return Pair(product(x.real, y.real), product(x.whole_imag, y.real))
+    if x.imag is None:
+        return Pair(product(x.real, y.real), product(x.real, y.imag))
+    real = relax.subtract(product(x.real, y.real), product(x.imag, y.imag))
+    return Pair(real, relax.add(product(x.real, y.imag), product(x.imag, y.real)))
+
+
+def divided(x: Pair, y: Pair) -> Pair:
+    """By Smith's way: the larger part of the divisor is not squared."""
+    if y.imag is None:
+        imag = None if x.imag is None else relax.divide(x.imag, y.real)
+        return Pair(relax.divide(x.real, y.real), imag)
+    is_real_larger = relax.greater_equal(relax.abs(y.real), relax.abs(y.imag))
+    large = relax.where(is_real_larger, y.real, y.imag)
+    small = relax.where(is_real_larger, y.imag, y.real)
+    ratio = relax.divide(small, large)
+    whole = relax.add(large, relax.multiply(small, ratio))
+    first = relax.where(is_real_larger, x.real, x.whole_imag)
+    second = relax.where(is_real_larger, x.whole_imag, x.real)
+    real = relax.divide(relax.add(first, relax.multiply(second, ratio)), whole)
+    apart = relax.divide(relax.subtract(second, relax.multiply(first, ratio)), whole)
+    return Pair(real, relax.where(is_real_larger, apart, relax.negative(apart)))
+
+
+def conjugate(x: Pair) -> Pair:
+    return Pair(x.real, None if x.imag is None else relax.negative(x.imag))
+
+
+def magnitude(x: Pair) -> Tensor:
+    """By the ratio of the parts, so that no square overflows."""
+    if x.imag is None:
+        return relax.abs(x.real)
+    one, other = relax.abs(x.real), relax.abs(x.imag)
+    large, small = relax.maximum(one, other), relax.minimum(one, other)
+    has_ratio = relax.logical_and(relax.greater(large, like(large, 0)), relax.isfinite(large))
+    ratio = relax.where(has_ratio, relax.divide(small, large), like(large, 0))
+    return relax.multiply(large, relax.sqrt(relax.add(relax.square(ratio), like(ratio, 1))))
+
+
+def angle(x: Pair) -> Tensor:
+    return relax.atan2(x.whole_imag, x.real)
+
+
+def from_polar(size: Tensor, turn: Tensor) -> Pair:
+    return Pair(relax.multiply(size, relax.cos(turn)), relax.multiply(size, relax.sin(turn)))
+
+
+def exponential(x: Pair) -> Pair:
+    return from_polar(relax.exp(x.real), x.whole_imag)
+
+
+def logarithm(x: Pair) -> Pair:
+    return Pair(relax.log(magnitude(x)), angle(x))
+
+
+def root(x: Pair) -> Pair:
+    """Of the half plane to the right: the larger part by a root, the other one by a division."""
+    half = like(x.real, 0.5)
+    size = relax.sqrt(relax.multiply(relax.add(magnitude(x), relax.abs(x.real)), half))
+    is_zero = relax.equal(size, like(size, 0))
+    other = relax.divide(relax.multiply(x.whole_imag, half), relax.where(is_zero, like(size, 1), size))
+    is_right = relax.greater_equal(x.real, like(x.real, 0))
+    is_below = relax.less(x.whole_imag, like(x.real, 0))
+    upright = relax.where(is_below, relax.negative(size), size)
+    return Pair(relax.where(is_right, size, relax.abs(other)), relax.where(is_right, other, upright))
+
+
+def _sign(x: Pair) -> Pair:
+    size = magnitude(x)
+    is_zero = relax.equal(size, like(size, 0))
+    divisor = relax.where(is_zero, like(size, 1), size)
+    return Pair(relax.divide(x.real, divisor), relax.divide(x.whole_imag, divisor))
+
+
+def _turned(x: Pair) -> Pair:
+    """i times x."""
+    return Pair(relax.negative(x.whole_imag), x.real)
+
+
+def _cosh(x: Pair) -> Pair:
+    imag = x.whole_imag
+    return Pair(
+        relax.multiply(relax.cosh(x.real), relax.cos(imag)), relax.multiply(relax.sinh(x.real), relax.sin(imag))
+    )
+
+
+def _sinh(x: Pair) -> Pair:
+    imag = x.whole_imag
+    return Pair(
+        relax.multiply(relax.sinh(x.real), relax.cos(imag)), relax.multiply(relax.cosh(x.real), relax.sin(imag))
+    )
+
+
+def _tanh(x: Pair) -> Pair:
+    """By tanh of the real part alone, which does not overflow."""
+    slope, turn = relax.tanh(x.real), relax.tan(x.whole_imag)
+    one = Pair(like(slope, 1), relax.multiply(slope, turn))
+    return divided(Pair(slope, turn), one)
+
+
+def _minus_turned(x: Pair) -> Pair:
+    return Pair(x.whole_imag, relax.negative(x.real))
+
+
+def _reciprocal(x: Pair) -> Pair:
+    return divided(Pair(like(x.real, 1), None), x)
+
+
+def _sigmoid(x: Pair) -> Pair:
+    grown = exponential(Pair(relax.negative(x.real), relax.negative(x.whole_imag)))
+    return _reciprocal(Pair(relax.add(grown.real, like(grown.real, 1)), grown.imag))
+
+
+_UNARY: dict[str, Unary] = {
+    "aten::neg aten::negative": lambda x: Pair(relax.negative(x.real), relax.negative(x.whole_imag)),
+    "aten::_conj aten::conj aten::_conj_physical aten::conj_physical": conjugate,
+    "aten::exp": exponential,
+    "aten::log": logarithm,
+    "aten::sqrt": root,
+    "aten::rsqrt": lambda x: _reciprocal(root(x)),
+    "aten::square": lambda x: multiplied(x, x),
+    "aten::reciprocal": _reciprocal,
+    "aten::sgn": _sign,
+    "aten::cosh": _cosh,
+    "aten::sinh": _sinh,
+    "aten::tanh": _tanh,
+    "aten::cos": lambda x: _cosh(_turned(x)),
+    "aten::sin": lambda x: _minus_turned(_sinh(_turned(x))),
+    "aten::tan": lambda x: _minus_turned(_tanh(_turned(x))),
+    "aten::sigmoid": _sigmoid,
+    "aten::silu": lambda x: multiplied(x, _sigmoid(x)),
+}
+
+
+def _register(names: str, convert: Callable[[Node], Outputs]) -> None:
+    register_complex(*names.split())(convert)
+
+
+def _unary(function: Unary) -> Callable[[Node], Outputs]:
+    return lambda node: function(pair(node, 0)).value()
+
+
+for _names, _function in _UNARY.items():
+    _register(_names, _unary(_function))
+
+
+def _times_alpha(node: Node, x: Pair) -> Pair:
+    return x if node.get("alpha", 1) == 1 else multiplied(x, pair(node, "alpha"))
+
+
+@register_complex("aten::add")
+def add(node: Node) -> Outputs:
+    return _whole(node, added(pair(node, "self"), _times_alpha(node, pair(node, "other"))))
+
+
+@register_complex("aten::sub", "aten::subtract")
+def subtract(node: Node) -> Outputs:
+    return _whole(node, added(pair(node, "self"), _times_alpha(node, pair(node, "other")), relax.subtract))
+
+
+@register_complex("aten::rsub")
+def reversed_subtract(node: Node) -> Outputs:
+    return _whole(node, added(pair(node, "other"), _times_alpha(node, pair(node, "self")), relax.subtract))
+
+
+@register_complex("aten::mul", "aten::multiply")
+def multiply(node: Node) -> Outputs:
+    return _whole(node, multiplied(pair(node, "self"), pair(node, "other")))
+
+
+@register_complex("aten::div", "aten::divide", "aten::true_divide")
+def divide(node: Node) -> Outputs:
+    return _whole(node, divided(pair(node, "self"), pair(node, "other")))
+
+
+@register_complex("aten::addcmul", "aten::addcdiv")
+def add_joined(node: Node) -> Outputs:
+    join = multiplied if "addcmul" in node.op else divided
+    made = join(pair(node, "tensor1"), pair(node, "tensor2"))
+    if node.get("value", 1) != 1:
+        made = multiplied(made, pair(node, "value"))
+    return _whole(node, added(pair(node, "self"), made))
+
+
+def _whole(node: Node, x: Pair) -> ComplexValue:
+    """Both parts in the shape of the result: the part of a smaller operand alone has its own."""
+    shape = node.sizes_of_result
+    return Pair(*(sizes.broadcast(each, shape) if _shape(each) != shape else each for each in _spread(x))).value()
+
+
+def _shape(x: Tensor) -> list[Any]:
+    return list(Value(ssa=x).shape or ())
+
+
+@register_complex("aten::pow")
+def power(node: Node) -> Outputs:
+    """Small whole exponents by products; 0 to the power of what is not 0 is 0."""
+    x, exponent = pair(node, "self"), node.get("exponent")
+    if isinstance(exponent, (int, float)) and exponent == int(exponent) and 1 <= abs(exponent) <= 8:
+        made = x
+        for _ in range(abs(int(exponent)) - 1):
+            made = multiplied(made, x)
+        return (made if exponent > 0 else _reciprocal(made)).value()
+    by = pair(node, "exponent")
+    made = exponential(multiplied(logarithm(x), by))
+    is_nothing = relax.logical_and(relax.equal(x.real, like(x.real, 0)), relax.equal(x.whole_imag, like(x.real, 0)))
+    is_one = relax.logical_and(relax.equal(by.real, like(by.real, 0)), relax.equal(by.whole_imag, like(by.real, 0)))
+    limit = relax.where(is_one, like(x.real, 1), like(x.real, 0))
+    real = relax.where(is_nothing, limit, made.real)
+    return _whole(node, Pair(real, relax.where(is_nothing, like(x.real, 0), made.whole_imag)))
+
+
+# ---- products of matrices ----
+
+
+def _product(left: str | int, right: str | int, added_to: str = "") -> Callable[[Node], Outputs]:
+    def convert(node: Node) -> Outputs:
+        made = multiplied(pair(node, left), pair(node, right), relax.matmul)
+        if not added_to:
+            return made.value()
+        if node.get("alpha", 1) != 1:
+            made = multiplied(made, pair(node, "alpha"))
+        own = pair(node, added_to)
+        if node.get("beta", 1) != 1:
+            own = multiplied(own, pair(node, "beta"))
+        return _whole(node, added(made, own))
+
+    return convert
+
+
+_register("aten::matmul aten::mm aten::bmm aten::mv aten::dot", _product(0, 1))
+_register("aten::addmm", _product("mat1", "mat2", "self"))
+_register("aten::addmv", _product("mat", "vec", "self"))
+_register("aten::baddbmm", _product("batch1", "batch2", "self"))
+
+
+@register_complex("aten::vdot")
+def vdot(node: Node) -> Outputs:
+    return multiplied(conjugate(pair(node, 0)), pair(node, 1), relax.matmul).value()
+
+
+@register_complex("aten::linear")
+def linear(node: Node) -> Outputs:
+    weight = pair(node, "weight")
+    if len(_shape(weight.real)) == 2:
+        weight = Pair(*(relax.permute_dims(each, axes=[1, 0]) for each in _spread(weight)))
+    made = multiplied(pair(node, "input"), weight, relax.matmul)
+    return _whole(node, added(made, pair(node, "bias")) if node.has("bias") else made)
+
+
+@register_complex("aten::einsum")
+def einsum(node: Node) -> Outputs:
+    subscripts, operands = node.string("equation").replace(" ", ""), node.get("tensors")
+    if len(operands) != 2:
+        raise node.fail("einsum of complex numbers takes two operands: split it up", "equation")
+    pairs = [_held_pair(each, node.dtype) for each in operands]
+    return multiplied(*pairs, lambda x, y: relax.einsum([x, y], subscripts=subscripts)).value()
+
+
+def _held_pair(held: Any, dtype: str) -> Pair:
+    if isinstance(held, ComplexValue):
+        return Pair(cast(held.real.ssa, dtype), cast(held.imag.ssa, dtype))
+    return Pair(cast(held.ssa, dtype), None)
+
+
+# ---- from real tensors and back ----
+
+
+@register_torch("aten::complex")
+@register_complex("aten::complex")
+def from_parts(node: Node) -> Outputs:
+    return _whole(node, Pair(node.tensor("real"), node.tensor("imag")))
+
+
+@register_torch("aten::polar")
+@register_complex("aten::polar")
+def polar(node: Node) -> Outputs:
+    return _whole(node, from_polar(node.tensor("abs"), node.tensor("angle")))
+
+
+@register_torch("aten::view_as_complex")
+@register_complex("aten::view_as_complex", "aten::view_as_complex_copy")
+def view_as_complex(node: Node) -> Outputs:
+    x, last = node.tensor(0), node.rank(0) - 1
+    return Pair(part(x, last, 0, 1, drop=True), part(x, last, 1, 2, drop=True)).value()
+
+
+@register_torch("aten::view_as_real")
+@register_complex("aten::view_as_real", "aten::view_as_real_copy")
+def view_as_real(node: Node) -> Outputs:
+    x = _parts_of(node)
+    return relax.stack([x.real, x.whole_imag], axis=len(_shape(x.real)))
+
+
+@register_complex("aten::abs")
+def absolute(node: Node) -> Outputs:
+    return magnitude(_parts_of(node))
+
+
+@register_complex("aten::angle")
+def angle_of(node: Node) -> Outputs:
+    return angle(_parts_of(node))
+
+
+_register("aten::real", lambda node: _parts_of(node).real)
+_register("aten::imag", lambda node: _parts_of(node).whole_imag)
+
+
+@register_complex("aten::eq", "aten::ne")
+def equal(node: Node) -> Outputs:
+    wide = "f64" if any(str(getattr(each, "dtype", "")).endswith("128") for each in node.metas.values()) else "f32"
+    x, y = pair(node, "self", wide), pair(node, "other", wide)
+    same = relax.logical_and(relax.equal(x.real, y.real), relax.equal(x.whole_imag, y.whole_imag))
+    return relax.logical_not(same) if node.op.startswith("aten::ne") else same
+
+
+@register_complex("aten::isnan", "aten::isinf", "aten::isfinite")
+def special_values(node: Node) -> Outputs:
+    x, name = _parts_of(node), node.op.partition("::")[2].partition(".")[0]
+    join = relax.logical_and if name == "isfinite" else relax.logical_or
+    return join(relax.dialect.ops[name](x.real), relax.dialect.ops[name](x.whole_imag))
+
+
+@register_complex("aten::_to_copy", "aten::to", "aten::type_as", "prims::convert_element_type")
+def converted(node: Node) -> Outputs:
+    """From real numbers, or between complex ones; to real numbers the imaginary part is left out, as torch does."""
+    is_complex = node.fx.meta["val"].dtype.is_complex
+    x = pair(node, 0)
+    return x.value() if is_complex else x.real
+
+
+@register_complex("aten::full", "aten::full_like", "aten::new_full", "aten::scalar_tensor", "aten::fill")
+def full(node: Node) -> Outputs:
+    value = pair(node, next(key for key in ("fill_value", "value", "s") if node.has(key)))
+    return _whole(node, value)
+
+
+@register_complex("aten::ones", "aten::ones_like", "aten::new_ones")
+def ones(node: Node) -> Outputs:
+    return _whole(node, Pair(const(1, node.dtype), None))
+
+
+@register_complex("aten::where", "aten::masked_fill")
+def where(node: Node) -> Outputs:
+    keys = ("mask", "value", "self") if "masked_fill" in node.op else ("condition", "self", "other")
+    condition, one, other = node.tensor(keys[0]), pair(node, keys[1]), pair(node, keys[2])
+    parts = zip(_spread(one), _spread(other), strict=True)
+    return _whole(node, Pair(*(relax.where(condition, left, right) for left, right in parts)))
+
+
+# ---- what is done with both parts alike ----
+
+
+_ALIKE = """
+view view_copy _unsafe_view reshape _reshape_copy _reshape_alias flatten unflatten ravel view_as reshape_as squeeze
+squeeze_copy unsqueeze unsqueeze_copy atleast_1d atleast_2d atleast_3d permute permute_copy transpose transpose_copy
+swapaxes swapdims t t_copy mT numpy_T movedim moveaxis flip expand expand_copy expand_as broadcast_to slice slice_copy
+narrow narrow_copy select select_copy cat concat concatenate stack split split_with_sizes chunk tensor_split unbind
+unbind_copy unsafe_split unsafe_split_with_sizes unsafe_chunk split_copy split_with_sizes_copy index _unsafe_index
+index_select gather take take_along_dim roll repeat tile diagonal diagonal_copy diag_embed tril triu unfold unfold_copy
+as_strided constant_pad_nd pad fliplr flipud rot90 select_scatter slice_scatter diagonal_scatter index_put
+_unsafe_index_put index_add index_copy scatter scatter_add sum cumsum mean trace zeros zeros_like new_zeros empty
+empty_like new_empty clone alias detach contiguous lift_fresh_copy lift_fresh resolve_conj resolve_neg _neg_view
+repeat_interleave masked_select trapezoid
+""".split()
+
+
+@register_complex(*(f"aten::{name}" for name in _ALIKE))
+def alike(node: Node) -> Outputs:
+    """By the converter for real tensors, once for each part. Real tensors of floats have nothing in the other one."""
+    converter = find_converter(node.op)
+    if converter is None:
+        raise node.fail("no converter of this operator")
+    halves = [converter.function(node.part(each)) for each in (_real, _imag)]
+    lists = [list(each) if isinstance(each, (list, tuple)) else [each] for each in halves]
+    made = [ComplexValue(_as_value(one), _as_value(other)) for one, other in zip(*lists, strict=True)]
+    return made if isinstance(halves[0], (list, tuple)) else made[0]
+
+
+def _as_value(held: Any) -> Value:
+    return held if isinstance(held, Value) else Value(ssa=held)
+
+
+def _real(held: Any) -> Any:
+    return held.real if isinstance(held, (ComplexValue, complex)) else held
+
+
+def _imag(held: Any) -> Any:
+    if isinstance(held, Value) and is_float(held.dtype):
+        return Value(ssa=relax.zeros_like(held.ssa))
+    return held.imag if isinstance(held, (ComplexValue, complex)) else held
+
+
+@register_complex("aten::mH", "aten::adjoint", "aten::matrix_H")
+def adjoint(node: Node) -> Outputs:
+    made = alike(node)
+    assert isinstance(made, ComplexValue)
+    return conjugate(Pair(made.real.ssa, made.imag.ssa)).value()

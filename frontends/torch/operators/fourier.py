@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Fourier transforms along dimensions: torch makes these three operators of all of its own."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from ...core.fourier import Transform, transformed
+from ..prelude import Node, Outputs, Tensor, Value, cast, const, info_of, part, register_torch, relax, sizes
+from ..registry import register_complex
+from .complex import Pair, pair
+
+# How results are divided: not at all, by the root of their number, by it.
+_BY_ROOT, _BY_NUMBER = 1, 2
+
+
+def _along(node: Node, x: Pair, axis: int, transform: Transform) -> Pair:
+    """A transform along a dimension, without a factor; of a real tensor or to one as its parts say."""
+    given = x if transform.parts == 2 else Pair(x.real, None)
+    last = len(info_of(given.real).shape or ()) - 1
+    order = [*(each for each in range(last + 1) if each != axis), axis]
+    parts = [each if axis == last else relax.permute_dims(each, axes=order) for each in given if each is not None]
+    size = sizes.sizes_of(Value(ssa=parts[0]))[-1]
+    made = transformed(node, relax.stack(parts, axis=last + 1), size, transform)
+    halves = [part(made, last + 1, place, place + 1, drop=True) for place in range(transform.outputs)]
+    if transform.inverse:  # which is divided there
+        halves = [relax.multiply(each, _as_number(transform.length, info_of(each).dtype)) for each in halves]
+    back = [order.index(each) for each in range(last + 1)]
+    halves = [each if axis == last else relax.permute_dims(each, axes=back) for each in halves]
+    return Pair(halves[0], halves[1] if len(halves) == 2 else None)
+
+
+def _as_number(size: sizes.Size, dtype: str) -> Tensor:
+    return const(size, dtype) if isinstance(size, int) else relax.reshape(cast(sizes.as_tensor([size]), dtype), ())
+
+
+def _normalized(node: Node, x: Pair, lengths: Sequence[sizes.Size]) -> Pair:
+    mode, count, dtype = node.int("normalization", 0), sizes.product(lengths), info_of(x.real).dtype
+    if mode not in (_BY_ROOT, _BY_NUMBER):
+        return x
+    if isinstance(count, int):
+        factor = const(1 / (math.sqrt(count) if mode == _BY_ROOT else count), dtype) if count else const(1, dtype)
+    else:
+        number = _as_number(count, dtype)
+        factor = relax.divide(const(1, dtype), relax.sqrt(number) if mode == _BY_ROOT else number)
+    return Pair(*(None if each is None else relax.multiply(each, factor) for each in x))  # type: ignore[arg-type]
+
+
+def _dims(node: Node, x: Pair) -> tuple[list[int], list[sizes.Size]]:
+    """The dimensions, and the sizes of all."""
+    own = sizes.sizes_of(Value(ssa=x.real))
+    return [node.axis_of(each, len(own)) for each in node.ints("dim", ())], own
+
+
+def _by_complex(node: Node, x: Pair, axes: Sequence[int], own: Sequence[sizes.Size], inverse: bool) -> Pair:
+    for axis in axes:
+        x = _along(node, Pair(x.real, x.whole_imag), axis, Transform(own[axis], 2, inverse, False))
+    return x
+
+
+@register_torch("aten::_fft_c2c")
+@register_complex("aten::_fft_c2c")
+def complex_to_complex(node: Node) -> Outputs:
+    x = pair(node, 0)
+    axes, own = _dims(node, x)
+    made = _by_complex(node, x, axes, own, inverse=not node.bool("forward", True))
+    return _normalized(node, made, [own[axis] for axis in axes]).value()
+
+
+@register_torch("aten::_fft_r2c")
+@register_complex("aten::_fft_r2c")
+def real_to_complex(node: Node) -> Outputs:
+    """The last of the dimensions is that of real numbers."""
+    x = Pair(node.tensor(0, node.dtype), None)
+    axes, own = _dims(node, x)
+    made = _along(node, x, axes[-1], Transform(own[axes[-1]], 1, False, node.bool("onesided")))
+    made = _by_complex(node, made, axes[:-1], own, inverse=False)
+    return _normalized(node, made, [own[axis] for axis in axes]).value()
+
+
+@register_torch("aten::_fft_c2r")
+@register_complex("aten::_fft_c2r")
+def complex_to_real(node: Node) -> Outputs:
+    """The last of the dimensions has half of its elements, and gets a size that is told."""
+    x = pair(node, 0)
+    axes, own = _dims(node, x)
+    length = node.size("last_dim_size")
+    made = _by_complex(node, x, axes[:-1], own, inverse=True)
+    made = _along(node, Pair(made.real, made.whole_imag), axes[-1], Transform(length, 2, True, True))
+    return _normalized(node, made, [*(own[axis] for axis in axes[:-1]), length]).real

@@ -1,0 +1,208 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Random numbers, drawn anew each time that a node runs. They are not torch's own: its generator is no part
+of a program.
+
+A node's name is its seed: a program draws the same numbers each time that it is loaded.
+"""
+
+from __future__ import annotations
+
+import math
+import zlib
+from collections.abc import Sequence
+
+from ....dialects.core.infos import bit_width, is_float
+from ...core import random_numbers
+from ..expressions import as_scalar
+from ..prelude import Node, Outputs, Tensor, Value, cast, const, register_rows, register_torch, relax, sizes
+from ..prelude import wide_float as wide_of
+
+# What alpha_dropout puts in the place of an element: the least that selu gives.
+_LEAST_OF_SELU = -1.7580993408473766
+
+
+def _seed(node: Node) -> int:
+    return zlib.crc32(node.fx.name.encode())
+
+
+def _uniform(node: Node, shape: Sequence[sizes.Size], dtype: str) -> Tensor:
+    """Floats from 0 to before 1, of f32 or f64."""
+    return random_numbers.uniform(random_numbers.draw(), _seed(node), shape, dtype)
+
+
+def _drawn(node: Node) -> Tensor:
+    """The same in the shape of the result, in a type that has its digits."""
+    return _uniform(node, node.sizes_of_result, wide_of(node.dtype))
+
+
+def _exponential(node: Node) -> Tensor:
+    """Numbers above 0, of an exponential distribution with the rate 1."""
+    drawn = _drawn(node)
+    one = const(1, wide_of(node.dtype))
+    return relax.negative(relax.log(relax.subtract(one, drawn)))
+
+
+def _normal(node: Node) -> Tensor:
+    wide = wide_of(node.dtype)
+    return random_numbers.normal(random_numbers.draw(), _seed(node), node.sizes_of_result, wide)
+
+
+def _scaled(node: Node, drawn: Tensor, factor: Tensor, offset: Tensor) -> Tensor:
+    return cast(relax.add(relax.multiply(drawn, factor), offset), node.dtype)
+
+
+@register_torch("aten::rand", "aten::rand_like")
+def rand(node: Node) -> Outputs:
+    return cast(_below_one(node, _drawn(node)), node.dtype)
+
+
+def _below_one(node: Node, drawn: Tensor) -> Tensor:
+    """Types of few bits would round up to 1."""
+    if bit_width(node.dtype) >= 32:
+        return drawn
+    steps = const(2.0 ** (8 if node.dtype == "bf16" else 11), "f32")
+    return relax.divide(relax.floor(relax.multiply(drawn, steps)), steps)
+
+
+@register_torch("aten::randn", "aten::randn_like")
+def randn(node: Node) -> Outputs:
+    return cast(_normal(node), node.dtype)
+
+
+@register_torch("aten::uniform")
+def uniform(node: Node) -> Outputs:
+    low, high = node.float("from", 0.0), node.float("to", 1.0)
+    wide = wide_of(node.dtype)
+    return _scaled(node, _below_one(node, _drawn(node)), const(high - low, wide), const(low, wide))
+
+
+@register_torch("aten::normal", "aten::normal_functional")
+def normal(node: Node) -> Outputs:
+    """Mean and deviation are numbers or tensors; in place of a tensor its elements do not matter."""
+    wide = wide_of(node.dtype)
+    mean, deviation = (
+        node.operand(name, wide) if node.has(name) else const(default, wide)
+        for name, default in (("mean", 0), ("std", 1))
+    )
+    return _scaled(node, _normal(node), deviation, mean)
+
+
+@register_torch("aten::randint", "aten::randint_like", "aten::random")
+def randint(node: Node) -> Outputs:
+    """Integers from `low` to before `high`; without these all that the type has."""
+    low = node.size("low" if "low" in node.arguments else "from") if node.has("low") or node.has("from") else 0
+    high = next((node.size(name) for name in ("high", "to") if node.has(name)), _most(node.dtype))
+    bits = random_numbers.hashes(random_numbers.draw(), _seed(node), node.sizes_of_result)
+    count = cast(relax.reshape(sizes.as_tensor([sizes.minus(high, low)]), ()), "ui64")
+    drawn = cast(relax.floor_mod(bits, count), "i64")
+    return cast(relax.add(drawn, as_scalar(low, "i64")), node.dtype)
+
+
+def _most(dtype: str) -> int:
+    """Before which number `random_` draws: all integers up to it a float has exactly."""
+    digits = {"f64": 53, "f32": 24, "f16": 11, "bf16": 8, "i1": 1, "i64": 62}
+    return 2 ** digits[dtype] + (is_float(dtype)) if dtype in digits else 2 ** (bit_width(dtype) - ("u" not in dtype))
+
+
+@register_torch("aten::randperm")
+def randperm(node: Node) -> Outputs:
+    drawn = _uniform(node, node.sizes_of_result, "f64")
+    return cast(relax.argsort(drawn, axis=0, dtype="i64"), node.dtype)
+
+
+@register_torch("aten::bernoulli")
+def bernoulli(node: Node) -> Outputs:
+    """1 with the probability that the input has, or that is given, else 0."""
+    wide = wide_of(node.dtype)
+    chance = node.operand("p" if node.has("p") else "self", wide)
+    return cast(relax.less(_drawn(node), chance), node.dtype)
+
+
+@register_torch("aten::multinomial")
+def multinomial(node: Node) -> Outputs:
+    """Places by their weights. Without replacement the first of a race, in which heavier ones are faster."""
+    weights, rank = node.tensor(0), node.rank(0)
+    wide = wide_of(node.value(0).dtype)
+    own, count = sizes.sizes_of(node.value(0)), node.sizes_of_result[-1]
+    weights = cast(weights, wide)
+    if not node.bool("replacement"):
+        drawn = _uniform(node, own, wide)
+        times = relax.negative(relax.log(relax.subtract(const(1, wide), drawn)))
+        order = relax.argsort(relax.divide(times, weights), axis=rank - 1, dtype="i64")
+        first = sizes.sliced(Value(ssa=order), {rank - 1: (0, count, 1)}, {rank - 1: count})
+        return sizes.stated(first, node.sizes_of_result)
+    total = relax.sum(weights, axis=[rank - 1], keepdims=True)
+    ends = relax.divide(relax.cumsum(weights, axis=rank - 1), total)
+    drawn = relax.expand_dims(_uniform(node, node.sizes_of_result, wide), axis=[rank])
+    passed = relax.less_equal(relax.expand_dims(ends, axis=[rank - 1]), drawn)
+    places = relax.sum(cast(passed, "i64"), axis=[rank])
+    return relax.minimum(places, relax.subtract(as_scalar(own[-1], "i64"), const(1, "i64")))
+
+
+register_rows(
+    {
+        "aten::exponential": lambda node: cast(
+            relax.divide(_exponential(node), const(node.float("lambd", 1.0), wide_of(node.dtype))), node.dtype
+        ),
+        "aten::log_normal": lambda node: cast(
+            relax.exp(_moved(node, _normal(node), node.float("mean", 1.0), node.float("std", 2.0))), node.dtype
+        ),
+        "aten::cauchy": lambda node: cast(
+            _moved(node, _tangent(node), node.float("median", 0.0), node.float("sigma", 1.0)), node.dtype
+        ),
+        "aten::geometric": lambda node: cast(_tries(node, node.float("p")), node.dtype),
+    }
+)
+
+
+def _moved(node: Node, drawn: Tensor, offset: float, factor: float) -> Tensor:
+    wide = wide_of(node.dtype)
+    return relax.add(relax.multiply(drawn, const(factor, wide)), const(offset, wide))
+
+
+def _tangent(node: Node) -> Tensor:
+    wide = wide_of(node.dtype)
+    return relax.tan(relax.multiply(relax.subtract(_drawn(node), const(0.5, wide)), const(math.pi, wide)))
+
+
+def _tries(node: Node, chance: float) -> Tensor:
+    """How often it takes until something of a chance happens."""
+    wide = wide_of(node.dtype)
+    rate = -math.log1p(-chance) if chance < 1 else math.inf
+    return relax.maximum(relax.ceil(relax.divide(_exponential(node), const(rate, wide))), const(1, wide))
+
+
+# ---- dropout ----
+
+
+@register_torch(
+    "aten::dropout",
+    "aten::feature_dropout",
+    "aten::alpha_dropout",
+    "aten::feature_alpha_dropout",
+    "aten::native_dropout",
+)
+def dropout(node: Node) -> Outputs:
+    """While a model is used it is nothing; while it trains elements, or whole channels, are dropped at random."""
+    x, chance, own = node.tensor(0), node.float("p", 0.5), sizes.sizes_of(node.value(0))
+    is_native = node.op.startswith("aten::native")
+    if not node.bool("train", True) or chance == 0:
+        return [x, sizes.full(own, const(1, "i1"))] if is_native else x
+    shape = [*own[:2], *[1] * (len(own) - 2)] if "feature" in node.op else own
+    kept = relax.greater_equal(_uniform(node, shape, "f32"), const(chance, "f32"))
+    dtype = node.value(0).dtype
+    if "alpha" in node.op:
+        return _dropped_to_least(x, kept, chance, dtype)
+    factor = 1 / (1 - chance) if chance < 1 else 0.0
+    made = relax.where(kept, relax.multiply(x, const(factor, dtype)), const(0, dtype))
+    return [made, kept] if is_native else made
+
+
+def _dropped_to_least(x: Tensor, kept: Tensor, chance: float, dtype: str) -> Tensor:
+    """So that mean and deviation stay."""
+    if chance == 1:
+        return relax.multiply(x, const(0, dtype))
+    factor = 1 / math.sqrt((_LEAST_OF_SELU**2 * chance + 1) * (1 - chance))
+    offset = -factor * _LEAST_OF_SELU * chance
+    chosen = relax.where(kept, x, const(_LEAST_OF_SELU, dtype))
+    return relax.add(relax.multiply(chosen, const(factor, dtype)), const(offset, dtype))

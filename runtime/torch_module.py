@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""A program as a module of torch, for who goes on there."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from ..support.argument_types import types_checked
+from ..support.errors import OptionError
+from .executable import Executable
+
+if TYPE_CHECKING:
+    import torch
+
+
+@types_checked
+def to_torch(
+    executable: Executable, function: str = "main", *, states: Mapping[str, torch.Tensor] | None = None
+) -> torch.nn.Module:
+    """A torch.nn.Module whose forward calls a function of the program: for inference, no gradients flow through it.
+
+    `states` are the buffers that the model changes, by their names: the module has them as its own, passes them and
+    takes what a call makes of them.
+    """
+    try:
+        import torch
+    except ImportError:
+        raise OptionError("rx.to_torch needs the package torch: pip install relax-mlir[torch]") from None
+    call = executable[function]
+    inputs = [each["name"] for each in executable.signature(function)["inputs"]]
+    given = dict(states or {})
+    for name in given:
+        if name not in inputs:
+            raise OptionError(f"rx.to_torch: '{function}' has no argument '{name}'; there are {', '.join(inputs)}")
+
+    class CompiledModule(torch.nn.Module):
+        """Calls a program of relax-mlir."""
+
+        def __init__(self) -> None:
+            super().__init__()
+            #: The names of buffers, which cannot have dots, by those of the program's arguments.
+            self._names = {name: name.replace(".", "_") for name in given}
+            for name, tensor in given.items():
+                self.register_buffer(self._names[name], tensor.clone())
+
+        def forward(self, *arguments: Any, **named: Any) -> Any:
+            own = {name: getattr(self, buffer) for name, buffer in self._names.items()}
+            with torch.no_grad():
+                result = call(*arguments, **named, **own)
+                if not own:
+                    return result
+                result, *changed = result
+                for buffer, tensor in zip(self._names.values(), changed, strict=True):
+                    getattr(self, buffer).copy_(tensor)
+            return result
+
+        def extra_repr(self) -> str:
+            return repr(call)
+
+    return CompiledModule()

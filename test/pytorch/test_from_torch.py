@@ -1,0 +1,273 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""rx.from_torch: sizes and relations of them, structures of arguments and results, state, files, refusals."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+import torch
+from torch import nn
+from torch.export import Dim
+
+import relax_mlir as rx
+
+
+class Of(nn.Module):
+    """A module of a function."""
+
+    def __init__(self, function: Callable[..., Any]):
+        super().__init__()
+        self.function = function
+
+    def forward(self, *args: Any, **kwargs: Any) -> Any:
+        return self.function(*args, **kwargs)
+
+
+class Halves(nn.Module):
+    def forward(self, x: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        n = x.shape[0]
+        return x[: n // 2], x[n // 2 :], x.reshape(n // 2, -1), x.repeat(2, 1), x[:n], x[0 : n + 5], x.flip(0)[: n - 1]
+
+
+def compiled(model: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any] | None = None, **options: Any) -> Any:
+    return rx.compile(rx.from_torch(model, args, kwargs, **options))["main"]
+
+
+# ---- sizes ----
+
+
+def test_expressions_over_sizes_hold_for_other_sizes() -> None:
+    main = compiled(Halves(), (torch.randn(8, 3),), dynamic_shapes={"x": {0: 2 * Dim("half", min=2)}})
+    for size in (4, 8, 14):
+        x = torch.randn(size, 3)
+        for one, other in zip(main(x), Halves()(x), strict=True):
+            torch.testing.assert_close(one, other)
+
+
+def test_names_of_dimensions_are_those_of_sizes() -> None:
+    batch, length = Dim("batch"), Dim("length")
+    module = rx.from_torch(Of(lambda x, y: x + y), (torch.randn(2, 3), torch.randn(3)),
+                           dynamic_shapes=(({0: batch, 1: length}, {0: length}),))  # fmt: skip
+    assert 'R.Tensor(("batch", "length"), "float32")' in module.script()
+
+
+def test_sizes_that_contradict_are_refused_by_torch_in_one_error() -> None:
+    with pytest.raises(rx.ModelError, match=r"torch\.export cannot trace the model"):
+        rx.from_torch(Of(lambda x, y: x + y), (torch.randn(2), torch.randn(3)))
+
+
+class Kept(nn.Module):
+    def forward(self, x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        kept = x[x > 0]
+        places = torch.nonzero(x > 0)
+        return kept * 2, places + kept.shape[0]
+
+
+def test_sizes_that_depend_on_data() -> None:
+    main = compiled(Kept(), (torch.randn(3, 4),))
+    for x in (torch.randn(3, 4), -torch.ones(3, 4), torch.ones(3, 4)):
+        for one, other in zip(main(x), Kept()(x), strict=True):
+            torch.testing.assert_close(one, other)
+
+
+class Counted(nn.Module):
+    def forward(self, x: torch.Tensor, n: torch.Tensor) -> torch.Tensor:
+        count = n.item()
+        torch._check(count >= 1)
+        torch._check(count <= 10)
+        return torch.arange(count) + x.shape[0]
+
+
+def test_a_number_in_a_tensor_is_a_size() -> None:
+    main = compiled(Counted(), (torch.randn(3), torch.tensor(4)))
+    for count in (1, 4, 9):
+        assert main(torch.randn(3), torch.tensor(count)).tolist() == [3 + each for each in range(count)]
+
+
+# ---- how a model is called ----
+
+
+class Pair(NamedTuple):
+    first: torch.Tensor
+    second: torch.Tensor
+
+
+class Structured(nn.Module):
+    def forward(
+        self, x: torch.Tensor, options: dict[str, Any], pair: Pair, flag: bool = True, *, scale: torch.Tensor
+    ) -> dict[str, Any]:
+        total = x * options["factor"] + pair.first - pair.second
+        return {
+            "list": [total, total * scale],
+            "inner": {"tuple": (x.sum(),), "none": None},
+            "size": x.shape[0] * 2,
+            "flag": flag,
+        }
+
+
+def test_programs_are_called_as_their_models() -> None:
+    model, x, scale = Structured(), torch.randn(3, 2), torch.tensor(2.0)
+    others = {"factor": torch.tensor(3.0)}, Pair(torch.ones(2), torch.zeros(2))
+    main = compiled(model, (x, *others), {"scale": scale}, dynamic_shapes={
+        "x": {0: Dim("n")}, "options": {"factor": None}, "pair": Pair(None, None), "scale": None})  # fmt: skip
+    for size in (3, 5):
+        x = torch.randn(size, 2)
+        got, expected = main(x, *others, scale=scale), model(x, *others, scale=scale)
+        assert got.keys() == expected.keys()
+        assert (got["size"], got["flag"], got["inner"]["none"]) == (2 * size, True, None)
+        assert isinstance(got["list"], list) and isinstance(got["inner"]["tuple"], tuple)
+        torch.testing.assert_close(got["list"], expected["list"])
+        torch.testing.assert_close(got["inner"]["tuple"], expected["inner"]["tuple"])
+
+
+def test_calls_that_do_not_fit_say_where() -> None:
+    x, pair, scale = torch.randn(3, 2), Pair(torch.ones(2), torch.ones(2)), torch.tensor(1.0)
+    main = compiled(Structured(), (x, {"factor": scale}, pair), {"scale": scale})
+    with pytest.raises(TypeError, match=r"argument 'options' must have the keys factor, got other"):
+        main(x, {"other": scale}, pair, scale=scale)
+    with pytest.raises(TypeError, match="missing argument scale"):
+        main(x, {"factor": scale}, pair)
+    with pytest.raises(TypeError, match="argument 'pair' must be a dictionary with the keys first, second, got int"):
+        main(x, {"factor": scale}, 3, scale=scale)
+    with pytest.raises(TypeError, match="no argument 'more'"):
+        main(x, {"factor": scale}, pair, scale=scale, more=1)
+
+
+def test_structures_survive_a_file(tmp_path: Path) -> None:
+    args = torch.randn(3, 2), {"factor": torch.tensor(3.0)}, Pair(torch.ones(2), torch.ones(2))
+    executable = rx.compile(rx.from_torch(Structured(), args, {"scale": torch.tensor(1.0)}))
+    executable.save(tmp_path / "model.rxa")
+    loaded = rx.runtime.load(tmp_path / "model.rxa")["main"]
+    torch.testing.assert_close(
+        loaded(*args, scale=torch.tensor(2.0))["list"], Structured()(*args, scale=torch.tensor(2.0))["list"]
+    )
+
+
+# ---- state and parameters ----
+
+
+class Counter(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.register_buffer("steps", torch.zeros(()))
+        self.inner = nn.Linear(4, 2)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        self.steps.add_(1)
+        return self.inner(x) * self.steps
+
+
+def test_buffers_that_change_are_arguments_and_results() -> None:
+    model, x = Counter(), torch.randn(3, 4)
+    main = compiled(model, (x,))
+    steps = torch.zeros(())
+    for expected in (1.0, 2.0):
+        result, steps = main(x, steps=steps)
+        assert steps.item() == expected
+        torch.testing.assert_close(result, model.inner(x) * expected)
+
+
+def test_to_torch_keeps_state() -> None:
+    model, x = Counter(), torch.randn(3, 4)
+    executable = rx.compile(rx.from_torch(model, (x,)))
+    module = rx.to_torch(executable, states={"steps": model.steps})
+    for expected in (1.0, 2.0):
+        torch.testing.assert_close(module(x), model.inner(x) * expected)
+    assert dict(module.named_buffers())["steps"].item() == 2.0
+    with pytest.raises(rx.OptionError, match="no argument 'step'; there are x, steps"):
+        rx.to_torch(executable, states={"step": model.steps})
+
+
+def test_parameters_as_arguments() -> None:
+    model, x = nn.Linear(4, 2), torch.randn(3, 4)
+    main = compiled(model, (x,), keep_params=True)
+    torch.testing.assert_close(main(x, model.weight, bias=model.bias), model(x))
+    torch.testing.assert_close(main(x, weight=2 * model.weight, bias=model.bias), model(x) * 2 - model.bias)
+
+
+def test_parameters_share_torchs_memory() -> None:
+    model = nn.Linear(64, 64)
+    module = rx.from_torch(model, (torch.randn(3, 64),))
+    with torch.no_grad():
+        model.weight.fill_(0.5)  # which a module that shares memory sees
+    (x,) = [torch.randn(3, 64)]
+    torch.testing.assert_close(rx.compile(module)["main"](x), model(x))
+
+
+# ---- files ----
+
+
+def test_a_file_is_a_model(tmp_path: Path) -> None:
+    model, x = nn.Sequential(nn.Linear(4, 8), nn.GELU()), torch.randn(3, 4)
+    torch.export.save(torch.export.export(model, (x,)), tmp_path / "model.pt2")
+    torch.testing.assert_close(rx.compile(rx.from_torch(tmp_path / "model.pt2"))["main"](x), model(x))
+
+
+def test_files_that_are_none(tmp_path: Path) -> None:
+    (tmp_path / "model.pt2").write_bytes(b"no archive")
+    with pytest.raises(rx.ModelError, match=r"is no program that torch .* can read"):
+        rx.from_torch(tmp_path / "model.pt2")
+    with pytest.raises(rx.ModelError, match="no such file"):
+        rx.from_torch(tmp_path / "other.pt2")
+
+
+# ---- refusals ----
+
+
+def test_everything_that_is_unknown_is_listed_with_its_line() -> None:
+    with torch.library._scoped_library("relax_mlir_test", "FRAGMENT") as library:
+        library.define("unknown(Tensor x) -> Tensor")
+        library.define("other(Tensor x, int n) -> Tensor")
+        library.impl("unknown", lambda x: x + 1, "CompositeExplicitAutograd")
+        library.impl("other", lambda x, n: x + n, "CompositeExplicitAutograd")
+        torch.library.register_fake("relax_mlir_test::unknown", torch.empty_like, lib=library)
+        torch.library.register_fake("relax_mlir_test::other", lambda x, n: torch.empty_like(x), lib=library)
+        operators = torch.ops.relax_mlir_test
+        with pytest.raises(rx.ModelError) as caught:
+            rx.from_torch(Of(lambda x: operators.other(operators.unknown(x).relu(), 3)), (torch.randn(3),))
+    message = str(caught.value)
+    assert "2 nodes of the model cannot be imported" in message
+    assert "relax_mlir_test::unknown.default" in message and "relax_mlir_test::other.default" in message
+    assert "test_from_torch.py:" in message
+    assert '@rx.register_torch("relax_mlir_test::unknown.default")' in message
+
+
+def test_an_operator_of_ones_own_in_five_lines() -> None:
+    from relax_mlir import relax
+
+    @torch.library.custom_op("relax_mlir_test::scaled_relu", mutates_args=())
+    def scaled_relu(x: torch.Tensor, factor: float) -> torch.Tensor:
+        return torch.relu(x) * factor
+
+    scaled_relu.register_fake(lambda x, factor: torch.empty_like(x))
+
+    @rx.register_torch("relax_mlir_test::scaled_relu.default")
+    def convert(node: Any) -> Any:
+        return relax.multiply(relax.nn.relu(node.tensor("x")), relax.const(node.float("factor"), node.dtype))
+
+    x = torch.randn(5)
+    torch.testing.assert_close(compiled(Of(lambda x: scaled_relu(x, 3.0)), (x,))(x), torch.relu(x) * 3)
+
+
+@pytest.mark.parametrize(
+    ("source", "options", "message"),
+    [
+        (lambda x: x, {}, "a function is no model: wrap it in a torch.nn.Module"),
+        (3, {}, "a model of torch is a Module, an ExportedProgram or the path of a .pt2 file, got int"),
+        (nn.ReLU(), {}, "a Module is traced with arguments"),
+        ("model.pt2", {"args": (1,)}, "args, kwargs and dynamic_shapes are for a Module: a file has been traced"),
+        (nn.Linear(2, 2, device="meta"), {"args": (torch.randn(1, 2, device="meta"),)}, "on device 'meta'"),
+    ],
+    ids=["function", "number", "no arguments", "arguments of a file", "meta"],
+)
+def test_what_is_no_model(source: Any, options: dict[str, Any], message: str) -> None:
+    with pytest.raises(rx.RelaxError, match=message):
+        rx.from_torch(source, **options)
+
+
+def test_training_mode_is_said() -> None:
+    with pytest.warns(UserWarning, match="the model is in training mode, and so are BatchNorm1d"):
+        rx.from_torch(nn.Sequential(nn.Linear(4, 4), nn.BatchNorm1d(4)).train(), (torch.randn(3, 4),))
