@@ -11,6 +11,7 @@ from typing import NamedTuple
 import torch
 from op_comparison import Expected, difference, expected_of
 from op_entries import DTYPES, USUAL_LIMIT, Entry, Sample
+from op_gradients import as_step
 from op_modules import SamplesFailed, exported
 from op_peers import Peer, Refused
 
@@ -49,6 +50,8 @@ class Check:
     def run(self, places: Iterable[int] | None = None, limit: int = USUAL_LIMIT) -> dict[int, Verdict]:
         """Verdicts by the sample's place; of all samples without `places`."""
         samples = self._entry.samples(DTYPES[self._dtype], limit)
+        if self._mode == "gradients":
+            samples = [as_step(sample) for sample in samples]
         chosen = [place for place in (range(limit) if places is None else places) if place < len(samples)]
         self._together([case for place in chosen if (case := self._case(place, samples[place]))])
         return {place: self._found[place] for place in chosen}
@@ -94,6 +97,8 @@ class Check:
             self._together(taken)
 
     def _imported(self, cases: list[Case]) -> object:
+        if self._mode == "gradients":
+            return [case.sample for case in cases]
         try:
             program = exported([case.sample for case in cases], self._mode == "dynamic")
         except SamplesFailed:
@@ -117,7 +122,8 @@ class Check:
     def _compared(self, cases: list[Case], imported: object) -> None:
         tensors = [tensor.clone() for case in cases for tensor in case.sample.tensors]
         try:
-            results = list(self._peer.compiled(imported)(tensors))
+            run = self._peer.trained(imported) if self._mode == "gradients" else self._peer.compiled(imported)
+            results = list(run(tensors))
             counts = [len(case.expected.results) for case in cases]
             if len(results) != sum(counts):
                 raise ValueError(f"{len(results)} results, torch has {sum(counts)}")

@@ -8,6 +8,8 @@ from typing import Any, Protocol
 
 import torch
 from op_comparison import tensors_of
+from op_entries import Sample
+from op_gradients import compiled_steps
 from torch.utils import _pytree as pytree
 
 Run = Callable[[Sequence[torch.Tensor]], Sequence[object]]
@@ -23,6 +25,9 @@ class Peer(Protocol):
 
     def compiled(self, imported: Any) -> Run: ...
 
+    def trained(self, steps: Sequence[Sample]) -> Run:
+        """Of samples that are steps of training; it raises Refused when it is called."""
+
 
 class Exported:
     """The exported program as torch runs it."""
@@ -32,6 +37,9 @@ class Exported:
 
     def compiled(self, imported: Any) -> Run:
         return lambda tensors: tensors_of(imported(*tensors))
+
+    def trained(self, steps: Sequence[Sample]) -> Run:
+        return compiled_steps(steps, "aot_eager")
 
 
 class Relax:
@@ -60,6 +68,17 @@ class Relax:
         def run(tensors: Sequence[torch.Tensor]) -> Sequence[object]:
             # Nested as the model's are, a list for each sample.
             return pytree.tree_leaves(main(*tensors))
+
+        return run
+
+    def trained(self, steps: Sequence[Sample]) -> Run:
+        from relax_mlir.compilation.torch_compile import torch_backend
+
+        def run(tensors: Sequence[torch.Tensor]) -> Sequence[object]:
+            try:
+                return compiled_steps(steps, torch_backend)(tensors)
+            except self._rx.RelaxError as error:
+                raise Refused(reason_of(str(error))) from error
 
         return run
 

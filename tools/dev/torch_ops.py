@@ -23,22 +23,24 @@ from op_entries import DTYPES, USUAL_LIMIT, entries  # noqa: E402
 from op_peers import PEERS  # noqa: E402
 from op_workers import Outcome, Task, run_all  # noqa: E402
 
-# Gradients are a mode to come: a backward graph is exported and compiled like these two.
-MODES = ("static", "dynamic")
+# Gradients are of steps of training, through torch.compile.
+MODES = ("static", "dynamic", "gradients")
 # Whether sizes are known matters little to element types.
-USUAL_DTYPES = {"static": list(DTYPES), "dynamic": ["f32", "i64"]}
+USUAL_DTYPES = {"static": list(DTYPES), "dynamic": ["f32", "i64"], "gradients": ["f32"]}
 _REPORTED_EVERY = 30.0
 _MOST_REASONS = 60
 
 
 def tasks_of(patterns: list[str], dtypes: list[str], modes: list[str]) -> list[Task]:
     """What entries of these names, or patterns of them, have of the dtypes."""
-    chosen = []
+    chosen: list[Task] = []
     for name, entry in entries().items():
         if patterns and not any(fnmatch.fnmatchcase(name, pattern) for pattern in patterns):
             continue
         own = entry.dtypes()
         for mode in modes:
+            if mode == "gradients" and not getattr(entry.info, "supports_autograd", True):
+                continue
             chosen += [Task(name, mode, dtype) for dtype in own if dtype in (dtypes or USUAL_DTYPES[mode])]
     return chosen
 
@@ -122,6 +124,7 @@ def main() -> int:
     parser.add_argument("--dtype", nargs="+", choices=DTYPES, default=[], help="usually all; f32 and i64 if dynamic")
     parser.add_argument("--static", action="store_true", help="static sizes only")
     parser.add_argument("--dynamic", action="store_true", help="dynamic sizes only")
+    parser.add_argument("--gradients", action="store_true", help="steps of training only")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--limit-samples", type=int, default=USUAL_LIMIT, help="samples of an entry and a dtype")
     parser.add_argument("--limit", type=float, default=120, help="seconds for an entry and a dtype")

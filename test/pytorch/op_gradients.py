@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Samples as steps of training: results and the gradients of what they are made of, by torch and by torch.compile."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+from op_comparison import tensors_of
+from op_entries import Sample
+from op_modules import Calls
+from torch.utils import _pytree as pytree
+
+
+class NoGradients(Exception):
+    """None of a sample's results depends on its tensors."""
+
+
+class Step:
+    """A function that gives what another one does, and the gradients of its tensors."""
+
+    def __init__(self, sample: Sample):
+        self.sample = sample
+
+    def __call__(self, *arguments: Any, **options: Any) -> list[torch.Tensor]:
+        leaves, spec = pytree.tree_flatten((arguments, options))
+        sample = Sample(self.sample.function, tuple(leaves), spec)
+        return gradients(lambda *tensors: [tensors_of(sample.call(tensors))], [sample.tensors])
+
+
+def as_step(sample: Sample) -> Sample:
+    return Sample(Step(sample), sample.leaves, sample.spec)
+
+
+def compiled_steps(steps: Sequence[Sample], backend: Any) -> Callable[[Sequence[torch.Tensor]], list[Any]]:
+    """All samples as one function that torch.compile takes, forward and backward."""
+    samples = [step.function.sample for step in steps]  # type: ignore[attr-defined]
+    counts = [len(sample.tensors) for sample in samples]
+
+    def run(tensors: Sequence[torch.Tensor]) -> list[Any]:
+        torch._dynamo.reset()
+        following = iter(tensors)
+        groups = [[next(following) for _ in range(count)] for count in counts]
+        return gradients(torch.compile(Calls(samples), backend=backend), groups)
+
+    return run
+
+
+def gradients(
+    function: Callable[..., list[list[torch.Tensor]]], given: Sequence[Sequence[torch.Tensor]]
+) -> list[torch.Tensor]:
+    """The results of each sample, and the gradients of its tensors where the weighted sum of all results changes."""
+    groups = [[_leaf(tensor) for tensor in group] for group in given]
+    # An operator may write to its arguments, which leaves cannot have.
+    found = function(*(tensor * 1 if tensor.requires_grad else tensor for group in groups for tensor in group))
+    sums = [
+        (result * _weights(result)).sum()
+        for results in found
+        for result in results
+        if result.requires_grad and not result.is_complex()
+    ]
+    if not sums:
+        raise NoGradients
+    leaves = [tensor for group in groups for tensor in group if tensor.requires_grad]
+    made = iter(torch.autograd.grad(torch.stack(sums).sum(), leaves, allow_unused=True))
+    outputs: list[torch.Tensor] = []
+    for group, results in zip(groups, found, strict=True):
+        outputs += [result.detach() for result in results]
+        for leaf in group:
+            if leaf.requires_grad:
+                gradient = next(made)
+                outputs.append(torch.zeros_like(leaf) if gradient is None else gradient)
+    return [each.detach() for each in outputs]
+
+
+def _leaf(tensor: torch.Tensor) -> torch.Tensor:
+    copied = tensor.detach().clone(memory_format=torch.preserve_format)
+    return copied.requires_grad_(copied.is_floating_point())
+
+
+def _weights(result: torch.Tensor) -> torch.Tensor:
+    """Other numbers than ones, which symmetric gradients would agree with."""
+    count = result.numel()
+    return (torch.arange(count, dtype=torch.float64).mul(0.7).cos() + 1.5).to(result.dtype).reshape(result.shape)
