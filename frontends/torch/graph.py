@@ -133,7 +133,7 @@ class Graph(Scope):
     def node_of(self, fx: FxNode) -> Node | None:
         """What a converter gets; None where an argument could not be imported."""
         if any(self._by_node[each] is None for each in fx.all_input_nodes):
-            if find_converter(name_of(fx.target)) is None:
+            if find_converter(functional_name(fx.target)) is None:
                 self.problems.add(problem_of(self._node(fx, {}), unknown(fx)))
             return None
         given = dict(zip(argument_names(fx), fx.args, strict=False))
@@ -144,7 +144,7 @@ class Graph(Scope):
     def _node(self, fx: FxNode, arguments: Mapping[str, object]) -> Node:
         place = place_of(fx)
         shown = f"{fx.name} ({shown_place(*place)})" if place else fx.name
-        return Node(fx, shown, name_of(fx.target), arguments, self)
+        return Node(fx, shown, functional_name(fx.target), arguments, self)
 
     def _converted(self, node: Node) -> Any:
         """What a node gives: a value, or a list of them where its operator has several results."""
