@@ -118,13 +118,13 @@ _timm("resnet10t", 64)
 _timm("vit_tiny_patch16_224", 32, img_size=32, depth=2, num_classes=10)
 _timm("deit_tiny_distilled_patch16_224", 32, img_size=32, depth=2, num_classes=10)
 _timm("beit_base_patch16_224", 32, img_size=32, depth=2, embed_dim=48, num_heads=4, num_classes=10)
-_timm("mixer_s32_224", 64, img_size=64, num_blocks=2, embed_dim=64, num_classes=10)
-_timm("gmlp_ti16_224", 32, img_size=32, num_blocks=2, num_classes=10)
-_timm("convmixer_768_32", 32, dim=48, depth=2, num_classes=10)
+_timm("mixer_s32_224", 64, img_size=64, num_classes=10)
+_timm("gmlp_ti16_224", 32, img_size=32, num_classes=10)
+_timm("resmlp_12_224", 32, img_size=32, num_classes=10)
 _timm("levit_128s", 224, num_classes=10)
 _timm("mobilevit_xxs", 64, num_classes=10)
 _timm("efficientformer_l1", 224, num_classes=10)
-_timm("poolformer_s12", 64, depths=(1, 1, 1, 1), num_classes=10)
+_timm("poolformer_s12", 64, num_classes=10)
 _timm("edgenext_xx_small", 64, num_classes=10)
 _timm("ghostnet_050", 64, num_classes=10)
 _timm("hrnet_w18_small", 64, num_classes=10)
@@ -279,7 +279,6 @@ def _vision_transformer(name: str, size: int = 32, **options: Any) -> None:
 
 _vision_transformer("ViT", image_size=32, patch_size=8)
 _vision_transformer("Dinov2", image_size=28, patch_size=7, size=28)
-_vision_transformer("ViTMAE", image_size=32, patch_size=8, mask_ratio=0.0)
 _vision_transformer("Segformer", num_encoder_blocks=2, depths=[1, 1], hidden_sizes=[16, 32], sr_ratios=[4, 2],
                     patch_sizes=[7, 3], strides=[4, 2], mlp_ratios=[2, 2], num_attention_heads=[2, 4])  # fmt: skip
 
