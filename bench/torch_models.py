@@ -5,9 +5,9 @@
     python bench/torch_models.py --only Bert resnet      those with one of these in their names
     python bench/torch_models.py --inductor --onnx       beside Inductor and the way over ONNX, too
 
-It runs in the environment of `make test-torch`: build/env-torch/bin/python. Seconds of export, import, compilation and of
-the first call; milliseconds of a call, the least of several turns with the others; how far results are from eager's, as
-a share of their largest value: as they are, with dynamic sizes (exported with sizes left open), by torch.compile.
+It runs in the environment of `make test-torch`: build/env-torch/bin/python. Seconds of export, import, compilation and
+of the first call; milliseconds of a call, the least of several turns with the others; how far results are from those of
+eager mode, as a share of their largest value: as they are, with sizes left open, by torch.compile.
 """
 
 from __future__ import annotations
@@ -20,35 +20,16 @@ import time
 import warnings
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
 
 import torch
-import torch.utils._pytree as pytree
 from relax_mlir.compilation.torch_compile import torch_backend
 
 import relax_mlir as rx
 
 sys.path.append(str(Path(__file__).resolve().parents[1] / "test" / "pytorch"))
-from model_zoo import ZOO, Case
+from model_zoo import ZOO, apart, dynamic_shapes, tensors_in
 
 _TURNS, _SECONDS = 5, 0.1
-
-
-def apart(got: Any, wanted: Any) -> float:
-    """How far tensors are from others, as a share of the largest of these."""
-    found = [0.0]
-    pairs = zip(_tensors(got), _tensors(wanted), strict=True)
-    for one, other in pairs:
-        if one.shape != other.shape or one.dtype != other.dtype:
-            return float("inf")
-        if other.numel():
-            scale = other.double().abs().max().item() or 1.0
-            found.append((one.double() - other.double()).abs().max().item() / scale)
-    return max(found)
-
-
-def _tensors(held: Any) -> list[torch.Tensor]:
-    return [each for each in pytree.tree_leaves(held) if isinstance(each, torch.Tensor)]
 
 
 def least(calls: dict[str, Callable[[], object]]) -> dict[str, float]:
@@ -62,19 +43,6 @@ def least(calls: dict[str, Callable[[], object]]) -> dict[str, float]:
                 count += 1
             found[name] = min(found[name], (time.perf_counter() - start) / count * 1e3)
     return found
-
-
-def dynamic_shapes(case: Case) -> Any:
-    """The sizes that may change, each left to torch."""
-    if case.dynamic is None:
-        return None
-
-    def opened(spec: Any) -> Any:
-        return {axis: torch.export.Dim.AUTO for axis in spec} if isinstance(spec, dict) else None
-
-    if isinstance(case.dynamic, dict):
-        return {name: opened(spec) for name, spec in case.dynamic.items()}
-    return tuple(map(opened, case.dynamic))
 
 
 class Measured:
@@ -135,7 +103,7 @@ class Measured:
             path = "/tmp/torch_models.onnx"
             torch.onnx.export(self.model, self.args, path, kwargs=self.kwargs, dynamo=True, verbose=False)
             main = rx.compile(rx.from_onnx(path))["main"]
-            given = _tensors((self.args, self.kwargs))
+            given = tensors_in((self.args, self.kwargs))
             found["onnx"] = lambda: main(*given)
         return found
 

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 import torch
+import torch.utils._pytree as pytree
 import torchvision_operators
 from torch import nn
 
@@ -408,3 +409,36 @@ class Graphs(nn.Module):
 
 _EDGES = torch.randint(0, 6, (2, 11))
 ZOO["graph network"] = lambda: Case(Graphs(), (torch.randn(6, 8), _EDGES), {}, ({0: "nodes"}, {1: "edges"}))
+
+
+# ---- what is compared ----
+
+
+def apart(got: Any, wanted: Any) -> float:
+    """How far tensors are from others, as a share of the largest of these."""
+    found = [0.0]
+    pairs = zip(tensors_in(got), tensors_in(wanted), strict=True)
+    for one, other in pairs:
+        if one.shape != other.shape or one.dtype != other.dtype:
+            return float("inf")
+        if other.numel():
+            scale = other.double().abs().max().item() or 1.0
+            found.append((one.double() - other.double()).abs().max().item() / scale)
+    return max(found)
+
+
+def tensors_in(held: Any) -> list[torch.Tensor]:
+    return [each for each in pytree.tree_leaves(held) if isinstance(each, torch.Tensor)]
+
+
+def dynamic_shapes(case: Case) -> Any:
+    """The sizes that may change, each left to torch."""
+    if case.dynamic is None:
+        return None
+
+    def opened(spec: Any) -> Any:
+        return {axis: torch.export.Dim.AUTO for axis in spec} if isinstance(spec, dict) else None
+
+    if isinstance(case.dynamic, dict):
+        return {name: opened(spec) for name, spec in case.dynamic.items()}
+    return tuple(map(opened, case.dynamic))
