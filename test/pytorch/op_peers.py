@@ -74,11 +74,20 @@ class Relax:
     def trained(self, steps: Sequence[Sample]) -> Run:
         from relax_mlir.compilation.torch_compile import torch_backend
 
+        graphs: list[torch.fx.GraphModule] = []
+
+        def backend(graph: torch.fx.GraphModule, example_inputs: Sequence[object]) -> Any:
+            graphs.append(graph)
+            return torch_backend(graph, example_inputs)
+
         def run(tensors: Sequence[torch.Tensor]) -> Sequence[object]:
             try:
-                return compiled_steps(steps, torch_backend)(tensors)
+                results = compiled_steps(steps, backend)(tensors)
             except self._rx.RelaxError as error:
                 raise Refused(reason_of(str(error))) from error
+            if not graphs:
+                raise Refused("torch.compile finds nothing to compile")
+            return results
 
         return run
 
