@@ -9,11 +9,11 @@ from typing import Any
 from ..support.ending import ending, refuse_at_end
 from .arguments import prepared
 from .cache_rows import CacheRows
+from .call_structure import StructuredFunction
 from .foreign_types import Array, ArrayOrTensor, PackedFunction, Tensor
 from .function import REFUSALS, Function
 from .manifest import PassedValue, Signature
 from .results import maker_of
-from .structure import StructuredFunction
 
 _LEAST_ROOM = 64
 

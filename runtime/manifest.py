@@ -98,7 +98,7 @@ class Signature(NamedTuple):
     grown: tuple[KeptBuffer, ...] = ()
     #: Where all calls launch the same kernels on a device.
     graph: Recorded | None = None
-    #: How the model is called and what it gives, where that is not tensors one by one (runtime/structure.py).
+    #: How the model is called and what it gives, where that is not tensors one by one (runtime/call_structure.py).
     structure: Mapping[str, Any] | None = None
 
     def content(self) -> dict[str, object]:

@@ -172,7 +172,7 @@ RESULT_GROUPS = _row(
     _DICTIONARIES,
     "rx.from_onnx, relax-lift-transform-params -> host-add-entries, rx.to_onnx",
 )
-#: How the model is called, where that is not with tensors one by one: JSON, as runtime/structure.py has it.
+#: How the model is called, where that is not with tensors one by one: JSON, as runtime/call_structure.py has it.
 STRUCTURE = _row("relax.structure", _FUNCTIONS, _TEXT, "rx.from_torch -> host-add-entries")
 #: The arguments that are buffers which a call grows.
 GROWN = _row("relax.grown", _FUNCTIONS, _DICTIONARIES, "relax-donate -> host-add-entries")

@@ -19,10 +19,12 @@ from ..core.limits import Limits, Room
 from ..core.main_function import add_function
 from ..core.problems import Problems
 from ..core.values import ComplexValue, Tensor, Value
+from .call_structure import structure_of
+from .constants import constant
 from .dtypes import dtype_of
-from .expressions import Expressions, as_scalar
-from .graph import Graph, constant, is_scalar
-from .structure import structure_of
+from .fx_graph import Graph
+from .fx_operators import is_scalar
+from .symbolic_sizes import Expressions, as_scalar
 
 if TYPE_CHECKING:
     from torch.export import ExportedProgram

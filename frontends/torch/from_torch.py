@@ -14,7 +14,7 @@ from ...support.collector import uncollected
 from ..core.problems import Problems, Words
 from ..module import Module
 from .build import add_main
-from .program import functional, names_of_dims, read_program
+from .exported_program import functional, names_of_dims, read_program
 
 WORDS = Words(attribute="argument")
 

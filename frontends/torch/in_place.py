@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from torch.fx import Graph
     from torch.fx import Node as FxNode
 
-# Operators that may give what they get, though their schemas do not say so.
-_MAY_PASS = ("aten::dropout", "aten::feature_dropout", "aten::alpha_dropout", "aten::feature_alpha_dropout")
+# Operators that give what they get, unless the model trains: their schemas do not say so.
+_DROPOUTS = ("aten::dropout", "aten::feature_dropout", "aten::alpha_dropout", "aten::feature_alpha_dropout")
 
 
 def updated_argument(target: Any) -> str | None:
@@ -87,8 +87,8 @@ def _source(fx: FxNode) -> tuple[FxNode | None, bool]:
     schema = getattr(fx.target, "_schema", None)
     if schema is None:
         return first, False  # a graph in a node may give what it gets
-    if schema.name in _MAY_PASS:
-        return first, False
+    if schema.name in _DROPOUTS:
+        return (None, True) if fx.kwargs.get("train", fx.args[-1]) else (first, True)
     if schema.is_mutable:
         return (fx.args[0], True) if fx.args and hasattr(fx.args[0], "op") else (None, True)
     is_view = any(each.alias_info is not None for each in schema.returns)

@@ -13,7 +13,7 @@ from ...support.errors import RelaxError
 from ...support.plugins import load_plugins
 from ...support.registry import Registry
 from ..core.values import Outputs
-from .node import Node
+from .fx_node import Node
 
 #: `convert(node)` returns the outputs: values, or one.
 Convert = Callable[[Node], Outputs]

@@ -13,7 +13,7 @@ from ...dialects.core.infos import TensorInfo
 from ...passes.gradient.reverse import gradients_at
 from ..core.sizes import Size, sizes_of
 from ..core.values import Tensor, Value, as_values
-from .node import Node
+from .fx_node import Node
 from .registry import Convert, find_converter
 
 

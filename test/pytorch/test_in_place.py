@@ -82,7 +82,7 @@ class _Of(nn.Module):
         (_view_before, True),
         (_view_after, False),
         (_through_a_view, False),
-        (_dropout, False),
+        (_dropout, True),
         (_input, True),
         (_slices, False),
     ],

@@ -3,8 +3,8 @@
 
 from __future__ import annotations
 
-from ..expressions import as_scalar
 from ..prelude import Node, Outputs, Value, register_rows, register_torch, relax
+from ..symbolic_sizes import as_scalar
 from .elementwise import truth
 
 

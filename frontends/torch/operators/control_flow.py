@@ -14,8 +14,8 @@ from ...core.control.scf_loops import LoopSpec, Turn, build_loop, of_length
 from ...core.control.scf_regions import known_truth, scalar_of
 from ...core.sizes import element, shape_tensor
 from ...core.values import Held
-from ..expressions import as_scalar
 from ..prelude import Node, Outputs, Value, register_torch, relax
+from ..symbolic_sizes import as_scalar
 
 if TYPE_CHECKING:
     from torch.fx import GraphModule

@@ -4,9 +4,9 @@
 from __future__ import annotations
 
 from ....dialects.core.infos import is_float
-from ..expressions import as_scalar
-from ..graph import constant
+from ..constants import constant
 from ..prelude import Node, Outputs, Tensor, cast, const, register_torch, relax, sizes
+from ..symbolic_sizes import as_scalar
 
 
 def _filled(node: Node, value: Tensor) -> Tensor:

@@ -13,9 +13,9 @@ from collections.abc import Sequence
 
 from ....dialects.core.infos import bit_width, is_float
 from ...core import random_numbers
-from ..expressions import as_scalar
 from ..prelude import Node, Outputs, Tensor, Value, cast, const, register_rows, register_torch, relax, sizes
 from ..prelude import wide_float as wide_of
+from ..symbolic_sizes import as_scalar
 
 # What alpha_dropout puts in the place of an element: the least that selu gives.
 _LEAST_OF_SELU = -1.7580993408473766

@@ -7,8 +7,8 @@ from itertools import pairwise
 
 from ....dialects.relax.infer.slices import OPEN
 from ...core.padding import padded
-from ..expressions import as_scalar
 from ..prelude import Node, Outputs, Tensor, Value, cast, from_front, joined, part, register_torch, relax, sizes
+from ..symbolic_sizes import as_scalar
 
 # ---- slices ----
 

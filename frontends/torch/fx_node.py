@@ -20,13 +20,13 @@ from ..core.sizes import Size
 from ..core.tensors import cast
 from ..core.values import ComplexValue, Held, Tensor, Value
 from .dtypes import dtype_of
-from .expressions import Expressions, as_scalar, sizes_of_scalar
+from .fx_scope import FxScope
+from .symbolic_sizes import Expressions, as_scalar, sizes_of_scalar
 
 if TYPE_CHECKING:
     from torch.fx import GraphModule
     from torch.fx import Node as FxNode
 
-    from .graph import Graph
 
 Key = str | int
 
@@ -34,14 +34,14 @@ Key = str | int
 class Node(CoreNode):
     """One use of an operator."""
 
-    def __init__(self, fx: FxNode, name: str, op: str, arguments: Mapping[str, object], graph: Graph):
+    def __init__(self, fx: FxNode, name: str, op: str, arguments: Mapping[str, object], graph: FxScope):
         """`arguments` are all of the schema's, those left out by their defaults."""
         super().__init__(name, op, list(arguments.values()), graph, list(arguments))  # type: ignore[arg-type]
         self.fx = fx
         #: What torch knows of each argument that is not left out: a tensor without elements, a number.
         self.metas = {name: getattr(each, "meta", {"val": each}).get("val") for name, each in _given(fx).items()}
         #: The graph around, for operators with graphs of their own.
-        self.graph: Graph = graph
+        self.graph: FxScope = graph
         self.arguments = dict(arguments)
 
     @property

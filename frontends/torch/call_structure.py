@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """How a model is called, and what it gives: tensors in tuples, lists and dictionaries, which programs pass one by one.
 
-As runtime/structure.py reads it, and JSON has it.
+As runtime/call_structure.py reads it, and JSON has it.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from .graph import is_scalar
+from .fx_operators import is_scalar
 
 if TYPE_CHECKING:
     from torch.export import ExportedProgram

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ...support.errors import ModelError, OptionError
-from .graph import functional_name, name_of
+from .fx_operators import functional_name, name_of
 from .in_place import Updates
 from .registry import find_converter
 

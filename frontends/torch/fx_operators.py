@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Nodes of torch.fx: their operators' names and schemas, and the lines that they come from."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from ...bindings.ir import Location
+from ...bindings.mlir import ir
+from .in_place import updated_argument
+
+if TYPE_CHECKING:
+    from torch.fx import Node as FxNode
+
+_PLACE = re.compile(r'File "([^"]+)", line (\d+)')
+
+
+def name_of(target: Any) -> str:
+    """`aten::add.Tensor`; of what is no operator of torch's registry its module and name, `_operator::mul`."""
+    schema = getattr(target, "_schema", None)
+    if schema is not None:
+        return f"{schema.name}.{schema.overload_name or 'default'}"
+    if hasattr(target, "namespace"):
+        return f"{target.namespace}::{target.name()}"
+    return f"{getattr(target, '__module__', '?')}::{getattr(target, '__name__', target)}"
+
+
+def functional_name(target: Any) -> str:
+    """The same of an operator that updates its argument, as the one that gives a new tensor is called."""
+    name = name_of(target)
+    if updated_argument(target) is None:
+        return name
+    operator_name, _, overload = name.rpartition(".")
+    return f"{operator_name.removesuffix('_')}.{overload}"
+
+
+def argument_names(fx: FxNode) -> Iterator[str]:
+    """The names of a node's arguments in the schema of its operator; where it has none their places."""
+    schema = getattr(fx.target, "_schema", None)
+    if schema is not None:
+        return (each.name for each in schema.arguments)
+    return (str(index) for index in range(len(fx.args)))
+
+
+def defaults_of(fx: FxNode) -> Mapping[str, object]:
+    """The arguments of an operator in their order, with the values that they have where they are left out."""
+    schema = getattr(fx.target, "_schema", None)
+    return {} if schema is None else {each.name: each.default_value for each in schema.arguments}
+
+
+def is_scalar(value: Any) -> bool:
+    """Whether a node gives a number or a size, not a tensor."""
+    return isinstance(value, (bool, int, float)) or type(value).__name__ in ("SymInt", "SymFloat", "SymBool")
+
+
+def place_of(fx: FxNode) -> tuple[str, int] | None:
+    """The line of the user's that a node comes from."""
+    found = _PLACE.findall(fx.meta.get("stack_trace") or "")
+    return (found[-1][0], int(found[-1][1])) if found else None
+
+
+def location_of(fx: FxNode) -> Location:
+    """The node's name, and the user's line."""
+    place = place_of(fx)
+    if place is None:
+        return ir.Location.name(fx.name)
+    return ir.Location.name(fx.name, ir.Location.file(place[0], place[1], 0))
