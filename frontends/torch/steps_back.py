@@ -63,11 +63,14 @@ def gradients_by(
     return gradients_at(tensors, results, [None if each is None else each.ssa for each in arriving])
 
 
-def backward_of(forward: str, *wanted: str, arriving: str = "grad_output") -> Convert:
-    """A converter of a backward step that has the gradients of these arguments as its results, all of them."""
+def backward_of(forward: str, *wanted: str, arriving: str = "grad_output", **names: str) -> Convert:
+    """A converter of a backward step that has the gradients of these arguments as its results, all of them. `names` are
+    those that the step has for arguments of the forward operator, where they are others.
+    """
 
     def convert(node: Node) -> list[Tensor]:
-        return gradients_by(node, forward, wanted, [node.value(arriving)])
+        changed = {own: node.get(name) for own, name in names.items()}
+        return gradients_by(node, forward, wanted, [node.value(arriving)], **changed)
 
     return convert
 
