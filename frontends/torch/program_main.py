@@ -20,10 +20,10 @@ from ..core.main_function import add_function
 from ..core.problems import Problems
 from ..core.values import ComplexValue, Tensor, Value
 from .call_structure import structure_of
-from .constants import constant
 from .dtypes import dtype_of
 from .fx_graph import Graph
 from .fx_operators import is_scalar
+from .model_constants import constant
 from .symbolic_sizes import Expressions, as_scalar
 
 if TYPE_CHECKING:
