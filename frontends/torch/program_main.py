@@ -107,7 +107,7 @@ def add_graph(
 
 
 def _names_of_symbols(program: ExportedProgram, names: Sequence[Sequence[tuple[int, str]]]) -> dict[str, str]:
-    """Names of users for torch's symbols."""
+    """Names for torch's symbols: the user's, else those of an input and a dimension that they are the size of."""
     found: dict[str, str] = {}
     placeholders = {each.name: each for each in program.graph_module.graph.find_nodes(op="placeholder")}
     users = [placeholders[each] for each in program.graph_signature.user_inputs if each in placeholders]
@@ -117,6 +117,10 @@ def _names_of_symbols(program: ExportedProgram, names: Sequence[Sequence[tuple[i
             size = fx.meta["val"].shape[axis]
             if hasattr(size, "node") and size.node.expr.is_Symbol:
                 found.setdefault(size.node.expr.name, name)
+    for fx in tensors:
+        for axis, size in enumerate(fx.meta["val"].shape):
+            if hasattr(size, "node") and size.node.expr.is_Symbol:
+                found.setdefault(size.node.expr.name, f"{fx.name}_{axis}")
     return found
 
 
