@@ -18,6 +18,7 @@ from ..frontends.torch.exported_program import aot_table, import_torch
 from ..frontends.torch.from_torch import WORDS
 from ..frontends.torch.model_constants import constant
 from ..frontends.torch.program_main import Inputs, add_graph, as_tensor, passed_as
+from ..frontends.torch.steps_back import leave_out_unread
 from ..runtime import Executable
 from ..support.collector import uncollected
 from ..support.errors import OptionError
@@ -44,7 +45,6 @@ def torch_backend(
     gradients are constants of the program, which is compiled again where they change.
     """
     import_torch()
-    from functorch.compile import min_cut_rematerialization_partition
     from torch._dynamo.backends.common import aot_autograd
 
     found = dict(options or {})
@@ -55,9 +55,17 @@ def torch_backend(
         bw_compiler=lambda inner, _: TorchProgram(inner, found, freezes=False),
         inference_compiler=lambda inner, _: TorchProgram(inner, found, freezes=freezes),
         decompositions=aot_table(),
-        partition_fn=min_cut_rematerialization_partition,
+        partition_fn=_partitioned,
     )
     return wrap(graph, example_inputs)
+
+
+def _partitioned(joint: GraphModule, *arguments: Any, **settings: Any) -> tuple[GraphModule, GraphModule]:
+    """The forward and the backward graph of one; what no backward step reads is not computed for it."""
+    from functorch.compile import min_cut_rematerialization_partition
+
+    leave_out_unread(joint)
+    return min_cut_rematerialization_partition(joint, *arguments, **settings)  # type: ignore[no-any-return]
 
 
 def _check(options: Mapping[str, object]) -> None:
