@@ -119,7 +119,10 @@ class TorchProgram:
         self._versions = sum(map(_VERSION, self._frozen))
         if places:
             self._take = _taking(places)
-        fixed = {self._placeholders[place]: constant(given[place], self._placeholders[place].name) for place in places}
+        # From a device they are copied: the program brings its constants there by itself.
+        fixed = {
+            self._placeholders[place]: constant(given[place].cpu(), self._placeholders[place].name) for place in places
+        }
         return _Calls(self._graph, self._placeholders, fixed, self._options).call
 
 

@@ -88,8 +88,9 @@ def batch_norm(node: Node) -> Outputs:
 
 @register_torch("aten::_native_batch_norm_legit_no_training", "aten::cudnn_batch_norm")
 def batch_norm_of_inference(node: Node) -> Outputs:
-    empty = [relax.zeros((0,), each.dtype) for each in node.results[1:3] if each is not None]
-    return [cast(_batch_norm(node, False)[0], node.dtype), *empty]
+    # Statistics of the batch, which nobody reads: their size is the device's.
+    unread = [sizes.zeros(node.result_sizes(index), node.dtype_of_result(index)) for index in (1, 2)]
+    return [cast(_batch_norm(node, False)[0], node.dtype), *unread]
 
 
 @register_torch("aten::instance_norm")
