@@ -61,7 +61,7 @@ def gradients_by(
     def results(*tensors: Tensor) -> list[Tensor]:
         own = {name: Value(ssa=tensor) for name, tensor in zip(wanted, tensors, strict=True)}
         made = as_values(found.function(ForwardStep(back, forward, {**arguments, **own}, kept)))
-        return [each.ssa for each in made[: len(arriving)] if each is not None]
+        return [_tensor(each) for each in made[: len(arriving)] if each is not None]
 
     tensors = [_tensor(arguments[name]) for name in wanted]
     return gradients_at(tensors, results, [None if each is None else each.ssa for each in arriving])
