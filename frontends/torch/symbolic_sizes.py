@@ -123,7 +123,7 @@ class Expressions:
         for each in expressions:
             unknown = [symbol for symbol in each.free_symbols if not self._defines(symbol)]
             is_one = len(unknown) == 1
-            if unknown and not (is_one and each.is_polynomial(*unknown)) and given.issuperset(map(str, unknown)):
+            if unknown and not (is_one and each.is_polynomial(*unknown)) and given >= set(map(str, unknown)):
                 self._solutions[each] = self._symbol_of_size("size")
             elif is_one:
                 self._solve(each, unknown[0])
