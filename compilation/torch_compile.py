@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any
 
 from ..frontends.core.problems import Problems
 from ..frontends.module import Module
-from ..frontends.torch.build import Inputs, add_graph, as_tensor, passed_as
-from ..frontends.torch.constants import constant
 from ..frontends.torch.exported_program import aot_table, import_torch
 from ..frontends.torch.from_torch import WORDS
+from ..frontends.torch.model_constants import constant
+from ..frontends.torch.program_main import Inputs, add_graph, as_tensor, passed_as
 from ..frontends.torch.steps_back import leave_out_unread
 from ..runtime import Executable
 from ..support.collector import uncollected

@@ -13,8 +13,8 @@ from ...support.callbacks import enters
 from ...support.collector import uncollected
 from ..core.problems import Problems, Words
 from ..module import Module
-from .build import add_main
 from .exported_program import functional, names_of_dims, read_program
+from .program_main import add_main
 
 WORDS = Words(attribute="argument")
 

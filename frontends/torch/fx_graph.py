@@ -20,11 +20,11 @@ from ..core.node import Incomplete, Unsupported, described
 from ..core.node_problems import attempted, problem_of
 from ..core.problems import Problems
 from ..core.values import ComplexValue, Held, Value, as_values
-from .constants import constant
 from .fx_node import Node
 from .fx_operators import argument_names, defaults_of, functional_name, is_scalar, location_of, name_of, place_of
 from .fx_scope import FxScope
 from .in_place import Updates
+from .model_constants import constant
 from .registry import find_complex_converter, find_converter, known_names
 from .symbolic_sizes import Expressions
 

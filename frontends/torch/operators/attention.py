@@ -29,7 +29,7 @@ def attention_with_weights(node: Node) -> Outputs:
     if not node.is_wanted[1]:
         return [result, None]
     weights = relax.nn.softmax(_scores(node), axis=-1)
-    return [result, cast(relax.where(relax.isnan(weights), const(0, "f32"), weights), node.results[1].dtype)]
+    return [result, cast(relax.where(relax.isnan(weights), const(0, "f32"), weights), node.dtype_of_result(1))]
 
 
 def _attended(node: Node) -> Tensor:
@@ -38,10 +38,9 @@ def _attended(node: Node) -> Tensor:
     query, key, value = _operands(node)
     lead = sizes.sizes_of(Value(ssa=query))[:-2]
     made = relax.nn.attention(
-        *(
-            _length_first(each, lead if place == 0 else _own_lead(each))
-            for place, each in enumerate((query, key, value))
-        ),
+        _length_first(query, lead),
+        _length_first(key, _own_lead(key)),
+        _length_first(value, _own_lead(value)),
         bias=_bias(node, query, key),
         scale=node.float("scale", None),
         causal_mask="TopLeft" if node.bool("is_causal") else None,

@@ -49,9 +49,9 @@ def _parts_of(node: Node, key: str | int = 0) -> Pair:
     return Pair(node.tensor(key), None)
 
 
-def _spread(x: Pair) -> Pair:
-    """Both parts in one shape."""
-    return Pair(x.real, x.whole_imag)
+def _each(x: Pair, function: Callable[[Tensor], Tensor]) -> Pair:
+    """A function of either part."""
+    return Pair(function(x.real), function(x.whole_imag))
 
 
 # ---- arithmetic ----
@@ -258,7 +258,7 @@ def add_joined(node: Node) -> Outputs:
 def _whole(node: Node, x: Pair) -> ComplexValue:
     """Both parts in the shape of the result: the part of a smaller operand alone has its own."""
     shape = node.sizes_of_result
-    return Pair(*(sizes.broadcast(each, shape) if _shape(each) != shape else each for each in _spread(x))).value()
+    return _each(x, lambda each: each if _shape(each) == shape else sizes.broadcast(each, shape)).value()
 
 
 def _shape(x: Tensor) -> list[Any]:
@@ -316,7 +316,7 @@ def vdot(node: Node) -> Outputs:
 def linear(node: Node) -> Outputs:
     weight = pair(node, "weight")
     if len(_shape(weight.real)) == 2:
-        weight = Pair(*(relax.permute_dims(each, axes=[1, 0]) for each in _spread(weight)))
+        weight = _each(weight, lambda each: relax.permute_dims(each, axes=[1, 0]))
     made = multiplied(pair(node, "input"), weight, relax.matmul)
     return _whole(node, added(made, pair(node, "bias")) if node.has("bias") else made)
 
@@ -328,7 +328,8 @@ def einsum(node: Node) -> Outputs:
     pairs = [_held_pair(each, node.dtype) for each in node.get("tensors")]
     halves: list[Tensor | None] = [None, None]
     for sides in itertools.product(*([0] if each.imag is None else [0, 1] for each in pairs)):
-        made = relax.einsum([each[side] for each, side in zip(pairs, sides, strict=True)], subscripts=subscripts)
+        parts = [each.whole_imag if side else each.real for each, side in zip(pairs, sides, strict=True)]
+        made = relax.einsum(parts, subscripts=subscripts)
         made = relax.negative(made) if sum(sides) % 4 >= 2 else made
         held = halves[sum(sides) % 2]
         halves[sum(sides) % 2] = made if held is None else relax.add(held, made)
@@ -423,8 +424,8 @@ def ones(node: Node) -> Outputs:
 def where(node: Node) -> Outputs:
     keys = ("mask", "value", "self") if "masked_fill" in node.op else ("condition", "self", "other")
     condition, one, other = node.tensor(keys[0]), pair(node, keys[1]), pair(node, keys[2])
-    parts = zip(_spread(one), _spread(other), strict=True)
-    return _whole(node, Pair(*(relax.where(condition, left, right) for left, right in parts)))
+    real = relax.where(condition, one.real, other.real)
+    return _whole(node, Pair(real, relax.where(condition, one.whole_imag, other.whole_imag)))
 
 
 # ---- what is done with both parts alike ----

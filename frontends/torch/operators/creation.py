@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from ....dialects.core.infos import is_float
-from ..constants import constant
+from ..model_constants import constant
 from ..prelude import Node, Outputs, Tensor, cast, const, register_torch, relax, sizes
 from ..symbolic_sizes import as_scalar
 

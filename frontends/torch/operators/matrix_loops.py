@@ -35,7 +35,7 @@ class Matrix:
     def __getitem__(self, places: Any) -> Number:
         return loops.load(self._memory, *self._outer, *_several(places))
 
-    def __setitem__(self, places: Any, value: Value | float) -> None:
+    def __setitem__(self, places: Any, value: Number | float) -> None:
         loops.store(value, self._memory, *self._outer, *_several(places))
 
     def real(self, value: float) -> Number:
@@ -47,7 +47,7 @@ class Matrix:
         """The distance from 1 to the next number."""
         return 2.0**-23 if str(self.element) == "f32" else 2.0**-52
 
-    def fill(self, value: Callable[..., Value | float]) -> None:
+    def fill(self, value: Callable[..., Number | float]) -> None:
         def each(*places: Number) -> None:
             self[places] = value(*places)
 

@@ -41,7 +41,7 @@ def _windows(node: Node, count: int) -> Windows:
 
 
 def _pooled(kind: str, data: Tensor, windows: Windows, **settings: bool) -> Tensor:
-    return relax.dialect.ops[f"nn.{kind}_pool{len(windows.kernel)}d"](  # type: ignore[no-any-return]
+    return relax.dialect.ops[f"nn.{kind}_pool{len(windows.kernel)}d"](
         data,
         pool_size=windows.kernel,
         strides=windows.strides,

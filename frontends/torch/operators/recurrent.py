@@ -108,8 +108,9 @@ def _weights(node: Node, is_projected: bool) -> list[Weights]:
 
 
 def _arranged(given: Sequence[Value], has_biases: bool, is_projected: bool) -> Weights:
-    biases = [each.ssa for each in given[2:4]] if has_biases else [None, None]
-    return Weights(*map(_transposed, given[:2]), *biases, _transposed(given[-1]) if is_projected else None)
+    input_bias, hidden_bias = (each.ssa for each in given[2:4]) if has_biases else (None, None)
+    projection = _transposed(given[-1]) if is_projected else None
+    return Weights(_transposed(given[0]), _transposed(given[1]), input_bias, hidden_bias, projection)
 
 
 def _transposed(matrix: Value) -> Tensor:
@@ -150,7 +151,7 @@ register_rows(
 
 def one_step(node: Node, cell: Cell) -> list[Tensor]:
     states = node.tensors("hx") if isinstance(node.get("hx"), list) else [node.tensor("hx")]
-    biases = node.optional("b_ih"), node.optional("b_hh")
-    weights = Weights(*(_transposed(node.value(name)) for name in ("w_ih", "w_hh")), *biases)
+    of_input, of_hidden = (_transposed(node.value(name)) for name in ("w_ih", "w_hh"))
+    weights = Weights(of_input, of_hidden, node.optional("b_ih"), node.optional("b_hh"))
     from_input = _plus(relax.matmul(node.tensor("input"), weights.input), weights.input_bias)
     return cell(from_input, states, weights)

@@ -55,9 +55,9 @@ def roi_align(node: Node) -> Outputs:
 def roi_pool(node: Node) -> Outputs:
     if node.is_wanted[1]:
         raise node.fail("the places of the maxima are not made: they are for training")
+    data, regions = node.tensor("input"), node.tensor("rois")
     size = [node.int("pooled_height"), node.int("pooled_width")]
-    scale = node.float("spatial_scale")
-    return [relax.vision.roi_pool(*(node.tensor(key) for key in ("input", "rois")), size, scale), None]
+    return [relax.vision.roi_pool(data, regions, size, node.float("spatial_scale")), None]
 
 
 @register_torch("torchvision::deform_conv2d")

@@ -20,10 +20,10 @@ from ..core.main_function import add_function
 from ..core.problems import Problems
 from ..core.values import ComplexValue, Tensor, Value
 from .call_structure import structure_of
-from .constants import constant
 from .dtypes import dtype_of
 from .fx_graph import Graph
 from .fx_operators import is_scalar
+from .model_constants import constant
 from .symbolic_sizes import Expressions, as_scalar
 
 if TYPE_CHECKING:
@@ -108,7 +108,7 @@ def add_graph(
 
 
 def _names_of_symbols(program: ExportedProgram, names: Sequence[Sequence[tuple[int, str]]]) -> dict[str, str]:
-    """Names of users for torch's symbols."""
+    """Names for torch's symbols: the user's, else those of an input and a dimension that they are the size of."""
     found: dict[str, str] = {}
     placeholders = {each.name: each for each in program.graph_module.graph.find_nodes(op="placeholder")}
     users = [placeholders[each] for each in program.graph_signature.user_inputs if each in placeholders]
@@ -118,6 +118,10 @@ def _names_of_symbols(program: ExportedProgram, names: Sequence[Sequence[tuple[i
             size = fx.meta["val"].shape[axis]
             if hasattr(size, "node") and size.node.expr.is_Symbol:
                 found.setdefault(size.node.expr.name, name)
+    for fx in tensors:
+        for axis, size in enumerate(fx.meta["val"].shape):
+            if hasattr(size, "node") and size.node.expr.is_Symbol:
+                found.setdefault(size.node.expr.name, f"{fx.name}_{axis}")
     return found
 
 
