@@ -81,7 +81,8 @@ def add_graph(
     load_dialects(module.context, ("scf", "tensor"))
     found = Expressions() if expressions is None else expressions
     tensors = [each.fx.meta["val"] for each in inputs.passed if each.symbol is None]
-    found.declare_sizes([size for tensor in tensors for size in tensor.shape])
+    numbers = {each.symbol for each in inputs.passed if each.symbol}
+    found.declare_sizes([size for tensor in tensors for size in tensor.shape], numbers)
     passed = [
         each for each in inputs.passed if each.symbol is None or not found.is_known(each.fx.meta["val"].node.expr)
     ]

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from functools import reduce
 from typing import TYPE_CHECKING, Any
 
@@ -89,7 +90,7 @@ class Expressions:
         self._names = dict(names or {})
         self._taken = set(self._names.values())
         self._values: dict[str, Scalar] = {}
-        #: Symbols that follow from others: sizes of inputs are expressions over them.
+        #: Symbols that follow from others: sizes of inputs are expressions over them. And such sizes as they are.
         self._solutions: dict[Any, Any] = {}
 
     def inner(self) -> Expressions:
@@ -111,9 +112,9 @@ class Expressions:
         found: SymExpr = self._values[symbol]
         return found
 
-    def declare_sizes(self, sizes: Iterable[Any]) -> None:
+    def declare_sizes(self, sizes: Iterable[Any], given: AbstractSet[str] = frozenset()) -> None:
         """Declares the symbols that sizes of inputs are; where a size is `2*n + 1`, and n is no size itself, that size
-        is a symbol, and n what follows from it.
+        is a symbol, and n what follows from it. With symbols that are `given` as numbers it is a symbol, and no more.
         """
         expressions = [size.node.expr for size in sizes if hasattr(size, "node")]
         for each in expressions:
@@ -121,7 +122,10 @@ class Expressions:
                 self.declare(each.name)
         for each in expressions:
             unknown = [symbol for symbol in each.free_symbols if not self._defines(symbol)]
-            if len(unknown) == 1:
+            is_one = len(unknown) == 1
+            if unknown and not (is_one and each.is_polynomial(*unknown)) and given >= set(map(str, unknown)):
+                self._solutions[each] = self._symbol_of_size("size")
+            elif is_one:
                 self._solve(each, unknown[0])
             elif unknown:
                 raise ModelError(f"an input has the size {each}: torch's symbols in it are no sizes themselves")
@@ -132,19 +136,25 @@ class Expressions:
     def _solve(self, expression: sympy.Expr, symbol: sympy.Symbol) -> None:
         import sympy
 
-        size = sympy.Symbol(fresh_name(f"{symbol.name}_size", self._taken), integer=True, positive=True)
+        size = self._symbol_of_size(f"{symbol.name}_size")
         found = sympy.solve(sympy.Eq(expression, size), symbol) if expression.is_polynomial(symbol) else []
         if len(found) != 1:
             raise ModelError(f"an input has the size {expression}: what {symbol} is does not follow from that")
-        self.declare(size.name)
         self._solutions[symbol] = found[0]
+
+    def _symbol_of_size(self, name: str) -> sympy.Symbol:
+        import sympy
+
+        made = sympy.Symbol(fresh_name(name, self._taken), integer=True, positive=True)
+        self.declare(made.name)
+        return made
 
     def bind(self, symbol: str, value: Scalar) -> None:
         """Says what a symbol is that a node defines: a size of its result, or the number that it reads."""
         self._values.setdefault(symbol, value)
 
     def is_known(self, expression: sympy.Expr) -> bool:
-        return all(map(self._defines, expression.free_symbols))
+        return all(map(self._defines, expression.xreplace(self._solutions).free_symbols))
 
     def size(self, expression: Any) -> Size:
         """A size: of a SymInt, of its expression, or a number."""

@@ -135,6 +135,18 @@ def test_batches_of_any_size_are_one_program() -> None:
     assert set(frames) == {frames[0]}
 
 
+def test_sizes_that_are_made_of_several_go_to_the_backward_graph() -> None:
+    """Offsets of bags have as many elements as `arange` says for two sizes, of which neither is one of theirs."""
+    model = nn.EmbeddingBag(10, 4, mode="mean")
+    compiled = torch.compile(model, backend=torch_backend, dynamic=True)
+    for count in (5, 7):
+        places = torch.randint(0, 10, (3, count))
+        found, expected = (
+            torch.autograd.grad(called(places).square().sum(), model.weight)[0] for called in (compiled, model)
+        )
+        torch.testing.assert_close(found, expected)
+
+
 def test_gradients_add_up_over_batches() -> None:
     eager, compiled = both(Words(), "SGD")
     for _ in range(3):
