@@ -18,6 +18,7 @@ from ..frontends.torch.exported_program import aot_table, import_torch
 from ..frontends.torch.from_torch import WORDS
 from ..frontends.torch.model_constants import constant
 from ..frontends.torch.program_main import Inputs, add_graph, as_tensor, passed_as
+from ..frontends.torch.steps_back import leave_out_unread
 from ..runtime import Executable
 from ..support.collector import uncollected
 from ..support.errors import OptionError
@@ -44,7 +45,6 @@ def torch_backend(
     gradients are constants of the program, which is compiled again where they change.
     """
     import_torch()
-    from functorch.compile import min_cut_rematerialization_partition
     from torch._dynamo.backends.common import aot_autograd
 
     found = dict(options or {})
@@ -55,9 +55,17 @@ def torch_backend(
         bw_compiler=lambda inner, _: TorchProgram(inner, found, freezes=False),
         inference_compiler=lambda inner, _: TorchProgram(inner, found, freezes=freezes),
         decompositions=aot_table(),
-        partition_fn=min_cut_rematerialization_partition,
+        partition_fn=_partitioned,
     )
     return wrap(graph, example_inputs)
+
+
+def _partitioned(joint: GraphModule, *arguments: Any, **settings: Any) -> tuple[GraphModule, GraphModule]:
+    """The forward and the backward graph of one; what no backward step reads is not computed for it."""
+    from functorch.compile import min_cut_rematerialization_partition
+
+    leave_out_unread(joint)
+    return min_cut_rematerialization_partition(joint, *arguments, **settings)  # type: ignore[no-any-return]
 
 
 def _check(options: Mapping[str, object]) -> None:
@@ -86,7 +94,7 @@ class TorchProgram:
         #: Parameters that are constants, how they are taken from the arguments, and how often they had been changed.
         self._frozen: tuple[Any, ...] = ()
         self._take: Callable[[Sequence[Any]], tuple[Any, ...]] = tuple
-        self._versions: list[int] = []
+        self._versions = 0
 
     def __call__(self, arguments: list[Any]) -> list[Any]:
         given = list(arguments)
@@ -98,7 +106,8 @@ class TorchProgram:
     def _has_changed(self, given: Sequence[Any]) -> bool:
         if not self._frozen:
             return False
-        if all(map(is_, self._take(given), self._frozen)) and list(map(_VERSION, self._frozen)) == self._versions:
+        # Versions only grow: as long as the parameters are the same ones, their sum tells whether one has.
+        if all(map(is_, self._take(given), self._frozen)) and sum(map(_VERSION, self._frozen)) == self._versions:
             return False
         self._changes += 1
         self._freezes = self._changes < _MOST_CHANGES
@@ -107,14 +116,21 @@ class TorchProgram:
     def _compiled(self, given: Sequence[Any]) -> Callable[[Sequence[Any]], list[Any]]:
         places = [index for index, each in enumerate(given) if self._freezes and _is_static(each)]
         self._frozen = tuple(given[place] for place in places)
-        self._versions = list(map(_VERSION, self._frozen))
+        self._versions = sum(map(_VERSION, self._frozen))
         if places:
-            self._take = itemgetter(*places) if len(places) > 1 else lambda arguments: (arguments[places[0]],)
+            self._take = _taking(places)
         fixed = {self._placeholders[place]: constant(given[place], self._placeholders[place].name) for place in places}
         return _Calls(self._graph, self._placeholders, fixed, self._options).call
 
 
 _VERSION = attrgetter("_version")
+
+
+def _taking(places: Sequence[int]) -> Callable[[Sequence[Any]], tuple[Any, ...]]:
+    """Takes what is at some places."""
+    if len(places) > 1:
+        return itemgetter(*places)
+    return lambda given: tuple(given[place] for place in places)
 
 
 def _is_static(argument: object) -> bool:
@@ -148,7 +164,9 @@ class _Calls:
                     self._numbers.append(index)
                 self._sources.append(len(places) + len(computed))
                 computed.append(index)
-        self._arguments: list[int] = []
+        #: Whether what it gives is the results, as they are.
+        self._gives_all = len(computed) == len(self._sources) and not self._numbers
+        self._take: Callable[[Sequence[Any]], tuple[Any, ...]] = tuple
         self._scalars: set[int] = set()
         self._executable: Executable | None = None
         if computed:
@@ -173,7 +191,7 @@ class _Calls:
             problems.check()
             module.verify()
             self._executable = compile(module, **options)
-        self._arguments = [places[each.fx] for each in passed]
+        self._take = _taking([places[each.fx] for each in passed])
         self._scalars = {places[each.fx] for each in passed if each.symbol is not None}
         self._main = self._executable["main"]
 
@@ -184,8 +202,11 @@ class _Calls:
             import torch
 
             given = [torch.tensor(each) if place in self._scalars else each for place, each in enumerate(given)]
-        results = self._main(*[given[place] for place in self._arguments])
-        everything = [*given, *(results if isinstance(results, tuple) else (results,))]
+        found = self._main(*self._take(given))
+        results = found if isinstance(found, tuple) else (found,)
+        if self._gives_all:
+            return list(results)
+        everything = [*given, *results]
         outputs = [None if each is None else everything[each] for each in self._sources]
         for index in self._numbers:
             outputs[index] = outputs[index].item()  # type: ignore[union-attr]

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -73,7 +74,7 @@ def _loaded(torch: Any, path: Path) -> ExportedProgram:
     if not path.is_file():
         raise ModelError(f"cannot read {path}: no such file")
     try:
-        with warnings.catch_warnings():
+        with warnings.catch_warnings(), _without_log("torch.export"):
             warnings.simplefilter("ignore")
             return torch.export.load(path)
     except Exception as error:  # zip's, json's, pickle's, torch's own
@@ -82,6 +83,18 @@ def _loaded(torch: Any, path: Path) -> ExportedProgram:
             f"{path} is no program that torch {torch.__version__} can read: {type(error).__name__}: {first}",
             notes=["torch.export.save(torch.export.export(model, args), path) writes one"],
         ) from None
+
+
+@contextmanager
+def _without_log(name: str) -> Iterator[None]:
+    """Inside, a package logs nothing: what goes wrong is raised as well."""
+    logger = logging.getLogger(name)
+    level = logger.level
+    logger.setLevel(logging.CRITICAL + 1)
+    try:
+        yield
+    finally:
+        logger.setLevel(level)
 
 
 def _exported(

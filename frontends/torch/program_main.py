@@ -41,7 +41,8 @@ class Passed(NamedTuple):
 
     fx: FxNode
     name: str
-    #: A size or a number that is passed as a 0-D tensor; None for a tensor.
+    #: A size or a number that is passed as a 0-D tensor: torch's symbol, "" for what is made of several; None for a
+    #: tensor.
     symbol: str | None
 
 
@@ -81,7 +82,9 @@ def add_graph(
     found = Expressions() if expressions is None else expressions
     tensors = [each.fx.meta["val"] for each in inputs.passed if each.symbol is None]
     found.declare_sizes([size for tensor in tensors for size in tensor.shape])
-    passed = [each for each in inputs.passed if each.symbol is None or each.symbol not in found]
+    passed = [
+        each for each in inputs.passed if each.symbol is None or not found.is_known(each.fx.meta["val"].node.expr)
+    ]
     infos = [_info(each, found) for each in passed]
 
     def body(arguments: Sequence[Tensor]) -> tuple[list[Tensor], list[str]]:
@@ -91,7 +94,7 @@ def add_graph(
         for each, argument in zip(passed, arguments, strict=True):
             value = Value(ssa=argument)
             graph.set(each.fx, value)
-            if each.symbol is not None:
+            if each.symbol:
                 found.bind(each.symbol, value)
         for each in inputs.passed:
             if each not in passed:
@@ -104,7 +107,7 @@ def add_graph(
 
 
 def _names_of_symbols(program: ExportedProgram, names: Sequence[Sequence[tuple[int, str]]]) -> dict[str, str]:
-    """Names of users for torch's symbols."""
+    """Names for torch's symbols: the user's, else those of an input and a dimension that they are the size of."""
     found: dict[str, str] = {}
     placeholders = {each.name: each for each in program.graph_module.graph.find_nodes(op="placeholder")}
     users = [placeholders[each] for each in program.graph_signature.user_inputs if each in placeholders]
@@ -114,6 +117,10 @@ def _names_of_symbols(program: ExportedProgram, names: Sequence[Sequence[tuple[i
             size = fx.meta["val"].shape[axis]
             if hasattr(size, "node") and size.node.expr.is_Symbol:
                 found.setdefault(size.node.expr.name, name)
+    for fx in tensors:
+        for axis, size in enumerate(fx.meta["val"].shape):
+            if hasattr(size, "node") and size.node.expr.is_Symbol:
+                found.setdefault(size.node.expr.name, f"{fx.name}_{axis}")
     return found
 
 
@@ -155,13 +162,13 @@ def _tensor_of(program: ExportedProgram, target: str) -> Any:
 
 
 def passed_as(fx: FxNode, name: str) -> Passed:
-    """A placeholder that callers give: a tensor, or a size that is a symbol."""
+    """A placeholder that callers give: a tensor, or a size, which a backward graph may have as a product of sizes."""
     value = fx.meta["val"]
     if not is_scalar(value):
         return Passed(fx, name, None)
-    if not hasattr(value, "node") or not value.node.expr.is_Symbol:
+    if not hasattr(value, "node"):
         raise ModelError(f"input '{name}' is {value}: only tensors and sizes are passed")
-    return Passed(fx, name, value.node.expr.name)
+    return Passed(fx, name, value.node.expr.name if value.node.expr.is_Symbol else "")
 
 
 def _info(passed: Passed, expressions: Expressions) -> TensorInfo:

@@ -7,14 +7,18 @@ from __future__ import annotations
 
 import builtins
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...dialects.core.infos import TensorInfo
 from ...passes.gradient.reverse import gradients_at
 from ..core.sizes import Size, sizes_of
 from ..core.values import Tensor, Value, as_values
 from .fx_node import Node
+from .fx_operators import argument_names, name_of
 from .registry import Convert, find_converter
+
+if TYPE_CHECKING:
+    from torch.fx import GraphModule
 
 
 class ForwardStep(Node):
@@ -63,13 +67,29 @@ def gradients_by(
     return gradients_at(tensors, results, [None if each is None else each.ssa for each in arriving])
 
 
-def backward_of(forward: str, *wanted: str, arriving: str = "grad_output") -> Convert:
-    """A converter of a backward step that has the gradients of these arguments as its results, all of them."""
+def backward_of(forward: str, *wanted: str, arriving: str = "grad_output", **names: str) -> Convert:
+    """A converter of a backward step that has the gradients of these arguments as its results, all of them. `names` are
+    those that the step has for arguments of the forward operator, where they are others.
+    """
 
     def convert(node: Node) -> list[Tensor]:
-        return gradients_by(node, forward, wanted, [node.value(arriving)])
+        changed = {own: node.get(name) for own, name in names.items()}
+        return gradients_by(node, forward, wanted, [node.value(arriving)], **changed)
 
     return convert
+
+
+#: What the backward steps of attention compute again, from what.
+_UNREAD, _READ = ("out", "logsumexp"), "query"
+
+
+def leave_out_unread(joint: GraphModule) -> None:
+    """Takes from backward steps in a graph of both directions the arguments that converters do not look at."""
+    for fx in joint.graph.nodes:
+        name = name_of(fx.target) if fx.op == "call_function" else ""
+        if name.startswith("aten::_scaled_dot_product_") and name.endswith("_backward.default"):
+            given = dict(zip(argument_names(fx), fx.args, strict=False))
+            fx.args = tuple(given[_READ] if key in _UNREAD else each for key, each in given.items())
 
 
 def _tensor(held: Any) -> Tensor:

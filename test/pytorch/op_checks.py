@@ -6,14 +6,14 @@ from __future__ import annotations
 import traceback
 from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 from op_comparison import Expected, difference, expected_of
 from op_entries import DTYPES, USUAL_LIMIT, Entry, Sample
-from op_gradients import as_step
+from op_gradients import as_step, trained_program
 from op_modules import SamplesFailed, exported
-from op_peers import Peer, Refused
+from op_peers import Peer, Refused, Run
 
 #: Verdicts, the worst ones first. What torch cannot export or run itself says nothing of us.
 VERDICTS = ("error", "wrong", "refused", "not exported", "left out", "passes")
@@ -97,15 +97,15 @@ class Check:
             self._together(taken)
 
     def _imported(self, cases: list[Case]) -> object:
-        if self._mode == "gradients":
-            return [case.sample for case in cases]
+        samples = [case.sample for case in cases]
+        is_trained = self._mode == "gradients"
         try:
-            program = exported([case.sample for case in cases], self._mode == "dynamic")
+            program = trained_program(samples) if is_trained else exported(samples, self._mode == "dynamic")
         except SamplesFailed:
             raise
         except Exception as error:  # of whatever kind
             raise _NotExported(_line(error)) from error
-        return self._peer.imported(program)
+        return program if is_trained else self._peer.imported(program)
 
     def _is_taken(self, case: Case) -> bool:
         """Whether a case can be imported, alone; what it is otherwise is noted."""
@@ -122,8 +122,7 @@ class Check:
     def _compared(self, cases: list[Case], imported: object) -> None:
         tensors = [tensor.clone() for case in cases for tensor in case.sample.tensors]
         try:
-            run = self._peer.trained(imported) if self._mode == "gradients" else self._peer.compiled(imported)
-            results = list(run(tensors))
+            results = list(self._run_of(cases, imported)(tensors))
             counts = [len(case.expected.results) for case in cases]
             if len(results) != sum(counts):
                 raise ValueError(f"{len(results)} results, torch has {sum(counts)}")
@@ -134,6 +133,11 @@ class Check:
             own, results = results[:count], results[count:]
             found = difference(self._entry, case.sample, case.expected, own)
             self._found[case.place] = Verdict("wrong", found, str(case.sample)) if found else Verdict("passes")
+
+    def _run_of(self, cases: list[Case], imported: Any) -> Run:
+        if self._mode != "gradients":
+            return self._peer.compiled(imported)
+        return self._peer.trained(imported, [len(case.sample.tensors) for case in cases])
 
     def _halves(self, cases: list[Case], error: Exception) -> None:
         if len(cases) == 1:

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from op_comparison import tensors_of
 from op_entries import Sample
-from op_modules import Calls
+from op_modules import exported
 from torch.utils import _pytree as pytree
 
 
@@ -33,16 +33,19 @@ def as_step(sample: Sample) -> Sample:
     return Sample(Step(sample), sample.leaves, sample.spec)
 
 
-def compiled_steps(steps: Sequence[Sample], backend: Any) -> Callable[[Sequence[torch.Tensor]], list[Any]]:
-    """All samples as one function that torch.compile takes, forward and backward."""
-    samples = [step.function.sample for step in steps]  # type: ignore[attr-defined]
-    counts = [len(sample.tensors) for sample in samples]
+def trained_program(steps: Sequence[Sample]) -> torch.export.ExportedProgram:
+    """The function that is differentiated, of all samples: torch.compile takes an exported one whole."""
+    return exported([step.function.sample for step in steps], is_dynamic=False)  # type: ignore[attr-defined]
+
+
+def compiled_steps(program: torch.export.ExportedProgram, counts: Sequence[int], backend: Any) -> Callable[..., Any]:
+    """Results and gradients of samples that have so many tensors, through torch.compile."""
 
     def run(tensors: Sequence[torch.Tensor]) -> list[Any]:
         torch._dynamo.reset()
         following = iter(tensors)
         groups = [[next(following) for _ in range(count)] for count in counts]
-        return gradients(torch.compile(Calls(samples), backend=backend), groups)
+        return gradients(torch.compile(program.module(), backend=backend), groups)
 
     return run
 

@@ -8,7 +8,6 @@ from typing import Any, Protocol
 
 import torch
 from op_comparison import tensors_of
-from op_entries import Sample
 from op_gradients import compiled_steps
 from torch.utils import _pytree as pytree
 
@@ -25,8 +24,8 @@ class Peer(Protocol):
 
     def compiled(self, imported: Any) -> Run: ...
 
-    def trained(self, steps: Sequence[Sample]) -> Run:
-        """Of samples that are steps of training; it raises Refused when it is called."""
+    def trained(self, program: torch.export.ExportedProgram, counts: Sequence[int]) -> Run:
+        """Of samples that are steps of training, with so many tensors each; it raises Refused when it is called."""
 
 
 class Exported:
@@ -38,8 +37,8 @@ class Exported:
     def compiled(self, imported: Any) -> Run:
         return lambda tensors: tensors_of(imported(*tensors))
 
-    def trained(self, steps: Sequence[Sample]) -> Run:
-        return compiled_steps(steps, "aot_eager")
+    def trained(self, program: torch.export.ExportedProgram, counts: Sequence[int]) -> Run:
+        return compiled_steps(program, counts, "aot_eager")
 
 
 class Relax:
@@ -71,14 +70,23 @@ class Relax:
 
         return run
 
-    def trained(self, steps: Sequence[Sample]) -> Run:
+    def trained(self, program: torch.export.ExportedProgram, counts: Sequence[int]) -> Run:
         from relax_mlir.compilation.torch_compile import torch_backend
+
+        graphs: list[torch.fx.GraphModule] = []
+
+        def backend(graph: torch.fx.GraphModule, example_inputs: Sequence[object]) -> Any:
+            graphs.append(graph)
+            return torch_backend(graph, example_inputs)
 
         def run(tensors: Sequence[torch.Tensor]) -> Sequence[object]:
             try:
-                return compiled_steps(steps, torch_backend)(tensors)
+                results = compiled_steps(program, counts, backend)(tensors)
             except self._rx.RelaxError as error:
                 raise Refused(reason_of(str(error))) from error
+            if not graphs:
+                raise Refused("torch.compile finds nothing to compile")
+            return results
 
         return run
 

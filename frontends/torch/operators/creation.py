@@ -16,6 +16,7 @@ def _filled(node: Node, value: Tensor) -> Tensor:
 @register_torch(
     "aten::zeros", "aten::zeros_like", "aten::new_zeros", "aten::empty", "aten::empty_like", "aten::new_empty",
     "aten::empty_strided", "aten::new_empty_strided", "aten::empty_permuted", "aten::zero",
+    "aten::_efficientzerotensor",
 )  # fmt: skip
 def zeros(node: Node) -> Outputs:
     """What torch leaves undefined is 0."""

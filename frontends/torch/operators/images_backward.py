@@ -3,8 +3,7 @@
 
 from __future__ import annotations
 
-from ....passes.gradient.reverse import gradients_at
-from ..prelude import Node, Outputs, Tensor, Value, const, gradients_by, register_torch, relax, sizes
+from ..prelude import Node, Outputs, Value, backward_of, gradients_by, register_rows, register_torch, sizes
 
 
 @register_torch(
@@ -30,24 +29,5 @@ def grid_sampler_backward(node: Node) -> Outputs:
     return [made.get(name) for name in names]
 
 
-@register_torch(
-    "aten::replication_pad1d_backward", "aten::replication_pad2d_backward", "aten::replication_pad3d_backward"
-)
-def replication_pad_backward(node: Node) -> Outputs:
-    """Of reading each dimension at indices that stop at its ends."""
-    widths, x = node.ints("padding"), node.tensor("self")
-
-    def padded(x: Tensor) -> Tensor:
-        rank = x.type.rank
-        for place in range(len(widths) // 2):
-            x = _padded_along(x, rank - 1 - place, widths[2 * place], widths[2 * place + 1])
-        return x
-
-    return gradients_at([x], padded, node.tensor("grad_output"))
-
-
-def _padded_along(x: Tensor, axis: int, before: int, after: int) -> Tensor:
-    size = sizes.size_of(x, axis)
-    places = relax.subtract(sizes.count_up(sizes.plus(size, before + after)), const(before, "i64"))
-    last = relax.subtract(relax.reshape(sizes.as_tensor([size]), ()), const(1, "i64"))
-    return relax.take(x, relax.minimum(relax.maximum(places, const(0, "i64")), last), axis=axis)
+for _pad in [f"{way}_pad{count}d" for way in ("replication", "reflection") for count in (1, 2, 3)]:
+    register_rows({f"aten::{_pad}_backward": backward_of(f"aten::{_pad}", "self")})

@@ -175,9 +175,14 @@ def embedding_renorm(node: Node) -> Outputs:
 
 @register_torch("aten::embedding_bag", "aten::_embedding_bag", "aten::_embedding_bag_forward_only")
 def embedding_bag(node: Node) -> Outputs:
-    """Rows of each bag, summed, averaged or their maximum; a bag begins where the last one ends."""
-    if any(node.is_wanted[1:]):
-        raise node.fail("only the first result of an embedding bag is supported")
+    """Rows of each bag, summed, averaged or their maximum; a bag begins where the last one ends.
+
+    The other results are for the gradient, which needs none but the places of maxima.
+    """
+    others = [
+        sizes.zeros(node.result_sizes(index), node.dtype_of_result(index)) if is_wanted else None
+        for index, is_wanted in enumerate(node.is_wanted[1:], 1)
+    ]
     weight, places, offsets = node.value("weight"), node.value("indices"), node.tensor("offsets", "i64")
     if node.bool("include_last_offset"):
         offsets = sizes.sliced(Value(ssa=offsets), {0: (0, -1, 1)})
@@ -198,12 +203,27 @@ def embedding_bag(node: Node) -> Outputs:
     joined = relax.scatter_elements(start, target, rows, axis=0, reduction="max" if mode == "max" else "add")
     made = sizes.sliced(Value(ssa=joined), {0: (0, bags, 1)}, {0: bags})
     if mode == "sum":
-        return [made]
+        return [made, *others]
     ones = relax.scatter_elements(
         sizes.full([sizes.plus(bags, 1)], const(0, weight.dtype)),
         own, relax.ones_like(own, dtype=weight.dtype), axis=0, reduction="add",
     )  # fmt: skip
     counts = relax.expand_dims(sizes.sliced(Value(ssa=ones), {0: (0, bags, 1)}, {0: bags}), axis=[1])
-    if mode == "max":
-        return [relax.where(relax.equal(counts, like(counts, 0)), like(made, 0), made)]
-    return [relax.divide(made, relax.maximum(counts, like(counts, 1)))]
+    if mode == "mean":
+        return [relax.divide(made, relax.maximum(counts, like(counts, 1))), *others]
+    is_empty = relax.equal(counts, like(counts, 0))
+    if others and others[-1] is not None:
+        is_most = relax.equal(rows, relax.gather_elements(joined, target, axis=0))
+        found = relax.where(is_empty, const(-1, "i64"), _first_maxima(is_most, target, cast(places.ssa, "i64"), bags))
+        others[-1] = cast(found, node.dtype_of_result(3))
+    return [relax.where(is_empty, like(made, 0), made), *others]
+
+
+def _first_maxima(is_most: Tensor, target: Tensor, places: Tensor, bags: sizes.Size) -> Tensor:
+    """Of each bag and column the place of the first row that has the maximum."""
+    count, width = sizes.sizes_of(Value(ssa=target))
+    last = relax.reshape(sizes.as_tensor([sizes.minus(count, 1)]), ())
+    numbers = relax.where(is_most, relax.expand_dims(sizes.count_up(count), axis=[1]), last)
+    start = sizes.full([sizes.plus(bags, 1), width], last)
+    firsts = relax.scatter_elements(start, target, numbers, axis=0, reduction="min")
+    return relax.take(places, sizes.sliced(Value(ssa=firsts), {0: (0, bags, 1)}, {0: bags}), axis=0)

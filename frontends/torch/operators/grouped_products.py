@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Products of groups of rows with a matrix each, as mixtures of experts have them. Where groups end depends on data."""
+
+from __future__ import annotations
+
+from ..prelude import Node, Outputs, Tensor, Value, cast, const, joined, part, register_torch, relax, sizes
+
+
+@register_torch("transformers::grouped_mm_fallback")
+def grouped_mm_of_transformers(node: Node) -> Outputs:
+    return _grouped(node, node.value("input"), node.tensor("weight"), node.value("offs"))
+
+
+@register_torch("aten::_grouped_mm")
+def grouped_mm(node: Node) -> Outputs:
+    """Of rows of a matrix; products of groups of columns are others."""
+    if node.rank("self") != 2 or node.rank("mat2") != 3 or not node.has("offs"):
+        raise node.fail("only groups of rows of a matrix, each with a matrix of its own, are supported", "mat2")
+    made = _grouped(node, node.value("self"), node.tensor("mat2"), node.value("offs"))
+    if node.has("bias"):
+        made = relax.add(made, node.tensor("bias"))
+    return cast(made, node.dtype)
+
+
+def _grouped(node: Node, rows: Value, weights: Tensor, offsets: Value) -> Tensor:
+    """The rows of each group times its matrix, and zeros for rows behind the last group."""
+    count = (offsets.shape or (None,))[0]
+    if not isinstance(count, int):
+        raise node.fail("the number of groups must be known", "offs")
+    ends = cast(offsets.ssa, "i64")
+    total = sizes.sizes_of(rows)[0]
+    begin: sizes.Size = 0
+    products = []
+    for index in range(count):
+        end = sizes.element(ends, index)
+        group = sizes.sliced(rows, {0: (begin, end, 1)})
+        products.append(relax.matmul(group, part(weights, 0, index, index + 1, drop=True)))
+        begin = end
+    columns = sizes.sizes_of(Value(ssa=products[0]))[1]
+    products.append(sizes.full([sizes.minus(total, begin), columns], const(0, rows.dtype)))
+    return sizes.stated(joined(products), [total, columns])

@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Backward steps of reading and writing at indices that torch does not decompose."""
+
+from __future__ import annotations
+
+from ..prelude import Node, Outputs, Value, gradients_by, like, register_torch, relax, sizes
+
+
+@register_torch("aten::masked_scatter_backward")
+def masked_scatter_backward(node: Node) -> Outputs:
+    """By the source, of which the first elements have gone where the mask is."""
+    arriving = node.value("grad_output")
+    into = Value(ssa=sizes.zeros(sizes.sizes_of(arriving), node.dtype))
+    source = Value(ssa=sizes.zeros(node.sizes("sizes"), node.dtype))
+    return gradients_by(node, "aten::masked_scatter", ["source"], [arriving], self=into, source=source)
+
+
+@register_torch("aten::_embedding_bag_backward", "aten::_embedding_bag_dense_backward")
+def embedding_bag_backward(node: Node) -> Outputs:
+    """By the rows: a maximum's share goes to the row that it is from, a sum is linear in them."""
+    if node.bool("scale_grad_by_freq") or node.bool("sparse"):
+        raise node.fail("its gradient is neither scaled by frequency nor sparse")
+    arriving = node.value("grad")
+    bags, width = sizes.sizes_of(arriving)
+    rows = sizes.zeros([node.size("num_weights"), width], node.dtype)
+    if node.int("mode") == 2:
+        places = node.tensor("maximum_indices", "i64")
+        # An empty bag has none.
+        kept = relax.where(relax.less(places, like(places, 0)), like(arriving.ssa, 0), arriving.ssa)
+        places = relax.maximum(places, like(places, 0))
+        return relax.scatter_elements(rows, places, kept, axis=0, reduction="add")
+    return gradients_by(
+        node, "aten::_embedding_bag_forward_only", ["weight"], [arriving],
+        weight=Value(ssa=rows), offsets=_first(node, bags),
+    )  # fmt: skip
+
+
+@register_torch("aten::_embedding_bag_per_sample_weights_backward")
+def embedding_bag_weights_backward(node: Node) -> Outputs:
+    arriving, places = node.value("grad"), node.value("indices")
+    weights = Value(ssa=sizes.zeros(sizes.sizes_of(places), node.dtype))
+    return gradients_by(
+        node, "aten::_embedding_bag_forward_only", ["per_sample_weights"], [arriving],
+        per_sample_weights=weights, offsets=_first(node, sizes.sizes_of(arriving)[0]),
+    )  # fmt: skip
+
+
+def _first(node: Node, bags: sizes.Size) -> Value:
+    """Where bags begin, without the end of the last one that may stand behind them."""
+    return Value(ssa=sizes.sliced(node.value("offsets"), {0: (0, bags, 1)}, {0: bags}))
