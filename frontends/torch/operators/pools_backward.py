@@ -3,10 +3,8 @@
 
 from __future__ import annotations
 
-from ..prelude import Node, Outputs, backward_of, register_rows, register_torch, relax, sizes
+from ..prelude import Node, Outputs, backward_of, gradients_by, register_rows, register_torch, relax, sizes
 from .pools import count_of
-
-_AVERAGES = ("avg_pool2d", "avg_pool3d", "_adaptive_avg_pool2d", "_adaptive_avg_pool3d")
 
 
 @register_torch(
@@ -23,5 +21,13 @@ def maxima_backward(node: Node) -> Outputs:
     return sizes.reshaped(relax.scatter_elements(zeros, places, arriving, axis=1, reduction="add"), own)
 
 
-for _name in _AVERAGES:
+@register_torch("aten::_adaptive_avg_pool2d_backward", "aten::_adaptive_avg_pool3d_backward")
+def adaptive_means_backward(node: Node) -> Outputs:
+    arriving = node.value("grad_output")
+    wanted = sizes.sizes_of(arriving)[-count_of(node) :]
+    forward = node.op.rpartition(".")[0].removesuffix("_backward")
+    return gradients_by(node, forward, ["self"], [arriving], output_size=wanted)
+
+
+for _name in ("avg_pool2d", "avg_pool3d"):
     register_rows({f"aten::{_name}_backward": backward_of(f"aten::{_name}", "self")})
