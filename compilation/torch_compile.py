@@ -141,6 +141,13 @@ def _is_static(argument: object) -> bool:
     return hasattr(argument, "_dynamo_static_input_type")
 
 
+def _of_torch(found: Any) -> tuple[Any, ...]:
+    """Results of a program that takes no tensor, whose framework would be that of its results."""
+    import torch
+
+    return tuple(torch.from_dlpack(each) for each in (found if isinstance(found, (tuple, list)) else (found,)))
+
+
 class _Calls:
     """How a graph's outputs come from its arguments: some are arguments, some None, the others a program's results."""
 
@@ -196,7 +203,8 @@ class _Calls:
             self._executable = compile(module, **options)
         self._take = _taking([places[each.fx] for each in passed])
         self._scalars = {places[each.fx] for each in passed if each.symbol is not None}
-        self._main = self._executable["main"]
+        main = self._executable["main"]
+        self._main = main if passed else lambda: _of_torch(main())
 
     def call(self, given: Sequence[Any]) -> list[Any]:
         if self._executable is None:
