@@ -138,14 +138,18 @@ def _flatten(tree: Any, value: Any, where: str, found: list[object]) -> None:
             _flatten(inner, each, f"{where}[{index}]", found)
 
 
-def _of_keys(keys: Sequence[str], value: Any, where: str) -> list[Any]:
+def _of_keys(keys: Sequence[str | int], value: Any, where: str) -> list[Any]:
     if isinstance(value, Mapping):
         if set(value) != set(keys):
-            raise TypeError(f"{where} must have the keys {', '.join(keys)}, got {', '.join(map(str, value)) or 'none'}")
+            raise TypeError(
+                f"{where} must have the keys {', '.join(map(str, keys))}, got {', '.join(map(str, value)) or 'none'}"
+            )
         return [value[key] for key in keys]
-    if all(hasattr(value, key) for key in keys):
-        return [getattr(value, key) for key in keys]
-    raise TypeError(f"{where} must be a dictionary with the keys {', '.join(keys)}, got {type(value).__name__}")
+    if all(isinstance(key, str) and hasattr(value, key) for key in keys):
+        return [getattr(value, str(key)) for key in keys]
+    raise TypeError(
+        f"{where} must be a dictionary with the keys {', '.join(map(str, keys))}, got {type(value).__name__}"
+    )
 
 
 def _rebuilt(tree: Any, values: Iterator[Any]) -> Any:

@@ -88,12 +88,16 @@ def _node(kind: Callable[..., object], context: Any, children: list[Any]) -> dic
     return {"tuple": children}
 
 
-def _keys(kind: Callable[..., object], context: Any, count: int) -> list[str] | None:
+def _keys(kind: Callable[..., object], context: Any, count: int) -> list[str | int] | None:
     """Names of what a dictionary, a named tuple or an object holds; None where it has none."""
     fields = getattr(context, "_fields", None)
     if fields is not None:
         return list(fields)
     for keys in (context, context[0] if isinstance(context, (list, tuple)) and context else None):
-        if isinstance(keys, (list, tuple)) and len(keys) == count and all(isinstance(each, str) for each in keys):
+        if (
+            isinstance(keys, (list, tuple))
+            and len(keys) == count
+            and all(isinstance(each, (str, int)) for each in keys)
+        ):
             return list(keys)
     return None

@@ -45,6 +45,8 @@ def read_program(
 ) -> ExportedProgram:
     """An exported program: itself, of a .pt2 file, or of a module with arguments. Raises ModelError."""
     torch = import_torch()
+    if args is not None and not isinstance(args, (tuple, list)):
+        raise OptionError(f"args are a tuple, args=(x,), got {type(args).__name__}")
     if isinstance(source, torch.export.ExportedProgram):
         _refuse_arguments("an ExportedProgram", args, kwargs, dynamic_shapes)
         return source

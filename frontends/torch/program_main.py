@@ -176,6 +176,8 @@ def _info(passed: Passed, expressions: Expressions) -> TensorInfo:
     if passed.symbol is not None:
         return TensorInfo((), "f64" if "Float" in type(passed.fx.meta["val"]).__name__ else "i64")
     tensor = passed.fx.meta["val"]
+    if "strided" not in str(tensor.layout):
+        raise ModelError(f"input '{passed.name}' has the layout {tensor.layout}: only strided tensors are supported")
     try:
         return TensorInfo(tuple(expressions.size(each) for each in tensor.shape), dtype_of(tensor.dtype))
     except ModelError as error:

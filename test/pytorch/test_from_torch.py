@@ -259,9 +259,12 @@ def test_an_operator_of_ones_own_in_five_lines() -> None:
         (3, {}, "a model of torch is a Module, an ExportedProgram or the path of a .pt2 file, got int"),
         (nn.ReLU(), {}, "a Module is traced with arguments"),
         ("model.pt2", {"args": (1,)}, "args, kwargs and dynamic_shapes are for a Module: a file has been traced"),
+        (nn.ReLU(), {"args": torch.ones(2)}, "args are a tuple"),
+        (nn.ReLU(), {"args": (torch.ones(2).to_sparse(),)}, "has the layout torch.sparse_coo"),
+        (nn.ReLU(), {"args": (torch.ones(2, dtype=torch.complex64),)}, "input 'input': tensors of complex64"),
         (nn.Linear(2, 2, device="meta"), {"args": (torch.randn(1, 2, device="meta"),)}, "on device 'meta'"),
     ],
-    ids=["function", "number", "no arguments", "arguments of a file", "meta"],
+    ids=["function", "number", "no arguments", "of a file", "no tuple", "sparse", "complex", "meta"],
 )
 def test_what_is_no_model(source: Any, options: dict[str, Any], message: str) -> None:
     with pytest.raises(rx.RelaxError, match=message):
