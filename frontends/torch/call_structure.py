@@ -82,13 +82,13 @@ def _tree(spec: Any, leaves: Iterator[Any]) -> Any:
 def _node(kind: Callable[..., object], context: Any, children: list[Any]) -> dict[str, Any]:
     if kind in (tuple, list):
         return {kind.__name__: children}
-    keys = _keys(kind, context, len(children))
+    keys = _keys(context, len(children))
     if keys is not None:
         return {"dict": [list(each) for each in zip(keys, children, strict=True)]}
     return {"tuple": children}
 
 
-def _keys(kind: Callable[..., object], context: Any, count: int) -> list[str | int] | None:
+def _keys(context: Any, count: int) -> list[str | int] | None:
     """Names of what a dictionary, a named tuple or an object holds; None where it has none."""
     fields = getattr(context, "_fields", None)
     if fields is not None:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...support.errors import ModelError, OptionError
 from .fx_operators import functional_name, name_of
-from .in_place import Updates
+from .in_place import Updates, is_mutable
 from .registry import find_converter
 
 if TYPE_CHECKING:
@@ -103,10 +103,11 @@ def _exported(
     torch: Any, model: Module, args: tuple[object, ...], kwargs: dict[str, object], dynamic_shapes: object
 ) -> ExportedProgram:
     _check_device(model)
-    if model.training and any(True for _ in _trained(torch, model)):
-        names = ", ".join(sorted(set(_trained(torch, model)))[:4])
+    trained = sorted(set(_trained(model))) if model.training else []
+    if trained:
         warnings.warn(
-            f"the model is in training mode, and so are {names} in the program; model.eval() sets it to inference",
+            f"the model is in training mode, and so are {', '.join(trained[:4])} in the program; "
+            "model.eval() sets it to inference",
             stacklevel=5,
         )
     try:
@@ -128,7 +129,7 @@ def _check_device(model: Module) -> None:
             )
 
 
-def _trained(torch: Any, model: Module) -> Iterator[str]:
+def _trained(model: Module) -> Iterator[str]:
     """The kinds of modules in a model that compute something else while it trains."""
     for module in model.modules():
         kind = type(module).__name__
@@ -143,7 +144,7 @@ def functional(program: ExportedProgram) -> ExportedProgram:
     """The program without updates in place, and of operators that have converters as far as torch can say them so."""
     graphs = list(_graphs(program.graph_module))
     calls = [fx for graph in graphs for fx in graph.nodes if fx.op == "call_function"]
-    is_changing = any(_is_mutable(fx.target) for fx in calls)
+    is_changing = any(is_mutable(fx.target) for fx in calls)
     if all(Updates(graph).are_all_simple for graph in graphs) and not any(_is_unknown(fx.target) for fx in calls):
         return program
     with warnings.catch_warnings(), nullcontext() if is_changing else _views_that_may_copy(calls):
@@ -210,11 +211,6 @@ def _graphs(module: Any) -> Iterator[Any]:
     for each in module.modules():
         if hasattr(each, "graph"):
             yield each.graph
-
-
-def _is_mutable(target: Any) -> bool:
-    schema = getattr(target, "_schema", None)
-    return schema is not None and schema.is_mutable
 
 
 def _is_unknown(target: Callable[..., object]) -> bool:

@@ -41,9 +41,7 @@ def from_torch(
     """
     with timed("import"):
         program = functional(read_program(model, args, kwargs, dynamic_shapes))
-        names = (
-            [] if dynamic_shapes is None else list(_names(model, tuple(args or ()), dict(kwargs or {}), dynamic_shapes))
-        )
+        names = list(_names(model, tuple(args or ()), dict(kwargs or {}), dynamic_shapes))
         module, problems = Module(), Problems(WORDS)
         add_main(module.operation, program, problems, names, keep_params)
         problems.check()

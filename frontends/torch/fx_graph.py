@@ -21,7 +21,7 @@ from ..core.node_problems import attempted, problem_of
 from ..core.problems import Problems
 from ..core.values import ComplexValue, Held, Value, as_values
 from .fx_node import Node
-from .fx_operators import argument_names, defaults_of, functional_name, is_scalar, location_of, name_of, place_of
+from .fx_operators import arguments_of, defaults_of, functional_name, is_scalar, listed, location_of, name_of, place_of
 from .fx_scope import FxScope
 from .in_place import Updates
 from .model_constants import constant
@@ -63,7 +63,7 @@ class Graph(FxScope):
             elif fx.op == "call_function":
                 self._by_node[fx] = self._called(fx)
             elif fx.op == "output":
-                return [self._resolved(each) for each in _listed(fx.args[0])]
+                return [self._resolved(each) for each in listed(fx.args[0])]
         raise ModelError("the graph has no output")
 
     def add_inner(self, module: GraphModule, operands: Sequence[Any], region_of: Operation | None = None) -> list[Any]:
@@ -115,11 +115,9 @@ class Graph(FxScope):
         """What a converter gets; None where an argument could not be imported."""
         if any(self._by_node[each] is None for each in fx.all_input_nodes):
             if find_converter(functional_name(fx.target)) is None:
-                self.problems.add(problem_of(self._node(fx, {}), unknown(fx)))
+                self.problems.add(problem_of(self._node(fx, {}), _unknown(fx)))
             return None
-        given = dict(zip(argument_names(fx), fx.args, strict=False))
-        given.update(fx.kwargs)
-        arguments = {**defaults_of(fx), **given}
+        arguments = {**defaults_of(fx), **arguments_of(fx)}
         return self._node(fx, {name: self._resolved(each) for name, each in arguments.items()})
 
     def _node(self, fx: FxNode, arguments: Mapping[str, object]) -> Node:
@@ -139,12 +137,12 @@ class Graph(FxScope):
         if converter is None and node.is_complex:
             raise Unsupported("no converter of this operator for complex numbers")
         if converter is None:
-            raise unknown(node.fx)
+            raise _unknown(node.fx)
         what, answers = f"the converter '{converter.function.__name__}'", (Unsupported, Incomplete)
         with blaming(what, converter.function, answers=answers):
             returned = converter.function(node)
         meta = node.fx.meta.get("val")
-        metas = list(meta) if isinstance(meta, (list, tuple)) else [] if returned is None else [meta]
+        metas = [] if returned is None and not isinstance(meta, (list, tuple)) else listed(meta)
         made = [*(as_values(returned) if metas else ()), *[None] * len(metas)]
         return [self._settled(each, meta, index) for index, (each, meta) in enumerate(zip(made, metas, strict=False))]
 
@@ -170,11 +168,11 @@ class Graph(FxScope):
                 "this is a bug of the converter, not of the model: please report it"
             )
         if held.is_in_graph and held.shape is not None and None in held.shape:
-            held = self._named(held, meta, expected)
+            held = self._named(held, expected)
         self.bind(meta, held)
         return held
 
-    def _named(self, held: Value, meta: Any, expected: TensorInfo) -> Value:
+    def _named(self, held: Value, expected: TensorInfo) -> Value:
         known = Value(ssa=sizes.stated(held.ssa, list(expected.shape or ())))
         if None not in (known.shape or ()):
             return known
@@ -192,11 +190,7 @@ def _contradict(own: Sequence[Any] | None, expected: Sequence[Any] | None) -> bo
     return any(equal(one, other) is False for one, other in pairs)
 
 
-def _listed(argument: Any) -> Sequence[Any]:
-    return argument if isinstance(argument, (list, tuple)) else [argument]
-
-
-def unknown(fx: FxNode) -> Unsupported:
+def _unknown(fx: FxNode) -> Unsupported:
     """Why a node of an operator without a converter cannot be imported, and how it is taught."""
     name = name_of(fx.target)
     schema = getattr(fx.target, "_schema", None)

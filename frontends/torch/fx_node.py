@@ -20,11 +20,11 @@ from ..core.sizes import Size
 from ..core.tensors import cast
 from ..core.values import ComplexValue, Held, Tensor, Value
 from .dtypes import dtype_of
+from .fx_operators import arguments_of, listed
 from .fx_scope import FxScope
 from .symbolic_sizes import Expressions, as_scalar, sizes_of_scalar
 
 if TYPE_CHECKING:
-    from torch.fx import GraphModule
     from torch.fx import Node as FxNode
 
 
@@ -39,7 +39,7 @@ class Node(CoreNode):
         super().__init__(name, op, list(arguments.values()), graph, list(arguments))  # type: ignore[arg-type]
         self.fx = fx
         #: What torch knows of each argument that is not left out: a tensor without elements, a number.
-        self.metas = {name: getattr(each, "meta", {"val": each}).get("val") for name, each in _given(fx).items()}
+        self.metas = {name: getattr(each, "meta", {"val": each}).get("val") for name, each in arguments_of(fx).items()}
         #: The graph around, for operators with graphs of their own.
         self.graph: FxScope = graph
         self.arguments = dict(arguments)
@@ -61,10 +61,9 @@ class Node(CoreNode):
     @property
     def is_complex(self) -> bool:
         """Whether an argument or a result is of complex numbers."""
-        found = self.fx.meta.get("val")
-        results = found if isinstance(found, (list, tuple)) else [found]
+        results = listed(self.fx.meta.get("val"))
         return any(getattr(getattr(each, "dtype", None), "is_complex", False) for each in results) or any(
-            isinstance(each, (ComplexValue, complex)) for held in self.arguments.values() for each in _flat(held)
+            isinstance(each, (ComplexValue, complex)) for held in self.arguments.values() for each in listed(held)
         )
 
     def part(self, of: Callable[[Any], Any]) -> Node:
@@ -77,9 +76,7 @@ class Node(CoreNode):
     @property
     def results(self) -> list[TensorInfo | None]:
         """The type of each result; a size that nothing defines yet is None, as is what is no tensor."""
-        found = self.fx.meta.get("val")
-        several = list(found) if isinstance(found, (list, tuple)) else [found]
-        return [self.graph.info_of(each) for each in several]
+        return [self.graph.info_of(each) for each in listed(self.fx.meta.get("val"))]
 
     @property
     def info(self) -> TensorInfo:
@@ -108,12 +105,10 @@ class Node(CoreNode):
 
     def result_sizes(self, index: builtins.int) -> list[Size]:
         """The sizes of one of several results; those that the program computes are tensors."""
-        found = self.fx.meta.get("val")
-        shape = (found[index] if isinstance(found, (list, tuple)) else found).shape
-        return [self.expressions.size(each) if self.graph.is_known(each) else self.fail_unknown() for each in shape]
-
-    def fail_unknown(self) -> Any:
-        raise self.fail("a size of its result depends on data")
+        shape = listed(self.fx.meta.get("val"))[index].shape
+        if not all(map(self.graph.is_known, shape)):
+            raise self.fail("a size of its result depends on data")
+        return [self.expressions.size(each) for each in shape]
 
     @property
     def is_wanted(self) -> list[bool]:
@@ -231,7 +226,7 @@ class Node(CoreNode):
 
     def sizes(self, key: Key) -> list[Size]:  # type: ignore[override]
         """An argument that lists sizes."""
-        return [self._as_size(each) for each in self._listed(key)]
+        return [self._as_size(each) for each in listed(self.held(key))]
 
     def ints(self, key: Key, default: Sequence[builtins.int] | None = None) -> Any:
         """An argument that lists integers, which must be known."""
@@ -243,11 +238,7 @@ class Node(CoreNode):
         return found
 
     def floats(self, key: Key) -> list[builtins.float] | None:
-        return None if not self.has(key) else [builtins.float(each) for each in self._listed(key)]
-
-    def _listed(self, key: Key) -> Sequence[Any]:
-        held = self.held(key)
-        return held if isinstance(held, (list, tuple)) else [held]
+        return None if not self.has(key) else [builtins.float(each) for each in listed(self.held(key))]
 
     def _as_size(self, held: Any) -> Size:
         if isinstance(held, Value):
@@ -270,24 +261,9 @@ class Node(CoreNode):
         given = self.ints(key, ())
         return [self.axis_of(each, max(rank, 1)) for each in given] or list(range(rank))
 
-    def subgraph(self, key: Key) -> GraphModule:
-        """An argument that is a graph."""
-        return self.get(key)
-
-
-def _flat(held: object) -> Sequence[Any]:
-    return held if isinstance(held, (list, tuple)) else [held]
-
 
 def _mapped(held: object, of: Callable[[Any], Any]) -> object:
     return [_mapped(each, of) for each in held] if isinstance(held, (list, tuple)) else of(held)
-
-
-def _given(fx: FxNode) -> dict[str, Any]:
-    """The arguments of a node by their names in the schema of its operator; where it has none by their places."""
-    schema = getattr(fx.target, "_schema", None)
-    names = [each.name for each in schema.arguments] if schema is not None else map(str, range(len(fx.args)))
-    return {**dict(zip(names, fx.args, strict=False)), **fx.kwargs}
 
 
 def _as_number(value: Any) -> Any:

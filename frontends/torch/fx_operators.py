@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ...bindings.ir import Location
@@ -36,18 +36,22 @@ def functional_name(target: Any) -> str:
     return f"{operator_name.removesuffix('_')}.{overload}"
 
 
-def argument_names(fx: FxNode) -> Iterator[str]:
-    """The names of a node's arguments in the schema of its operator; where it has none their places."""
+def arguments_of(fx: FxNode) -> dict[str, Any]:
+    """The arguments of a node by their names in the schema of its operator; where it has none by their places."""
     schema = getattr(fx.target, "_schema", None)
-    if schema is not None:
-        return (each.name for each in schema.arguments)
-    return (str(index) for index in range(len(fx.args)))
+    names = map(str, range(len(fx.args))) if schema is None else (each.name for each in schema.arguments)
+    return {**dict(zip(names, fx.args, strict=False)), **fx.kwargs}
 
 
 def defaults_of(fx: FxNode) -> Mapping[str, object]:
     """The arguments of an operator in their order, with the values that they have where they are left out."""
     schema = getattr(fx.target, "_schema", None)
     return {} if schema is None else {each.name: each.default_value for each in schema.arguments}
+
+
+def listed(held: Any) -> Sequence[Any]:
+    """What a list holds; anything else alone."""
+    return held if isinstance(held, (list, tuple)) else [held]
 
 
 def is_scalar(value: Any) -> bool:

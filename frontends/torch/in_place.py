@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Updates in place that are said without torch: of a whole tensor that a node has made, of which nobody reads a view
-later. What is updated otherwise, through views, or an argument or a buffer, torch makes functional.
+"""Updates in place that are imported as they are: of a whole tensor that a node has made, of which no view is read
+later. All others, through views, of arguments and of buffers, are made functional by torch.
 """
 
 from __future__ import annotations
@@ -16,11 +16,17 @@ if TYPE_CHECKING:
 _DROPOUTS = ("aten::dropout", "aten::feature_dropout", "aten::alpha_dropout", "aten::feature_alpha_dropout")
 
 
+def is_mutable(target: Any) -> bool:
+    """Whether an operator updates an argument."""
+    schema = getattr(target, "_schema", None)
+    return schema is not None and schema.is_mutable
+
+
 def updated_argument(target: Any) -> str | None:
     """The name of the only argument that an operator updates; None where it updates none or several."""
-    schema = getattr(target, "_schema", None)
-    if schema is None or not schema.is_mutable:
+    if not is_mutable(target):
         return None
+    schema = target._schema
     names = [each.name for each in schema.arguments if each.alias_info is not None and each.alias_info.is_write]
     return names[0] if len(names) == 1 and len(schema.returns) == 1 else None
 
@@ -39,7 +45,7 @@ class Updates:
         for fx in graph.nodes:
             self._follow(fx)
         for fx in graph.nodes:
-            if fx.op == "call_function" and _is_mutable(fx.target):
+            if fx.op == "call_function" and is_mutable(fx.target):
                 self._judge(fx)
 
     def _follow(self, fx: FxNode) -> None:
@@ -66,11 +72,6 @@ class Updates:
             self.are_all_simple = False
         else:
             self.simple[fx] = [each for each in aliases if self._roots[each][1] and each is not fx]
-
-
-def _is_mutable(target: Any) -> bool:
-    schema = getattr(target, "_schema", None)
-    return schema is not None and schema.is_mutable
 
 
 def _first_name(target: Any) -> str:

@@ -90,21 +90,26 @@ def add_graph(
 
     def body(arguments: Sequence[Tensor]) -> tuple[list[Tensor], list[str]]:
         graph = Graph(graph_module, problems, FreshSymbols(module), Room(Limits(), "from_torch"), found)
-        for fx, value in inputs.fixed.items():
-            graph.set(fx, value)
-        for each, argument in zip(passed, arguments, strict=True):
-            value = Value(ssa=argument)
-            graph.set(each.fx, value)
-            if each.symbol:
-                found.bind(each.symbol, value)
-        for each in inputs.passed:
-            if each not in passed:
-                graph.set(each.fx, found.scalar(each.fx.meta["val"]))
+        _set_inputs(graph, inputs, dict(zip(passed, arguments, strict=True)))
         outputs = graph.add_nodes()
         pairs = [] if problems.found else list(results(outputs))
         return [tensor for tensor, _ in pairs], [name for _, name in pairs]
 
     return passed, add_function(module, "main", infos, [each.name for each in passed], body, problems)
+
+
+def _set_inputs(graph: Graph, inputs: Inputs, arguments: Mapping[Passed, Tensor]) -> None:
+    """Says what placeholders stand for: constants, arguments of the function, and sizes that follow from these."""
+    for fx, fixed in inputs.fixed.items():
+        graph.set(fx, fixed)
+    for each, argument in arguments.items():
+        value = Value(ssa=argument)
+        graph.set(each.fx, value)
+        if each.symbol:
+            graph.expressions.bind(each.symbol, value)
+    for each in inputs.passed:
+        if each not in arguments:
+            graph.set(each.fx, graph.expressions.scalar(each.fx.meta["val"]))
 
 
 def _names_of_symbols(program: ExportedProgram, names: Sequence[Sequence[tuple[int, str]]]) -> dict[str, str]:

@@ -14,7 +14,7 @@ from ...passes.gradient.reverse import gradients_at
 from ..core.sizes import Size, sizes_of
 from ..core.values import Tensor, Value, as_values
 from .fx_node import Node
-from .fx_operators import argument_names, name_of
+from .fx_operators import defaults_of, name_of
 from .registry import Convert, find_converter
 
 if TYPE_CHECKING:
@@ -88,7 +88,7 @@ def leave_out_unread(joint: GraphModule) -> None:
     for fx in joint.graph.nodes:
         name = name_of(fx.target) if fx.op == "call_function" else ""
         if name.startswith("aten::_scaled_dot_product_") and name.endswith("_backward.default"):
-            given = dict(zip(argument_names(fx), fx.args, strict=False))
+            given = dict(zip(defaults_of(fx), fx.args, strict=False))
             fx.args = tuple(given[_READ] if key in _UNREAD else each for key, each in given.items())
 
 

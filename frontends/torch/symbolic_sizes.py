@@ -26,18 +26,6 @@ if TYPE_CHECKING:
 #: What a symbol of torch or an expression of them is in the graph.
 Scalar = Any
 
-_SIZES: dict[str, Callable[..., Size]] = {
-    "FloorDiv": sizes.divided,
-    "CleanDiv": sizes.divided,
-    "Max": lambda *given: reduce(sizes.larger, given),
-    "Min": lambda *given: reduce(sizes.smaller, given),
-    "Mod": lambda left, right: _mod(left, right),
-    "PythonMod": lambda left, right: _mod(left, right),
-    "ModularIndexing": lambda base, divisor, modulus: _mod(sizes.divided(base, divisor), modulus),
-    "CeilDiv": lambda left, right: _ceildiv(left, right),
-    "PowByNatural": lambda base, exponent: _power(base, exponent),
-    "Identity": lambda size: size,
-}
 _COMPARED = {
     "Equality": "equal",
     "Unequality": "not_equal",
@@ -82,6 +70,20 @@ def _power(base: Size, exponent: Size) -> Size:
     return sizes.product([base] * exponent)
 
 
+_SIZES: dict[str, Callable[..., Size]] = {
+    "FloorDiv": sizes.divided,
+    "CleanDiv": sizes.divided,
+    "Max": lambda *given: reduce(sizes.larger, given),
+    "Min": lambda *given: reduce(sizes.smaller, given),
+    "Mod": _mod,
+    "PythonMod": _mod,
+    "ModularIndexing": lambda base, divisor, modulus: _mod(sizes.divided(base, divisor), modulus),
+    "CeilDiv": _ceildiv,
+    "PowByNatural": _power,
+    "Identity": lambda size: size,
+}
+
+
 class Expressions:
     """What torch's symbols are in a graph, and so what expressions over them are."""
 
@@ -99,9 +101,6 @@ class Expressions:
         made._names, made._taken, made._values = self._names, self._taken, dict(self._values)
         made._solutions = self._solutions
         return made
-
-    def __contains__(self, symbol: str) -> bool:
-        return symbol in self._values
 
     def declare(self, symbol: str) -> SymExpr:
         """A symbol that sizes of inputs are made of."""
@@ -207,10 +206,10 @@ class Expressions:
             return Value(ssa=relax.where(as_scalar(given[0], "i1"), *(as_scalar(each, "i64") for each in given[1:])))
         if name in ("ToFloat", "Float"):
             return float(given[0]) if isinstance(given[0], int) else Value(ssa=as_scalar(given[0], "f64"))
-        if name in _FLOATS or any(map(_is_float, given)):
-            return _in_floats(name, given)
         if name in _ROUNDED:
             return Value(ssa=cast(relax.dialect.ops[_ROUNDED[name]](as_scalar(given[0], "f64")), "i64"))
+        if name in _FLOATS or any(map(_is_float, given)):
+            return _in_floats(name, given)
         of_sizes = [sizes_of_scalar(each) if isinstance(each, Value) else each for each in given]
         if name == "Add":
             return reduce(sizes.plus, of_sizes)
@@ -251,8 +250,6 @@ def _decided(name: str, given: Sequence[Size]) -> bool | None:
 
 def _in_floats(name: str, given: Sequence[Scalar]) -> Scalar:
     names = {"Add": "add", "Mul": "multiply", "Pow": "power", "Max": "maximum", "Min": "minimum", **_FLOATS}
-    if name in _ROUNDED:
-        return Value(ssa=cast(relax.dialect.ops[_ROUNDED[name]](as_scalar(given[0], "f64")), "i64"))
     if name.startswith("OpaqueUnaryFn_") and name[14:] in relax.dialect.ops:
         return Value(ssa=relax.dialect.ops[name[14:]](as_scalar(given[0], "f64")))
     if name not in names:
