@@ -6,14 +6,14 @@ from __future__ import annotations
 import logging
 import os
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ...support.errors import ModelError, OptionError
 from .fx_operators import functional_name, name_of
-from .in_place import Updates, is_mutable
+from .in_place import Updates, is_updating
 from .registry import find_converter
 
 if TYPE_CHECKING:
@@ -144,13 +144,13 @@ def functional(program: ExportedProgram) -> ExportedProgram:
     """The program without updates in place, and of operators that have converters as far as torch can say them so."""
     graphs = list(_graphs(program.graph_module))
     calls = [fx for graph in graphs for fx in graph.nodes if fx.op == "call_function"]
-    is_changing = any(is_mutable(fx.target) for fx in calls)
+    updating = {fx.target for fx in calls if is_updating(fx)}
     if all(Updates(graph).are_all_simple for graph in graphs) and not any(_is_unknown(fx.target) for fx in calls):
         return program
-    with warnings.catch_warnings(), nullcontext() if is_changing else _views_that_may_copy(calls):
+    with warnings.catch_warnings(), nullcontext() if updating else _views_that_may_copy(calls):
         warnings.simplefilter("ignore")  # of torch's own files
         try:
-            return program.run_decompositions(table())
+            return program.run_decompositions(table(updating))
         except Exception as error:
             first = str(error).strip().partition("\n")[0]
             raise ModelError(
@@ -176,12 +176,12 @@ def _views_that_may_copy(calls: Sequence[Any]) -> Iterator[None]:
             fx.target = torch.ops.aten.view.default
 
 
-def table() -> Any:
-    """torch's decompositions of operators that have no converter."""
+def table(listed: Collection[Any] = ()) -> Any:
+    """torch's decompositions of operators that have no converter, and of those that are listed."""
     from torch.export import default_decompositions
 
     found = default_decompositions()
-    for overload in [each for each in found if find_converter(name_of(each)) is not None]:
+    for overload in [each for each in found if each not in listed and find_converter(name_of(each))]:
         del found[overload]
     found.update({each: how for each, how in _others().items() if each not in found})
     return found

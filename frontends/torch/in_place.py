@@ -15,6 +15,20 @@ if TYPE_CHECKING:
 # Operators that give what they get, unless the model trains: their schemas do not say so.
 _DROPOUTS = ("aten::dropout", "aten::feature_dropout", "aten::alpha_dropout", "aten::feature_alpha_dropout")
 
+# Operators that update the statistics of a model that trains: their schemas do not say that, either.
+_NORMS = ("aten::batch_norm", "aten::instance_norm")
+
+
+def is_updating(fx: FxNode) -> bool:
+    """Whether a node updates an argument."""
+    if fx.op != "call_function":
+        return False
+    schema = getattr(fx.target, "_schema", None)
+    if schema is not None and schema.name in _NORMS:
+        statistics, is_training = fx.args[3], fx.args[5]
+        return statistics is not None and is_training is not False
+    return is_mutable(fx.target)
+
 
 def is_mutable(target: Any) -> bool:
     """Whether an operator updates an argument."""
@@ -45,7 +59,7 @@ class Updates:
         for fx in graph.nodes:
             self._follow(fx)
         for fx in graph.nodes:
-            if fx.op == "call_function" and is_mutable(fx.target):
+            if is_updating(fx):
                 self._judge(fx)
 
     def _follow(self, fx: FxNode) -> None:

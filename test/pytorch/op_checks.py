@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import torch
-from op_comparison import Expected, difference, expected_of
+from op_comparison import Expected, difference, expected_of, with_updates
 from op_entries import DTYPES, USUAL_LIMIT, Entry, Sample
 from op_gradients import as_step, trained_program
 from op_modules import SamplesFailed, exported
@@ -58,6 +58,7 @@ class Check:
 
     def _case(self, place: int, sample: Sample) -> Case | None:
         try:
+            sample = with_updates(sample)
             expected = expected_of(self._entry, sample)
         except Exception as error:  # of whatever kind
             self._found[place] = Verdict("left out", f"torch raises {_line(error)}")

@@ -53,20 +53,24 @@ class Relax:
         self._rx: Any = relax_mlir
 
     def imported(self, program: torch.export.ExportedProgram) -> Any:
+        kinds = [each.kind.name for each in program.graph_signature.output_specs]
+        # Behind these are arguments that the program changes.
+        count = kinds.count("USER_OUTPUT")
         try:
-            return self._rx.from_torch(program)
+            return self._rx.from_torch(program), count
         except self._rx.RelaxError as error:
             raise Refused(reason_of(str(error))) from error
 
     def compiled(self, imported: Any) -> Run:
+        module, count = imported
         try:
-            main = self._rx.compile(imported)["main"]
+            main = self._rx.compile(module)["main"]
         except self._rx.RelaxError as error:
             raise Refused(f"when compiled: {reason_of(str(error))}") from error
 
         def run(tensors: Sequence[torch.Tensor]) -> Sequence[object]:
             # Nested as the model's are, a list for each sample.
-            return pytree.tree_leaves(main(*tensors))
+            return pytree.tree_leaves(main(*tensors))[:count]
 
         return run
 

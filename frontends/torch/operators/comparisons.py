@@ -63,8 +63,8 @@ def _not_nan(name: str, join: Callable[[Tensor, Tensor], Tensor]) -> Convert:
 
 register_rows(
     {
-        "aten::maximum": lambda node: larger(*operands(node)),
-        "aten::minimum": lambda node: smaller(*operands(node)),
+        "aten::maximum aten::max.other": lambda node: larger(*operands(node)),
+        "aten::minimum aten::min.other": lambda node: smaller(*operands(node)),
         "aten::fmax": _not_nan("fmax", larger),
         "aten::fmin": _not_nan("fmin", smaller),
         "aten::clamp_min": lambda node: larger(node.tensor(0, node.dtype), node.operand("min", node.dtype)),

@@ -57,7 +57,8 @@ def rms_norm(node: Node) -> Outputs:
 
 
 def channels_of(node: Node) -> sizes.Size:
-    return sizes.sizes_of(node.value(0))[1]
+    own = sizes.sizes_of(node.value(0))
+    return own[1] if len(own) > 1 else own[0]
 
 
 def _batch_norm(node: Node, is_training: bool) -> list[Tensor]:

@@ -189,22 +189,45 @@ def windows(node: Node) -> Outputs:
 @register_torch("aten::as_strided", "aten::as_strided_copy")
 def as_strided(node: Node) -> Outputs:
     """Elements at places of the memory that torch would have: those of the tensor itself are there."""
+    row, _ = _in_a_row(node)
+    wanted = node.sizes_of_result
+    return sizes.reshaped(relax.take(row, _places_in_row(node, wanted), axis=0), wanted)
+
+
+@register_torch("aten::as_strided_scatter")
+def as_strided_scatter(node: Node) -> Outputs:
+    """The tensor with others in the place of these elements."""
+    row, order = _in_a_row(node)
+    wanted, own = sizes.sizes_of(node.value("src")), node.sizes_of_result
+    elements = sizes.reshaped(node.tensor("src", node.dtype), [sizes.product(wanted)])
+    places = sizes.reshaped(_places_in_row(node, wanted), [sizes.product(wanted)])
+    made = relax.scatter_elements(row, places, elements, axis=0)
+    in_order = Value(ssa=sizes.reshaped(made, [own[axis] for axis in order]))
+    return _permuted(in_order, [order.index(axis) for axis in range(len(order))])
+
+
+def _in_a_row(node: Node) -> tuple[Tensor, list[int]]:
+    """The elements as they follow each other in torch's memory, and the dimensions from the outermost there."""
     meta: Any = node.metas["self"]
-    x, wanted = node.value(0), node.sizes_of_result
     shape, strides = ([node.expressions.size(each) for each in held] for held in (meta.shape, meta.stride()))
     order = _in_memory(shape, strides)
     if order is None:
         raise node.fail("the tensor's elements are not next to each other in memory: call contiguous() on it first")
-    row = sizes.reshaped(_permuted(x, order).ssa, [sizes.product(shape)])
-    base = node.expressions.size(meta.storage_offset())
+    return sizes.reshaped(_permuted(node.value(0), order).ssa, [sizes.product(shape)]), order
+
+
+def _places_in_row(node: Node, wanted: Sequence[sizes.Size]) -> Tensor:
+    """Where there the elements of a result of these sizes are."""
+    meta: Any = node.metas["self"]
+    base, count = node.expressions.size(meta.storage_offset()), sizes.product(sizes.sizes_of(node.value(0)))
     first = last = sizes.minus(node.size("storage_offset"), base) if node.has("storage_offset") else 0
     places = sizes.as_tensor([first])
     for axis, (size, stride) in enumerate(zip(wanted, node.sizes("stride"), strict=True)):
         places = relax.add(places, relax.multiply(sizes.positions(wanted, axis), sizes.as_tensor([stride])))
         last = sizes.plus(last, sizes.times(sizes.minus(size, 1), stride))
-    if 0 not in wanted and not (_is_at_most(0, first) and _is_at_most(sizes.plus(last, 1), sizes.product(shape))):
+    if 0 not in wanted and not (_is_at_most(0, first) and _is_at_most(sizes.plus(last, 1), count)):
         raise node.fail("it may read memory around the tensor's own: index the larger tensor instead")
-    return sizes.reshaped(relax.take(row, places, axis=0), wanted)
+    return places
 
 
 def _in_memory(shape: Sequence[sizes.Size], strides: Sequence[sizes.Size]) -> list[int] | None:

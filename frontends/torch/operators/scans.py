@@ -13,7 +13,20 @@ from ....emit.conversions import widened
 from ....emit.numbers import Number, Size, as_i64, constant, intrinsic, select
 from ....emit.parallel import share_ranges
 from ....emit.sorting import around_axis
-from ..prelude import Node, Outputs, Tensor, cast, info_of, register_rows, relax, wide_float
+from ..prelude import (
+    Node,
+    Outputs,
+    Tensor,
+    Value,
+    cast,
+    info_of,
+    joined,
+    register_rows,
+    register_torch,
+    relax,
+    sizes,
+    wide_float,
+)  # fmt: skip
 
 
 def _scan(name: str) -> Callable[[Node], Outputs]:
@@ -36,6 +49,26 @@ register_rows(
         "aten::logcumsumexp": lambda node: _log_sums(node),
     }
 )
+
+
+# ---- differences ----
+
+
+@register_torch("aten::diff")
+def diff(node: Node) -> Outputs:
+    """Of adjacent elements, `n` times; `prepend` and `append` are put around them before."""
+    around = [node.tensor(key, node.dtype) for key in ("prepend", "self", "append") if node.has(key)]
+    axis = node.axis("dim", node.rank("self"))
+    x = joined(around, axis)
+    for _ in range(node.int("n", 1)):
+        value = Value(ssa=x)
+        size = sizes.sizes_of(value)[axis]
+        after, before = (
+            sizes.sliced(value, {axis: bounds})
+            for bounds in ((1, size, 1), (0, sizes.larger(sizes.minus(size, 1), 0), 1))
+        )
+        x = relax.logical_xor(after, before) if node.dtype == "i1" else relax.subtract(after, before)
+    return x
 
 
 # ---- scans that relax has no operator for ----

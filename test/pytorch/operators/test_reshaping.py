@@ -110,7 +110,14 @@ def test_bits() -> None:
 
 
 def test_strides() -> None:
-    check(lambda x: (x.t().as_strided((3, 2), (1, 2)), x[1:].as_strided((2, 2), (1, 1), 7)), torch.randn(4, 6))
+    check(
+        lambda x: (
+            x.t().as_strided((3, 2), (1, 2)),
+            x[1:].as_strided((2, 2), (1, 1), 7),
+            torch.as_strided_scatter(x.t(), x[:3, :2], (3, 2), (2, 7), 4),
+        ),
+        torch.randn(4, 6),
+    )
 
 
 def test_strides_around_the_tensor_are_refused() -> None:
