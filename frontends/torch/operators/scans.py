@@ -65,10 +65,8 @@ def diff(node: Node) -> Outputs:
     for _ in range(node.int("n", 1)):
         value = Value(ssa=x)
         size = sizes.sizes_of(value)[axis]
-        after, before = (
-            sizes.sliced(value, {axis: bounds})
-            for bounds in ((1, size, 1), (0, sizes.larger(sizes.minus(size, 1), 0), 1))
-        )
+        last = sizes.larger(sizes.minus(size, 1), 0)
+        after, before = (sizes.sliced(value, {axis: (*bounds, 1)}) for bounds in ((1, size), (0, last)))
         x = relax.logical_xor(after, before) if node.dtype == "i1" else relax.subtract(after, before)
     return x
 
