@@ -27,7 +27,7 @@ from relax_mlir.compilation.torch_compile import torch_backend
 import relax_mlir as rx
 
 sys.path.append(str(Path(__file__).resolve().parents[1] / "test" / "pytorch"))
-from model_zoo import ZOO, apart, dynamic_shapes, tensors_in
+from model_zoo import ZOO, apart, built, dynamic_shapes, tensors_in
 
 _TURNS, _SECONDS = 5, 0.1
 
@@ -49,10 +49,9 @@ class Measured:
     """One model."""
 
     def __init__(self, name: str, peers: Sequence[str]):
-        torch.manual_seed(0)
         self.name, self.peers = name, peers
-        self.case = ZOO[name]()
-        self.model = self.case.model.eval()
+        self.case = built(name)
+        self.model = self.case.model
         self.args, self.kwargs = self.case.args, dict(self.case.kwargs)
         with torch.no_grad():
             self.wanted = copy.deepcopy(self.model)(*self.args, **self.kwargs)

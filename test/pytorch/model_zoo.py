@@ -414,6 +414,17 @@ ZOO["graph network"] = lambda: Case(Graphs(), (torch.randn(6, 8), _EDGES), {}, (
 # ---- what is compared ----
 
 
+def built(name: str) -> Case:
+    """A model, set to inference, of the same weights each time; those that it begins with as zeros are others."""
+    torch.manual_seed(0)
+    found = ZOO[name]()
+    with torch.no_grad():
+        for parameter in found.model.parameters():
+            if not parameter.any():
+                nn.init.normal_(parameter, std=0.05)
+    return found._replace(model=found.model.eval())
+
+
 def apart(got: Any, wanted: Any) -> float:
     """How far tensors are from others, as a share of the largest of these."""
     found = [0.0]

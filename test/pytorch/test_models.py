@@ -10,7 +10,7 @@ import copy
 
 import pytest
 import torch
-from model_zoo import ZOO, apart, dynamic_shapes
+from model_zoo import ZOO, apart, built, dynamic_shapes
 from relax_mlir.compilation.torch_compile import torch_backend
 
 import relax_mlir as rx
@@ -24,9 +24,8 @@ _TOLERANCE = 1e-4
 
 @pytest.mark.parametrize("name", _CASES)
 def test_models(name: str) -> None:
-    torch.manual_seed(0)
-    case = ZOO[name]()
-    model, kwargs = case.model.eval(), dict(case.kwargs)
+    case = built(name)
+    model, kwargs = case.model, dict(case.kwargs)
     with torch.no_grad():
         wanted = copy.deepcopy(model)(*case.args, **kwargs)
         assert (
