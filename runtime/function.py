@@ -77,9 +77,10 @@ class Function:
         return give, arguments
 
     def _first_call(self, types: tuple[type, ...], arguments: tuple[object, ...]) -> tuple[Give, tuple[object, ...]]:
-        give = giver(self._described, arguments)
         if not are_passed_as_they_are(self._described, arguments):
-            return give, tuple(prepared(self._described, arguments))
+            others = tuple(prepared(self._described, arguments))
+            return giver(self._described, arguments), others
+        give = giver(self._described, arguments)
         if len(self._givers) + len(self._asking) >= _REMEMBERED:
             self._givers.clear()
             self._asking.clear()

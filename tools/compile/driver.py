@@ -292,6 +292,7 @@ class Compilation:
 
 def problems_of(source: str, shapes: Mapping[str, InputShape], limits: Limits) -> Problems:
     """What of a model cannot be imported."""
+    from ...frontends.core.problems import Problems
     from ...frontends.onnx.build import add_main
     from ...frontends.onnx.model import errors_in, read_model
     from ...frontends.onnx.problems import WORDS

@@ -62,15 +62,15 @@ OPTIONS: dict[str, Option] = {
 _ALONE = ("cache-info", "clear-cache", "list-onnx-operators", "list-torch-operators", "list-codegens")
 
 HELP_HEAD = (
-    "relax-compile: compiles an ONNX model or a module of relax operators",
+    "relax-compile: compiles a model of ONNX or torch, or a module of relax operators",
     "",
-    "usage: relax-compile [options] <model.onnx | model.pt2 | module.mlir>        (-: a module from standard input)",
+    "usage: relax-compile [options] <model.onnx | model.pt2 | module.mlir>   (-: a module from standard input)",
     "",
     "  relax-compile model.onnx",
     "  relax-compile model.onnx -o model.rxa --shape x:?,3,224,224",
     "  relax-compile model.onnx --target c -o folder/",
     "  relax-compile model.onnx --check",
-    "  relax-compile model.pt2                             # torch.export.save(torch.export.export(model, args), 'model.pt2')",
+    "  relax-compile model.pt2            (torch.export.save writes such a file)",
     "  relax-compile module.mlir --emit=llvm --target='llvm{cpu=haswell}'",
 )
 

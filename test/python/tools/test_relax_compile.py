@@ -268,7 +268,7 @@ def test_what_cannot_be_imported(tanh: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ([], "expected one input file, model.onnx or module.mlir, got none"),
+        ([], "expected one input file, model.onnx, model.pt2 or module.mlir, got none"),
         (["a.onnx", "b.onnx"], "got a.onnx, b.onnx"),
         (["M", "-o", "x", "--emitt=obj"], "unknown option '--emitt=obj'; did you mean 'emit'?"),
         (["M", "--emit=object"], "expects one of relax, tir, llvm, ll, asm, obj, artifact, source, got 'object'"),
@@ -296,7 +296,7 @@ def test_what_cannot_be_imported(tanh: Path, tmp_path: Path) -> None:
         (["junk.onnx", "-o", "x"], "no ONNX model: its protobuf is malformed, or cut short"),
         (["model.rxa"], "model.rxa is a compiled program: relax-run runs it"),
         (["-", "-o", "x", "--shape=x:1"], "--shape is for ONNX models"),
-        (["-", "--check"], "--check is for ONNX models"),
+        (["-", "--check"], "--check is for models: what a module holds needs no import"),
         (["-", "-o", "x"], "<stdin>:2:1: "),
         (["M", "-o", "x", "--load-plugin=no_such_module"], "no_such_module"),
     ],
