@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import torch
-from op_comparison import Expected, difference, expected_of, with_updates
+from op_comparison import Expected, difference, expected_of, tensors_of, with_updates
 from op_entries import DTYPES, USUAL_LIMIT, Entry, Sample
 from op_gradients import as_step, trained_program
 from op_modules import SamplesFailed, exported
@@ -133,7 +133,12 @@ class Check:
         for case, count in zip(cases, counts, strict=True):
             own, results = results[:count], results[count:]
             found = difference(self._entry, case.sample, case.expected, own)
-            self._found[case.place] = Verdict("wrong", found, str(case.sample)) if found else Verdict("passes")
+            if found:
+                of_torch = self._of_torch(case)
+                wrong = Verdict("wrong", found, str(case.sample))
+                self._found[case.place] = _verdict(of_torch, "") if of_torch else wrong
+            else:
+                self._found[case.place] = Verdict("passes")
 
     def _run_of(self, cases: list[Case], imported: Any) -> Run:
         if self._mode != "gradients":
@@ -142,11 +147,23 @@ class Check:
 
     def _halves(self, cases: list[Case], error: Exception) -> None:
         if len(cases) == 1:
-            self._note(cases[0], error)
+            self._note(cases[0], self._of_torch(cases[0]) or error)
             return
         middle = len(cases) // 2
         self._together(cases[:middle])
         self._together(cases[middle:])
+
+    def _of_torch(self, case: Case) -> Exception | None:
+        """What is wrong with the program that torch has exported: whoever runs that gets it."""
+        if self._mode == "gradients":
+            return None
+        tensors = [tensor.clone() for tensor in case.sample.tensors]
+        try:
+            results = exported([case.sample], self._mode == "dynamic").module()(*tensors)
+        except Exception as error:  # of whatever kind
+            return _NotExported(f"the program raises {_line(error)}")
+        found = difference(self._entry, case.sample, case.expected, tensors_of(results))
+        return _NotExported(f"the program gives something else: {found}") if found else None
 
     def _note(self, case: Case, error: Exception) -> None:
         self._found[case.place] = _verdict(error, str(case.sample))

@@ -70,7 +70,9 @@ class Relax:
 
         def run(tensors: Sequence[torch.Tensor]) -> Sequence[object]:
             # Nested as the model's are, a list for each sample.
-            return pytree.tree_leaves(main(*tensors))[:count]
+            leaves = pytree.tree_leaves(main(*tensors))[:count]
+            # Without a tensor of torch among the arguments the results are none, either.
+            return [_of_torch(each) for each in leaves]
 
         return run
 
@@ -93,6 +95,10 @@ class Relax:
             return results
 
         return run
+
+
+def _of_torch(held: Any) -> object:
+    return torch.from_dlpack(held) if hasattr(held, "__dlpack__") and not isinstance(held, torch.Tensor) else held
 
 
 def reason_of(message: str) -> str:

@@ -143,9 +143,9 @@ def run_all(
     jobs: int,
     limit: int,
     seconds: float,
-    progress: Callable[[int], None],
+    progress: Callable[[Outcome], None],
 ) -> list[Outcome]:
-    """The outcomes in the tasks' order; `peer` makes an op_peers.Peer in a process, `progress` hears the count."""
+    """The outcomes in the tasks' order; `peer` makes an op_peers.Peer in a process, `progress` hears each at once."""
     outcomes: dict[Task, Outcome] = {}
     # All of an entry is one process's: it knows why the entry was refused before.
     waiting, lock = iter([[*group] for _, group in itertools.groupby(tasks, lambda task: task.entry)]), threading.Lock()
@@ -156,7 +156,7 @@ def run_all(
             start = time.monotonic()
             verdicts = worker.run(task)
             outcomes[task] = Outcome(task, verdicts, time.monotonic() - start)
-            progress(len(outcomes))
+            progress(outcomes[task])
         worker.stop()
 
     threads = [threading.Thread(target=serve, daemon=True) for _ in range(jobs)]

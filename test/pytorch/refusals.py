@@ -69,15 +69,22 @@ def of_outcomes(outcomes: Iterable[Outcome]) -> Refusals:
     return found
 
 
+def bugs_of(outcome: Outcome) -> list[str]:
+    """What is wrong, whatever the lists say."""
+    return [
+        f"{outcome.task.entry} {outcome.task.dtype} {outcome.task.mode} #{place} {verdict}: {reason} {sample}"
+        for place, (verdict, reason, sample) in outcome.verdicts.items()
+        if verdict in ("wrong", "error")
+    ]
+
+
 def differences(outcomes: Iterable[Outcome], listed: Mapping[str, Refusals]) -> list[str]:
     """Where a run and the lists, by mode, do not agree, and what is wrong whatever they say."""
     found = []
     for outcome in outcomes:
         task = outcome.task
         name = f"{task.entry} {task.dtype} {task.mode}"
-        for place, (verdict, reason, sample) in outcome.verdicts.items():
-            if verdict in ("wrong", "error"):
-                found.append(f"{name} #{place} {verdict}: {reason} {sample}")
+        found += bugs_of(outcome)
         key = (task.entry, task.dtype)
         refusal, was = of_outcomes([outcome]).get(key), listed[task.mode].get(key)
         count, before = (0 if each is None else each.count for each in (refusal, was))

@@ -46,18 +46,24 @@ def tasks_of(patterns: list[str], dtypes: list[str], modes: list[str]) -> list[T
 
 
 class Progress:
-    """Says now and then how far a run is."""
+    """Says now and then how far a run is, what is wrong at once, and saves what has been found."""
 
-    def __init__(self, count: int):
+    def __init__(self, count: int, path: Path):
         self._count = count
+        self._path = path
+        self._outcomes: list[Outcome] = []
         self._start = self._last = time.monotonic()
 
-    def __call__(self, done: int) -> None:
+    def __call__(self, outcome: Outcome) -> None:
+        self._outcomes.append(outcome)
+        for line in refusals.bugs_of(outcome):
+            print(line, file=sys.stderr, flush=True)
         now = time.monotonic()
         if now - self._last < _REPORTED_EVERY:
             return
         self._last = now
-        print(f"{done} of {self._count}, {now - self._start:.0f} seconds", file=sys.stderr, flush=True)
+        print(f"{len(self._outcomes)} of {self._count}, {now - self._start:.0f} seconds", file=sys.stderr, flush=True)
+        save(self._outcomes, self._path)
 
 
 def worst(outcome: Outcome) -> str:
@@ -141,7 +147,7 @@ def main() -> int:
         # Nothing stale helps, and the user's own cache stays as it is.
         os.environ["RELAX_MLIR_CACHE"] = folder
         limits = (options.limit_samples, options.limit)
-        outcomes = run_all(tasks, PEERS[options.peer], options.jobs, *limits, Progress(len(tasks)))
+        outcomes = run_all(tasks, PEERS[options.peer], options.jobs, *limits, Progress(len(tasks), options.json))
     show(outcomes)
     save(outcomes, options.json)
     longest = sorted(outcomes, key=lambda each: -each.seconds)[:5]

@@ -3,8 +3,10 @@
 
 from __future__ import annotations
 
+import math
+
 from ....dialects.core.infos import is_float
-from ..prelude import Node, Outputs, Tensor, like, register_rows, register_torch, relax
+from ..prelude import Node, Outputs, Tensor, cast, const, like, register_rows, register_torch, relax
 
 # What relax.nn.selu multiplies exp(x) - 1 by.
 _SELU_SCALE, _SELU_ALPHA = 1.0507009873554805, 1.6732632423543772
@@ -115,11 +117,22 @@ def glu(node: Node) -> Outputs:
 
 
 @register_torch("aten::softmax", "aten::_softmax", "aten::log_softmax", "aten::_log_softmax",
-                "aten::_safe_softmax", "aten::special_log_softmax", "aten::special_softmax")  # fmt: skip
-def softmax(node: Node) -> Outputs:
+                "aten::special_log_softmax", "aten::special_softmax")  # fmt: skip
+def softmax_of(node: Node) -> Tensor:
     """In the type of the result. A 0-D tensor has one row of one element."""
     name = "nn.log_softmax" if "log" in node.op else "nn.softmax"
     x, rank = node.tensor(0, node.dtype if is_float(node.dtype) else ""), node.rank(0)
     if rank == 0:
         return relax.reshape(relax.dialect.ops[name](relax.reshape(x, (1,)), axis=0), ())
     return relax.dialect.ops[name](x, axis=node.axis("dim", rank))
+
+
+@register_torch("aten::_safe_softmax")
+def safe_softmax(node: Node) -> Outputs:
+    """The same; where all is minus infinity it is 0."""
+    x = node.tensor(0, "f64" if node.value(0).dtype == "f64" else "f32")
+    axes = [node.axis("dim", node.rank(0))] if node.rank(0) else []
+    is_least = cast(relax.equal(x, like(x, -math.inf)), "f32")
+    made = softmax_of(node)
+    none = relax.equal(relax.min(is_least, axis=axes, keepdims=True), const(1, "f32"))
+    return relax.where(none, like(made, 0), made)

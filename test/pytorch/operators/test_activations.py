@@ -43,3 +43,8 @@ def test_softmax(dynamic: bool) -> None:
     )
     check(lambda x: (x.int().softmax(0, dtype=torch.float64), x.half().log_softmax(1, dtype=torch.float32)), x)
     check(lambda x: (x.softmax(0), x.log_softmax(-1)), torch.tensor(2.0))
+
+
+def test_softmax_of_nothing_but_minus_infinity() -> None:
+    x = torch.tensor([[1.0, float("-inf")], [float("-inf")] * 2, [float("nan"), float("-inf")]])
+    check(lambda x: torch.ops.aten._safe_softmax(x, 1), x)

@@ -41,6 +41,7 @@ def test_masks_of_batches() -> None:
     check(lambda q, k, v, m: F.scaled_dot_product_attention(q, k, v, m), *_operands(), mask, dynamic=True)
 
 
+@pytest.mark.slow
 def test_other_numbers_of_dimensions() -> None:
     attention = F.scaled_dot_product_attention
     check(lambda q, k, v: (attention(q, k, v), attention(q[0], k[0], v[0]), attention(q[0, 0], k[0, 0], v[0, 0])),
@@ -48,6 +49,7 @@ def test_other_numbers_of_dimensions() -> None:
     check(attention, torch.randn(2, 4, 5, 8), torch.randn(1, 4, 7, 8), torch.randn(1, 4, 7, 8))
 
 
+@pytest.mark.slow
 def test_fused_forms() -> None:
     """With the logarithms of the sums."""
     fused = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu
@@ -58,6 +60,7 @@ def test_fused_forms() -> None:
     check(lambda q, k, v, m: whole(q, k, v, m), q, k, v, torch.randn(6, 6))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("norm_first", [False, True])
 def test_layers(norm_first: bool) -> None:
     """torch has one operator for all of a layer where it is only used; it is taken apart."""
@@ -66,6 +69,7 @@ def test_layers(norm_first: bool) -> None:
     check(lambda x: layer(x), torch.randn(2, 5, 16))
 
 
+@pytest.mark.slow
 def test_several_heads_with_weights() -> None:
     module = torch.nn.MultiheadAttention(16, 2, batch_first=True).eval().requires_grad_(False)
     check(lambda x, y: module(x, y, y), torch.randn(2, 5, 16), torch.randn(2, 7, 16), dynamic=True)

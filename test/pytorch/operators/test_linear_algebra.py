@@ -37,12 +37,14 @@ def test_cholesky_of_what_is_not_positive() -> None:
         run(a)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shape", [(2, 4, 4), (5, 3), (3, 5), (0, 2, 2)])
 def test_lu(shape: tuple[int, ...]) -> None:
     check(lambda a: tuple(torch.linalg.lu_factor_ex(a)), _matrices(*shape), dynamic=0 not in shape)
     check(lambda a: tuple(torch.linalg.lu(a)), _matrices(*shape))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", ["reduced", "complete"])
 @pytest.mark.parametrize("shape", [(2, 4, 4), (5, 3), (3, 5)])
 def test_qr(shape: tuple[int, ...], mode: str) -> None:
@@ -53,13 +55,15 @@ def test_qr_of_zeros() -> None:
     check(lambda a: tuple(torch.linalg.qr(a)), torch.zeros(3, 3))
 
 
-@pytest.mark.parametrize("left", [False, True])
-@pytest.mark.parametrize("upper", [False, True])
-def test_triangular_systems(upper: bool, left: bool) -> None:
-    a, b = _positive(3, 4, 4), _matrices(3, 4, 4)
-    for unit in (False, True):
-        solve: Callable[..., torch.Tensor] = torch.linalg.solve_triangular
-        check(lambda a, b: solve(a, b, upper=upper, left=left, unitriangular=unit), a, b)  # noqa: B023
+@pytest.mark.parametrize("unit", [False, True])
+def test_triangular_systems(unit: bool) -> None:
+    solve: Callable[..., torch.Tensor] = torch.linalg.solve_triangular
+    sides = [(upper, left) for upper in (False, True) for left in (False, True)]
+    check(
+        lambda a, b: [solve(a, b, upper=upper, left=left, unitriangular=unit) for upper, left in sides],
+        _positive(3, 4, 4),
+        _matrices(3, 4, 4),
+    )
 
 
 def test_systems() -> None:
@@ -84,6 +88,7 @@ def test_singular_matrices() -> None:
         run(torch.ones(2, 2))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("upper", ["L", "U"])
 @pytest.mark.parametrize("size", [1, 2, 7, 24])
 def test_eigenvalues(size: int, upper: str) -> None:
@@ -104,6 +109,7 @@ def test_eigenvalues_that_are_equal(make: Callable[..., torch.Tensor]) -> None:
         check(lambda a, scale=scale: torch.linalg.eigvalsh(a * scale) / scale, make(4, 4, dtype=torch.float64))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("full", [False, True])
 @pytest.mark.parametrize("shape", [(2, 5, 5), (7, 3), (3, 7), (1, 4)])
 def test_singular_values(shape: tuple[int, ...], full: bool) -> None:
@@ -132,7 +138,8 @@ def test_exponential() -> None:
     )
 
 
-@pytest.mark.parametrize("p", [0.0, 1.0, 1.5, 2.0, float("inf")])
-def test_distances(p: float) -> None:
-    check(lambda x, y: torch.cdist(x, y, p=p), _matrices(2, 4, 3), _matrices(2, 5, 3, seed=1), dynamic=True)
-    check(lambda x: torch.nn.functional.pdist(x, p=p), _matrices(5, 3))
+def test_distances() -> None:
+    powers = (0.0, 1.0, 1.5, 2.0, float("inf"))
+    pair = (_matrices(2, 4, 3), _matrices(2, 5, 3, seed=1))
+    check(lambda x, y: [torch.cdist(x, y, p=p) for p in powers], *pair, dynamic=True)
+    check(lambda x: [torch.nn.functional.pdist(x, p=p) for p in powers], _matrices(5, 3))

@@ -34,6 +34,7 @@ def test_kin_of_the_gamma_function() -> None:
     check(lambda a, q: special.zeta(a, q), a[1:6, None], x[None, :9])
 
 
+@pytest.mark.slow
 def test_bessel_functions() -> None:
     x = torch.tensor([-20, -7, -1, -0.0, 0, 0.1, 1.9, 2.1, 7.9, 8.1, 40, 600, NAN], dtype=torch.float64)
     check(lambda x: (special.i0(x), special.i1(x), special.i0e(x), special.i1e(x)), x)
@@ -42,6 +43,7 @@ def test_bessel_functions() -> None:
     check(lambda x: special.spherical_bessel_j0(x), x)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "function, exact, least",
     [
@@ -60,6 +62,7 @@ def test_waves(function: Callable[..., object], exact: Callable[[float], object]
     check(lambda x: special.round(function(x), decimals=5), x)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name",
     [
