@@ -64,7 +64,7 @@ _ALONE = ("cache-info", "clear-cache", "list-onnx-operators", "list-torch-operat
 HELP_HEAD = (
     "relax-compile: compiles a model of ONNX or torch, or a module of relax operators",
     "",
-    "usage: relax-compile [options] <model.onnx | model.pt2 | module.mlir>   (-: a module from standard input)",
+    "usage: relax-compile [options] <model.onnx | model.pt2 | module.mlir>  (-: a module from stdin)",
     "",
     "  relax-compile model.onnx",
     "  relax-compile model.onnx -o model.rxa --shape x:?,3,224,224",
