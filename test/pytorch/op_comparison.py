@@ -48,7 +48,12 @@ class Expected:
 
 
 def tensors_of(result: object) -> list[torch.Tensor]:
-    return [leaf for leaf in pytree.tree_leaves(result) if isinstance(leaf, torch.Tensor)]
+    """The tensors in a result; complex ones as pairs, for programs give none."""
+    return [_in_pairs(leaf) for leaf in pytree.tree_leaves(result) if isinstance(leaf, torch.Tensor)]
+
+
+def _in_pairs(tensor: torch.Tensor) -> torch.Tensor:
+    return torch.view_as_real(tensor.resolve_conj()) if tensor.is_complex() else tensor
 
 
 def cloned(sample: Sample) -> list[torch.Tensor]:
