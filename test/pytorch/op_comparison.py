@@ -35,7 +35,7 @@ _COMPARING = {
 _WIDER = {torch.float16: torch.float32, torch.bfloat16: torch.float32, torch.float32: torch.float64}
 # Beside torch's relative tolerances: elements that cancel out to nearly nothing.
 _LEAST_ABSOLUTE = {torch.float16: 1e-3, torch.bfloat16: 1e-2}
-_AS_CLOSE = 4
+_AS_CLOSE = 2
 _LONGEST = 200
 
 
@@ -156,7 +156,7 @@ def _of_values(entry: Entry, sample: Sample, index: int, result: torch.Tensor, w
 
 
 def _is_as_close(finer: torch.Tensor, result: torch.Tensor, wanted: torch.Tensor) -> bool:
-    """Whether it is no farther from the wider type's result than a few times as far as torch's own."""
+    """Whether it is at most twice as far from the wider type's result as torch's own."""
     own, torchs = ((each.to(finer.dtype) - finer).abs().max() for each in (result, wanted))
     return bool(own <= _AS_CLOSE * torchs)
 
