@@ -79,7 +79,9 @@ def bugs_of(outcome: Outcome) -> list[str]:
 
 
 def differences(outcomes: Iterable[Outcome], listed: Mapping[str, Refusals]) -> list[str]:
-    """Where a run and the lists, by mode, do not agree, and what is wrong whatever they say."""
+    """Where a run and the lists, by mode, do not agree, and what is wrong whatever they say. Of other samples than the
+    list's as many may be refused as there are.
+    """
     found = []
     for outcome in outcomes:
         task = outcome.task
@@ -88,10 +90,11 @@ def differences(outcomes: Iterable[Outcome], listed: Mapping[str, Refusals]) -> 
         key = (task.entry, task.dtype)
         refusal, was = of_outcomes([outcome]).get(key), listed[task.mode].get(key)
         count, before = (0 if each is None else each.count for each in (refusal, was))
-        if refusal and count > before:
+        has_same_samples = was is None or len(outcome.verdicts) == was.total
+        if refusal and count > before and has_same_samples:
             found.append(
                 f"{name}: {count} samples of {refusal.total} are refused, {before} in the list: {refusal.reason}"
             )
-        elif was and count < before and len(outcome.verdicts) == was.total:
+        elif was and count < before and has_same_samples:
             found.append(f"{name}: {count} samples are refused, {before} in the list: write it again")
     return found

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import functools
 from pathlib import Path
 
 import pytest
@@ -10,12 +11,13 @@ import refusals
 import torch
 from fake_ops import Altering, Counting, Dying, Hanging, Raising, Refusing, entry_of, numbers
 from op_checks import Check, Verdict, reasons_for_all
-from op_comparison import difference, expected_of, tolerances
+from op_comparison import difference, expected_of, tensors_of, tolerances, with_updates
 from op_entries import Entry, entries
 from op_peers import Peer, reason_of
 from op_workers import Outcome, Task, Worker, run_all
 from refusals import Refusal
 from torch.testing._internal.opinfo.core import SampleInput
+from torch.testing._utils import wrapper_set_seed
 
 PASSES = Verdict("passes")
 
@@ -153,6 +155,38 @@ def test_of_random_results_values_do_not_count() -> None:
     assert found_with(torch.bernoulli, torch.full((100,), 0.5), lambda result: result[1:])
 
 
+def test_draws_with_a_seed_of_their_own_are_random() -> None:
+    draw = functools.partial(wrapper_set_seed, torch.bernoulli)
+    assert not found_with(draw, torch.full((100,), 0.5), torch.zeros_like)
+
+
+def counted(x: torch.Tensor) -> torch.Tensor:
+    return x.add_(1).sum()
+
+
+def test_what_a_call_makes_of_its_arguments_is_compared() -> None:
+    (sample,) = entry_of(counted, *numbers(1)).samples(torch.float32)
+    assert [*map(torch.Tensor.tolist, tensors_of(with_updates(sample).call(sample.tensors)))] == [2.0, [2.0]]
+    assert sample.tensors[0].tolist() == [1.0]
+    peer = Altering(lambda result: result * 2 if result.dim() else result)
+    assert [each.verdict for each in verdicts(entry_of(counted, *numbers(2)), peer)] == ["wrong", "wrong"]
+
+
+def test_vectors_are_defined_up_to_their_signs() -> None:
+    a = torch.diag(torch.tensor([1.0, 2, 3])) + 1
+    entry = Entry("linalg.eigh", entry_of(torch.linalg.eigh, SampleInput(a)).info)
+    (sample,) = entry.samples(torch.float32)
+    values, vectors = torch.linalg.eigh(a)
+    expected = expected_of(entry, sample)
+    assert not difference(entry, sample, expected, [values, -vectors])
+    assert difference(entry, sample, expected, [values, vectors.flip(1)]).startswith("result 1: ")
+
+
+def test_complex_results_are_pairs() -> None:
+    (pairs,) = tensors_of(torch.tensor([1 + 2j]).conj())
+    assert pairs.tolist() == [[1.0, -2.0]]
+
+
 def rounding(x: torch.Tensor) -> torch.Tensor:
     return (x + 1000) - 1000
 
@@ -162,7 +196,7 @@ def test_as_good_as_the_wider_type_is_good_enough() -> None:
     assert not torch.allclose(rounding(values), values, atol=0.1)
     assert not found_with(rounding, values, lambda result: result)
     assert not found_with(rounding, values, lambda result: values)
-    assert found_with(rounding, values, lambda result: values * 1.1)
+    assert found_with(rounding, values, lambda result: values + 1)
 
 
 def test_tolerances_are_those_of_the_entry() -> None:

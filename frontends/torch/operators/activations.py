@@ -90,6 +90,7 @@ def prelu(node: Node) -> Outputs:
     x, slopes = node.value(0), node.tensor(1)
     if node.op.startswith("aten::prelu") and (x.rank or 0) > 1 and node.value(1).shape != (1,):
         slopes = relax.expand_dims(slopes, axis=list(range(1, (x.rank or 0) - 1))) if (x.rank or 0) > 2 else slopes
+    slopes = relax.reshape(slopes, ()) if x.rank == 0 else slopes
     return relax.where(_is_positive(x.ssa), x.ssa, relax.multiply(x.ssa, slopes))
 
 

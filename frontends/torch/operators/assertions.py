@@ -3,9 +3,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+from ..fx_operators import functional_name
 from ..prelude import Node, Outputs, Value, register_rows, register_torch, relax
+from ..registry import find_converter
 from ..symbolic_sizes import as_scalar
 from .elementwise import truth
+from .factorizations import require_success
 
 
 @register_torch("aten::_assert_scalar", "aten::_assert_async", "aten::_functional_assert_scalar",
@@ -17,6 +22,29 @@ def assertion(node: Node) -> Outputs:
     condition = truth(node) if isinstance(held, Value) else as_scalar(held, "i1")
     relax.assert_op(relax.reshape(condition, ()), format=text)
     return None
+
+
+@register_torch("aten::_linalg_check_errors")
+def check_errors(node: Node) -> Outputs:
+    require_success(
+        node.tensor("info"), f"linalg.{node.string('api_name')}: a matrix is singular, or not as it must be"
+    )
+    return None
+
+
+@register_torch("higher_order::with_effects")
+def with_effects(node: Node) -> Outputs:
+    """A token, then an operator and its arguments. Tokens say the order of effects: assertions stay in the graph's."""
+    operator: Any = node.get(1)
+    converter = find_converter(functional_name(operator))
+    if converter is None or operator._schema.returns:
+        raise node.fail(f"no converter of {functional_name(operator)} with its effects")
+    names = [each.name for each in operator._schema.arguments]
+    places = [held for key, held in node.arguments.items() if key.isdigit()][2:]
+    named = {key: held for key, held in node.arguments.items() if not key.isdigit()}
+    arguments = {**dict(zip(names, places, strict=False)), **named}
+    converter.function(Node(node.fx, node.name, functional_name(operator), arguments, node.graph))
+    return [node.value(0)]
 
 
 # Of dtypes and layouts, which are known; and of ranges of sizes, which torch also asserts.

@@ -26,6 +26,7 @@ def test_of_one_number(dtype: torch.dtype) -> None:
 
 def test_prelu_with_slopes_of_channels() -> None:
     check(lambda x, a: functional.prelu(x, a), torch.randn(2, 3, 4), torch.rand(3), dynamic=True)
+    check(lambda x, a: functional.prelu(x, a), torch.tensor(-2.0), torch.rand(1))
 
 
 @pytest.mark.parametrize("dynamic", [False, True])
