@@ -8,7 +8,9 @@ a dictionary here may be an object with these attributes where it is passed, as 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import count
+from operator import itemgetter
 from typing import Any
 
 from .errors import ArtifactError
@@ -40,13 +42,30 @@ class StructuredFunction(Function):
         own = [*self._args, *self._kwargs.values()]
         self._own_inputs = sum(map(_count, own))
         self._own_results = _count(self._result)
+        self._give = _giving(self._result, count())
+        states = {each.name: _TENSOR for each in signature.inputs[self._own_inputs :]}
+        #: What is passed by name, where that and the other arguments are tensors and fixed values alone.
+        is_simple = all(each == _TENSOR for each in self._args) and all(map(_is_simple, self._kwargs.values()))
+        self._by_name = {**self._kwargs, **states} if is_simple else None
 
     def __call__(self, *arguments: object, **named: object) -> Any:
-        results = self.flat(*self._flattened(arguments, named))
-        several = list(results) if isinstance(results, tuple) else [results] if len(self._described.outputs) else []
-        own = _rebuilt(self._result, iter(several))
-        rest = several[self._own_results :]
+        results = self.flat(*(self._simple(arguments, named) or self._flattened(arguments, named)))
+        several = results if isinstance(results, tuple) else (results,) if len(self._described.outputs) else ()
+        own, rest = self._give(several), several[self._own_results :]
         return (own, *rest) if rest else own
+
+    def _simple(self, arguments: tuple[object, ...], named: Mapping[str, object]) -> list[object] | None:
+        """The tensors one by one, where that takes no look into them; None where who calls is to be told, too."""
+        if self._by_name is None or len(arguments) != len(self._args) or len(named) != len(self._by_name):
+            return None
+        found = list(arguments)
+        for name, tree in self._by_name.items():
+            value = named.get(name, self)
+            if tree == _TENSOR:
+                found.append(value)
+            elif value is not tree["const"]:
+                return None
+        return None if any(each is self for each in found) else found
 
     def prepared(self, *arguments: object, **named: object) -> list[object]:
         return self.flat.prepared(*self._flattened(arguments, named))
@@ -69,8 +88,8 @@ class StructuredFunction(Function):
             else:
                 raise TypeError(f"{self.__name__}: missing argument {each.name}, which a call changes")
         if states or rest:
-            count = len(self._args) + len(self._described.inputs) - self._own_inputs
-            what = f"no argument '{next(iter(rest))}'" if rest else f"takes {count} arguments, got {len(arguments)}"
+            most = len(self._args) + len(self._described.inputs) - self._own_inputs
+            what = f"no argument '{next(iter(rest))}'" if rest else f"takes {most} arguments, got {len(arguments)}"
             raise TypeError(f"{self.__name__}: {what}; there are {', '.join(self._all_names())}")
         return found
 
@@ -152,14 +171,24 @@ def _of_keys(keys: Sequence[str | int], value: Any, where: str) -> list[Any]:
     )
 
 
-def _rebuilt(tree: Any, values: Iterator[Any]) -> Any:
+def _is_simple(tree: Any) -> bool:
+    return tree == _TENSOR or (isinstance(tree, dict) and "const" in tree)
+
+
+def _giving(tree: Any, places: Iterator[int]) -> Callable[[Sequence[Any]], Any]:
+    """What makes a result of the tensors that are in it."""
     if isinstance(tree, str):
-        value = next(values)
-        return _NUMBERS[tree](value.item() if hasattr(value, "item") else value) if tree in _NUMBERS else value
+        place, number = next(places), _NUMBERS.get(tree)
+        if number is None:
+            return itemgetter(place)
+        return lambda values: number(values[place].item() if hasattr(values[place], "item") else values[place])
     kind, held = _children(tree)
     if kind == "const":
-        return held
+        return lambda values: held
     if kind == "dict":
-        return {key: _rebuilt(inner, values) for key, inner in held}
-    items = [_rebuilt(each, values) for each in held]
-    return tuple(items) if kind == "tuple" else items
+        pairs = [(key, _giving(inner, places)) for key, inner in held]
+        return lambda values: {key: give(values) for key, give in pairs}
+    items = [_giving(each, places) for each in held]
+    if kind == "tuple":
+        return lambda values: tuple([give(values) for give in items])
+    return lambda values: [give(values) for give in items]
