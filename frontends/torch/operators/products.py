@@ -6,6 +6,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..prelude import Node, Outputs, Tensor, Value, cast, register_rows, register_torch, relax
+from .elementwise import times
 
 
 @register_torch("aten::linear")
@@ -42,7 +43,7 @@ def matmul(node: Node, left: str | int, right: str | int) -> Tensor:
 
 def _outer(node: Node, left: str | int, right: str | int) -> Tensor:
     column = relax.expand_dims(node.tensor(left, node.dtype), axis=[1])
-    return relax.multiply(column, relax.expand_dims(node.tensor(right, node.dtype), axis=[0]))
+    return times(column, relax.expand_dims(node.tensor(right, node.dtype), axis=[0]))
 
 
 def _added(node: Node, product: Tensor) -> Tensor:
