@@ -50,13 +50,13 @@ def _added(node: Node, product: Tensor) -> Tensor:
     """`beta * self + alpha * product`; where beta is 0, what is in `self` does not matter, NaN neither."""
     alpha, beta = node.get("alpha", 1), node.get("beta", 1)
     if alpha != 1:
-        product = relax.multiply(product, node.operand("alpha", node.dtype))
+        product = times(product, node.operand("alpha", node.dtype))
     own = node.tensor("self", node.dtype)
     if beta == 0:
         own = relax.zeros_like(own)
     elif beta != 1:
-        own = relax.multiply(own, node.operand("beta", node.dtype))
-    return relax.add(product, own)
+        own = times(own, node.operand("beta", node.dtype))
+    return relax.logical_or(product, own) if node.dtype == "i1" else relax.add(product, own)
 
 
 def einsum(node: Node) -> Tensor:
