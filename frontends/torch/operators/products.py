@@ -6,6 +6,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..prelude import Node, Outputs, Tensor, Value, cast, register_rows, register_torch, relax
+from .elementwise import times
 
 
 @register_torch("aten::linear")
@@ -42,20 +43,20 @@ def matmul(node: Node, left: str | int, right: str | int) -> Tensor:
 
 def _outer(node: Node, left: str | int, right: str | int) -> Tensor:
     column = relax.expand_dims(node.tensor(left, node.dtype), axis=[1])
-    return relax.multiply(column, relax.expand_dims(node.tensor(right, node.dtype), axis=[0]))
+    return times(column, relax.expand_dims(node.tensor(right, node.dtype), axis=[0]))
 
 
 def _added(node: Node, product: Tensor) -> Tensor:
     """`beta * self + alpha * product`; where beta is 0, what is in `self` does not matter, NaN neither."""
     alpha, beta = node.get("alpha", 1), node.get("beta", 1)
     if alpha != 1:
-        product = relax.multiply(product, node.operand("alpha", node.dtype))
+        product = times(product, node.operand("alpha", node.dtype))
     own = node.tensor("self", node.dtype)
     if beta == 0:
         own = relax.zeros_like(own)
     elif beta != 1:
-        own = relax.multiply(own, node.operand("beta", node.dtype))
-    return relax.add(product, own)
+        own = times(own, node.operand("beta", node.dtype))
+    return relax.logical_or(product, own) if node.dtype == "i1" else relax.add(product, own)
 
 
 def einsum(node: Node) -> Tensor:
