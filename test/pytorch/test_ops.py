@@ -83,6 +83,6 @@ def test_results_with_dynamic_sizes_are_those_of_torch(name: str) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", [name for name in entries() if name not in ALWAYS])
 def test_results_of_a_drawn_operator_are_those_of_torch(name: str) -> None:
-    dtypes = entries()[name].dtypes()
-    for dtype in {"f32", dtypes[-1]} & {*dtypes}:
-        check(name, dtype, "static")
+    """Of f32, for which the whole table has run; of others `make torch-ops` asks."""
+    if "f32" in entries()[name].dtypes():
+        check(name, "f32", "static")
