@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from ....emit import loops
 from ....emit.numbers import Number, as_index, intrinsic, select
-from ..prelude import Node, Outputs, Tensor, cast, const, like, register_torch, relax, sizes
+from ..prelude import Node, Outputs, Tensor, cast, const, like, register_torch, relax, sizes, wide_float
 from .eigenvalues import svd_of
 from .matrix_loops import Batch, Matrix, absolute, each_matrix, folded, steps, total, transposed
 
@@ -66,9 +66,11 @@ def _add_product(out: Matrix, left: Matrix, right: Matrix, factor: Number) -> No
 
 @register_torch("aten::linalg_matrix_exp", "aten::matrix_exp")
 def matrix_exp(node: Node) -> Outputs:
-    a, n = node.tensor(0), sizes.sizes_of(node.value(0))[-1]
+    """In f32 at least: powers of narrow floats overflow."""
+    wide = wide_float(node.dtype)
+    a, n = node.tensor(0, wide), sizes.sizes_of(node.value(0))[-1]
     batch = Batch.of(node, a)
-    return batch.call(exponential_kernel, [batch.flat(a)], ((n, n), node.dtype))[0]
+    return cast(batch.call(exponential_kernel, [batch.flat(a)], ((n, n), wide))[0], node.dtype)
 
 
 # ---- least squares and pseudo-inverses, by singular values ----
