@@ -11,6 +11,7 @@ In the other package's pyproject.toml:
     "runtime.mynpu" = "mynpu.runtime"       # what runs its code, where that does not need the codegen
     "rules.mynpu" = "mynpu.rules"           # rules for the operators mynpu.*, of all targets
     "onnx.com.acme" = "mynpu.converters"    # converters of ONNX's operators of the domain com.acme
+    "torch.acme" = "mynpu.of_torch"         # converters of operators that torch.library has as acme::*
 
 The name says what kind of thing the module registers, and its name; importing the module registers it.
 """
@@ -24,7 +25,7 @@ import sys
 from .errors import OptionError, RelaxError, message_of
 
 GROUP = "relax_mlir.plugins"
-KINDS = ("dialect", "pass", "target", "codegen", "runtime", "rules", "onnx")
+KINDS = ("dialect", "pass", "target", "codegen", "runtime", "rules", "onnx", "torch")
 
 _loaded: set[str] = set()
 _announced: list[tuple[str, str, str]] | None = None

@@ -150,3 +150,14 @@ def test_converters_that_fail_are_reported(tmp_path: Path) -> None:
     done = run(tmp_path, CONVERT.format(name="Triple"))
     assert done.returncode == 1
     assert "cannot load plug-in 'acme.converters': No module named 'acme.nothing'" in done.stderr
+
+
+def test_converters_of_torch_are_found_by_their_namespace(tmp_path: Path) -> None:
+    """The registry itself needs no torch."""
+    register = 'import relax_mlir as rx\n@rx.register_torch("acme::triple.default")\ndef triple(node): ...'
+    install(tmp_path, {"of_torch": register}, {"torch.acme": "acme.of_torch"}, "acme")
+    find = "from relax_mlir.frontends.torch.registry import find_converter\n"
+    done = run(
+        tmp_path, f"{find}print(find_converter('acme::triple.default').name, find_converter('acme::other.default'))"
+    )
+    assert (done.returncode, done.stdout) == (0, "acme::triple.default None\n"), done.stderr
