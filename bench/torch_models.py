@@ -16,6 +16,7 @@ import argparse
 import copy
 import logging
 import sys
+import tempfile
 import time
 import warnings
 from collections.abc import Callable, Sequence
@@ -99,9 +100,10 @@ class Measured:
             inductor(*self.args, **self.kwargs)
             found["inductor"] = self._call(inductor)
         if "onnx" in self.peers:
-            path = "/tmp/torch_models.onnx"
-            torch.onnx.export(self.model, self.args, path, kwargs=self.kwargs, dynamo=True, verbose=False)
-            main = rx.compile(rx.from_onnx(path))["main"]
+            with tempfile.TemporaryDirectory() as folder:
+                path = f"{folder}/model.onnx"
+                torch.onnx.export(self.model, self.args, path, kwargs=self.kwargs, dynamo=True, verbose=False)
+                main = rx.compile(rx.from_onnx(path))["main"]
             given = tensors_in((self.args, self.kwargs))
             found["onnx"] = lambda: main(*given)
         return found

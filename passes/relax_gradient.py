@@ -12,7 +12,7 @@ from ..bindings.navigation import body_of, functions_in, has_body, last_of, symb
 from ..bindings.rewriting import located_error
 from ..dialects.core.codec import decode
 from ..dialects.core.infos import TensorInfo, describe, is_float
-from ..dialects.core.ir_attributes import RESULT_GROUPS, RESULT_LABELS, RESULT_NAMES
+from ..dialects.core.ir_attributes import RESULT_GROUPS, RESULT_LABELS, RESULT_NAMES, STRUCTURE
 from ..dialects.relax.function_attributes import VISIBILITY, argument_names
 from ..support.errors import OptionError
 from ..support.suggest import suggest
@@ -149,6 +149,6 @@ def _append_gradients(function: Operation, places: list[int], target_index: int,
     types = ir.FunctionType.get([argument.type for argument in arguments], [value.type for value in returned])
     function.attributes["function_type"] = ir.TypeAttr.get(types)
     # How many results there are, and of what kinds, has changed.
-    for name in (RESULT_NAMES, RESULT_LABELS, RESULT_GROUPS, "res_attrs"):
+    for name in (RESULT_NAMES, RESULT_LABELS, RESULT_GROUPS, STRUCTURE, "res_attrs"):
         if name in function.attributes:
             del function.attributes[name]

@@ -34,6 +34,7 @@ class StructuredFunction(Function):
         #: The function of tensors one by one.
         self.flat = Function(packed, signature)
         structure = signature.structure or {}
+        check_structure(structure, len(signature.inputs), len(signature.outputs))
         self._args = structure["args"]
         #: In the order in which the program takes them.
         self._kwargs: dict[str, Any] = dict(structure["kwargs"])

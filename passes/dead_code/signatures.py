@@ -10,13 +10,16 @@ from ...bindings.mlir import ir
 from ...bindings.navigation import body_of, functions_in, is_private, last_of, operations_in, symbol_name, use_count
 from ...bindings.patterns import apply_greedy
 from ...dialects.core.call_graph import UNITS, references_of
-from ...dialects.core.ir_attributes import INPUT_GROUPS, PRIM_FUNC, RESULT_GROUPS, RESULT_NAMES
+from ...dialects.core.ir_attributes import INPUT_GROUPS, PRIM_FUNC, RESULT_GROUPS, RESULT_NAMES, STRUCTURE
 from ...dialects.core.substitute import symbols_of, symbols_of_operation
 from ...dialects.tir.prim_func import is_prim_func
 from ..params.signature import remove_arguments, state_type
 
 # Functions with these have a fixed signature.
-_FIXED = ("res_attrs", INPUT_GROUPS, RESULT_GROUPS, RESULT_NAMES, *(name for name in UNITS if name != PRIM_FUNC))
+_FIXED = (
+    "res_attrs", INPUT_GROUPS, RESULT_GROUPS, RESULT_NAMES, STRUCTURE,
+    *(name for name in UNITS if name != PRIM_FUNC),
+)  # fmt: skip
 _CALL_TIR = "relax.call_tir"
 
 

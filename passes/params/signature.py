@@ -13,7 +13,7 @@ from ...bindings.navigation import body_of, functions_in, has_body, last_of, ope
 from ...bindings.rewriting import located_error
 from ...dialects.core.call_graph import references_of
 from ...dialects.core.dialect import row_of
-from ...dialects.core.ir_attributes import ARGUMENT_NAME, INPUT_GROUPS, RESULT_GROUPS, RESULT_NAMES
+from ...dialects.core.ir_attributes import ARGUMENT_NAME, INPUT_GROUPS, RESULT_GROUPS, RESULT_NAMES, STRUCTURE
 from ...dialects.core.substitute import substitute, symbols_of_operation
 from ...dialects.core.symbols import Dim
 from ...dialects.relax.function_attributes import LIST, VALUE, Group, argument_names, decode_groups, encode_groups
@@ -107,6 +107,7 @@ def remove_arguments(function: Operation, places: Collection[int]) -> None:
             if group.kind == LIST or not taken
         ]
         attributes[INPUT_GROUPS] = encode_groups(kept_groups)
+    _forget_structure(function)
     if "arg_attrs" in attributes:
         kept = [each for place, each in enumerate(attributes["arg_attrs"]) if place not in gone]
         attributes["arg_attrs"] = ir.ArrayAttr.get(kept)
@@ -176,6 +177,13 @@ def bundle_results(function: Operation, name: str, what: str) -> None:
     names = [""] * len(last_of(body_of(function)).operands)
     function.attributes[RESULT_GROUPS] = encode_groups(_bundled(_groups(function, RESULT_GROUPS, names), 0, name, what))
     function.attributes[RESULT_NAMES] = ir.ArrayAttr.get([ir.StringAttr.get(name)])
+    _forget_structure(function)
+
+
+def _forget_structure(function: Operation) -> None:
+    """How its model was called says nothing of other arguments and results: tensors are passed one by one."""
+    if STRUCTURE in function.attributes:
+        del function.attributes[STRUCTURE]
 
 
 def _groups(function: Operation, attribute: str, names: Sequence[str]) -> list[Group]:

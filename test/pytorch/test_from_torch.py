@@ -146,6 +146,27 @@ def test_structures_survive_a_file(tmp_path: Path) -> None:
     )
 
 
+def test_gradients_are_given_one_by_one() -> None:
+    class Named(nn.Module):
+        def forward(self, x: torch.Tensor) -> dict[str, torch.Tensor]:
+            return {"y": (x * x).sum()}
+
+    module = rx.from_torch(Named(), (torch.ones(3),))
+    assert "relax.structure" in str(module)
+    _, gradient = rx.compile(rx.grad(module, "main", ["x"]))["main_adjoint"](torch.ones(3))
+    torch.testing.assert_close(gradient, 2 * torch.ones(3))
+
+
+def test_damaged_structures_are_refused() -> None:
+    from relax_mlir.runtime.call_structure import check_structure
+
+    good = {"names": ["x"], "args": ["*"], "kwargs": [], "result": {"dict": [["y", "*"]]}}
+    check_structure(good, 1, 1)
+    for change in ({"args": ["?"]}, {"result": {"set": []}}, {"names": []}, {"kwargs": 3}, {"args": ["*", "*"]}):
+        with pytest.raises(rx.runtime.ArtifactError, match="how the model is called"):
+            check_structure({**good, **change}, 1, 1)
+
+
 # ---- state and parameters ----
 
 
