@@ -49,6 +49,9 @@ from .frontends.onnx.from_onnx import from_onnx as from_onnx
 from .frontends.onnx.registry import register_onnx as register_onnx
 from .frontends.torch.from_torch import from_torch as from_torch
 from .frontends.torch.registry import register_torch as register_torch
+from .interpreter.reference import reference as reference
+from .interpreter.registry import all_references as all_references
+from .interpreter.registry import register_reference as register_reference
 from .passes.core.base import Pass as Pass
 from .passes.core.instruments import Callback as Callback
 from .passes.core.instruments import Instrument as Instrument

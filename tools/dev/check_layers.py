@@ -28,7 +28,8 @@ WHEEL_SHIM = Path("bindings/wheel.py")
 _BELOW_EMIT = ("support", "bindings", "dialects")
 _BELOW_PASSES = (*_BELOW_EMIT, "emit", "passes/core", "targets/core")
 _BELOW_TARGETS = (*_BELOW_PASSES, "passes")
-_BELOW_COMPILATION = (*_BELOW_TARGETS, "frontends/core", "frontends", "targets", "runtime")
+_BELOW_INTERPRETER = (*_BELOW_TARGETS, "frontends/core", "frontends", "runtime")
+_BELOW_COMPILATION = (*_BELOW_INTERPRETER, "targets", "interpreter")
 _BELOW_TOOLS = (*_BELOW_COMPILATION, "compilation")
 MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "support": (),
@@ -47,6 +48,8 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     # Codegens may hand a part on in another format, which a frontend writes.
     "targets/external": (*_BELOW_TARGETS, "runtime", "frontends"),
     "runtime": ("support",),
+    # What modules mean has nothing to do with what targets make of them.
+    "interpreter": _BELOW_INTERPRETER,
     "compilation": _BELOW_COMPILATION,
     "tools": (*_BELOW_TOOLS, PACKAGE),
     PACKAGE: (*_BELOW_TOOLS, "tools"),

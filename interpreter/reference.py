@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""`rx.reference(module)`: a module's functions, interpreted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from ..bindings.navigation import functions_in, is_private, symbol_name
+from ..dialects.core.infos import Info, ScalarInfo, ShapeInfo, TensorInfo
+from ..frontends.module import Module
+from ..runtime.arrays import to_numpy
+from ..support.argument_types import types_checked
+from ..support.callbacks import enters
+from ..support.errors import OptionError
+from ..support.suggest import suggest
+from .held_values import stored
+from .machine import Machine
+
+
+@types_checked
+@enters
+def reference(
+    module: Module, *, wide: bool = False, functions: Mapping[str, Callable[..., object]] | None = None
+) -> Reference:
+    """A module's public functions as numpy computes them, operation by operation: `rx.reference(module)["main"](x)`.
+
+    It is slow and right, and has nothing to do with what makes code: each operator has a function that says what it
+    means (rx.rules.register_reference). Floats are computed in f64 and rounded to their types after each operator; with
+    `wide` they are never rounded. `functions` are what the module calls by name (relax.call_dps_packed).
+    """
+    return Reference(Machine(module._owner.operation, wide=wide, functions=functions))
+
+
+class Reference(Mapping[str, "ReferenceFunction"]):
+    """The public functions by name."""
+
+    def __init__(self, machine: Machine) -> None:
+        self._machine = machine
+        self._names = [symbol_name(each) for each in functions_in(machine.module) if not is_private(each)]
+
+    def __getitem__(self, name: str) -> ReferenceFunction:
+        if name not in self._names:
+            listed = ", ".join(self._names) or "none"
+            raise OptionError(f"no function {name!r} in this module; there are {listed}{suggest(name, self._names)}")
+        return ReferenceFunction(self._machine, name)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+
+class ReferenceFunction:
+    """A function that is interpreted: it takes arrays of any framework, and gives numpy's."""
+
+    def __init__(self, machine: Machine, name: str) -> None:
+        self._machine = machine
+        self.name = name
+        self._inputs = machine.inputs(name)
+
+    def __repr__(self) -> str:
+        return f"<reference of {self.name}>"
+
+    def __call__(self, *arguments: object) -> Any:
+        if len(arguments) != len(self._inputs):
+            raise OptionError(f"{self.name}: takes {len(self._inputs)} arguments, got {len(arguments)}")
+        given = [
+            self._argument(index, info, argument)
+            for index, (info, argument) in enumerate(zip(self._inputs, arguments, strict=True))
+        ]
+        results = self._machine.call(self.name, given)
+        return results[0] if len(results) == 1 else tuple(results)
+
+    def _argument(self, index: int, info: Info, argument: Any) -> Any:
+        if isinstance(info, ShapeInfo):
+            return tuple(map(int, argument))
+        if isinstance(info, TensorInfo):
+            array = to_numpy(argument)
+            if array.dtype != stored(info.dtype):
+                raise OptionError(f"{self.name}: argument #{index} has elements of {array.dtype}, not {info.dtype}")
+            return self._machine.numbers.held(array, info.dtype)
+        if isinstance(info, ScalarInfo):
+            return self._machine.numbers.held(argument, info.dtype)[()]
+        return argument

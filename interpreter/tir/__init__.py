@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The meaning of tir's scalar functions in numpy, one file a family, named as in dialects/tir."""

@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Calls from the graph to functions of the module, and what knows sizes by their symbols."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...dialects.core.codec import decode
+from ...dialects.core.dialect import find_op
+from ...dialects.core.infos import Info, TensorInfo
+from ...dialects.core.verifier import call_of
+from ..registry import register_step
+from ..sites import Frame, Site, Step
+
+
+@register_step("relax.shape_expr")
+def shape_expr(site: Site) -> Step:
+    dims = call_of(find_op("relax.shape_expr"), site.operation).dims
+    return lambda frame: [tuple(map(frame.size, dims))]
+
+
+@register_step("relax.call_tir")
+def call_tir(site: Site) -> Step:
+    """A PrimFunc is given memory for its results; one on tensors returns them, one on memrefs has written them."""
+    callee = call_of(find_op("relax.call_tir"), site.operation).func
+    machine, infos = site.machine, [decode(type_) for type_ in site.operation.results.types]
+
+    def run(frame: Frame, *operands: Any) -> list[Any]:
+        outputs = [memory(site, frame, info) for info in infos]
+        return machine.call(callee, [*operands, *outputs]) or outputs
+
+    return run
+
+
+def memory(site: Site, frame: Frame, info: Info) -> Any:
+    """What a result is written to."""
+    assert isinstance(info, TensorInfo) and info.shape is not None, "its verifier refuses others"
+    sizes = [frame.size(dim) for dim in info.shape]
+    if None in sizes:
+        raise site.refusal("a size of its result is not known before it runs")
+    return site.numbers.empty(tuple(size for size in sizes if size is not None), info.dtype)
