@@ -20,13 +20,13 @@ from .meanings import prepare_operator
 from .registry import find_step
 from .sites import Body, Frame, Line, Site, Slots, Step, refusal
 
-#: Told of each operation's results as they are known: the operation, and its results' values.
-Observer = Callable[[Operation, Sequence[Any]], None]
+#: Given each operator of the graph with its step, what is done instead: it may look at values, or change them.
+Around = Callable[[Operation, Step], Step]
 # Operations that end a block; what they are given is what the block gives.
 _ENDS = frozenset("func.return scf.yield scf.condition scf.reduce.return linalg.yield tensor.yield".split())
 
 
-class _Function(NamedTuple):
+class _Prepared(NamedTuple):
     body: Body
     slots: Slots
     inputs: list[Info]
@@ -35,8 +35,7 @@ class _Function(NamedTuple):
 class Machine:
     """Runs the functions of one module; `wide`: with all floats in f64.
 
-    `functions` are what it calls by name (relax.call_dps_packed). `observe` is told of the results of all operations of
-    the graph, in the order in which they are known.
+    `functions` are what it calls by name (relax.call_dps_packed). `around` may put something around operators' steps.
     """
 
     def __init__(
@@ -45,14 +44,14 @@ class Machine:
         *,
         wide: bool = False,
         functions: Mapping[str, Callable[..., object]] | None = None,
-        observe: Observer | None = None,
+        around: Around | None = None,
     ) -> None:
         self.module = module
         self.numbers = Numbers(wide)
         self.functions: Mapping[str, Callable[..., Any]] = dict(functions or {})
-        self._observe = observe
+        self._around = around
         self._operations = {symbol_name(each): each for each in functions_in(module)}
-        self._prepared: dict[str, _Function] = {}
+        self._prepared: dict[str, _Prepared] = {}
 
     def call(self, name: str, arguments: Sequence[Any]) -> list[Any]:
         """What a function returns. Arguments that it writes to are changed."""
@@ -68,7 +67,7 @@ class Machine:
         """What a function takes."""
         return self._function(name).inputs
 
-    def _function(self, name: str) -> _Function:
+    def _function(self, name: str) -> _Prepared:
         if name not in self._prepared:
             if name not in self._operations:
                 raise OptionError(f"there is no function @{name} in the module{suggest(name, self._operations)}")
@@ -77,7 +76,7 @@ class Machine:
                 raise refusal(operation, f"@{name} is declared only: what it does is not in the module")
             block, slots = body_of(operation), Slots()
             inputs = [decode(argument.type) for argument in block.arguments]
-            self._prepared[name] = _Function(self.prepared(block, slots), slots, inputs)
+            self._prepared[name] = _Prepared(self.prepared(block, slots), slots, inputs)
         return self._prepared[name]
 
     def prepared(self, block: Block, slots: Slots) -> Body:
@@ -106,13 +105,4 @@ class Machine:
         if row is None:
             raise site.refusal("the reference does not know this operation")
         run = prepare_operator(site, row)
-        observe = self._observe
-        if observe is None:
-            return run
-
-        def run_observed(frame: Frame, *operands: Any) -> Any:
-            found = run(frame, *operands)
-            observe(operation, found if type(found) is list else [found])
-            return found
-
-        return run_observed
+        return run if self._around is None else self._around(operation, run)

@@ -131,6 +131,7 @@ _MODULES = {
     "runtime": "runtime",
     "loops": "emit.loops",
     "optim": "passes.training.optimizers",
+    "testing": "testing",
     **{name: name for name in _NAMESPACES},
 }
 

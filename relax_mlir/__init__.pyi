@@ -6,6 +6,7 @@ from . import rewriting as rewriting
 from . import rules as rules
 from . import runtime as runtime
 from . import schedules as schedules
+from . import testing as testing
 from .bindings.conversion import Conversion as Conversion
 from .bindings.mlir import ir as ir
 from .bindings.patterns import Pattern as Pattern

@@ -6,11 +6,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from interpreter import function_of, run_function, same
 from relax_mlir.bindings.mlir import ir
 from relax_mlir.passes.relax_canonicalize import Canonicalize
 
 import relax_mlir as rx
+from interpreter import function_of, run_function, same
 
 
 def changes_nothing(type_: str, array: Any, build: Callable[[Any], list[Any]]) -> int:

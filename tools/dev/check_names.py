@@ -23,7 +23,7 @@ CONVENTIONAL = frozenset(
 
 #: Folders whose files are named alike on purpose: a family of operators has one name in every front end, and where it
 #: is defined.
-_FAMILIES = ("frontends/*/operators", "interpreter/*")
+_FAMILIES = ("frontends/*/operators", "interpreter/*", "testing/*")
 
 Places = Mapping[str, list[str]]
 
