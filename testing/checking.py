@@ -9,7 +9,11 @@ import os
 import pkgutil
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cache
 
+from ..compilation.compiling import lower
+from ..dialects.core.infos import tensor
+from ..frontends.module import Module
 from ..passes.partition.codegen import all_codegens
 from ..support.errors import OptionError
 from ..support.suggest import suggest
@@ -99,23 +103,43 @@ def _verdicts(
     progress: Progress | None,
 ) -> Iterator[Verdict]:
     end = None if seconds is None else time.monotonic() + seconds
-
-    def run(index: int) -> Verdict | None:
-        return tried(subject, cases[index], seed)
-
-    def died(cause: str, phase: int) -> Verdict:
-        if phase != CHECKED:
-            return Verdict("", "", "unchecked", f"the reference: {cause}")
-        return Verdict("", "", "hang" if "no result" in cause else "crash", cause)
-
+    _preload(subject.target)
     done = 0
     queue = iter([(index,) for index in range(len(cases))])
-    for (index,), verdict in isolated.run(run, queue, jobs or len(os.sched_getaffinity(0)), end, limit, died):
+    for (index,), verdict in isolated.run(
+        lambda index: tried(subject, cases[index], seed), queue, jobs or len(os.sched_getaffinity(0)), end, limit, _died
+    ):
         done += 1
         if verdict is None:
             continue
-        if not verdict.case:
-            verdict = verdict._replace(case=cases[index].name, group=cases[index].group)
+        named = _named(verdict, cases[index])
         if progress is not None:
-            progress(verdict, done, len(cases))
-        yield verdict
+            progress(named, done, len(cases))
+        yield named
+
+
+def verdict_of(subject: Subject, case: Case, seed: int, limit: float = _PATIENCE) -> Verdict | None:
+    """What comes of one case, in a process of its own; None where there is no such case."""
+    _preload(subject.target)
+    verdict = isolated.alone(lambda: tried(subject, case, seed), limit, _died)
+    return None if verdict is None else _named(verdict, case)
+
+
+@cache
+def _preload(target: str) -> None:
+    """Imports what compiles, so that no process of a case has to."""
+    module = Module()
+    with module.function("main", {"x": tensor((2,))}) as f:
+        f.returns(*f)
+    lower(module, target)
+
+
+def _named(verdict: Verdict, case: Case) -> Verdict:
+    return verdict if verdict.case else verdict._replace(case=case.name, group=case.group)
+
+
+def _died(cause: str, phase: int) -> Verdict:
+    """Of a case whose name is not known here."""
+    if phase != CHECKED:
+        return Verdict("", "", "unchecked", f"the reference: {cause}")
+    return Verdict("", "", "hang" if "no result" in cause else "crash", cause)

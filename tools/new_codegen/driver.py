@@ -18,7 +18,7 @@ from ..opt.information import shows_information
 from .options import HELP_HEAD, OPTIONS, parse
 
 _ENDING = ".in"
-#: Lines of a template that stand for those of the parts that were asked for: `@operator:patterns@`.
+#: What can be asked for in addition: lines of the templates that begin with `@operator@` are there with it alone.
 _PARTS = ("operator", "target")
 
 
@@ -62,7 +62,7 @@ def _in_folder(folder: Traversable, path: str) -> Iterator[tuple[str, str]]:
 
 
 def _chosen(text: str, parts: Sequence[str]) -> str:
-    """Without the lines that belong to what was not asked for; the others without their marks, `@operator@ ` in front."""
+    """Without the lines of what was not asked for; the others without the mark in front, `@operator@`."""
     lines = []
     for line in text.splitlines(keepends=True):
         for part in _PARTS:
