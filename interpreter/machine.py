@@ -3,31 +3,48 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy
 
-from ..bindings.ir import Block, Operation
-from ..bindings.navigation import body_of, functions_in, has_body, operations_of, symbol_name
+from ..bindings.diagnostics import made_at
+from ..bindings.ir import Attribute, Block, Operation, Region
+from ..bindings.navigation import (
+    body_of,
+    callee_of,
+    functions_in,
+    has_body,
+    operations_of,
+    symbol_name,
+    text_in,
+)
+from ..dialects.core.attributes import AttributeProblem
 from ..dialects.core.codec import decode
 from ..dialects.core.dialect import row_of
 from ..dialects.core.infos import Info, TensorInfo
+from ..dialects.core.ir_attributes import OPERATOR
 from ..support.errors import OptionError
 from ..support.suggest import suggest
 from .held_values import Numbers
+from .literals import constant_of
 from .meanings import prepare_operator
+from .memory import Memory
 from .registry import find_step
-from .sites import Body, Frame, Line, Site, Slots, Step, refusal
+from .sites import Body, Flow, Frame, Line, Site, Slots, Step, jump_of, refusal
 
 #: Told of each operation's results as they are known: the operation, and its results' values.
 Observer = Callable[[Operation, Sequence[Any]], None]
 # Operations that end a block; what they are given is what the block gives.
-_ENDS = frozenset("func.return scf.yield scf.condition scf.reduce.return linalg.yield tensor.yield".split())
+_ENDS = frozenset(
+    "func.return scf.yield scf.condition scf.reduce.return scf.forall.in_parallel linalg.yield tensor.yield "
+    "affine.yield memref.alloca_scope.return memref.atomic_yield cf.br cf.cond_br cf.switch".split()
+)
 
 
 class _Function(NamedTuple):
-    body: Body
+    body: Body | Flow
     slots: Slots
     inputs: list[Info]
 
@@ -49,20 +66,56 @@ class Machine:
     ) -> None:
         self.module = module
         self.numbers = Numbers(wide)
+        self.memory = Memory(self.numbers)
         self.functions: Mapping[str, Callable[..., Any]] = dict(functions or {})
+        #: The calls from graphs that are being run, the innermost one last.
+        self._calls: list[Operation] = []
         self._observe = observe
+        #: What random numbers are made of, each once.
+        self.keys = itertools.count()
         self._operations = {symbol_name(each): each for each in functions_in(module)}
         self._prepared: dict[str, _Function] = {}
+
+    def call_from_graph(self, name: str, arguments: Sequence[Any], operation: Operation) -> list[Any]:
+        """`call`; what fails inside names the place of the operation."""
+        self._calls.append(operation)
+        try:
+            return self.call(name, arguments)
+        finally:
+            self._calls.pop()
 
     def call(self, name: str, arguments: Sequence[Any]) -> list[Any]:
         """What a function returns. Arguments that it writes to are changed."""
         function = self._function(name)
-        frame = Frame(len(function.slots))
+        frame = Frame(len(function.slots), function.slots.constants)
         for index, (info, argument) in enumerate(zip(function.inputs, arguments, strict=True)):
             if isinstance(info, TensorInfo) and (problem := frame.bind(info.shape, argument.shape)):
                 raise OptionError(f"@{name}: argument #{index} {problem}")
         with numpy.errstate(all="ignore"):
-            return function.body.run(frame, arguments)
+            return list(function.body.run(frame, arguments))
+
+    def place(self) -> str:
+        """Where in the graph it is, for exceptions: the operator and its line."""
+        if not self._calls:
+            return ""
+        call = self._calls[-1]
+        name = call.attributes["func"].value if call.name == "relax.call_tir" else callee_of(call)
+        callee = self._operations.get(str(name))
+        return made_at("" if callee is None else text_in(callee, OPERATOR), self._calls[-1].location)
+
+    def globals(self) -> Mapping[str, Attribute]:
+        """The constants that the module has by name."""
+        return {
+            symbol_name(each): each.attributes["initial_value"]
+            for each in operations_of(body_of(self.module))
+            if each.name == "memref.global" and "initial_value" in each.attributes
+        }
+
+    def operation(self, name: str) -> Operation:
+        """The function of a name."""
+        if name not in self._operations:
+            raise OptionError(f"there is no function @{name} in the module{suggest(name, self._operations)}")
+        return self._operations[name]
 
     def inputs(self, name: str) -> list[Info]:
         """What a function takes."""
@@ -70,28 +123,38 @@ class Machine:
 
     def _function(self, name: str) -> _Function:
         if name not in self._prepared:
-            if name not in self._operations:
-                raise OptionError(f"there is no function @{name} in the module{suggest(name, self._operations)}")
-            operation = self._operations[name]
+            operation = self.operation(name)
             if not has_body(operation):
                 raise refusal(operation, f"@{name} is declared only: what it does is not in the module")
-            block, slots = body_of(operation), Slots()
-            inputs = [decode(argument.type) for argument in block.arguments]
-            self._prepared[name] = _Function(self.prepared(block, slots), slots, inputs)
+            slots = Slots()
+            inputs = [decode(argument.type) for argument in body_of(operation).arguments]
+            self._prepared[name] = _Function(self.prepared(operation.regions[0], slots), slots, inputs)
         return self._prepared[name]
 
-    def prepared(self, block: Block, slots: Slots) -> Body:
+    def prepared(self, region: Region, slots: Slots) -> Body | Flow:
+        blocks = list(region.blocks)
+        bodies = [self._body(block, slots) for block in blocks]
+        return bodies[0] if len(bodies) == 1 else Flow(bodies, [jump_of(body, blocks) for body in bodies])
+
+    def _body(self, block: Block, slots: Slots) -> Body:
         arguments = tuple(slots.of(argument) for argument in block.arguments)
         lines: list[Line] = []
         for operation in operations_of(block):
             if operation.name in _ENDS:
                 return Body(arguments, lines, tuple(map(slots.of, operation.operands)), operation)
-            lines.append(self._line(operation, slots))
+            value = constant_of(operation, self.numbers)
+            if value is None:
+                lines.append(self._line(operation, slots))
+            else:
+                slots.constants[slots.of(operation.result)] = value
         return Body(arguments, lines, (), None)
 
     def _line(self, operation: Operation, slots: Slots) -> Line:
         site = Site(self, operation, slots)
-        run = self._step(site)
+        try:
+            run = self._step(site)
+        except AttributeProblem as problem:
+            raise site.refusal(str(problem)) from None
         operands, results = (tuple(map(slots.of, values)) for values in (operation.operands, operation.results))
         infos = [decode(type_) for type_ in operation.results.types]
         checked = tuple((slot, info) for slot, info in zip(results, infos, strict=True) if isinstance(info, TensorInfo))

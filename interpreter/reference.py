@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from typing import Any
 
 from ..bindings.navigation import functions_in, is_private, symbol_name
@@ -15,6 +16,7 @@ from ..support.callbacks import enters
 from ..support.errors import OptionError
 from ..support.suggest import suggest
 from .held_values import stored
+from .lowered import LoweredFunction, is_lowered
 from .machine import Machine
 
 
@@ -58,7 +60,10 @@ class ReferenceFunction:
     def __init__(self, machine: Machine, name: str) -> None:
         self._machine = machine
         self.name = name
-        self._inputs = machine.inputs(name)
+        operation = machine.operation(name)
+        lowered = LoweredFunction(machine, name, operation) if is_lowered(operation) else None
+        self._inputs = machine.inputs(name) if lowered is None else lowered.inputs
+        self._run = partial(machine.call, name) if lowered is None else lowered.call
 
     def __repr__(self) -> str:
         return f"<reference of {self.name}>"
@@ -70,7 +75,7 @@ class ReferenceFunction:
             self._argument(index, info, argument)
             for index, (info, argument) in enumerate(zip(self._inputs, arguments, strict=True))
         ]
-        results = self._machine.call(self.name, given)
+        results = self._run(given)
         return results[0] if len(results) == 1 else tuple(results)
 
     def _argument(self, index: int, info: Info, argument: Any) -> Any:
