@@ -3,7 +3,7 @@
 of numpy for scalars.
 
 Elements have their own type, those that numpy lacks by ml_dtypes; with `Numbers(wide=True)` all floats are f64, and
-nothing is rounded on the way.
+nothing is rounded on the way, but in functions that look at floats' bits: what these do depends on the rounding.
 """
 
 from __future__ import annotations
@@ -29,8 +29,10 @@ def stored(dtype: str) -> numpy.dtype:
 class Numbers:
     """What elements are computed with."""
 
-    def __init__(self, wide: bool) -> None:
+    def __init__(self, wide: bool, is_rounded: bool = False) -> None:
         self.wide = wide
+        #: Whether wide floats are rounded to their types nevertheless, after each operation.
+        self.is_rounded = is_rounded
 
     def dtype(self, dtype: str) -> numpy.dtype:
         """What elements of a type are held in."""
@@ -38,6 +40,8 @@ class Numbers:
 
     def held(self, array: object, dtype: str) -> ndarray:
         """The array with its elements held as those of a type; they are rounded where that is narrower."""
+        if self.is_rounded and is_float(dtype):
+            array = numpy.asarray(array).astype(stored(dtype))
         return numpy.asarray(array).astype(self.dtype(dtype), copy=False)
 
     def empty(self, shape: tuple[int, ...], dtype: str) -> ndarray:

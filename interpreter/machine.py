@@ -16,6 +16,7 @@ from ..bindings.navigation import (
     callee_of,
     functions_in,
     has_body,
+    operations_in,
     operations_of,
     symbol_name,
     text_in,
@@ -23,10 +24,11 @@ from ..bindings.navigation import (
 from ..dialects.core.attributes import AttributeProblem
 from ..dialects.core.codec import decode
 from ..dialects.core.dialect import row_of
-from ..dialects.core.infos import Info, TensorInfo
+from ..dialects.core.infos import Info, TensorInfo, is_float
 from ..dialects.core.ir_attributes import OPERATOR
 from ..support.errors import OptionError
 from ..support.suggest import suggest
+from .element_bits import element_of
 from .held_values import Numbers
 from .literals import constant_of
 from .meanings import prepare_operator
@@ -47,6 +49,12 @@ class _Function(NamedTuple):
     body: Body | Flow
     slots: Slots
     inputs: list[Info]
+
+
+def _sees_bits(function: Operation) -> bool:
+    """Whether a function makes integers of floats' bits, or floats of integers'."""
+    casts = (each for each in operations_in(function) if each.name in ("arith.bitcast", "vector.bitcast"))
+    return any(any(is_float(element_of(value.type)) for value in (*each.operands, *each.results)) for each in casts)
 
 
 class Machine:
@@ -126,7 +134,8 @@ class Machine:
             operation = self.operation(name)
             if not has_body(operation):
                 raise refusal(operation, f"@{name} is declared only: what it does is not in the module")
-            slots = Slots()
+            numbers = Numbers(True, is_rounded=True) if self.numbers.wide and _sees_bits(operation) else self.numbers
+            slots = Slots(numbers)
             inputs = [decode(argument.type) for argument in body_of(operation).arguments]
             self._prepared[name] = _Function(self.prepared(operation.regions[0], slots), slots, inputs)
         return self._prepared[name]
@@ -142,7 +151,7 @@ class Machine:
         for operation in operations_of(block):
             if operation.name in _ENDS:
                 return Body(arguments, lines, tuple(map(slots.of, operation.operands)), operation)
-            value = constant_of(operation, self.numbers)
+            value = constant_of(operation, slots.numbers)
             if value is None:
                 lines.append(self._line(operation, slots))
             else:

@@ -181,8 +181,9 @@ def refusal(operation: Operation, reason: str) -> RefusalError:
 class Slots(dict[Value, int]):
     """Where a frame has a value."""
 
-    def __init__(self) -> None:
+    def __init__(self, numbers: Numbers) -> None:
         super().__init__()
+        self.numbers = numbers
         #: What is the same in each call, by slot.
         self.constants: dict[int, Any] = {}
 
@@ -223,7 +224,7 @@ class Site:
     @property
     def numbers(self) -> Numbers:
         """What elements are computed with."""
-        return self.machine.numbers
+        return self._slots.numbers
 
     @property
     def attributes(self) -> Any:

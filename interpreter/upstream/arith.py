@@ -33,8 +33,20 @@ _FLOATS: dict[str, Callable[..., Any]] = {
     "negf": numpy.negative, "maximumf": numpy.maximum, "minimumf": numpy.minimum, "maxnumf": numpy.fmax,
     "minnumf": numpy.fmin,
 }  # fmt: skip
+
+
+def _floats(function: Callable[..., Any]) -> Callable[[Site], Step]:
+    def prepare(site: Site) -> Step:
+        if not site.numbers.is_rounded:
+            return plain(function)(site)
+        numbers, dtype = site.numbers, element_of(site.result_type())
+        return lambda frame, *operands: numbers.held(function(*operands), dtype)[()]
+
+    return prepare
+
+
 for _name, _function in _FLOATS.items():
-    register_step(f"arith.{_name}")(plain(_function))
+    register_step(f"arith.{_name}")(_floats(_function))
 
 
 # ---- integers ----

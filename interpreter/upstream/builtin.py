@@ -13,6 +13,7 @@ from ..held_values import stored
 from ..memory import is_wide
 from ..registry import register_step
 from ..sites import Site, Step
+from .llvm import memory_of
 
 
 @register_step("builtin.unrealized_conversion_cast")
@@ -21,6 +22,9 @@ def cast(site: Site) -> Step:
     if len(site.operation.operands) != 1 or len(site.operation.results) != 1:
         raise site.refusal("the reference does not know what it means")
     source, target = site.operand_type(), site.result_type()
+    if isinstance(target, ir.MemRefType) and str(source).startswith("!llvm.struct"):
+        memory_at = memory_of(site)
+        return lambda frame, parts: memory_at(parts)
     if isinstance(source, ir.ShapedType) != isinstance(target, ir.ShapedType):
         raise site.refusal(f"the reference does not know what {source} is as {target}")
     names, numbers, memory = (element_of(source), element_of(target)), site.numbers, site.machine.memory

@@ -57,9 +57,9 @@ def is_normal(site: Site) -> Step:
 def fma(site: Site) -> Step:
     """x * y + z, rounded once."""
     numbers, dtype = site.numbers, element_of(site.result_type())
-    if numbers.wide:
+    if numbers.wide and not numbers.is_rounded:
         return lambda frame, x, y, z: x * y + z
-    if dtype == "f64":
+    if dtype == "f64" and not numbers.wide:
         return lambda frame, x, y, z: special.exact_fma(x, y, z)
     return lambda frame, x, y, z: numbers.held(computed(x) * computed(y) + computed(z), dtype)[()]
 

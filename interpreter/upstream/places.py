@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Elements of arrays by place, or by arrays of places: what is outside is refused, and what numpy counts from the end."""
+"""Elements of arrays by place, or by arrays of places: what is outside is refused, and what numpy counts backwards."""
 
 from __future__ import annotations
 
