@@ -4,9 +4,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from typing import Any
 
-from ..bindings.navigation import function_type_of, functions_in, is_private, symbol_name
+from ..bindings.navigation import functions_in, is_private, symbol_name
 from ..dialects.core.infos import Info, ScalarInfo, ShapeInfo, TensorInfo
 from ..dialects.core.ir_attributes import INPUT_GROUPS, RESULT_GROUPS
 from ..frontends.module import Module
@@ -17,6 +18,7 @@ from ..support.errors import OptionError
 from ..support.suggest import suggest
 from .argument_groups import flattened, grouped, groups_of
 from .held_values import stored
+from .lowered import LoweredFunction, is_lowered
 from .machine import Machine
 
 
@@ -60,11 +62,12 @@ class ReferenceFunction:
     def __init__(self, machine: Machine, name: str) -> None:
         self._machine = machine
         self.name = name
-        self._inputs = machine.inputs(name)
-        function = machine.function(name)
-        results = len(function_type_of(function).results)
-        self._taken = groups_of(function, INPUT_GROUPS, len(self._inputs))
-        self._given = groups_of(function, RESULT_GROUPS, results)
+        operation = machine.operation(name)
+        lowered = LoweredFunction(machine, name, operation) if is_lowered(operation) else None
+        self._inputs = machine.inputs(name) if lowered is None else lowered.inputs
+        self._run = partial(machine.call, name) if lowered is None else lowered.call
+        self._taken = groups_of(operation, INPUT_GROUPS, len(self._inputs))
+        self._operation = operation
 
     def __repr__(self) -> str:
         return f"<reference of {self.name}>"
@@ -72,7 +75,8 @@ class ReferenceFunction:
     def __call__(self, *arguments: object) -> Any:
         flat = flattened(self.name, self._taken, arguments)
         given = [self._argument(index, *each) for index, each in enumerate(zip(self._inputs, flat, strict=True))]
-        return grouped(self._given, self._machine.call(self.name, given))
+        results = self._run(given)
+        return grouped(groups_of(self._operation, RESULT_GROUPS, len(results)), results)
 
     def _argument(self, index: int, info: Info, argument: Any) -> Any:
         if isinstance(info, ShapeInfo):

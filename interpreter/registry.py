@@ -68,13 +68,13 @@ class _PreparedStep:
 _STEPS: Registry[_PreparedStep] = Registry(
     lambda step: (step.op,),
     lambda step, taken: f"'{step.op}' has a step already: {taken.place}",
-    families=f"{__package__}.upstream {__package__}.relax",
+    families=f"{__package__}.upstream {__package__}.tir {__package__}.relax",
 )
 
 
 def register_step(op: str | Sequence[str]) -> Callable[[Prepare], Prepare]:
     """Registers how an operation without a row in this project's tables is run: the function reads its attributes once,
-    and returns what is done each time it is reached.
+    and returns what is done each time it is reached. `mydialect.*` is for all that the dialect has no other step for.
     """
 
     def steps(prepare: Callable[[Site], Step], place: str) -> list[_PreparedStep]:
@@ -84,5 +84,5 @@ def register_step(op: str | Sequence[str]) -> Callable[[Prepare], Prepare]:
 
 
 def find_step(op: str) -> Callable[[Site], Step] | None:
-    found = _STEPS.find(op)
+    found = _STEPS.find(op) or _STEPS.find(f"{op.partition('.')[0]}.*")
     return None if found is None else found.prepare

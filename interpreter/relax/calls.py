@@ -46,7 +46,7 @@ def call_tir_inplace(site: Site) -> Step:
     def run(frame: Frame, *operands: Any) -> list[Any]:
         arguments = _with_copies(operands, call.inplace_indices)
         own = [memory(site, frame, info) for info, index in zip(infos, call.inplace_indices, strict=True) if index < 0]
-        returned = machine.call(call.func, [*arguments, *own])
+        returned = machine.call_from_graph(call.func, [*arguments, *own], site.operation)
         return returned or _placed(call.inplace_indices, arguments, own)
 
     return run

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy
 
 from ..registry import register_reference
-from ..upstream.linalg import place_of
+from ..upstream.affine import place_of
 
 if TYPE_CHECKING:
     from numpy import ndarray

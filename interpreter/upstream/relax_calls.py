@@ -30,7 +30,7 @@ def call_tir(site: Site) -> Step:
 
     def run(frame: Frame, *operands: Any) -> list[Any]:
         outputs = [memory(site, frame, info) for info in infos]
-        return machine.call(callee, [*operands, *outputs]) or outputs
+        return machine.call_from_graph(callee, [*operands, *outputs], site.operation) or outputs
 
     return run
 
@@ -41,7 +41,7 @@ def memory(site: Site, frame: Frame, info: Info) -> Any:
     sizes = [frame.size(dim) for dim in info.shape]
     if None in sizes:
         raise site.refusal("a size of its result is not known before it runs")
-    return site.numbers.empty(tuple(size for size in sizes if size is not None), info.dtype)
+    return site.machine.memory.allocate(tuple(size for size in sizes if size is not None), info.dtype)
 
 
 @register_step("relax.prim_value")
