@@ -18,7 +18,7 @@ from ..passes.evaluate.registry import EvaluationCall, find_evaluation
 from ..support.blaming import blaming
 from ..support.suggest import counted
 from .held_values import computed
-from .registry import Meaning, find_reference
+from .registry import Meaning, find_prepared, find_reference
 from .sites import Frame, Site, Step
 
 
@@ -53,6 +53,12 @@ def prepare_operator(site: Site, row: OpDef) -> Step:
 
 # What calls of programs raise: of indices, sizes and conditions.
 _ERRORS = (AssertionError, IndexError, ValueError)
+
+
+def reference_of(row: OpDef) -> tuple[str, str] | None:
+    """The function that says what an operator means, and where it is written."""
+    found = find_prepared(row.full_name) or _meaning(row)
+    return None if found is None else (found.function.__name__, found.place)
 
 
 def _meaning(row: OpDef) -> Meaning | None:

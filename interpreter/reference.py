@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import Any
 
+import numpy
+
 from ..bindings.navigation import functions_in, is_private, symbol_name
 from ..dialects.core.infos import Info, ScalarInfo, ShapeInfo, TensorInfo
 from ..dialects.core.ir_attributes import INPUT_GROUPS, RESULT_GROUPS
@@ -82,10 +84,15 @@ class ReferenceFunction:
         if isinstance(info, ShapeInfo):
             return tuple(map(int, argument))
         if isinstance(info, TensorInfo):
-            array = to_numpy(argument)
+            array = to_numpy(argument) if hasattr(argument, "__dlpack__") else _array(argument, info)
             if array.dtype != stored(info.dtype):
                 raise OptionError(f"{self.name}: argument #{index} has elements of {array.dtype}, not {info.dtype}")
             return self._machine.numbers.held(array, info.dtype)
         if isinstance(info, ScalarInfo):
             return self._machine.numbers.held(argument, info.dtype)[()]
         return argument
+
+
+def _array(numbers: Any, info: TensorInfo) -> Any:
+    """Of a number, or lists of them."""
+    return numpy.asarray(numbers, None if isinstance(numbers, numpy.generic) else stored(info.dtype))

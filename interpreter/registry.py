@@ -61,7 +61,7 @@ def all_references() -> list[Meaning]:
 @dataclass(frozen=True)
 class _PreparedStep:
     op: str
-    prepare: Callable[[Site], Step]
+    function: Callable[[Site], Step]
     place: str
 
 
@@ -83,6 +83,10 @@ def register_step(op: str | Sequence[str]) -> Callable[[Prepare], Prepare]:
     return _STEPS.registering(steps)
 
 
+def find_prepared(op: str) -> _PreparedStep | None:
+    return _STEPS.find(op) or _STEPS.find(f"{op.partition('.')[0]}.*")
+
+
 def find_step(op: str) -> Callable[[Site], Step] | None:
-    found = _STEPS.find(op) or _STEPS.find(f"{op.partition('.')[0]}.*")
-    return None if found is None else found.prepare
+    found = find_prepared(op)
+    return None if found is None else found.function
