@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from itertools import count
 from typing import Any, NamedTuple
 
 import numpy
@@ -12,13 +13,13 @@ from ..bindings.ir import Block, Operation
 from ..bindings.navigation import body_of, functions_in, has_body, operations_of, symbol_name
 from ..dialects.core.codec import decode
 from ..dialects.core.dialect import row_of
-from ..dialects.core.infos import Info, TensorInfo
-from ..support.errors import OptionError
+from ..dialects.core.infos import Info
+from ..support.errors import OptionError, RefusalError
 from ..support.suggest import suggest
 from .held_values import Numbers
 from .meanings import prepare_operator
 from .registry import find_step
-from .sites import Body, Frame, Line, Site, Slots, Step, refusal
+from .sites import Body, Frame, Line, Site, Slots, Step, has_sizes, refusal
 
 #: Told of each operation's results as they are known: the operation, and its results' values.
 Observer = Callable[[Operation, Sequence[Any]], None]
@@ -30,6 +31,10 @@ class _Function(NamedTuple):
     body: Body
     slots: Slots
     inputs: list[Info]
+
+
+def _nothing(frame: Frame, *operands: Any) -> None:
+    """In the place of what cannot be run."""
 
 
 class Machine:
@@ -50,34 +55,70 @@ class Machine:
         self.module = module
         self.numbers = Numbers(wide)
         self.functions: Mapping[str, Callable[..., Any]] = dict(functions or {})
+        self.keys = count()
         self._observe = observe
         self._operations = {symbol_name(each): each for each in functions_in(module)}
         self._prepared: dict[str, _Function] = {}
+        self._preparing: list[str] = []
+        self._problems: list[RefusalError] = []
+        self._modules: dict[str, Machine] = {}
 
     def call(self, name: str, arguments: Sequence[Any]) -> list[Any]:
         """What a function returns. Arguments that it writes to are changed."""
         function = self._function(name)
         frame = Frame(len(function.slots))
         for index, (info, argument) in enumerate(zip(function.inputs, arguments, strict=True)):
-            if isinstance(info, TensorInfo) and (problem := frame.bind(info.shape, argument.shape)):
+            if problem := frame.learn(info, argument):
                 raise OptionError(f"@{name}: argument #{index} {problem}")
         with numpy.errstate(all="ignore"):
             return function.body.run(frame, arguments)
+
+    def function(self, name: str) -> Operation:
+        """Where it stands in the module."""
+        return self._operations[name]
 
     def inputs(self, name: str) -> list[Info]:
         """What a function takes."""
         return self._function(name).inputs
 
+    def inside(self, name: str) -> Machine:
+        """What runs the functions of a module in this one."""
+        if name not in self._modules:
+            found = (each for each in operations_of(body_of(self.module)) if each.name == "builtin.module")
+            module = next(each for each in found if symbol_name(each) == name)
+            self._modules[name] = Machine(
+                module, wide=self.numbers.wide, functions=self.functions, observe=self._observe
+            )
+        return self._modules[name]
+
+    def prepare(self, name: str) -> None:
+        """Prepares a function and all that it calls. All that cannot be run is said in one error."""
+        if name in self._prepared or name in self._preparing:
+            return
+        self._preparing.append(name)
+        try:
+            self._prepared[name] = self._prepare(name)
+        finally:
+            self._preparing.pop()
+        if self._problems and not self._preparing:
+            first, *others = self._problems
+            self._problems.clear()
+            self._prepared.clear()
+            diagnostics = [each for problem in (first, *others) for each in problem.diagnostics]
+            raise first.altered(notes=list(map(str, others)), diagnostics=diagnostics)
+
+    def _prepare(self, name: str) -> _Function:
+        if name not in self._operations:
+            raise OptionError(f"there is no function @{name} in the module{suggest(name, self._operations)}")
+        operation = self._operations[name]
+        if not has_body(operation):
+            raise refusal(operation, f"@{name} is declared only: what it does is not in the module")
+        block, slots = body_of(operation), Slots()
+        inputs = [decode(argument.type) for argument in block.arguments]
+        return _Function(self.prepared(block, slots), slots, inputs)
+
     def _function(self, name: str) -> _Function:
-        if name not in self._prepared:
-            if name not in self._operations:
-                raise OptionError(f"there is no function @{name} in the module{suggest(name, self._operations)}")
-            operation = self._operations[name]
-            if not has_body(operation):
-                raise refusal(operation, f"@{name} is declared only: what it does is not in the module")
-            block, slots = body_of(operation), Slots()
-            inputs = [decode(argument.type) for argument in block.arguments]
-            self._prepared[name] = _Function(self.prepared(block, slots), slots, inputs)
+        self.prepare(name)
         return self._prepared[name]
 
     def prepared(self, block: Block, slots: Slots) -> Body:
@@ -91,10 +132,14 @@ class Machine:
 
     def _line(self, operation: Operation, slots: Slots) -> Line:
         site = Site(self, operation, slots)
-        run = self._step(site)
+        try:
+            run = self._step(site)
+        except RefusalError as problem:
+            self._problems.append(problem)
+            run = _nothing
         operands, results = (tuple(map(slots.of, values)) for values in (operation.operands, operation.results))
         infos = [decode(type_) for type_ in operation.results.types]
-        checked = tuple((slot, info) for slot, info in zip(results, infos, strict=True) if isinstance(info, TensorInfo))
+        checked = tuple((slot, info) for slot, info in zip(results, infos, strict=True) if has_sizes(info))
         return Line(run, operands, results, operation, checked)
 
     def _step(self, site: Site) -> Step:

@@ -6,14 +6,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from ..bindings.navigation import functions_in, is_private, symbol_name
+from ..bindings.navigation import function_type_of, functions_in, is_private, symbol_name
 from ..dialects.core.infos import Info, ScalarInfo, ShapeInfo, TensorInfo
+from ..dialects.core.ir_attributes import INPUT_GROUPS, RESULT_GROUPS
 from ..frontends.module import Module
 from ..runtime.arrays import to_numpy
 from ..support.argument_types import types_checked
 from ..support.callbacks import enters
 from ..support.errors import OptionError
 from ..support.suggest import suggest
+from .argument_groups import flattened, grouped, groups_of
 from .held_values import stored
 from .machine import Machine
 
@@ -59,19 +61,18 @@ class ReferenceFunction:
         self._machine = machine
         self.name = name
         self._inputs = machine.inputs(name)
+        function = machine.function(name)
+        results = len(function_type_of(function).results)
+        self._taken = groups_of(function, INPUT_GROUPS, len(self._inputs))
+        self._given = groups_of(function, RESULT_GROUPS, results)
 
     def __repr__(self) -> str:
         return f"<reference of {self.name}>"
 
     def __call__(self, *arguments: object) -> Any:
-        if len(arguments) != len(self._inputs):
-            raise OptionError(f"{self.name}: takes {len(self._inputs)} arguments, got {len(arguments)}")
-        given = [
-            self._argument(index, info, argument)
-            for index, (info, argument) in enumerate(zip(self._inputs, arguments, strict=True))
-        ]
-        results = self._machine.call(self.name, given)
-        return results[0] if len(results) == 1 else tuple(results)
+        flat = flattened(self.name, self._taken, arguments)
+        given = [self._argument(index, *each) for index, each in enumerate(zip(self._inputs, flat, strict=True))]
+        return grouped(self._given, self._machine.call(self.name, given))
 
     def _argument(self, index: int, info: Info, argument: Any) -> Any:
         if isinstance(info, ShapeInfo):

@@ -68,7 +68,7 @@ class _PreparedStep:
 _STEPS: Registry[_PreparedStep] = Registry(
     lambda step: (step.op,),
     lambda step, taken: f"'{step.op}' has a step already: {taken.place}",
-    families=f"{__package__}.upstream",
+    families=f"{__package__}.upstream {__package__}.relax",
 )
 
 

@@ -3,12 +3,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
-from ..bindings.diagnostics import error_at, failure
+from ..bindings.diagnostics import error_at, failure, made_at
 from ..bindings.ir import Block, Operation, Type, Value
-from ..dialects.core.infos import TensorInfo
+from ..dialects.core.infos import Info, ShapeInfo, TensorInfo
 from ..dialects.core.symbols import Dim, SymExpr
 from ..support.errors import RefusalError
 from .held_values import Numbers
@@ -27,6 +27,14 @@ class Frame:
         self.symbols: dict[str, int] = {}
         #: Where the structured operations are that run now, the innermost one last: numbers or arrays of them.
         self.points: list[list[Any]] = []
+
+    def learn(self, info: Info, value: Any) -> str:
+        """Learns the symbols that a value tells by its type; says what does not fit, or nothing."""
+        if isinstance(info, TensorInfo):
+            return self.bind(info.shape, value.shape)
+        if isinstance(info, ShapeInfo):
+            return self.bind(info.dims, value)
+        return ""
 
     def bind(self, dims: Sequence[Dim] | None, sizes: Sequence[int]) -> str:
         """Learns the symbols that these sizes tell; says what does not fit, or nothing."""
@@ -56,8 +64,8 @@ class Line(NamedTuple):
     operands: tuple[int, ...]
     results: tuple[int, ...]
     operation: Operation
-    #: What is known of the results' sizes; empty where that is nothing new.
-    checked: tuple[tuple[int, TensorInfo], ...]
+    #: Results whose types say something of sizes.
+    checked: tuple[tuple[int, Info], ...]
 
 
 class Body:
@@ -82,10 +90,14 @@ class Body:
                 for slot, each in zip(line.results, found or (), strict=True):
                     values[slot] = each
             for slot, info in line.checked:
-                problem = frame.bind(info.shape, values[slot].shape)
+                problem = frame.learn(info, values[slot])
                 if problem:
-                    raise refusal(line.operation, f"the reference's result {problem}")
+                    raise ValueError(f"{made_at(line.operation.name, line.operation.location)}: its result {problem}")
         return [values[slot] for slot in self._ends]
+
+
+def has_sizes(info: Info) -> bool:
+    return isinstance(info, (TensorInfo, ShapeInfo))
 
 
 def refusal(operation: Operation, reason: str) -> RefusalError:
@@ -108,8 +120,14 @@ class Runner(Protocol):
     numbers: Numbers
     #: What the module calls by name and does not have.
     functions: Mapping[str, Callable[..., Any]]
+    #: What random numbers are made of, each once.
+    keys: Iterator[int]
+
+    def inside(self, name: str) -> Runner: ...
 
     def call(self, name: str, arguments: Sequence[Any]) -> list[Any]: ...
+
+    def prepare(self, name: str) -> None: ...
 
     def prepared(self, block: Block, slots: Slots) -> Body: ...
 
@@ -146,6 +164,11 @@ class Site:
 
     def has_body(self, region: int = 0) -> bool:
         return len(self.operation.regions) > region and len(list(self.operation.regions[region].blocks)) > 0
+
+    @property
+    def place(self) -> str:
+        """The operation and where it stands, for errors of a call: `relax.take "node" at model.onnx:3:1`."""
+        return made_at(self.operation.name, self.operation.location)
 
     def refusal(self, reason: str) -> RefusalError:
         """`raise site.refusal("...")`: it cannot be run, and why."""
