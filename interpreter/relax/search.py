@@ -66,8 +66,10 @@ def argsort(call: Any, data: ndarray) -> Any:
 
 @register_reference("relax.topk")
 def topk(call: Any, data: ndarray) -> list[Any]:
-    size = data.shape[call.axis]
-    count = size if call.k < 1 else call.k
+    size, shape = data.shape[call.axis], call.results[0].shape
+    # All of them, where they are known to be fewer than k.
+    known = None if shape is None else shape[call.axis]
+    count = size if call.k < 1 else call.k if known is None else known
     if count > size:
         raise ValueError(f"{count} elements are asked for along axis {call.axis % data.ndim} of size {size}")
     places = _order(data, call.axis, call.largest).take(range(count), call.axis)
