@@ -40,7 +40,7 @@ from .sites import Body, Flow, Frame, Line, Site, Slots, Step, jump_of, refusal
 Observer = Callable[[Operation, Sequence[Any]], None]
 # Operations that end a block; what they are given is what the block gives.
 _ENDS = frozenset(
-    "func.return scf.yield scf.condition scf.reduce.return scf.forall.in_parallel linalg.yield tensor.yield "
+    "func.return scf.yield scf.condition scf.reduce scf.reduce.return scf.forall.in_parallel linalg.yield tensor.yield "
     "affine.yield memref.alloca_scope.return memref.atomic_yield cf.br cf.cond_br cf.switch".split()
 )
 
@@ -109,7 +109,7 @@ class Machine:
         call = self._calls[-1]
         name = call.attributes["func"].value if call.name == "relax.call_tir" else callee_of(call)
         callee = self._operations.get(str(name))
-        return made_at("" if callee is None else text_in(callee, OPERATOR), self._calls[-1].location)
+        return made_at("" if callee is None else text_in(callee, OPERATOR, f"@{name}"), self._calls[-1].location)
 
     def globals(self) -> Mapping[str, Attribute]:
         """The constants that the module has by name."""

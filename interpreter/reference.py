@@ -16,7 +16,7 @@ from ..support.callbacks import enters
 from ..support.errors import OptionError
 from ..support.suggest import suggest
 from .held_values import stored
-from .lowered import LoweredFunction, is_lowered
+from .lowered import LoweredFunction, call_with_memory, is_lowered
 from .machine import Machine
 
 
@@ -63,7 +63,7 @@ class ReferenceFunction:
         operation = machine.operation(name)
         lowered = LoweredFunction(machine, name, operation) if is_lowered(operation) else None
         self._inputs = machine.inputs(name) if lowered is None else lowered.inputs
-        self._run = partial(machine.call, name) if lowered is None else lowered.call
+        self._run = partial(call_with_memory, machine, operation) if lowered is None else lowered.call
 
     def __repr__(self) -> str:
         return f"<reference of {self.name}>"
