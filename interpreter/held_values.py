@@ -40,9 +40,10 @@ class Numbers:
 
     def held(self, array: object, dtype: str) -> ndarray:
         """The array with its elements held as those of a type; they are rounded where that is narrower."""
+        source = numpy.asarray(array)
         if self.is_rounded and is_float(dtype):
-            array = numpy.asarray(array).astype(stored(dtype))
-        return numpy.asarray(array).astype(self.dtype(dtype), copy=False)
+            source = _rounded(source, stored(dtype), dtype)
+        return _rounded(source, self.dtype(dtype), dtype)
 
     def empty(self, shape: tuple[int, ...], dtype: str) -> ndarray:
         """Memory that nothing has been written to: NaN, and integers that hardly anything computes."""
@@ -50,6 +51,22 @@ class Numbers:
         if found.kind in "iu":
             return numpy.full(shape, numpy.iinfo(found).max // 3, found)
         return numpy.full(shape, True if found.kind == "b" else numpy.nan, found)
+
+
+def _rounded(array: ndarray, target: numpy.dtype, dtype: str) -> ndarray:
+    if target.isbuiltin == 2 and is_float(dtype) and array.dtype != target:
+        array = _to_odd(array.astype(numpy.float64, copy=False))
+    return array.astype(target, copy=False)
+
+
+def _to_odd(array: ndarray) -> ndarray:
+    """Numbers as f32, with a last bit that says whether others are gone: narrower types are then rounded to once, which
+    ml_dtypes does by way of f32.
+    """
+    near = array.astype(numpy.float32)
+    other = numpy.nextafter(near, numpy.where(array > near, numpy.float32(numpy.inf), numpy.float32(-numpy.inf)))
+    is_even = near.view(numpy.uint32) & 1 == 0
+    return numpy.where((near != array) & is_even & ~numpy.isnan(array), other, near)
 
 
 def computed(array: Any) -> Any:

@@ -24,9 +24,9 @@ from ..bindings.navigation import (
 from ..dialects.core.attributes import AttributeProblem
 from ..dialects.core.codec import decode
 from ..dialects.core.dialect import row_of
-from ..dialects.core.infos import Info, TensorInfo, is_float
+from ..dialects.core.infos import Info, is_float
 from ..dialects.core.ir_attributes import OPERATOR
-from ..support.errors import OptionError
+from ..support.errors import OptionError, RefusalError
 from ..support.suggest import suggest
 from .element_bits import element_of
 from .held_values import Numbers
@@ -34,7 +34,7 @@ from .literals import constant_of
 from .meanings import prepare_operator
 from .memory import Memory
 from .registry import find_step
-from .sites import Body, Flow, Frame, Line, Site, Slots, Step, jump_of, refusal
+from .sites import Body, Flow, Frame, Line, Site, Slots, Step, has_sizes, jump_of, refusal
 
 #: Told of each operation's results as they are known: the operation, and its results' values.
 Observer = Callable[[Operation, Sequence[Any]], None]
@@ -49,6 +49,10 @@ class _Function(NamedTuple):
     body: Body | Flow
     slots: Slots
     inputs: list[Info]
+
+
+def _nothing(frame: Frame, *operands: Any) -> None:
+    """In the place of what cannot be run."""
 
 
 def _sees_bits(function: Operation) -> bool:
@@ -83,6 +87,9 @@ class Machine:
         self.keys = itertools.count()
         self._operations = {symbol_name(each): each for each in functions_in(module)}
         self._prepared: dict[str, _Function] = {}
+        self._preparing: list[str] = []
+        self._problems: list[RefusalError] = []
+        self._modules: dict[str, Machine] = {}
 
     def call_from_graph(self, name: str, arguments: Sequence[Any], operation: Operation) -> list[Any]:
         """`call`; what fails inside names the place of the operation."""
@@ -97,7 +104,7 @@ class Machine:
         function = self._function(name)
         frame = Frame(len(function.slots), function.slots.constants)
         for index, (info, argument) in enumerate(zip(function.inputs, arguments, strict=True)):
-            if isinstance(info, TensorInfo) and (problem := frame.bind(info.shape, argument.shape)):
+            if problem := frame.match(info, argument):
                 raise OptionError(f"@{name}: argument #{index} {problem}")
         with numpy.errstate(all="ignore"):
             return list(function.body.run(frame, arguments))
@@ -107,7 +114,7 @@ class Machine:
         if not self._calls:
             return ""
         call = self._calls[-1]
-        name = call.attributes["func"].value if call.name == "relax.call_tir" else callee_of(call)
+        name = call.attributes["func"].value if call.name.startswith("relax.call_tir") else callee_of(call)
         callee = self._operations.get(str(name))
         return made_at("" if callee is None else text_in(callee, OPERATOR, f"@{name}"), self._calls[-1].location)
 
@@ -129,15 +136,43 @@ class Machine:
         """What a function takes."""
         return self._function(name).inputs
 
+    def inside(self, name: str) -> Machine:
+        """What runs the functions of a module in this one."""
+        if name not in self._modules:
+            found = (each for each in operations_of(body_of(self.module)) if each.name == "builtin.module")
+            module = next(each for each in found if symbol_name(each) == name)
+            self._modules[name] = Machine(
+                module, wide=self.numbers.wide, functions=self.functions, observe=self._observe
+            )
+        return self._modules[name]
+
+    def prepare(self, name: str) -> None:
+        """Prepares a function and all that it calls. All that cannot be run is said in one error."""
+        operation = self.operation(name)
+        if name in self._prepared or name in self._preparing or not has_body(operation):
+            return
+        self._preparing.append(name)
+        try:
+            self._prepared[name] = self._prepare(operation)
+        finally:
+            self._preparing.pop()
+        if self._problems and not self._preparing:
+            first, *others = self._problems
+            self._problems.clear()
+            self._prepared.clear()
+            diagnostics = [each for problem in (first, *others) for each in problem.diagnostics]
+            raise first.altered(notes=list(map(str, others)), diagnostics=diagnostics)
+
+    def _prepare(self, operation: Operation) -> _Function:
+        numbers = Numbers(True, is_rounded=True) if self.numbers.wide and _sees_bits(operation) else self.numbers
+        slots = Slots(numbers)
+        inputs = [decode(argument.type) for argument in body_of(operation).arguments]
+        return _Function(self.prepared(operation.regions[0], slots), slots, inputs)
+
     def _function(self, name: str) -> _Function:
+        self.prepare(name)
         if name not in self._prepared:
-            operation = self.operation(name)
-            if not has_body(operation):
-                raise refusal(operation, f"@{name} is declared only: what it does is not in the module")
-            numbers = Numbers(True, is_rounded=True) if self.numbers.wide and _sees_bits(operation) else self.numbers
-            slots = Slots(numbers)
-            inputs = [decode(argument.type) for argument in body_of(operation).arguments]
-            self._prepared[name] = _Function(self.prepared(operation.regions[0], slots), slots, inputs)
+            raise refusal(self.operation(name), f"@{name} is declared only: what it does is not in the module")
         return self._prepared[name]
 
     def prepared(self, region: Region, slots: Slots) -> Body | Flow:
@@ -162,11 +197,15 @@ class Machine:
         site = Site(self, operation, slots)
         try:
             run = self._step(site)
+        except RefusalError as problem:
+            self._problems.append(problem)
+            run = _nothing
         except AttributeProblem as problem:
-            raise site.refusal(str(problem)) from None
+            self._problems.append(site.refusal(str(problem)))
+            run = _nothing
         operands, results = (tuple(map(slots.of, values)) for values in (operation.operands, operation.results))
         infos = [decode(type_) for type_ in operation.results.types]
-        checked = tuple((slot, info) for slot, info in zip(results, infos, strict=True) if isinstance(info, TensorInfo))
+        checked = tuple((slot, info) for slot, info in zip(results, infos, strict=True) if has_sizes(info))
         return Line(run, operands, results, operation, checked)
 
     def _step(self, site: Site) -> Step:

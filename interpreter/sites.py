@@ -6,9 +6,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
-from ..bindings.diagnostics import error_at, failure
+from ..bindings.diagnostics import error_at, failure, made_at
 from ..bindings.ir import Attribute, Block, Operation, Region, Type, Value
-from ..dialects.core.infos import TensorInfo
+from ..dialects.core.infos import Info, ShapeInfo, TensorInfo
 from ..dialects.core.symbols import Dim, SymExpr
 from ..support.errors import RefusalError
 from .held_values import Numbers
@@ -31,6 +31,14 @@ class Frame:
         self.symbols: dict[str, int] = {}
         #: Where the structured operations are that run now, the innermost one last: numbers or arrays of them.
         self.points: list[list[Any]] = []
+
+    def match(self, info: Info, value: Any) -> str:
+        """Learns the symbols that a value tells by its type; says what does not fit, or nothing."""
+        if isinstance(info, TensorInfo):
+            return self.bind(info.shape, value.shape)
+        if isinstance(info, ShapeInfo):
+            return self.bind(info.dims, value)
+        return ""
 
     def bind(self, dims: Sequence[Dim] | None, sizes: Sequence[int]) -> str:
         """Learns the symbols that these sizes tell; says what does not fit, or nothing."""
@@ -65,8 +73,8 @@ class Line(NamedTuple):
     operands: tuple[int, ...]
     results: tuple[int, ...]
     operation: Operation
-    #: What is known of the results' sizes; empty where that is nothing new.
-    checked: tuple[tuple[int, TensorInfo], ...]
+    #: Results whose types say something of sizes.
+    checked: tuple[tuple[int, Info], ...]
 
     def action(self) -> Action:
         """What runs it in a frame."""
@@ -102,9 +110,9 @@ class Line(NamedTuple):
     def _run_checked(self, frame: Frame) -> None:
         self._run(frame)
         for slot, info in self.checked:
-            problem = frame.bind(info.shape, frame.values[slot].shape)
+            problem = frame.match(info, frame.values[slot])
             if problem:
-                raise refusal(self.operation, f"the reference's result {problem}")
+                raise ValueError(f"{made_at(self.operation.name, self.operation.location)}: its result {problem}")
 
 
 class Body:
@@ -124,6 +132,10 @@ class Body:
         for action in self._actions:
             action(frame)
         return [values[slot] for slot in self._ends]
+
+
+def has_sizes(info: Info) -> bool:
+    return isinstance(info, (TensorInfo, ShapeInfo))
 
 
 #: Where control goes at the end of a block: to the block of a number, with these arguments; None: out of the region.
@@ -202,7 +214,11 @@ class Runner(Protocol):
     #: What the module calls by name and does not have.
     functions: Mapping[str, Callable[..., Any]]
 
+    def inside(self, name: str) -> Runner: ...
+
     def call(self, name: str, arguments: Sequence[Any]) -> list[Any]: ...
+
+    def prepare(self, name: str) -> None: ...
 
     def prepared(self, region: Region, slots: Slots) -> Body | Flow: ...
 
@@ -246,6 +262,11 @@ class Site:
 
     def has_body(self, region: int = 0) -> bool:
         return len(self.operation.regions) > region and len(list(self.operation.regions[region].blocks)) > 0
+
+    @property
+    def place(self) -> str:
+        """The operation and where it stands, for errors of a call: `relax.take "node" at model.onnx:3:1`."""
+        return made_at(self.operation.name, self.operation.location)
 
     def refusal(self, reason: str) -> RefusalError:
         """`raise site.refusal("...")`: it cannot be run, and why."""

@@ -109,7 +109,9 @@ def branch(site: Site) -> Step:
 
 def _constraints(site: Site) -> list[tuple[Place, bool]]:
     """What must be 0, or not below it: the bindings have a set as text only, `affine_set<(d0) : (d0 - 4 >= 0)>`."""
-    names, _, conditions = str(site.attributes["condition"]).removeprefix("affine_set<").removesuffix(">").partition(" : ")
+    names, _, conditions = (
+        str(site.attributes["condition"]).removeprefix("affine_set<").removesuffix(">").partition(" : ")
+    )
     parts = [part.rsplit(" ", 2) for part in conditions.strip("()").split(", ")]
     text = f"affine_map<{names} -> ({', '.join(expression for expression, _, _ in parts)})>"
     map_ = ir.Attribute.parse(text, site.operation.context).value

@@ -14,6 +14,7 @@ from ..sites import Site, Step
 @register_step("func.call")
 def call(site: Site) -> Step:
     name, machine = callee_of(site.operation), site.machine
+    machine.prepare(name)
 
     def run(frame: object, *operands: Any) -> list[Any]:
         return machine.call(name, operands)

@@ -11,7 +11,7 @@ import numpy
 
 from ...bindings.navigation import operations_of
 from ..registry import register_step
-from ..sites import Frame, Site, Step
+from ..sites import Body, Flow, Frame, Site, Step
 from .operands import mixed, segments
 
 
@@ -20,6 +20,15 @@ def _range(site: Site, lower: Any, upper: Any, step: Any) -> Iterator[Any]:
     if step <= 0:
         raise site.refusal(f"its step is {step}, which is undefined")
     return map(numpy.asarray(lower).dtype.type, range(int(lower), int(upper), int(step)))
+
+
+def _run(body: Body | Flow, frame: Frame, values: Sequence[Any]) -> Sequence[Any]:
+    """What the region gives. A symbol that it learns may be another size the next time."""
+    symbols = frame.symbols
+    frame.symbols = dict(symbols)
+    found = body.run(frame, values)
+    frame.symbols = symbols
+    return found
 
 
 @register_step("scf.for")
@@ -32,7 +41,7 @@ def for_loop(site: Site) -> Step:
             raise site.refusal("the reference has no loops over numbers of the highest bit")
         values: Sequence[Any] = carried
         for position in _range(site, lower, upper, step):
-            values = body.run(frame, [position, *values])
+            values = _run(body, frame, [position, *values])
         return list(values)
 
     return run
@@ -45,10 +54,10 @@ def while_loop(site: Site) -> Step:
     def run(frame: Frame, *carried: Any) -> list[Any]:
         values: Sequence[Any] = carried
         while True:
-            goes_on, *values = before.run(frame, values)
+            goes_on, *values = _run(before, frame, values)
             if not goes_on:
                 return values
-            values = after.run(frame, values)
+            values = _run(after, frame, values)
 
     return run
 
@@ -80,7 +89,7 @@ def switch(site: Site) -> Step:
 @register_step(["scf.execute_region", "memref.alloca_scope"])
 def executed(site: Site) -> Step:
     body = site.body()
-    return lambda frame: list(body.run(frame, ()))
+    return lambda frame: list(_run(body, frame, ()))
 
 
 @register_step("scf.parallel")
@@ -94,7 +103,7 @@ def parallel(site: Site) -> Step:
         lower, upper, steps, totals = (list(part) for part in split(operands))
         ranges = [list(_range(site, *bounds)) for bounds in zip(lower, upper, steps, strict=True)]
         for point in itertools.product(*ranges):
-            for place, value in enumerate(body.run(frame, point)):
+            for place, value in enumerate(_run(body, frame, point)):
                 (totals[place],) = combiners[place].run(frame, [totals[place], value])
         return totals
 
@@ -113,7 +122,7 @@ def for_all(site: Site) -> Step:
         sizes = [of(iter(given)) for of, given in zip(bounds, dynamic, strict=True)]
         arrays = [numpy.array(array) for array in shared]
         for point in itertools.product(*(range(*each) for each in zip(*sizes, strict=True))):
-            body.run(frame, [*map(numpy.int64, point), *arrays])
+            _run(body, frame, [*map(numpy.int64, point), *arrays])
             if inserts is not None:
                 inserts.run(frame, ())
         return arrays

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import numpy
-from interpreted import equal, run
+from run_text import equal, run
 
 
 def test_expressions() -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import ml_dtypes
 import numpy
 import pytest
-from interpreted import equal, run
+from run_text import equal, run
 
 import relax_mlir as rx
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import numpy
 import pytest
-from interpreted import equal, run
+from run_text import equal, run
 
 import relax_mlir as rx
 

@@ -7,7 +7,7 @@ import math
 
 import numpy
 import pytest
-from interpreted import equal, run
+from run_text import equal, run
 
 X = numpy.array([-2.5, -0.5, 0.0, 0.5, 1.5, 2.5], numpy.float32)
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy
 import pytest
-from interpreted import equal, run
+from run_text import equal, run
 
 import relax_mlir as rx
 
