@@ -51,7 +51,7 @@ def test_what_is_no_value_is_refused() -> None:
 
 
 def test_later_stages_are_refused() -> None:
-    with pytest.raises(rx.RefusalError, match="'llvm.add': the reference runs modules up to the stage 'parallel'"):
+    with pytest.raises(rx.RefusalError, match=r"'llvm.add': the reference runs modules up to the stage 'parallel'"):
         run("""
             %0 = arith.constant 1 : i32
             %1 = llvm.add %0, %0 : i32
@@ -84,5 +84,5 @@ def test_sums_of_products() -> None:
     equal(found, start + (unsigned * y).reshape(4, 4).sum(1))
     found = intrinsic("llvm.aarch64.neon.sdot.v4i32.v16i8", "4xi32", "16xi8", x, y, start)
     equal(found, start + (x.astype(int) * y).reshape(4, 4).sum(1))
-    with pytest.raises(rx.RefusalError, match="does not know the intrinsic llvm.x86.sse2.pause"):
+    with pytest.raises(rx.RefusalError, match=r"does not know the intrinsic llvm.x86.sse2.pause"):
         intrinsic("llvm.x86.sse2.pause", "4xi32", "16xi8", x, y, start)

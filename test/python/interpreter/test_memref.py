@@ -96,7 +96,7 @@ def test_views() -> None:
 
 
 def test_a_view_of_more_than_the_memory_is_refused() -> None:
-    with pytest.raises(rx.RefusalError, match="'memref.reinterpret_cast': it is larger than its memory"):
+    with pytest.raises(rx.RefusalError, match=r"'memref.reinterpret_cast': it is larger than its memory"):
         run(
             """func.func @main(%x: memref<3x4xf32>, %n: index) {
               %0 = memref.reinterpret_cast %x to offset: [0], sizes: [%n], strides: [1]
@@ -139,7 +139,7 @@ def test_bytes_are_elements_of_several_types(wide: bool) -> None:
 
 
 def test_a_view_outside_of_its_bytes_is_refused() -> None:
-    with pytest.raises(rx.RefusalError, match="'memref.view': it is larger than its memory of 16 bytes"):
+    with pytest.raises(rx.RefusalError, match=r"'memref.view': it is larger than its memory of 16 bytes"):
         run("""func.func @main(%start: index) {
               %0 = memref.alloc() : memref<16xi8>
               %1 = memref.view %0[%start][] : memref<16xi8> to memref<4xf32>

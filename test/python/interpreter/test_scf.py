@@ -22,7 +22,7 @@ def test_a_loop_carries_values() -> None:
         }"""
     assert run(text, 1, 10, 3) == (12, 7)
     assert run(text, 5, 5, 1) == (0, 5)
-    with pytest.raises(rx.RefusalError, match="'scf.for': its step is 0"):
+    with pytest.raises(rx.RefusalError, match=r"'scf.for': its step is 0"):
         run(text, 0, 1, 0)
 
 

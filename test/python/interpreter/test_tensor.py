@@ -86,7 +86,7 @@ def test_gather() -> None:
           return %0 : tensor<2x1x4xi32>
         }"""
     equal(run(text, X, places), X[[2, 0]][:, None])
-    with pytest.raises(rx.RefusalError, match="'tensor.gather': a place along axis 0 is outside of 0 to 2"):
+    with pytest.raises(rx.RefusalError, match=r"'tensor.gather': a place along axis 0 is outside of 0 to 2"):
         run(text, X, places + 1)
 
 

@@ -193,7 +193,7 @@ def test_loads_and_stores_of_lanes() -> None:
 
 
 def test_a_load_outside_is_refused() -> None:
-    with pytest.raises(rx.RefusalError, match="'vector.load': it accesses places 3 to 4 of 4"):
+    with pytest.raises(rx.RefusalError, match=r"'vector.load': it accesses places 3 to 4 of 4"):
         run(
             """func.func @main(%x: memref<3x4xf32>, %j: index) -> vector<2xf32> {
               %0 = vector.load %x[%j, %j] : memref<3x4xf32>, vector<2xf32>
