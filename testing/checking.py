@@ -58,12 +58,12 @@ def check(
 
 
 def subject_of(name: str) -> Subject:
-    """The codegen of a name, or the target. Raises OptionError with those that there are."""
-    codegens = [each.name for each in all_codegens()]
-    if name in codegens:
+    """The codegen of a name, or the target, with options: `mynpu{cores=4}`. Raises OptionError with those that there are."""
+    codegens, targets = ([each.name for each in found] for found in (all_codegens(), all_targets()))
+    plain = name.partition("{")[0]
+    if plain in codegens:
         return Subject(name, codegens=(name,))
-    targets = [each.name for each in all_targets()]
-    if name.partition("{")[0] in targets:
+    if plain in targets:
         return Subject(name, target=name)
     listed = ", ".join((*codegens, *targets))
     raise OptionError(f"no codegen or target '{name}'{suggest(name, [*codegens, *targets])}; there are {listed}")

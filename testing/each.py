@@ -3,26 +3,28 @@
 
 The same program is compiled once more with all of that as results (relax-observe): its kernels are what they are, only
 memory is planned otherwise. The module as it was lowered up to there is interpreted, too: where that is already wrong,
-a rewrite is at fault. And each kernel is compiled alone and called with right inputs: its own error, *isolated*, is told
-apart from the one that it was given, *accumulated*.
+a rewrite is at fault. And each kernel is compiled alone and called with right inputs: its own error, *isolated*, is
+told apart from the one that it was given, *accumulated*.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy
 
+from ..bindings.diagnostics import origins
 from ..bindings.ir import Operation
-from ..bindings.mlir import ir
-from ..bindings.navigation import body_of, functions_in, operations_of, symbol_name
+from ..bindings.navigation import functions_in, symbol_name
 from ..compilation.compiling import compile, lower
 from ..compilation.options import CompileOptions
 from ..frontends.module import Module
 from ..interpreter.machine import Machine
 from ..interpreter.sites import Step
+from ..passes.core.pipeline import Pipeline
 from ..passes.core.stages import Stages
 from ..passes.relax_observe import Observe, nodes_of, observed_calls
 from ..passes.relax_run_codegen import RunCodegen
@@ -36,6 +38,11 @@ if TYPE_CHECKING:
     from ..passes.partition_stages import Wanted
 
 _OBSERVE = "observe"
+#: What can be wrong.
+REWRITTEN = "a rewrite of the graph, or a rule, gives another value than the model"
+ACCUMULATED = "accumulated: its inputs are wrong already"
+_MOST_WORDS = 200
+_COARSE = 0.1
 #: How far a value may be, relative to its largest number, by element type.
 TOLERANCES = {"float64": 1e-9, "float32": 1e-4, "float16": 2e-2, "bfloat16": 1e-1}
 
@@ -88,7 +95,7 @@ def each(
 
 def first_wrong(values: Sequence[Value]) -> Value | None:
     """The first value that is wrong by itself; or, where each is right alone, the first that has become so."""
-    return next((each for each in values if each.at_fault and "accumulated" not in each.at_fault), None) or next(
+    return next((each for each in values if each.at_fault and each.at_fault != ACCUMULATED), None) or next(
         (each for each in values if each.at_fault), None
     )
 
@@ -107,7 +114,7 @@ class _Looked:
         """In the order of the program."""
         own = self._of_model()
         lowered = lower(self._module, self._target, pipeline=self._before)
-        calls = observed_calls(_main(lowered))
+        calls = observed_calls(main_of(lowered))
         right, given = self._of_lowered(lowered, calls)
         actual = self._of_program(len(calls), right)
         for index, call in enumerate(calls):
@@ -115,7 +122,7 @@ class _Looked:
             nodes = tuple(nodes_of(call))
             of_model = own.get(nodes[-1], []) if nodes else []
             model = next((each for each in of_model if _is_alike(each, wanted)), None)
-            isolated, refused = self._isolated(lowered, index, given[index], wanted)
+            isolated, refused = self._isolated(index, given[index])
             yield self._value(call, nodes, wanted, found, isolated, model, given[index], refused)
 
     def _value(
@@ -124,7 +131,7 @@ class _Looked:
     ) -> Value:  # fmt: skip
         problem = ""
         if model is not None and self._is_far(wanted, model):
-            problem = "a rewrite of the graph, or a rule, gives another value than the model"
+            problem = REWRITTEN
         elif isolated is not None and self._is_far(isolated, wanted):
             problem = "its code gives another value than its definition, for the same inputs"
         elif refused:
@@ -140,19 +147,7 @@ class _Looked:
         )  # fmt: skip
 
     def _is_far(self, found: Sequence[Any], wanted: Sequence[Any]) -> bool:
-        return any(self._is_one_far(*pair) for pair in zip(found, wanted, strict=True))
-
-    def _is_one_far(self, found: Any, wanted: Any) -> bool:
-        if found.shape != wanted.shape or found.dtype != wanted.dtype:
-            return True
-        if wanted.dtype.kind in "biu":
-            return bool((found != wanted).any())
-        a, b = found.astype("float64"), wanted.astype("float64")
-        relative = TOLERANCES.get(wanted.dtype.name, 1e-1) if self._tolerance is None else self._tolerance
-        finite = numpy.abs(b[numpy.isfinite(b)])
-        allowed = relative * float(finite.max(initial=0.0))
-        with numpy.errstate(all="ignore"):
-            return not bool(((a == b) | (numpy.isnan(a) & numpy.isnan(b)) | (numpy.abs(a - b) <= allowed)).all())
+        return is_far(found, wanted, self._tolerance)
 
     # ---- the reference ----
 
@@ -189,9 +184,7 @@ class _Looked:
             def kept(frame: object, *operands: Any) -> Any:
                 found = run(frame, *operands)
                 results[index] = [numpy.array(each) for each in (found if type(found) is list else [found])]
-                given[index] = tuple(
-                    numpy.array(each) if isinstance(each, numpy.ndarray) else each for each in operands
-                )
+                given[index] = tuple(map(_copied, operands))
                 return found
 
             return kept
@@ -209,12 +202,11 @@ class _Looked:
         behind = iter(found[len(found) - sum(sizes) :])
         return [[next(behind) for _ in range(size)] for size in sizes]
 
-    def _isolated(
-        self, lowered: Module, index: int, given: tuple[Any, ...], wanted: Sequence[Any]
-    ) -> tuple[list[Any] | None, str]:
+    def _isolated(self, index: int, given: tuple[Any, ...]) -> tuple[list[Any] | None, str]:
         """What a call gives alone, for right inputs; or why it cannot be called."""
+        alone = self._with_code.copy()
         try:
-            alone = _alone(self._with_code(), index)
+            Pipeline(Observe(only=index)).run(alone)
             program = compile(alone, self._target, pipeline=self._rest, cache=False)
         except RelaxError:
             return None, ""
@@ -222,11 +214,29 @@ class _Looked:
         try:
             return _called(program, passed), ""
         except Exception as error:  # what a part raises is what is wrong with it
-            return None, f"it raises {type(error).__name__}: {' '.join(str(error).split())[:200]}"
+            return None, f"it raises {type(error).__name__}: {' '.join(str(error).split())[:_MOST_WORDS]}"
 
+    @cached_property
     def _with_code(self) -> Module:
         """The lowered module, with the code of its parts."""
         return lower(self._module, self._target, pipeline=self._stages.until(self._after))
+
+
+def is_far(found: Sequence[Any], wanted: Sequence[Any], tolerance: float | None) -> bool:
+    """Whether values are further from what they should be than right code gets."""
+    return len(found) != len(wanted) or any(_is_far(*pair, tolerance) for pair in zip(found, wanted, strict=True))
+
+
+def _is_far(found: Any, wanted: Any, tolerance: float | None) -> bool:
+    if found.shape != wanted.shape or found.dtype != wanted.dtype:
+        return True
+    if wanted.dtype.kind in "biu":
+        return bool((found != wanted).any())
+    a, b = found.astype("float64"), wanted.astype("float64")
+    relative = TOLERANCES.get(wanted.dtype.name, _COARSE) if tolerance is None else tolerance
+    allowed = relative * float(numpy.abs(b[numpy.isfinite(b)]).max(initial=0.0))
+    with numpy.errstate(all="ignore"):
+        return not bool(((a == b) | (numpy.isnan(a) & numpy.isnan(b)) | (numpy.abs(a - b) <= allowed)).all())
 
 
 def _without_code(stages: Stages) -> Stages:
@@ -238,44 +248,16 @@ def _without_code(stages: Stages) -> Stages:
     return replace(stages, stages=tuple(kept))
 
 
-def _main(module: Module) -> Operation:
+def main_of(module: Module) -> Operation:
+    """The function that is called."""
     found = next((each for each in functions_in(module.operation) if symbol_name(each) == "main"), None)
     if found is None:
         raise OptionError("the module has no function 'main'")
     return found
 
 
-def _alone(module: Module, index: int) -> Module:
-    """The module with one of main's calls, whose tensors are the arguments and results."""
-    main = _main(module)
-    call = observed_calls(main)[index]
-    block = body_of(main)
-    inputs = [value.type for value in call.operands if isinstance(value.type, ir.RankedTensorType)]
-    count = len(block.arguments)
-    with call.location:
-        for type_ in inputs:
-            block.add_argument(type_, call.location)
-    tensors = iter(list(block.arguments)[count:])
-    for place, value in enumerate(list(call.operands)):
-        if isinstance(value.type, ir.RankedTensorType):
-            call.operands[place] = next(tensors)
-    returned = operations_of(block)[-1]
-    with call.location, ir.InsertionPoint(returned):
-        ir.Operation.create("func.return", operands=list(call.results))
-    returned.erase()
-    for operation in reversed(operations_of(block)[:-1]):
-        is_read = any(True for value in operation.results for _ in value.uses)
-        if operation != call and not is_read:
-            operation.erase()
-    for _ in range(count):
-        block.erase_argument(0)
-    from ..passes.params.signature import state_type
-
-    state_type(main)
-    for name in ("arg_attrs", "relax.result_names", "relax.result_groups", "relax.input_groups", "relax.structure"):
-        if name in main.attributes:
-            del main.attributes[name]
-    return module
+def _copied(value: Any) -> Any:
+    return numpy.array(value) if isinstance(value, numpy.ndarray) else value
 
 
 def _called(program: Executable, arguments: Sequence[Any]) -> list[Any]:
@@ -284,10 +266,10 @@ def _called(program: Executable, arguments: Sequence[Any]) -> list[Any]:
 
 
 def _is_alike(one: Sequence[Any], other: Sequence[Any]) -> bool:
-    return len(one) == len(other) and all(
-        isinstance(a, numpy.ndarray) and a.shape == b.shape and a.dtype == b.dtype
-        for a, b in zip(one, other, strict=True)
-    )
+    """Whether they are arrays of the same sizes and types."""
+    kinds = ([(a.shape, a.dtype) for a in arrays if isinstance(a, numpy.ndarray)] for arrays in (one, other))
+    first, second = kinds
+    return first == second and len(first) == len(one)
 
 
 def _name(call: Operation) -> str:
@@ -295,14 +277,12 @@ def _name(call: Operation) -> str:
 
 
 def _operators(call: Operation) -> tuple[str, ...]:
-    from ..bindings.diagnostics import origins
-
     return tuple(origin.operator for origin in origins(call.location) if origin.operator)
 
 
 def report(values: Sequence[Value]) -> str:
     """A line for each value, and what is wrong at its end."""
-    rows = [("node", "kernel or part", "isolated", "accumulated", "")]
+    rows: list[Sequence[str]] = [("node", "kernel or part", "isolated", "accumulated", "")]
     for value in values:
         errors = (value.isolated, value.accumulated)
         shown = ("-" if error is None else f"{error.absolute:.3g}" for error in errors)

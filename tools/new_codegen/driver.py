@@ -5,8 +5,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
-from importlib import resources
-from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import TextIO
 
@@ -49,16 +47,9 @@ def package(name: str, parts: Sequence[str] = ()) -> dict[str, str]:
 
 
 def _templates(part: str) -> Iterator[tuple[str, str]]:
-    root = resources.files(__package__) / "templates" / part
-    yield from _in_folder(root, "")
-
-
-def _in_folder(folder: Traversable, path: str) -> Iterator[tuple[str, str]]:
-    for each in sorted(folder.iterdir(), key=lambda each: each.name):
-        if each.is_dir():
-            yield from _in_folder(each, f"{path}{each.name}/")
-        elif each.name.endswith(_ENDING):
-            yield path + each.name.removesuffix(_ENDING), each.read_text(encoding="utf-8")
+    root = Path(__file__).parent / "templates" / part
+    for file in sorted(root.rglob(f"*{_ENDING}")):
+        yield str(file.relative_to(root)).removesuffix(_ENDING), file.read_text(encoding="utf-8")
 
 
 def _chosen(text: str, parts: Sequence[str]) -> str:
