@@ -17,7 +17,7 @@ from ..frontends.module import Module
 from ..frontends.torch.exported_program import aot_table, import_torch
 from ..frontends.torch.from_torch import WORDS
 from ..frontends.torch.model_constants import constant
-from ..frontends.torch.program_main import Inputs, add_graph, as_tensor, passed_as
+from ..frontends.torch.program_main import Inputs, add_graph, as_tensor, no_token, passed_as
 from ..frontends.torch.steps_back import leave_out_unread
 from ..runtime import Executable
 from ..support.collector import uncollected
@@ -123,6 +123,8 @@ class TorchProgram:
         fixed = {
             self._placeholders[place]: constant(given[place].cpu(), self._placeholders[place].name) for place in places
         }
+        # Tokens, which say the order of effects and are None in calls.
+        fixed |= {fx: no_token() for fx, each in zip(self._placeholders, given, strict=True) if each is None}
         return _Calls(self._graph, self._placeholders, fixed, self._options).call
 
 

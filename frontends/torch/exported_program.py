@@ -202,7 +202,7 @@ def _others() -> dict[Any, Callable[..., object]]:
     return {
         each: how
         for each, how in decomposition_table.items()
-        if getattr(each, "namespace", "") == "aten" and find_converter(name_of(each)) is None
+        if getattr(each, "namespace", "") == "aten" and find_converter(functional_name(each)) is None
     }
 
 

@@ -144,6 +144,9 @@ class Graph(FxScope):
         meta = node.fx.meta.get("val")
         metas = [] if returned is None and not isinstance(meta, (list, tuple)) else listed(meta)
         made = [*(as_values(returned) if metas else ()), *[None] * len(metas)]
+        for index, (each, meta) in enumerate(zip(made, metas, strict=False)):
+            if each is None and meta is not None and node.is_wanted[index]:
+                raise Unsupported(f"its converter does not make result #{index}, which the model uses")
         return [self._settled(each, meta, index) for index, (each, meta) in enumerate(zip(made, metas, strict=False))]
 
     # ---- what torch knows of results ----

@@ -134,8 +134,6 @@ def _inputs(program: ExportedProgram, keep: bool) -> Inputs:
     """What placeholders stand for that are constants, and the others in the order of main's arguments: the user's,
     parameters that are kept, then the state that a call changes.
     """
-    import numpy
-
     signature = program.graph_signature
     placeholders = {each.name: each for each in program.graph_module.graph.find_nodes(op="placeholder")}
     changed = {each.target for each in signature.output_specs if each.kind.name in _CHANGED}
@@ -159,10 +157,17 @@ def _inputs(program: ExportedProgram, keep: bool) -> Inputs:
             else:
                 fixed[fx] = constant(_tensor_of(program, spec.target), spec.target)
         elif kind == "TOKEN":
-            fixed[fx] = Value(array=numpy.zeros((0,), "float32"))  # nothing that anybody reads
+            fixed[fx] = no_token()
         else:
             raise ModelError(f"input '{spec.arg.name}' is a {kind.lower()}: objects of torch's own are not supported")
     return Inputs(fixed, [*users, *kept, *states])
+
+
+def no_token() -> Value:
+    """What stands for a token of effects, which nothing reads."""
+    import numpy
+
+    return Value(array=numpy.zeros((0,), "float32"))
 
 
 def _tensor_of(program: ExportedProgram, target: str) -> Any:

@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import torch
-from op_comparison import Expected, difference, expected_of, tensors_of, with_updates
+from op_comparison import Expected, difference, expected_of, with_updates
 from op_entries import DTYPES, USUAL_LIMIT, Entry, Sample
-from op_gradients import as_step, trained_program
+from op_gradients import NothingCompiled, as_step, trained_program
 from op_modules import SamplesFailed, exported
-from op_peers import Peer, Refused, Run
+from op_peers import Exported, Peer, Refused, Run
 
 #: Verdicts, the worst ones first. What torch cannot export or run itself says nothing of us.
 VERDICTS = ("error", "wrong", "refused", "not exported", "left out", "passes")
@@ -43,14 +43,15 @@ class Check:
         self._entry = entry
         self._known = known
         self._dtype = dtype
-        self._mode = mode
+        self._is_dynamic = mode == "dynamic"
+        self._is_trained = mode == "gradients"
         self._peer = peer
         self._found: dict[int, Verdict] = {}
 
     def run(self, places: Iterable[int] | None = None, limit: int = USUAL_LIMIT) -> dict[int, Verdict]:
         """Verdicts by the sample's place; of all samples without `places`."""
-        samples = self._entry.samples(DTYPES[self._dtype], limit)
-        if self._mode == "gradients":
+        samples = self._entry.samples(DTYPES[self._dtype], limit, self._is_trained)
+        if self._is_trained:
             samples = [as_step(sample) for sample in samples]
         chosen = [place for place in (range(limit) if places is None else places) if place < len(samples)]
         self._together([case for place in chosen if (case := self._case(place, samples[place]))])
@@ -98,15 +99,17 @@ class Check:
             self._together(taken)
 
     def _imported(self, cases: list[Case]) -> object:
-        samples = [case.sample for case in cases]
-        is_trained = self._mode == "gradients"
         try:
-            program = trained_program(samples) if is_trained else exported(samples, self._mode == "dynamic")
+            program = self._program(cases)
         except SamplesFailed:
             raise
         except Exception as error:  # of whatever kind
             raise _NotExported(_line(error)) from error
-        return program if is_trained else self._peer.imported(program)
+        return program if self._is_trained else self._peer.imported(program)
+
+    def _program(self, cases: list[Case]) -> torch.export.ExportedProgram:
+        samples = [case.sample for case in cases]
+        return trained_program(samples) if self._is_trained else exported(samples, self._is_dynamic)
 
     def _is_taken(self, case: Case) -> bool:
         """Whether a case can be imported, alone; what it is otherwise is noted."""
@@ -123,7 +126,7 @@ class Check:
     def _compared(self, cases: list[Case], imported: object) -> None:
         tensors = [tensor.clone() for case in cases for tensor in case.sample.tensors]
         try:
-            results = list(self._run_of(cases, imported)(tensors))
+            results = list(self._run_of(self._peer, cases, imported)(tensors))
             counts = [len(case.expected.results) for case in cases]
             if len(results) != sum(counts):
                 raise ValueError(f"{len(results)} results, torch has {sum(counts)}")
@@ -140,10 +143,10 @@ class Check:
             else:
                 self._found[case.place] = Verdict("passes")
 
-    def _run_of(self, cases: list[Case], imported: Any) -> Run:
-        if self._mode != "gradients":
-            return self._peer.compiled(imported)
-        return self._peer.trained(imported, [len(case.sample.tensors) for case in cases])
+    def _run_of(self, peer: Peer, cases: list[Case], imported: Any) -> Run:
+        if not self._is_trained:
+            return peer.compiled(imported)
+        return peer.trained(imported, [len(case.sample.tensors) for case in cases])
 
     def _halves(self, cases: list[Case], error: Exception) -> None:
         if len(cases) == 1:
@@ -155,14 +158,15 @@ class Check:
 
     def _of_torch(self, case: Case) -> Exception | None:
         """What is wrong with the program that torch has exported: whoever runs that gets it."""
-        if self._mode == "gradients":
-            return None
         tensors = [tensor.clone() for tensor in case.sample.tensors]
+        peer = Exported()
         try:
-            results = exported([case.sample], self._mode == "dynamic").module()(*tensors)
+            program = self._program([case])
+            imported = program if self._is_trained else peer.imported(program)
+            results = self._run_of(peer, [case], imported)(tensors)
         except Exception as error:  # of whatever kind
             return _NotExported(f"the program raises {_line(error)}")
-        found = difference(self._entry, case.sample, case.expected, tensors_of(results))
+        found = difference(self._entry, case.sample, case.expected, results)
         return _NotExported(f"the program gives something else: {found}") if found else None
 
     def _note(self, case: Case, error: Exception) -> None:
@@ -185,6 +189,8 @@ def _verdict(error: Exception, sample: str) -> Verdict:
         return Verdict("not exported", str(error))
     if isinstance(error, Refused):
         return Verdict("refused", _cut(str(error)))
+    if isinstance(error, NothingCompiled):
+        return Verdict("left out", str(error))
     return Verdict("error", f"{_line(error)} ({_place(error)})", sample)
 
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 from unittest import mock
 
@@ -105,7 +105,7 @@ def with_updates(sample: Sample) -> Sample:
     sample.call(tensors)
     if all(map(_is_same, tensors, sample.tensors)):
         return sample
-    return Sample(_Updating(sample.function), sample.leaves, sample.spec)
+    return replace(sample, function=_Updating(sample.function))
 
 
 def difference(entry: Entry, sample: Sample, expected: Expected, results: Sequence[object]) -> str:
@@ -115,9 +115,10 @@ def difference(entry: Entry, sample: Sample, expected: Expected, results: Sequen
     kinds = [_of_kind(result, wanted) for result, wanted in zip(results, expected.results, strict=True)]
     if any(kinds) or expected.is_random:
         return _at(kinds)
-    own, torchs = (_defined(entry, each) for each in (results, expected.results))
+    own, torchs = (_defined(entry, sample, each) for each in (results, expected.results))
     found = [_of_values(entry, sample, index, *each) for index, each in enumerate(zip(own, torchs, strict=True))]
-    if entry.name in _TAKING and len(found) == 2 and not found[0] and _are_taken(sample, *own):
+    is_taking = entry.name in _TAKING and len(found) == 2 and not sample.is_step
+    if is_taking and not found[0] and _are_taken(sample, *own):
         return ""
     return _at(found)
 
@@ -140,9 +141,9 @@ def _at(found: Sequence[str]) -> str:
     return f"result {place}: {text}" if text and len(found) > 1 else text
 
 
-def _defined(entry: Entry, results: Sequence[Any]) -> Sequence[torch.Tensor]:
+def _defined(entry: Entry, sample: Sample, results: Sequence[Any]) -> Sequence[torch.Tensor]:
     """What the operator's definition says of its results: vectors are only so up to their signs."""
-    if entry.name not in _OF_VECTORS or len(results) < 2:
+    if entry.name not in _OF_VECTORS or len(results) < 2 or sample.is_step:
         return results
     *_, last = results
     values, left = (results[0], results[1]) if len(results) == 2 else (results[1], results[0])
@@ -197,7 +198,7 @@ def _finer(entry: Entry, sample: Sample, wanted: torch.Tensor, index: int) -> to
     converted = sample.converted(wanted.dtype, wider)
     seed()
     try:
-        result = _defined(entry, tensors_of(converted.call(cloned(converted))))[index]
+        result = _defined(entry, sample, tensors_of(converted.call(cloned(converted))))[index]
     except Exception:  # of whatever kind: many operators do not have the wider type
         return None
     return result if result.shape == wanted.shape else None

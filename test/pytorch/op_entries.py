@@ -7,8 +7,8 @@ import copy
 import itertools
 import random
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
 
 import numpy
 import torch
@@ -44,6 +44,8 @@ class Sample:
     function: Callable[..., object]
     leaves: tuple[Any, ...]
     spec: pytree.TreeSpec
+    #: Whether gradients stand behind the results.
+    is_step: bool = False
 
     @property
     def tensors(self) -> list[torch.Tensor]:
@@ -67,7 +69,7 @@ class Sample:
                 return leaf.to(wider) if leaf.dtype == dtype else leaf
             return wider if leaf is dtype else leaf
 
-        return Sample(function, tuple(map(widen, self.leaves)), self.spec)
+        return replace(self, function=function, leaves=tuple(map(widen, self.leaves)))
 
     def __str__(self) -> str:
         arguments, options = pytree.tree_unflatten([_shown(leaf) for leaf in self.leaves], self.spec)
@@ -94,22 +96,40 @@ class Entry:
         supported = self.info.supported_dtypes("cpu")
         return [name for name, dtype in DTYPES.items() if dtype in supported]
 
-    def samples(self, dtype: torch.dtype, limit: int = USUAL_LIMIT) -> list[Sample]:
-        """Some of its samples, the same ones each time, spread over those that it gives."""
+    def samples(self, dtype: torch.dtype, limit: int = USUAL_LIMIT, is_trained: bool = False) -> list[Sample]:
+        """Some of its samples, the same ones each time, spread over those that it gives. `is_trained` has results be
+        what torch says they are differentiated as: eigenvectors without their signs, for instance.
+        """
         if self.name.startswith("module/"):
             return _spread([*_usable(_of_module(self.info, dtype), _MOST_ELEMENTS)], limit)
         has_more = self.info.reference_inputs_func is not None
         special = limit // _REFERENCE_SHARE if has_more else 0
-        usual = _spread(self._given(self.info.sample_inputs, dtype, _MOST_ELEMENTS), limit - special)
+        usual = _spread(self._given(self.info.sample_inputs, dtype, _MOST_ELEMENTS, is_trained), limit - special)
         if not special:
             return usual
-        more = self._given(self.info.reference_inputs, dtype, _MOST_REFERENCE_ELEMENTS)
+        more = self._given(self.info.reference_inputs, dtype, _MOST_REFERENCE_ELEMENTS, is_trained)
         return usual + _special(more, limit - len(usual))
 
-    def _given(self, source: Callable[..., Iterable[Any]], dtype: torch.dtype, most: int) -> list[Sample]:
+    def _given(
+        self, source: Callable[..., Iterable[Any]], dtype: torch.dtype, most: int, is_trained: bool
+    ) -> list[Sample]:
         seed()
-        inputs = ((self.info.op, (each.input, *each.args), each.kwargs) for each in source("cpu", dtype))
+        op = self.info.op
+        inputs = (
+            (_Processed(op, each.output_process_fn_grad) if is_trained else op, (each.input, *each.args), each.kwargs)
+            for each in source("cpu", dtype)
+        )
         return list(_usable(inputs, most))
+
+
+class _Processed(NamedTuple):
+    """A function whose results are made into something else."""
+
+    function: Callable[..., object]
+    process: Callable[[object], object]
+
+    def __call__(self, *arguments: object, **options: object) -> object:
+        return self.process(self.function(*arguments, **options))
 
 
 def seed() -> None:

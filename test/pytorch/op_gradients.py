@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import torch
@@ -17,6 +18,10 @@ class NoGradients(Exception):
     """None of a sample's results depends on its tensors."""
 
 
+class NothingCompiled(Exception):
+    """torch.compile leaves a sample to Python."""
+
+
 class Step:
     """A function that gives what another one does, and the gradients of its tensors."""
 
@@ -25,17 +30,23 @@ class Step:
 
     def __call__(self, *arguments: Any, **options: Any) -> list[torch.Tensor]:
         leaves, spec = pytree.tree_flatten((arguments, options))
-        sample = Sample(self.sample.function, tuple(leaves), spec)
+        sample = replace(self.sample, leaves=tuple(leaves), spec=spec)
         return gradients(lambda *tensors: [tensors_of(sample.call(tensors))], [sample.tensors])
 
 
 def as_step(sample: Sample) -> Sample:
-    return Sample(Step(sample), sample.leaves, sample.spec)
+    return replace(sample, function=Step(sample), is_step=True)
 
 
 def trained_program(steps: Sequence[Sample]) -> torch.export.ExportedProgram:
     """The function that is differentiated, of all samples: torch.compile takes an exported one whole."""
-    return exported([step.function.sample for step in steps], is_dynamic=False)  # type: ignore[attr-defined]
+    samples = [step.function.sample for step in steps]  # type: ignore[attr-defined]
+    # Some operators are others where gradients are wanted.
+    return exported([replace(each, leaves=tuple(map(_wanted, each.leaves))) for each in samples], is_dynamic=False)
+
+
+def _wanted(leaf: object) -> object:
+    return _leaf(leaf) if isinstance(leaf, torch.Tensor) else leaf
 
 
 def compiled_steps(program: torch.export.ExportedProgram, counts: Sequence[int], backend: Any) -> Callable[..., Any]:

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 import torch
-from op_comparison import tensors_of
+from op_comparison import cloned, tensors_of
 from op_entries import Sample
 
 
@@ -51,7 +51,8 @@ class Calls(torch.nn.Module):
 
 
 def exported(samples: Sequence[Sample], is_dynamic: bool) -> torch.export.ExportedProgram:
-    tensors = [tensor for sample in samples for tensor in sample.tensors]
+    # Copies: what several samples share is not the same tensor to gradients, and would be one placeholder.
+    tensors = [tensor for sample in samples for tensor in cloned(sample)]
     sizes = None
     if is_dynamic:
         # Torch makes those static that it cannot leave open.

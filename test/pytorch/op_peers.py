@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 import torch
 from op_comparison import tensors_of
-from op_gradients import compiled_steps
+from op_gradients import NothingCompiled, compiled_steps
 from torch.utils import _pytree as pytree
 
 Run = Callable[[Sequence[torch.Tensor]], Sequence[object]]
@@ -91,7 +91,7 @@ class Relax:
             except self._rx.RelaxError as error:
                 raise Refused(reason_of(str(error))) from error
             if not graphs:
-                raise Refused("torch.compile finds nothing to compile")
+                raise NothingCompiled("torch.compile finds nothing to compile")
             return results
 
         return run

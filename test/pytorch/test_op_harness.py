@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,8 @@ from fake_ops import Altering, Counting, Dying, Hanging, Raising, Refusing, entr
 from op_checks import Check, Verdict, reasons_for_all
 from op_comparison import difference, expected_of, tensors_of, tolerances, with_updates
 from op_entries import Entry, entries
-from op_peers import Peer, reason_of
+from op_gradients import NothingCompiled
+from op_peers import Exported, Peer, Run, reason_of
 from op_workers import Outcome, Task, Worker, run_all
 from refusals import Refusal
 from torch.testing._internal.opinfo.core import SampleInput
@@ -128,6 +130,53 @@ def test_what_has_no_tensors_or_fails_in_torch_is_left_out() -> None:
     (found,) = verdicts(entry_of(torch.linalg.inv, *numbers(1)), Counting())
     assert found.verdict == "left out"
     assert found.reason.startswith("torch raises RuntimeError")
+
+
+# ---- steps of training ----
+
+
+class Untrained(Exported):
+    """Leaves out what arrives at a tensor."""
+
+    def trained(self, program: torch.export.ExportedProgram, counts: Sequence[int]) -> Run:
+        run = super().trained(program, counts)
+        return lambda tensors: [result if place % 2 == 0 else result * 0 for place, result in enumerate(run(tensors))]
+
+
+class Leaving(Exported):
+    """Compiles nothing."""
+
+    def trained(self, program: torch.export.ExportedProgram, counts: Sequence[int]) -> Run:
+        def run(tensors: Sequence[torch.Tensor]) -> Sequence[object]:
+            raise NothingCompiled("nothing to compile")
+
+        return run
+
+
+def test_gradients_are_compared_behind_results() -> None:
+    entry = entry_of(torch.sin, *numbers(2))
+    assert verdicts(entry, Exported(), "gradients") == [PASSES] * 2
+    found = verdicts(entry, Untrained(), "gradients")
+    assert [each.verdict for each in found] == ["wrong", "wrong"]
+    assert found[0].reason.startswith("result 1: ")
+
+
+def test_gradients_of_what_samples_share_are_their_own() -> None:
+    shared = torch.ones(3)
+    entry = entry_of(torch.mul, SampleInput(shared, args=(shared,)), SampleInput(shared, args=(2.0,)))
+    assert verdicts(entry, Exported(), "gradients") == [PASSES] * 2
+
+
+def test_results_are_differentiated_as_torch_says() -> None:
+    sample = SampleInput(torch.ones(3), output_process_fn_grad=lambda result: result.sum())
+    (trained,) = entry_of(torch.sin, sample).samples(torch.float32, is_trained=True)
+    (plain,) = entry_of(torch.sin, sample).samples(torch.float32)
+    assert [tuple(each.call(each.tensors).shape) for each in (trained, plain)] == [(), (3,)]
+
+
+def test_what_nothing_is_compiled_of_is_left_out() -> None:
+    (found,) = verdicts(entry_of(torch.sin, *numbers(1)), Leaving(), "gradients")
+    assert found == Verdict("left out", "nothing to compile")
 
 
 # ---- comparison ----

@@ -52,6 +52,8 @@ ALWAYS = [
     "topk",
     "where",
 ]
+# Those that torch differentiates by an operator of its own, or by one of ours.
+TRAINED = ["fft.rfft", "linalg.solve", "nn.functional.conv2d", "nn.functional.layer_norm", "nn.functional.logsigmoid"]
 # Series of hundreds of operations, which take a minute to compile: test_special_functions.py has them.
 LONG = tuple(
     f"special.{name}"
@@ -67,8 +69,8 @@ def peer() -> Peer:
     return Relax()
 
 
-def check(name: str, dtype: str, mode: str) -> None:
-    verdicts = Check(entries()[name], dtype, mode, peer()).run(limit=SAMPLES)
+def check(name: str, dtype: str, mode: str, samples: int = SAMPLES) -> None:
+    verdicts = Check(entries()[name], dtype, mode, peer()).run(limit=samples)
     outcome = Outcome(Task(name, mode, dtype), {place: tuple(each) for place, each in verdicts.items()}, 0.0)
     assert not refusals.differences([outcome], {mode: refusals.read(mode)})
 
@@ -83,6 +85,11 @@ def test_results_are_those_of_torch(name: str) -> None:
 def test_results_with_dynamic_sizes_are_those_of_torch(name: str) -> None:
     dtypes = entries()[name].dtypes()
     check(name, "f32" if "f32" in dtypes else dtypes[0], "dynamic")
+
+
+@pytest.mark.parametrize("name", TRAINED)
+def test_gradients_are_those_of_torch(name: str) -> None:
+    check(name, "f32", "gradients", samples=2)
 
 
 @pytest.mark.slow

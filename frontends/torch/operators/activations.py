@@ -6,7 +6,7 @@ from __future__ import annotations
 import math
 
 from ....dialects.core.infos import is_float
-from ..prelude import Node, Outputs, Tensor, cast, const, like, register_rows, register_torch, relax
+from ..prelude import Node, Outputs, Tensor, cast, const, like, register_rows, register_torch, relax, sizes
 
 # What relax.nn.selu multiplies exp(x) - 1 by.
 _SELU_SCALE, _SELU_ALPHA = 1.0507009873554805, 1.6732632423543772
@@ -42,7 +42,7 @@ register_rows(
             node.tensor(0), relax.add(relax.abs(node.tensor(0)), like(node.tensor(0), 1))
         ),
         "aten::log_sigmoid": lambda node: _log_sigmoid(node.tensor(0)),
-        "aten::log_sigmoid_forward": lambda node: [_log_sigmoid(node.tensor(0)), None],
+        "aten::log_sigmoid_forward": lambda node: [_log_sigmoid(node.tensor(0)), _kept_of_log_sigmoid(node)],
     }
 )
 
@@ -51,13 +51,11 @@ def _log_sigmoid(x: Tensor) -> Tensor:
     return relax.negative(relax.nn.softplus(relax.negative(x), threshold=40.0))
 
 
-@register_torch("aten::rrelu")
-def rrelu(node: Node) -> Outputs:
-    """While a model is used the slope is the mean of its bounds."""
-    lower, upper = node.float("lower"), node.float("upper")
-    if node.bool("training") and lower != upper:
-        raise node.fail("its slopes are random: call model.eval() before the model is imported", "training")
-    return relax.nn.leakyrelu(node.tensor(0), alpha=(lower + upper) / 2)
+def _kept_of_log_sigmoid(node: Node) -> Tensor:
+    """What the gradient reads on CPUs; on other devices it is empty."""
+    if node.result_sizes(1) == [0]:
+        return sizes.zeros([0], node.dtype)
+    return relax.exp(relax.negative(relax.abs(node.tensor(0))))
 
 
 @register_torch("aten::softplus")

@@ -26,9 +26,7 @@ def assertion(node: Node) -> Outputs:
 
 @register_torch("aten::_linalg_check_errors")
 def check_errors(node: Node) -> Outputs:
-    require_success(
-        node.tensor("info"), f"linalg.{node.string('api_name')}: a matrix is singular, or not as it must be"
-    )
+    require_success(node.tensor("info"), f"{node.string('api_name')}: a matrix is singular, or not as it must be")
     return None
 
 

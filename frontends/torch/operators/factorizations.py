@@ -140,7 +140,13 @@ def lu(node: Node) -> Outputs:
 
 @register_torch("aten::lu_unpack")
 def lu_unpack(node: Node) -> Outputs:
-    return _unpacked(node, node.tensor(0), node.tensor(1))
+    """What is not asked for is empty."""
+    has_data, has_pivots = node.bool("unpack_data", True), node.bool("unpack_pivots", True)
+    made = _unpacked(node, node.tensor(0), node.tensor(1))
+    return [
+        each if is_asked else sizes.zeros([0], node.dtype)
+        for each, is_asked in zip(made, (has_pivots, has_data, has_data), strict=True)
+    ]
 
 
 def _unpacked(node: Node, lu: Tensor, pivots: Tensor) -> list[Tensor]:

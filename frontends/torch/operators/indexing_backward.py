@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from ..prelude import Node, Outputs, Value, gradients_by, like, register_torch, relax, sizes
+from ..prelude import Node, Outputs, Tensor, Value, gradients_by, like, register_torch, relax, sizes
 
 
 @register_torch("aten::masked_scatter_backward")
@@ -18,8 +18,8 @@ def masked_scatter_backward(node: Node) -> Outputs:
 @register_torch("aten::_embedding_bag_backward", "aten::_embedding_bag_dense_backward")
 def embedding_bag_backward(node: Node) -> Outputs:
     """By the rows: a maximum's share goes to the row that it is from, a sum is linear in them."""
-    if node.bool("scale_grad_by_freq") or node.bool("sparse"):
-        raise node.fail("its gradient is neither scaled by frequency nor sparse")
+    if node.bool("sparse"):
+        raise node.fail("its gradient is not sparse: EmbeddingBag(..., sparse=False)")
     arriving = node.value("grad")
     bags, width = sizes.sizes_of(arriving)
     rows = sizes.zeros([node.size("num_weights"), width], node.dtype)
@@ -29,10 +29,19 @@ def embedding_bag_backward(node: Node) -> Outputs:
         kept = relax.where(relax.less(places, like(places, 0)), like(arriving.ssa, 0), arriving.ssa)
         places = relax.maximum(places, like(places, 0))
         return relax.scatter_elements(rows, places, kept, axis=0, reduction="add")
-    return gradients_by(
+    made = gradients_by(
         node, "aten::_embedding_bag_forward_only", ["weight"], [arriving],
         weight=Value(ssa=rows), offsets=_first(node, bags),
     )  # fmt: skip
+    return _shared_by_uses(node, made[0]) if node.bool("scale_grad_by_freq") else made
+
+
+def _shared_by_uses(node: Node, gradient: Tensor) -> Tensor:
+    """Each row divided by how often it has been read."""
+    places = node.tensor("indices", "i64")
+    none = sizes.zeros([node.size("num_weights")], node.dtype)
+    counts = relax.scatter_elements(none, places, relax.ones_like(places, dtype=node.dtype), axis=0, reduction="add")
+    return relax.divide(gradient, relax.expand_dims(relax.maximum(counts, like(counts, 1)), axis=[1]))
 
 
 @register_torch("aten::_embedding_bag_per_sample_weights_backward")

@@ -3,10 +3,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Literal, NamedTuple, TypeAlias
 
 from ....dialects.core.infos import is_float
+from ....passes.gradient.reverse import gradients_at
 from ..prelude import (
     Node,
     Outputs,
@@ -113,16 +114,31 @@ register_rows(
 )
 
 
+_LINEAR = ("input", "linear_weight", "linear_bias")
+
+
 @register_torch("torch_nn::_linear_cross_entropy_batch_chunked",
                 "torch_nn::_linear_cross_entropy_batch_chunked_no_reduction")  # fmt: skip
 def linear_cross_entropy(node: Node) -> Outputs:
-    """A linear layer and its loss, which torch computes piece by piece; the gradients that go with it are empty."""
-    if any(node.bool(key) for key in node.arguments if key.startswith("compute_")):
-        raise node.fail("it computes gradients: import it under torch.no_grad(), or with chunking_method=None")
+    """A linear layer and its loss, which torch computes piece by piece, and how the loss changes with what is asked."""
     dtype = wide_float(node.dtype)
-    weight = relax.permute_dims(node.tensor("linear_weight", dtype))
-    logits = relax.matmul(node.tensor("input", dtype), weight)
-    if node.has("linear_bias"):
-        logits = relax.add(logits, node.tensor("linear_bias", dtype))
-    empty = [sizes.zeros(info.shape or (), info.dtype) for info in node.results[1:] if info is not None]
-    return [cross_entropy(node, logits), *empty]
+    given = {name: node.tensor(name, dtype) for name in _LINEAR if node.has(name)}
+    wanted = [name for name in _LINEAR if node.bool(f"compute_{name}_grad")]
+
+    def loss(*tensors: Tensor) -> Tensor:
+        return _linear_loss(node, {**given, **dict(zip(wanted, tensors, strict=True))})
+
+    made = dict(zip(wanted, gradients_at([given[name] for name in wanted], loss), strict=True)) if wanted else {}
+    gradients = [
+        cast(made[name], info.dtype) if name in made else sizes.zeros(info.shape or (), info.dtype)
+        for name, info in zip(_LINEAR, node.results[1:], strict=False)
+        if info is not None
+    ]
+    return [loss(*(given[name] for name in wanted)), *gradients]
+
+
+def _linear_loss(node: Node, given: Mapping[str, Tensor]) -> Tensor:
+    logits = relax.matmul(given["input"], relax.permute_dims(given["linear_weight"]))
+    if "linear_bias" in given:
+        logits = relax.add(logits, given["linear_bias"])
+    return cross_entropy(node, logits)

@@ -11,7 +11,8 @@ from collections.abc import Sequence
 
 from ....dialects.core.infos import is_float
 from ...core.pool_windows import Windows, covering, maxima_and_places
-from ..prelude import Node, Outputs, Tensor, Value, cast, const, register_torch, relax, sizes
+from ..prelude import Node, Outputs, Tensor, Value, cast, const, info_of, register_torch, relax, sizes
+from ..symbolic_sizes import as_scalar
 from .convolutions import per_dimension
 
 
@@ -218,4 +219,37 @@ def max_unpool(node: Node) -> Outputs:
 
 @register_torch("aten::fractional_max_pool2d", "aten::fractional_max_pool3d")
 def fractional_max_pool(node: Node) -> Outputs:
-    raise node.fail("its windows are chosen at random in each call: use an adaptive pool for inference")
+    """Where windows begin follows from random numbers, which are an argument: one for each channel and dimension."""
+    count = count_of(node)
+    data = batched(node, node.tensor(0), count)
+    lead, own = sizes.sizes_of(Value(ssa=data))[:2], sizes.sizes_of(Value(ssa=data))[2:]
+    kernel, wanted = per_dimension(node, "kernel_size", count), per_dimension(node, "output_size", count)
+    drawn = relax.split(node.tensor("random_samples"), count, axis=2)
+    if count == 2:
+        drawn = drawn[::-1]
+    places = const(0, "i64")
+    for axis, sample in enumerate(drawn):
+        begins = _beginnings(sample, own[axis], wanted[axis], kernel[axis])
+        elements = relax.add(relax.expand_dims(begins, axis=[3]), relax.arange(0, kernel[axis], 1, dtype="i64"))
+        others = [2 + other for other in range(2 * count) if other % count != axis]
+        places = relax.add(
+            relax.multiply(places, as_scalar(own[axis], "i64")), relax.expand_dims(elements, axis=others)
+        )
+    flat = sizes.reshaped(places, [*lead, math.prod(wanted) * math.prod(kernel)])
+    rows = [*lead, *wanted, math.prod(kernel)]
+    values = relax.gather_elements(sizes.reshaped(data, [*lead, sizes.product(own)]), flat, axis=2)
+    first = relax.expand_dims(_largest(sizes.reshaped(values, rows), node.dtype), axis=[-1])
+    made = [relax.gather_elements(sizes.reshaped(each, rows), first, axis=-1) for each in (values, flat)]
+    return [as_given(node, relax.squeeze(each, axis=[-1]), count) for each in made]
+
+
+def _beginnings(sample: Tensor, size: sizes.Size, windows: int, kernel: int) -> Tensor:
+    """Of the windows of a dimension, [batch, channels, windows]: steps of nearly one length; the last ends it."""
+    dtype = info_of(sample).dtype
+    last = as_scalar(sizes.minus(size, kernel), "i64")
+    index = relax.arange(0, windows, 1, dtype="i64")
+    step = relax.divide(cast(last, dtype), const(max(windows - 1, 1), dtype))
+    moved, offset = (
+        cast(relax.trunc(relax.multiply(each, step)), "i64") for each in (relax.add(cast(index, dtype), sample), sample)
+    )
+    return relax.where(relax.equal(index, const(windows - 1, "i64")), last, relax.subtract(moved, offset))

@@ -71,6 +71,21 @@ def bilinear(node: Node) -> Outputs:
     return relax.add(made, node.tensor("bias")) if node.has("bias") else made
 
 
+@register_torch("aten::_trilinear")
+def trilinear(node: Node) -> Outputs:
+    """The product of three tensors, each without some of the dimensions, summed over some."""
+    rank = node.rank("i1") + len(node.ints("expand1"))
+    letters = [chr(ord("a") + axis) for axis in range(rank)]
+
+    def others(key: str) -> str:
+        left_out = {node.axis_of(axis, rank) for axis in node.ints(key)}
+        return "".join(letter for axis, letter in enumerate(letters) if axis not in left_out)
+
+    given = ",".join(others(f"expand{each}") for each in (1, 2, 3))
+    tensors = [node.tensor(f"i{each}", node.dtype) for each in (1, 2, 3)]
+    return relax.einsum(tensors, subscripts=f"{given}->{others('sumdim')}")
+
+
 @register_torch("aten::cross", "aten::linalg_cross")
 def cross(node: Node) -> Outputs:
     """Of vectors of three elements along a dimension."""

@@ -37,14 +37,19 @@ def _quantized(data: Tensor, scales: Scales, low: int, high: int, dtype: str) ->
             out_dtype=dtype,
         )
         return made if (low, high) == limits else relax.clip(made, max(low, limits[0]), min(high, limits[1]))
-    apart, wide = _in_blocks(data, scales), "f64" if bit_width(dtype) > 16 else "f32"
-    inverse = relax.divide(const(1, wide), cast(_under(scales.scale, scales, data), wide))  # as torch rounds it
-    total = relax.multiply(cast(apart, wide), inverse)
-    total = total if is_float(dtype) else relax.round(total)
-    if scales.zero_point is not None:
-        total = relax.add(total, cast(_under(scales.zero_point, scales, data), wide))
+    total = _unlimited(data, scales, "f64" if bit_width(dtype) > 16 else "f32", is_rounded=not is_float(dtype))
     made = cast(relax.clip(total, low, high), dtype)
     return made if scales.blocks is None else sizes.reshaped(made, sizes.sizes_of(Value(ssa=data)))
+
+
+def _unlimited(data: Tensor, scales: Scales, wide: str, *, is_rounded: bool) -> Tensor:
+    """What is limited then, as floats of the type `wide`."""
+    inverse = relax.divide(const(1, wide), cast(_under(scales.scale, scales, data), wide))  # as torch rounds it
+    total = relax.multiply(cast(_in_blocks(data, scales), wide), inverse)
+    total = relax.round(total) if is_rounded else total
+    if scales.zero_point is None:
+        return total
+    return relax.add(total, cast(_under(scales.zero_point, scales, data), wide))
 
 
 def _dequantized(data: Tensor, scales: Scales, dtype: str) -> Tensor:
@@ -159,6 +164,12 @@ def _fake(node: Node, scales: Scales) -> Tensor:
     return _dequantized(_quantized(node.tensor(0), scales, low, high, dtype), scales, node.dtype)
 
 
+def _scales_of_channels(node: Node) -> Scales:
+    prefix = "scale" if node.has("scale") else "scales"
+    zero_point = node.optional("zero_point" if node.has("zero_point") else "zero_points")
+    return Scales(node.tensor(prefix), zero_point, node.axis("axis", node.rank(0)))
+
+
 @register_torch("aten::fake_quantize_per_tensor_affine")
 def fake_quantize_per_tensor(node: Node) -> Outputs:
     return _fake(node, _per_tensor(node, "i32"))
@@ -166,9 +177,7 @@ def fake_quantize_per_tensor(node: Node) -> Outputs:
 
 @register_torch("aten::fake_quantize_per_channel_affine", "quantized_decomposed::fake_quant_per_channel")
 def fake_quantize_per_channel(node: Node) -> Outputs:
-    prefix = "scale" if node.has("scale") else "scales"
-    zero_point = node.optional("zero_point" if node.has("zero_point") else "zero_points")
-    return _fake(node, Scales(node.tensor(prefix), zero_point, node.axis("axis", node.rank(0))))
+    return _fake(node, _scales_of_channels(node))
 
 
 @register_torch(
@@ -177,13 +186,16 @@ def fake_quantize_per_channel(node: Node) -> Outputs:
     "aten::fake_quantize_per_channel_affine_cachemask",
 )
 def fake_quantize_with_mask(node: Node) -> Outputs:
-    """The mask is for the gradient."""
-    if node.is_wanted[1]:
-        raise node.fail("the mask of what has been limited is not made: it is for training")
-    if "fake_quant_enabled" in node.arguments:
-        raise node.fail("whether it quantizes is a tensor: export the model with plain fake_quantize modules")
-    made = fake_quantize_per_channel(node) if "channel" in node.op else fake_quantize_per_tensor(node)
-    return [made, None]  # type: ignore[list-item]
+    """The mask says what has not been limited: the gradient goes there. Whether it quantizes may be a tensor."""
+    scales = _scales_of_channels(node) if "channel" in node.op else _per_tensor(node, "i32")
+    made = _fake(node, scales)
+    total = _unlimited(node.tensor(0), scales, "f32", is_rounded=True)
+    low, high = (const(limit, "f32") for limit in _range(node))
+    mask = relax.logical_and(relax.less_equal(low, total), relax.less_equal(total, high))
+    if "fake_quant_enabled" not in node.arguments:
+        return [made, mask]
+    enabled = _single(node, "fake_quant_enabled", "i1")
+    return [relax.where(enabled, made, node.tensor(0)), relax.logical_or(mask, relax.logical_not(enabled))]
 
 
 @register_torch("quantized_decomposed::convert_element_type.no_fuse")

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 
 from ....dialects.core.infos import bit_width, is_float
 from ...core import random_numbers
-from ..prelude import Node, Outputs, Tensor, Value, cast, const, register_rows, register_torch, relax, sizes
+from ..prelude import Node, Outputs, Tensor, Value, cast, const, like, register_rows, register_torch, relax, sizes
 from ..prelude import wide_float as wide_of
 from ..symbolic_sizes import as_scalar
 
@@ -170,6 +170,20 @@ def _tries(node: Node, chance: float) -> Tensor:
     wide = wide_of(node.dtype)
     rate = -math.log1p(-chance) if chance < 1 else math.inf
     return relax.maximum(relax.ceil(relax.divide(_exponential(node), const(rate, wide))), const(1, wide))
+
+
+@register_torch("aten::rrelu", "aten::rrelu_with_noise", "aten::rrelu_with_noise_functional")
+def rrelu(node: Node) -> Outputs:
+    """Slopes below 0 are drawn while the model trains; while it is used they are the mean of their bounds."""
+    x, low, high = node.tensor(0), node.float("lower", 1 / 8), node.float("upper", 1 / 3)
+    has_slopes = node.op.startswith("aten::rrelu_with_noise_functional")
+    if not node.bool("training"):
+        made = relax.nn.leakyrelu(x, alpha=(low + high) / 2)
+        return [made, node.tensor("noise")] if has_slopes else made
+    drawn = _moved(node, _drawn(node), low, high - low)
+    slopes = relax.where(relax.less_equal(x, like(x, 0)), cast(drawn, node.dtype), like(x, 1))
+    made = relax.multiply(x, slopes)
+    return [made, slopes] if has_slopes else made
 
 
 # ---- dropout ----

@@ -25,6 +25,10 @@ _CASES: dict[str, tuple[Callable[..., Any], list[tuple[int, ...]]]] = {
     "maxima of windows that overlap": (lambda x: functional.max_pool2d(x, 3, 2, padding=1, ceil_mode=True), [_IMAGE]),
     "maxima of volumes": (lambda x: functional.max_pool3d(x, 2), [_IMAGE]),
     "maxima of uneven parts": (lambda x: functional.adaptive_max_pool2d(x, (4, 3)), [_IMAGE]),
+    "maxima of windows that are drawn": (
+        lambda x: functional.fractional_max_pool2d(x, 3, (4, 3), _random_samples=torch.full((2, 4, 2), 0.3)),
+        [_IMAGE],
+    ),
     "means without padding": (
         lambda x: functional.avg_pool2d(x, 3, 2, padding=1, ceil_mode=True, count_include_pad=False),
         [_IMAGE],
@@ -47,6 +51,27 @@ _CASES: dict[str, tuple[Callable[..., Any], list[tuple[int, ...]]]] = {
     "reflection": (lambda x: functional.pad(x, (2, 1, 0, 3), mode="reflect"), [_IMAGE]),
     "distances": (lambda x, y: torch.cdist(x, y, p=1.5), [(2, 4, 3), (5, 3)]),
     "distances of pairs": (lambda x: functional.pdist(x), [(5, 3)]),
+    "systems of equations": (
+        lambda a, b: torch.linalg.solve(a @ a.mT + torch.eye(4), b),
+        [(2, 4, 4), (2, 4, 3)],
+    ),
+    "solutions of factors": (
+        lambda a, b: torch.linalg.lu_solve(*torch.linalg.lu_factor(a + 3 * torch.eye(4)), b),
+        [(4, 4), (4, 2)],
+    ),
+    "logarithms of sigmoids": (functional.logsigmoid, [(4, 5)]),
+    "bilinear products": (functional.bilinear, [(4, 3), (4, 5), (2, 3, 5)]),
+    "quantized for training": (
+        lambda x: torch.fake_quantize_per_tensor_affine(x, torch.tensor(0.01), torch.tensor(3), -128, 127),
+        [(8, 20)],
+    ),
+    "channels quantized for training": (
+        lambda x: torch.fake_quantize_per_channel_affine(
+            x, torch.tensor([0.01, 0.02, 0.005]), torch.tensor([0, 4, -3], dtype=torch.int32), 1, -128, 127
+        ),
+        [(8, 3, 20)],
+    ),
+    "slopes that are not drawn": (lambda x: functional.rrelu(x, 0.1, 0.4), [(4, 5)]),
     "masked writing": (lambda x, y: x.masked_scatter(torch.tensor([True, False, True]), y), [(4, 3), (3, 5)]),
 }
 
@@ -68,14 +93,36 @@ def test_gradients_are_those_of_torch(name: str) -> None:
     torch.testing.assert_close(found, gradients(function, tensors), rtol=1e-4, atol=1e-5)
 
 
-@pytest.mark.parametrize("mode", ["sum", "mean", "max"])
-def test_gradients_of_bags(mode: str) -> None:
-    """The last bag is empty, and nothing arrives at its maximum."""
+def test_slopes_that_are_drawn_are_those_of_the_gradient() -> None:
     torch._dynamo.reset()
-    places, offsets = torch.tensor([1, 2, 2, 5, 0]), torch.tensor([0, 3, 5])
+    x = torch.tensor([-2.0, -1, 0, 3]).requires_grad_()
+    function = torch.compile(lambda x: functional.rrelu(x, 0.1, 0.4, training=True), backend=torch_backend)
+    result = function(x)
+    (slopes,) = torch.autograd.grad(result.sum(), x)
+    torch.testing.assert_close(slopes * x, result)
+    assert ((slopes[:2] >= 0.1) & (slopes[:2] <= 0.4)).all()
+    assert slopes[0] != slopes[1] and slopes[3] == 1
+
+
+def test_a_matrix_that_has_no_inverse_is_an_error() -> None:
+    """The step that checks it is called with a token in place of a tensor."""
+    torch._dynamo.reset()
+    function = torch.compile(lambda x: torch.linalg.inv(x), backend=torch_backend, fullgraph=True)
+    x = torch.zeros(3, 3).requires_grad_()
+    with pytest.raises(AssertionError, match=r": linalg\.inv: a matrix is singular"):
+        function(x)
+
+
+@pytest.mark.parametrize(("mode", "scaled"), [("sum", False), ("sum", True), ("mean", False), ("max", False)])
+def test_gradients_of_bags(mode: str, scaled: bool) -> None:
+    """The last bag is empty, and nothing arrives at its maximum. What is read several times has the greatest index: of
+    others torch takes wrong frequencies on CPUs.
+    """
+    torch._dynamo.reset()
+    places, offsets = torch.tensor([1, 5, 5, 2, 0]), torch.tensor([0, 3, 5])
 
     def bags(weight: torch.Tensor) -> torch.Tensor:
-        return functional.embedding_bag(places, weight, offsets, mode=mode)
+        return functional.embedding_bag(places, weight, offsets, mode=mode, scale_grad_by_freq=scaled)
 
     table = torch.randn(6, 3)
     torch.testing.assert_close(

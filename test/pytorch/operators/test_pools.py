@@ -6,9 +6,7 @@ from __future__ import annotations
 import pytest
 import torch
 import torch.nn.functional as F
-from imported import check, exported
-
-import relax_mlir as rx
+from imported import check
 
 INF, NAN = float("inf"), float("nan")
 
@@ -71,7 +69,19 @@ def test_inverse() -> None:
     check(both, torch.randn(2, 3, 6, 8))
 
 
-def test_random_windows_are_refused() -> None:
-    program = exported(lambda x: F.fractional_max_pool2d(x, 2, 3), [torch.randn(1, 2, 8, 8)])
-    with pytest.raises(rx.ModelError, match="chosen at random"):
-        rx.from_torch(program)
+@pytest.mark.parametrize("dynamic", [False, True])
+def test_random_windows(dynamic: bool) -> None:
+    """Of random numbers that are given."""
+    torch.manual_seed(0)
+    image, volume = torch.randn(2, 3, 9, 12), torch.randn(2, 2, 6, 7, 9)
+    image[0, 0, 2:4] = torch.nan
+
+    def planes(x: torch.Tensor, drawn: torch.Tensor) -> object:
+        return F.fractional_max_pool2d(x, (2, 3), (4, 5), return_indices=True, _random_samples=drawn)
+
+    def volumes(x: torch.Tensor, drawn: torch.Tensor) -> object:
+        return F.fractional_max_pool3d(x, 2, (3, 1, 4), return_indices=True, _random_samples=drawn)
+
+    check(planes, image, torch.rand(2, 3, 2), dynamic=dynamic)
+    check(volumes, volume, torch.rand(2, 2, 3), dynamic=dynamic)
+    check(planes, image[1], torch.rand(1, 3, 2), dynamic=dynamic)
