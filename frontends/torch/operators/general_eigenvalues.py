@@ -120,8 +120,9 @@ def _substitute(t: Matrix, values: Values, x: Values, top: Number, scale: Number
     last = select(own.imag != 0.0, top + 1, top)
 
     def rest(row: Number, start: Number) -> Complex:
-        sums = [total(start, last + 1, lambda j, part=part: t[row, j] * part[j], t.real(0.0)) for part in x]
-        return Complex(-sums[0], -sums[1])
+        real = total(start, last + 1, lambda j: t[row, j] * x.real[j], t.real(0.0))
+        imag = total(start, last + 1, lambda j: t[row, j] * x.imag[j], t.real(0.0))
+        return Complex(-real, -imag)
 
     def shifted(row: Number) -> Complex:
         return Complex(t[row, row] - own.real, -own.imag)
