@@ -142,8 +142,13 @@ def _at(found: Sequence[str]) -> str:
 
 
 def _defined(entry: Entry, sample: Sample, results: Sequence[Any]) -> Sequence[torch.Tensor]:
-    """What the operator's definition says of its results: vectors are only so up to their signs."""
-    if entry.name not in _OF_VECTORS or len(results) < 2 or sample.is_step:
+    """What the operator's definition says of its results: vectors are only so up to their signs, or turns."""
+    if sample.is_step:
+        return results
+    if entry.name == "linalg.eig":
+        vectors = torch.view_as_complex(results[1].contiguous())
+        return results[0], torch.view_as_real(torch.einsum("...ik,...jk->...kij", vectors, vectors.conj()))
+    if entry.name not in _OF_VECTORS or len(results) < 2:
         return results
     *_, last = results
     values, left = (results[0], results[1]) if len(results) == 2 else (results[1], results[0])
