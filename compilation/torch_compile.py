@@ -17,7 +17,7 @@ from ..frontends.module import Module
 from ..frontends.torch.exported_program import aot_table, import_torch
 from ..frontends.torch.from_torch import WORDS
 from ..frontends.torch.model_constants import constant
-from ..frontends.torch.program_main import Inputs, add_graph, as_tensor, passed_as
+from ..frontends.torch.program_main import Inputs, add_graph, passed_as
 from ..frontends.torch.steps_back import leave_out_unread
 from ..runtime import Executable
 from ..support.collector import uncollected
@@ -192,12 +192,12 @@ class _Calls:
         options: Mapping[str, Any],
     ) -> None:
         def results(outputs: Sequence[Any]) -> list[Any]:
-            return [(as_tensor(outputs[index], f"result{index}"), f"result{index}") for index in computed]
+            return [(outputs[index], f"result{index}") for index in computed]
 
         with uncollected():
             module, problems = Module(), Problems(WORDS)
             inputs = Inputs(fixed, [passed_as(fx, fx.name) for fx in placeholders if fx not in fixed])
-            passed, _ = add_graph(module.operation, graph, inputs, results, problems)
+            passed = add_graph(module.operation, graph, inputs, results, problems)
             problems.check()
             module.verify()
             self._executable = compile(module, **options)
