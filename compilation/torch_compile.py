@@ -123,6 +123,9 @@ class TorchProgram:
         fixed = {
             self._placeholders[place]: constant(given[place].cpu(), self._placeholders[place].name) for place in places
         }
+        # Tokens, which say the order of effects, are given as None.
+        tokens = [fx for fx, each in zip(self._placeholders, given, strict=True) if each is None]
+        fixed.update({fx: constant(import_torch().empty(0), fx.name) for fx in tokens})
         return _Calls(self._graph, self._placeholders, fixed, self._options).call
 
 
