@@ -83,6 +83,12 @@ class StructuredFunction(Function):
         return None if any(each is self for each in found) else found
 
     def prepared(self, *arguments: object, **named: object) -> list[object]:
+        """tvm-ffi's tensors one by one, as relax-run has them, are what the program takes."""
+        from .ffi import tvm_ffi
+
+        is_flat = not named and len(arguments) == len(self._described.inputs)
+        if is_flat and all(isinstance(each, tvm_ffi.Tensor) for each in arguments):
+            return self.flat.prepared(*arguments)
         return self.flat.prepared(*self._in_pairs(self._flattened(arguments, named)))
 
     def _in_pairs(self, found: list[object]) -> list[object]:

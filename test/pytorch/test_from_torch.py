@@ -221,6 +221,13 @@ def test_complex_arguments_of_numpy() -> None:
     assert rx.compile(rx.from_torch(Of(lambda: torch.full((2,), 1j)), ()))["main"]().tolist() == [1j, 1j]
 
 
+def test_programs_are_measured_with_tensors_one_by_one() -> None:
+    executable, _, _ = turned_program()
+    given = [rx.runtime.tensor(torch.ones(shape).numpy()) for shape in ((4, 3, 2), (3,), (2,), (3, 2))]
+    assert executable.ready("main", *given)()[3].shape == (3, 2)
+    assert executable.profile("main", *given, repeat=1).kernels
+
+
 def test_complex_parameters_as_arguments() -> None:
     executable, (x, options), scale = turned_program(keep_params=True)
     turns = torch.tensor([0, 1j, 2])
