@@ -18,7 +18,7 @@ from ..frontends.torch.exported_program import aot_table, import_torch
 from ..frontends.torch.from_torch import WORDS
 from ..frontends.torch.model_constants import constant
 from ..frontends.torch.program_main import Inputs, add_graph, passed_as
-from ..frontends.torch.steps_back import leave_out_unread
+from ..frontends.torch.steps_back import leave_out_unread, tell_results
 from ..runtime import Executable
 from ..support.collector import uncollected
 from ..support.errors import OptionError
@@ -65,7 +65,10 @@ def _partitioned(joint: GraphModule, *arguments: Any, **settings: Any) -> tuple[
     from functorch.compile import min_cut_rematerialization_partition
 
     leave_out_unread(joint)
-    return min_cut_rematerialization_partition(joint, *arguments, **settings)
+    forward, backward = min_cut_rematerialization_partition(joint, *arguments, **settings)
+    tell_results(forward)
+    tell_results(backward)
+    return forward, backward
 
 
 def _check(options: Mapping[str, object]) -> None:

@@ -18,7 +18,7 @@ from ..core.limits import Room
 from ..core.node import Incomplete, Unsupported, described
 from ..core.node_problems import attempted, problem_of
 from ..core.problems import Problems
-from ..core.values import ComplexValue, Held, Value, as_values
+from ..core.values import ComplexValue, Value, as_values
 from .fx_node import Node
 from .fx_operators import arguments_of, defaults_of, functional_name, is_scalar, listed, location_of, place_of
 from .fx_scope import FxScope
@@ -131,19 +131,21 @@ class Graph(FxScope):
             return outputs
         return outputs[0] if outputs else ()  # nothing of an assertion
 
-    def convert(self, node: Node) -> list[Held | None]:
+    def convert(self, node: Node) -> list[Any]:
         returned = converted(node, node.fx.target)
         meta = node.fx.meta.get("val")
         metas = [] if returned is None and not isinstance(meta, (list, tuple)) else listed(meta)
-        made = [*(as_values(returned) if metas else ()), *[None] * len(metas)]
+        made = [*(_as_nested(returned) if metas else ()), *[None] * len(metas)]
         return [self._settled(each, meta, index) for index, (each, meta) in enumerate(zip(made, metas, strict=False))]
 
     # ---- what torch knows of results ----
 
-    def _settled(self, held: Held | None, meta: Any, index: int) -> Held | None:
+    def _settled(self, held: Any, meta: Any, index: int) -> Any:
         """A result, checked against what torch says of it, with names for sizes that depend on data."""
         if held is None:
             return None
+        if isinstance(held, list):
+            return [self._settled(each, own, index) for each, own in zip(held, meta, strict=True)]
         if is_scalar(meta):
             self.bind(meta, held)
             return held
@@ -171,6 +173,12 @@ class Graph(FxScope):
         named = sizes.named(known, self.symbols)
         assert isinstance(named, Value)
         return named
+
+
+def _as_nested(returned: Any) -> list[Any]:
+    """What a converter returned, as a list of values and of lists of them."""
+    items = listed(returned)
+    return [as_values(each) if isinstance(each, list) else as_values([each])[0] for each in items]
 
 
 def _contradict(own: Sequence[Any] | None, expected: Sequence[Any] | None) -> bool:

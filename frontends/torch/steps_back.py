@@ -68,6 +68,20 @@ def leave_out_unread(joint: GraphModule) -> None:
             fx.args = tuple(given[_READ] if key in _UNREAD else each for key, each in given.items())
 
 
+def tell_results(graph: GraphModule) -> None:
+    """Says what is known of the results of draws that checkpoints repeat: torch leaves it out."""
+    for fx in graph.graph.nodes:
+        name = name_of(fx.target) if fx.op == "call_function" else ""
+        if "val" in fx.meta or name not in ("higher_order::run_and_save_rng_state", "higher_order::run_with_rng_state"):
+            continue
+        metas = [each.meta["val"] if hasattr(each, "meta") else each for each in fx.args]
+        if name == "higher_order::run_with_rng_state":
+            fx.meta["val"] = metas[1](*metas[2:], **fx.kwargs)
+        else:
+            state = next(user.meta["val"] for user in fx.users if user.args[1] == 0)
+            fx.meta["val"] = (state, metas[0](*metas[1:], **fx.kwargs))
+
+
 def _tensor(held: Any) -> Tensor:
     assert isinstance(held, Value)
     return held.ssa

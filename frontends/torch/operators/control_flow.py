@@ -238,8 +238,6 @@ _OPAQUE = {
     "call_torchbind": "a method of an object in C++: the program has no such objects",
     "executorch_call_delegate aoti_call_delegate": "what another compiler has compiled: import the model before that",
     "inline_asm_elementwise": "assembly code for a GPU",
-    "run_and_save_rng_state run_with_rng_state": "the same random numbers drawn twice, as checkpoints with dropout do: "
-    "programs draw anew each time; leave what draws out of the checkpoint",
 }  # fmt: skip
 
 

@@ -6,7 +6,12 @@ from __future__ import annotations
 import pytest
 import torch
 from imported import check, exported
-from torch._higher_order_ops import InvokeQuant, scan, while_loop
+from torch._higher_order_ops import (
+    InvokeQuant,
+    scan,
+    triton_kernel_wrap,  # noqa: F401  # which registers its operators
+    while_loop,
+)
 from torch._higher_order_ops import map as map_rows
 from torch._higher_order_ops.associative_scan import associative_scan, associative_scan_op
 
@@ -75,9 +80,12 @@ def test_operators_with_wider_results(operator: torch._ops.OpOverload) -> None:
 
 
 def test_what_is_no_graph_is_refused() -> None:
-    class Dropped(torch.nn.Module):
+    class Opaque(torch.nn.Module):
         def forward(self, x: torch.Tensor) -> torch.Tensor:
-            return hop.run_and_save_rng_state(torch.ops.aten.bernoulli.p, x, 0.5)[1]
+            return x * 2
 
-    with pytest.raises(rx.ModelError, match="random numbers drawn twice"):
-        rx.from_torch(exported(Dropped(), [_numbers(3)]))
+    program = exported(Opaque(), [_numbers(3)])
+    (node,) = program.graph.find_nodes(op="call_function", target=torch.ops.aten.mul.Tensor)
+    node.target = hop.triton_kernel_wrapper_functional
+    with pytest.raises(rx.ModelError, match="a kernel in Triton, which GPUs run"):
+        rx.from_torch(program)
