@@ -17,8 +17,8 @@ from ..frontends.module import Module
 from ..frontends.torch.exported_program import aot_table, import_torch
 from ..frontends.torch.from_torch import WORDS
 from ..frontends.torch.model_constants import constant
-from ..frontends.torch.program_main import Inputs, add_graph, as_tensor, no_token, passed_as
-from ..frontends.torch.steps_back import leave_out_unread
+from ..frontends.torch.program_main import Inputs, add_graph, no_token, passed_as
+from ..frontends.torch.steps_back import leave_out_unread, tell_results
 from ..runtime import Executable
 from ..support.collector import uncollected
 from ..support.errors import OptionError
@@ -65,7 +65,10 @@ def _partitioned(joint: GraphModule, *arguments: Any, **settings: Any) -> tuple[
     from functorch.compile import min_cut_rematerialization_partition
 
     leave_out_unread(joint)
-    return min_cut_rematerialization_partition(joint, *arguments, **settings)
+    forward, backward = min_cut_rematerialization_partition(joint, *arguments, **settings)
+    tell_results(forward)
+    tell_results(backward)
+    return forward, backward
 
 
 def _check(options: Mapping[str, object]) -> None:
@@ -194,12 +197,12 @@ class _Calls:
         options: Mapping[str, Any],
     ) -> None:
         def results(outputs: Sequence[Any]) -> list[Any]:
-            return [(as_tensor(outputs[index], f"result{index}"), f"result{index}") for index in computed]
+            return [(outputs[index], f"result{index}") for index in computed]
 
         with uncollected():
             module, problems = Module(), Problems(WORDS)
             inputs = Inputs(fixed, [passed_as(fx, fx.name) for fx in placeholders if fx not in fixed])
-            passed, _ = add_graph(module.operation, graph, inputs, results, problems)
+            passed = add_graph(module.operation, graph, inputs, results, problems)
             problems.check()
             module.verify()
             self._executable = compile(module, **options)

@@ -58,7 +58,7 @@ def check(
 
 
 def subject_of(name: str) -> Subject:
-    """The codegen of a name, or the target, with options: `mynpu{cores=4}`. Raises OptionError with those that there are."""
+    """The codegen of a name, or the target, with options, `mynpu{cores=4}`. Raises OptionError for others."""
     codegens, targets = ([each.name for each in found] for found in (all_codegens(), all_targets()))
     plain = name.partition("{")[0]
     if plain in codegens:

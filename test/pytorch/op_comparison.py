@@ -50,12 +50,8 @@ class Expected:
 
 
 def tensors_of(result: object) -> list[torch.Tensor]:
-    """The tensors in a result; complex ones as pairs, for programs give none."""
-    return [_in_pairs(leaf) for leaf in pytree.tree_leaves(result) if isinstance(leaf, torch.Tensor)]
-
-
-def _in_pairs(tensor: torch.Tensor) -> torch.Tensor:
-    return torch.view_as_real(tensor.resolve_conj()) if tensor.is_complex() else tensor
+    """The tensors in a result."""
+    return [leaf for leaf in pytree.tree_leaves(result) if isinstance(leaf, torch.Tensor)]
 
 
 def cloned(sample: Sample) -> list[torch.Tensor]:
@@ -186,7 +182,7 @@ def _is_as_close(finer: torch.Tensor, result: torch.Tensor, wanted: torch.Tensor
 
 
 def _values(entry: Entry, result: torch.Tensor, wanted: torch.Tensor) -> str:
-    relative, absolute = tolerances(entry.info, wanted.dtype)
+    relative, absolute = tolerances(entry.info, _of_parts(wanted))
     try:
         torch.testing.assert_close(result, wanted, rtol=relative, atol=absolute, equal_nan=True, check_stride=False)
     except AssertionError as error:
@@ -197,16 +193,21 @@ def _values(entry: Entry, result: torch.Tensor, wanted: torch.Tensor) -> str:
 
 def _finer(entry: Entry, sample: Sample, wanted: torch.Tensor, index: int) -> torch.Tensor | None:
     """The result as it is when all is computed in a wider type."""
-    wider = _WIDER.get(wanted.dtype)
+    own = _of_parts(wanted)
+    wider = _WIDER.get(own)
     if wider is None:
         return None
-    converted = sample.converted(wanted.dtype, wider)
+    converted = sample.converted(own, wider)
     seed()
     try:
         result = _defined(entry, sample, tensors_of(converted.call(cloned(converted))))[index]
     except Exception:  # of whatever kind: many operators do not have the wider type
         return None
     return result if result.shape == wanted.shape else None
+
+
+def _of_parts(tensor: torch.Tensor) -> torch.dtype:
+    return tensor.dtype.to_real() if tensor.is_complex() else tensor.dtype
 
 
 def tolerances(info: Any, dtype: torch.dtype) -> tuple[float, float]:
