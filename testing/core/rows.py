@@ -12,8 +12,9 @@ attributes. `given={1: ...}` are the elements of the operand with this number.
 
 Of each row there are cases with known sizes, for each element type of its classes, and of the first type cases with
 run-time sizes, with sizes of 0, 1 and many, with special values, and with all operands but the first constant. A row
-with a name is about its attributes: it has the first type of floats and of integers, run-time sizes, sizes of 0, and
-special values. Where an operator's own inference refuses the sizes, or no element is in bounds, there is no such case.
+with a name is about its attributes: it has the first type of floats and of integers, and run-time sizes. With run-time
+sizes there are several calls: usual ones, special values, sizes of 1 and 0. Where an operator's own inference refuses
+the sizes, or no element is in bounds, there is no such case.
 """
 
 from __future__ import annotations
@@ -44,6 +45,8 @@ CLASSES: dict[str, tuple[str, ...]] = {
 }
 CLASSES["N"] = (*CLASSES["F"], *CLASSES["I"])
 CLASSES["A"] = (*CLASSES["N"], "i1")
+#: Classes that begin with floats.
+_FLOATING = ("F", "N", "A")
 
 
 @dataclass(frozen=True)
@@ -148,15 +151,16 @@ def _variants(row: Row) -> Iterator[_Variant]:
     letters = _letters(flat)
     if letters:
         yield _Variant("dynamic", is_dynamic=True)
-        yield _Variant(f"empty {letters[0]}", {**LETTERS, letters[0]: 0})
-    if letters and not row.name:
-        if len(letters) > 1:
-            yield _Variant(f"empty {letters[-1]}", {**LETTERS, letters[-1]: 0})
+    if row.name:
+        return
+    for letter in dict.fromkeys([*letters[:1], *letters[-1:]]):
+        yield _Variant(f"empty {letter}", {**LETTERS, letter: 0})
+    if letters:
         yield _Variant("one", _ones(letters))
         yield _Variant("many", _MANY)
-    if any(each.dtype and each.dtype in "FNA" and not each.low for each in flat):
+    if any(each.dtype in _FLOATING and not each.low for each in flat):
         yield _Variant("special", has_special=True)
-    if not row.name and len([each for each in flat if each.dtype and not each.is_constant]) > 1:
+    if len([each for each in flat if each.dtype and not each.is_constant]) > 1:
         yield _Variant("constants", has_constants=True)
 
 
@@ -199,16 +203,17 @@ def _made(row: Row, dtype: str, variant: _Variant, random: numpy.random.Generato
 
 
 def _other_calls(row: Row, dtype: str, random: numpy.random.Generator, constants: Collection[int]) -> Iterator[Any]:
-    """With other run-time sizes, where they are such that a module of them can be built."""
+    """With special values, and other sizes if a module of them can be built."""
     flat = _flat(row)
     letters = _letters(flat)
-    for sizes in (_ones(letters), {**LETTERS, letters[0]: 0}, {**LETTERS, letters[-1]: 0}):
+    usual, empty = _Variant(has_special=True), ({**LETTERS, letter: 0} for letter in (letters[0], letters[-1]))
+    for variant in (usual, *(_Variant(sizes=sizes) for sizes in (_ones(letters), *empty))):
         try:
-            arrays = _arrays(row, dtype, _Variant(sizes=sizes), random)
-            _module(row, dtype, sizes, arrays, constants)
+            arrays = _arrays(row, dtype, variant, random)
+            _module(row, dtype, variant.sizes, arrays, constants)
         except RelaxError:
             continue
-        yield _arguments(flat, sizes, arrays, constants)
+        yield _arguments(flat, variant.sizes, arrays, constants)
 
 
 def _arguments(
