@@ -4,17 +4,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from typing import Any
+
+import numpy
 
 from ..bindings.navigation import functions_in, is_private, symbol_name
 from ..dialects.core.infos import Info, ScalarInfo, ShapeInfo, TensorInfo
+from ..dialects.core.ir_attributes import INPUT_GROUPS, RESULT_GROUPS
 from ..frontends.module import Module
 from ..runtime.arrays import to_numpy
 from ..support.argument_types import types_checked
 from ..support.callbacks import enters
 from ..support.errors import OptionError
 from ..support.suggest import suggest
+from .argument_groups import flattened, grouped, groups_of
 from .held_values import stored
+from .lowered import LoweredFunction, is_lowered
 from .machine import Machine
 
 
@@ -58,29 +64,35 @@ class ReferenceFunction:
     def __init__(self, machine: Machine, name: str) -> None:
         self._machine = machine
         self.name = name
-        self._inputs = machine.inputs(name)
+        operation = machine.operation(name)
+        lowered = LoweredFunction(machine, name, operation) if is_lowered(operation) else None
+        self._inputs = machine.inputs(name) if lowered is None else lowered.inputs
+        self._run = partial(machine.call, name) if lowered is None else lowered.call
+        self._taken = groups_of(operation, INPUT_GROUPS, len(self._inputs))
+        self._operation = operation
 
     def __repr__(self) -> str:
         return f"<reference of {self.name}>"
 
     def __call__(self, *arguments: object) -> Any:
-        if len(arguments) != len(self._inputs):
-            raise OptionError(f"{self.name}: takes {len(self._inputs)} arguments, got {len(arguments)}")
-        given = [
-            self._argument(index, info, argument)
-            for index, (info, argument) in enumerate(zip(self._inputs, arguments, strict=True))
-        ]
-        results = self._machine.call(self.name, given)
-        return results[0] if len(results) == 1 else tuple(results)
+        flat = flattened(self.name, self._taken, arguments)
+        given = [self._argument(index, *each) for index, each in enumerate(zip(self._inputs, flat, strict=True))]
+        results = self._run(given)
+        return grouped(groups_of(self._operation, RESULT_GROUPS, len(results)), results)
 
     def _argument(self, index: int, info: Info, argument: Any) -> Any:
         if isinstance(info, ShapeInfo):
             return tuple(map(int, argument))
         if isinstance(info, TensorInfo):
-            array = to_numpy(argument)
+            array = to_numpy(argument) if hasattr(argument, "__dlpack__") else _array(argument, info)
             if array.dtype != stored(info.dtype):
                 raise OptionError(f"{self.name}: argument #{index} has elements of {array.dtype}, not {info.dtype}")
             return self._machine.numbers.held(array, info.dtype)
         if isinstance(info, ScalarInfo):
             return self._machine.numbers.held(argument, info.dtype)[()]
         return argument
+
+
+def _array(numbers: Any, info: TensorInfo) -> Any:
+    """Of a number, or lists of them."""
+    return numpy.asarray(numbers, None if isinstance(numbers, numpy.generic) else stored(info.dtype))

@@ -90,6 +90,8 @@ class _Trial:
             wanted = [self._reference(call) for call in self._made.calls]
         except RefusalError as error:
             return self._verdict("unchecked", _words(error))
+        except Exception as error:  # its own fault: the other cases are checked
+            return self._verdict("unchecked", f"the reference fails: {type(error).__name__}: {_words(error)}")
         isolated.enter(CHECKED)
         worst = Error()
         for arguments, expected in zip(self._made.calls, wanted, strict=True):

@@ -5,6 +5,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy
+
 from ...dialects.core.codec import decode
 from ...dialects.core.dialect import find_op
 from ...dialects.core.infos import Info, TensorInfo
@@ -23,11 +25,12 @@ def shape_expr(site: Site) -> Step:
 def call_tir(site: Site) -> Step:
     """A PrimFunc is given memory for its results; one on tensors returns them, one on memrefs has written them."""
     callee = call_of(find_op("relax.call_tir"), site.operation).func
+    site.machine.prepare(callee)
     machine, infos = site.machine, [decode(type_) for type_ in site.operation.results.types]
 
     def run(frame: Frame, *operands: Any) -> list[Any]:
         outputs = [memory(site, frame, info) for info in infos]
-        return machine.call(callee, [*operands, *outputs]) or outputs
+        return machine.call_from_graph(callee, [*operands, *outputs], site.operation) or outputs
 
     return run
 
@@ -38,4 +41,17 @@ def memory(site: Site, frame: Frame, info: Info) -> Any:
     sizes = [frame.size(dim) for dim in info.shape]
     if None in sizes:
         raise site.refusal("a size of its result is not known before it runs")
-    return site.numbers.empty(tuple(size for size in sizes if size is not None), info.dtype)
+    return site.machine.memory.allocate(tuple(size for size in sizes if size is not None), info.dtype)
+
+
+@register_step("relax.prim_value")
+def prim_value(site: Site) -> Step:
+    value = call_of(find_op("relax.prim_value"), site.operation).value
+
+    def run(frame: Frame) -> Any:
+        size = frame.size(value)
+        if size is None:
+            raise site.refusal(f"{value} is not known before it")
+        return numpy.int64(size)
+
+    return run

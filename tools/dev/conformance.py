@@ -41,21 +41,21 @@ class CaseResult(NamedTuple):
 # ---- in a worker ----
 
 
-def _work(kinds: list[str], pipe: Connection) -> None:
+def _work(kinds: list[str], is_reference: bool, pipe: Connection) -> None:
     """Runs the cases whose places in the list come through the pipe."""
     resource.setrlimit(resource.RLIMIT_DATA, (_MOST_MEMORY, _MOST_MEMORY))
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     cases = _cases(kinds)
     pipe.send(None)  # ready: from now on the time of a case is its own
     while (index := pipe.recv()) is not None:
-        pipe.send(_outcome(cases[index]))
+        pipe.send(_outcome(cases[index], is_reference))
 
 
-def _outcome(case: object) -> tuple[str, str]:
-    from node_suite import check
+def _outcome(case: object, is_reference: bool) -> tuple[str, str]:
+    import node_suite
 
     try:
-        check(case)
+        node_suite.check(case, node_suite.interpreted if is_reference else node_suite.run)
     except Exception as error:
         return "failed", reason_of(error)
     return "passed", ""
@@ -82,8 +82,9 @@ def _cases(kinds: list[str]) -> list[Any]:
 class Worker:
     """A process that runs cases, and another one after a crash."""
 
-    def __init__(self, kinds: list[str], limit: float):
+    def __init__(self, kinds: list[str], is_reference: bool, limit: float):
         self._kinds = kinds
+        self._is_reference = is_reference
         self._limit = limit
         self._process: Any = None
         self._pipe: Connection
@@ -110,7 +111,7 @@ class Worker:
     def _start(self) -> None:
         spawn = multiprocessing.get_context("spawn")  # a fork would inherit other threads' locks
         self._pipe, theirs = spawn.Pipe()
-        self._process = spawn.Process(target=_work, args=(self._kinds, theirs), daemon=True)
+        self._process = spawn.Process(target=_work, args=(self._kinds, self._is_reference, theirs), daemon=True)
         self._process.start()
         theirs.close()
         self._pipe.recv()
@@ -122,13 +123,15 @@ class Worker:
         return f"the process ended by {signal.Signals(-code).name}" if code < 0 else f"the process exited with {code}"
 
 
-def run_all(names: list[str], chosen: list[int], kinds: list[str], jobs: int, limit: float) -> list[CaseResult]:
+def run_all(
+    names: list[str], chosen: list[int], kinds: list[str], jobs: int, limit: float, is_reference: bool = False
+) -> list[CaseResult]:
     """The results of the chosen cases, in their order."""
     results: dict[int, CaseResult] = {}
     waiting, lock = iter(chosen), threading.Lock()
 
     def serve() -> None:
-        worker = Worker(kinds, limit)
+        worker = Worker(kinds, is_reference, limit)
         for index in _shared(waiting, lock):
             start = time.monotonic()
             status, reason = worker.run(index)
@@ -189,6 +192,7 @@ def main() -> int:
     parser.add_argument("--limit", type=float, default=180, help="seconds for a case")
     parser.add_argument("--kinds", nargs="+", choices=model_suites.KINDS, default=list(model_suites.KINDS))
     parser.add_argument("--only", default="", help="cases whose names contain this")
+    parser.add_argument("--reference", action="store_true", help="what rx.reference says, instead of compiled programs")
     parser.add_argument("--listed", action="store_true", help="only cases of the list: does one pass by now?")
     parser.add_argument("--write", action="store_true", help="write the list; reasons that it has already stay")
     options = parser.parse_args()
@@ -200,7 +204,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as folder:
         # Nothing stale helps a case, and the user's own cache stays as it is.
         os.environ["RELAX_MLIR_CACHE"] = folder
-        results = run_all(names, chosen, options.kinds, options.jobs, options.limit)
+        results = run_all(names, chosen, options.kinds, options.jobs, options.limit, options.reference)
     show(results)
     longest = max(results, key=lambda each: each.seconds, default=None)
     print(f"{time.monotonic() - start:.0f} seconds; the longest: {longest}")

@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Attention by its definition, head by head. Query, key and value are [batch, length, heads, size of a head]."""
+
+from __future__ import annotations
+
+import math
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import numpy
+
+from ..registry import register_reference
+
+if TYPE_CHECKING:
+    from numpy import ndarray
+
+
+@register_reference(["relax.nn.attention", "relax.nn.attention_bias"])
+def attention(call: Any, query: ndarray, key: ndarray, value: ndarray, bias: Any = 0.0) -> ndarray:
+    """softmax(query @ key^T * scale + bias) @ value. A head of key and value may serve several of the query."""
+    key, value = (numpy.repeat(each, query.shape[2] // each.shape[2], axis=2) for each in (key, value))
+    scores = numpy.einsum("bqhd,bkhd->bhqk", query, key) * _scale(call, query) + bias
+    seen = _seen(call, query.shape[1], key.shape[1])
+    weights = _softmax(call, numpy.where(seen, scores, -numpy.inf))
+    return numpy.einsum("bhqk,bkhe->bqhe", weights, value)
+
+
+@register_reference("relax.nn.attention_cached")
+def attention_cached(
+    call: Any, query: ndarray, key: ndarray, value: ndarray, bias: ndarray | None, length: Any
+) -> ndarray:
+    """Heads of keys and values stand before their rows, of which the first `length` count."""
+    if length < 0 or length > min(key.shape[2], value.shape[2]):
+        raise ValueError(f"the length of keys and values is {length}")
+    rows = (each[:, :, :length].swapaxes(1, 2) for each in (key, value))
+    return attention(call, query, *rows, 0.0 if bias is None else bias)
+
+
+@register_reference("relax.nn.attention_var_len")
+def attention_var_len(
+    call: Any, query: ndarray, key: ndarray, value: ndarray, starts: ndarray, key_starts: ndarray | None, *most: object
+) -> ndarray:
+    """Attention in each sequence. Queries that are in none give zeros."""
+    result = numpy.zeros((*query.shape[:3], value.shape[3]))
+    key_starts = starts if key_starts is None else key_starts
+    for bounds, size in ((starts, query.shape[1]), (key_starts, key.shape[1])):
+        if any(not 0 <= start <= end <= size for start, end in pairwise(bounds)):
+            raise ValueError(f"sequences start at {bounds.tolist()}, of {size} in all")
+    for own, keys in zip(pairwise(starts), pairwise(key_starts), strict=True):
+        own, keys = slice(*own), slice(*keys)
+        result[:, own] = attention(call, query[:, own], key[:, keys], value[:, keys])
+    return result
+
+
+def _scale(call: Any, query: ndarray) -> float:
+    return call.scale if call.scale is not None else 1 / math.sqrt(max(query.shape[3], 1))
+
+
+def _seen(call: Any, queries: int, keys: int) -> ndarray:
+    """Which key each query sees: with a mask none behind its own place, of those before as many as the window says."""
+    own = numpy.arange(queries)[:, None] + (keys - queries if call.causal_mask == "BottomRight" else 0)
+    behind = numpy.arange(keys) - own
+    seen = numpy.ones(behind.shape, bool) if call.causal_mask is None else behind <= 0
+    return seen if call.window_size is None else seen & (behind > -call.window_size)
+
+
+def _softmax(call: Any, scores: ndarray) -> ndarray:
+    """Over the last axis. A query with scores of -inf only is blind: its weights are 0, or NaN."""
+    most = scores.max(axis=-1, keepdims=True, initial=-numpy.inf)
+    powers = numpy.exp(scores - numpy.where(most == -numpy.inf, 0, most))
+    sums = powers.sum(axis=-1, keepdims=True)
+    return powers / numpy.where(sums == 0, 1.0 if call.blind == "zeros" else numpy.nan, sums)

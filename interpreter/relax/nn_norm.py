@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Normalizations: (data - mean) / sqrt(variance + epsilon) * gamma + beta."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy
+
+from ..registry import register_reference
+
+if TYPE_CHECKING:
+    from numpy import ndarray
+
+
+@register_reference("relax.nn.batch_norm")
+def batch_norm(
+    call: Any, data: ndarray, gamma: ndarray, beta: ndarray, moving_mean: ndarray, moving_var: ndarray
+) -> list[ndarray]:
+    """By the moving mean and variance; in training by the batch's, a part of which goes into the moving ones."""
+    channels = [call.axis]
+    if not call.training:
+        mean, variance = (_along(each, channels, data.ndim) for each in (moving_mean, moving_var))
+        return [_affine(call, (data - mean) / numpy.sqrt(variance + call.epsilon), gamma, beta, channels),
+                moving_mean, moving_var]  # fmt: skip
+    others = tuple(axis for axis in range(data.ndim) if axis != call.axis % data.ndim)
+    new_mean, new_var = (
+        (1 - call.momentum) * moving + call.momentum * own
+        for moving, own in ((moving_mean, data.mean(axis=others)), (moving_var, data.var(axis=others)))
+    )
+    return [_affine(call, _normalized(call, data, others), gamma, beta, channels), new_mean, new_var]
+
+
+@register_reference("relax.nn.layer_norm")
+def layer_norm(call: Any, data: ndarray, gamma: ndarray, beta: ndarray) -> ndarray:
+    return _affine(call, _normalized(call, data, call.axes), gamma, beta, call.axes)
+
+
+@register_reference("relax.nn.instance_norm")
+def instance_norm(call: Any, data: ndarray, gamma: ndarray, beta: ndarray) -> ndarray:
+    return _affine(call, _normalized(call, data, call.axes), gamma, beta, [call.channel_axis])
+
+
+@register_reference("relax.nn.group_norm")
+def group_norm(call: Any, data: ndarray, gamma: ndarray, beta: ndarray) -> ndarray:
+    """Over the axes and the channels of a group."""
+    channel = call.channel_axis % data.ndim
+    by_channel = numpy.moveaxis(data, channel, 0)
+    count, *others = by_channel.shape
+    groups = by_channel.reshape(call.num_groups, count // call.num_groups, *others)
+    # The channels have gone to the front, as two axes.
+    axes = [axis % data.ndim for axis in call.axes]
+    normalized = _normalized(call, groups, [1, *(axis + 1 + (axis < channel) for axis in axes)])
+    normalized = numpy.moveaxis(normalized.reshape(by_channel.shape), 0, channel)
+    return _affine(call, normalized, gamma, beta, [channel])
+
+
+@register_reference("relax.nn.rms_norm")
+def rms_norm(call: Any, data: ndarray, weight: ndarray) -> ndarray:
+    mean_square = (data * data).mean(axis=tuple(call.axes), keepdims=True)
+    return data / numpy.sqrt(mean_square + call.epsilon) * _along(weight, call.axes, data.ndim)
+
+
+def _normalized(call: Any, data: ndarray, axes: Sequence[int]) -> ndarray:
+    mean, variance = (function(data, axis=tuple(axes), keepdims=True) for function in (numpy.mean, numpy.var))
+    return (data - mean) / numpy.sqrt(variance + call.epsilon)
+
+
+def _affine(call: Any, normalized: ndarray, gamma: ndarray, beta: ndarray, axes: Sequence[int]) -> ndarray:
+    gamma, beta = (_along(each, axes, normalized.ndim) for each in (gamma, beta))
+    scaled = normalized * gamma if call.scale else normalized
+    return scaled + beta if call.center else scaled
+
+
+def _along(parameter: ndarray, axes: Sequence[int], rank: int) -> ndarray:
+    """A parameter, whose dimensions are the axes in this order, so that it broadcasts."""
+    places = [axis % rank for axis in axes]
+    ordered = parameter.transpose(numpy.argsort(places))
+    return numpy.expand_dims(ordered, [axis for axis in range(rank) if axis not in places])
