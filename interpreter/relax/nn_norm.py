@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy
 
 from ..registry import register_reference
+from .sizes import along_axes, require_same
 
 if TYPE_CHECKING:
     from numpy import ndarray
@@ -21,7 +22,10 @@ def batch_norm(
     """By the moving mean and variance; in training by the batch's, a part of which goes into the moving ones."""
     channels = [call.axis]
     if not call.training:
-        mean, variance = (_along(each, channels, data.ndim) for each in (moving_mean, moving_var))
+        mean, variance = (
+            along_axes(each, channels, data, name)
+            for each, name in ((moving_mean, "moving_mean"), (moving_var, "moving_var"))
+        )
         return [_affine(call, (data - mean) / numpy.sqrt(variance + call.epsilon), gamma, beta, channels),
                 moving_mean, moving_var]  # fmt: skip
     others = tuple(axis for axis in range(data.ndim) if axis != call.axis % data.ndim)
@@ -48,6 +52,7 @@ def group_norm(call: Any, data: ndarray, gamma: ndarray, beta: ndarray) -> ndarr
     channel = call.channel_axis % data.ndim
     by_channel = numpy.moveaxis(data, channel, 0)
     count, *others = by_channel.shape
+    require_same(count // call.num_groups * call.num_groups, count, f"{call.num_groups} groups of channels")
     groups = by_channel.reshape(call.num_groups, count // call.num_groups, *others)
     # The channels have gone to the front, as two axes.
     axes = [axis % data.ndim for axis in call.axes]
@@ -59,7 +64,7 @@ def group_norm(call: Any, data: ndarray, gamma: ndarray, beta: ndarray) -> ndarr
 @register_reference("relax.nn.rms_norm")
 def rms_norm(call: Any, data: ndarray, weight: ndarray) -> ndarray:
     mean_square = (data * data).mean(axis=tuple(call.axes), keepdims=True)
-    return data / numpy.sqrt(mean_square + call.epsilon) * _along(weight, call.axes, data.ndim)
+    return data / numpy.sqrt(mean_square + call.epsilon) * along_axes(weight, call.axes, data, "weight")
 
 
 def _normalized(call: Any, data: ndarray, axes: Sequence[int]) -> ndarray:
@@ -68,13 +73,7 @@ def _normalized(call: Any, data: ndarray, axes: Sequence[int]) -> ndarray:
 
 
 def _affine(call: Any, normalized: ndarray, gamma: ndarray, beta: ndarray, axes: Sequence[int]) -> ndarray:
-    gamma, beta = (_along(each, axes, normalized.ndim) for each in (gamma, beta))
+    gamma = along_axes(gamma, axes, normalized, "gamma")
+    beta = along_axes(beta, axes, normalized, "beta")
     scaled = normalized * gamma if call.scale else normalized
     return scaled + beta if call.center else scaled
-
-
-def _along(parameter: ndarray, axes: Sequence[int], rank: int) -> ndarray:
-    """A parameter, whose dimensions are the axes in this order, so that it broadcasts."""
-    places = [axis % rank for axis in axes]
-    ordered = parameter.transpose(numpy.argsort(places))
-    return numpy.expand_dims(ordered, [axis for axis in range(rank) if axis not in places])
