@@ -276,20 +276,29 @@ def _arrays(row: Row, dtype: str, variant: _Variant, random: numpy.random.Genera
         element = _dtype(operand, row, dtype)
         if number in row.given:
             found.append(numpy.asarray(row.given[number]).astype(stored(element)))
+        elif operand.dtype:
+            shape = [int(size) for size in operand.shape(variant.sizes)]
+            found.append(array_of(operand, element, shape, variant.sizes, random, variant.has_special))
         else:
-            found.append(_array(operand, element, variant, random) if operand.dtype else None)
+            found.append(None)
     return found
 
 
-def _array(operand: OperandText, element: str, variant: _Variant, random: numpy.random.Generator) -> Any:
-    sizes = variant.sizes
+def array_of(
+    operand: OperandText,
+    element: str,
+    shape: Sequence[int],
+    sizes: Mapping[str, int],
+    random: numpy.random.Generator,
+    has_special: bool = False,
+) -> Any:
+    """Its elements. Raises RelaxError where none is in bounds."""
     if operand.number:
-        return numpy.asarray(float(operand.number)).astype(stored(element))
-    shape = [int(size) for size in operand.shape(sizes)]
+        return numpy.full(shape, float(operand.number)).astype(stored(element))
     low, high = (_bound(text, sizes) for text in (operand.low, operand.high))
     if low is not None and high is not None and high <= low and 0 not in shape:
         raise RelaxError(f"there is no element from {low} to below {high}")
-    special = variant.has_special and is_float(element) and low is None
+    special = has_special and is_float(element) and low is None
     return drawn(random, element, shape, Range(low, high, operand.is_sorted, special))
 
 

@@ -31,6 +31,7 @@ ROWS = (
     row("permute_dims", "n,m,k:A", axes=[2, 0, 1]),
     row("permute_dims", "n,m:N", "reversed"),
     row("permute_dims", "h,w:i8", "of bytes"),
+    row("permute_dims", "n,m:F", "swapped", axes=[1, 0]),
     row("permute_dims", "b,n,m,k:F", "the last two", axes=[0, 1, 3, 2]),
     row("permute_dims", "b,h,w,4:F", "to channels first", axes=[0, 3, 1, 2]),
     row("permute_dims", "b,4,h,w:N", "to channels last", axes=[0, 2, 3, 1]),

@@ -22,4 +22,8 @@ ROWS = (
     row("dequantize", "b,4,h,w:i8[-128,128] 4:f32[0.05,1] 4:i8[-4,5]", "by channels", axis=-3),
     row("dequantize", "n,m:i8[-128,128] :f16[0.05,1] :i8", "to halves", out_dtype="f16"),
     row("dequantize", "n,m:i8[-128,128]! :f32[0.05,1]! :i8!", "of known integers"),
+    row("dequantize", "6,4,3,3:i8[-9,10]! =0.02:f32 =0:i8", "of a known kernel"),
+    row("dequantize", "6,4,3,3:i8[-9,10]! 6:f32[0.01,0.1]! 6:i8[0,1]!", "of a known kernel by outputs", axis=0),
+    row("dequantize", "8,5:i8[-9,10]! 5:f32[0.01,0.1]! 5:i8[0,1]!", "of a known matrix by columns", axis=1),
+    row("dequantize", "6:i32[-99,99]! =0.002:f32 =0:i32", "of a known bias"),
 )  # fmt: skip

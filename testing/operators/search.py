@@ -16,6 +16,7 @@ ROWS = (
     row("clip", "n,m:N", min=0, max=5),
     row("clip", "n,m:F", "of fractions", min=-0.5, max=0.75),
     row("clip", "n,m:i32", "of integers", min=-3, max=4),
+    row("clip", "n,m:F", "to one", min=0.0, max=1.0),
     row("clip", "n,m:F", "from below", min=0.0, max=float("inf")),
     row("sort", "n,m:N"),
     *(row("sort", "n,m,k:N", name, **order) for name, order in _ORDERS.items()),
