@@ -4,9 +4,7 @@
 from __future__ import annotations
 
 import fnmatch
-import importlib
 import os
-import pkgutil
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
@@ -18,8 +16,9 @@ from ..passes.partition.codegen import all_codegens
 from ..support.errors import OptionError
 from ..support.suggest import suggest
 from ..targets.core.registry import all_targets
-from . import isolated
+from . import composites, graphs, isolated
 from .core.cases import GROUPS, Case
+from .core.fitting import all_rows
 from .core.rows import cases_of
 from .report import Report
 from .trial import CHECKED, Subject, tried
@@ -75,16 +74,19 @@ def all_cases(subject: Subject, groups: Iterable[str] = ()) -> list[Case]:
     for group in chosen:
         if group not in GROUPS:
             raise OptionError(f"no group '{group}' of cases{suggest(group, GROUPS)}; there are {', '.join(GROUPS)}")
-    found = {"operators": _operators}
-    return [case for group in GROUPS if group in chosen and group in found for case in found[group]()]
+    found = {"operators": _operators, "composites": _composites, "graphs": lambda _: graphs.cases()}
+    return [case for group in GROUPS if group in chosen and group in found for case in found[group](subject)]
 
 
-def _operators() -> Iterator[Case]:
-    from . import operators
+def _composites(subject: Subject) -> Iterator[Case]:
+    for codegen in all_codegens():
+        if codegen.name in subject.codegens:
+            yield from composites.cases_of(codegen)
 
-    for family in pkgutil.iter_modules(operators.__path__):
-        for row in importlib.import_module(f"{operators.__name__}.{family.name}").ROWS:
-            yield from cases_of(row)
+
+def _operators(subject: Subject) -> Iterator[Case]:
+    for row in all_rows():
+        yield from cases_of(row)
 
 
 def is_chosen(case: Case, patterns: Sequence[str]) -> bool:

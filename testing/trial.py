@@ -19,7 +19,7 @@ from ..runtime.watching import VARIABLE as WATCH_PARTS
 from ..support.errors import RefusalError, RelaxError
 from . import isolated
 from .agreement import MANY_SHAKES, SHAKES
-from .core.cases import Case, Setup
+from .core.cases import Case, Setup, Unmade
 from .guard_pages import guarded, guarded_results
 from .noise import Noise
 from .verdicts import Error, Verdict, error_of, problem
@@ -51,6 +51,8 @@ def tried(subject: Subject, case: Case, seed: int) -> Verdict | None:
     isolated.enter(REFERENCE)
     try:
         made = case.make(seed)
+    except Unmade as error:
+        return Verdict(case.name, case.group, "unchecked", error.message)
     except RelaxError:
         return None
     isolated.enter(CHECKED)
@@ -90,6 +92,8 @@ class _Trial:
             wanted = [self._reference(call) for call in self._made.calls]
         except RefusalError as error:
             return self._verdict("unchecked", _words(error))
+        except Exception as error:  # its own fault: the other cases are checked
+            return self._verdict("unchecked", f"the reference fails: {type(error).__name__}: {_words(error)}")
         isolated.enter(CHECKED)
         worst = Error()
         for arguments, expected in zip(self._made.calls, wanted, strict=True):

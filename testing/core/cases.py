@@ -12,12 +12,17 @@ import numpy
 from ...dialects.core.infos import is_bool, is_float
 from ...frontends.module import Module
 from ...interpreter.held_values import stored
+from ...support.errors import RelaxError
 
 if TYPE_CHECKING:
     from numpy import ndarray
 
 #: The groups of cases, in the order in which they are run.
 GROUPS = ("composites", "operators", "models", "graphs")
+
+
+class Unmade(RelaxError):
+    """There should be such a case, but it could not be made."""
 
 
 class Setup(NamedTuple):
