@@ -13,12 +13,15 @@ from typing import Any
 import numpy
 
 from ..bindings.ir import Operation, Type
-from ..bindings.mlir import ir
-from ..bindings.navigation import body_of
+from ..bindings.mlir import DYNAMIC, ir
+from ..bindings.navigation import body_of, symbol_name
 from ..dialects.core.codec import decode
 from ..dialects.core.infos import Info, ScalarInfo, TensorInfo
 from ..dialects.core.ir_attributes import GRAPH_INPUTS, GRAPH_RESULTS
+from ..runtime.arrays import to_numpy
+from ..support.errors import OptionError
 from .element_bits import element_of
+from .held_values import stored
 from .machine import Machine
 from .sites import Frame
 
@@ -68,6 +71,35 @@ class LoweredFunction:
         held = self._machine.numbers.dtype(info.dtype)
         # Memory has no signs.
         return found if found.dtype == held else numpy.ascontiguousarray(found).view(held)
+
+
+def call_with_memory(machine: Machine, operation: Operation, arguments: Sequence[Any]) -> list[Any]:
+    """Calls a function as it is: arrays that it has memrefs for are written to."""
+    name, given, written = symbol_name(operation), list(arguments), []
+    for index, argument in enumerate(body_of(operation).arguments):
+        if isinstance(argument.type, ir.MemRefType):
+            array = to_numpy(arguments[index])
+            _check(f"{name}: argument #{index}", array, argument.type)
+            given[index] = machine.memory.holding(array, element_of(argument.type))
+            written.append((array, index))
+    results = machine.call(name, given)
+    for array, index in written if machine.numbers.wide else ():
+        array[...] = given[index]
+    return results
+
+
+def _check(what: str, array: Any, type_: Type) -> None:
+    wanted, element = [size if size != DYNAMIC else None for size in type_.shape], element_of(type_)
+    if not _fits(array.dtype, stored(element)):
+        raise OptionError(f"{what} has elements of {array.dtype}, not {element}")
+    if len(wanted) != array.ndim or any(size not in (None, own) for size, own in zip(wanted, array.shape, strict=True)):
+        raise OptionError(f"{what} has the shape {array.shape}, not that of {type_}")
+
+
+def _fits(given: numpy.dtype, wanted: numpy.dtype) -> bool:
+    """Memory has no signs."""
+    are_integers = given.kind in "iu" and wanted.kind in "iu"
+    return given == wanted or (are_integers and given.itemsize == wanted.itemsize)
 
 
 def is_lowered(operation: Operation) -> bool:

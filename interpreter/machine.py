@@ -10,7 +10,8 @@ from typing import Any, NamedTuple
 import numpy
 
 from ..bindings.diagnostics import made_at
-from ..bindings.ir import Attribute, Block, Operation, Region
+from ..bindings.ir import Attribute, Block, Operation, Region, Type
+from ..bindings.mlir import ir
 from ..bindings.navigation import (
     body_of,
     callee_of,
@@ -24,7 +25,7 @@ from ..bindings.navigation import (
 from ..dialects.core.attributes import AttributeProblem
 from ..dialects.core.codec import decode
 from ..dialects.core.dialect import row_of
-from ..dialects.core.infos import Info, is_float
+from ..dialects.core.infos import Info, is_float, is_int
 from ..dialects.core.ir_attributes import OPERATOR
 from ..support.errors import OptionError, RefusalError
 from ..support.suggest import suggest
@@ -40,7 +41,7 @@ from .sites import Body, Flow, Frame, Line, Site, Slots, Step, has_sizes, jump_o
 Observer = Callable[[Operation, Sequence[Any]], None]
 # Operations that end a block; what they are given is what the block gives.
 _ENDS = frozenset(
-    "func.return scf.yield scf.condition scf.reduce.return scf.forall.in_parallel linalg.yield tensor.yield "
+    "func.return scf.yield scf.condition scf.reduce scf.reduce.return scf.forall.in_parallel linalg.yield tensor.yield "
     "affine.yield memref.alloca_scope.return memref.atomic_yield cf.br cf.cond_br cf.switch".split()
 )
 
@@ -49,6 +50,22 @@ class _Function(NamedTuple):
     body: Body | Flow
     slots: Slots
     inputs: list[Info]
+    #: What integers of the arguments are held in.
+    held: list[numpy.dtype | None]
+
+    def taken(self, arguments: Sequence[Any]) -> list[Any]:
+        """The arguments with the signs that the function's types have, which callers' may not."""
+        return [
+            array if held is None or array.dtype == held else array.view(held)
+            for array, held in zip(arguments, self.held, strict=True)
+        ]
+
+
+def _held_integers(type_: Type, numbers: Numbers) -> numpy.dtype | None:
+    if not isinstance(type_, ir.ShapedType) or isinstance(type_, ir.VectorType):
+        return None
+    dtype = element_of(type_)
+    return numbers.dtype(dtype) if is_int(dtype) else None
 
 
 def _nothing(frame: Frame, *operands: Any) -> None:
@@ -107,7 +124,7 @@ class Machine:
             if problem := frame.match(info, argument):
                 raise OptionError(f"@{name}: argument #{index} {problem}")
         with numpy.errstate(all="ignore"):
-            return list(function.body.run(frame, arguments))
+            return list(function.body.run(frame, function.taken(arguments)))
 
     def place(self) -> str:
         """Where in the graph it is, for exceptions: the operator and its line."""
@@ -116,7 +133,7 @@ class Machine:
         call = self._calls[-1]
         name = call.attributes["func"].value if call.name.startswith("relax.call_tir") else callee_of(call)
         callee = self._operations.get(str(name))
-        return made_at("" if callee is None else text_in(callee, OPERATOR), self._calls[-1].location)
+        return made_at("" if callee is None else text_in(callee, OPERATOR, f"@{name}"), self._calls[-1].location)
 
     def globals(self) -> Mapping[str, Attribute]:
         """The constants that the module has by name."""
@@ -166,8 +183,9 @@ class Machine:
     def _prepare(self, operation: Operation) -> _Function:
         numbers = Numbers(True, is_rounded=True) if self.numbers.wide and _sees_bits(operation) else self.numbers
         slots = Slots(numbers)
-        inputs = [decode(argument.type) for argument in body_of(operation).arguments]
-        return _Function(self.prepared(operation.regions[0], slots), slots, inputs)
+        types = [argument.type for argument in body_of(operation).arguments]
+        held = [_held_integers(type_, numbers) for type_ in types]
+        return _Function(self.prepared(operation.regions[0], slots), slots, list(map(decode, types)), held)
 
     def _function(self, name: str) -> _Function:
         self.prepare(name)

@@ -43,7 +43,7 @@ class Memory:
         if not self._numbers.wide:
             return numpy.ascontiguousarray(array).view(stored(dtype)).reshape(array.shape)
         found = self._wide(array.shape, dtype)
-        found[...] = array.view(found.dtype) if array.dtype != found.dtype else array
+        found[...] = array.view(found.dtype) if array.dtype.kind in "iu" else array
         return found
 
     def _wide(self, shape: tuple[int, ...], dtype: str) -> ndarray:

@@ -11,16 +11,16 @@ import numpy
 
 from ..bindings.navigation import functions_in, is_private, symbol_name
 from ..dialects.core.infos import Info, ScalarInfo, ShapeInfo, TensorInfo
-from ..dialects.core.ir_attributes import INPUT_GROUPS, RESULT_GROUPS
+from ..dialects.core.ir_attributes import ENTRIES, INPUT_GROUPS, RESULT_GROUPS
 from ..frontends.module import Module
 from ..runtime.arrays import to_numpy
 from ..support.argument_types import types_checked
 from ..support.callbacks import enters
-from ..support.errors import OptionError
+from ..support.errors import OptionError, RefusalError
 from ..support.suggest import suggest
 from .argument_groups import flattened, grouped, groups_of
 from .held_values import stored
-from .lowered import LoweredFunction, is_lowered
+from .lowered import LoweredFunction, call_with_memory, is_lowered
 from .machine import Machine
 
 
@@ -34,8 +34,14 @@ def reference(
     It is slow and right, and has nothing to do with what makes code: each operator has a function that says what it
     means (rx.rules.register_reference). Floats are computed in f64 and rounded to their types after each operator; with
     `wide` they are never rounded. `functions` are what the module calls by name (relax.call_dps_packed).
+
+    The module may be lowered: also what a target's stages leave is run, up to 'parallel'. Functions that look at bits
+    of floats round them to their types with `wide` too.
     """
-    return Reference(Machine(module._owner.operation, wide=wide, functions=functions))
+    operation = module._owner.operation
+    if ENTRIES in operation.attributes:
+        raise RefusalError("the module has host code: the reference runs modules up to the stage 'parallel'")
+    return Reference(Machine(operation, wide=wide, functions=functions))
 
 
 class Reference(Mapping[str, "ReferenceFunction"]):
@@ -67,7 +73,7 @@ class ReferenceFunction:
         operation = machine.operation(name)
         lowered = LoweredFunction(machine, name, operation) if is_lowered(operation) else None
         self._inputs = machine.inputs(name) if lowered is None else lowered.inputs
-        self._run = partial(machine.call, name) if lowered is None else lowered.call
+        self._run = partial(call_with_memory, machine, operation) if lowered is None else lowered.call
         self._taken = groups_of(operation, INPUT_GROUPS, len(self._inputs))
         self._operation = operation
 

@@ -47,8 +47,9 @@ class Frame:
         if len(dims) != len(sizes):
             return f"has {len(sizes)} dimensions, not {len(dims)}"
         for axis, (dim, size) in enumerate(zip(dims, sizes, strict=True)):
-            if isinstance(dim, SymExpr) and str(dim) in dim.variables:
-                dim = self.symbols.setdefault(str(dim), size)
+            if isinstance(dim, SymExpr) and (str(dim) in dim.variables or self.size(dim) is None):
+                # An expression whose symbols nothing tells is as good as one: equal ones agree.
+                self.symbols.setdefault(str(dim), size)
             known = self.size(dim)
             if known is not None and known != size:
                 return f"has size {size} along axis {axis}, not {known}"
@@ -63,7 +64,9 @@ class Frame:
         """What a size is, None where a symbol in it is not known."""
         if not isinstance(dim, SymExpr):
             return dim
-        return dim.evaluate(self.symbols) if all(name in self.symbols for name in dim.variables) else None
+        if not all(name in self.symbols for name in dim.variables):
+            return self.symbols.get(str(dim))
+        return dim.evaluate(self.symbols)
 
 
 class Line(NamedTuple):

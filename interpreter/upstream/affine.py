@@ -11,6 +11,7 @@ import numpy
 
 from ...bindings.affine import by_operators, value_of
 from ...bindings.ir import AffineExpr, AffineMap
+from ...bindings.mlir import ir
 from ..registry import register_step
 from ..sites import Frame, Site, Step
 from .memref import held
@@ -93,8 +94,7 @@ def for_loop(site: Site) -> Step:
 
 @register_step("affine.if")
 def branch(site: Site) -> Step:
-    condition = site.attributes["condition"].value
-    holds = [(place_of(each.expr, condition.n_dims), each.is_eq) for each in condition.constraints]
+    holds = _constraints(site)
     then = site.body(0)
     otherwise = site.body(1) if site.has_body(1) else None
 
@@ -105,6 +105,17 @@ def branch(site: Site) -> Step:
         return [] if chosen is None else list(chosen.run(frame, ()))
 
     return run
+
+
+def _constraints(site: Site) -> list[tuple[Place, bool]]:
+    """What must be 0, or not below it: the bindings have a set as text only, `affine_set<(d0) : (d0 - 4 >= 0)>`."""
+    names, _, conditions = (
+        str(site.attributes["condition"]).removeprefix("affine_set<").removesuffix(">").partition(" : ")
+    )
+    parts = [part.rsplit(" ", 2) for part in conditions.strip("()").split(", ")]
+    text = f"affine_map<{names} -> ({', '.join(expression for expression, _, _ in parts)})>"
+    map_ = ir.Attribute.parse(text, site.operation.context).value
+    return [(place_of(expr, map_.n_dims), sign == "==") for expr, (_, sign, _) in zip(map_.results, parts, strict=True)]
 
 
 @register_step("affine.parallel")

@@ -165,10 +165,10 @@ def pack(site: Site) -> Step:
 
 @register_step("linalg.unpack")
 def unpack(site: Site) -> Step:
-    dims, _, outer, split = _tiling(site)
+    dims, _, outer, _ = _tiling(site)
 
     def run(frame: object, *operands: Any) -> Any:
-        (array,), (target,), _ = split(operands)
+        array, target = operands[:2]
         rank = target.ndim
         order = _order(rank, dims, outer)
         apart = array.transpose(numpy.argsort(order))

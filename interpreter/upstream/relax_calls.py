@@ -30,9 +30,18 @@ def call_tir(site: Site) -> Step:
 
     def run(frame: Frame, *operands: Any) -> list[Any]:
         outputs = [memory(site, frame, info) for info in infos]
-        return machine.call_from_graph(callee, [*operands, *outputs], site.operation) or outputs
+        # Memory is in order, which arrays that stand for tensors need not be.
+        inputs = [numpy.asarray(each, order="C") if isinstance(each, numpy.ndarray) else each for each in operands]
+        found = machine.call_from_graph(callee, [*inputs, *outputs], site.operation) or outputs
+        return [with_sign(site, each, info) for each, info in zip(found, infos, strict=True)]
 
     return run
+
+
+def with_sign(site: Site, array: Any, info: Info) -> Any:
+    """What a PrimFunc gives as the graph's type has it: PrimFuncs have integers without a sign."""
+    held = site.numbers.dtype(info.dtype) if isinstance(info, TensorInfo) else None
+    return array if held is None or array.dtype == held else array.view(held)
 
 
 def memory(site: Site, frame: Frame, info: Info) -> Any:
