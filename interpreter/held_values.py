@@ -3,7 +3,7 @@
 of numpy for scalars.
 
 Elements have their own type, those that numpy lacks by ml_dtypes; with `Numbers(wide=True)` all floats are f64, and
-nothing is rounded on the way.
+nothing is rounded on the way, but in functions that look at floats' bits: what these do depends on the rounding.
 """
 
 from __future__ import annotations
@@ -29,8 +29,10 @@ def stored(dtype: str) -> numpy.dtype:
 class Numbers:
     """What elements are computed with."""
 
-    def __init__(self, wide: bool) -> None:
+    def __init__(self, wide: bool, is_rounded: bool = False) -> None:
         self.wide = wide
+        #: Whether wide floats are rounded to their types nevertheless, after each operation.
+        self.is_rounded = is_rounded
 
     def dtype(self, dtype: str) -> numpy.dtype:
         """What elements of a type are held in."""
@@ -38,10 +40,10 @@ class Numbers:
 
     def held(self, array: object, dtype: str) -> ndarray:
         """The array with its elements held as those of a type; they are rounded where that is narrower."""
-        source, target = numpy.asarray(array), self.dtype(dtype)
-        if target.isbuiltin == 2 and is_float(dtype) and source.dtype != target:
-            source = _to_odd(source.astype(numpy.float64, copy=False))
-        return source.astype(target, copy=False)
+        source = numpy.asarray(array)
+        if self.is_rounded and is_float(dtype):
+            source = _rounded(source, stored(dtype), dtype)
+        return _rounded(source, self.dtype(dtype), dtype)
 
     def empty(self, shape: tuple[int, ...], dtype: str) -> ndarray:
         """Memory that nothing has been written to: NaN, and integers that hardly anything computes."""
@@ -49,6 +51,12 @@ class Numbers:
         if found.kind in "iu":
             return numpy.full(shape, numpy.iinfo(found).max // 3, found)
         return numpy.full(shape, True if found.kind == "b" else numpy.nan, found)
+
+
+def _rounded(array: ndarray, target: numpy.dtype, dtype: str) -> ndarray:
+    if target.isbuiltin == 2 and is_float(dtype) and array.dtype != target:
+        array = _to_odd(array.astype(numpy.float64, copy=False))
+    return array.astype(target, copy=False)
 
 
 def _to_odd(array: ndarray) -> ndarray:

@@ -4,19 +4,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from typing import Any
 
-from ..bindings.navigation import function_type_of, functions_in, is_private, symbol_name
+import numpy
+
+from ..bindings.navigation import functions_in, is_private, symbol_name
 from ..dialects.core.infos import Info, ScalarInfo, ShapeInfo, TensorInfo
-from ..dialects.core.ir_attributes import INPUT_GROUPS, RESULT_GROUPS
+from ..dialects.core.ir_attributes import ENTRIES, INPUT_GROUPS, RESULT_GROUPS
 from ..frontends.module import Module
 from ..runtime.arrays import to_numpy
 from ..support.argument_types import types_checked
 from ..support.callbacks import enters
-from ..support.errors import OptionError
+from ..support.errors import OptionError, RefusalError
 from ..support.suggest import suggest
 from .argument_groups import flattened, grouped, groups_of
 from .held_values import stored
+from .lowered import LoweredFunction, call_with_memory, is_lowered
 from .machine import Machine
 
 
@@ -30,8 +34,14 @@ def reference(
     It is slow and right, and has nothing to do with what makes code: each operator has a function that says what it
     means (rx.rules.register_reference). Floats are computed in f64 and rounded to their types after each operator; with
     `wide` they are never rounded. `functions` are what the module calls by name (relax.call_dps_packed).
+
+    The module may be lowered: also what a target's stages leave is run, up to 'parallel'. Functions that look at bits
+    of floats round them to their types with `wide` too.
     """
-    return Reference(Machine(module._owner.operation, wide=wide, functions=functions))
+    operation = module._owner.operation
+    if ENTRIES in operation.attributes:
+        raise RefusalError("the module has host code: the reference runs modules up to the stage 'parallel'")
+    return Reference(Machine(operation, wide=wide, functions=functions))
 
 
 class Reference(Mapping[str, "ReferenceFunction"]):
@@ -60,11 +70,12 @@ class ReferenceFunction:
     def __init__(self, machine: Machine, name: str) -> None:
         self._machine = machine
         self.name = name
-        self._inputs = machine.inputs(name)
-        function = machine.function(name)
-        results = len(function_type_of(function).results)
-        self._taken = groups_of(function, INPUT_GROUPS, len(self._inputs))
-        self._given = groups_of(function, RESULT_GROUPS, results)
+        operation = machine.operation(name)
+        lowered = LoweredFunction(machine, name, operation) if is_lowered(operation) else None
+        self._inputs = machine.inputs(name) if lowered is None else lowered.inputs
+        self._run = partial(call_with_memory, machine, operation) if lowered is None else lowered.call
+        self._taken = groups_of(operation, INPUT_GROUPS, len(self._inputs))
+        self._operation = operation
 
     def __repr__(self) -> str:
         return f"<reference of {self.name}>"
@@ -72,16 +83,22 @@ class ReferenceFunction:
     def __call__(self, *arguments: object) -> Any:
         flat = flattened(self.name, self._taken, arguments)
         given = [self._argument(index, *each) for index, each in enumerate(zip(self._inputs, flat, strict=True))]
-        return grouped(self._given, self._machine.call(self.name, given))
+        results = self._run(given)
+        return grouped(groups_of(self._operation, RESULT_GROUPS, len(results)), results)
 
     def _argument(self, index: int, info: Info, argument: Any) -> Any:
         if isinstance(info, ShapeInfo):
             return tuple(map(int, argument))
         if isinstance(info, TensorInfo):
-            array = to_numpy(argument)
+            array = to_numpy(argument) if hasattr(argument, "__dlpack__") else _array(argument, info)
             if array.dtype != stored(info.dtype):
                 raise OptionError(f"{self.name}: argument #{index} has elements of {array.dtype}, not {info.dtype}")
             return self._machine.numbers.held(array, info.dtype)
         if isinstance(info, ScalarInfo):
             return self._machine.numbers.held(argument, info.dtype)[()]
         return argument
+
+
+def _array(numbers: Any, info: TensorInfo) -> Any:
+    """Of a number, or lists of them."""
+    return numpy.asarray(numbers, None if isinstance(numbers, numpy.generic) else stored(info.dtype))

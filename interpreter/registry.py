@@ -61,20 +61,20 @@ def all_references() -> list[Meaning]:
 @dataclass(frozen=True)
 class _PreparedStep:
     op: str
-    prepare: Callable[[Site], Step]
+    function: Callable[[Site], Step]
     place: str
 
 
 _STEPS: Registry[_PreparedStep] = Registry(
     lambda step: (step.op,),
     lambda step, taken: f"'{step.op}' has a step already: {taken.place}",
-    families=f"{__package__}.upstream {__package__}.relax",
+    families=f"{__package__}.upstream {__package__}.tir {__package__}.relax",
 )
 
 
 def register_step(op: str | Sequence[str]) -> Callable[[Prepare], Prepare]:
     """Registers how an operation without a row in this project's tables is run: the function reads its attributes once,
-    and returns what is done each time it is reached.
+    and returns what is done each time it is reached. `mydialect.*` is for all that the dialect has no other step for.
     """
 
     def steps(prepare: Callable[[Site], Step], place: str) -> list[_PreparedStep]:
@@ -83,6 +83,10 @@ def register_step(op: str | Sequence[str]) -> Callable[[Prepare], Prepare]:
     return _STEPS.registering(steps)
 
 
+def find_prepared(op: str) -> _PreparedStep | None:
+    return _STEPS.find(op) or _STEPS.find(f"{op.partition('.')[0]}.*")
+
+
 def find_step(op: str) -> Callable[[Site], Step] | None:
-    found = _STEPS.find(op)
-    return None if found is None else found.prepare
+    found = find_prepared(op)
+    return None if found is None else found.function

@@ -7,14 +7,16 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
 from ..bindings.diagnostics import error_at, failure, made_at
-from ..bindings.ir import Block, Operation, Type, Value
+from ..bindings.ir import Attribute, Block, Operation, Region, Type, Value
 from ..dialects.core.infos import Info, ShapeInfo, TensorInfo
 from ..dialects.core.symbols import Dim, SymExpr
 from ..support.errors import RefusalError
 from .held_values import Numbers
+from .memory import Memory
 
 #: What an operation does, of a frame and its operands' values: its result, a list of its results, or None.
 Step = Callable[..., Any]
+Action = Callable[["Frame"], None]
 
 
 class Frame:
@@ -22,13 +24,15 @@ class Frame:
 
     __slots__ = ("points", "symbols", "values")
 
-    def __init__(self, count: int) -> None:
+    def __init__(self, count: int, constants: Mapping[int, Any]) -> None:
         self.values: list[Any] = [None] * count
+        for slot, value in constants.items():
+            self.values[slot] = value
         self.symbols: dict[str, int] = {}
         #: Where the structured operations are that run now, the innermost one last: numbers or arrays of them.
         self.points: list[list[Any]] = []
 
-    def learn(self, info: Info, value: Any) -> str:
+    def match(self, info: Info, value: Any) -> str:
         """Learns the symbols that a value tells by its type; says what does not fit, or nothing."""
         if isinstance(info, TensorInfo):
             return self.bind(info.shape, value.shape)
@@ -43,18 +47,26 @@ class Frame:
         if len(dims) != len(sizes):
             return f"has {len(sizes)} dimensions, not {len(dims)}"
         for axis, (dim, size) in enumerate(zip(dims, sizes, strict=True)):
-            if isinstance(dim, SymExpr) and str(dim) in dim.variables:
-                dim = self.symbols.setdefault(str(dim), size)
+            if isinstance(dim, SymExpr) and (str(dim) in dim.variables or self.size(dim) is None):
+                # An expression whose symbols nothing tells is as good as one: equal ones agree.
+                self.symbols.setdefault(str(dim), size)
             known = self.size(dim)
             if known is not None and known != size:
                 return f"has size {size} along axis {axis}, not {known}"
         return ""
 
+    def learn(self, dim: object, value: object) -> None:
+        """The symbol that a size or a number is has this value."""
+        if isinstance(dim, SymExpr) and str(dim) in dim.variables:
+            self.symbols.setdefault(str(dim), int(value))  # type: ignore[call-overload]
+
     def size(self, dim: Dim) -> int | None:
         """What a size is, None where a symbol in it is not known."""
         if not isinstance(dim, SymExpr):
             return dim
-        return dim.evaluate(self.symbols) if all(name in self.symbols for name in dim.variables) else None
+        if not all(name in self.symbols for name in dim.variables):
+            return self.symbols.get(str(dim))
+        return dim.evaluate(self.symbols)
 
 
 class Line(NamedTuple):
@@ -67,13 +79,51 @@ class Line(NamedTuple):
     #: Results whose types say something of sizes.
     checked: tuple[tuple[int, Info], ...]
 
+    def action(self) -> Action:
+        """What runs it in a frame."""
+        if self.checked:
+            return self._run_checked
+        if len(self.results) != 1:
+            return self._run
+        run, (result,) = self.run, self.results
+
+        def run_one(frame: Frame) -> None:
+            values = frame.values
+            found = run(frame, *[values[slot] for slot in operands])
+            values[result] = found[0] if type(found) is list else found
+
+        def run_binary(frame: Frame) -> None:
+            values = frame.values
+            found = run(frame, values[first], values[second])
+            values[result] = found[0] if type(found) is list else found
+
+        operands = self.operands
+        if len(operands) != 2:
+            return run_one
+        first, second = operands
+        return run_binary
+
+    def _run(self, frame: Frame) -> None:
+        values = frame.values
+        found = self.run(frame, *[values[slot] for slot in self.operands])
+        given = found if type(found) is list else [found] if len(self.results) == 1 else found or ()
+        for slot, each in zip(self.results, given, strict=True):
+            values[slot] = each
+
+    def _run_checked(self, frame: Frame) -> None:
+        self._run(frame)
+        for slot, info in self.checked:
+            problem = frame.match(info, frame.values[slot])
+            if problem:
+                raise ValueError(f"{made_at(self.operation.name, self.operation.location)}: its result {problem}")
+
 
 class Body:
     """A block that is prepared: of a function, or inside of an operation."""
 
     def __init__(self, arguments: tuple[int, ...], lines: list[Line], ends: tuple[int, ...], end: Operation | None):
         self._arguments = arguments
-        self._lines = lines
+        self._actions = [line.action() for line in lines]
         self._ends = ends
         self.end = end
 
@@ -82,22 +132,59 @@ class Body:
         values = frame.values
         for slot, argument in zip(self._arguments, arguments, strict=True):
             values[slot] = argument
-        for line in self._lines:
-            found = line.run(frame, *[values[slot] for slot in line.operands])
-            if len(line.results) == 1:
-                values[line.results[0]] = found[0] if type(found) is list else found
-            else:
-                for slot, each in zip(line.results, found or (), strict=True):
-                    values[slot] = each
-            for slot, info in line.checked:
-                problem = frame.learn(info, values[slot])
-                if problem:
-                    raise ValueError(f"{made_at(line.operation.name, line.operation.location)}: its result {problem}")
+        for action in self._actions:
+            action(frame)
         return [values[slot] for slot in self._ends]
 
 
 def has_sizes(info: Info) -> bool:
     return isinstance(info, (TensorInfo, ShapeInfo))
+
+
+#: Where control goes at the end of a block: to the block of a number, with these arguments; None: out of the region.
+Jump = tuple[int | None, Sequence[Any]]
+
+
+class Flow:
+    """A region of several blocks that is prepared."""
+
+    def __init__(self, bodies: Sequence[Body], jumps: Sequence[Callable[[Sequence[Any]], Jump]]):
+        self._bodies = bodies
+        self._jumps = jumps
+
+    def run(self, frame: Frame, arguments: Sequence[Any]) -> Sequence[Any]:
+        """What the operation that leaves the region is given."""
+        place: int | None = 0
+        while place is not None:
+            place, arguments = self._jumps[place](self._bodies[place].run(frame, arguments))
+        return arguments
+
+
+def jump_of(body: Body, blocks: Sequence[Block]) -> Callable[[Sequence[Any]], Jump]:
+    """Where control goes at the end of a block: what its end is given says it."""
+    end = body.end
+    places = [] if end is None else [blocks.index(block) for block in end.successors]
+    if end is None or not places:
+        return lambda given: (None, given)
+    if end.name == "cf.br":
+        return lambda given: (places[0], given)
+    counts = list(end.attributes["operandSegmentSizes"])
+    if end.name == "cf.cond_br":
+        split = 1 + counts[1]
+        return lambda given: (places[0], given[1:split]) if given[0] else (places[1], given[split:])
+    return _switch(end, places, counts)
+
+
+def _switch(end: Operation, places: Sequence[int], counts: Sequence[int]) -> Callable[[Sequence[Any]], Jump]:
+    lengths = [counts[1], *end.attributes["case_operand_segments"]]
+    numbers = [int(number) for number in end.attributes["case_values"]] if "case_values" in end.attributes else []
+
+    def jump(given: Sequence[Any]) -> Jump:
+        chosen = 1 + numbers.index(int(given[0])) if int(given[0]) in numbers else 0
+        start = 1 + sum(lengths[:chosen])
+        return places[chosen], given[start : start + lengths[chosen]]
+
+    return jump
 
 
 def refusal(operation: Operation, reason: str) -> RefusalError:
@@ -109,6 +196,12 @@ def refusal(operation: Operation, reason: str) -> RefusalError:
 class Slots(dict[Value, int]):
     """Where a frame has a value."""
 
+    def __init__(self, numbers: Numbers) -> None:
+        super().__init__()
+        self.numbers = numbers
+        #: What is the same in each call, by slot.
+        self.constants: dict[int, Any] = {}
+
     def of(self, value: Value) -> int:
         return self.setdefault(value, len(self))
 
@@ -118,10 +211,11 @@ class Runner(Protocol):
 
     module: Operation
     numbers: Numbers
-    #: What the module calls by name and does not have.
-    functions: Mapping[str, Callable[..., Any]]
+    memory: Memory
     #: What random numbers are made of, each once.
     keys: Iterator[int]
+    #: What the module calls by name and does not have.
+    functions: Mapping[str, Callable[..., Any]]
 
     def inside(self, name: str) -> Runner: ...
 
@@ -129,7 +223,13 @@ class Runner(Protocol):
 
     def prepare(self, name: str) -> None: ...
 
-    def prepared(self, block: Block, slots: Slots) -> Body: ...
+    def prepared(self, region: Region, slots: Slots) -> Body | Flow: ...
+
+    def call_from_graph(self, name: str, arguments: Sequence[Any], operation: Operation) -> list[Any]: ...
+
+    def place(self) -> str: ...
+
+    def globals(self) -> Mapping[str, Attribute]: ...
 
 
 class Site:
@@ -143,7 +243,7 @@ class Site:
     @property
     def numbers(self) -> Numbers:
         """What elements are computed with."""
-        return self.machine.numbers
+        return self._slots.numbers
 
     @property
     def attributes(self) -> Any:
@@ -155,12 +255,13 @@ class Site:
     def result_type(self, index: int = 0) -> Type:
         return self.operation.results[index].type
 
-    def body(self, region: int = 0) -> Body:
-        """The block of a region, which has one. It is run in the frame that the operation is run in."""
-        blocks = list(self.operation.regions[region].blocks)
-        if len(blocks) != 1:
-            raise self.refusal("it has regions of several blocks, which the reference does not run")
-        return self.machine.prepared(blocks[0], self._slots)
+    def body(self, region: int = 0) -> Body | Flow:
+        """A region, which has blocks. It is run in the frame that the operation is run in."""
+        return self.machine.prepared(self.operation.regions[region], self._slots)
+
+    def prepared(self, region: Region) -> Body | Flow:
+        """A region of an operation inside of this one."""
+        return self.machine.prepared(region, self._slots)
 
     def has_body(self, region: int = 0) -> bool:
         return len(self.operation.regions) > region and len(list(self.operation.regions[region].blocks)) > 0

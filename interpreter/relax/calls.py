@@ -23,7 +23,7 @@ from ...support.suggest import suggest
 from ..held_values import stored
 from ..registry import register_step
 from ..sites import Frame, Site, Step
-from ..upstream.relax_calls import memory
+from ..upstream.relax_calls import memory, with_sign
 
 if TYPE_CHECKING:
     from numpy import ndarray
@@ -46,14 +46,16 @@ def call_tir_inplace(site: Site) -> Step:
     def run(frame: Frame, *operands: Any) -> list[Any]:
         arguments = _with_copies(operands, call.inplace_indices)
         own = [memory(site, frame, info) for info, index in zip(infos, call.inplace_indices, strict=True) if index < 0]
-        returned = machine.call(call.func, [*arguments, *own])
-        return returned or _placed(call.inplace_indices, arguments, own)
+        returned = machine.call_from_graph(call.func, [*arguments, *own], site.operation)
+        found = returned or _placed(call.inplace_indices, arguments, own)
+        return [with_sign(site, each, info) for each, info in zip(found, infos, strict=True)]
 
     return run
 
 
 def _with_copies(operands: Sequence[Any], indices: Sequence[int]) -> list[Any]:
-    return [each.copy() if place in indices else each for place, each in enumerate(operands)]
+    given = [each.copy() if place in indices else each for place, each in enumerate(operands)]
+    return [numpy.asarray(each, order="C") if isinstance(each, numpy.ndarray) else each for each in given]
 
 
 def _placed(indices: Sequence[int], arguments: Sequence[Any], own: Sequence[Any]) -> list[Any]:

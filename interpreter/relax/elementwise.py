@@ -19,12 +19,19 @@ from .element_types import converted
 
 
 def _plain(function: Callable[..., Any]) -> Callable[..., Any]:
-    return lambda call, *operands: function(*operands)
+    def plain(call: Any, *operands: Any) -> Any:
+        return function(*operands)
+
+    return plain
 
 
 def _of_floats(function: Callable[..., Any]) -> Callable[..., Any]:
     """What leaves integers as they are."""
-    return lambda call, x: function(x) if x.dtype.kind == "f" else x
+
+    def of_floats(call: Any, x: Any) -> Any:
+        return function(x) if x.dtype.kind == "f" else x
+
+    return of_floats
 
 
 _ERF = numpy.vectorize(math.erf, otypes=[float])
@@ -104,7 +111,11 @@ def power(call: Any, x1: Any, x2: Any) -> Any:
 
 def _of_floats_alone(function: Callable[..., Any]) -> Callable[..., Any]:
     """Of integers the result in f64, towards zero."""
-    return lambda call, x1, x2: converted(function(x1.astype(float), x2.astype(float)), call.result.dtype)
+
+    def of_floats(call: Any, x1: Any, x2: Any) -> Any:
+        return converted(function(x1.astype(float), x2.astype(float)), call.result.dtype)
+
+    return of_floats
 
 
 register_reference("relax.atan2")(_of_floats_alone(numpy.arctan2))

@@ -31,7 +31,11 @@ register_reference("relax.prod")(_reduction(numpy.prod))
 
 def _extreme(function: Callable[..., Any], of_none: Callable[[str], Any]) -> Callable[..., Any]:
     """NaN where there is one; of no elements what no element is beyond."""
-    return lambda call, x: function(x, axis=call.axis, keepdims=call.keepdims, initial=of_none(call.x.dtype))
+
+    def extreme(call: Any, x: ndarray) -> Any:
+        return function(x, axis=call.axis, keepdims=call.keepdims, initial=of_none(call.x.dtype))
+
+    return extreme
 
 
 register_reference("relax.max")(_extreme(numpy.max, lowest))

@@ -30,9 +30,18 @@ def call_tir(site: Site) -> Step:
 
     def run(frame: Frame, *operands: Any) -> list[Any]:
         outputs = [memory(site, frame, info) for info in infos]
-        return machine.call(callee, [*operands, *outputs]) or outputs
+        # Memory is in order, which arrays that stand for tensors need not be.
+        inputs = [numpy.asarray(each, order="C") if isinstance(each, numpy.ndarray) else each for each in operands]
+        found = machine.call_from_graph(callee, [*inputs, *outputs], site.operation) or outputs
+        return [with_sign(site, each, info) for each, info in zip(found, infos, strict=True)]
 
     return run
+
+
+def with_sign(site: Site, array: Any, info: Info) -> Any:
+    """What a PrimFunc gives as the graph's type has it: PrimFuncs have integers without a sign."""
+    held = site.numbers.dtype(info.dtype) if isinstance(info, TensorInfo) else None
+    return array if held is None or array.dtype == held else array.view(held)
 
 
 def memory(site: Site, frame: Frame, info: Info) -> Any:
@@ -41,7 +50,7 @@ def memory(site: Site, frame: Frame, info: Info) -> Any:
     sizes = [frame.size(dim) for dim in info.shape]
     if None in sizes:
         raise site.refusal("a size of its result is not known before it runs")
-    return site.numbers.empty(tuple(size for size in sizes if size is not None), info.dtype)
+    return site.machine.memory.allocate(tuple(size for size in sizes if size is not None), info.dtype)
 
 
 @register_step("relax.prim_value")

@@ -72,11 +72,12 @@ def run_function(module: rx.Module, arguments: Sequence[Any], name: str = "main"
 
 def values_in(module: rx.Module, block: Any, arguments: Sequence[Any]) -> dict[Any, Any]:
     """The values of what stands in a function's block so far."""
-    slots = Slots()
-    body = Machine(module.operation).prepared(block, slots)
-    frame = Frame(len(slots))
+    machine = Machine(module.operation)
+    slots = Slots(machine.numbers)
+    body = machine.prepared(block.region, slots)
+    frame = Frame(len(slots), slots.constants)
     for parameter, argument in zip(block.arguments, arguments, strict=True):
-        assert not frame.learn(decode(parameter.type), argument)
+        assert not frame.match(decode(parameter.type), argument)
     with numpy.errstate(all="ignore"):
         body.run(frame, arguments)
     return {value: frame.values[slot] for value, slot in slots.items()}

@@ -49,6 +49,8 @@ def test_all_rules_are_reported() -> None:
         assert re.search(rf"^  gradient .* {gradient.place}$", explanation(gradient.op), re.MULTILINE)
     for operator, reason in _REASONS.items():
         assert re.search(rf"^  gradient +none +{re.escape(reason)}$", explanation(operator), re.MULTILINE)
+    for reference in rx.rules.all_references():
+        assert re.search(rf"^  reference .* {re.escape(reference.place)}$", explanation(reference.op), re.MULTILINE)
     for layout in all_layout_rules():
         assert re.search(rf"^  layouts .* {layout.place}$", explanation(layout.op), re.MULTILINE)
 
