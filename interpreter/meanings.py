@@ -15,7 +15,7 @@ from ..dialects.core.symbols import Dim, SymExpr
 from ..dialects.core.verifier import call_of, segment_sizes
 from ..passes.evaluate.elements import NotKnown
 from ..passes.evaluate.registry import EvaluationCall, find_evaluation
-from ..support.blaming import blaming
+from ..support.blaming import blaming, is_ours
 from ..support.suggest import counted
 from .held_values import computed
 from .registry import Meaning, find_prepared, find_reference
@@ -122,21 +122,26 @@ def _as_result(value: Any, info: Info, site: Site, meaning: Meaning) -> Any:
     if not isinstance(info, (TensorInfo, ScalarInfo, VectorInfo)):
         return value
     array = numpy.asarray(value)
-    problem = _problem(array, info)
-    if problem:
+    if problem := _problem_of_elements(array, info) or _problem_of_shape(array, info):
+        if is_ours(meaning.function):  # sizes that do not fit
+            raise ValueError(f"{site.place}: its result has {problem}")
         raise site.refusal(f"its reference ({meaning.place}) gave {problem}")
     held = site.numbers.held(array, info.dtype)
     return held[()] if isinstance(info, ScalarInfo) and not held.ndim else held
 
 
-def _problem(array: Any, info: TensorInfo | ScalarInfo | VectorInfo) -> str:
-    """Why an array cannot be a result."""
+def _problem_of_elements(array: Any, info: TensorInfo | ScalarInfo | VectorInfo) -> str:
     kind = _kind(array.dtype)
-    if not kind or kind > (3 if is_float(info.dtype) else 1 if is_bool(info.dtype) else 2):
-        return f"elements of {array.dtype}, the result's are {info.dtype}"
+    if kind and kind <= (3 if is_float(info.dtype) else 1 if is_bool(info.dtype) else 2):
+        return ""
+    return f"elements of {array.dtype}, the result's are {info.dtype}"
+
+
+def _problem_of_shape(array: Any, info: TensorInfo | ScalarInfo | VectorInfo) -> str:
     dims = info.shape if isinstance(info, TensorInfo) else None
-    fits = dims is None or (len(dims) == array.ndim and all(map(_fits, array.shape, dims)))
-    return "" if fits else f"shape {array.shape}, the result's is ({', '.join(map(str, dims or ()))})"
+    if dims is None or (len(dims) == array.ndim and all(map(_fits, array.shape, dims))):
+        return ""
+    return f"shape {array.shape}, the result's is ({', '.join(map(str, dims))})"
 
 
 def _kind(dtype: numpy.dtype) -> int:

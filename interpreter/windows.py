@@ -17,6 +17,10 @@ if TYPE_CHECKING:
 
 def plain(array: ndarray, layout: Layout) -> ndarray:
     """An array in a layout with its dimensions in their order, none blocked."""
+    for axis, size in zip(layout.axes, array.shape, strict=True):
+        if axis.block not in (None, size):
+            what = f"blocks of {axis.dimension} in layout {layout.text}"
+            raise ValueError(f"{what}: sizes {size} and {axis.block} differ")
     sizes = [
         prod(size for size, axis in zip(array.shape, layout.axes, strict=True) if axis.dimension == letter)
         for letter in layout.dimensions
@@ -57,11 +61,18 @@ class Slide(NamedTuple):
 
     def places(self, size: int) -> int:
         """How many windows fit into the dimension and its padding."""
-        return (size + self.before + self.after - self.reach) // self.stride + 1
+        return at_least_none((size + self.before + self.after - self.reach) // self.stride + 1)
 
     def at(self, count: int, tap: int) -> ndarray:
         """Where a tap is for each of the windows: negative, or `size` and more, where it is in the padding."""
         return numpy.arange(count) * self.stride + tap * self.gap - self.before
+
+
+def at_least_none(count: int) -> int:
+    """How many windows there are, unless a window is larger than the padded data by more than a stride."""
+    if count < 0:
+        raise ValueError("a size is negative: the data are too small for a window")
+    return count
 
 
 def slides_of(call: Any, taps: Sequence[int]) -> list[Slide]:

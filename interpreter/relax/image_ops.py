@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy
 
 from ...dialects.relax.infer.layouts import layouts_of
-from ..array_layouts import laid_out, plain
 from ..registry import register_reference
+from ..sizes import require_same
+from ..windows import laid_out, plain
 from .element_types import converted
 
 if TYPE_CHECKING:
@@ -52,7 +53,7 @@ def _weighted(image: ndarray, taps: Sequence[Sequence[_Tap]]) -> Any:
 
 def _require_elements(sizes: Sequence[int]) -> None:
     if 0 in sizes:
-        raise ValueError(f"the image is empty: its sizes are {tuple(sizes)}")
+        raise ValueError("the image is empty: a size is 0")
 
 
 # ---- resizing ----
@@ -151,6 +152,8 @@ def grid_sample(call: Any, data: ndarray, grid: ndarray) -> Any:
     """The grid's first coordinate belongs to the last dimension."""
     layout = layouts_of(call)["data"]
     source = plain(data, layout)
+    require_same(len(source), len(grid), "batches of data and grid")
+    require_same(grid.shape[1], source.ndim - 2, "coordinates of the grid")
     result = numpy.zeros((*source.shape[:2], *grid.shape[2:]))
     if result.size:
         _require_elements(source.shape[2:])
@@ -164,7 +167,7 @@ def grid_sample(call: Any, data: ndarray, grid: ndarray) -> Any:
 def _sampled_taps(call: Any, position: float, size: int) -> list[_Tap]:
     """-1 and 1 are the image's ends. Places outside stay so where there is no padding."""
     x = (position + 1) * (size - 1) / 2 if call.align_corners else ((position + 1) * size - 1) / 2
-    if math.isnan(x):
+    if math.isnan(x) or (math.isinf(x) and call.padding_mode == "reflection"):
         return [_Tap(0, math.nan)]
     if call.method == "bicubic":
         # The elements around are moved each, not the place between them.
@@ -192,8 +195,6 @@ def _reflected(x: float, size: int, align_corners: bool) -> float:
     start, span = (0.0, size - 1.0) if align_corners else (-0.5, float(size))
     if span == 0:
         return 0.0
-    if math.isinf(x):
-        return math.nan
     times, rest = divmod(abs(x - start), span)
     return (span - rest if times % 2 else rest) + start
 

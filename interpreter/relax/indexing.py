@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy
 
 from ..registry import register_reference
+from ..sizes import require_at_most, require_same
 
 if TYPE_CHECKING:
     from numpy import ndarray
@@ -65,7 +66,13 @@ def dynamic_strided_slice(call: Any, x: ndarray, begin: ndarray, end: ndarray, s
 @register_reference("relax.gather_elements", stored=True)
 def gather_elements(call: Any, data: ndarray, indices: ndarray) -> Any:
     axis = call.axis % data.ndim
+    _require_inside(indices, data, axis)
     return data[_along(axis, _positions(indices, data.shape[axis], axis))]
+
+
+def _require_inside(indices: ndarray, data: ndarray, axis: int) -> None:
+    for other in (each for each in range(data.ndim) if each != axis):
+        require_at_most(indices.shape[other], data.shape[other], f"indices, axis {other}")
 
 
 def _along(axis: int, positions: ndarray) -> tuple[ndarray, ...]:
@@ -77,9 +84,9 @@ def _along(axis: int, positions: ndarray) -> tuple[ndarray, ...]:
 
 @register_reference("relax.gather_nd", stored=True)
 def gather_nd(call: Any, data: ndarray, indices: ndarray) -> Any:
-    batch = call.batch_dims
-    places = numpy.indices(indices.shape[:-1], sparse=True)[:batch]
-    return data[(*places, *_tuples(indices, data.shape[batch:], batch))]
+    batch, outer = call.batch_dims, indices.shape[:-1]
+    places: list[ndarray] = [*numpy.indices(outer)[:batch], *_tuples(indices, data.shape[batch:], batch)]
+    return data[tuple(places)] if places else numpy.broadcast_to(data, (*outer, *data.shape))
 
 
 def _tuples(indices: ndarray, sizes: Sequence[int], first: int) -> list[ndarray]:
@@ -102,6 +109,7 @@ def reverse_sequence(call: Any, data: ndarray, seq_lengths: ndarray) -> Any:
     """A length below 2 reverses nothing."""
     found = data.copy()
     sequence, batch = call.seq_axis % data.ndim, call.batch_axis % data.ndim
+    require_same(len(seq_lengths), data.shape[batch], "lengths and batches")
     rows, source = (numpy.moveaxis(array, (batch, sequence), (0, 1)) for array in (found, data))
     for place, length in enumerate(seq_lengths.tolist()):
         if length > data.shape[sequence]:
@@ -133,6 +141,9 @@ def _written(data: ndarray, places: Sequence[ndarray], updates: ndarray, reducti
 def scatter_elements(call: Any, data: ndarray, indices: ndarray, updates: ndarray) -> Any:
     """The mean is of what was there and all updates of the place; of integers it is rounded down."""
     axis = call.axis % data.ndim
+    for each in range(data.ndim):
+        require_same(updates.shape[each], indices.shape[each], f"updates and indices, axis {each}")
+    _require_inside(indices, data, axis)
     places = _along(axis, _positions(indices, data.shape[axis], axis))
     if call.reduction != "mean":
         return _written(data, places, updates, call.reduction)
@@ -144,6 +155,9 @@ def scatter_elements(call: Any, data: ndarray, indices: ndarray, updates: ndarra
 
 @register_reference("relax.scatter_nd")
 def scatter_nd(call: Any, data: ndarray, indices: ndarray, updates: ndarray) -> Any:
+    wanted = indices.shape[:-1] + data.shape[indices.shape[-1] :]
+    for axis, (one, other) in enumerate(zip(updates.shape, wanted, strict=True)):
+        require_same(one, other, f"updates, axis {axis}")
     return _written(data, _tuples(indices, data.shape, 0), updates, call.reduction)
 
 
@@ -159,9 +173,9 @@ def slice_scatter(call: Any, data: ndarray, src: ndarray, start: Any, end: Any, 
     if step <= 0:
         raise ValueError(f"the step of the slice must be positive, got {step}")
     found = data.copy()
-    part = numpy.moveaxis(found, call.axis, 0)[slice(int(start), int(end), int(step))]
-    wanted = numpy.moveaxis(src, call.axis, 0)
-    if part.shape != wanted.shape:
-        raise ValueError(f"src and the slice differ: {part.shape}, {wanted.shape}")
-    part[...] = wanted
+    axis = call.axis % data.ndim
+    part = found[(slice(None),) * axis + (slice(int(start), int(end), int(step)),)]
+    for each, (one, other) in enumerate(zip(src.shape, part.shape, strict=True)):
+        require_same(one, other, f"src and the slice, axis {each}")
+    part[...] = src
     return found

@@ -6,12 +6,14 @@ passes/evaluate says of known elements. What is only moved stays what it is, to 
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy
 
 from ..registry import register_reference
+from ..sizes import require_same
 from ..upstream.affine import place_of
 
 if TYPE_CHECKING:
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
 
 @register_reference("relax.reshape", stored=True)
 def reshape(call: Any, x: ndarray, shape: tuple[int, ...]) -> Any:
+    require_same(x.size, math.prod(shape), "numbers of elements")
     return x.reshape(shape)
 
 

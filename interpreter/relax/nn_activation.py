@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING, Any
 import numpy
 
 from ..registry import register_reference
+from .sizes import along_axis
 
 if TYPE_CHECKING:
     from numpy import ndarray
 
 _erfc = numpy.vectorize(math.erfc, otypes=[float])
+_ROOT_2 = numpy.sqrt(numpy.longdouble(2))
 
 
 @register_reference("relax.nn.relu")
@@ -23,8 +25,15 @@ def relu(call: object, x: ndarray) -> ndarray:
 
 @register_reference("relax.nn.gelu")
 def gelu(call: object, x: ndarray) -> ndarray:
-    """x * (1 + erf(x / sqrt(2))) / 2; 1 + erf(-y) is erfc(y), which keeps its digits."""
-    return x * _erfc(-x / math.sqrt(2)) / 2
+    """x * (1 + erf(x / sqrt(2))) / 2; 1 + erf(-y) is erfc(y), which keeps its digits.
+
+    Where y is large, erfc(y) has more of the rounding of y than an f64 has room for: its slope takes that out again.
+    """
+    x = numpy.maximum(x, -1000)  # nothing is left of the result long before, of -inf neither
+    exact = -x / _ROOT_2
+    y = exact.astype(float)
+    rest = numpy.where(numpy.isfinite(y), exact - y, 0).astype(float)
+    return x * (_erfc(y) - rest * 2 / math.sqrt(math.pi) * numpy.exp(-y * y)) / 2
 
 
 @register_reference("relax.nn.gelu_tanh")
@@ -54,9 +63,7 @@ def leakyrelu(call: Any, data: ndarray) -> ndarray:
 
 @register_reference("relax.nn.prelu")
 def prelu(call: Any, data: ndarray, alpha: ndarray) -> ndarray:
-    shape = [1] * data.ndim
-    shape[call.axis] = alpha.size
-    return numpy.where(data > 0, data, data * alpha.reshape(shape))
+    return numpy.where(data > 0, data, data * along_axis(alpha, call.axis, data))
 
 
 @register_reference("relax.nn.softplus")

@@ -4,22 +4,28 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy
 
 from ..registry import register_reference
+from .sizes import require_same
 
 if TYPE_CHECKING:
     from numpy import ndarray
 
 
 @register_reference(["relax.nn.attention", "relax.nn.attention_bias"])
-def attention(call: Any, query: ndarray, key: ndarray, value: ndarray, bias: Any = 0.0) -> ndarray:
+def attention(call: Any, query: ndarray, key: ndarray, value: ndarray, bias: ndarray | None = None) -> ndarray:
     """softmax(query @ key^T * scale + bias) @ value. A head of key and value may serve several of the query."""
+    _check_sizes(query, key, value)
     key, value = (numpy.repeat(each, query.shape[2] // each.shape[2], axis=2) for each in (key, value))
-    scores = numpy.einsum("bqhd,bkhd->bhqk", query, key) * _scale(call, query) + bias
+    scores = numpy.einsum("bqhd,bkhd->bhqk", query, key) * _scale(call, query)
+    if bias is not None:
+        _check_bias(bias, scores.shape)
+        scores = scores + bias
     seen = _seen(call, query.shape[1], key.shape[1])
     weights = _softmax(call, numpy.where(seen, scores, -numpy.inf))
     return numpy.einsum("bhqk,bkhe->bqhe", weights, value)
@@ -33,7 +39,7 @@ def attention_cached(
     if length < 0 or length > min(key.shape[2], value.shape[2]):
         raise ValueError(f"the length of keys and values is {length}")
     rows = (each[:, :, :length].swapaxes(1, 2) for each in (key, value))
-    return attention(call, query, *rows, 0.0 if bias is None else bias)
+    return attention(call, query, *rows, bias)
 
 
 @register_reference("relax.nn.attention_var_len")
@@ -43,13 +49,37 @@ def attention_var_len(
     """Attention in each sequence. Queries that are in none give zeros."""
     result = numpy.zeros((*query.shape[:3], value.shape[3]))
     key_starts = starts if key_starts is None else key_starts
-    for bounds, size in ((starts, query.shape[1]), (key_starts, key.shape[1])):
-        if any(not 0 <= start <= end <= size for start, end in pairwise(bounds)):
-            raise ValueError(f"sequences start at {bounds.tolist()}, of {size} in all")
+    for each in (query, key, value):
+        require_same(len(each), 1, "batch of attention_var_len")
+    require_same(len(starts), len(key_starts), "number of sequences")
+    for bounds, size, what in ((starts, query.shape[1], "queries"), (key_starts, key.shape[1], "keys")):
+        for start, end in pairwise(bounds.tolist()):
+            if not 0 <= start <= end <= size:
+                raise ValueError(f"a sequence starts at {start} and ends at {end}, of {size} {what}")
     for own, keys in zip(pairwise(starts), pairwise(key_starts), strict=True):
         own, keys = slice(*own), slice(*keys)
         result[:, own] = attention(call, query[:, own], key[:, keys], value[:, keys])
     return result
+
+
+def _check_sizes(query: ndarray, key: ndarray, value: ndarray) -> None:
+    for what, axis, one, other in (
+        ("batch size", 0, query, key), ("batch size", 0, query, value), ("length", 1, key, value),
+        ("size of a head", 3, query, key),
+    ):  # fmt: skip
+        require_same(one.shape[axis], other.shape[axis], what)
+    for other in (key, value):
+        heads, own = query.shape[2], other.shape[2]
+        if not own:
+            raise ValueError("key and value have no heads")
+        if heads % own:
+            raise ValueError(f"{heads} heads of query are no multiple of {own}")
+
+
+def _check_bias(bias: ndarray, scores: Sequence[int]) -> None:
+    for size, wanted in zip(bias.shape, scores, strict=True):
+        if size not in (1, wanted):
+            raise ValueError(f"operands do not broadcast: sizes {size} and {wanted} differ")
 
 
 def _scale(call: Any, query: ndarray) -> float:

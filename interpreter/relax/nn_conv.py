@@ -15,6 +15,7 @@ from ...dialects.relax.infer.layouts import Layout, layouts_of
 from ..registry import register_reference
 from ..windows import each_of, laid_out, plain, slides_of
 from .element_types import converted
+from .sizes import require_same
 
 if TYPE_CHECKING:
     from numpy import ndarray
@@ -59,17 +60,23 @@ def transposed_convolution(call: Any, data: ndarray, weight: ndarray) -> ndarray
 def _operands(call: Any, data: ndarray, weight: ndarray) -> tuple[ndarray, ndarray, Layout]:
     """[batch, groups, channels, ...] and [groups, channels, channels, ...], and the result's layout."""
     layouts = layouts_of(call)
-    data, weight = _in_groups(call, data, layouts["data"], 1), _in_groups(call, weight, layouts["weight"], 0)
-    channels = weight.shape[layouts["weight"].dimensions.index("I") + 1]
-    if data.shape[2] != channels:
-        raise ValueError(f"channels of the data and the weight: sizes {data.shape[2]} and {channels} differ")
-    return data, weight, layouts["result"]
+    data, weight = (
+        plain(converted(each, call.result.dtype), layouts[name]) for each, name in ((data, "data"), (weight, "weight"))
+    )
+    is_transposed = layouts["weight"].dimensions[0] == "I"
+    channels = weight.shape[0] if is_transposed else weight.shape[1] * call.groups
+    require_same(data.shape[1], channels, "channels of the data and the weight")
+    if weight.shape[0] % call.groups:
+        raise ValueError(f"{call.groups} groups do not divide {weight.shape[0]} channels")
+    for letter, taps in zip(layouts["weight"].dimensions[2:], weight.shape[2:], strict=True):
+        if not taps:
+            raise ValueError(f"the weight is empty along {letter}")
+    return _in_groups(data, 1, call.groups), _in_groups(weight, 0, call.groups), layouts["result"]
 
 
-def _in_groups(call: Any, array: ndarray, layout: Layout, axis: int) -> ndarray:
-    """An operand as what is summed, in plain layout, with the groups before the channels along an axis."""
-    array = plain(converted(array, call.result.dtype), layout)
-    return array.reshape(*array.shape[:axis], call.groups, array.shape[axis] // call.groups, *array.shape[axis + 1 :])
+def _in_groups(array: ndarray, axis: int, groups: int) -> ndarray:
+    """With the groups before the channels along an axis."""
+    return array.reshape(*array.shape[:axis], groups, array.shape[axis] // groups, *array.shape[axis + 1 :])
 
 
 def _joined(array: ndarray, axis: int) -> ndarray:

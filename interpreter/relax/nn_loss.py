@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy
 
 from ..registry import register_reference
+from .sizes import require_same
 
 if TYPE_CHECKING:
     from numpy import ndarray
@@ -15,13 +16,21 @@ if TYPE_CHECKING:
 
 @register_reference("relax.nn.cross_entropy_with_logits")
 def cross_entropy_with_logits(call: object, predictions: ndarray, labels: ndarray) -> ndarray:
+    for axis, sizes in enumerate(zip(predictions.shape, labels.shape, strict=True)):
+        require_same(*sizes, f"axis {axis} of predictions and labels")
     return numpy.divide(-(predictions * labels).sum(), len(predictions) if predictions.ndim > 1 else 1)
 
 
 @register_reference("relax.nn.nll_loss")
 def nll_loss(call: Any, predictions: ndarray, targets: ndarray, weights: ndarray | None) -> ndarray:
     """-prediction * weight of each target's class, 0 where it is to be left out; the mean is that of the weights."""
-    by_class = numpy.moveaxis(predictions, 0 if predictions.ndim == 1 else 1, -1)
+    class_axis = min(1, predictions.ndim - 1)
+    sizes = [size for axis, size in enumerate(predictions.shape) if axis != class_axis]
+    for axis, pair in enumerate(zip(sizes, targets.shape, strict=True)):
+        require_same(*pair, f"axis {axis} of predictions without classes and targets")
+    if weights is not None:
+        require_same(predictions.shape[class_axis], len(weights), "classes and weights")
+    by_class = numpy.moveaxis(predictions, class_axis, -1)
     count, counts = by_class.shape[-1], targets != call.ignore_index
     # Without classes there is nothing to read, not even for a target that is left out.
     wrong = targets[(counts | (count == 0)) & ((targets < 0) | (targets >= count))]

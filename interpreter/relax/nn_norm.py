@@ -3,12 +3,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy
 
 from ..registry import register_reference
+from .sizes import along_axes, require_same
 
 if TYPE_CHECKING:
     from numpy import ndarray
@@ -21,13 +23,16 @@ def batch_norm(
     """By the moving mean and variance; in training by the batch's, a part of which goes into the moving ones."""
     channels = [call.axis]
     if not call.training:
-        mean, variance = (_along(each, channels, data.ndim) for each in (moving_mean, moving_var))
+        mean, variance = (
+            along_axes(each, channels, data, name)
+            for each, name in ((moving_mean, "moving_mean"), (moving_var, "moving_var"))
+        )
         return [_affine(call, (data - mean) / numpy.sqrt(variance + call.epsilon), gamma, beta, channels),
                 moving_mean, moving_var]  # fmt: skip
-    others = tuple(axis for axis in range(data.ndim) if axis != call.axis % data.ndim)
+    others = [axis for axis in range(data.ndim) if axis != call.axis % data.ndim]
     new_mean, new_var = (
-        (1 - call.momentum) * moving + call.momentum * own
-        for moving, own in ((moving_mean, data.mean(axis=others)), (moving_var, data.var(axis=others)))
+        (1 - call.momentum) * moving + call.momentum * own.reshape(moving.shape)
+        for moving, own in zip((moving_mean, moving_var), _moments(data, others), strict=True)
     )
     return [_affine(call, _normalized(call, data, others), gamma, beta, channels), new_mean, new_var]
 
@@ -48,6 +53,7 @@ def group_norm(call: Any, data: ndarray, gamma: ndarray, beta: ndarray) -> ndarr
     channel = call.channel_axis % data.ndim
     by_channel = numpy.moveaxis(data, channel, 0)
     count, *others = by_channel.shape
+    require_same(count // call.num_groups * call.num_groups, count, f"{call.num_groups} groups of channels")
     groups = by_channel.reshape(call.num_groups, count // call.num_groups, *others)
     # The channels have gone to the front, as two axes.
     axes = [axis % data.ndim for axis in call.axes]
@@ -58,23 +64,27 @@ def group_norm(call: Any, data: ndarray, gamma: ndarray, beta: ndarray) -> ndarr
 
 @register_reference("relax.nn.rms_norm")
 def rms_norm(call: Any, data: ndarray, weight: ndarray) -> ndarray:
-    mean_square = (data * data).mean(axis=tuple(call.axes), keepdims=True)
-    return data / numpy.sqrt(mean_square + call.epsilon) * _along(weight, call.axes, data.ndim)
+    mean_square = _mean(data * data, call.axes)
+    return data / numpy.sqrt(mean_square + call.epsilon) * along_axes(weight, call.axes, data, "weight")
 
 
 def _normalized(call: Any, data: ndarray, axes: Sequence[int]) -> ndarray:
-    mean, variance = (function(data, axis=tuple(axes), keepdims=True) for function in (numpy.mean, numpy.var))
+    mean, variance = _moments(data, axes)
     return (data - mean) / numpy.sqrt(variance + call.epsilon)
 
 
+def _moments(data: ndarray, axes: Sequence[int]) -> tuple[ndarray, ndarray]:
+    """The mean, and that of the squares of the distances to it."""
+    mean = _mean(data, axes)
+    return mean, _mean((data - mean) ** 2, axes)
+
+
+def _mean(data: ndarray, axes: Sequence[int]) -> ndarray:
+    return data.sum(axis=tuple(axes), keepdims=True) / math.prod(data.shape[axis] for axis in axes)
+
+
 def _affine(call: Any, normalized: ndarray, gamma: ndarray, beta: ndarray, axes: Sequence[int]) -> ndarray:
-    gamma, beta = (_along(each, axes, normalized.ndim) for each in (gamma, beta))
+    gamma = along_axes(gamma, axes, normalized, "gamma")
+    beta = along_axes(beta, axes, normalized, "beta")
     scaled = normalized * gamma if call.scale else normalized
     return scaled + beta if call.center else scaled
-
-
-def _along(parameter: ndarray, axes: Sequence[int], rank: int) -> ndarray:
-    """A parameter, whose dimensions are the axes in this order, so that it broadcasts."""
-    places = [axis % rank for axis in axes]
-    ordered = parameter.transpose(numpy.argsort(places))
-    return numpy.expand_dims(ordered, [axis for axis in range(rank) if axis not in places])

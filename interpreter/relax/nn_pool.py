@@ -12,7 +12,7 @@ import numpy
 
 from ...dialects.relax.infer.layouts import layouts_of
 from ..registry import register_reference
-from ..windows import Slide, each_of, laid_out, plain, slides_of
+from ..windows import Slide, at_least_none, each_of, laid_out, plain, slides_of
 from .element_types import lowest
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ def _places(call: Any, slide: Slide, size: int) -> int:
     if not call.ceil_mode:
         return slide.places(size)
     count = -(-(size + slide.before + slide.after - slide.reach) // slide.stride) + 1
-    return count - 1 if (count - 1) * slide.stride >= size + slide.before else count
+    return at_least_none(count - 1 if (count - 1) * slide.stride >= size + slide.before else count)
 
 
 def _taps(slide: Slide, place: int) -> list[int]:

@@ -11,6 +11,7 @@ from ...dialects.core.infos import is_float
 from ..held_values import stored
 from ..registry import register_reference
 from .element_types import limits
+from .sizes import along_axis
 
 if TYPE_CHECKING:
     from numpy import ndarray
@@ -22,12 +23,12 @@ def quantize(call: Any, data: ndarray, scale: ndarray, zero_point: ndarray) -> n
 
     Floats are not rounded before they become the result.
     """
-    quotient = _real(data) / _along_axis(call, _real(scale), data.ndim)
+    quotient = _real(data) / along_axis(_real(scale), call.axis, data)
     if is_float(call.out_dtype):
-        shifted = quotient + _along_axis(call, _real(zero_point), data.ndim)
+        shifted = quotient + along_axis(_real(zero_point), call.axis, data)
         return _saturated(shifted, call.out_dtype)
     # Sums are exact in f64, which has all zero points.
-    shifted = numpy.rint(quotient) + _along_axis(call, zero_point.astype(float), data.ndim)
+    shifted = numpy.rint(quotient) + along_axis(zero_point.astype(float), call.axis, data)
     return numpy.nan_to_num(numpy.clip(shifted, *limits(call.out_dtype))).astype(int)
 
 
@@ -42,10 +43,10 @@ def _saturated(array: ndarray, dtype: str) -> ndarray:
 @register_reference("relax.dequantize", stored=True)
 def dequantize(call: Any, data: ndarray, scale: ndarray, zero_point: ndarray) -> ndarray:
     """(data - zero_point) * scale; the difference of integers is exact before it becomes a float."""
-    zero_point = _along_axis(call, zero_point, data.ndim)
+    zero_point = along_axis(zero_point, call.axis, data)
     is_exact = _is_integer(data) and _is_integer(zero_point)
     exact = data.astype(numpy.int64) - zero_point.astype(numpy.int64) if is_exact else _real(data) - _real(zero_point)
-    return _real(exact) * _along_axis(call, _real(scale), data.ndim)
+    return _real(exact) * along_axis(_real(scale), call.axis, data)
 
 
 def _real(array: ndarray) -> ndarray:
@@ -55,11 +56,3 @@ def _real(array: ndarray) -> ndarray:
 
 def _is_integer(array: ndarray) -> bool:
     return "int" in array.dtype.name
-
-
-def _along_axis(call: Any, values: ndarray, rank: int) -> ndarray:
-    """One value for all, or one for each place along the axis, so that it broadcasts."""
-    shape = [1] * rank
-    if values.size != 1:
-        shape[call.axis] = values.size
-    return values.reshape(shape)

@@ -66,14 +66,17 @@ def argsort(call: Any, data: ndarray) -> Any:
 
 @register_reference("relax.topk")
 def topk(call: Any, data: ndarray) -> list[Any]:
-    size = data.shape[call.axis]
-    count = size if call.k < 1 else call.k
+    size, shape = data.shape[call.axis], call.results[0].shape
+    # All of them, where they are known to be fewer than k.
+    known = None if shape is None else shape[call.axis]
+    count = size if call.k < 1 else call.k if known is None else known
     if count > size:
         raise ValueError(f"{count} elements are asked for along axis {call.axis % data.ndim} of size {size}")
     places = _order(data, call.axis, call.largest).take(range(count), call.axis)
     values = numpy.take_along_axis(data, places, call.axis)
     positions = converted(places, call.results[-1].dtype) if call.ret_type != "values" else None
-    return {"both": [values, positions], "values": [values], "indices": [positions]}[call.ret_type]
+    found: dict[str, list[Any]] = {"both": [values, positions], "values": [values], "indices": [positions]}
+    return found[call.ret_type]
 
 
 @register_reference("relax.unique")

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy
 
 from ..registry import register_reference
+from ..sizes import require_at_most, require_same
+from .element_types import converted
 
 if TYPE_CHECKING:
     from numpy import ndarray
@@ -38,6 +40,8 @@ def all_class_non_max_suppression(
     """A threshold of 0 takes no box."""
     limits = [array.reshape(-1)[0] for array in (most, iou_threshold, score_threshold)]
     batches, classes, count = scores.shape
+    require_same(len(boxes), batches, "batches of boxes and scores")
+    require_same(boxes.shape[1], count, "numbers of boxes and scores")
     taken = [
         [(class_, box) for class_ in range(classes) for box in _of_class(boxes[batch], scores[batch, class_], *limits)]
         for batch in range(batches)
@@ -48,8 +52,8 @@ def all_class_non_max_suppression(
         return [numpy.array(rows, numpy.int64).reshape(total, 3), numpy.array([total])]
     indices, values = numpy.zeros((batches, classes * count, 2), numpy.int64), numpy.zeros((batches, classes * count))
     for batch, pairs in enumerate(taken):
-        for row, pair in enumerate(pairs):
-            indices[batch, row], values[batch, row] = pair, scores[(batch, *pair)]
+        for row, (class_, box) in enumerate(pairs):
+            indices[batch, row], values[batch, row] = (class_, box), scores[batch, class_, box]
     return [indices, values, numpy.array([len(pairs) for pairs in taken], numpy.int64)]
 
 
@@ -69,6 +73,7 @@ def _of_class(boxes: ndarray, scores: ndarray, most: Any, iou_threshold: Any, sc
 @register_reference("relax.vision.get_valid_counts")
 def get_valid_counts(call: Any, data: ndarray) -> list[Any]:
     """Boxes that score above the threshold, and are of a class, to the front; -1 follows."""
+    require_at_most(max(call.score_index, call.id_index) + 1, data.shape[2], "values of a box that attributes name")
     is_valid = data[..., call.score_index] > call.score_threshold
     if call.id_index >= 0:
         is_valid = is_valid & (data[..., call.id_index] >= 0)
@@ -83,7 +88,9 @@ def get_valid_counts(call: Any, data: ndarray) -> list[Any]:
 def non_max_suppression(call: Any, data: ndarray, valid_count: ndarray, indices: ndarray) -> list[Any]:
     """Boxes are gone through from the best score on, and one stays unless it overlaps one that stays. With
     soft_nms_sigma overlap lowers scores instead, and always the best of the others is next."""
-    batches, anchors, _ = data.shape
+    batches, anchors, values = data.shape
+    last = max(call.coord_start + 3, call.score_index, call.id_index)
+    require_at_most(last + 1, values, "values of a box that attributes name")
     boxes, places = numpy.full(data.shape, -1.0), numpy.full((batches, anchors), -1)
     counts = numpy.zeros((batches, 1), numpy.int64)
     is_soft = call.soft_nms_sigma > 0
@@ -161,7 +168,8 @@ def _are_rivals(call: Any, data: ndarray, one: int, other: int) -> bool:
 def multibox_transform_loc(call: Any, cls_pred: ndarray, loc_pred: ndarray, anchor: ndarray) -> list[Any]:
     """Corners (top, left, bottom, right) from anchors' corners and what is predicted relative to them."""
     left, top, right, bottom = anchor[0].T
-    x, y, width, height = numpy.moveaxis(loc_pred.reshape(len(loc_pred), -1, 4) * call.variances, -1, 0)
+    offsets = loc_pred.reshape(len(loc_pred), anchor.shape[1], 4) * call.variances
+    x, y, width, height = numpy.moveaxis(offsets, -1, 0)
     x1, x2 = _extent(left, right, x, width)
     y1, y2 = _extent(top, bottom, y, height)
     boxes = numpy.stack([y1, x1, y2, x2], -1)
@@ -260,7 +268,7 @@ def roi_pool(call: Any, data: ndarray, rois: ndarray) -> Any:
 
 
 def _bin(roi: ndarray, axis: int, place: int, count: int, extent: int) -> slice:
-    start = int(roi[1 + axis])
-    length = max(int(roi[3 + axis]) - start + 1, 1) / count
+    start, end = (int(converted(roi[place], "i32")) for place in (1 + axis, 3 + axis))
+    length = max(end - start + 1, 1) / count
     first, last = (math.floor(place * length) + start, math.ceil((place + 1) * length) + start)
     return slice(max(0, min(first, extent)), max(0, min(last, extent)))
