@@ -13,7 +13,7 @@ import numpy
 from ...dialects.relax.infer.layouts import layouts_of
 from ..registry import register_reference
 from ..sizes import require_same
-from ..windows import laid_out, plain
+from ..sliding_windows import laid_out, plain
 from .element_types import converted
 
 if TYPE_CHECKING:

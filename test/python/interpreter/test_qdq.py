@@ -30,8 +30,8 @@ def test_to_integers(dtype: str, zero_point: int, expected: Any) -> None:
 
 
 def test_quotients_are_of_f32() -> None:
-    """0.15 / 0.1 is below 1.5 in f64, and 1.5 in f32, by which it is halfway."""
-    x, scale = numpy.array([0.15], "float32"), numpy.array(0.1, "float32")
+    """1.05 / 0.7 is below 1.5 in f64, and 1.5 in f32, by which it is halfway."""
+    x, scale = numpy.array([1.05], "float32"), numpy.array(0.7, "float32")
     assert numpy.rint(x.astype(float) / scale.astype(float)).item() == 1
     assert meant("quantize", x, scale, NONE).tolist() == [2]
     assert meant("quantize", x, scale, NONE, wide=True).tolist() == [1]
@@ -53,11 +53,8 @@ def test_to_small_floats() -> None:
 
 
 def test_axes() -> None:
-    x, scale, zero = (
-        numpy.full((2, 3), 6.0, "float32"),
-        numpy.array([1.0, 2.0, 3.0], "float32"),
-        numpy.array([0, 1, 2], "int8"),
-    )
+    x, scale = numpy.full((2, 3), 6.0, "float32"), numpy.array([1.0, 2.0, 3.0], "float32")
+    zero = numpy.array([0, 1, 2], "int8")
     quantized = meant("quantize", x, scale, zero)
     assert quantized.tolist() == [[6, 4, 4]] * 2
     assert meant("dequantize", quantized, scale, zero).tolist() == x.tolist()
