@@ -77,7 +77,7 @@ def _require_inside(indices: ndarray, data: ndarray, axis: int) -> None:
 
 def _along(axis: int, positions: ndarray) -> tuple[ndarray, ...]:
     """For each element its own place, but along the axis the position."""
-    places = list(numpy.indices(positions.shape, sparse=True))
+    places: list[ndarray] = list(numpy.indices(positions.shape, sparse=True))
     places[axis] = positions
     return tuple(places)
 
