@@ -70,7 +70,7 @@ class LoweredFunction:
             return found
         held = self._machine.numbers.dtype(info.dtype)
         # Memory has no signs.
-        return found if found.dtype == held else numpy.ascontiguousarray(found).view(held)
+        return found if found.dtype == held else numpy.asarray(found, order="C").view(held)
 
 
 def call_with_memory(machine: Machine, operation: Operation, arguments: Sequence[Any]) -> list[Any]:

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy
@@ -100,7 +100,7 @@ class Machine:
         self._calls: list[Operation] = []
         self._around = around
         #: What random numbers are made of, each once.
-        self.keys = itertools.count()
+        self.keys: Iterator[int] = itertools.count()
         self._operations = {symbol_name(each): each for each in functions_in(module)}
         self._prepared: dict[str, _Prepared] = {}
         self._preparing: list[str] = []

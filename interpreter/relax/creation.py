@@ -50,7 +50,8 @@ def eye(call: Any, n: Any, m: Any, k: Any) -> Any:
 
 @register_reference("relax.eye_like")
 def eye_like(call: Any, x: Any, k: Any) -> Any:
-    return converted(numpy.eye(*x.shape, int(k)), call.result.dtype)
+    rows, columns = x.shape
+    return converted(numpy.eye(rows, columns, int(k)), call.result.dtype)
 
 
 def _size(number: Any, name: str) -> int:

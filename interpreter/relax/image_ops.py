@@ -12,8 +12,8 @@ import numpy
 
 from ...dialects.relax.infer.layouts import layouts_of
 from ..registry import register_reference
-from ..sizes import require_same
-from ..windows import laid_out, plain
+from ..size_checks import require_same
+from ..sliding_windows import laid_out, plain
 from .element_types import converted
 
 if TYPE_CHECKING:
@@ -45,10 +45,14 @@ def _weighted(image: ndarray, taps: Sequence[Sequence[_Tap]]) -> Any:
     """An element of each channel, [channels, *sizes]; what is outside of the image counts as 0."""
     total = numpy.zeros(image.shape[0])
     for several in itertools.product(*taps):
-        place = [tap.place for tap in several]
+        place = tuple(tap.place for tap in several)
         if all(0 <= at < size for at, size in zip(place, image.shape[1:], strict=True)):
-            total = total + image[(slice(None), *place)] * math.prod(tap.weight for tap in several)
+            total = total + image[_of_all_channels(place)] * math.prod(tap.weight for tap in several)
     return total
+
+
+def _of_all_channels(place: tuple[int, ...]) -> tuple[Any, ...]:
+    return (slice(None), *place)
 
 
 def _require_elements(sizes: Sequence[int]) -> None:
@@ -77,7 +81,7 @@ def resize(call: Any, data: ndarray, size: tuple[int, ...]) -> Any:
     for image, target in zip(source, result, strict=True):
         for point in numpy.ndindex(*size):
             taps = [axes[axis][at] for axis, at in enumerate(point)]
-            target[(slice(None), *point)] = _resized(call, image, taps)
+            target[_of_all_channels(point)] = _resized(call, image, taps)
     return laid_out(converted(result, call.result.dtype), layout)
 
 
@@ -86,7 +90,7 @@ def _resized(call: Any, image: ndarray, taps: Sequence[Sequence[_Tap] | None]) -
     if len(known) < len(taps):
         return call.extrapolation_value
     if call.method == "nearest_neighbor":
-        return image[(slice(None), *(each[0].place for each in known))]
+        return image[_of_all_channels(tuple(each[0].place for each in known))]
     return _weighted(image, known)
 
 
@@ -158,9 +162,10 @@ def grid_sample(call: Any, data: ndarray, grid: ndarray) -> Any:
     if result.size:
         _require_elements(source.shape[2:])
     for batch, *point in numpy.ndindex(result.shape[0], *result.shape[2:]):
-        positions = grid[(batch, slice(None), *point)][::-1].tolist()
+        place = _of_all_channels(tuple(point))
+        positions = grid[batch][place][::-1].tolist()
         taps = [_sampled_taps(call, x, size) for x, size in zip(positions, source.shape[2:], strict=True)]
-        result[(batch, slice(None), *point)] = _weighted(source[batch], taps)
+        result[batch][place] = _weighted(source[batch], taps)
     return laid_out(result, layout)
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy
 
 from ..registry import register_reference
-from ..sizes import require_at_most, require_same
+from ..size_checks import require_at_most, require_same
 
 if TYPE_CHECKING:
     from numpy import ndarray
@@ -77,7 +77,7 @@ def _require_inside(indices: ndarray, data: ndarray, axis: int) -> None:
 
 def _along(axis: int, positions: ndarray) -> tuple[ndarray, ...]:
     """For each element its own place, but along the axis the position."""
-    places = list(numpy.indices(positions.shape, sparse=True))
+    places: list[ndarray] = list(numpy.indices(positions.shape, sparse=True))
     places[axis] = positions
     return tuple(places)
 
@@ -85,7 +85,7 @@ def _along(axis: int, positions: ndarray) -> tuple[ndarray, ...]:
 @register_reference("relax.gather_nd", stored=True)
 def gather_nd(call: Any, data: ndarray, indices: ndarray) -> Any:
     batch, outer = call.batch_dims, indices.shape[:-1]
-    places = [*numpy.indices(outer)[:batch], *_tuples(indices, data.shape[batch:], batch)]
+    places: list[ndarray] = [*numpy.indices(outer)[:batch], *_tuples(indices, data.shape[batch:], batch)]
     return data[tuple(places)] if places else numpy.broadcast_to(data, (*outer, *data.shape))
 
 
@@ -174,7 +174,7 @@ def slice_scatter(call: Any, data: ndarray, src: ndarray, start: Any, end: Any, 
         raise ValueError(f"the step of the slice must be positive, got {step}")
     found = data.copy()
     axis = call.axis % data.ndim
-    part = found[(*[slice(None)] * axis, slice(int(start), int(end), int(step)))]
+    part = found[(slice(None),) * axis + (slice(int(start), int(end), int(step)),)]
     for each, (one, other) in enumerate(zip(src.shape, part.shape, strict=True)):
         require_same(one, other, f"src and the slice, axis {each}")
     part[...] = src

@@ -3,13 +3,15 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy
 
 from ..registry import register_reference
-from .sizes import along_axes, require_same
+from ..size_checks import require_same
+from .parameters import along_axes
 
 if TYPE_CHECKING:
     from numpy import ndarray
@@ -28,10 +30,10 @@ def batch_norm(
         )
         return [_affine(call, (data - mean) / numpy.sqrt(variance + call.epsilon), gamma, beta, channels),
                 moving_mean, moving_var]  # fmt: skip
-    others = tuple(axis for axis in range(data.ndim) if axis != call.axis % data.ndim)
+    others = [axis for axis in range(data.ndim) if axis != call.axis % data.ndim]
     new_mean, new_var = (
-        (1 - call.momentum) * moving + call.momentum * own
-        for moving, own in ((moving_mean, data.mean(axis=others)), (moving_var, data.var(axis=others)))
+        (1 - call.momentum) * moving + call.momentum * own.reshape(moving.shape)
+        for moving, own in zip((moving_mean, moving_var), _moments(data, others), strict=True)
     )
     return [_affine(call, _normalized(call, data, others), gamma, beta, channels), new_mean, new_var]
 
@@ -63,13 +65,23 @@ def group_norm(call: Any, data: ndarray, gamma: ndarray, beta: ndarray) -> ndarr
 
 @register_reference("relax.nn.rms_norm")
 def rms_norm(call: Any, data: ndarray, weight: ndarray) -> ndarray:
-    mean_square = (data * data).mean(axis=tuple(call.axes), keepdims=True)
+    mean_square = _mean(data * data, call.axes)
     return data / numpy.sqrt(mean_square + call.epsilon) * along_axes(weight, call.axes, data, "weight")
 
 
 def _normalized(call: Any, data: ndarray, axes: Sequence[int]) -> ndarray:
-    mean, variance = (function(data, axis=tuple(axes), keepdims=True) for function in (numpy.mean, numpy.var))
+    mean, variance = _moments(data, axes)
     return (data - mean) / numpy.sqrt(variance + call.epsilon)
+
+
+def _moments(data: ndarray, axes: Sequence[int]) -> tuple[ndarray, ndarray]:
+    """The mean, and that of the squares of the distances to it."""
+    mean = _mean(data, axes)
+    return mean, _mean((data - mean) ** 2, axes)
+
+
+def _mean(data: ndarray, axes: Sequence[int]) -> ndarray:
+    return data.sum(axis=tuple(axes), keepdims=True) / math.prod(data.shape[axis] for axis in axes)
 
 
 def _affine(call: Any, normalized: ndarray, gamma: ndarray, beta: ndarray, axes: Sequence[int]) -> ndarray:

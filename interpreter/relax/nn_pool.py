@@ -12,7 +12,7 @@ import numpy
 
 from ...dialects.relax.infer.layouts import layouts_of
 from ..registry import register_reference
-from ..windows import Slide, at_least_none, each_of, laid_out, plain, slides_of
+from ..sliding_windows import Slide, at_least_none, each_of, laid_out, plain, slides_of
 from .element_types import lowest
 
 if TYPE_CHECKING:

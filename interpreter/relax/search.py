@@ -75,7 +75,8 @@ def topk(call: Any, data: ndarray) -> list[Any]:
     places = _order(data, call.axis, call.largest).take(range(count), call.axis)
     values = numpy.take_along_axis(data, places, call.axis)
     positions = converted(places, call.results[-1].dtype) if call.ret_type != "values" else None
-    return {"both": [values, positions], "values": [values], "indices": [positions]}[call.ret_type]
+    found: dict[str, list[Any]] = {"both": [values, positions], "values": [values], "indices": [positions]}
+    return found[call.ret_type]
 
 
 @register_reference("relax.unique")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy
 
 from ..registry import register_reference
-from ..sizes import require_at_most, require_same
+from ..size_checks import require_at_most, require_same
 from .element_types import converted
 
 if TYPE_CHECKING:
@@ -52,8 +52,8 @@ def all_class_non_max_suppression(
         return [numpy.array(rows, numpy.int64).reshape(total, 3), numpy.array([total])]
     indices, values = numpy.zeros((batches, classes * count, 2), numpy.int64), numpy.zeros((batches, classes * count))
     for batch, pairs in enumerate(taken):
-        for row, pair in enumerate(pairs):
-            indices[batch, row], values[batch, row] = pair, scores[(batch, *pair)]
+        for row, (class_, box) in enumerate(pairs):
+            indices[batch, row], values[batch, row] = (class_, box), scores[batch, class_, box]
     return [indices, values, numpy.array([len(pairs) for pairs in taken], numpy.int64)]
 
 

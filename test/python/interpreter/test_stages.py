@@ -193,9 +193,12 @@ def test_modules_mean_the_same_at_some_stages(name: str) -> None:
     check(*MODULES[name](), QUICK)
 
 
+# What rounds to bf16 by its bits does so with wide floats too, which the operator does not.
+_WIDE = [(name, True) for name in MODULES if name != "narrow"]
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("wide", [False, True])
-@pytest.mark.parametrize("name", MODULES)
+@pytest.mark.parametrize("name, wide", [*((name, False) for name in MODULES), *_WIDE])
 def test_modules_mean_the_same_at_each_stage(name: str, wide: bool) -> None:
     check(*MODULES[name](), STAGES, wide)
 
