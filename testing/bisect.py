@@ -27,7 +27,7 @@ from ..passes.relax_observe import Observe
 from ..passes.relax_partition import Partition
 from ..passes.relax_run_codegen import RunCodegen
 from ..support.errors import RelaxError
-from .each import ACCUMULATED, REWRITTEN, Value, each, first_wrong, is_far, main_of
+from .each import ACCUMULATED, REWRITTEN, Observed, each, first_wrong, is_far, main_of
 from .verdicts import error_of
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ def bisect(
         alone = each(module, arguments, target=target, partition=apart, tolerance=tolerance)
         if (smaller := first_wrong(alone)) is not None:
             values, wrong, partition = alone, smaller, apart
-    search = _Search(module, arguments, CompileOptions(target, partition=partition).stages(), tolerance, say)
+    search = _Bisection(module, arguments, CompileOptions(target, partition=partition).stages(), tolerance, say)
     if wrong.problem == REWRITTEN:
         return search.rewrite(wrong)
     if wrong.problem == ACCUMULATED:
@@ -98,7 +98,7 @@ def _apart(partition: Wanted) -> Partition:
     return Partition(codegens=tuple(names), separate=True)
 
 
-class _Search:
+class _Bisection:
     def __init__(
         self, module: Module, arguments: Sequence[Any], stages: Stages, tolerance: float | None, say: Say
     ) -> None:
@@ -106,7 +106,7 @@ class _Search:
         self._after = "fuse" if "fuse" in stages.names else "legalize"
         self._stages, self._target = stages, stages.target
 
-    def rewrite(self, wrong: Value) -> Culprit | None:
+    def rewrite(self, wrong: Observed) -> Culprit | None:
         """The pass behind which the graph gives another result."""
         expected = Machine(self._module.operation).call("main", self._arguments)
         current = self._module.copy()
@@ -121,7 +121,7 @@ class _Search:
                 return Culprit("pass", name, wrong.nodes, wrong.operators, error, before, inputs, tuple(expected))
         return None
 
-    def kernel(self, index: int, wrong: Value) -> Culprit:
+    def kernel(self, index: int, wrong: Observed) -> Culprit:
         """The pass that makes a kernel wrong, or what makes code of it; a part as a whole."""
         lowered = self._module.copy()
         for _, run in _passes(self._stages.until(self._after), self._target):

@@ -47,7 +47,7 @@ _COARSE = 0.1
 TOLERANCES = {"float64": 1e-9, "float32": 1e-4, "float16": 2e-2, "bfloat16": 1e-1}
 
 
-class Value(NamedTuple):
+class Observed(NamedTuple):
     """What a kernel or a part gives."""
 
     #: The model's nodes, the last one is what it gives.
@@ -78,8 +78,8 @@ def each(
     partition: Wanted = (),
     opt_level: int | None = None,
     tolerance: float | None = None,
-    progress: Callable[[Value], None] | None = None,
-) -> list[Value]:
+    progress: Callable[[Observed], None] | None = None,
+) -> list[Observed]:
     """What each kernel and part of the module's "main" gives for these arguments, in the program's order."""
     options = CompileOptions(target, partition=partition) if opt_level is None else CompileOptions(
         target, partition=partition, opt_level=opt_level
@@ -93,7 +93,7 @@ def each(
     return values
 
 
-def first_wrong(values: Sequence[Value]) -> Value | None:
+def first_wrong(values: Sequence[Observed]) -> Observed | None:
     """The first value that is wrong by itself; or, where each is right alone, the first that has become so."""
     return next((each for each in values if each.at_fault and each.at_fault != ACCUMULATED), None) or next(
         (each for each in values if each.at_fault), None
@@ -110,7 +110,7 @@ class _Looked:
         self._rest = replace(stages, stages=stages.stages[stages.names.index(self._after) + 1 :])
         self._target = stages.target
 
-    def values(self) -> Iterator[Value]:
+    def values(self) -> Iterator[Observed]:
         """In the order of the program."""
         own = self._of_model()
         lowered = lower(self._module, self._target, pipeline=self._before)
@@ -128,7 +128,7 @@ class _Looked:
     def _value(
         self, call: Operation, nodes: tuple[str, ...], wanted: list[Any], found: list[Any], isolated: list[Any] | None,
         model: list[Any] | None, inputs: tuple[Any, ...], refused: str,
-    ) -> Value:  # fmt: skip
+    ) -> Observed:  # fmt: skip
         problem = ""
         if model is not None and self._is_far(wanted, model):
             problem = REWRITTEN
@@ -140,7 +140,7 @@ class _Looked:
             problem = (
                 "accumulated: its inputs are wrong already" if isolated is not None else "it is wrong in the program"
             )
-        return Value(
+        return Observed(
             nodes, _name(call), _operators(call), error_of(found, wanted),
             None if isolated is None else error_of(isolated, wanted),
             None if model is None else error_of(wanted, model), problem, inputs,
@@ -280,7 +280,7 @@ def _operators(call: Operation) -> tuple[str, ...]:
     return tuple(origin.operator for origin in origins(call.location) if origin.operator)
 
 
-def report(values: Sequence[Value]) -> str:
+def report(values: Sequence[Observed]) -> str:
     """A line for each value, and what is wrong at its end."""
     rows: list[Sequence[str]] = [("node", "kernel or part", "isolated", "accumulated", "")]
     for value in values:

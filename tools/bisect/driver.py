@@ -14,7 +14,7 @@ from ...support.array_files import write_npz
 from ...support.files import write_whole
 from ...support.plugins import load_plugin
 from ...testing.bisect import Culprit, bisect
-from ...testing.each import Value, each, first_wrong, report
+from ...testing.each import Observed, each, first_wrong, report
 from ..common.command_line import Arguments, known_shape, parse_shapes, write_text
 from ..compile.options import ONNX_SUFFIXES, TORCH_SUFFIXES
 from ..opt.information import shows_information
@@ -68,7 +68,7 @@ def _inputs(module: Module, arguments: Arguments, stderr: TextIO) -> list[Any]:
     return list(values.values())
 
 
-def _told(values: list[Value], stdout: TextIO) -> int:
+def _told(values: list[Observed], stdout: TextIO) -> int:
     write_text(stdout, report(values))
     wrong = first_wrong(values)
     if wrong is None:
