@@ -101,6 +101,13 @@ def invoke_subgraph(node: Node) -> Outputs:
     return _made(node, node.get(0), node.inputs[2:])
 
 
+@register_torch("higher_order::invoke_quant_packed")
+def invoke_quant(node: Node) -> Outputs:
+    """A graph and what it takes; options by name say how torch's own compiler rounds inside it."""
+    graph, *operands = (held for key, held in node.arguments.items() if key.isdigit())
+    return _made(node, graph, operands)
+
+
 @register_torch(
     "higher_order::wrap", "higher_order::wrap_with_set_grad_enabled", "higher_order::wrap_with_autocast",
     "higher_order::tag_activation_checkpoint", "higher_order::wrap_activation_checkpoint",
