@@ -39,7 +39,7 @@ FOLDERS := $(patsubst %/__init__.py,%,$(filter-out relax_mlir/%,$(wildcard */__i
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-all test-pythons test-processes conformance lint format typecheck bench fuzz mutants generate docs wheel clean distclean
+.PHONY: help run test test-all test-pythons test-processes conformance reference lint format typecheck bench fuzz mutants generate docs wheel clean distclean
 .PHONY: test-torch torch-ops env-torch
 .PHONY: env env-dev env-site env-release site dist models bench-models gpu gpu-code gpu-emulated
 .DELETE_ON_ERROR:
@@ -79,6 +79,12 @@ test-pythons: env ## a few tests on the oldest and the newest Python that are at
 
 conformance: env ## ONNX's own test suites, whole, compared with the list of what does not pass
 	@$(BIN)/python tools/dev/conformance.py --jobs $(JOBS)
+
+reference: env ## rx.reference beside ONNX's node suite, compiled operators, and the tables of the tests of operators
+	@$(BIN)/python tools/dev/conformance.py --reference --kinds node --jobs $(JOBS)
+	@$(BIN)/python -m pytest -n $(JOBS) test/python/interpreter
+	@RELAX_MLIR_TEST_TARGET=reference $(BIN)/python -m pytest -n $(JOBS) test/python/targets/test_legalize_*.py -k \
+	  'not refuse and not declined and not fit and not agree and not another_size and not without_elements and not made'
 
 lint: env-dev ## all checks that need no run: house rules, ruff, types
 	@status=0; \

@@ -3,11 +3,12 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple, TypeVar
 
-from .ir import AffineExpr, AffineMap, Context
-from .mlir import ir
+from .ir import AffineExpr, AffineMap, Context, Operation
+from .mlir import ROOT, ir
 
 ADD, MUL, MOD, FLOORDIV, CEILDIV = "+", "*", "%", "//", "ceildiv"
 _SIGNS = {
@@ -25,6 +26,12 @@ _T = TypeVar("_T")
 
 def identity(rank: int, context: Context | None = None) -> AffineMap:
     return ir.AffineMap.get_identity(rank, context)
+
+
+def indexing_maps(operation: Operation) -> list[AffineMap]:
+    """The maps of a structured operation's operands, also of one that has no attribute for them."""
+    linalg = importlib.import_module(f"{ROOT}._mlir_libs._mlirDialectsLinalg")
+    return [attribute.value for attribute in linalg.get_indexing_maps(operation)]
 
 
 def compose(outer: AffineMap, inner: AffineMap) -> AffineMap:

@@ -8,6 +8,7 @@ each is a program here. A graph becomes a program when it is called for the firs
 from __future__ import annotations
 
 import inspect
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from operator import attrgetter, is_, itemgetter
 from typing import TYPE_CHECKING, Any
@@ -17,9 +18,8 @@ from ..frontends.module import Module
 from ..frontends.torch.exported_program import aot_table, import_torch
 from ..frontends.torch.from_torch import WORDS
 from ..frontends.torch.model_constants import constant
-from ..frontends.torch.program_main import Inputs, add_graph, as_tensor, no_token, passed_as
-from ..frontends.torch.steps_back import leave_out_unread
-from ..runtime import Executable
+from ..frontends.torch.program_main import Inputs, add_graph, no_token, passed_as
+from ..frontends.torch.steps_back import leave_out_unread, tell_results
 from ..support.collector import uncollected
 from ..support.errors import OptionError
 from ..support.suggest import suggest
@@ -65,7 +65,10 @@ def _partitioned(joint: GraphModule, *arguments: Any, **settings: Any) -> tuple[
     from functorch.compile import min_cut_rematerialization_partition
 
     leave_out_unread(joint)
-    return min_cut_rematerialization_partition(joint, *arguments, **settings)
+    forward, backward = min_cut_rematerialization_partition(joint, *arguments, **settings)
+    tell_results(forward)
+    tell_results(backward)
+    return forward, backward
 
 
 def _check(options: Mapping[str, object]) -> None:
@@ -90,57 +93,78 @@ class TorchProgram:
         self._graph, self._options, self._freezes = graph, options, freezes
         self._changes = 0
         self._placeholders = list(graph.graph.find_nodes(op="placeholder"))
-        self._call: Callable[[Sequence[Any]], list[Any]] | None = None
-        #: Parameters that are constants, how they are taken from the arguments, and how often they had been changed.
-        self._frozen: tuple[Any, ...] = ()
-        self._take: Callable[[Sequence[Any]], tuple[Any, ...]] = tuple
-        self._versions = 0
+        self._compiling = threading.Lock()
+        #: Replaced as a whole: other threads call meanwhile.
+        self._calls: _Calls | None = None
 
     def __call__(self, arguments: list[Any]) -> list[Any]:
-        given = list(arguments)
-        arguments.clear()  # so that what nobody else holds is free while the program runs
-        if self._call is None or self._has_changed(given):
-            self._call = self._compiled(given)
-        return self._call(given)
+        calls = self._calls
+        if calls is None or (calls.frozen and calls.frozen.has_changed(arguments)):
+            calls = self._compiled(arguments)
+        return calls.call(arguments)
 
-    def _has_changed(self, given: Sequence[Any]) -> bool:
-        if not self._frozen:
-            return False
-        # Versions only grow: as long as the parameters are the same ones, their sum tells whether one has.
-        if all(map(is_, self._take(given), self._frozen)) and sum(map(_VERSION, self._frozen)) == self._versions:
-            return False
-        self._changes += 1
-        self._freezes = self._changes < _MOST_CHANGES
-        return True
+    def _compiled(self, given: Sequence[Any]) -> _Calls:
+        with self._compiling:
+            if self._calls is not None:
+                if self._calls.frozen is None or not self._calls.frozen.has_changed(given):
+                    return self._calls  # of another thread
+                self._changes += 1
+            freezes = self._freezes and self._changes < _MOST_CHANGES
+            places = [place for place, each in enumerate(given) if freezes and _is_constant(each)]
+            # From a device they are copied: the program brings its constants there by itself.
+            fixed = {
+                self._placeholders[place]: constant(given[place].cpu(), self._placeholders[place].name)
+                for place in places
+            }
+            # Tokens, which say the order of effects and are None in calls.
+            fixed |= {fx: no_token() for fx, each in zip(self._placeholders, given, strict=True) if each is None}
+            frozen = _Frozen(given, places) if places else None
+            self._calls = _Calls(self._graph, self._placeholders, fixed, frozen, self._options)
+            return self._calls
 
-    def _compiled(self, given: Sequence[Any]) -> Callable[[Sequence[Any]], list[Any]]:
-        places = [index for index, each in enumerate(given) if self._freezes and _is_static(each)]
-        self._frozen = tuple(given[place] for place in places)
-        self._versions = sum(map(_VERSION, self._frozen))
-        if places:
-            self._take = _taking(places)
-        # From a device they are copied: the program brings its constants there by itself.
-        fixed = {
-            self._placeholders[place]: constant(given[place].cpu(), self._placeholders[place].name) for place in places
-        }
-        # Tokens, which say the order of effects and are None in calls.
-        fixed |= {fx: no_token() for fx, each in zip(self._placeholders, given, strict=True) if each is None}
-        return _Calls(self._graph, self._placeholders, fixed, self._options).call
+
+class _Frozen:
+    """Parameters that are constants of a program: whether a call's are these still, and as they were.
+
+    In-place operations count a tensor's version up, and `tensor.data = other` gives it other memory. What is written to
+    that past torch's count, through `tensor.data` or an array of numpy, is not seen, as autograd does not see it.
+    """
+
+    def __init__(self, given: Sequence[Any], places: Sequence[int]) -> None:
+        from torch import Tensor
+
+        self._take, self._address = _taking(places), Tensor.data_ptr
+        self._tensors = self._take(given)
+        #: Versions only grow: of the same tensors, their sum tells whether one has.
+        self._versions = sum(map(_VERSION, self._tensors))
+        self._addresses = list(map(self._address, self._tensors))
+        #: Their memory, held so that no other tensor gets its address.
+        self._memory = [each.detach() for each in self._tensors]
+
+    def has_changed(self, given: Sequence[Any]) -> bool:
+        tensors = self._tensors
+        return not (
+            all(map(is_, self._take(given), tensors))
+            and list(map(self._address, tensors)) == self._addresses
+            # The last: a tensor that has memory made for inference now has no version.
+            and sum(map(_VERSION, tensors)) == self._versions
+        )
 
 
 _VERSION = attrgetter("_version")
 
 
-def _taking(places: Sequence[int]) -> Callable[[Sequence[Any]], tuple[Any, ...]]:
-    """Takes what is at some places."""
+def _taking(places: Sequence[int]) -> Callable[[Sequence[Any]], Sequence[Any]]:
+    """Takes what is at some places of a list."""
     if len(places) > 1:
         return itemgetter(*places)
-    return lambda given: tuple(given[place] for place in places)
+    first = places[0] if places else 0
+    return itemgetter(slice(first, first + len(places)))
 
 
-def _is_static(argument: object) -> bool:
-    """Whether it is a parameter or a buffer of a module."""
-    return hasattr(argument, "_dynamo_static_input_type")
+def _is_constant(argument: Any) -> bool:
+    """Whether it is a parameter or a buffer of a module, of which torch counts the changes: not one for inference."""
+    return hasattr(argument, "_dynamo_static_input_type") and not argument.is_inference()
 
 
 def _of_torch(found: Any) -> tuple[Any, ...]:
@@ -158,29 +182,31 @@ class _Calls:
         graph: GraphModule,
         placeholders: Sequence[FxNode],
         fixed: Mapping[FxNode, Any],
+        frozen: _Frozen | None,
         options: Mapping[str, Any],
     ) -> None:
+        self.frozen = frozen
         places = {fx: place for place, fx in enumerate(placeholders)}
         (outputs,) = graph.graph.output_node().args
-        #: For each output the place of an argument, of a result behind all arguments, or None.
-        self._sources: list[int | None] = []
+        #: The place of each output among: None, the arguments, the program's results.
+        sources: list[int] = []
         self._numbers: list[int] = []
         computed: list[int] = []
         for index, each in enumerate(outputs):
             if each in places:
-                self._sources.append(places[each])
+                sources.append(1 + places[each])
             elif each is None:
-                self._sources.append(None)
+                sources.append(0)
             else:
                 if not hasattr(getattr(each, "meta", {}).get("val"), "shape"):
                     self._numbers.append(index)
-                self._sources.append(len(places) + len(computed))
+                sources.append(1 + len(places) + len(computed))
                 computed.append(index)
+        self._give = _taking(sources)
         #: Whether what it gives is the results, as they are.
-        self._gives_all = len(computed) == len(self._sources) and not self._numbers
-        self._take: Callable[[Sequence[Any]], tuple[Any, ...]] = tuple
-        self._scalars: set[int] = set()
-        self._executable: Executable | None = None
+        self._gives_all = len(computed) == len(sources) and not self._numbers
+        self._scalars: list[int] = []
+        self._main: Callable[..., Any] | None = None
         if computed:
             self._build(graph, placeholders, places, fixed, computed, options)
 
@@ -194,33 +220,40 @@ class _Calls:
         options: Mapping[str, Any],
     ) -> None:
         def results(outputs: Sequence[Any]) -> list[Any]:
-            return [(as_tensor(outputs[index], f"result{index}"), f"result{index}") for index in computed]
+            return [(outputs[index], f"result{index}") for index in computed]
 
         with uncollected():
             module, problems = Module(), Problems(WORDS)
             inputs = Inputs(fixed, [passed_as(fx, fx.name) for fx in placeholders if fx not in fixed])
-            passed, _ = add_graph(module.operation, graph, inputs, results, problems)
+            passed = add_graph(module.operation, graph, inputs, results, problems)
             problems.check()
             module.verify()
-            self._executable = compile(module, **options)
+            executable = compile(module, **options)
         self._take = _taking([places[each.fx] for each in passed])
-        self._scalars = {places[each.fx] for each in passed if each.symbol is not None}
-        main = self._executable["main"]
+        #: The places among what is passed of numbers, which are passed as 0-D tensors.
+        self._scalars = [place for place, each in enumerate(passed) if each.symbol is not None]
+        main = executable["main"]
         self._main = main if passed else lambda: _of_torch(main())
 
     def call(self, given: Sequence[Any]) -> list[Any]:
-        if self._executable is None:
-            return [None if each is None else given[each] for each in self._sources]
+        if self._main is None:
+            return list(self._give([None, *given]))
+        passed = self._take(given)
         if self._scalars:
-            import torch
-
-            given = [torch.tensor(each) if place in self._scalars else each for place, each in enumerate(given)]
-        found = self._main(*self._take(given))
+            passed = self._with_tensors(passed)
+        found = self._main(*passed)
         results = found if isinstance(found, tuple) else (found,)
         if self._gives_all:
             return list(results)
-        everything = [*given, *results]
-        outputs = [None if each is None else everything[each] for each in self._sources]
+        outputs = list(self._give([None, *given, *results]))
         for index in self._numbers:
-            outputs[index] = outputs[index].item()  # type: ignore[union-attr]
+            outputs[index] = outputs[index].item()
         return outputs
+
+    def _with_tensors(self, passed: Sequence[Any]) -> list[Any]:
+        import torch
+
+        found = list(passed)
+        for place in self._scalars:
+            found[place] = torch.tensor(found[place])
+        return found

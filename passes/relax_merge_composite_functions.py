@@ -40,6 +40,8 @@ class MergeCompositeFunctions(Pass):
 
     #: The functions to look into; all without codegen or composite otherwise.
     entry_functions: tuple[str, ...] = ()
+    #: Whether each is a part of its own, whatever its codegen says: to find out which of them is wrong.
+    separate: bool = False
 
     def run(self, op: Operation) -> None:
         composites = {symbol_name(each): each for each in functions_in(op) if codegen_of(each)}
@@ -50,7 +52,7 @@ class MergeCompositeFunctions(Pass):
         for function in functions_to_part(op, self.entry_functions, f"pass '{self.name}'"):
             alone: list[Operation] = []
             for block in blocks_in(function):
-                alone += _merge_in(block, _Composites(codegens, pure, never_alone), function, names)
+                alone += _merge_in(block, _Composites(codegens, pure, never_alone, self.separate), function, names)
             for call in alone:
                 composite = composites[callee_of(call)]
                 if not inline_call(call, composite, symbols_in(function)):
@@ -70,10 +72,11 @@ class _Composites(NamedTuple):
     pure: set[str]
     #: Of which there are no parts alone.
     never_alone: set[str]
+    #: Whether each is a part of its own.
+    separate: bool
 
-
-def _is_separate(codegen: str) -> bool:
-    return CODEGENS.find(codegen) is not None and find_codegen(codegen).separate
+    def is_separate(self, codegen: str) -> bool:
+        return self.separate or (CODEGENS.find(codegen) is not None and find_codegen(codegen).separate)
 
 
 def _merge_in(block: Block, composites: _Composites, function: Operation, names: FreshNames) -> list[Operation]:
@@ -83,7 +86,7 @@ def _merge_in(block: Block, composites: _Composites, function: Operation, names:
     def codegen(op: Operation) -> str:
         return composites.codegens.get(callee_of(op), "") if op.name == "func.call" else ""
 
-    for group in grouped(order.begun, codegen, _is_separate):
+    for group in grouped(order.begun, codegen, composites.is_separate):
         own = codegen(group[0])
         for part in _parts(group, order, pure):
             if all(callee_of(each) in composites.never_alone for each in part.operations):

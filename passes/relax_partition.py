@@ -39,6 +39,8 @@ class Partition(Pass):
     explain: bool = False
     #: The functions to look into; all without codegen or composite otherwise.
     entry_functions: tuple[str, ...] = ()
+    #: Whether each match is a part of its own, whatever its codegen says: to find out which of them is wrong.
+    separate: bool = False
 
     def __post_init__(self) -> None:
         given: object = self.codegens
@@ -57,7 +59,7 @@ class Partition(Pass):
         census = Census(op, names, self.entry_functions, plan=self.plan, explain=self.explain) if is_recorded else None
         passes = (
             FuseOpsByPattern(codegen=names, entry_functions=self.entry_functions, plan=self.plan),
-            MergeCompositeFunctions(entry_functions=self.entry_functions),
+            MergeCompositeFunctions(entry_functions=self.entry_functions, separate=self.separate),
             OutlineExternal(codegen=names),
         )
         for each in passes:

@@ -50,6 +50,7 @@ _DEFINED_IN = {
     "dialects.core.symbols": "sym",
     # Modules.
     "frontends.module": "Module",
+    "interpreter.reference": "reference",
     "compilation.compiling": "compile lower sources stages",
     "compilation.onnx_backend": "OnnxBackend",
     "frontends.onnx.from_onnx": "from_onnx",
@@ -93,6 +94,7 @@ _NAMESPACES = {
         "passes.evaluate.ratios": "NotKnown",
         "passes.evaluate.registry": "all_evaluations register_evaluation",
         "passes.layout.registry": "all_layout_rules register_layout",
+        "interpreter.registry": "all_references register_reference",
     },
     "schedules": {
         "passes.schedule.registry": "ScheduleContext register_plan register_schedule",
@@ -129,6 +131,7 @@ _MODULES = {
     "runtime": "runtime",
     "loops": "emit.loops",
     "optim": "passes.training.optimizers",
+    "testing": "testing",
     **{name: name for name in _NAMESPACES},
 }
 

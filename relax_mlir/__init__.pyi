@@ -6,6 +6,7 @@ from . import rewriting as rewriting
 from . import rules as rules
 from . import runtime as runtime
 from . import schedules as schedules
+from . import testing as testing
 from .bindings.conversion import Conversion as Conversion
 from .bindings.mlir import ir as ir
 from .bindings.patterns import Pattern as Pattern
@@ -49,6 +50,9 @@ from .frontends.onnx.from_onnx import from_onnx as from_onnx
 from .frontends.onnx.registry import register_onnx as register_onnx
 from .frontends.torch.from_torch import from_torch as from_torch
 from .frontends.torch.registry import register_torch as register_torch
+from .interpreter.reference import reference as reference
+from .interpreter.registry import all_references as all_references
+from .interpreter.registry import register_reference as register_reference
 from .passes.core.base import Pass as Pass
 from .passes.core.instruments import Callback as Callback
 from .passes.core.instruments import Instrument as Instrument

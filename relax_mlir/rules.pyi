@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # Written by tools/dev/gen_stubs.py from the names in __init__.py (`make generate`): do not edit.
 
+from .interpreter.registry import all_references as all_references
+from .interpreter.registry import register_reference as register_reference
 from .passes.decompose.registry import all_decompositions as all_decompositions
 from .passes.decompose.registry import register_decomposition as register_decomposition
 from .passes.evaluate.ratios import NotKnown as NotKnown

@@ -199,9 +199,7 @@ class GrowingFunction(Function):
         return tuple({**given, **named}[name] for name in self._names)
 
     def _with_cache(self, cache: Cache, others: tuple[object, ...]) -> object:
-        give = self._known._givers.get(tuple(map(type, others)))
-        if give is None:
-            give, others = self._known._looked_at(others)
+        give, others = self._known._looked_at(others)
         below, new = self._passed(cache, others)
         try:
             result = self.packed(*below)

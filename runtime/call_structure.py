@@ -4,15 +4,17 @@
 A structure is JSON: "*" is a tensor, "int", "float" or "bool" a number that is passed as a 0-D tensor, {"const": 3}
 what the program was made for, {"tuple": [...]}, {"list": [...]} and {"dict": [["key", ...], ...]} hold others. What is
 a dictionary here may be an object with these attributes where it is passed, as a named tuple is.
+"complex" says which of the program's inputs and outputs are pairs that stand for complex numbers, by their places.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import count
-from operator import itemgetter
+from operator import index, itemgetter
 from typing import Any
 
+from .complex_arrays import in_pairs, of_pairs
 from .errors import ArtifactError
 from .foreign_types import PackedFunction
 from .function import Function
@@ -40,6 +42,13 @@ class StructuredFunction(Function):
         self._kwargs: dict[str, Any] = dict(structure["kwargs"])
         self._names: list[str] = structure["names"]
         self._result = structure["result"]
+        in_complex, out_complex = _complex_places(structure)
+        #: The places of inputs of complex numbers, with the element types of their parts, and what they are called.
+        self._complex_inputs = [
+            (place, signature.inputs[place].dtype, f"{signature.name}: argument '{signature.inputs[place].name}'")
+            for place in in_complex
+        ]
+        self._complex_results = out_complex
         own = [*self._args, *self._kwargs.values()]
         self._own_inputs = sum(map(_count, own))
         self._own_results = _count(self._result)
@@ -50,10 +59,15 @@ class StructuredFunction(Function):
         self._by_name = {**self._kwargs, **states} if is_simple else None
 
     def __call__(self, *arguments: object, **named: object) -> Any:
-        results = self.flat(*(self._simple(arguments, named) or self._flattened(arguments, named)))
+        results = self.flat(*self._in_pairs(self._simple(arguments, named) or self._flattened(arguments, named)))
         several = results if isinstance(results, tuple) else (results,) if len(self._described.outputs) else ()
+        if self._complex_results:
+            several = tuple(map(self._complex_result, range(len(several)), several))
         own, rest = self._give(several), several[self._own_results :]
         return (own, *rest) if rest else own
+
+    def _complex_result(self, place: int, given: object) -> object:
+        return of_pairs(given) if place in self._complex_results else given
 
     def _simple(self, arguments: tuple[object, ...], named: Mapping[str, object]) -> list[object] | None:
         """The tensors one by one, where that takes no look into them; None where who calls is to be told, too."""
@@ -69,7 +83,18 @@ class StructuredFunction(Function):
         return None if any(each is self for each in found) else found
 
     def prepared(self, *arguments: object, **named: object) -> list[object]:
-        return self.flat.prepared(*self._flattened(arguments, named))
+        """tvm-ffi's tensors one by one, as relax-run has them, are what the program takes."""
+        from .ffi import tvm_ffi
+
+        is_flat = not named and len(arguments) == len(self._described.inputs)
+        if is_flat and all(isinstance(each, tvm_ffi.Tensor) for each in arguments):
+            return self.flat.prepared(*arguments)
+        return self.flat.prepared(*self._in_pairs(self._flattened(arguments, named)))
+
+    def _in_pairs(self, found: list[object]) -> list[object]:
+        for place, dtype, where in self._complex_inputs:
+            found[place] = in_pairs(found[place], dtype, where)
+        return found
 
     def _flattened(self, arguments: Sequence[object], named: Mapping[str, object]) -> list[object]:
         found: list[object] = []
@@ -112,10 +137,18 @@ def check_structure(structure: Mapping[str, Any], inputs: int, outputs: int) -> 
         taken = sum(map(_count, (*structure["args"], *dict(structure["kwargs"]).values())))
         is_right = taken <= inputs and _count(structure["result"]) <= outputs
         is_right = is_right and len(structure["names"]) >= len(structure["args"])
+        places, most = _complex_places(structure), (inputs, outputs)
+        is_right = is_right and all(0 <= each < end for own, end in zip(places, most, strict=True) for each in own)
     except (AttributeError, KeyError, TypeError, ValueError):
         is_right = False
     if not is_right:
         raise ArtifactError("damaged: what its manifest says of how the model is called")
+
+
+def _complex_places(structure: Mapping[str, Any]) -> tuple[list[int], list[int]]:
+    """The places of inputs and of outputs of complex numbers."""
+    found = structure.get("complex", {"inputs": [], "outputs": []})
+    return [*map(index, found["inputs"])], [*map(index, found["outputs"])]
 
 
 def _children(tree: Any) -> tuple[str, Sequence[Any]]:

@@ -17,6 +17,7 @@ from .results import Give, giver
 
 # Types of arguments that a function remembers how to give results for: programs pass few.
 _REMEMBERED = 64
+_UNKNOWN: tuple[Give | None, tuple[int, ...]] = None, ()
 #: What the entry, and what exports memory, raise for arguments that may be passed as copies.
 REFUSALS = (BufferError, RuntimeError, TypeError, ValueError)
 
@@ -34,9 +35,9 @@ class Function:
         self.__name__ = self.__qualname__ = signature.name
         self.__doc__ = documentation(signature)
         self._described = signature
-        self._givers: dict[tuple[type, ...], Give] = {}
-        #: Where arrays can be views with another sign, the places of such: each call asks them.
-        self._asking: dict[tuple[type, ...], tuple[Give, tuple[int, ...]]] = {}
+        #: By types of arguments how results are given, and the places of arrays that can be views with another sign:
+        #: each call asks them.
+        self._givers: dict[tuple[type, ...], tuple[Give | None, tuple[int, ...]]] = {}
         #: What pickle calls to have it again, with arguments; its program says so.
         self.again: tuple[Callable[..., Function], tuple[object, ...]] | None = None
 
@@ -45,7 +46,10 @@ class Function:
             refuse_at_end(f"a call of {self.__name__}")
         if named:
             arguments = self._in_order(arguments, named)
-        give = self._givers.get(tuple(map(type, arguments)))
+        give, asked = self._givers.get(tuple(map(type, arguments)), _UNKNOWN)
+        for place in asked:
+            if arguments[place].is_neg():  # type: ignore[attr-defined]
+                give = None
         if give is None:
             give, arguments = self._looked_at(arguments)
         refusal = None
@@ -67,29 +71,18 @@ class Function:
     def _looked_at(self, arguments: tuple[Any, ...]) -> tuple[Give, tuple[object, ...]]:
         """How results are given for arguments of such types, and the arguments as they can be passed."""
         types = tuple(map(type, arguments))
-        found = self._asking.get(types)
-        if found is None:
-            return self._first_call(types, arguments)
-        give, places = found
-        for place in places:
-            if arguments[place].is_neg():
-                return give, tuple(prepared(self._described, arguments))
+        give, asked = self._givers.get(types, _UNKNOWN)
+        if give is None:
+            if not are_passed_as_they_are(self._described, arguments):
+                others = tuple(prepared(self._described, arguments))
+                return giver(self._described, arguments), others
+            give, asked = giver(self._described, arguments), _that_can_be_negated(types)
+            if len(self._givers) >= _REMEMBERED:
+                self._givers.clear()
+            self._givers[types] = give, asked
+        if any(arguments[place].is_neg() for place in asked):
+            return give, tuple(prepared(self._described, arguments))
         return give, arguments
-
-    def _first_call(self, types: tuple[type, ...], arguments: tuple[object, ...]) -> tuple[Give, tuple[object, ...]]:
-        if not are_passed_as_they_are(self._described, arguments):
-            others = tuple(prepared(self._described, arguments))
-            return giver(self._described, arguments), others
-        give = giver(self._described, arguments)
-        if len(self._givers) + len(self._asking) >= _REMEMBERED:
-            self._givers.clear()
-            self._asking.clear()
-        places = tuple(place for place, cls in enumerate(types) if has_negated_views(cls))
-        if not places:
-            self._givers[types] = give
-            return give, arguments
-        self._asking[types] = give, places
-        return self._looked_at(arguments)
 
     def _call_again(self, arguments: Sequence[object], refusal: Exception) -> object:
         """With copies. Only of what the entry refuses before anything runs: nothing is computed twice."""
@@ -141,3 +134,7 @@ class Function:
 
     def __repr__(self) -> str:
         return f"<function {signature_text(self._described)}>"
+
+
+def _that_can_be_negated(types: Sequence[type]) -> tuple[int, ...]:
+    return tuple(place for place, cls in enumerate(types) if has_negated_views(cls))

@@ -27,7 +27,8 @@ def giver(signature: Signature, arguments: Sequence[object]) -> Give:
     if len(outputs) == 1:
         return _giver_of(signature.name, 0, outputs[0], framework)
     givers = [_giver_of(signature.name, position, each, framework) for position, each in enumerate(outputs)]
-    return lambda results: tuple(give(each) for give, each in zip(givers, results, strict=True))
+    # By a slice: tvm-ffi's arrays count themselves anew for each element that is asked for.
+    return lambda results: tuple([give(each) for give, each in zip(givers, results[:], strict=True)])
 
 
 def _frameworks(signature: Signature, arguments: Sequence[object]) -> Iterator[Give]:
@@ -77,11 +78,14 @@ def _giver_of(function: str, position: int, described: PassedValue, make: Give |
         return sys.modules["numpy"].from_dlpack  # as fast as can be
     held = described.holds or None if make is to_numpy else None
 
+    is_as_made = is_tensor and make is not to_numpy
+
     def give(value: object) -> object:
-        if isinstance(value, tvm_ffi.Array):
-            return [give(each) for each in value]
         if not isinstance(value, tvm_ffi.Tensor):
-            # tvm-ffi gives torch's where any argument is torch's.
+            if is_as_made:  # tvm-ffi gives torch's where any argument is torch's
+                return value
+            if isinstance(value, tvm_ffi.Array):
+                return [give(each) for each in value]
             return to_numpy(value, held) if make is to_numpy and hasattr(value, "__dlpack__") else value
         try:
             return to_numpy(value, held) if make is to_numpy else make(value)

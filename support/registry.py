@@ -46,8 +46,8 @@ class Registry(Generic[Entry]):
     ):
         """`key(entry)` is its name, then its sort; `refusal(entry, taken)` says what is wrong with a second one.
 
-        `clash(entry, taken)`: whether two of one sort exclude each other. `families`: a package whose modules
-        register entries.
+        `clash(entry, taken)`: whether two of one sort exclude each other. `families`: packages whose modules register
+        entries.
         """
         self._key = key
         self._refusal = refusal
@@ -94,8 +94,9 @@ class Registry(Generic[Entry]):
         try:
             import pkgutil  # slow to import, and seldom needed
 
-            for family in pkgutil.iter_modules(importlib.import_module(self._families).__path__):
-                importlib.import_module(f"{self._families}.{family.name}")
+            for package in self._families.split():
+                for family in pkgutil.iter_modules(importlib.import_module(package).__path__):
+                    importlib.import_module(f"{package}.{family.name}")
         except BaseException:
             self._is_loaded = False
             raise

@@ -163,6 +163,8 @@ class OpRow(TypedDict, total=False):
     commutative: bool
     #: True for what this project adds to the operators of Relax.
     own: bool
+    #: What it computes, in numpy: `reference(call, *operands)`, as rx.rules.register_reference describes it.
+    reference: Callable[..., Any] | None
     doc: str
 
 
@@ -174,6 +176,7 @@ class OpDef:
     verify: Callable[[Operation, Call], None] | None = None
     explicit = ""
     prepare: Prepare | None = None
+    reference: Callable[..., Any] | None = None
     redirect: Redirect | None = None
     pure = True
     role: Role = ""

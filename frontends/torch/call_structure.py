@@ -6,7 +6,7 @@ As runtime/call_structure.py reads it, and JSON has it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from .fx_operators import is_scalar
@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from torch.export import ExportedProgram
 
 TENSOR = "*"
-#: As a model's arguments mostly are, and its results: these need no structure.
-_PLAIN = {"tuple": [TENSOR]}
 
 
 def structure_of(program: ExportedProgram) -> dict[str, Any] | None:
@@ -40,6 +38,12 @@ def structure_of(program: ExportedProgram) -> dict[str, Any] | None:
     }
     changes = any(each.kind.name == "BUFFER_MUTATION" for each in signature.output_specs)
     return None if _is_plain(found) and not changes else found
+
+
+def plain_structure(names: Sequence[str], results: int) -> dict[str, Any]:
+    """That of arguments and results that are tensors one by one."""
+    result = TENSOR if results == 1 else {"tuple": [TENSOR] * results}
+    return {"names": [*names], "args": [TENSOR] * len(names), "kwargs": [], "result": result}
 
 
 def _is_plain(found: dict[str, Any]) -> bool:

@@ -213,8 +213,13 @@ def _graphs(module: Any) -> Iterator[Any]:
             yield each.graph
 
 
+#: Modules of functions that compute with sizes.
+_OF_SIZES = ("_operator", "builtins", "math", "torch", "torch.fx.experimental.symbolic_shapes")
+
+
 def _is_unknown(target: Callable[..., object]) -> bool:
-    return hasattr(target, "_schema") and find_converter(functional_name(target)) is None
+    """Whether a function has no converter: some of torch's own functions, of vmap above all, are gone in operators."""
+    return getattr(target, "__module__", "") not in _OF_SIZES and find_converter(functional_name(target)) is None
 
 
 # ---- names of sizes ----

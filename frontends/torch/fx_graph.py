@@ -11,21 +11,20 @@ from ...bindings.ir import Operation
 from ...dialects.core.infos import TensorInfo
 from ...dialects.core.symbols import equal
 from ...emit.kernels import FreshSymbols
-from ...support.blaming import blaming, shown_place
+from ...support.blaming import shown_place
 from ...support.errors import ModelError
-from ...support.suggest import suggest
 from ..core import sizes
 from ..core.limits import Room
 from ..core.node import Incomplete, Unsupported, described
 from ..core.node_problems import attempted, problem_of
 from ..core.problems import Problems
-from ..core.values import ComplexValue, Held, Value, as_values
+from ..core.values import ComplexValue, Value, as_values
 from .fx_node import Node
-from .fx_operators import arguments_of, defaults_of, functional_name, is_scalar, listed, location_of, name_of, place_of
+from .fx_operators import arguments_of, defaults_of, functional_name, is_scalar, listed, location_of, place_of
 from .fx_scope import FxScope
 from .in_place import Updates
 from .model_constants import constant
-from .registry import find_complex_converter, find_converter, known_names
+from .registry import converted, find_converter, unknown
 from .symbolic_sizes import Expressions
 
 if TYPE_CHECKING:
@@ -115,7 +114,7 @@ class Graph(FxScope):
         """What a converter gets; None where an argument could not be imported."""
         if any(self._by_node[each] is None for each in fx.all_input_nodes):
             if find_converter(functional_name(fx.target)) is None:
-                self.problems.add(problem_of(self._node(fx, {}), _unknown(fx)))
+                self.problems.add(problem_of(self._node(fx, {}), unknown(fx.target)))
             return None
         arguments = {**defaults_of(fx), **arguments_of(fx)}
         return self._node(fx, {name: self._resolved(each) for name, each in arguments.items()})
@@ -132,18 +131,11 @@ class Graph(FxScope):
             return outputs
         return outputs[0] if outputs else ()  # nothing of an assertion
 
-    def convert(self, node: Node) -> list[Held | None]:
-        converter = find_complex_converter(node.op) if node.is_complex else find_converter(node.op)
-        if converter is None and node.is_complex:
-            raise Unsupported("no converter of this operator for complex numbers")
-        if converter is None:
-            raise _unknown(node.fx)
-        what, answers = f"the converter '{converter.function.__name__}'", (Unsupported, Incomplete)
-        with blaming(what, converter.function, answers=answers):
-            returned = converter.function(node)
+    def convert(self, node: Node) -> list[Any]:
+        returned = converted(node, node.fx.target)
         meta = node.fx.meta.get("val")
         metas = [] if returned is None and not isinstance(meta, (list, tuple)) else listed(meta)
-        made = [*(as_values(returned) if metas else ()), *[None] * len(metas)]
+        made = [*(_as_nested(returned) if metas else ()), *[None] * len(metas)]
         for index, (each, meta) in enumerate(zip(made, metas, strict=False)):
             if each is None and meta is not None and node.is_wanted[index]:
                 raise Unsupported(f"its converter does not make result #{index}, which the model uses")
@@ -151,10 +143,12 @@ class Graph(FxScope):
 
     # ---- what torch knows of results ----
 
-    def _settled(self, held: Held | None, meta: Any, index: int) -> Held | None:
+    def _settled(self, held: Any, meta: Any, index: int) -> Any:
         """A result, checked against what torch says of it, with names for sizes that depend on data."""
         if held is None:
             return None
+        if isinstance(held, list):
+            return [self._settled(each, own, index) for each, own in zip(held, meta, strict=True)]
         if is_scalar(meta):
             self.bind(meta, held)
             return held
@@ -184,6 +178,12 @@ class Graph(FxScope):
         return named
 
 
+def _as_nested(returned: Any) -> list[Any]:
+    """What a converter returned, as a list of values and of lists of them."""
+    items = listed(returned)
+    return [as_values(each) if isinstance(each, list) else as_values([each])[0] for each in items]
+
+
 def _contradict(own: Sequence[Any] | None, expected: Sequence[Any] | None) -> bool:
     if own is None or expected is None:
         return False
@@ -191,16 +191,3 @@ def _contradict(own: Sequence[Any] | None, expected: Sequence[Any] | None) -> bo
         return True
     pairs = [(one, other) for one, other in zip(own, expected, strict=True) if None not in (one, other)]
     return any(equal(one, other) is False for one, other in pairs)
-
-
-def _unknown(fx: FxNode) -> Unsupported:
-    """Why a node of an operator without a converter cannot be imported, and how it is taught."""
-    name = name_of(fx.target)
-    schema = getattr(fx.target, "_schema", None)
-    near = suggest(name, known_names(name.partition("::")[0]))
-    names = [each.name for each in schema.arguments] if schema is not None else ["x"]
-    lines = f"""teach it in your own package, where the operator's arguments have these names: {", ".join(names)}
-@rx.register_torch("{name}")
-def convert(node):
-    return relax.nn.relu(node.tensor("{names[0] if names else "x"}"))  # what it computes, with relax's operators"""
-    return Unsupported(f"no converter{near}", help=lines)

@@ -105,7 +105,9 @@ class Node(CoreNode):
 
     def result_sizes(self, index: builtins.int) -> list[Size]:
         """The sizes of one of several results; those that the program computes are tensors."""
-        shape = listed(self.fx.meta.get("val"))[index].shape
+        return self._sizes_of(listed(self.fx.meta.get("val"))[index].shape)
+
+    def _sizes_of(self, shape: Sequence[Any]) -> list[Size]:
         if not all(map(self.graph.is_known, shape)):
             raise self.fail("a size of its result depends on data")
         return [self.expressions.size(each) for each in shape]

@@ -15,7 +15,7 @@ from ..core import sizes
 from ..core.limits import Room
 from ..core.problems import Problems
 from ..core.scope import Scope
-from ..core.values import Value
+from ..core.values import ComplexValue, Value
 from .dtypes import dtype_of_parts
 from .fx_operators import is_scalar
 from .symbolic_sizes import Expressions
@@ -49,7 +49,7 @@ class FxScope(Scope):
     def bind(self, meta: Any, held: Any) -> None:
         """Binds the symbols that torch has for a number, or for the sizes of a tensor."""
         pairs = [(meta, held)] if is_scalar(meta) else []
-        if isinstance(held, Value) and hasattr(meta, "shape"):
+        if isinstance(held, (Value, ComplexValue)) and hasattr(meta, "shape"):
             pairs = [*zip(meta.shape, held.shape or (), strict=False)]
         for size, own in pairs:
             inner = getattr(size, "node", None)

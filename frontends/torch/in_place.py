@@ -37,12 +37,17 @@ def is_mutable(target: Any) -> bool:
 
 
 def updated_argument(target: Any) -> str | None:
-    """The name of the only argument that an operator updates; None where it updates none or several."""
+    """The name of the only argument that an operator updates and gives; None where there is no such one."""
     if not is_mutable(target):
         return None
-    schema = target._schema
-    names = [each.name for each in schema.arguments if each.alias_info is not None and each.alias_info.is_write]
-    return names[0] if len(names) == 1 and len(schema.returns) == 1 else None
+    names, returns = updated_arguments(target), target._schema.returns
+    return names[0] if len(names) == 1 and len(returns) == 1 and returns[0].alias_info is not None else None
+
+
+def updated_arguments(target: Any) -> list[str]:
+    """The names of arguments that an operator updates."""
+    own = target._schema.arguments
+    return [each.name for each in own if each.alias_info is not None and each.alias_info.is_write]
 
 
 class Updates:

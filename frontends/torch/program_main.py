@@ -12,18 +12,20 @@ from ...bindings.context import load_dialects
 from ...bindings.ir import Operation
 from ...bindings.mlir import ir
 from ...dialects.core.infos import TensorInfo
-from ...dialects.core.ir_attributes import STRUCTURE
+from ...dialects.core.ir_attributes import RESULT_NAMES, STRUCTURE
 from ...emit.kernels import FreshSymbols
 from ...support.errors import ModelError
 from ..core.limits import Limits, Room
 from ..core.main_function import add_function
 from ..core.problems import Problems
+from ..core.tensors import const
 from ..core.values import ComplexValue, Tensor, Value
-from .call_structure import structure_of
-from .dtypes import dtype_of
+from .call_structure import plain_structure, structure_of
+from .dtypes import dtype_of_parts
 from .fx_graph import Graph
 from .fx_operators import is_scalar
 from .model_constants import constant
+from .pairs import in_pairs, of_pairs
 from .symbolic_sizes import Expressions, as_scalar
 
 if TYPE_CHECKING:
@@ -45,6 +47,10 @@ class Passed(NamedTuple):
     #: tensor.
     symbol: str | None
 
+    @property
+    def is_complex(self) -> bool:
+        return self.symbol is None and bool(self.fx.meta["val"].dtype.is_complex)
+
 
 class Inputs(NamedTuple):
     """What the placeholders of a graph stand for: constants, and the arguments of its function in their order."""
@@ -58,25 +64,23 @@ def add_main(module: Operation, program: ExportedProgram, problems: Problems, na
     added. `names` are those of dimensions of tensors, `keep` has parameters be arguments.
     """
     expressions = Expressions(_names_of_symbols(program, names))
-    results = partial(_results, program)
-    _, function = add_graph(module, program.graph_module, _inputs(program, keep), results, problems, expressions)
-    structure = structure_of(program)
-    if function is not None and structure is not None:
-        with module.context:
-            function.attributes[STRUCTURE] = ir.StringAttr.get(json.dumps(structure))
+    results, structure = partial(_results, program), partial(structure_of, program)
+    add_graph(module, program.graph_module, _inputs(program, keep), results, problems, expressions, structure)
 
 
 def add_graph(
     module: Operation,
     graph_module: GraphModule,
     inputs: Inputs,
-    results: Callable[[Sequence[Any]], Sequence[tuple[Tensor, str]]],
+    results: Callable[[Sequence[Any]], Sequence[tuple[Any, str]]],
     problems: Problems,
     expressions: Expressions | None = None,
-) -> tuple[list[Passed], Operation | None]:
+    structure: Callable[[], dict[str, Any] | None] = lambda: None,
+) -> list[Passed]:
     """Adds a graph as the function `main`, and says what its arguments are: sizes that tensors have are none.
 
-    `results` says what of the graph's outputs the function returns, with names.
+    `results` says what of the graph's outputs the function returns, with names; `structure` how it is called, where
+    that is not with tensors one by one.
     """
     load_dialects(module.context, ("scf", "tensor"))
     found = Expressions() if expressions is None else expressions
@@ -92,10 +96,30 @@ def add_graph(
         graph = Graph(graph_module, problems, FreshSymbols(module), Room(Limits(), "from_torch"), found)
         _set_inputs(graph, inputs, dict(zip(passed, arguments, strict=True)))
         outputs = graph.add_nodes()
-        pairs = [] if problems.found else list(results(outputs))
-        return [tensor for tensor, _ in pairs], [name for _, name in pairs]
+        given.extend([] if problems.found else results(outputs))
+        return [as_tensor(held, name) for held, name in given], [name for _, name in given]
 
-    return passed, add_function(module, "main", infos, [each.name for each in passed], body, problems)
+    given: list[tuple[Any, str]] = []
+    names = [each.name for each in passed]
+    function = add_function(module, "main", infos, names, body, problems)
+    places = {
+        "inputs": [place for place, each in enumerate(passed) if each.is_complex],
+        "outputs": [place for place, (held, _) in enumerate(given) if isinstance(held, (complex, ComplexValue))],
+    }
+    if function is not None:
+        _set_structure(function, structure(), names, places)
+    return passed
+
+
+def _set_structure(
+    function: Operation, structure: dict[str, Any] | None, names: Sequence[str], complex_places: Mapping[str, list[int]]
+) -> None:
+    """Says how the function is called, where that is not with tensors of real numbers one by one."""
+    if any(complex_places.values()):
+        results = function.attributes[RESULT_NAMES]
+        structure = {**(structure or plain_structure(names, len(results))), "complex": complex_places}
+    if structure is not None:
+        function.attributes[STRUCTURE] = ir.StringAttr.get(json.dumps(structure), function.context)
 
 
 def _set_inputs(graph: Graph, inputs: Inputs, arguments: Mapping[Passed, Tensor]) -> None:
@@ -103,10 +127,10 @@ def _set_inputs(graph: Graph, inputs: Inputs, arguments: Mapping[Passed, Tensor]
     for fx, fixed in inputs.fixed.items():
         graph.set(fx, fixed)
     for each, argument in arguments.items():
-        value = Value(ssa=argument)
+        value = of_pairs(argument) if each.is_complex else Value(ssa=argument)
         graph.set(each.fx, value)
         if each.symbol:
-            graph.expressions.bind(each.symbol, value)
+            graph.expressions.bind(each.symbol, Value(ssa=argument))
     for each in inputs.passed:
         if each not in arguments:
             graph.set(each.fx, graph.expressions.scalar(each.fx.meta["val"]))
@@ -193,37 +217,38 @@ def _info(passed: Passed, expressions: Expressions) -> TensorInfo:
     if "strided" not in str(tensor.layout):
         raise ModelError(f"input '{passed.name}' has the layout {tensor.layout}: only strided tensors are supported")
     try:
-        return TensorInfo(tuple(expressions.size(each) for each in tensor.shape), dtype_of(tensor.dtype))
+        shape = (*(expressions.size(each) for each in tensor.shape), *([2] if passed.is_complex else []))
+        return TensorInfo(shape, dtype_of_parts(tensor.dtype))
     except ModelError as error:
         raise ModelError(f"input '{passed.name}': {error.message}") from None
 
 
-def _results(program: ExportedProgram, outputs: Sequence[Any]) -> list[tuple[Tensor, str]]:
-    """The tensors that main returns, with their names: the user's, then what a call has changed."""
-    given: list[tuple[Tensor, str]] = []
-    states: list[tuple[Tensor, str]] = []
+def _results(program: ExportedProgram, outputs: Sequence[Any]) -> list[tuple[Any, str]]:
+    """What main returns, with its names: the user's, then what a call has changed."""
+    given: list[tuple[Any, str]] = []
+    states: list[tuple[Any, str]] = []
     for index, (spec, held) in enumerate(zip(program.graph_signature.output_specs, outputs, strict=True)):
         kind = spec.kind.name
         name = getattr(spec.arg, "name", "") or f"result{index}"
         if type(spec.arg).__name__ == "ConstantArgument":
             continue  # who calls gets it without the program
         if kind in _CHANGED:
-            states.append((as_tensor(held, spec.target), spec.target))
+            states.append((held, spec.target))
         elif kind == "USER_OUTPUT":
-            given.append((as_tensor(held, name), name))
+            given.append((held, name))
         elif kind != "TOKEN":
             raise ModelError(f"result '{name}' is a {kind.lower()}: such results are not supported")
     return [*given, *states]
 
 
 def as_tensor(held: Any, name: str) -> Tensor:
-    """What a graph gives, as a tensor: numbers and sizes are 0-D."""
+    """What a graph gives, as a tensor: numbers and sizes are 0-D, complex numbers pairs."""
     if isinstance(held, Value):
         return held.ssa
-    if isinstance(held, (complex, ComplexValue)):
-        raise ModelError(
-            f"result '{name}' is of complex numbers, which programs do not give: torch.view_as_real(...) makes pairs"
-        )
+    if isinstance(held, ComplexValue):
+        return in_pairs(held)
+    if isinstance(held, complex):
+        return const([held.real, held.imag], "f64")
     if isinstance(held, (str, bytes)):
         raise ModelError(f"result '{name}' is text: programs give tensors and numbers")
     dtype = "i1" if isinstance(held, bool) else "f64" if isinstance(held, float) else "i64"

@@ -6,14 +6,19 @@ its overloads that have none of their own, `aten::add`.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from ...support.argument_types import types_checked
+from ...support.blaming import blaming
 from ...support.errors import RelaxError
 from ...support.plugins import load_plugins
 from ...support.registry import Registry
+from ...support.suggest import suggest
+from ..core.node import Incomplete, Unsupported
 from ..core.values import Outputs
 from .fx_node import Node
+from .fx_operators import name_of
+from .in_place import is_mutable, updated_arguments
 
 #: `convert(node)` returns the outputs: values, or one.
 Convert = Callable[[Node], Outputs]
@@ -92,6 +97,39 @@ def register_complex(*names: str) -> Callable[[Function], Function]:
 
 def _of_complex(name: str) -> str:
     return f"complex {name}"
+
+
+def converted(node: Node, target: Any) -> Outputs:
+    """What the converter of a node's operator makes of it; `target` is the operator. Raises Unsupported without one."""
+    converter = find_complex_converter(node.op) if node.is_complex else find_converter(node.op)
+    if converter is None:
+        raise (
+            Unsupported("no converter of this operator for complex numbers")
+            if node.is_complex
+            else unknown(target, is_inside=node.fx.target is not target)
+        )
+    what, answers = f"the converter '{converter.function.__name__}'", (Unsupported, Incomplete)
+    with blaming(what, converter.function, answers=answers):
+        return converter.function(node)
+
+
+def unknown(target: Any, *, is_inside: bool = False) -> Unsupported:
+    """Why a use of an operator without a converter cannot be imported, and how it is taught. `is_inside` of a node that
+    is called otherwise.
+    """
+    name = name_of(target)
+    schema = getattr(target, "_schema", None)
+    near = suggest(name, known_names(name.partition("::")[0]))
+    names = [each.name for each in schema.arguments] if schema is not None else ["x"]
+    changed = updated_arguments(target) if is_mutable(target) else []
+    result = (
+        f"what {', '.join(changed)} {'becomes' if len(changed) == 1 else 'become'}" if changed else "what it computes"
+    )
+    lines = f"""teach it in your own package, where the operator's arguments have these names: {", ".join(names)}
+@rx.register_torch("{name}")
+def convert(node):
+    return relax.nn.relu(node.tensor("{names[0] if names else "x"}"))  # {result}, with relax's operators"""
+    return Unsupported(f"no converter{f' of {name}' if is_inside else ''}{near}", help=lines)
 
 
 def known_names(namespace: str) -> list[str]:

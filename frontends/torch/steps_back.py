@@ -5,42 +5,18 @@ that relax has for its own operators. So no derivative is written twice.
 
 from __future__ import annotations
 
-import builtins
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from ...dialects.core.infos import TensorInfo
 from ...passes.gradient.reverse import gradients_at
-from ..core.sizes import Size, sizes_of
 from ..core.values import Tensor, Value, as_values
 from .fx_node import Node
 from .fx_operators import defaults_of, name_of
+from .inner_node import InnerNode
 from .registry import Convert, find_converter
 
 if TYPE_CHECKING:
     from torch.fx import GraphModule
-
-
-class ForwardStep(Node):
-    """A use of the forward operator whose results are of the types of what arrives at them."""
-
-    def __init__(self, back: Node, op: str, arguments: Mapping[str, object], arriving: Sequence[Value | None]):
-        super().__init__(back.fx, back.name, op, arguments, back.graph)
-        self.metas = {}
-        self._arriving = arriving
-
-    @property
-    def results(self) -> list[TensorInfo | None]:
-        return [None if each is None else each.info for each in self._arriving]
-
-    def result_sizes(self, index: builtins.int) -> list[Size]:
-        arriving = self._arriving[index]
-        assert arriving is not None
-        return sizes_of(arriving)
-
-    @property
-    def is_wanted(self) -> list[bool]:
-        return [each is not None for each in self._arriving]
 
 
 def gradients_by(
@@ -60,7 +36,7 @@ def gradients_by(
 
     def results(*tensors: Tensor) -> list[Tensor]:
         own = {name: Value(ssa=tensor) for name, tensor in zip(wanted, tensors, strict=True)}
-        made = as_values(found.function(ForwardStep(back, forward, {**arguments, **own}, kept)))
+        made = as_values(found.function(InnerNode(back, forward, {**arguments, **own}, kept)))
         return [_tensor(each) for each in made[: len(arriving)] if each is not None]
 
     tensors = [_tensor(arguments[name]) for name in wanted]
@@ -90,6 +66,20 @@ def leave_out_unread(joint: GraphModule) -> None:
         if name.startswith("aten::_scaled_dot_product_") and name.endswith("_backward.default"):
             given = dict(zip(defaults_of(fx), fx.args, strict=False))
             fx.args = tuple(given[_READ] if key in _UNREAD else each for key, each in given.items())
+
+
+def tell_results(graph: GraphModule) -> None:
+    """Says what is known of the results of draws that checkpoints repeat: torch leaves it out."""
+    for fx in graph.graph.nodes:
+        name = name_of(fx.target) if fx.op == "call_function" else ""
+        if "val" in fx.meta or name not in ("higher_order::run_and_save_rng_state", "higher_order::run_with_rng_state"):
+            continue
+        metas = [each.meta["val"] if hasattr(each, "meta") else each for each in fx.args]
+        if name == "higher_order::run_with_rng_state":
+            fx.meta["val"] = metas[1](*metas[2:], **fx.kwargs)
+        else:
+            state = next(user.meta["val"] for user in fx.users if user.args[1] == 0)
+            fx.meta["val"] = (state, metas[0](*metas[1:], **fx.kwargs))
 
 
 def _tensor(held: Any) -> Tensor:

@@ -156,7 +156,7 @@ def _in_parts(ops: Sequence[StructuredOp], reader: int, padding: Padding, machin
     loops = (*parts, *rows)
     if wanted is None or not loops:
         return None
-    found = RowGroup(tuple(ops), loops, wanted)
+    found = RowGroup(tuple(ops), loops, wanted, (padding.whole,))
     steps = [size for size in found.sizes() if size is not None]
     is_shared = machine.cores == 1 or len(steps) < len(loops)
     if not is_shared and math.prod(steps) // at_once < _PARTS_OF_CORE * machine.cores:

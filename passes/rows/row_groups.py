@@ -33,6 +33,8 @@ class RowGroup:
     loops: tuple[tuple[int, ...], ...]
     #: Results that others read, and the tensors that they are written over.
     wanted: tuple[tuple[Value, Value], ...]
+    #: Tensors that will be there no more: their sizes are those of others.
+    replaced: tuple[Value, ...] = ()
 
     @functools.cached_property
     def made(self) -> dict[Value, int]:
@@ -52,7 +54,8 @@ class RowGroup:
         known = op.sizes[dim]
         if known is not None:
             return known
-        operand, axis = op.places_of(dim)[0]
+        places = op.places_of(dim)
+        operand, axis = next(place for place in places if op.operands[place[0]] not in self.replaced)
         return linalg.size(self.outside(op.operands[operand]), axis)
 
     def outside(self, value: Value) -> Value:

@@ -28,11 +28,11 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 for _folder in ("", "python", "python/frontends/onnx"):  # gpu_emulator and the tests' helpers
     sys.path.insert(0, str(Path(__file__).resolve().parents[1] / _folder))
 
-import isolated  # noqa: E402
 import one_graph  # noqa: E402
 import random_schedules  # noqa: E402
 from graphs import Graph, smaller  # noqa: E402
 from on_target import TARGETS  # noqa: E402
+from relax_mlir.testing import isolated  # noqa: E402
 
 SAVED = Path(__file__).resolve().parents[2] / "build" / "fuzz"
 _KINDS = ("relax", "onnx", "script")

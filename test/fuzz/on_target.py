@@ -10,10 +10,10 @@ from typing import Any, NamedTuple
 
 import c_programs
 import emulated_gpu
-import guard_pages
 import numpy
 from drawing import SIZES
 from graphs import Graph
+from relax_mlir.testing import guard_pages
 
 import relax_mlir as rx
 

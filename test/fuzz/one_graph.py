@@ -8,9 +8,6 @@ from collections.abc import Callable, Sequence
 from random import Random
 from typing import Any, NamedTuple
 
-import agreement
-import guard_pages
-import isolated
 import onnx_drawing
 import onnx_graphs
 import onnx_nodes
@@ -19,6 +16,7 @@ import relax_oracle
 import script_graphs
 from graphs import Arrays, ErrorSizes, Graph, Noise, Oracle, Undefined, evaluate
 from on_target import TARGETS, Call, OnTarget
+from relax_mlir.testing import agreement, guard_pages, isolated
 
 import relax_mlir as rx
 

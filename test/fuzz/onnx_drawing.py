@@ -9,12 +9,12 @@ from collections.abc import Sequence
 from random import Random
 from typing import Any
 
-import agreement
 import numpy
 import onnx
 import onnx_nodes
 from drawing import SYMBOLS, Drawing, Value
 from graphs import Graph, Node, Undefined, numpy_dtype
+from relax_mlir.testing import agreement
 
 import relax_mlir as rx
 

@@ -25,8 +25,6 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 for _folder in ("python", "python/frontends/onnx"):  # the tests' helpers
     sys.path.insert(0, str(Path(__file__).resolve().parents[1] / _folder))
 
-import agreement  # noqa: E402
-import isolated  # noqa: E402
 import relax_graphs  # noqa: E402
 import relax_oracle  # noqa: E402
 from graphs import ErrorSizes, Graph, Node, Noise, Undefined, evaluate, smaller  # noqa: E402
@@ -35,6 +33,7 @@ from relax_mlir.bindings.navigation import functions_in, operations_in, text_in 
 from relax_mlir.dialects.core.dialect import find_op  # noqa: E402
 from relax_mlir.dialects.core.infos import tensor  # noqa: E402
 from relax_mlir.passes.core.external import external_modules  # noqa: E402
+from relax_mlir.testing import agreement, isolated  # noqa: E402
 
 import relax_mlir as rx  # noqa: E402
 from relax_mlir.patterns import is_const, is_op, wildcard  # noqa: E402

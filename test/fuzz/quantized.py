@@ -23,11 +23,11 @@ from typing import Any, NamedTuple
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-import isolated
 import numpy
 import onnx
 import quantized_models
 from relax_mlir.passes.partition.codegen import all_codegens
+from relax_mlir.testing import isolated
 
 import relax_mlir as rx
 from relax_mlir import relax

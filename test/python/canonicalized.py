@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from interpreter import function_of, run_function, same
+from interpreted import function_of, run_function, same
 from relax_mlir.bindings.mlir import ir
 from relax_mlir.passes.relax_canonicalize import Canonicalize
 
@@ -28,10 +28,10 @@ def changes_nothing(type_: str, array: Any, build: Callable[[Any], list[Any]]) -
         signature = ir.FunctionType.get([tensor], [value.type for value in results])
         function.attributes["function_type"] = ir.TypeAttr.get(signature)
     module.verify()
-    expected = run_function(function_of(module), [array])
+    expected = run_function(module, [array])
     before = count_operators(function)
     Canonicalize()(module)
-    for index, (one, other) in enumerate(zip(expected, run_function(function_of(module), [array]), strict=True)):
+    for index, (one, other) in enumerate(zip(expected, run_function(module, [array]), strict=True)):
         assert same(one, other), f"result #{index} of\n{module}"
     return before - count_operators(function_of(module))
 

@@ -10,13 +10,15 @@ from typing import Any
 
 import numpy
 from emulated_gpu import run_emulated
+from interpreted import Interpreted
 from relax_mlir.bindings.mlir import as_list
 from relax_mlir.dialects.core.infos import DTYPE_BY_NAME, ScalarInfo, TensorInfo
 from relax_mlir.runtime import Executable, tensor, to_numpy
 
 import relax_mlir as rx
 
-#: What operators are compiled for: `make gpu` and `make gpu-emulated` run the same tests for another target.
+#: What operators are compiled for: `make gpu` and `make gpu-emulated` run the same tests for another target. For
+#: "reference" nothing is compiled: the tests say whether rx.reference is right.
 TARGET = os.environ.get("RELAX_MLIR_TEST_TARGET", "llvm")
 
 
@@ -75,6 +77,12 @@ def compiled(
         made = rx.find_op(name)(*operands, **dict(attributes))
         f.returns(*as_list(made))
     module.verify()
+    return _executable(module, target, default_rules)
+
+
+def _executable(module: rx.Module, target: str, default_rules: bool = False) -> Any:
+    if target == "reference":
+        return Interpreted(module)
     stages = rx.stages(target)
     if default_rules:
         stages = stages.insert_before("legalize", "default-rules", "relax-legalize-ops{target=default}")
@@ -96,4 +104,4 @@ def run_built(build: Callable[..., Any], *arguments: Any, symbols: Sequence[Sequ
     module = rx.Module()
     with module.function("main", infos) as f:
         f.returns(build(*f))
-    return called(rx.compile(module, target=TARGET), *arguments)
+    return called(_executable(module, TARGET), *arguments)

@@ -90,7 +90,8 @@ sys.exit(differential.main(["--kind", "relax", "--seed", "9", "--cases", "8", "-
 
 def test_an_access_outside_of_an_array_is_found() -> None:
     done = run_code("""
-import ctypes, guard_pages, isolated
+import ctypes
+from relax_mlir.testing import guard_pages, isolated
 def read(at_end, offset):
     array = guard_pages.guarded(numpy.arange(7.0), at_end)
     return ctypes.c_double.from_address(array.ctypes.data + 8 * offset).value
@@ -103,7 +104,8 @@ for at_end, offset in ((True, 6), (True, 7), (False, 0), (False, -1)):
 
 def test_a_write_outside_of_a_result_is_found() -> None:
     done = run_code("""
-import ctypes, guard_pages, isolated, relax_mlir as rx
+import ctypes, relax_mlir as rx
+from relax_mlir.testing import guard_pages, isolated
 module = rx.Module()
 with module.function("main", [rx.tensor(("n",))]) as f:
     f.returns(rx.relax.negative(f.args[0]))
@@ -123,7 +125,8 @@ for offset in (4, 5):
 
 def test_a_crash_and_a_hang_are_failures_and_the_next_case_goes_on() -> None:
     done = run_code("""
-import os, time, isolated
+import os, time
+from relax_mlir.testing import isolated
 def work(index):
     if index == 1:
         os.abort()
@@ -141,7 +144,7 @@ for line in sorted(map(str, isolated.run(work, queue, 2, None, 5.0, lambda cause
 
 def test_zeros_among_subnormal_results_are_undetermined() -> None:
     done = run_code("""
-from agreement import STEPS
+from relax_mlir.testing.agreement import STEPS
 from graphs import ErrorSizes, Node, Noise
 
 noise = Noise(1, ErrorSizes(frozenset(), frozenset(), frozenset()), lambda dtype: STEPS[dtype.name])

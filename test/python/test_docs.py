@@ -26,6 +26,7 @@ PAGES = [
     "index.md",
     "passes.md",
     "patterns.md",
+    "proof.md",
     "quantized.md",
     "quickstart.md",
     "schedules.md",

@@ -48,5 +48,5 @@ def check(
         results = tensors_of(run([each.clone() for each in given]))
         assert len(results) == len(wanted)
         for result, each in zip(results, wanted, strict=True):
-            tolerance = _TOLERANCES.get(each.dtype, 0)
+            tolerance = _TOLERANCES.get(each.dtype.to_real() if each.is_complex() else each.dtype, 0)
             torch.testing.assert_close(result, each, rtol=tolerance, atol=tolerance, equal_nan=True, check_stride=False)

@@ -69,10 +69,11 @@ def gradients(
     # An operator may write to its arguments, which leaves cannot have.
     found = function(*(tensor * 1 if tensor.requires_grad else tensor for group in groups for tensor in group))
     sums = [
-        (result * _weights(result)).sum()
+        (part * _weights(part)).sum()
         for results in found
         for result in results
-        if result.requires_grad and not result.is_complex()
+        if result.requires_grad
+        for part in [torch.view_as_real(result.resolve_conj()) if result.is_complex() else result]
     ]
     if not sums:
         raise NoGradients

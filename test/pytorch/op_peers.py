@@ -13,6 +13,8 @@ from torch.utils import _pytree as pytree
 
 Run = Callable[[Sequence[torch.Tensor]], Sequence[object]]
 
+_FIVE_MORE = "testlib::mutating_custom_op"
+
 
 class Refused(Exception):
     """What the program needs is not supported: the first reason."""
@@ -45,12 +47,15 @@ class Relax:
     """relax_mlir; LLVM does little, which takes a third of the time, and the results are the same."""
 
     def __init__(self) -> None:
+        from relax_mlir.frontends.torch.registry import known_names
         from run_settings import optimize
 
         import relax_mlir
 
         optimize(False)
         self._rx: Any = relax_mlir
+        if _FIVE_MORE not in known_names("testlib"):
+            relax_mlir.register_torch(_FIVE_MORE)(_five_more)
 
     def imported(self, program: torch.export.ExportedProgram) -> Any:
         kinds = [each.kind.name for each in program.graph_signature.output_specs]
@@ -95,6 +100,14 @@ class Relax:
             return results
 
         return run
+
+
+def _five_more(node: Any) -> Any:
+    """The custom operator of hop_db, which changes both of its arguments."""
+    from relax_mlir import relax
+
+    x, y = (relax.add(node.tensor(name), relax.const(5, node.dtype)) for name in ("x", "z"))
+    return [x, y, relax.add(x, y), x, y]
 
 
 def _of_torch(held: Any) -> object:

@@ -23,6 +23,7 @@
 // VIEW: view: its result is the memory of 'x'
 // VIEW-NEXT: its result has the shape that 'shape' is
 // VIEW: arguments {{ +}}resolve_new_shape {{ +}}relax/manipulate.py:
+// VIEW: reference {{ +}}reshape {{ +}}relax/manipulate.py:
 // VIEW: as it is {{ +}}llvm {{ +}}a view
 
 // RUN: relax-opt --explain-op=relax.call_inplace_packed | FileCheck %s --check-prefix=CALL
@@ -41,6 +42,7 @@
 // RUN: relax-opt --explain-op=tir.exp | FileCheck %s --check-prefix=INTRINSIC
 // INTRINSIC: e to the power of x.
 // INTRINSIC: row {{ +}}tir/float_unary.py:
+// INTRINSIC: reference {{ +}}tir/float_unary.py:
 // INTRINSIC: intrinsic {{ +}}llvm legalize f32 f64 {{ +}}intrinsics/exponential.py:
 // INTRINSIC: intrinsic {{ +}}llvm legalize fast-math f32 f64 {{ +}}intrinsics/exponential.py:
 

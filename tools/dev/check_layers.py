@@ -28,8 +28,10 @@ WHEEL_SHIM = Path("bindings/wheel.py")
 _BELOW_EMIT = ("support", "bindings", "dialects")
 _BELOW_PASSES = (*_BELOW_EMIT, "emit", "passes/core", "targets/core")
 _BELOW_TARGETS = (*_BELOW_PASSES, "passes")
-_BELOW_COMPILATION = (*_BELOW_TARGETS, "frontends/core", "frontends", "targets", "runtime")
-_BELOW_TOOLS = (*_BELOW_COMPILATION, "compilation")
+_BELOW_INTERPRETER = (*_BELOW_TARGETS, "frontends/core", "frontends", "runtime")
+_BELOW_COMPILATION = (*_BELOW_INTERPRETER, "targets", "interpreter")
+_BELOW_TESTING = (*_BELOW_COMPILATION, "compilation")
+_BELOW_TOOLS = (*_BELOW_TESTING, "testing")
 MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "support": (),
     "bindings": ("support",),
@@ -47,7 +49,11 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     # Codegens may hand a part on in another format, which a frontend writes.
     "targets/external": (*_BELOW_TARGETS, "runtime", "frontends"),
     "runtime": ("support",),
+    # What modules mean has nothing to do with what targets make of them.
+    "interpreter": _BELOW_INTERPRETER,
     "compilation": _BELOW_COMPILATION,
+    # What proves that a back end is right; the tool over it is thin.
+    "testing": _BELOW_TESTING,
     "tools": (*_BELOW_TOOLS, PACKAGE),
     PACKAGE: (*_BELOW_TOOLS, "tools"),
 }

@@ -21,8 +21,9 @@ CONVENTIONAL = frozenset(
     {"__init__", "codegen", "driver", "options", "pipeline", "registry", "rules", "target"},
 )
 
-#: Folders whose files are named alike on purpose: a family of operators has one name in every front end.
-_FAMILIES = "frontends/*/operators"
+#: Folders whose files are named alike on purpose: a family of operators has one name in every front end, and where it
+#: is defined.
+_FAMILIES = ("frontends/*/operators", "interpreter/*", "testing/*")
 
 Places = Mapping[str, list[str]]
 
@@ -34,7 +35,7 @@ def common_names(root: Path) -> tuple[Places, Places]:
     for file in python_files(root):
         if package_folder(file) is None:
             continue
-        if file.stem not in CONVENTIONAL and not file.parent.match(_FAMILIES):
+        if file.stem not in CONVENTIONAL and not any(map(file.parent.match, _FAMILIES)):
             files[file.stem].add(file.parent.as_posix())
         for node in ast.walk(ast.parse((root / file).read_text(encoding="utf-8"))):
             if isinstance(node, ast.ClassDef):

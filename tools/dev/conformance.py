@@ -4,27 +4,23 @@
 from __future__ import annotations
 
 import argparse
-import multiprocessing
+import functools
 import os
-import resource
-import signal
 import sys
 import tempfile
-import threading
 import time
 from collections import Counter
-from collections.abc import Iterator
-from multiprocessing.connection import Connection
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-SUITES = Path(__file__).resolve().parents[2] / "test" / "python" / "frontends" / "onnx"
-sys.path.append(str(SUITES))
+TESTS = Path(__file__).resolve().parents[2] / "test" / "python"
+sys.path += [str(TESTS), str(TESTS / "frontends" / "onnx")]
 
 import known_failures  # noqa: E402  # found by the line above, as the next
 import model_suites  # noqa: E402
+from worker_process import Ended, WorkerProcess, in_threads  # noqa: E402
 
-_MOST_MEMORY = 12 << 30
 _LONGEST_REASON = 160
 _REPORTED_EVERY = 250
 
@@ -38,24 +34,17 @@ class CaseResult(NamedTuple):
     seconds: float
 
 
-# ---- in a worker ----
-
-
-def _work(kinds: list[str], pipe: Connection) -> None:
-    """Runs the cases whose places in the list come through the pipe."""
-    resource.setrlimit(resource.RLIMIT_DATA, (_MOST_MEMORY, _MOST_MEMORY))
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+def _answering(kinds: list[str], is_reference: bool) -> Callable[[int], tuple[str, str]]:
+    """In a process of its own: runs the case that has a place in the list."""
     cases = _cases(kinds)
-    pipe.send(None)  # ready: from now on the time of a case is its own
-    while (index := pipe.recv()) is not None:
-        pipe.send(_outcome(cases[index]))
+    return lambda index: _outcome(cases[index], is_reference)
 
 
-def _outcome(case: object) -> tuple[str, str]:
-    from node_suite import check
+def _outcome(case: object, is_reference: bool) -> tuple[str, str]:
+    import node_suite
 
     try:
-        check(case)
+        node_suite.check(case, node_suite.interpreted if is_reference else node_suite.run)
     except Exception as error:
         return "failed", reason_of(error)
     return "passed", ""
@@ -76,82 +65,27 @@ def _cases(kinds: list[str]) -> list[Any]:
     return [case for kind in kinds for case in model_suites.cases_of(kind)]
 
 
-# ---- in the process that the user started ----
-
-
-class Worker:
-    """A process that runs cases, and another one after a crash."""
-
-    def __init__(self, kinds: list[str], limit: float):
-        self._kinds = kinds
-        self._limit = limit
-        self._process: Any = None
-        self._pipe: Connection
-
-    def run(self, index: int) -> tuple[str, str]:
-        if self._process is None:
-            self._start()
-        self._pipe.send(index)
-        if not self._pipe.poll(self._limit):
-            self.stop()
-            return "crashed", f"took longer than {self._limit:.0f} seconds"
-        try:
-            outcome: tuple[str, str] = self._pipe.recv()
-        except (EOFError, ConnectionError):
-            return "crashed", self._how_it_ended()
-        return outcome
-
-    def stop(self) -> None:
-        if self._process is not None:
-            self._process.kill()
-            self._process.join()
-            self._process = None
-
-    def _start(self) -> None:
-        spawn = multiprocessing.get_context("spawn")  # a fork would inherit other threads' locks
-        self._pipe, theirs = spawn.Pipe()
-        self._process = spawn.Process(target=_work, args=(self._kinds, theirs), daemon=True)
-        self._process.start()
-        theirs.close()
-        self._pipe.recv()
-
-    def _how_it_ended(self) -> str:
-        self._process.join()
-        code = self._process.exitcode
-        self._process = None
-        return f"the process ended by {signal.Signals(-code).name}" if code < 0 else f"the process exited with {code}"
-
-
-def run_all(names: list[str], chosen: list[int], kinds: list[str], jobs: int, limit: float) -> list[CaseResult]:
+def run_all(
+    names: list[str], chosen: list[int], kinds: list[str], jobs: int, limit: float, is_reference: bool = False
+) -> list[CaseResult]:
     """The results of the chosen cases, in their order."""
     results: dict[int, CaseResult] = {}
-    waiting, lock = iter(chosen), threading.Lock()
 
-    def serve() -> None:
-        worker = Worker(kinds, limit)
-        for index in _shared(waiting, lock):
+    def serve(places: Iterator[int]) -> None:
+        worker = WorkerProcess(functools.partial(_answering, kinds, is_reference), limit)
+        for index in places:
             start = time.monotonic()
-            status, reason = worker.run(index)
+            try:
+                status, reason = worker.ask(index)
+            except Ended as end:
+                status, reason = "crashed", str(end)
             results[index] = CaseResult(names[index], status, reason, time.monotonic() - start)
             if len(results) % _REPORTED_EVERY == 0:
                 print(f"{len(results)} of {len(chosen)}", file=sys.stderr)
         worker.stop()
 
-    threads = [threading.Thread(target=serve, daemon=True) for _ in range(jobs)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    in_threads(chosen, jobs, serve)
     return [results[index] for index in chosen]
-
-
-def _shared(waiting: Iterator[int], lock: threading.Lock) -> Iterator[int]:
-    while True:
-        with lock:
-            index = next(waiting, None)
-        if index is None:
-            return
-        yield index
 
 
 def show(results: list[CaseResult]) -> None:
@@ -189,6 +123,7 @@ def main() -> int:
     parser.add_argument("--limit", type=float, default=180, help="seconds for a case")
     parser.add_argument("--kinds", nargs="+", choices=model_suites.KINDS, default=list(model_suites.KINDS))
     parser.add_argument("--only", default="", help="cases whose names contain this")
+    parser.add_argument("--reference", action="store_true", help="what rx.reference says, instead of compiled programs")
     parser.add_argument("--listed", action="store_true", help="only cases of the list: does one pass by now?")
     parser.add_argument("--write", action="store_true", help="write the list; reasons that it has already stay")
     options = parser.parse_args()
@@ -200,7 +135,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as folder:
         # Nothing stale helps a case, and the user's own cache stays as it is.
         os.environ["RELAX_MLIR_CACHE"] = folder
-        results = run_all(names, chosen, options.kinds, options.jobs, options.limit)
+        results = run_all(names, chosen, options.kinds, options.jobs, options.limit, options.reference)
     show(results)
     longest = max(results, key=lambda each: each.seconds, default=None)
     print(f"{time.monotonic() - start:.0f} seconds; the longest: {longest}")

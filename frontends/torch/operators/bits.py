@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
-from ....emit.numbers import Number
+from ....dialects.core.infos import TensorInfo, is_float
+from ....emit import loops
+from ....emit.numbers import Number, constant
 from ..prelude import (
     Convert,
     Node,
@@ -16,9 +18,11 @@ from ..prelude import (
     register_rows,
     register_torch,
     relax,
+    sizes,
     wide_float,
 )
 from .elementwise import operands
+from .reductions import axes_of
 
 _BITS = {
     "bitwise_and": "and", "bitwise_or": "or", "bitwise_xor": "xor", "__and__": "and", "__or__": "or", "__xor__": "xor"
@@ -74,3 +78,27 @@ def _parts(x: Number) -> tuple[Number, Number]:
 
     mantissa, exponent = tir.ops["frexp"](x)
     return Number(mantissa), Number(exponent)
+
+
+@register_torch("aten::hash_tensor")
+def hash_tensor(node: Node) -> Outputs:
+    """The bits that all elements have together by exclusive or: of floats as doubles, of integers as 64 bits."""
+    x, axes = node.tensor("self"), axes_of(node)
+    bits = relax.bitcast(cast(x, "f64"), dtype="i64") if is_float(node.value("self").dtype) else cast(x, "i64")
+    own = sizes.sizes_of(node.value("self"))
+    kept = [axis for axis in range(len(own)) if axis not in axes]
+    rows = sizes.product([own[axis] for axis in kept])
+    count = sizes.product([own[axis] for axis in axes])
+    flat = sizes.reshaped(relax.permute_dims(bits, axes=[*kept, *axes]) if kept else bits, [rows, count])
+    found = relax.bitcast(node.call_tir(_hash_kernel, [flat], TensorInfo((rows,), "i64")), dtype="ui64")
+    return sizes.reshaped(found, node.sizes_of_result)
+
+
+def _hash_kernel(x: Tensor, found: Tensor) -> None:
+    rows, count = loops.sizes(x)
+
+    def row(i: Number) -> None:
+        both = loops.for_range(0, count, lambda j, bits: bits ^ loops.load(x, i, j), constant(0, "i64"))
+        loops.store(both[0], found, i)
+
+    loops.for_range(0, rows, row, grain=0)

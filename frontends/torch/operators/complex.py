@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 
 from ....dialects.core.infos import is_float
 from ...core.values import ComplexValue
-from ..prelude import Node, Outputs, Tensor, Value, cast, const, like, part, register_torch, relax, sizes
+from ..pairs import in_pairs, of_pairs
+from ..prelude import Node, Outputs, Tensor, Value, cast, const, like, register_torch, relax, sizes
 from ..registry import find_converter, register_complex
 
 Unary = Callable[["Pair"], "Pair"]
@@ -361,15 +362,13 @@ def polar(node: Node) -> Outputs:
 @register_torch("aten::view_as_complex")
 @register_complex("aten::view_as_complex", "aten::view_as_complex_copy")
 def view_as_complex(node: Node) -> Outputs:
-    x, last = node.tensor(0), node.rank(0) - 1
-    return Pair(part(x, last, 0, 1, drop=True), part(x, last, 1, 2, drop=True)).value()
+    return of_pairs(node.tensor(0))
 
 
 @register_torch("aten::view_as_real")
 @register_complex("aten::view_as_real", "aten::view_as_real_copy")
 def view_as_real(node: Node) -> Outputs:
-    x = _parts_of(node)
-    return relax.stack([x.real, x.whole_imag], axis=len(_shape(x.real)))
+    return in_pairs(_parts_of(node).value())
 
 
 @register_complex("aten::abs")

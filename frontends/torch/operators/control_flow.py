@@ -9,12 +9,30 @@ from typing import TYPE_CHECKING, Any
 
 from ....bindings.ir import Operation
 from ....dialects.core.symbols import SymExpr
+from ....dialects.relax.infer.slices import OPEN
 from ...core.control.scf_branches import build_branches
 from ...core.control.scf_loops import LoopSpec, Turn, build_loop, of_length
 from ...core.control.scf_regions import known_truth, scalar_of
 from ...core.sizes import element, shape_tensor
-from ...core.values import Held
-from ..prelude import Node, Outputs, Value, register_torch, relax
+from ...core.values import ComplexValue, Held
+from ..fx_operators import listed, name_of
+from ..inner_node import InnerNode
+from ..pairs import in_pairs, of_pairs
+from ..prelude import (
+    Convert,
+    Node,
+    Outputs,
+    Tensor,
+    Value,
+    cast,
+    const,
+    part,
+    register_rows,
+    register_torch,
+    relax,
+    sizes,
+)  # fmt: skip
+from ..registry import converted, register_complex
 from ..symbolic_sizes import as_scalar
 
 if TYPE_CHECKING:
@@ -22,11 +40,25 @@ if TYPE_CHECKING:
 
 
 def as_value(each: Any) -> Value:
-    """What goes into a region or comes out of it as a tensor: numbers and sizes are 0-D."""
+    """What goes into a region or comes out of it as a tensor: numbers and sizes are 0-D, complex numbers pairs."""
     if isinstance(each, Value):
         return each
+    if isinstance(each, ComplexValue):
+        return Value(ssa=in_pairs(each))
     dtype = "i1" if isinstance(each, bool) else "f64" if isinstance(each, float) else "i64"
     return Value(ssa=as_scalar(each, dtype))
+
+
+def _as_before(values: Sequence[Value], like: Sequence[Any]) -> list[Held]:
+    """What regions have as pairs as complex numbers, where others are."""
+    are_complex = [isinstance(each, ComplexValue) or bool(getattr(each, "is_complex", bool)()) for each in like]
+    return [of_pairs(each.ssa) if is_complex else each for each, is_complex in zip(values, are_complex, strict=True)]
+
+
+def by_name(node: Node) -> tuple[list[Any], dict[str, Any]]:
+    """The arguments of an operator without a schema: by place, and by name."""
+    places = [held for key, held in node.arguments.items() if key.isdigit()]
+    return places, {key: held for key, held in node.arguments.items() if not key.isdigit()}
 
 
 def _made(node: Node, graph: GraphModule, operands: Sequence[Any], operation: Operation | None = None) -> list[Any]:
@@ -34,6 +66,7 @@ def _made(node: Node, graph: GraphModule, operands: Sequence[Any], operation: Op
 
 
 @register_torch("higher_order::cond")
+@register_complex("higher_order::cond")
 def cond(node: Node) -> Outputs:
     condition, on_true, on_false, operands = (node.get(index) for index in range(4))
     holds = condition if isinstance(condition, (bool, int)) else known_truth(node.value(0))
@@ -43,28 +76,56 @@ def cond(node: Node) -> Outputs:
     def make(graph: GraphModule, operation: Operation) -> Sequence[Held]:
         return [as_value(each) for each in _made(node, graph, operands, operation)]
 
-    return build_branches(node, node.value(0), [partial(make, on_true), partial(make, on_false)])
+    made = build_branches(node, node.value(0), [partial(make, on_true), partial(make, on_false)])
+    return _as_before(made, listed(node.fx.meta["val"]))
 
 
 @register_torch("higher_order::while_loop")
+@register_complex("higher_order::while_loop")
 def while_loop(node: Node) -> Outputs:
+    after, _ = _while(node, has_rows=False)
+    return _as_before(after, node.get(2))
+
+
+@register_torch("higher_order::while_loop_stack_output")
+@register_complex("higher_order::while_loop_stack_output")
+def while_loop_stack_output(node: Node) -> Outputs:
+    """The states after each turn, one behind the other; where there is none, those that it begins with."""
+    states = node.get(2)
+    _, rows = _while(node, has_rows=True)
+    return _as_before([_or_first(each, as_value(first)) for each, first in zip(rows, states, strict=True)], states)
+
+
+def _while(node: Node, has_rows: bool) -> tuple[list[Value], list[Value]]:
     """The condition is asked before the first turn, and after each for the next."""
     condition, body, states, others = (node.get(index) for index in range(4))
-    given = [as_value(each) for each in states]
 
     def goes_on(held: Sequence[Any], operation: Operation | None) -> Value:
         return as_value(_made(node, condition, [*held, *others], operation)[0])
 
     def step(operation: Operation, index: Value, held: list[Any]) -> Turn:
-        after = [as_value(each) for each in _made(node, body, [*held, *others], operation)]
-        return Turn(after, [], goes_on(after, operation))
+        after = _made(node, body, [*_as_before(held, states), *others], operation)
+        values = [as_value(each) for each in after]
+        return Turn(values, values if has_rows else [], goes_on(after, operation))
 
-    starts = scalar_of(node, goes_on(given, None))
-    after, _ = build_loop(LoopSpec(node, step, None, starts, is_open=True), given)
-    return after
+    starts = scalar_of(node, goes_on(states, None))
+    return build_loop(LoopSpec(node, step, None, starts, is_open=True), [as_value(each) for each in states])
+
+
+def _or_first(rows: Value, first: Value) -> Value:
+    """The rows; where there is none the first state as one."""
+    both = _behind(first, rows)
+    start = sizes.smaller(sizes.size_of(rows.ssa, 0), 1)
+    return Value(ssa=sizes.sliced(Value(ssa=both), {0: (start, OPEN, 1)}))
+
+
+def _behind(first: Value, rows: Value) -> Tensor:
+    """Rows, with another one before them."""
+    return relax.concat([relax.expand_dims(first.ssa, axis=[0]), rows.ssa], axis=0)
 
 
 @register_torch("higher_order::scan")
+@register_complex("higher_order::scan")
 def scan(node: Node) -> Outputs:
     """A loop over the first dimension: what is carried, then a row of each turn."""
     body, initial, scanned, others = (node.get(index) for index in range(4))
@@ -72,47 +133,124 @@ def scan(node: Node) -> Outputs:
 
 
 @register_torch("higher_order::map_impl", "higher_order::map")
+@register_complex("higher_order::map_impl", "higher_order::map")
 def map_(node: Node) -> Outputs:
     body, scanned, others = (node.get(index) for index in range(3))
     return _scanned(node, body, [], scanned, others)
 
 
 def _scanned(
-    node: Node, body: GraphModule, initial: Sequence[Any], scanned: Sequence[Value], others: Sequence[Any]
-) -> list[Any]:
-    states = [as_value(each) for each in initial]
-    sources = [each.ssa for each in scanned]
+    node: Node, body: GraphModule, initial: Sequence[Any], scanned: Sequence[Any], others: Sequence[Any]
+) -> list[Held]:
+    states, sources = ([as_value(each) for each in held] for held in (initial, scanned))
     first = scanned[0].shape
     count = first[0] if first else None
 
     def step(operation: Operation, index: Value, held: list[Any]) -> Turn:
-        rows = [Value(ssa=relax.take(each, index.ssa, axis=0)) for each in sources]
-        outputs = [as_value(each) for each in _made(node, body, [*held, *rows, *others], operation)]
+        rows = [Value(ssa=relax.take(each.ssa, index.ssa, axis=0)) for each in sources]
+        given = [*_as_before(held, initial), *_as_before(rows, scanned), *others]
+        outputs = [as_value(each) for each in _made(node, body, given, operation)]
         return Turn(outputs[: len(states)], outputs[len(states) :])
 
-    turns = scalar_of(node, Value(ssa=element(shape_tensor(sources[0]), 0)))
+    turns = scalar_of(node, Value(ssa=element(shape_tensor(sources[0].ssa), 0)))
     after, gathered = build_loop(LoopSpec(node, step, turns), states)
-    return [*after, *of_length(gathered, count if isinstance(count, (int, SymExpr)) else None)]
+    made = [*after, *of_length(gathered, count if isinstance(count, (int, SymExpr)) else None)]
+    return _as_before(made, listed(node.fx.meta["val"]))
+
+
+@register_torch("higher_order::associative_scan")
+@register_complex("higher_order::associative_scan")
+def associative_scan(node: Node) -> Outputs:
+    """A loop over the first dimension; the first row is the first of the results."""
+    body, scanned, others = (node.get(index) for index in range(3))
+    sources = [as_value(each) for each in scanned]
+    firsts = [Value(ssa=part(each.ssa, 0, 0, 1, drop=True)) for each in sources]
+
+    def step(operation: Operation, index: Value, held: list[Any]) -> Turn:
+        place = relax.add(index.ssa, const(1, index.dtype))
+        rows = [Value(ssa=relax.take(each.ssa, place, axis=0)) for each in sources]
+        given = [*_as_before(held, scanned), *_as_before(rows, scanned), *others]
+        after = [as_value(each) for each in _made(node, body, given, operation)]
+        return Turn(after, after)
+
+    count = element(shape_tensor(sources[0].ssa), 0)
+    _, rows = build_loop(
+        LoopSpec(node, step, scalar_of(node, Value(ssa=relax.subtract(count, const(1, "i64"))))), firsts
+    )
+    made = [_behind(first, each) for first, each in zip(firsts, rows, strict=True)]
+    return _as_before([Value(ssa=each) for each in made], scanned)
 
 
 @register_torch("higher_order::invoke_subgraph")
+@register_complex("higher_order::invoke_subgraph")
 def invoke_subgraph(node: Node) -> Outputs:
     """A graph and its name, then what it takes."""
     return _made(node, node.get(0), node.inputs[2:])
 
 
-@register_torch("higher_order::invoke_quant_packed")
-def invoke_quant(node: Node) -> Outputs:
-    """A graph and what it takes; options by name say how torch's own compiler rounds inside it."""
-    graph, *operands = (held for key, held in node.arguments.items() if key.isdigit())
-    return _made(node, graph, operands)
+_WRAPPERS = [
+    f"higher_order::{name}"
+    for name in "wrap wrap_with_set_grad_enabled wrap_with_autocast tag_activation_checkpoint "
+    "wrap_activation_checkpoint invoke_quant invoke_quant_packed".split()
+]
 
 
-@register_torch(
-    "higher_order::wrap", "higher_order::wrap_with_set_grad_enabled", "higher_order::wrap_with_autocast",
-    "higher_order::tag_activation_checkpoint", "higher_order::wrap_activation_checkpoint",
-)  # fmt: skip
+@register_torch(*_WRAPPERS)
+@register_complex(*_WRAPPERS)
 def wrapped(node: Node) -> Outputs:
     """A graph among other settings, which say how gradients are kept and casts are made: torch has done so."""
-    place = next(index for index, each in enumerate(node.inputs) if hasattr(each, "graph"))
-    return _made(node, node.get(place), node.inputs[place + 1 :])
+    places, _ = by_name(node)
+    place = next(index for index, each in enumerate(places) if hasattr(each, "graph"))
+    return _made(node, places[place], places[place + 1 :])
+
+
+@register_torch("torch._higher_order_ops._invoke_quant::InvokeQuant")
+def quantization_options(node: Node) -> Outputs:
+    """An argument of graphs that are to be quantized, which says nothing of what they compute."""
+    return const([], "f32")
+
+
+@register_torch("higher_order::strict_mode", "higher_order::hints_wrapper")
+def called(node: Node) -> Outputs:
+    """A graph, then its arguments in a tuple."""
+    return _made(node, node.get(0), node.get(1))
+
+
+@register_torch("higher_order::out_dtype")
+def out_dtype(node: Node) -> Outputs:
+    """An operator that computes in a wider type: that of its result."""
+    (operator, _, *given), _ = by_name(node)
+    if operator._schema.name == "aten::mm":
+        return relax.matmul(given[0].ssa, given[1].ssa, out_dtype=node.dtype)
+    names = [each.name for each in operator._schema.arguments]
+    wide = [Value(ssa=cast(each.ssa, node.dtype)) if isinstance(each, Value) else each for each in given]
+    arguments = {each.name: each.default_value for each in operator._schema.arguments}
+    arguments.update(zip(names, wide, strict=False))
+    return converted(InnerNode(node, name_of(operator), arguments, [node.fx.meta["val"]]), operator)
+
+
+# ---- what is no graph ----
+
+_OPAQUE = {
+    "triton_kernel_wrapper_functional triton_kernel_wrapper_mutation": "a kernel in Triton, which GPUs run: make it an "
+    "operator by torch.library.custom_op, and teach that by rx.register_torch",
+    "flat_apply invoke_leaf_function": "a function of Python that torch has not looked into",
+    "call_torchbind": "a method of an object in C++: the program has no such objects",
+    "executorch_call_delegate aoti_call_delegate": "what another compiler has compiled: import the model before that",
+    "inline_asm_elementwise": "assembly code for a GPU",
+}  # fmt: skip
+
+
+def _refusing(reason: str) -> Convert:
+    def refuse(node: Node) -> Outputs:
+        raise node.fail(reason)
+
+    return refuse
+
+
+register_rows(
+    {
+        " ".join(f"higher_order::{name}" for name in names.split()): _refusing(reason)
+        for names, reason in _OPAQUE.items()
+    }
+)

@@ -16,6 +16,7 @@ from .matrix_loops import (
     absolute,
     each_matrix,
     folded,
+    largest,
     root,
     steps,
     total,
@@ -26,17 +27,6 @@ from .matrix_loops import (
 # A QL step takes two or three turns for an eigenvalue, rotations seven or eight sweeps; what has NaN ends here.
 _MOST_TURNS = 60
 _MOST_SWEEPS = 40
-
-
-def _largest(a: Matrix) -> Number:
-    """The largest absolute value, or 1 where there is none: squares of what is divided by it do not overflow."""
-    row = lambda i, best: folded(0, a.columns, lambda j, most: _larger(absolute(a[i, j]), most), best)  # noqa: E731
-    found = folded(0, a.rows, row, a.real(0.0))
-    return select((found > 0.0) & (found < float("inf")), found, a.real(1.0))
-
-
-def _larger(x: Number, best: Number) -> Number:
-    return select(x > best, x, best)
 
 
 # ---- symmetric matrices ----
@@ -56,7 +46,7 @@ class Eigen:
         def use(work: Matrix) -> None:
             below = lambda i, j: a[i, j] if self.is_upper else a[j, i]  # noqa: E731
             work.fill(lambda i, j: loops.when(i <= j, lambda: below(i, j), lambda: below(j, i), [a.element])[0])
-            scale = _largest(work)
+            scale = largest(work)
             work.fill(lambda i, j: work[i, j] / scale)
             work.scratch([work.rows], lambda tau: work.scratch([work.rows], lambda e: finish(work, scale, tau, e)))
 
@@ -166,12 +156,7 @@ def _accumulate(a: Matrix, tau: Matrix, along: Matrix, z: Matrix) -> None:
 
 def _transpose(z: Matrix) -> None:
     def swap(i: Number) -> None:
-        def each(j: Number) -> None:
-            kept = z[i, j]
-            z[i, j] = z[j, i]
-            z[j, i] = kept
-
-        loops.for_range(0, i, each)
+        loops.for_range(0, i, lambda j: z.exchange((i, j), (j, i)))
 
     loops.for_range(0, z.rows, swap)
 
@@ -277,7 +262,7 @@ def rotations_kernel(a: Tensor, values: Tensor, rotated: Tensor, rotations: Tens
 
 def _rotated(a: Matrix, values: Matrix, w: Matrix, v: Matrix) -> None:
     w.copy(a)
-    scale = _largest(w)
+    scale = largest(w)
     w.fill(lambda i, j: w[i, j] / scale)
     v.fill(lambda i, j: select(i == j, v.real(1.0), 0.0))
 

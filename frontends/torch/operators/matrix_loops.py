@@ -10,7 +10,7 @@ from ....bindings.mlir import ir
 from ....dialects.core.infos import TensorInfo
 from ....emit import loops
 from ....emit.linalg import sizes as extents_of
-from ....emit.numbers import Number, Size, as_index, constant, intrinsic, minimum, operation
+from ....emit.numbers import Number, Size, as_index, constant, intrinsic, larger, minimum, operation, select
 from ..prelude import Node, Tensor, Value, relax, sizes
 
 Place = Number | int
@@ -64,13 +64,14 @@ class Matrix:
 
         loops.for_range(start, self.columns, each)
 
-    def swap_rows(self, one: Place, other: Place) -> None:
-        def each(j: Number) -> None:
-            kept = self[one, j]
-            self[one, j] = self[other, j]
-            self[other, j] = kept
+    def exchange(self, one: tuple[Place, Place], other: tuple[Place, Place]) -> None:
+        """Two elements."""
+        kept = self[one]
+        self[one] = self[other]
+        self[other] = kept
 
-        loops.for_range(0, self.columns, each)
+    def swap_rows(self, one: Place, other: Place) -> None:
+        loops.for_range(0, self.columns, lambda j: self.exchange((one, j), (other, j)))
 
     def scratch(self, extents: Sequence[Size], use: Callable[[Matrix], object]) -> None:
         """`use(matrix)` with memory of its own for elements as these."""
@@ -109,6 +110,13 @@ def total(start: Place, stop: Place, value: Callable[[Number], Number], zero: Nu
     fast = ir.Attribute.parse("#arith.fastmath<reassoc,contract>")
     add = lambda i, sum_: operation("arith.addf", [sum_, value(i)], zero.type, fastmath=fast)  # noqa: E731
     return folded(start, stop, add, zero)
+
+
+def largest(a: Matrix) -> Number:
+    """The largest absolute value, or 1 where there is none: squares of what is divided by it do not overflow."""
+    row = lambda i, best: folded(0, a.columns, lambda j, most: larger(absolute(a[i, j]), most), best)  # noqa: E731
+    found = folded(0, a.rows, row, a.real(0.0))
+    return select((found > 0.0) & (found < float("inf")), found, a.real(1.0))
 
 
 def root(x: Number) -> Number:

@@ -265,13 +265,6 @@ def int_mm(node: Node) -> Outputs:
     return relax.matmul(node.tensor(0), node.tensor(1), out_dtype="i32")
 
 
-@register_torch("aten::_weight_int8pack_mm")
-def weight_int8pack_mm(node: Node) -> Outputs:
-    """A product with the transposed weight, whose rows have a scale each."""
-    weight = relax.permute_dims(node.tensor("mat2", node.dtype), axes=[1, 0])
-    return relax.multiply(relax.matmul(node.tensor(0), weight), node.tensor("scales", node.dtype))
-
-
 # ---- torchao ----
 
 

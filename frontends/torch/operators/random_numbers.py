@@ -9,25 +9,50 @@ from __future__ import annotations
 
 import math
 import zlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from ....dialects.core.infos import bit_width, is_float
 from ...core import random_numbers
-from ..prelude import Node, Outputs, Tensor, Value, cast, const, like, register_rows, register_torch, relax, sizes
+from ...core.values import as_values
+from ..fx_operators import listed, name_of
+from ..inner_node import InnerNode
+from ..prelude import (
+    Node,
+    Outputs,
+    Tensor,
+    Value,
+    cast,
+    const,
+    known,
+    like,
+    part,
+    register_rows,
+    register_torch,
+    relax,
+    sizes,
+)
 from ..prelude import wide_float as wide_of
+from ..registry import converted
 from ..symbolic_sizes import as_scalar
+from .control_flow import by_name
 
 # What alpha_dropout puts in the place of an element: the least that selu gives.
 _LEAST_OF_SELU = -1.7580993408473766
 
 
 def _seed(node: Node) -> int:
-    return zlib.crc32(node.fx.name.encode())
+    return 0 if node.has("key") else zlib.crc32(node.fx.name.encode())
+
+
+def _key(node: Node) -> Tensor:
+    """What this draw has to itself, or the one has that it repeats."""
+    return node.tensor("key") if node.has("key") else random_numbers.draw()
 
 
 def _uniform(node: Node, shape: Sequence[sizes.Size], dtype: str) -> Tensor:
     """Floats from 0 to before 1, of f32 or f64."""
-    return random_numbers.uniform(random_numbers.draw(), _seed(node), shape, dtype)
+    return random_numbers.uniform(_key(node), _seed(node), shape, dtype)
 
 
 def _drawn(node: Node) -> Tensor:
@@ -44,7 +69,7 @@ def _exponential(node: Node) -> Tensor:
 
 def _normal(node: Node) -> Tensor:
     wide = wide_of(node.dtype)
-    return random_numbers.normal(random_numbers.draw(), _seed(node), node.sizes_of_result, wide)
+    return random_numbers.normal(_key(node), _seed(node), node.sizes_of_result, wide)
 
 
 def _scaled(node: Node, drawn: Tensor, factor: Tensor, offset: Tensor) -> Tensor:
@@ -92,7 +117,7 @@ def randint(node: Node) -> Outputs:
     """Integers from `low` to before `high`; without these all that the type has."""
     low = node.size("low" if "low" in node.arguments else "from") if node.has("low") or node.has("from") else 0
     high = next((node.size(name) for name in ("high", "to") if node.has(name)), _most(node.dtype))
-    bits = random_numbers.hashes(random_numbers.draw(), _seed(node), node.sizes_of_result)
+    bits = random_numbers.hashes(_key(node), _seed(node), node.sizes_of_result)
     count = cast(relax.reshape(sizes.as_tensor([sizes.minus(high, low)]), ()), "ui64")
     drawn = cast(relax.floor_mod(bits, count), "i64")
     return cast(relax.add(drawn, as_scalar(low, "i64")), node.dtype)
@@ -220,3 +245,40 @@ def _dropped_to_least(x: Tensor, kept: Tensor, chance: float, dtype: str) -> Ten
     offset = -factor * _LEAST_OF_SELU * chance
     chosen = relax.where(kept, x, const(_LEAST_OF_SELU, dtype))
     return relax.add(relax.multiply(chosen, const(factor, dtype)), const(offset, dtype))
+
+
+# ---- draws that are repeated, for checkpoints ----
+
+# Bits of the bytes that torch's state of a generator begins with here: what a draw has to itself.
+_SHIFTS = [8 * place for place in range(8)]
+
+
+@register_torch("higher_order::run_and_save_rng_state")
+def run_and_save(node: Node) -> Outputs:
+    """An operator, with a state before its result that makes it give the same again."""
+    key = random_numbers.hashes(random_numbers.draw(), _seed(node), [])
+    bits = relax.right_shift(key, known(_SHIFTS, "ui64").ssa)
+    written = cast(relax.bitwise_and(bits, random_numbers.word(255)), "ui8")
+    (operator, *given), named = by_name(node)
+    state, like = node.fx.meta["val"]
+    (length,) = state.shape  # where it is a symbol, the program says what it is
+    rest = sizes.zeros([length - len(_SHIFTS) if isinstance(length, int) else 0], "ui8")
+    made = as_values(_repeated(node, key, operator, given, named, listed(like)))
+    return [relax.concat([written, rest], axis=0), made if isinstance(like, (list, tuple)) else made[0]]  # type: ignore[list-item]
+
+
+@register_torch("higher_order::run_with_rng_state")
+def run_again(node: Node) -> Outputs:
+    (state, operator, *given), named = by_name(node)
+    written = cast(part(state.ssa, 0, 0, len(_SHIFTS)), "ui64")
+    key = relax.sum(relax.left_shift(written, known(_SHIFTS, "ui64").ssa), axis=[0])
+    return _repeated(node, key, operator, given, named, listed(node.fx.meta["val"]))
+
+
+def _repeated(
+    node: Node, key: Tensor, operator: Any, given: Sequence[Any], named: Mapping[str, Any], like: Sequence[Any]
+) -> Outputs:
+    names = [each.name for each in operator._schema.arguments]
+    defaults = {each.name: each.default_value for each in operator._schema.arguments}
+    arguments = {**defaults, **dict(zip(names, given, strict=False)), **named, "key": Value(ssa=key)}
+    return converted(InnerNode(node, name_of(operator), arguments, like), operator)

@@ -217,7 +217,7 @@ def _in_a_row(node: Node) -> tuple[Tensor, list[int]]:
 
 
 def _places_in_row(node: Node, wanted: Sequence[sizes.Size]) -> Tensor:
-    """Where there the elements of a result of these sizes are."""
+    """Where there the elements of a result of these sizes are. Views that torch has made say that they are inside."""
     meta: Any = node.metas["self"]
     base, count = node.expressions.size(meta.storage_offset()), sizes.product(sizes.sizes_of(node.value(0)))
     first = last = sizes.minus(node.size("storage_offset"), base) if node.has("storage_offset") else 0
@@ -225,7 +225,11 @@ def _places_in_row(node: Node, wanted: Sequence[sizes.Size]) -> Tensor:
     for axis, (size, stride) in enumerate(zip(wanted, node.sizes("stride"), strict=True)):
         places = relax.add(places, relax.multiply(sizes.positions(wanted, axis), sizes.as_tensor([stride])))
         last = sizes.plus(last, sizes.times(sizes.minus(size, 1), stride))
-    if 0 not in wanted and not (_is_at_most(0, first) and _is_at_most(sizes.plus(last, 1), count)):
+    if (
+        not node.has("is_inside")
+        and 0 not in wanted
+        and not (_is_at_most(0, first) and _is_at_most(sizes.plus(last, 1), count))
+    ):
         raise node.fail("it may read memory around the tensor's own: index the larger tensor instead")
     return places
 

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from ....dialects.core.infos import bit_width, is_float
-from ....dialects.relax.infer.slices import OPEN
 from ..prelude import (
     Node,
     Outputs,
@@ -194,7 +193,7 @@ def consecutive(x: Tensor, axis: int) -> tuple[Tensor, Tensor, Tensor]:
     return relax.take(x, starts, axis=axis), inverse, counts
 
 
-# ---- between which numbers, and how many ----
+# ---- between which numbers ----
 
 
 @register_torch("aten::bucketize")
@@ -228,81 +227,3 @@ def _wider(one: str, other: str) -> str:
     if is_float(one) == is_float(other):
         return one if bit_width(one) >= bit_width(other) else other
     return one if is_float(one) else other
-
-
-@register_torch("aten::histc")
-def histogram_counts(node: Node) -> Outputs:
-    """How many elements are in each of equal bins, by their share of the way between two limits."""
-    limits, bins = (node.float("min", 0.0), node.float("max", 0.0)), node.int("bins", 100)
-    low, high = _limits(node, limits if limits[0] != limits[1] else None)
-    x = _elements(node)
-    share = relax.divide(relax.subtract(x, low), relax.subtract(high, low))
-    place = cast(relax.floor(relax.multiply(share, like(x, bins))), "i64")
-    is_inside = relax.logical_and(relax.greater_equal(x, low), relax.less_equal(x, high))
-    return _counted(node, relax.minimum(place, const(bins - 1, "i64")), is_inside, bins)
-
-
-@register_torch("aten::histogram.bin_ct", "aten::histogram.bins_tensor")
-def histogram(node: Node) -> Outputs:
-    """The counts, or sums of weights, with the edges of the bins; a density is of integral 1."""
-    edges = node.tensor("bins", node.dtype) if node.op.endswith("bins_tensor") else _edges(node, node.int("bins", 100))
-    x, bins = _elements(node), sizes.minus(sizes.size_of(edges, 0), 1)
-    count = relax.reshape(sizes.as_tensor([bins]), ())
-    last = relax.take(edges, count, axis=0)
-    place = relax.subtract(relax.bucketize(x, edges, right=True), const(1, "i64"))
-    place = relax.where(relax.equal(x, last), relax.subtract(count, const(1, "i64")), place)
-    is_inside = relax.logical_and(relax.greater_equal(place, const(0, "i64")), relax.less_equal(x, last))
-    counts = _counted(node, place, is_inside, bins)
-    if node.bool("density"):
-        widths = relax.subtract(_without(edges, first=True), _without(edges, first=False))
-        counts = relax.divide(relax.divide(counts, relax.sum(counts)), widths)
-    return [counts, edges]
-
-
-def _elements(node: Node) -> Tensor:
-    return relax.flatten(at_least_1d(node.tensor("self")))
-
-
-def _limits(node: Node, given: tuple[float, float] | None) -> tuple[Tensor, Tensor]:
-    """Those that are given, else the extremes; around one number where both are that."""
-    if given is None:
-        low, high = relax.min(node.tensor("self")), relax.max(node.tensor("self"))
-    else:
-        low, high = const(given[0], node.dtype), const(given[1], node.dtype)
-    is_one, half = relax.equal(low, high), like(low, 0.5)
-    return relax.where(is_one, relax.subtract(low, half), low), relax.where(is_one, relax.add(high, half), high)
-
-
-def _edges(node: Node, bins: int) -> Tensor:
-    """Those of equal bins, each from the limit that is nearer."""
-    given = node.floats("range")
-    low, high = _limits(node, (given[0], given[1]) if given else None)
-    share, width = const([place / bins for place in range(bins + 1)], node.dtype), relax.subtract(high, low)
-    from_end = relax.subtract(high, relax.multiply(width, relax.subtract(like(low, 1), share)))
-    return relax.where(relax.less(share, like(low, 0.5)), relax.add(low, relax.multiply(width, share)), from_end)
-
-
-def _without(edges: Tensor, *, first: bool) -> Tensor:
-    """Edges without the first one, or the last."""
-    return sizes.sliced(Value(ssa=edges), {0: (1, OPEN, 1) if first else (0, -1, 1)})
-
-
-def _counted(node: Node, place: Tensor, is_inside: Tensor, bins: sizes.Size) -> Tensor:
-    """The sums of the weights of each bin; what is outside goes behind the last one."""
-    place = relax.where(is_inside, place, relax.reshape(sizes.as_tensor([bins]), ()))
-    weights = (
-        relax.flatten(node.tensor("weight", node.dtype)) if node.has("weight") else relax.ones_like(place, dtype="i64")
-    )
-    sums = sizes.full([sizes.plus(bins, 1)], const(0, info_of(weights).dtype))
-    sums = relax.scatter_elements(sums, place, weights, axis=0, reduction="add")
-    return cast(sizes.sliced(Value(ssa=sums), {0: (0, bins, 1)}, {0: bins}), node.dtype)
-
-
-@register_torch("aten::bincount")
-def count_integers(node: Node) -> Outputs:
-    """How often each integer is there, or the sum of its weights."""
-    x = node.tensor("self", "i64")
-    most = relax.max(relax.concat([x, const([node.int("minlength", 0) - 1], "i64")], axis=0), axis=[0], keepdims=True)
-    start = sizes.full([relax.add(most, const([1], "i64"))], const(0, node.dtype))
-    weights = node.tensor("weights", node.dtype) if node.has("weights") else relax.ones_like(x, dtype=node.dtype)
-    return relax.scatter_elements(start, x, weights, axis=0, reduction="add")

@@ -8,8 +8,8 @@ from typing import Any
 import numpy
 import pytest
 from canonicalized import changes_nothing
-from interpreter import DTYPES
 from relax_mlir.bindings.mlir import ir
+from relax_mlir.interpreter.held_values import stored
 
 from relax_mlir import relax
 
@@ -45,7 +45,7 @@ def operator(name: str) -> Any:
 
 
 def special(dtype: str) -> Any:
-    return numpy.array(SPECIAL[dtype], dtype=DTYPES[dtype])
+    return numpy.array(SPECIAL[dtype], dtype=stored(dtype))
 
 
 @pytest.mark.parametrize("dtype", [dtype for dtype in SPECIAL if dtype != "ui8"])
@@ -165,8 +165,8 @@ def test_folded_constants(dtype: str) -> None:
 
 @pytest.mark.parametrize("dtype", ["i8", "i32"])
 def test_folded_integer_divisions(dtype: str) -> None:
-    left = numpy.array([7, -7, 7, -7, 6, -6, 0, 127], dtype=DTYPES[dtype])
-    right = numpy.array([2, 2, -2, -2, 3, -3, 5, -1], dtype=DTYPES[dtype])
+    left = numpy.array([7, -7, 7, -7, 6, -6, 0, 127], dtype=stored(dtype))
+    right = numpy.array([2, 2, -2, -2, 3, -3, 5, -1], dtype=stored(dtype))
 
     def build(x: Any) -> list[Any]:
         one, other = relax.const(left), relax.const(right)

@@ -11,11 +11,12 @@ import pytest
 from example_counts import draws
 from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
-from interpreter import DTYPES, Interpreter, function_of, run_function, same
+from interpreted import function_of, run_function, same, values_in
 from relax_mlir.bindings.mlir import ir
 from relax_mlir.dialects.core.codec import decode, encode
 from relax_mlir.dialects.core.infos import ShapeInfo, TensorInfo
 from relax_mlir.dialects.core.symbols import sym
+from relax_mlir.interpreter.held_values import stored
 from relax_mlir.passes.relax_canonicalize import Canonicalize
 
 import relax_mlir as rx
@@ -39,7 +40,7 @@ class Graph:
     def __init__(self, draw: Any):
         self.draw = draw
         self.module = rx.Module()
-        self.machine = Interpreter()
+        self.values: dict[Any, Any] = {}
         self.arguments: list[Any] = []
         self.tensors: list[Any] = []
         self.shapes: list[Any] = []
@@ -53,7 +54,7 @@ class Graph:
         count = 1 if splat else int(numpy.prod(shape))
         numbers = [self.pick(pool) for _ in range(count)]
         with numpy.errstate(all="ignore"):
-            array = numpy.array(numbers).astype(DTYPES[dtype])
+            array = numpy.array(numbers).astype(stored(dtype))
         return numpy.full(shape, array[0]) if splat else array.reshape(shape)
 
     def parameter_info(self, array: Any, dtype: str) -> TensorInfo:
@@ -62,7 +63,7 @@ class Graph:
         return TensorInfo(tuple(dims), dtype)
 
     def value(self, tensor: Any) -> Any:
-        return self.machine.values[tensor]
+        return self.values[tensor]
 
     def dtype(self, tensor: Any) -> str:
         return decode(tensor.type).dtype
@@ -85,7 +86,7 @@ class Graph:
             )
             self.block = self.function.regions[0].blocks.append(*types)
             for parameter, array in zip(self.block.arguments, self.arguments, strict=True):
-                self.machine.bind(parameter, array)
+                self.values[parameter] = array
                 self.tensors.append(parameter)
             with ir.InsertionPoint(self.block):
                 self.fill(types)
@@ -101,14 +102,13 @@ class Graph:
 
     def run_new(self) -> None:
         """Runs what a step has made, constants among it; results become operands of later steps."""
+        known = self.values
+        self.values = values_in(self.module, self.block, self.arguments)
         for op in self.block.operations:
-            results = list(op.operation.results)
-            if any(result in self.machine.values for result in results):
-                continue
-            self.machine.step(op)
-            for result in results:
-                is_shape = isinstance(decode(result.type), ShapeInfo)
-                (self.shapes if is_shape else self.tensors).append(result)
+            for result in op.operation.results:
+                if result not in known:
+                    is_shape = isinstance(decode(result.type), ShapeInfo)
+                    (self.shapes if is_shape else self.tensors).append(result)
 
     def tensor(self, *classes: str) -> Any:
         """A tensor whose element type is of one of the classes: f(loat), i(nteger), b(ool); None if there is none."""
@@ -199,7 +199,7 @@ def regroup(graph: Graph) -> None:
 def divide(graph: Graph) -> None:
     x = graph.tensor("f", "i")
     if x is not None and graph.dtype(x)[0] != "u":
-        by = relax.const(numpy.array(graph.pick([1, 2, 3]), dtype=DTYPES[graph.dtype(x)]))
+        by = relax.const(numpy.array(graph.pick([1, 2, 3]), dtype=stored(graph.dtype(x))))
         names = ["divide", "power"] if graph.dtype(x)[0] == "f" else ["divide", "floor_divide"]
         operator(graph.pick(names))(x, by)
 
@@ -207,7 +207,7 @@ def divide(graph: Graph) -> None:
 def shift(graph: Graph) -> None:
     x = graph.tensor("i")
     if x is not None and graph.dtype(x)[0] != "u":
-        by = relax.const(numpy.array(graph.pick([0, 1, 5]), dtype=DTYPES[graph.dtype(x)]))
+        by = relax.const(numpy.array(graph.pick([0, 1, 5]), dtype=stored(graph.dtype(x))))
         operator(graph.pick(["left_shift", "right_shift"]))(x, by)
 
 
@@ -375,12 +375,12 @@ def test_results_and_types_stay(data: Any) -> None:
     module.verify()
     before = str(module)
     signature = str(graph.function.attributes["function_type"])
-    expected = run_function(function_of(module), graph.arguments)
+    expected = run_function(module, graph.arguments)
 
     Canonicalize()(module)
     module.verify()
     assert str(function_of(module).operation.attributes["function_type"]) == signature
-    results = run_function(function_of(module), graph.arguments)
+    results = run_function(module, graph.arguments)
     assert all(same(*pair) for pair in zip(expected, results, strict=True)), before
 
     once = str(module)

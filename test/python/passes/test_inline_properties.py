@@ -10,7 +10,7 @@ import pytest
 from example_counts import draws
 from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
-from interpreter import function_of, run_function, same
+from interpreted import run_function, same
 from relax_mlir.bindings.mlir import ir
 from relax_mlir.passes.relax_inline import Inline
 
@@ -92,7 +92,7 @@ def test_results_stay(data: Any) -> None:
     module.verify()
     argument = numpy.array(data.draw(st.lists(st.floats(-2, 2, width=32), max_size=3)), dtype=numpy.float32)
     before = str(module)
-    expected = run_function(function_of(module), [argument])
+    expected = run_function(module, [argument])
 
     Inline()(module)
     module.verify()
@@ -101,7 +101,7 @@ def test_results_stay(data: Any) -> None:
     assert "main" in functions_in(module)
     # Every function that was called is gone.
     assert all(name == "main" or f"call @{name}" not in before for name in functions_in(module)), before
-    (result,) = run_function(function_of(module), [argument])
+    (result,) = run_function(module, [argument])
     assert same(expected[0], result), before
     assert len(result) == main.factor * len(argument)
 

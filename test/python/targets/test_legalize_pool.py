@@ -226,6 +226,13 @@ def test_blocks_of_another_size(layout: str) -> None:
         ran("max_pool2d", random((1, 1, 4, 4, 3)), layout=layout, symbols=[("n", "c", "h", "w", "b")])
 
 
+def test_padded_channels_last_with_sizes_known_at_run_time() -> None:
+    x = random((2, 5, 4, 3))
+    options = {"pool_size": (2, 3), "padding": (1,), "layout": "NHWC"}
+    for name in ("max_pool2d", "avg_pool2d"):
+        close(ran(name, x, **options, symbols=[("n", "h", "w", "c")]), ran(name, x, **options))
+
+
 def test_too_small_for_a_window() -> None:
     x = random((1, 1, 2, 2))
     assert ran("max_pool2d", x, pool_size=(3, 1), symbols=[("n", "c", "h", "w")]).shape == (1, 1, 0, 2)

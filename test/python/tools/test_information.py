@@ -11,6 +11,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from relax_mlir.tools.check.options import OPTIONS as CHECK_OPTIONS
 from relax_mlir.tools.common.command_line import SHELLS
 from relax_mlir.tools.compile.options import OPTIONS as COMPILE_OPTIONS
 from relax_mlir.tools.opt.options import OPTIONS as OPT_OPTIONS
@@ -24,6 +25,7 @@ TOOLS = {
     "relax-run": RUN_OPTIONS,
     "relax-reduce": REDUCE_OPTIONS,
     "relax-lsp": LSP_OPTIONS,
+    "relax-check": CHECK_OPTIONS,
 }
 
 # The words are what bash makes of a line: `--a=b` is three.

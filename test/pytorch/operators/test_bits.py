@@ -31,3 +31,9 @@ def test_parts_of_floats(dtype: torch.dtype) -> None:
 def test_next_numbers() -> None:
     x = torch.tensor([0.0, 1.0, -1.0, INF, 3e38])
     check(lambda x, y: torch.nextafter(x, y), x, x.flip(0))
+
+
+def test_hashes() -> None:
+    x = torch.tensor([[0.5, -0.0, NAN], [7.25, -1.0, INF]])
+    check(lambda x: (torch.hash_tensor(x), torch.hash_tensor(x, 1), torch.hash_tensor(x, 0, keepdim=True)), x)
+    check(lambda x: torch.hash_tensor(x, 1), torch.tensor([[[1, -2], [3, 9]]], dtype=torch.int8), dynamic=True)

@@ -100,11 +100,5 @@ def test_rotary_embedding(dtype: torch.dtype) -> None:
 
 
 def test_refused() -> None:
-    """Programs neither take complex numbers nor give them."""
-    pairs = _numbers(3, 2)
-    with pytest.raises(rx.ModelError, match="view_as_real"):
-        rx.from_torch(exported(torch.view_as_complex, [pairs]))
-    with pytest.raises(rx.ModelError, match="complex64"):
-        rx.from_torch(exported(torch.abs, [torch.view_as_complex(pairs)]))
     with pytest.raises(rx.ModelError, match="for complex numbers"):
-        rx.from_torch(exported(lambda x: torch.view_as_complex(x).cumprod(0).abs(), [pairs]))
+        rx.from_torch(exported(lambda x: x.cumprod(0), [torch.view_as_complex(_numbers(3, 2))]))

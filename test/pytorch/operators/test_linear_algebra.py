@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import pytest
 import torch
-from imported import check, exported
+from imported import PEER, check, exported
 
 import relax_mlir as rx
 
@@ -145,3 +145,58 @@ def test_distances() -> None:
     pair = (_matrices(2, 4, 3), _matrices(2, 5, 3, seed=1))
     check(lambda x, y: [torch.cdist(x, y, p=p) for p in powers], *pair, dynamic=True)
     check(lambda x: [torch.nn.functional.pdist(x, p=p) for p in powers], _matrices(5, 3))
+
+
+def _symmetric(*shape: int) -> torch.Tensor:
+    """With pivots of one row and of two."""
+    a = _matrices(*shape)
+    return a + a.mT
+
+
+@pytest.mark.parametrize("shape", [(2, 9, 9), (0, 2, 2)])
+def test_ldl_factors(shape: tuple[int, ...]) -> None:
+    """What is above the diagonal does not count; pivots, and rows of zeros, are LAPACK's."""
+    check(lambda a: tuple(torch.linalg.ldl_factor_ex(a.tril())), _symmetric(*shape), dynamic=0 not in shape)
+    zeros = torch.zeros(3, 3, dtype=torch.float64)
+    zeros[2, 2] = 1
+    check(lambda a: tuple(torch.linalg.ldl_factor_ex(a)), zeros)
+
+
+def test_ldl_systems() -> None:
+    def solve(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
+        return torch.linalg.ldl_solve(*torch.linalg.ldl_factor(a), b)
+
+    check(solve, _symmetric(2, 9, 9), _matrices(9, 3), dynamic=True)
+
+
+def _distances_to_eigenvalues(a: torch.Tensor) -> tuple[torch.Tensor, ...]:
+    """Nothing, for eigenvectors; and their lengths."""
+    values, vectors = torch.linalg.eig(a)
+    wrong = a.to(vectors.dtype) @ vectors - vectors * values[..., None, :]
+    return wrong.abs(), vectors.abs().square().sum(-2), torch.view_as_real(values)
+
+
+@pytest.mark.parametrize("size", [1, 2, 7])
+def test_general_eigenvalues(size: int) -> None:
+    check(_distances_to_eigenvalues, _matrices(3, size, size), dynamic=True)
+    check(lambda a: torch.view_as_real(torch.linalg.eigvals(a)), _matrices(size, size))
+
+
+def test_eigenvalues_of_special_matrices() -> None:
+    """A triangle, in another order too, is exact; a rotation, and what has all eigenvalues alike."""
+    a, up = _matrices(5, 5).triu(), torch.tensor([3, 1, 4, 0, 2])
+    skew = _matrices(5, 5)
+    special = [a.T, a[up][:, up], torch.eye(5).double().roll(1, 0), skew - skew.T, torch.ones(5, 5).double().triu()]
+    run = PEER.compiled(PEER.imported(exported(_distances_to_eigenvalues, [a])))
+    for each in special:
+        wrong, lengths, values = run([each.contiguous()])
+        wanted = torch.view_as_real(torch.linalg.eigvals(each))
+        torch.testing.assert_close(wrong, torch.zeros_like(wrong))
+        torch.testing.assert_close(lengths, torch.ones_like(lengths))
+        torch.testing.assert_close(values, wanted)
+
+
+def test_eigenvalues_of_what_is_not_finite() -> None:
+    a = torch.full((3, 3), float("nan"))
+    run = PEER.compiled(PEER.imported(exported(lambda a: torch.linalg.eigvals(a).real, [a])))
+    assert run([a])[0].isnan().all()

@@ -71,3 +71,20 @@ def test_a_loaded_program_draws_the_same() -> None:
 def test_whole_channels_are_dropped() -> None:
     kept, _ = _drawn(lambda x: functional.dropout2d(x, 0.5), torch.ones(8, 8, 3, 3))
     assert sorted(kept.flatten(2).mean(2).unique().tolist()) == [0, 2]
+
+
+def test_a_checkpoint_draws_the_same_again() -> None:
+    """What the step back draws is what the forward one did; other calls draw other numbers."""
+
+    def dropped(x: torch.Tensor) -> torch.Tensor:
+        return torch.utils.checkpoint.checkpoint(lambda x: functional.dropout(torch.sin(x)), x, use_reentrant=False)
+
+    step = torch.compile(dropped, backend="relax_mlir")
+    kept = []
+    for _ in range(2):
+        x = torch.linspace(0.5, 1.5, 200, requires_grad=True)
+        result = step(x)
+        result.sum().backward()
+        kept.append(result != 0)
+        torch.testing.assert_close(x.grad, kept[-1] * 2 * torch.cos(x))
+    assert 60 < kept[0].sum() < 140 and not torch.equal(*kept)

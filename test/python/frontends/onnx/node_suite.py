@@ -7,6 +7,7 @@ import hashlib
 import pickle
 import tempfile
 import warnings
+from collections.abc import Callable
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -15,6 +16,9 @@ import numpy
 import onnx
 from onnx import numpy_helper
 from onnx.backend.test import loader
+from relax_mlir.bindings.mlir import string_value
+from relax_mlir.bindings.navigation import functions_in, symbol_name
+from relax_mlir.dialects.core.ir_attributes import RESULT_LABELS
 
 import relax_mlir as rx
 
@@ -97,7 +101,32 @@ def run(case: Case) -> list[Any]:
     return list(rx.OnnxBackend.prepare(case.model).run(case.inputs))
 
 
-def check(case: Case) -> None:
+def interpreted(case: Case) -> list[Any]:
+    """What rx.reference says of the imported model."""
+    graph = case.model.graph
+    kinds = [each.type.WhichOneof("value") for each in graph.input]
+    named = {each.name: _shape_of(value) for each, kind, value in zip(graph.input, kinds, case.inputs, strict=False)
+             if kind in ("sequence_type", "optional_type")}  # fmt: skip
+    module = rx.from_onnx(case.model, shapes=named)
+    found = rx.reference(module)["main"](*case.inputs)
+    results = [found] if len(graph.output) == 1 else list(found)
+    (attributes,) = [each.attributes for each in functions_in(module.operation) if symbol_name(each) == "main"]
+    labels = attributes.get(RESULT_LABELS, {})
+    return [
+        numpy.array([string_value(each) for each in labels[output.name]], object)[result]
+        if output.name in labels
+        else result
+        for output, result in zip(graph.output, results, strict=True)
+    ]
+
+
+def _shape_of(value: Any) -> Any:
+    if isinstance(value, list):
+        return tuple(each.shape for each in value)
+    return None if value is None else value.shape
+
+
+def check(case: Case, run: Callable[[Case], list[Any]] = run) -> None:
     """Raises AssertionError where element types, shapes or values are not the case's."""
     compare(run(case), case)
 

@@ -146,7 +146,7 @@ def _receive(descriptor: int) -> tuple[bool, Any]:
     data = _read(descriptor, struct.unpack("<q", head)[0])
     value = pickle.loads(data)
     if isinstance(value, tuple) and len(value) == 2 and value[0] is False:
-        raise RuntimeError(f"the fuzzer itself failed:\n{value[1]}")
+        raise RuntimeError(f"what runs cases has failed itself:\n{value[1]}")
     return True, value[1] if isinstance(value, tuple) and len(value) == 2 and value[0] is True else value
 
 

@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Uses of operators that stand for a node or a part of it: a converter calls another operator's."""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ...dialects.core.infos import TensorInfo
+from ..core.sizes import Size, sizes_of
+from ..core.values import Value
+from .fx_node import Node
+
+
+class InnerNode(Node):
+    """A use of an operator whose results are like others: values, what torch has inferred, or None for those that
+    nothing uses. `metas` is what torch knows of its arguments.
+    """
+
+    def __init__(
+        self,
+        of: Node,
+        op: str,
+        arguments: Mapping[str, object],
+        like: Sequence[Any],
+        metas: Mapping[str, Any] | None = None,
+    ):
+        super().__init__(of.fx, of.name, op, arguments, of.graph)
+        self.metas = dict(metas or {})
+        self._like = like
+
+    @property
+    def results(self) -> list[TensorInfo | None]:
+        return [each.info if isinstance(each, Value) else self.graph.info_of(each) for each in self._like]
+
+    def result_sizes(self, index: builtins.int) -> list[Size]:
+        like = self._like[index]
+        return sizes_of(like) if isinstance(like, Value) else self._sizes_of(like.shape)
+
+    @property
+    def is_wanted(self) -> list[bool]:
+        return [each is not None for each in self._like]

@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What callers pass and get as one thing and functions have several values for: lists, and what may be left out."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from ..bindings.ir import Operation
+from ..dialects.relax.function_attributes import LIST, NOTHING, VALUE, Group, decode_groups
+from ..support.errors import OptionError
+
+
+def groups_of(function: Operation, attribute: str, count: int) -> list[Group]:
+    """As an attribute of the function says; without it each value is one."""
+    if attribute in function.attributes:
+        return decode_groups(function.attributes[attribute], count)
+    return [Group(VALUE, 1)] * count
+
+
+def flattened(name: str, groups: Sequence[Group], arguments: Sequence[Any]) -> list[Any]:
+    """The function's arguments, of a caller's."""
+    if len(arguments) != len(groups):
+        raise OptionError(f"{name}: takes {len(groups)} arguments, got {len(arguments)}")
+    found: list[Any] = []
+    for index, (group, argument) in enumerate(zip(groups, arguments, strict=True)):
+        if group.kind == VALUE:
+            found.append(argument)
+        elif group.kind == LIST:
+            items = list(argument) if isinstance(argument, (list, tuple)) else [argument]
+            if len(items) != group.size:
+                raise OptionError(f"{name}: argument #{index} is a list of {group.size}, got {len(items)}")
+            found += items
+        elif argument is not None:
+            raise OptionError(f"{name}: argument #{index} is None, got {type(argument).__name__}")
+    return found
+
+
+def grouped(groups: Sequence[Group], results: Sequence[Any]) -> Any:
+    """What callers get of a function's results."""
+    values = iter(results)
+    found = [_given(group, [next(values) for _ in range(group.size)]) for group in groups]
+    return found[0] if len(found) == 1 else tuple(found)
+
+
+def _given(group: Group, values: list[Any]) -> Any:
+    if group.kind == NOTHING or (group.is_optional and not values[0]):
+        return None
+    held = values[int(group.is_optional) :]
+    if group.kind == VALUE:
+        return held[0]
+    return [*held[:-2], *_apart(*held[-2:])] if group.has_rest else held
+
+
+def _apart(data: Any, rows: Any) -> list[Any]:
+    """Tensors whose elements are one behind the other; a row says how many one has, and its shape."""
+    found, start = [], 0
+    for place, (count, *shape) in enumerate(rows.tolist()):
+        if min(shape, default=0) < 0 or math.prod(shape) != count or start + count > len(data):
+            raise ValueError(f"the shape of a list's tensor #{place} does not fit its elements")
+        found.append(data[start : start + count].reshape(shape))
+        start += count
+    return found

@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Elements as elements of another type: by value, or by bits."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy
+
+from ..bindings.ir import Type
+from ..bindings.mlir import ir
+from .held_values import Numbers, stored
+from .integers import width, wrapped
+
+if TYPE_CHECKING:
+    from numpy import ndarray
+
+
+def element_of(type_: Type) -> str:
+    """The element type of a number, a vector, a tensor or a memref."""
+    return str(type_.element_type if isinstance(type_, ir.ShapedType) else type_)
+
+
+def integers_of(x: Any, dtype: str) -> Any:
+    """Floats as integers, towards zero; what has no such integer is undefined, and gives any."""
+    held = numpy.asarray(x).astype(numpy.float64)
+    if width(dtype) == 64:
+        return held.astype(stored(dtype))[()]
+    return wrapped(held.astype(numpy.int64), dtype)
+
+
+def bits_as(numbers: Numbers, x: Any, dtype: str, other: str) -> Any:
+    """The bits of elements of a type as elements of another one, of vectors along the last dimension."""
+    source, target = stored(dtype), stored(other)
+    array = numpy.ascontiguousarray(numpy.asarray(x).astype(source, copy=False))
+    row = array.reshape(numpy.shape(x) or (1,))
+    if width(dtype) == 8 * source.itemsize and width(other) == 8 * target.itemsize:
+        found = row.view(target)
+    else:
+        found = _of_bits(_bits_of(row, width(dtype)), other)
+    return numbers.held(found if numpy.ndim(x) else found.reshape(()), other)[()]
+
+
+def _bits_of(array: ndarray, count: int) -> ndarray:
+    """The lowest bit first, along the last dimension."""
+    split = numpy.unpackbits(array.view(numpy.uint8).reshape(*array.shape, -1), axis=-1, bitorder="little")
+    return split[..., :count].reshape(*array.shape[:-1], -1)
+
+
+def _of_bits(bits: ndarray, dtype: str) -> ndarray:
+    count, held = width(dtype), stored(dtype)
+    parts = bits.reshape(*bits.shape[:-1], -1, count)
+    room = numpy.zeros((*parts.shape[:-1], 8 * held.itemsize), numpy.uint8)
+    room[..., :count] = parts
+    return numpy.packbits(room, axis=-1, bitorder="little").view(held)[..., 0]

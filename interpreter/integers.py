@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Integers as bits: with and without a sign, of less than a byte too, and booleans, whose one bit is a sign."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy
+
+from ..dialects.core.infos import bit_width, is_unsigned
+from .held_values import stored
+
+_PLAIN = frozenset("i8 i16 i32 i64 index ui8 ui16 ui32 ui64".split())
+
+
+def is_plain(dtype: str) -> bool:
+    """Whether numpy's arithmetic of the type is right as it is."""
+    return dtype in _PLAIN
+
+
+def width(dtype: str) -> int:
+    """How many bits elements of a type have."""
+    return 64 if dtype == "index" else bit_width(dtype)
+
+
+def signed(x: Any) -> Any:
+    """The same bits as integers with a sign: true is -1."""
+    if x.dtype.kind == "b":
+        return -x.astype(numpy.int8)
+    if x.dtype.kind == "u":
+        return x.view(x.dtype.name[1:])
+    if x.dtype.kind == "i":
+        return x
+    bits = int(x.dtype.name[-1])
+    found = x.astype(numpy.int8)
+    return numpy.where(found >= 1 << (bits - 1), found - (1 << bits), found).astype(numpy.int8)[()]
+
+
+def unsigned(x: Any) -> Any:
+    """The same bits as integers without a sign."""
+    if x.dtype.kind == "b":
+        return x.astype(numpy.uint8)
+    if x.dtype.kind == "i":
+        return x.view(f"u{x.dtype.name}")
+    if x.dtype.kind == "u":
+        return x
+    return (x.astype(numpy.int8) & numpy.int8((1 << int(x.dtype.name[-1])) - 1)).view(numpy.uint8)
+
+
+def wrapped(value: Any, dtype: str) -> Any:
+    """The lowest bits of integers, as elements of a type."""
+    held = stored(dtype)
+    value = numpy.asarray(value)
+    if is_plain(dtype):
+        return value.astype(held)[()]
+    bits = width(dtype)
+    low = value & value.dtype.type((1 << bits) - 1)
+    if held.kind == "b" or is_unsigned(dtype):
+        return low.astype(held)[()]
+    return (
+        numpy.where(low >= 1 << (bits - 1), low.astype(numpy.int8) - (1 << bits), low)
+        .astype(numpy.int8)
+        .astype(held)[()]
+    )
+
+
+def modular(function: Callable[..., Any], dtype: str, view: Callable[[Any], Any] = signed) -> Callable[..., Any]:
+    """A function of integers as one of elements of a type, seen with or without a sign."""
+    if is_plain(dtype):
+        return lambda *operands: signed(function(*map(view, operands))) if view is unsigned else function(*operands)
+    return lambda *operands: wrapped(function(*map(view, operands)), dtype)
+
+
+def exact(x: Any) -> Any:
+    """Integers of Python's, which have no width."""
+    return numpy.asarray(x).astype(object)
+
+
+def low_bits(value: Any, dtype: str) -> Any:
+    """Of integers of Python's the lowest bits, as elements of a type."""
+    bits = width(dtype)
+    low = numpy.asarray(value & ((1 << bits) - 1), object).astype(numpy.uint64)
+    return wrapped(low, dtype)

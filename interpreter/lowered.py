@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Functions of a graph that passes have lowered to memory, called as the graph's are.
+
+A lowered function has an argument for each result: memory, or for what has a size that is known at its end a place,
+which is a list. Its attributes say which types the graph has.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy
+
+from ..bindings.ir import Operation, Type
+from ..bindings.mlir import DYNAMIC, ir
+from ..bindings.navigation import body_of, symbol_name
+from ..dialects.core.codec import decode
+from ..dialects.core.infos import Info, ScalarInfo, TensorInfo
+from ..dialects.core.ir_attributes import GRAPH_INPUTS, GRAPH_RESULTS
+from ..runtime.arrays import to_numpy
+from ..support.errors import OptionError
+from .element_bits import element_of
+from .held_values import stored
+from .machine import Machine
+from .sites import Frame
+
+
+class LoweredFunction:
+    """A graph's function, on memory: it takes what the graph's does, and gives the same."""
+
+    def __init__(self, machine: Machine, name: str, operation: Operation) -> None:
+        self._machine = machine
+        self._name = name
+        self._types = [argument.type for argument in body_of(operation).arguments]
+        self.inputs, self._results = (
+            [decode(each.value) for each in operation.attributes[key]] for key in (GRAPH_INPUTS, GRAPH_RESULTS)
+        )
+
+    def call(self, arguments: Sequence[Any]) -> list[Any]:
+        sizes = Frame(0, {})
+        for info, argument in zip(self.inputs, arguments, strict=True):
+            if isinstance(info, TensorInfo):
+                sizes.bind(info.shape, argument.shape)
+            elif isinstance(info, ScalarInfo):
+                sizes.learn(info.value, argument)
+        types = iter(self._types)
+        given = [self._passed(argument, next(types)) for argument in arguments]
+        places = [self._place(sizes, info, type_) for info, type_ in zip(self._results, types, strict=True)]
+        self._machine.call(self._name, [*given, *places])
+        return [self._taken(place, info) for place, info in zip(places, self._results, strict=True)]
+
+    def _passed(self, argument: Any, type_: Type) -> Any:
+        if isinstance(type_, ir.MemRefType):
+            return self._machine.memory.holding(argument, element_of(type_))
+        if isinstance(argument, numpy.generic):
+            return self._machine.numbers.held(argument, str(type_))[()]
+        return argument
+
+    def _place(self, sizes: Frame, info: Info, type_: Type) -> Any:
+        if not isinstance(type_, ir.MemRefType):
+            return []
+        assert isinstance(info, TensorInfo) and info.shape is not None
+        shape = tuple(size for size in map(sizes.size, info.shape) if size is not None)
+        return self._machine.memory.allocate(shape, element_of(type_))
+
+    def _taken(self, place: Any, info: Info) -> Any:
+        found = place[0] if isinstance(place, list) else place
+        if not isinstance(info, TensorInfo):
+            return found
+        held = self._machine.numbers.dtype(info.dtype)
+        # Memory has no signs.
+        return found if found.dtype == held else numpy.asarray(found, order="C").view(held)
+
+
+def call_with_memory(machine: Machine, operation: Operation, arguments: Sequence[Any]) -> list[Any]:
+    """Calls a function as it is: arrays that it has memrefs for are written to."""
+    name, given, written = symbol_name(operation), list(arguments), []
+    for index, argument in enumerate(body_of(operation).arguments):
+        if isinstance(argument.type, ir.MemRefType):
+            array = to_numpy(arguments[index])
+            _check(f"{name}: argument #{index}", array, argument.type)
+            given[index] = machine.memory.holding(array, element_of(argument.type))
+            written.append((array, index))
+    results = machine.call(name, given)
+    for array, index in written if machine.numbers.wide else ():
+        array[...] = given[index]
+    return results
+
+
+def _check(what: str, array: Any, type_: Type) -> None:
+    wanted, element = [size if size != DYNAMIC else None for size in type_.shape], element_of(type_)
+    if not _fits(array.dtype, stored(element)):
+        raise OptionError(f"{what} has elements of {array.dtype}, not {element}")
+    if len(wanted) != array.ndim or any(size not in (None, own) for size, own in zip(wanted, array.shape, strict=True)):
+        raise OptionError(f"{what} has the shape {array.shape}, not that of {type_}")
+
+
+def _fits(given: numpy.dtype, wanted: numpy.dtype) -> bool:
+    """Memory has no signs."""
+    are_integers = given.kind in "iu" and wanted.kind in "iu"
+    return given == wanted or (are_integers and given.itemsize == wanted.itemsize)
+
+
+def is_lowered(operation: Operation) -> bool:
+    return GRAPH_INPUTS in operation.attributes

@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Operators of this project's tables, and of other packages', by their meaning."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy
+
+from ..dialects.core.codec import decode
+from ..dialects.core.infos import Info, ScalarInfo, ShapeInfo, TensorInfo, VectorInfo, is_bool, is_float
+from ..dialects.core.opdef import OpDef
+from ..dialects.core.symbols import Dim, SymExpr
+from ..dialects.core.verifier import call_of, segment_sizes
+from ..passes.evaluate.elements import NotKnown
+from ..passes.evaluate.registry import EvaluationCall, find_evaluation
+from ..support.blaming import blaming, is_ours
+from ..support.suggest import counted
+from .held_values import computed
+from .registry import Meaning, find_prepared, find_reference
+from .sites import Frame, Site, Step
+
+
+def prepare_operator(site: Site, row: OpDef) -> Step:
+    """What an operator does: its row's `reference=`, or what is registered, or how its known elements are evaluated."""
+    meaning = _meaning(row)
+    if meaning is None:
+        raise site.refusal(
+            "it has no reference: rx.rules.register_reference, or reference= in its row, says what it is"
+        )
+    operation = site.operation
+    results = [decode(type_) for type_ in operation.results.types]
+    call = EvaluationCall(call_of(row, operation), results)
+    sizes = segment_sizes(row, operation, len(operation.operands))
+    is_dynamic = any(map(_has_symbols, call.attributes.values())) or any(map(_has_symbols, map(_dims, results)))
+    prepare = _as_they_are if meaning.stored else _computed
+
+    def run(frame: Frame, *operands: Any) -> Any:
+        known = _known(call, frame) if is_dynamic else call
+        given = row.segment([prepare(each) for each in operands], sizes)
+        try:
+            with blaming(f"the reference of '{meaning.op}'", meaning.function, site.refusal):
+                found = meaning.function(known, *given.values())
+        except NotKnown:
+            raise site.refusal("it has no reference for these values") from None
+        except _ERRORS as error:  # of ours: others' are blamed
+            raise type(error)(f"{site.place}: {error}") from error
+        return _as_results(found, known.results, site, meaning)
+
+    return run
+
+
+# What calls of programs raise: of indices, sizes and conditions.
+_ERRORS = (AssertionError, IndexError, ValueError)
+
+
+def reference_of(row: OpDef) -> tuple[str, str] | None:
+    """The function that says what an operator means, and where it is written."""
+    found = find_prepared(row.full_name) or _meaning(row)
+    return None if found is None else (found.function.__name__.replace("<lambda>", ""), found.place)
+
+
+def _meaning(row: OpDef) -> Meaning | None:
+    if row.reference is not None:
+        return Meaning(row.full_name, row.reference, row.place)
+    found = find_reference(row.full_name)
+    if found is not None:
+        return found
+    evaluation = find_evaluation(row.full_name)
+    return None if evaluation is None else Meaning(row.full_name, evaluation.function, evaluation.place, stored=True)
+
+
+def _as_they_are(operand: Any) -> Any:
+    return operand
+
+
+def _computed(operand: Any) -> Any:
+    return computed(operand) if isinstance(operand, (numpy.ndarray, numpy.generic)) else operand
+
+
+def _dims(info: Info) -> Sequence[Any]:
+    if isinstance(info, TensorInfo):
+        return info.shape or ()
+    return info.dims or () if isinstance(info, ShapeInfo) else ()
+
+
+def _has_symbols(value: object) -> bool:
+    return isinstance(value, SymExpr) or (isinstance(value, tuple) and any(map(_has_symbols, value)))
+
+
+def _known(call: EvaluationCall, frame: Frame) -> EvaluationCall:
+    """The call with the numbers that symbols stand for in its attributes and results."""
+
+    def known(value: Any) -> Any:
+        if isinstance(value, SymExpr):
+            return frame.size(value)
+        return tuple(map(known, value)) if type(value) is tuple else value
+
+    attributes: Mapping[str, Any] = {name: known(value) for name, value in call.attributes.items()}
+    results = [
+        info.with_shape(map(frame.size, info.shape)) if isinstance(info, TensorInfo) and info.shape is not None
+        else ShapeInfo(tuple(map(frame.size, info.dims))) if isinstance(info, ShapeInfo) and info.dims is not None
+        else info
+        for info in call.results
+    ]  # fmt: skip
+    found = EvaluationCall(call, results)
+    found.attributes = attributes
+    return found
+
+
+def _as_results(found: Any, results: Sequence[Info], site: Site, meaning: Meaning) -> list[Any]:
+    listed = found if isinstance(found, list) else [found] if len(results) == 1 else list(found or ())
+    if len(listed) != len(results):
+        raise site.refusal(f"its reference ({meaning.place}) gave {len(listed)} of {counted(len(results), 'result')}")
+    return [_as_result(*each, site, meaning) for each in zip(listed, results, strict=True)]
+
+
+def _as_result(value: Any, info: Info, site: Site, meaning: Meaning) -> Any:
+    if isinstance(info, ShapeInfo):
+        return tuple(int(size) for size in value)
+    if not isinstance(info, (TensorInfo, ScalarInfo, VectorInfo)):
+        return value
+    array = numpy.asarray(value)
+    if problem := _problem_of_elements(array, info) or _problem_of_shape(array, info):
+        if is_ours(meaning.function):  # sizes that do not fit
+            raise ValueError(f"{site.place}: its result has {problem}")
+        raise site.refusal(f"its reference ({meaning.place}) gave {problem}")
+    held = site.numbers.held(array, info.dtype)
+    return held[()] if isinstance(info, ScalarInfo) and not held.ndim else held
+
+
+def _problem_of_elements(array: Any, info: TensorInfo | ScalarInfo | VectorInfo) -> str:
+    kind = _kind(array.dtype)
+    if kind and kind <= (3 if is_float(info.dtype) else 1 if is_bool(info.dtype) else 2):
+        return ""
+    return f"elements of {array.dtype}, the result's are {info.dtype}"
+
+
+def _problem_of_shape(array: Any, info: TensorInfo | ScalarInfo | VectorInfo) -> str:
+    dims = info.shape if isinstance(info, TensorInfo) else None
+    if dims is None or (len(dims) == array.ndim and all(map(_fits, array.shape, dims))):
+        return ""
+    return f"shape {array.shape}, the result's is ({', '.join(map(str, dims))})"
+
+
+def _kind(dtype: numpy.dtype) -> int:
+    """1 of booleans, 2 of integers, 3 of floats, each of which the later ones have room for; else 0."""
+    if dtype.isbuiltin == 2:
+        return 2 if "int" in dtype.name else 3
+    return {"b": 1, "i": 2, "u": 2, "f": 3}.get(dtype.kind, 0)
+
+
+def _fits(size: int, dim: Dim) -> bool:
+    return not isinstance(dim, int) or dim == size

@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Element types changed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy
+
+from ...dialects.core.infos import bit_width, is_bool
+from ..held_values import stored
+from ..registry import register_reference
+from .element_types import converted
+
+
+@register_reference("relax.astype")
+def astype(call: Any, x: Any) -> Any:
+    return converted(x, call.result.dtype)
+
+
+@register_reference("relax.bitcast", stored=True)
+def bitcast(call: Any, x: Any) -> Any:
+    """Elements of less than a byte are in one each, in its low bits. A bool is a byte, 0 or 1."""
+    source, target = call.x.dtype, call.result.dtype
+    array = numpy.ascontiguousarray(numpy.asarray(x).astype(stored(source)))
+    bits = array.view(f"uint{array.dtype.itemsize * 8}").reshape(x.shape)
+    return bits != 0 if is_bool(target) else _of_bits(bits, target)
+
+
+def _of_bits(bits: Any, dtype: str) -> Any:
+    found = stored(dtype)
+    if found.isbuiltin == 2 and found.kind != "f" and "int" in found.name:
+        return bits.astype(found)  # a sign goes on above the low bits
+    return numpy.ascontiguousarray(bits & (2 ** bit_width(dtype) - 1)).view(found).reshape(bits.shape)

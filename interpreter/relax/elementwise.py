@@ -1,0 +1,162 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Elementwise operators: numpy's functions, and what it has none for.
+
+Integers wrap around. An integer divided by 0 is 0, and so is what is left of it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+import numpy
+
+from ...dialects.core.infos import bit_width, is_float, is_unsigned
+from ..registry import register_reference
+from .element_types import converted
+
+
+def _plain(function: Callable[..., Any]) -> Callable[..., Any]:
+    def plain(call: Any, *operands: Any) -> Any:
+        return function(*operands)
+
+    return plain
+
+
+def _of_floats(function: Callable[..., Any]) -> Callable[..., Any]:
+    """What leaves integers as they are."""
+
+    def of_floats(call: Any, x: Any) -> Any:
+        return function(x) if x.dtype.kind == "f" else x
+
+    return of_floats
+
+
+_ERF = numpy.vectorize(math.erf, otypes=[float])
+
+_PLAIN: dict[str, Callable[..., Any]] = {
+    # ---- one operand ----
+    **{name: getattr(numpy, name) for name in "negative sign square cos cosh sin sinh tan tanh exp log sqrt".split()},
+    "abs": numpy.absolute, "acos": numpy.arccos, "acosh": numpy.arccosh, "asin": numpy.arcsin, "asinh": numpy.arcsinh,
+    "atan": numpy.arctan, "atanh": numpy.arctanh, "erf": _ERF, "sigmoid": lambda x: 1 / (1 + numpy.exp(-x)),
+    "rsqrt": lambda x: 1 / numpy.sqrt(x), "bitwise_not": numpy.invert,
+    **{name: getattr(numpy, name) for name in "logical_not isfinite isinf isnan".split()},
+    # ---- two operands ----
+    **{name: getattr(numpy, name) for name in "add subtract multiply maximum minimum equal not_equal less less_equal "
+       "greater greater_equal logical_and logical_or logical_xor bitwise_and bitwise_or bitwise_xor".split()},
+}  # fmt: skip
+for _name, _function in _PLAIN.items():
+    register_reference(f"relax.{_name}")(_plain(_function))
+for _name, _function in {"ceil": numpy.ceil, "floor": numpy.floor, "round": numpy.rint, "trunc": numpy.trunc}.items():
+    register_reference(f"relax.{_name}")(_of_floats(_function))
+
+
+# ---- divided ----
+
+
+def _of_integers(function: Callable[..., Any], of_floats: Callable[..., Any]) -> Callable[..., Any]:
+    """A function of Python's integers, of which the divisor is not 0; 0 where it is."""
+    each = numpy.vectorize(lambda x1, x2: function(int(x1), int(x2)) if x2 else 0, otypes=[object])
+
+    def divided(call: Any, x1: Any, x2: Any) -> Any:
+        return of_floats(x1, x2) if is_float(call.result.dtype) else _wrapped(each(x1, x2), call.result.dtype)
+
+    return divided
+
+
+def _wrapped(integers: Any, dtype: str) -> Any:
+    """The low bits of Python's integers."""
+    low_bits = numpy.asarray(numpy.asarray(integers, object) & (2**64 - 1), object)
+    return low_bits.astype(numpy.uint64).astype(numpy.uint64 if is_unsigned(dtype) else numpy.int64)
+
+
+def _towards_zero(x1: int, x2: int) -> int:
+    quotient = abs(x1) // abs(x2)
+    return quotient if (x1 < 0) == (x2 < 0) else -quotient
+
+
+_DIVISIONS: dict[str, tuple[Callable[..., Any], Callable[..., Any]]] = {
+    "divide": (_towards_zero, numpy.divide),
+    "floor_divide": (lambda x1, x2: x1 // x2, lambda x1, x2: numpy.floor(x1 / x2)),
+    "mod": (lambda x1, x2: x1 - _towards_zero(x1, x2) * x2, numpy.fmod),
+    "floor_mod": (lambda x1, x2: x1 % x2, numpy.remainder),
+}
+for _name, _functions in _DIVISIONS.items():
+    register_reference(f"relax.{_name}")(_of_integers(*_functions))
+
+
+# ---- powers, logarithms, angles ----
+
+
+def _integer_power(x1: Any, x2: Any) -> int:
+    """To a negative power it is 1 / x1**-x2, towards zero: 0 but of 1 and -1, and of 0 too, as all that is divided by
+    0."""
+    base, exponent = int(x1), int(x2)
+    if exponent < 0:
+        return {1: 1, -1: -1 if exponent % 2 else 1}.get(base, 0)
+    return pow(base, exponent, 2**64)
+
+
+_INTEGER_POWERS = numpy.vectorize(_integer_power, otypes=[object])
+
+
+@register_reference("relax.power")
+def power(call: Any, x1: Any, x2: Any) -> Any:
+    if is_float(call.result.dtype):
+        return numpy.power(x1, x2)
+    return _wrapped(_INTEGER_POWERS(x1, x2), call.result.dtype)
+
+
+def _of_floats_alone(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Of integers the result in f64, towards zero."""
+
+    def of_floats(call: Any, x1: Any, x2: Any) -> Any:
+        return converted(function(x1.astype(float), x2.astype(float)), call.result.dtype)
+
+    return of_floats
+
+
+register_reference("relax.atan2")(_of_floats_alone(numpy.arctan2))
+register_reference("relax.log_add_exp")(_of_floats_alone(numpy.logaddexp))
+
+
+# ---- bits ----
+
+
+@register_reference("relax.left_shift")
+def left_shift(call: Any, x1: Any, x2: Any) -> Any:
+    """By as many bits as there are, or more, or by a negative number, all are shifted out."""
+    is_inside = (x2 >= 0) & (x2 < bit_width(call.result.dtype))
+    return numpy.where(is_inside, numpy.left_shift(x1, numpy.where(is_inside, x2, 0)), 0)
+
+
+@register_reference("relax.right_shift")
+def right_shift(call: Any, x1: Any, x2: Any) -> Any:
+    """The same; what is left then of a number below 0 is its sign, -1."""
+    is_inside = (x2 >= 0) & (x2 < bit_width(call.result.dtype))
+    rest = numpy.where(x1 < 0, -1, 0).astype(x1.dtype)
+    return numpy.where(is_inside, numpy.right_shift(x1, numpy.where(is_inside, x2, 0)), rest)
+
+
+# ---- three operands ----
+
+
+def _fused(x1: float, x2: float, x3: float) -> float:
+    plain = x1 * x2 + x3
+    if not all(map(math.isfinite, (x1, x2, x3))):
+        return plain
+    exact = Fraction(x1) * Fraction(x2) + Fraction(x3)
+    try:
+        return float(exact) if exact else plain  # which knows the sign of a zero
+    except OverflowError:
+        return math.copysign(math.inf, exact)
+
+
+_FUSED = numpy.vectorize(lambda *each: _fused(*map(float, each)), otypes=[float])
+
+
+@register_reference("relax.ewise_fma")
+def ewise_fma(call: Any, x1: Any, x2: Any, x3: Any) -> Any:
+    return _FUSED(x1, x2, x3) if is_float(call.result.dtype) else x1 * x2 + x3

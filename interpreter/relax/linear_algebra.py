@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Products of matrices, vectors and tensors. Of booleans they are whether in one place both are true."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy
+
+from ...dialects.core.infos import is_bool, is_float
+from ..registry import register_reference
+from .element_types import converted, wide_integer
+
+if TYPE_CHECKING:
+    from numpy import ndarray
+
+
+def _factors(call: Any, *operands: ndarray) -> list[ndarray]:
+    """Operands of what products are added up in: integers of 64 bits, whose low bits are the sum's."""
+    dtype = call.result.dtype
+    if is_bool(dtype):
+        return [converted(each, dtype) for each in operands]
+    wide = float if is_float(dtype) else wide_integer(dtype)
+    return [converted(each, dtype).astype(wide) for each in operands]
+
+
+@register_reference("relax.matmul")
+def matmul(call: Any, x1: ndarray, x2: ndarray) -> Any:
+    return numpy.matmul(*_factors(call, x1, x2))
+
+
+@register_reference("relax.einsum")
+def einsum(call: Any, operands: Sequence[ndarray]) -> Any:
+    return numpy.einsum(call.subscripts, *_factors(call, *operands))
+
+
+@register_reference("relax.outer")
+def outer(call: Any, x1: ndarray, x2: ndarray) -> Any:
+    return numpy.multiply.outer(*_factors(call, x1, x2))

@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Operators that change the shape of tensors, move their elements, or join them. Those that are missing here are what
+passes/evaluate says of known elements. What is only moved stays what it is, to the last bit of a NaN.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy
+
+from ..registry import register_reference
+from ..size_checks import require_same
+from ..upstream.affine import place_of
+
+if TYPE_CHECKING:
+    from numpy import ndarray
+
+
+@register_reference("relax.reshape", stored=True)
+def reshape(call: Any, x: ndarray, shape: tuple[int, ...]) -> Any:
+    require_same(x.size, math.prod(shape), "numbers of elements")
+    return x.reshape(shape)
+
+
+@register_reference("relax.flatten", stored=True)
+def flatten(call: Any, x: ndarray) -> Any:
+    return x.reshape(-1)
+
+
+@register_reference("relax.expand_dims", stored=True)
+def expand_dims(call: Any, x: ndarray) -> Any:
+    return numpy.expand_dims(x, call.axis)
+
+
+@register_reference("relax.squeeze", stored=True)
+def squeeze(call: Any, x: ndarray) -> Any:
+    return numpy.squeeze(x, call.axis)
+
+
+@register_reference("relax.broadcast_to", stored=True)
+def broadcast_to(call: Any, x: ndarray, shape: tuple[int, ...]) -> Any:
+    return numpy.broadcast_to(x, shape)
+
+
+@register_reference(["relax.collapse_sum_like", "relax.collapse_sum_to"])
+def collapse_sum(call: Any, data: ndarray, target: Any) -> Any:
+    shape = target if isinstance(target, tuple) else target.shape
+    added = data.ndim - len(shape)
+    if added < 0 or any(size not in (1, whole) for size, whole in zip(shape, data.shape[added:], strict=True)):
+        raise ValueError(f"shape {shape} cannot be broadcast to {data.shape}")
+    axes = [*range(added), *(axis for axis, size in enumerate(shape, added) if size == 1)]
+    return data.sum(axis=tuple(axes)).astype(data.dtype).reshape(shape)
+
+
+# ---- copies ----
+
+
+@register_reference("relax.repeat", stored=True)
+def repeat(call: Any, data: ndarray) -> Any:
+    return numpy.repeat(data, call.repeats, call.axis)
+
+
+@register_reference("relax.layout_transform", stored=True)
+def layout_transform(call: Any, x: ndarray) -> Any:
+    """Where no element goes is the pad value, 0 where that may be any."""
+    places = [place_of(expression) for expression in call.index_map.value.results]
+    found = numpy.full(call.result.shape, call.pad_value or 0, x.dtype)
+    for point in numpy.ndindex(x.shape):
+        found[tuple(place(point) for place in places)] = x[point]
+    return found
+
+
+# ---- several tensors ----
+
+
+@register_reference("relax.concat", stored=True)
+def concat(call: Any, tensors: Sequence[ndarray]) -> Any:
+    return numpy.concatenate(tensors, call.axis)
+
+
+@register_reference("relax.stack", stored=True)
+def stack(call: Any, tensors: Sequence[ndarray]) -> Any:
+    return numpy.stack(tensors, call.axis)
+
+
+@register_reference("relax.split", stored=True)
+def split(call: Any, x: ndarray) -> list[Any]:
+    """A number of sections are equal, rounded up, as long as there are elements: 5 in 4 is 2, 2, 1, 0."""
+    size, sections = x.shape[call.axis], call.indices_or_sections
+    if isinstance(sections, int):
+        length = -(-size // sections)
+        sections = [length * section for section in range(1, sections)]
+    bounds = [0, *(min(index, size) for index in sections), size]
+    return [x.take(range(begin, end), call.axis) for begin, end in itertools.pairwise(bounds)]
+
+
+@register_reference("relax.meshgrid", stored=True)
+def meshgrid(call: Any, tensors: Sequence[ndarray]) -> list[Any]:
+    return list(numpy.meshgrid(*tensors, indexing=call.indexing))

@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Products with matrices of few bits an element."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy
+
+from ..registry import register_reference
+
+if TYPE_CHECKING:
+    from numpy import ndarray
+
+
+@register_reference("relax.matmul_nbits")
+def matmul_nbits(
+    call: Any, x: ndarray, codes: ndarray, scale: ndarray, zero_point: ndarray | None, bias: ndarray | None
+) -> ndarray:
+    """x @ ((codes - zero_point) * scale)^T + bias. Of a byte the lowest bits are the first code."""
+    columns, blocks, _ = codes.shape
+    apart = [codes >> shift & (2**call.bits - 1) for shift in range(0, 8, call.bits)]
+    numbers = numpy.stack(apart, axis=-1).reshape(columns, blocks, call.block_size).astype(float)
+    middle = 2.0 ** (call.bits - 1) if zero_point is None else zero_point[..., None].astype(float)
+    # The last block may be longer than what is left of a row.
+    matrix = ((numbers - middle) * scale[..., None]).reshape(columns, blocks * call.block_size)[:, : x.shape[-1]]
+    return x @ matrix.T + (0 if bias is None else bias)
+
+
+@register_reference("relax.matmul_nbits_panels")
+def matmul_nbits_panels(
+    call: Any, x: ndarray, codes: ndarray, scale: ndarray, zero_point: ndarray | None, bias: ndarray | None
+) -> ndarray:
+    """Of codes [panels, words, columns * 4 bytes]: 4 bytes of a column are neighbors in it."""
+    panels, words, _ = codes.shape
+    bytes_of_columns = codes.reshape(panels, words, -1, 4).transpose(0, 2, 1, 3)
+    codes = bytes_of_columns.reshape(-1, scale.shape[1], call.block_size * call.bits // 8)[: call.columns]
+    scale, zero_point = (None if each is None else _columns(call, each) for each in (scale, zero_point))
+    return matmul_nbits(call, x, codes, scale, zero_point, None if bias is None else bias.reshape(-1)[: call.columns])
+
+
+def _columns(call: Any, panels: ndarray) -> ndarray:
+    """[panels, blocks, columns of a panel] as [columns, blocks]."""
+    return panels.transpose(0, 2, 1).reshape(-1, panels.shape[1])[: call.columns]

@@ -1,0 +1,150 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Reductions over axes and scans along one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy
+
+from ...dialects.core.infos import is_float
+from ..registry import register_reference
+from .element_types import converted, highest, lowest, wide_integer
+
+if TYPE_CHECKING:
+    from numpy import ndarray
+
+
+def _reduction(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Over the axes of the call; of booleans the sum is whether any is true, the product whether all are."""
+
+    def reduced(call: Any, x: ndarray) -> Any:
+        return function(x, axis=call.axis, keepdims=call.keepdims).astype(x.dtype)
+
+    return reduced
+
+
+register_reference("relax.sum")(_reduction(numpy.sum))
+register_reference("relax.prod")(_reduction(numpy.prod))
+
+
+def _extreme(function: Callable[..., Any], of_none: Callable[[str], Any]) -> Callable[..., Any]:
+    """NaN where there is one; of no elements what no element is beyond."""
+
+    def extreme(call: Any, x: ndarray) -> Any:
+        return function(x, axis=call.axis, keepdims=call.keepdims, initial=of_none(call.x.dtype))
+
+    return extreme
+
+
+register_reference("relax.max")(_extreme(numpy.max, lowest))
+register_reference("relax.min")(_extreme(numpy.min, highest))
+
+
+# ---- means: of integers they are rounded towards zero, and 0 of no elements ----
+
+
+@register_reference("relax.mean")
+def mean(call: Any, x: ndarray) -> Any:
+    dtype = call.result.dtype
+    wide = float if is_float(dtype) else wide_integer(dtype)
+    totals = numpy.sum(x, axis=call.axis, keepdims=call.keepdims, dtype=wide)
+    count = x.size // max(1, totals.size)
+    if is_float(dtype):
+        return totals / numpy.float64(count)
+    return totals * 0 if count == 0 else numpy.sign(totals) * (abs(totals) // totals.dtype.type(count))
+
+
+def _variance(x: ndarray, axis: Any, keepdims: bool) -> Any:
+    """The mean squared distance to the mean; NaN of no elements."""
+    totals = numpy.sum(x, axis=axis, keepdims=True, dtype=float)
+    count = numpy.float64(x.size // max(1, totals.size))
+    return numpy.sum((x - totals / count) ** 2, axis=axis, keepdims=keepdims) / count
+
+
+@register_reference("relax.variance")
+def variance(call: Any, x: ndarray) -> Any:
+    return converted(_variance(x, call.axis, call.keepdims), call.result.dtype)
+
+
+@register_reference("relax.std")
+def std(call: Any, x: ndarray) -> Any:
+    return converted(numpy.sqrt(_variance(x, call.axis, call.keepdims)), call.result.dtype)
+
+
+# ---- rows: what is reduced, one behind the other ----
+
+
+def _rows(call: Any, x: ndarray, axes: tuple[int, ...]) -> tuple[ndarray, tuple[int, ...]]:
+    """The elements that are reduced together along a last dimension, and the result's shape."""
+    kept = [axis for axis in range(x.ndim) if axis not in axes]
+    sizes = [1 if axis in axes else size for axis, size in enumerate(x.shape) if call.keepdims or axis in kept]
+    count = int(numpy.prod([x.shape[axis] for axis in axes], dtype=int))
+    outer = [x.shape[axis] for axis in kept]
+    return x.transpose(*kept, *axes).reshape(*outer, count), tuple(sizes)
+
+
+def _axes(call: Any, x: ndarray) -> tuple[int, ...]:
+    if call.axis is None:
+        return tuple(range(x.ndim))
+    axes = (call.axis,) if isinstance(call.axis, int) else call.axis
+    return tuple(axis % x.ndim for axis in axes)
+
+
+def _position(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The first of the extreme elements, or of the NaNs; -1 of no elements."""
+
+    def position(call: Any, x: ndarray) -> Any:
+        rows, shape = _rows(call, x, _axes(call, x))
+        if rows.shape[-1] == 0:
+            return numpy.full(shape, -1)
+        return function(rows, axis=-1).reshape(shape)
+
+    return position
+
+
+register_reference("relax.argmax")(_position(numpy.argmax))
+register_reference("relax.argmin")(_position(numpy.argmin))
+
+
+@register_reference("relax.median")
+def median(call: Any, data: ndarray) -> list[Any]:
+    """The lower one of two, and where it stands first; NaN where there is one. Of no elements NaN, or the lowest
+    integer, at -1."""
+    axes = tuple(sorted(_axes(call, data)))
+    rows, shape = _rows(call, data, axes)
+    count = rows.shape[-1]
+    if count == 0:
+        nothing = numpy.nan if is_float(call.result.dtype) else lowest(call.result.dtype)
+        found = [numpy.full(shape, nothing), numpy.full(shape, -1)]
+    else:
+        middle = numpy.sort(rows, axis=-1)[..., (count - 1) // 2]
+        is_nan = rows != rows
+        values = numpy.where(is_nan.any(axis=-1), numpy.nan, middle) if is_nan.any() else middle
+        places = numpy.argmax(numpy.where(is_nan.any(axis=-1, keepdims=True), is_nan, rows == middle[..., None]), -1)
+        found = [values.reshape(shape), places.reshape(shape)]
+    return found[: len(call.results)]
+
+
+# ---- running totals ----
+
+
+def _scan(name: str, start: int) -> Callable[..., Any]:
+    ufunc = getattr(numpy, name)
+
+    def scan(call: Any, data: ndarray) -> Any:
+        """Elements are of the result's type before they come together."""
+        dtype, axis = call.result.dtype, 0 if call.axis is None else call.axis
+        elements = converted(data.reshape(-1) if call.axis is None else data, dtype)
+        totals = ufunc.accumulate(elements.astype(float if is_float(dtype) else wide_integer(dtype)), axis=axis)
+        if not call.exclusive:
+            return totals
+        first = numpy.full_like(totals.take(range(min(1, totals.shape[axis])), axis), start)
+        return numpy.concatenate([first, totals.take(range(totals.shape[axis] - 1), axis)], axis)
+
+    return scan
+
+
+register_reference("relax.cumsum")(_scan("add", 0))
+register_reference("relax.cumprod")(_scan("multiply", 1))

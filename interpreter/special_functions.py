@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Functions of numbers that numpy has not, for the meanings of several dialects. Floats are f64."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+import ml_dtypes
+import numpy
+
+from .held_values import stored
+from .integers import low_bits, width
+
+
+def by_element(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function of Python's floats, of arrays element by element."""
+
+    def found(*arrays: Any) -> Any:
+        wanted = numpy.broadcast(*arrays)
+        values = [function(*map(float, each)) for each in wanted]
+        return numpy.array(values, float).reshape(wanted.shape)[()]
+
+    return found
+
+
+erf = by_element(math.erf)
+erfc = by_element(math.erfc)
+
+
+def _gamma(x: float) -> float:
+    if math.isnan(x) or x == -math.inf or (x < 0 and x == math.floor(x)):
+        return math.nan
+    if x == 0:
+        return math.copysign(math.inf, x)
+    try:
+        return math.gamma(x)
+    except OverflowError:
+        return math.inf
+
+
+def _log_gamma(x: float) -> float:
+    if math.isinf(x) or (x <= 0 and x == math.floor(x)):
+        return math.inf
+    return math.lgamma(x)
+
+
+def _remainder(x: float, y: float) -> float:
+    if math.isnan(x) or math.isnan(y) or math.isinf(x) or y == 0:
+        return math.nan
+    return math.remainder(x, y)
+
+
+def _fma(x: float, y: float, z: float) -> float:
+    if not all(map(math.isfinite, (x, y, z))):
+        # Neither infinite factors nor an infinite sum are rounded.
+        return x * y + z if not (math.isfinite(x) and math.isfinite(y)) else z
+    total = Fraction(x) * Fraction(y) + Fraction(z)
+    if not total:
+        return x * y + z
+    try:
+        return float(total)
+    except OverflowError:
+        return math.copysign(math.inf, total)
+
+
+gamma = by_element(_gamma)
+log_gamma = by_element(_log_gamma)
+remainder = by_element(_remainder)
+exact_fma = by_element(_fma)
+
+
+def rounded_away(x: Any) -> Any:
+    """To the nearest integer, halves away from zero."""
+    return numpy.copysign(numpy.where(numpy.abs(x) < 2**52, numpy.floor(numpy.abs(x) + 0.5), numpy.abs(x)), x)[()]
+
+
+def smallest_normal(dtype: str) -> float:
+    return float(ml_dtypes.finfo(stored(dtype)).smallest_normal)
+
+
+def is_normal(x: Any, dtype: str) -> Any:
+    return numpy.isfinite(x) & (numpy.abs(x) >= smallest_normal(dtype))
+
+
+# ---- integers ----
+
+
+def integer_power(x: Any, y: Any, dtype: str) -> Any:
+    """x**y; of a negative y the inverse, which is an integer for 1 and -1 alone."""
+    bits = width(dtype)
+
+    def power(base: int, exponent: int) -> int:
+        if exponent >= 0:
+            return pow(base, exponent, 1 << bits) if base >= 0 else pow(base, exponent)
+        return base**-exponent if base in (1, -1) else 0
+
+    wanted = numpy.broadcast(x, y)
+    values = [power(int(base), int(exponent)) for base, exponent in wanted]
+    return low_bits(numpy.array(values, object).reshape(wanted.shape), dtype)
+
+
+def _by_integer(function: Callable[[int, int], int]) -> Callable[[Any, int], Any]:
+    """Of integers without a sign, and of their width."""
+
+    def found(x: Any, bits: int) -> Any:
+        values = [function(int(each), bits) for each in numpy.ravel(x)]
+        return numpy.array(values, numpy.uint64).reshape(numpy.shape(x))[()]
+
+    return found
+
+
+bits_set = _by_integer(lambda x, bits: bin(x).count("1"))
+zeros_before = _by_integer(lambda x, bits: bits - x.bit_length())
+zeros_after = _by_integer(lambda x, bits: (x & -x).bit_length() - 1 if x else bits)
+bits_reversed = _by_integer(lambda x, bits: int(f"{x:0{bits}b}"[::-1], 2))

@@ -1,0 +1,24 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Questions about a float."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy
+
+from ..registry import register_reference
+from ..special_functions import is_normal
+
+_FUNCTIONS: dict[str, Callable[[Any], Any]] = {
+    "isfinite": numpy.isfinite, "isinf": numpy.isinf, "isposinf": numpy.isposinf, "isneginf": numpy.isneginf,
+    "isnan": numpy.isnan, "signbit": numpy.signbit,
+}  # fmt: skip
+for _name, _function in _FUNCTIONS.items():
+    register_reference(f"tir.{_name}")(lambda call, x, function=_function: function(x))
+
+
+@register_reference("tir.isnormal")
+def isnormal(call: Any, x: Any) -> Any:
+    return is_normal(x, call.x.dtype)

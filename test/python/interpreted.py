@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Modules interpreted, for tests: functions that are run before and after a pass, and rx.reference in the place of a
+compiled program.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy
+from relax_mlir.bindings.mlir import as_list, ir
+from relax_mlir.bindings.navigation import function_type_of, functions_in, symbol_name
+from relax_mlir.dialects.core.codec import decode
+from relax_mlir.dialects.core.infos import DTYPE_BY_NAME, ScalarInfo
+from relax_mlir.interpreter.held_values import stored
+from relax_mlir.interpreter.machine import Machine
+from relax_mlir.interpreter.sites import Frame, Slots
+from relax_mlir.runtime import tensor, to_numpy
+
+import relax_mlir as rx
+
+
+class Interpreted:
+    """What tests ask of an executable: it takes tensors and gives tensors."""
+
+    def __init__(self, module: rx.Module) -> None:
+        self._module = module
+        self._reference = rx.reference(module)
+
+    def __getitem__(self, name: str) -> Callable[..., Any]:
+        run, inputs = self._reference[name], self._types(name).inputs
+
+        def call(*arguments: Any) -> Any:
+            given = [_argument(decode(type_), each) for type_, each in zip(inputs, arguments, strict=True)]
+            found = run(*given)
+            return [_tensor(each) for each in found] if isinstance(found, tuple) else _tensor(found)
+
+        return call
+
+    def signature(self, name: str) -> dict[str, Any]:
+        return {"outputs": [_described(getattr(decode(type_), "dtype", "")) for type_ in self._types(name).results]}
+
+    def _types(self, name: str) -> Any:
+        functions = {symbol_name(each): each for each in functions_in(self._module.operation)}
+        return function_type_of(functions[name])
+
+
+def _argument(info: Any, value: Any) -> Any:
+    """An array of the elements that a tensor of bytes holds."""
+    if not hasattr(value, "__dlpack__"):
+        return value
+    array = to_numpy(value)
+    return array.view(stored(info.dtype)) if array.dtype != stored(info.dtype) else array
+
+
+def _tensor(value: Any) -> Any:
+    return tensor(numpy.array(value)) if isinstance(value, numpy.ndarray) else value
+
+
+def _described(dtype: str) -> dict[str, Any]:
+    """What bytes hold, where an element has less than one."""
+    found = stored(dtype) if dtype else numpy.dtype(bool)
+    is_held = found.isbuiltin == 2 and not found.name.startswith(("bfloat", "float8"))
+    return {"holds": found.name} if is_held else {}
+
+
+def run_function(module: rx.Module, arguments: Sequence[Any], name: str = "main") -> list[Any]:
+    """What a function returns: arrays for tensors, tuples of sizes for shapes."""
+    return Machine(module.operation).call(name, arguments)
+
+
+def values_in(module: rx.Module, block: Any, arguments: Sequence[Any]) -> dict[Any, Any]:
+    """The values of what stands in a function's block so far."""
+    machine = Machine(module.operation)
+    slots = Slots(machine.numbers)
+    body = machine.prepared(block.region, slots)
+    frame = Frame(len(slots), slots.constants)
+    for parameter, argument in zip(block.arguments, arguments, strict=True):
+        assert not frame.match(decode(parameter.type), argument)
+    with numpy.errstate(all="ignore"):
+        body.run(frame, arguments)
+    return {value: frame.values[slot] for value, slot in slots.items()}
+
+
+def same(one: Any, other: Any) -> bool:
+    """Whether two results agree to the last bit; any NaN is like any other."""
+    if isinstance(one, tuple) or isinstance(other, tuple):
+        return bool(one == other)
+    if one.dtype != other.dtype or one.shape != other.shape:
+        return False
+    if one.dtype.kind != "f":
+        return bool((one == other).all())
+    signs = (numpy.signbit(one) == numpy.signbit(other)) | numpy.isnan(one)
+    return bool(numpy.array_equal(one, other, equal_nan=True) and signs.all())
+
+
+def function_of(module: rx.Module, name: str = "main") -> Any:
+    return ir.SymbolTable(module.operation)[name]
+
+
+def meant(name: str, *arguments: Any, wide: bool = False, symbols: Any = None, **attributes: Any) -> Any:
+    """What an operator gives, by its reference: arrays are arguments of the function, other things stand in it.
+
+    Numbers of numpy are scalars that are known at run time only. `symbols` are the arrays' shapes in the module.
+    """
+    passed = numpy.ndarray, numpy.generic
+    flat = [each for argument in arguments for each in (argument if isinstance(argument, list) else [argument])]
+    given = [each for each in flat if isinstance(each, passed)]
+    shapes = iter(symbols or [each.shape for each in given if isinstance(each, numpy.ndarray)])
+    infos = [
+        rx.tensor(next(shapes), DTYPE_BY_NAME[each.dtype.name])
+        if isinstance(each, numpy.ndarray)
+        else ScalarInfo(DTYPE_BY_NAME[each.dtype.name])
+        for each in given
+    ]
+    module = rx.Module()
+    with module.function("main", infos) as f:
+        parameters = iter(f)
+
+        def operand(argument: Any) -> Any:
+            if isinstance(argument, list):
+                return [operand(each) for each in argument]
+            return next(parameters) if isinstance(argument, passed) else argument
+
+        operands = list(map(operand, arguments))
+        f.returns(*as_list(rx.find_op(f"relax.{name}")(*operands, **attributes)))
+    return rx.reference(module, wide=wide)["main"](*given)

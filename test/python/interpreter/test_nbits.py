@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Products with matrices of few bits: the order of codes, the last block, panels."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy
+import pytest
+from interpreted import meant
+
+
+@pytest.mark.parametrize(
+    ("bits", "codes"), [(2, [1, 2, 3, 0, 2, 2, 2, 2] + [2] * 8), (4, [1, 2, 15, 0, 8, 8, 8, 8]), (8, [1, 2, 255, 0])]
+)
+def test_the_order_of_codes(bits: int, codes: Any) -> None:
+    count = 8 // bits
+    packed = [
+        sum(code << bits * place for place, code in enumerate(codes[at : at + count]))
+        for at in range(0, len(codes), count)
+    ]
+    x = numpy.eye(len(codes))[:4].astype("float32")
+    held: Any = numpy.array(packed, "uint8").reshape(1, 1, -1), numpy.array([[0.5]], "float32")
+    found = meant("matmul_nbits", x, *held, bits=bits, block_size=len(codes))
+    assert found.ravel().tolist() == [(code - 2 ** (bits - 1)) / 2 for code in codes[:4]]
+    found = meant("matmul_nbits", x, *held, numpy.array([[1]], "uint8"), bits=bits, block_size=len(codes))
+    assert found.ravel().tolist() == [(code - 1) / 2 for code in codes[:4]]
+
+
+def test_blocks_and_panels() -> None:
+    """Three columns of two blocks, of which the last is half used."""
+    random = numpy.random.default_rng(2)
+    codes, scale = random.integers(0, 256, (3, 2, 4)).astype("uint8"), random.normal(size=(3, 2)).astype("float32")
+    zero, bias = random.normal(size=(3, 2)).astype("float32"), numpy.array([1.0, 2.0, 3.0], "float32")
+    x = random.normal(size=(2, 12)).astype("float32")
+    found = meant("matmul_nbits", x, codes, scale, zero, bias, block_size=8)
+    numbers = numpy.stack([codes & 15, codes >> 4], -1).reshape(3, 2, 8).astype(float)
+    matrix = ((numbers - zero[..., None]) * scale[..., None].astype(float)).reshape(3, 16)[:, :12]
+    numpy.testing.assert_allclose(found, x @ matrix.T + bias, rtol=1e-5)
+
+    def panels(array: Any) -> Any:
+        """Of two columns each."""
+        whole = numpy.concatenate([array, numpy.zeros((1, *array.shape[1:]), array.dtype)])
+        return numpy.moveaxis(whole.reshape(2, 2, *array.shape[1:]), 1, min(2, whole.ndim))
+
+    words = panels(codes).reshape(2, 2, 8)
+    packed: Any = words, panels(scale), panels(zero), panels(bias)
+    attributes: Any = {"block_size": 8, "columns": 3, "lanes": 2}
+    assert meant("matmul_nbits_panels", x, *packed, **attributes).tolist() == found.tolist()
+
+
+def test_nothing() -> None:
+    nothing = numpy.zeros((0, 2, 4), "uint8"), numpy.zeros((0, 2), "float16")
+    assert meant("matmul_nbits", numpy.zeros((3, 16), "float16"), *nothing, block_size=8).shape == (3, 0)

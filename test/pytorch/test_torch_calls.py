@@ -1,0 +1,229 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What a call through torch.compile(backend="relax_mlir") looks at: parameters that have changed, numbers, threads."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import pytest
+import torch
+from relax_mlir.compilation import torch_compile
+from relax_mlir.compilation.torch_compile import torch_backend
+from torch import nn
+
+import relax_mlir
+
+
+@pytest.fixture(autouse=True)
+def _anew() -> Iterator[None]:
+    torch._dynamo.reset()
+    torch.manual_seed(0)
+    yield
+    torch._dynamo.reset()
+
+
+@pytest.fixture
+def compilations(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Grows by one with each compilation of a program."""
+    found: list[int] = []
+
+    def counted(*arguments: Any, **options: Any) -> Any:
+        found.append(len(found))
+        return compiled(*arguments, **options)
+
+    compiled = torch_compile.compile
+    monkeypatch.setattr(torch_compile, "compile", counted)
+    return found
+
+
+def _other_memory(model: nn.Linear) -> None:
+    model.weight.data = torch.randn(3, 4)
+
+
+def _a_vector(model: nn.Linear) -> None:
+    nn.utils.vector_to_parameters(torch.randn(15), model.parameters())
+
+
+def _memory_that_was_free(model: nn.Linear) -> None:
+    """The old memory is given back before the new one is asked for, as often as it takes to get the same address."""
+    address = model.weight.data_ptr()
+    model.weight.data = torch.empty(0)
+    model.weight.data = next((each for each in [torch.randn(3, 4) for _ in range(8)] if each.data_ptr() == address),
+                             torch.randn(3, 4))  # fmt: skip
+
+
+def _add(model: nn.Linear) -> None:
+    model.weight.add_(1)
+
+
+def _set(model: nn.Linear) -> None:
+    model.bias.set_(torch.randn(3))
+
+
+def _load(model: nn.Linear) -> None:
+    model.load_state_dict({name: each * 2 for name, each in model.state_dict().items()})
+
+
+def _another(model: nn.Linear) -> None:
+    model.bias = nn.Parameter(torch.randn(3))
+
+
+def _exchanged(model: nn.Linear) -> None:
+    """The sum of all addresses stays."""
+    model.weight.data, other.weight.data = other.weight.data, model.weight.data
+
+
+other = nn.Linear(4, 3)
+CHANGES = [_other_memory, _a_vector, _memory_that_was_free, _add, _set, _load, _another, _exchanged]
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_a_change_of_parameters_is_seen(change: Callable[[nn.Linear], None], compilations: list[int]) -> None:
+    model = nn.Linear(4, 3).eval()
+    called, x = torch.compile(model, backend=torch_backend), torch.randn(2, 4)
+    with torch.no_grad():
+        for _ in range(2):
+            torch.testing.assert_close(called(x), model(x))
+        change(model)
+        for _ in range(2):
+            torch.testing.assert_close(called(x), model(x))
+    assert len(compilations) == 2
+
+
+def test_who_changes_parameters_often_has_them_as_arguments(compilations: list[int]) -> None:
+    model = nn.Linear(4, 3).eval()
+    called, x = torch.compile(model, backend=torch_backend), torch.randn(2, 4)
+    with torch.no_grad():
+        for _ in range(6):
+            torch.testing.assert_close(called(x), model(x))
+            model.weight.data = torch.randn(3, 4)
+    assert len(compilations) == 3
+
+
+def test_models_of_one_class_share_a_graph() -> None:
+    models = [nn.Linear(4, 3).eval() for _ in range(4)]
+    called = [torch.compile(each, backend=torch_backend) for each in models]
+    x = torch.randn(2, 4)
+    with torch.no_grad():
+        for _ in range(2):
+            for one, model in zip(called, models, strict=True):
+                torch.testing.assert_close(one(x), model(x))
+
+
+@pytest.mark.parametrize("called_in", [torch.inference_mode, torch.no_grad])
+def test_parameters_without_versions(called_in: Any) -> None:
+    """Of a model that is made for inference."""
+    with torch.inference_mode():
+        model = nn.Linear(4, 3).eval()
+    called, x = torch.compile(model, backend=torch_backend), torch.randn(2, 4)
+    for _ in range(2):
+        with called_in():
+            torch.testing.assert_close(called(x), model(x))
+        with torch.inference_mode():
+            model.weight.add_(1)
+
+
+def test_parameters_that_lose_their_versions() -> None:
+    model = nn.Linear(4, 3).eval()
+    called, x = torch.compile(model, backend=torch_backend), torch.randn(2, 4)
+    with torch.inference_mode():
+        for _ in range(3):
+            torch.testing.assert_close(called(x), model(x))
+            model.weight.data = torch.randn(3, 4)
+
+
+def test_no_thread_gets_results_of_parameters_of_before(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A thread that calls while another one compiles the program anew."""
+    model = nn.Linear(4, 3).eval()
+    called, x = torch.compile(model, backend=torch_backend), torch.randn(2, 4)
+    with torch.no_grad():
+        called(x)
+        model.weight.add_(1)
+    compiled, begun, goes_on = torch_compile.compile, threading.Event(), threading.Event()
+
+    def slow(*arguments: Any, **options: Any) -> Any:
+        begun.set()
+        goes_on.wait(60)
+        return compiled(*arguments, **options)
+
+    monkeypatch.setattr(torch_compile, "compile", slow)
+    found: list[Any] = []
+
+    def work() -> None:
+        with torch.no_grad():
+            found.append(called(x))
+
+    threads = [threading.Thread(target=work) for _ in range(2)]
+    threads[0].start()
+    assert begun.wait(60)
+    threads[1].start()
+    threads[1].join(1)
+    goes_on.set()
+    for each in threads:
+        each.join()
+    with torch.no_grad():
+        torch.testing.assert_close(found, [model(x)] * 2)
+
+
+def test_numbers_are_results_and_go_to_the_backward_graph() -> None:
+    def scaled(x: torch.Tensor, n: float) -> tuple[torch.Tensor, float, float]:
+        return (x * n).sum(), n, n + 1
+
+    called = torch.compile(scaled, backend=torch_backend, dynamic=True)
+    for n in (3, 5, 2.5, 3.5):
+        x = torch.ones(3, requires_grad=True)
+        total, *numbers = called(x, n)
+        total.backward()
+        assert total.item() == 3 * n and numbers == [n, n + 1] and list(map(type, numbers)) == [type(n)] * 2
+        assert x.grad is not None and x.grad.tolist() == [n] * 3
+
+
+def test_arguments_are_results() -> None:
+    """What is not computed: arguments, None, and gradients of nothing."""
+    model = nn.Linear(4, 3)
+
+    def with_others(x: torch.Tensor, y: torch.Tensor) -> tuple[Any, ...]:
+        return x, None, model(x), y
+
+    called = torch.compile(with_others, backend=torch_backend)
+    x, y = torch.randn(2, 4, requires_grad=True), torch.randn(2)
+    one, nothing, computed, two = called(x, y)
+    assert one is x and nothing is None and two is y
+    computed.sum().backward()
+    torch.testing.assert_close(x.grad, model.weight.detach().sum(0).expand(2, 4))
+
+
+def test_views_with_another_sign_between_others() -> None:
+    called = torch.compile(lambda x: x + 1, backend=torch_backend)
+    x = torch.arange(4.0)
+    for each in (x, torch._neg_view(x), x):
+        torch.testing.assert_close(called(each), each + 1)
+
+
+@pytest.mark.parametrize("is_training", [False, True])
+def test_a_call_goes_through_few_functions(is_training: bool) -> None:
+    """Of this package, from what AOTAutograd calls to the program: each is a fifth of a microsecond or more."""
+    model = nn.Sequential(nn.Linear(4, 4), nn.Linear(4, 4))
+    called, x = torch.compile(model, backend=torch_backend), torch.randn(2, 4)
+    folder = str(Path(relax_mlir.__file__).parent)
+    seen: list[str] = []
+
+    def look(frame: FrameType, event: str, _: object) -> None:
+        if event == "call" and frame.f_code.co_filename.startswith(folder):
+            seen.append(frame.f_code.co_qualname if sys.version_info >= (3, 11) else frame.f_code.co_name)
+
+    with torch.set_grad_enabled(is_training):
+        for _ in range(3):
+            called(x)
+        sys.setprofile(look)
+        try:
+            called(x)
+        finally:
+            sys.setprofile(None)
+    outside = [each for each in seen if "give" not in each and "<lambda>" not in each and "<listcomp>" not in each]
+    assert 0 < len(outside) <= 4, seen

@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""`rx.testing.check("mynpu")`: all cases of a codegen or a target, each in a process that may die."""
+
+from __future__ import annotations
+
+import fnmatch
+import os
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cache
+
+from ..compilation.compiling import lower
+from ..dialects.core.infos import tensor
+from ..frontends.module import Module
+from ..passes.partition.codegen import all_codegens
+from ..support.errors import OptionError
+from ..support.suggest import suggest
+from ..targets.core.registry import all_targets
+from . import composites, graphs, isolated
+from .core.cases import GROUPS, Case
+from .core.fitting import all_rows
+from .core.rows import cases_of
+from .report import Report
+from .trial import CHECKED, Subject, tried
+from .verdicts import Verdict
+
+#: Told of each verdict at once: the verdict, how many cases are done, of how many.
+Progress = Callable[[Verdict, int, int], None]
+_PATIENCE = 60.0
+
+
+def check(
+    name: str,
+    *,
+    only: Iterable[str] = (),
+    groups: Iterable[str] = (),
+    seed: int = 0,
+    jobs: int | None = None,
+    limit: float = _PATIENCE,
+    seconds: float | None = None,
+    tolerance: float | None = None,
+    timed: bool = False,
+    progress: Progress | None = None,
+) -> Report:
+    """Proves a codegen, or a target, right on all cases, or says what is wrong.
+
+    `only` has patterns of cases' names ("relax.nn.conv2d*"), `groups` some of composites, operators, models and graphs.
+    Each case runs in a process of its own, `jobs` at once, for at most `limit` seconds; after `seconds` no more are
+    begun. Results are compared with the reference's: they may differ by what rounding explains, and by `tolerance`
+    times the largest number of a result. What a codegen does not take is no fault.
+    """
+    subject = subject_of(name)._replace(tolerance=tolerance, is_timed=timed)
+    cases = [case for case in all_cases(subject, groups) if is_chosen(case, list(only))]
+    if not cases:
+        raise OptionError(f"no case is called {' or '.join(only)}: names begin with an operator, 'relax.nn.conv2d*'")
+    return Report(subject, seed, list(_verdicts(subject, cases, seed, jobs, limit, seconds, progress)))
+
+
+def subject_of(name: str) -> Subject:
+    """The codegen of a name, or the target, with options, `mynpu{cores=4}`. Raises OptionError for others."""
+    codegens, targets = ([each.name for each in found] for found in (all_codegens(), all_targets()))
+    plain = name.partition("{")[0]
+    if plain in codegens:
+        return Subject(name, codegens=(name,))
+    if plain in targets:
+        return Subject(name, target=name)
+    listed = ", ".join((*codegens, *targets))
+    raise OptionError(f"no codegen or target '{name}'{suggest(name, [*codegens, *targets])}; there are {listed}")
+
+
+def all_cases(subject: Subject, groups: Iterable[str] = ()) -> list[Case]:
+    """The cases for a codegen or a target, in the order in which they are run."""
+    chosen = list(groups) or list(GROUPS)
+    for group in chosen:
+        if group not in GROUPS:
+            raise OptionError(f"no group '{group}' of cases{suggest(group, GROUPS)}; there are {', '.join(GROUPS)}")
+    found = {"operators": _operators, "composites": _composites, "graphs": lambda _: graphs.cases()}
+    return [case for group in GROUPS if group in chosen and group in found for case in found[group](subject)]
+
+
+def _composites(subject: Subject) -> Iterator[Case]:
+    for codegen in all_codegens():
+        if codegen.name in subject.codegens:
+            yield from composites.cases_of(codegen)
+
+
+def _operators(subject: Subject) -> Iterator[Case]:
+    for row in all_rows():
+        yield from cases_of(row)
+
+
+def is_chosen(case: Case, patterns: Sequence[str]) -> bool:
+    """Whether one of the patterns is its name, or an operator, pattern or model."""
+    names = (case.name, case.subject, case.name.removeprefix("relax."), case.subject.removeprefix("relax."))
+    return not patterns or any(fnmatch.fnmatchcase(name, pattern) for pattern in patterns for name in names)
+
+
+def _verdicts(
+    subject: Subject,
+    cases: Sequence[Case],
+    seed: int,
+    jobs: int | None,
+    limit: float,
+    seconds: float | None,
+    progress: Progress | None,
+) -> Iterator[Verdict]:
+    end = None if seconds is None else time.monotonic() + seconds
+    _preload(subject.target)
+    done = 0
+    queue = iter([(index,) for index in range(len(cases))])
+    for (index,), verdict in isolated.run(
+        lambda index: tried(subject, cases[index], seed), queue, jobs or len(os.sched_getaffinity(0)), end, limit, _died
+    ):
+        done += 1
+        if verdict is None:
+            continue
+        named = _named(verdict, cases[index])
+        if progress is not None:
+            progress(named, done, len(cases))
+        yield named
+
+
+def verdict_of(subject: Subject, case: Case, seed: int, limit: float = _PATIENCE) -> Verdict | None:
+    """What comes of one case, in a process of its own; None where there is no such case."""
+    _preload(subject.target)
+    verdict = isolated.alone(lambda: tried(subject, case, seed), limit, _died)
+    return None if verdict is None else _named(verdict, case)
+
+
+@cache
+def _preload(target: str) -> None:
+    """Imports what compiles, so that no process of a case has to."""
+    module = Module()
+    with module.function("main", {"x": tensor((2,))}) as f:
+        f.returns(*f)
+    lower(module, target)
+
+
+def _named(verdict: Verdict, case: Case) -> Verdict:
+    return verdict if verdict.case else verdict._replace(case=case.name, group=case.group)
+
+
+def _died(cause: str, phase: int) -> Verdict:
+    """Of a case whose name is not known here."""
+    if phase != CHECKED:
+        return Verdict("", "", "unchecked", f"the reference: {cause}")
+    return Verdict("", "", "hang" if "no result" in cause else "crash", cause)

@@ -1,0 +1,222 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Modules of trees: what their operators can read is looked for, then they are built."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy
+
+from ...bindings.ir import Value
+from ...bindings.mlir import ir
+from ...dialects.core.attributes import AttributeProblem
+from ...dialects.core.codec import decode
+from ...dialects.core.dialect import find_op
+from ...dialects.core.infos import TensorInfo, dtype_name, tensor
+from ...dialects.relax.constants import const
+from ...frontends.module import Module
+from ...interpreter.held_values import stored
+from ...support.errors import RelaxError
+from .cases import Setup
+from .fitting import Elements, Reading, readings, shapes_read
+from .rows import LETTERS, array_of
+from .trees import Leaf, Made, Node, Part, Tree
+
+if TYPE_CHECKING:
+    from numpy import ndarray
+
+#: How far from what fits first, in total.
+_FARTHEST = 12
+
+
+class Search:
+    """Looks for what the operators of a tree can read, by building them in a module that is thrown away: at most so
+    many of them.
+    """
+
+    def __init__(self, tree: Tree, most_steps: int) -> None:
+        self._tree, self._left = tree, most_steps
+        self._module = Module()
+        with self._module.function("main", []) as function:
+            function.returns()
+        self._block = function.block
+        self._values: dict[Node, Value] = {}
+        self._results: dict[Made, list[Value]] = {}
+
+    def found(self) -> Iterator[Mapping[Made, Reading]]:
+        """How all operators can be called: first as each accepts it first, then one of them in its second way."""
+        for far in range(_FARTHEST):
+            yield from self._ways(0, {}, far)
+
+    def _ways(self, place: int, called: Mapping[Made, Reading], far: int) -> Iterator[Mapping[Made, Reading]]:
+        """Of the operators from this one on, so far in total from what fits first, with the choices for those before."""
+        if place == len(self._tree.operators):
+            if far == 0:
+                yield called
+            return
+        kept = dict(self._values)
+        for rank, reading in enumerate(self.accepted(self._tree.operators[place])):
+            yield from self._ways(place + 1, {**called, self._tree.operators[place]: reading}, far - rank)
+            self._values = dict(kept)
+            if rank == far:
+                return
+
+    def accepted(self, operator: Made) -> Iterator[Reading]:
+        """The ways in which an operator can be called; it is built when one is given."""
+        kept = dict(self._values)
+        known = {name: [self._info(node) for node in nodes] for name, nodes in (operator.operands or {}).items()}
+        has_others = operator.operands is None or operator.is_open
+        for reading in readings(operator.op, known, has_others, self._wanted(operator)):
+            if self._left == 0:
+                return
+            self._left -= 1
+            if self._is_built(operator, reading):
+                yield reading
+            self._values = dict(kept)
+
+    def take(self, operator: Made, reading: Reading) -> None:
+        """Builds an operator that was accepted."""
+        self._is_built(operator, reading)
+
+    def _wanted(self, operator: Made) -> list[tuple[int, ...]]:
+        """The shapes that operators of the tree want to read of this one."""
+        return [
+            shape
+            for other in self._tree.operators
+            for name, nodes in (other.operands or {}).items()
+            if operator in nodes
+            for shape in shapes_read(other.op, name)
+        ]
+
+    def _info(self, node: Node) -> TensorInfo | None:
+        if isinstance(node, Part):
+            self._values.setdefault(node, self._results[node.of][node.index])
+        value = self._values.get(node)
+        info = None if value is None else decode(value.type)
+        return info if isinstance(info, TensorInfo) else None
+
+    def _is_built(self, operator: Made, reading: Reading) -> bool:
+        attributes = attributes_of(operator, reading)
+        if attributes is None:
+            return False
+        random = numpy.random.default_rng(0)
+        place = ir.InsertionPoint.at_block_terminator(self._block)
+        with self._module.context, ir.Location.unknown(), place:
+            try:
+                operands = {
+                    name: [self._value(node, elements, random) for node, elements in each]
+                    for name, each in _operands(operator, reading).items()
+                }
+                results = built(operator.op, operands, attributes)
+            except RelaxError:
+                return False
+        self._values[operator], self._results[operator] = results[0], results
+        leaves = (node for nodes in (operator.operands or {}).values() for node in nodes)
+        return all(node.accepts(self._values[node]) for node in (*leaves, operator) if node in self._values)
+
+    def _value(self, node: Node | None, elements: Elements | None, random: numpy.random.Generator) -> Value:
+        if node in self._values:
+            return self._values[node]
+        assert elements is not None
+        value = const(elements_of(node, elements, random))
+        if node is not None:
+            self._values[node] = value
+        return value
+
+
+class Building:
+    """The module of a tree whose operators are called in these ways."""
+
+    def __init__(self, tree: Tree, called: Mapping[Made, Reading], random: numpy.random.Generator) -> None:
+        self._tree, self._called = tree, called
+        self._arrays: dict[Any, ndarray] = {}
+        self._constants: dict[Any, None] = {}
+        for operator, reading in called.items():
+            for name, each in _operands(operator, reading).items():
+                for place, (node, elements) in enumerate(each):
+                    key = node if node is not None else (operator, name, place)
+                    if elements is not None and key not in self._arrays:
+                        self._arrays[key] = elements_of(node, elements, random)
+                        if node.is_constant if isinstance(node, Leaf) else elements.text.is_constant:
+                            self._constants[key] = None
+
+    def setup(self) -> Setup:
+        """The module, and its inputs."""
+        inputs = {key: each for key, each in self._arrays.items() if key not in self._constants}
+        module = Module()
+        infos = {
+            f"x{number}": tensor(each.shape, dtype_name(each.dtype) or "")
+            for number, each in enumerate(inputs.values())
+        }
+        with module.function("main", infos) as f:
+            values: dict[Any, Value] = dict(zip(inputs, f, strict=True))
+            values.update((key, const(self._arrays[key])) for key in self._constants)
+            results: dict[Made, list[Value]] = {}
+            for operator in self._tree.operators:
+                results[operator] = self._results(operator, values, results)
+                values[operator] = results[operator][0]
+            returned = [
+                each
+                for node in self._tree.results
+                for each in ([values_of(node, results)] if isinstance(node, Part) else results.get(node, []))
+            ]
+            f.returns(*returned)
+        return Setup(module, [list(inputs.values())])
+
+    def _results(self, operator: Made, values: Mapping[Any, Value], results: Mapping[Made, list[Value]]) -> list[Value]:
+        reading = self._called[operator]
+        operands = {
+            name: [
+                values_of(node, results) if isinstance(node, Part)
+                else values[node if node is not None else (operator, name, place)]
+                for place, (node, _) in enumerate(each)
+            ]
+            for name, each in _operands(operator, reading).items()
+        }  # fmt: skip
+        return built(operator.op, operands, attributes_of(operator, reading) or {})
+
+
+def values_of(part: Part, results: Mapping[Made, Sequence[Value]]) -> Value:
+    return results[part.of][part.index]
+
+
+def _operands(operator: Made, reading: Reading) -> dict[str, list[tuple[Node | None, Elements | None]]]:
+    """Each operand's values: the tree's node, or None for one of which it says nothing, with what it is made of."""
+    stated = operator.operands or {}
+    return {
+        name: list(zip(stated.get(name, [None] * len(elements)), elements, strict=True))
+        for name, elements in reading.operands.items()
+    }
+
+
+def elements_of(node: Node | None, elements: Elements, random: numpy.random.Generator) -> ndarray:
+    """A leaf's array."""
+    if isinstance(node, Leaf) and node.number is not None:
+        return numpy.full(elements.shape, node.number).astype(stored(elements.dtype))
+    return array_of(elements.text, elements.dtype, elements.shape, LETTERS, random)
+
+
+def attributes_of(operator: Made, reading: Reading) -> dict[str, Any] | None:
+    """With those that the pattern states; None where it wants others."""
+    rows, found = find_op(operator.op).attrs, dict(reading.attributes)
+    for name, wanted in operator.attributes:
+        if not callable(wanted):
+            found[name] = wanted
+            continue
+        try:
+            value = rows[name].normalize(found[name]) if found.get(name) is not None else rows[name].default
+        except AttributeProblem:
+            return None
+        if not wanted(value):
+            return None
+    return found
+
+
+def built(op: str, operands: Mapping[str, Sequence[Value]], attributes: Mapping[str, Any]) -> list[Value]:
+    """The operator's results."""
+    definition = find_op(op)
+    several = {each.name for each in definition.operands if each.arity == "variadic"}
+    given = {name: list(each) if name in several else each[0] for name, each in operands.items() if each}
+    made = definition(**given, **attributes)
+    return list(made) if isinstance(made, (list, tuple)) else [made]

@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Cases: what is compiled and what it is called with, made when they are run."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy
+
+from ...dialects.core.infos import is_bool, is_float
+from ...frontends.module import Module
+from ...interpreter.held_values import stored
+from ...support.errors import RelaxError
+
+if TYPE_CHECKING:
+    from numpy import ndarray
+
+#: The groups of cases, in the order in which they are run.
+GROUPS = ("composites", "operators", "models", "graphs")
+
+
+class Unmade(RelaxError):
+    """There should be such a case, but it could not be made."""
+
+
+class Setup(NamedTuple):
+    """What a case is made of."""
+
+    module: Module
+    #: For each call the arguments of main.
+    calls: Sequence[Sequence[ndarray]]
+
+
+class Case(NamedTuple):
+    """`name` begins with the operator, the pattern or the model: "relax.nn.conv2d f32 strides empty"."""
+
+    name: str
+    group: str
+    #: Makes the module and its inputs, by a seed. It raises RelaxError where there is no such case.
+    make: Callable[[int], Setup]
+
+    @property
+    def subject(self) -> str:
+        """The operator, pattern or model."""
+        return self.name.partition(" ")[0]
+
+
+class Range(NamedTuple):
+    """What an argument's elements are drawn from: integers from `low` to below `high`, floats between them. With
+    neither, floats are normal and integers any small ones."""
+
+    low: float | None = None
+    high: float | None = None
+    is_sorted: bool = False
+    #: Whether infinities, NaN, zeros of both signs and the largest numbers are among the floats.
+    has_special: bool = False
+
+
+#: Normal floats, small integers.
+ANY = Range()
+_SMALL = 12
+_SHARE_SPECIAL = 0.3
+
+
+def seeded(name: str, seed: int) -> numpy.random.Generator:
+    """Random numbers of a case, the same in each run."""
+    return numpy.random.default_rng([seed, zlib.crc32(name.encode())])
+
+
+def drawn(random: numpy.random.Generator, dtype: str, shape: Sequence[int], among: Range = ANY) -> ndarray:
+    """An array of random elements."""
+    element = stored(dtype)
+    if is_bool(dtype):
+        return random.random(shape) < 0.5
+    if is_float(dtype):
+        bounds = among.low, among.high
+        values = random.normal(size=shape) if None in bounds else random.uniform(*bounds, shape)  # type: ignore[arg-type]
+        array = numpy.asarray(values).astype(element)
+        if among.has_special:
+            _put_special(random, array)
+    else:
+        low, high = _integer_limits(element, among)
+        array = numpy.asarray(random.integers(low, high, shape)).astype(element)
+    return numpy.sort(array, axis=-1) if among.is_sorted and array.ndim else array
+
+
+def _integer_limits(element: numpy.dtype, among: Range) -> tuple[int, int]:
+    is_unsigned = element.name.startswith("uint")
+    low = int(among.low) if among.low is not None else 0 if is_unsigned else -_SMALL
+    return low, max(int(among.high) if among.high is not None else _SMALL, low + 1)
+
+
+def _put_special(random: numpy.random.Generator, array: ndarray) -> None:
+    import ml_dtypes
+
+    limits = ml_dtypes.finfo(array.dtype)
+    found = (limits.max, limits.min, limits.tiny, limits.smallest_subnormal)
+    special = [numpy.inf, -numpy.inf, numpy.nan, 0.0, -0.0, 1.0, -1.0, *map(float, found)]
+    at = random.random(array.shape) < _SHARE_SPECIAL
+    array[at] = random.choice(special, int(at.sum())).astype(array.dtype)

@@ -1,0 +1,181 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What an operator can read besides values that are there: shapes, element types and attributes, from its rows."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
+from typing import Any, NamedTuple
+
+from ...dialects.core.dialect import find_op
+from ...dialects.core.infos import TensorInfo
+from ...dialects.core.opdef import OpDef
+from .. import operators
+from .rows import CLASSES, LETTERS, OperandText, Row
+
+#: Shapes of inputs that any shape fits.
+_USUAL = ((2, 4, 9, 7), (3, 5), (3, 8), (8, 5), (6, 4, 3, 3), (2, 3, 8), (6,), ())
+
+#: Operands by name: what is known of each value, None where nothing is.
+Known = Mapping[str, Sequence[TensorInfo | None]]
+
+
+class Elements(NamedTuple):
+    """Of an input or a constant."""
+
+    shape: tuple[int, ...]
+    dtype: str
+    text: OperandText
+
+
+class Reading(NamedTuple):
+    """How an operator is called: operands that are not known by name, attributes with scalars and shapes."""
+
+    operands: Mapping[str, Sequence[Elements | None]]
+    attributes: Mapping[str, Any]
+
+
+@cache
+def rows_of(op: str) -> tuple[Row, ...]:
+    """The rows of an operator, by its full name."""
+    return tuple(each for each in all_rows() if each.op == op)
+
+
+def all_rows(families: Sequence[str] = ()) -> tuple[Row, ...]:
+    """Of all families of operators, or of some."""
+    chosen = families or [each.name for each in pkgutil.iter_modules(operators.__path__)]
+    modules = (importlib.import_module(f"{operators.__name__}.{family}") for family in chosen)
+    return tuple(row for module in modules for row in module.ROWS)
+
+
+def readings(op: str, known: Known, has_others: bool, wanted: Sequence[tuple[int, ...]] = ()) -> Iterator[Reading]:
+    """The ways in which an operator can be called, those first that give one of the shapes that are wanted, as far as
+    its result is as large as what it reads; `has_others`: with operands of which `known` says nothing.
+    """
+    definition = find_op(op)
+    for row in rows_of(op):
+        call = _Call.of(definition, row, known, has_others)
+        for dtype in _types(row) if call is not None else ():
+            yield from call.readings(dtype, wanted)
+
+
+class _Call(NamedTuple):
+    """A row's operands by name: tensors, some of them known, and shapes."""
+
+    row: Row
+    tensors: Mapping[str, Sequence[OperandText]]
+    shapes: Mapping[str, OperandText]
+    known: Known
+
+    @staticmethod
+    def of(definition: OpDef, row: Row, known: Known, has_others: bool) -> _Call | None:
+        """None where the row has other operands than are wanted."""
+        tensors: dict[str, Sequence[OperandText]] = {}
+        shapes: dict[str, OperandText] = {}
+        for operand, given in zip(definition.operands, row.operands, strict=False):
+            texts = listed(given)
+            if operand.name in known:
+                count = len(known[operand.name])
+                tensors[operand.name] = [*texts[:count], *texts[-1:] * (count - len(texts))]
+            elif texts and not texts[0].dtype:
+                shapes[operand.name] = texts[0]
+            elif texts and has_others:
+                tensors[operand.name] = texts
+            elif texts:
+                return None
+        if any(len(tensors.get(name, ())) != len(each) for name, each in known.items()):
+            return None
+        return _Call(row, tensors, shapes, known)
+
+    def readings(self, dtype: str, wanted: Sequence[tuple[int, ...]]) -> Iterator[Reading]:
+        """Those of an element type."""
+        types = [self._dtype(text, dtype) for _, text, _ in self._values()]
+        if any(
+            info is not None and info.dtype != each for (_, _, info), each in zip(self._values(), types, strict=True)
+        ):
+            return
+        for shapes, sizes in self._shapes(wanted):
+            operands: dict[str, list[Elements | None]] = {name: [] for name in self.tensors}
+            for (name, text, info), shape, element in zip(self._values(), shapes, types, strict=True):
+                operands[name].append(Elements(shape, element, text) if info is None else None)
+            fixed = {name: text.shape(sizes) for name, text in self.shapes.items()}
+            yield Reading(operands, {**self.row.attributes, **fixed})
+
+    def _values(self) -> Iterator[tuple[str, OperandText, TensorInfo | None]]:
+        for name, texts in self.tensors.items():
+            for text, info in zip(texts, self.known.get(name, [None] * len(texts)), strict=True):
+                yield name, text, info
+
+    def _dtype(self, text: OperandText, dtype: str) -> str:
+        first = next((each.dtype for _, each, _ in self._values() if each.dtype in CLASSES), "")
+        if text.dtype not in CLASSES:
+            return text.dtype
+        return dtype if text.dtype == first else CLASSES[text.dtype][0]
+
+    def _shapes(self, wanted: Sequence[tuple[int, ...]]) -> Iterator[tuple[list[tuple[int, ...]], Mapping[str, int]]]:
+        """Of each value, with the sizes of letters: as the row says, then any that might do."""
+        values = list(self._values())
+        texts = [text for _, text, _ in values]
+        known = [info.shape for _, _, info in values if info is not None and info.shape is not None]
+        is_alike = not known and all(text.sizes in (texts[0].sizes, ()) for text in texts)
+
+        def alike(shape: tuple[int, ...]) -> list[tuple[int, ...]]:
+            return [shape if text.sizes == texts[0].sizes else () for text in texts]
+
+        for shape in wanted if is_alike else ():
+            yield alike(shape), LETTERS
+        sizes = _unified([(text, info.shape) for _, text, info in values if info is not None])
+        if sizes is not None:
+            yield [_numbers(text.shape(sizes)) for text in texts], sizes
+        if known:
+            given = _numbers(known[0])
+            for shape in (given, *_broadcast(given)) if not self.row.name else (given,):
+                yield [() if text.number else shape for text in texts], LETTERS
+        for shape in _USUAL if is_alike else ():
+            yield alike(shape), LETTERS
+
+
+def shapes_read(op: str, name: str) -> list[tuple[int, ...]]:
+    """The shapes that an operand has in rows of the operator, each once."""
+    place = next(number for number, each in enumerate(find_op(op).operands) if each.name == name)
+    found = (listed(row.operands[place]) for row in rows_of(op) if place < len(row.operands))
+    return list(dict.fromkeys(_numbers(texts[0].shape(LETTERS)) for texts in found if texts and texts[0].dtype))
+
+
+def _types(row: Row) -> Sequence[str]:
+    flat = [each for operand in row.operands for each in listed(operand)]
+    return next((CLASSES[each.dtype] for each in flat if each.dtype in CLASSES), ("",))
+
+
+def listed(operand: OperandText | tuple[OperandText, ...] | None) -> Sequence[OperandText]:
+    """One, several or none."""
+    return () if operand is None else (operand,) if isinstance(operand, OperandText) else operand
+
+
+def _unified(pairs: Sequence[tuple[OperandText, Sequence[Any] | None]]) -> dict[str, int] | None:
+    """The sizes of letters where operands have these shapes; None where they do not fit."""
+    found: dict[str, int] = {}
+    for text, shape in pairs:
+        if shape is None or len(shape) != len(text.sizes):
+            return None
+        for size, number in zip(text.sizes, shape, strict=True):
+            wanted = int(size) if size.isdigit() else found.setdefault(size, number)
+            if wanted != number:
+                return None
+    return {**LETTERS, **found}
+
+
+def _numbers(shape: Sequence[Any]) -> tuple[int, ...]:
+    return tuple(map(int, shape))
+
+
+def _broadcast(shape: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
+    """Shapes that are broadcast to it: of channels, of the last dimension, of a number."""
+    if len(shape) > 2:
+        rest = (1,) * (len(shape) - 2)
+        yield (1, shape[1], *rest)
+        yield (shape[1], *rest)
+    yield shape[-1:]
+    yield ()

@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The errors that right code makes: put in while a module is interpreted, they show how well determined results are."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy
+
+from ..bindings.ir import Operation
+from ..dialects.core.codec import decode
+from ..dialects.core.infos import TensorInfo
+from ..interpreter.held_values import stored
+from ..interpreter.sites import Frame, Step
+from .agreement import STEPS
+
+if TYPE_CHECKING:
+    from numpy import ndarray
+
+#: What these do (moves, comparisons) brings no errors in.
+EXACT = frozenset(
+    f"relax.{name}"
+    for name in "abs negative ceil floor round trunc sign isnan isinf isfinite equal not_equal less less_equal greater "
+    "greater_equal logical_and logical_or logical_xor logical_not bitwise_and bitwise_or bitwise_xor bitwise_not "
+    "left_shift right_shift maximum minimum floor_divide floor_mod mod nn.relu where clip astype reshape flatten "
+    "permute_dims expand_dims squeeze broadcast_to flip repeat tile concat stack split strided_slice take "
+    "gather_elements gather_nd scatter_elements max min argmax argmin sort argsort topk tril triu full_like "
+    "zeros_like ones_like nn.pad one_hot meshgrid nonzero unique size shape_of shape_to_tensor nn.max_pool1d "
+    "nn.max_pool2d nn.max_pool3d index_tensor nn.batch_flatten nn.pixel_shuffle bitcast slice_scatter "
+    "dynamic_strided_slice reverse_sequence index_put bucketize median eye_like vision.roi_pool full zeros ones "
+    "arange eye layout_transform match_cast tensor_to_shape scalar_to_tensor".split()
+)
+#: These subtract from 1 or add to it: their errors are relative to that.
+BY_ONE = frozenset(
+    f"relax.{name}" for name in "nn.selu nn.softplus log_add_exp nn.log_softmax sigmoid nn.gelu nn.gelu_tanh".split()
+)
+#: Their errors are relative to the result's largest element.
+BY_LARGEST = frozenset("relax.image.resize2d relax.image.grid_sample relax.vision.roi_align".split())
+#: Operands that say sizes, scales and bounds, which nobody rounds: by the operator, their places.
+FIXED: Mapping[str, frozenset[int]] = {
+    "relax.image.resize2d": frozenset({1, 2}), "relax.image.resize3d": frozenset({1, 2}),
+    "relax.clip": frozenset({1, 2}), "relax.quantize": frozenset({1, 2}), "relax.dequantize": frozenset({1, 2}),
+}  # fmt: skip
+
+
+class Noise:
+    """Relative errors of the size that an operator may make, on what it gets and gives."""
+
+    def __init__(self, seed: int) -> None:
+        self._random = numpy.random.default_rng(seed)
+
+    def around(self, operation: Operation, run: Step) -> Step:
+        """The step of an operator, with errors."""
+        name = operation.name
+        if name in EXACT:
+            return run
+        types = (
+            [decode(value.type) for value in operation.operands],
+            [decode(value.type) for value in operation.results],
+        )
+        operands, results = ([_element(info) for info in each] for each in types)
+        fixed = FIXED.get(name, frozenset())
+
+        def noisy(frame: Frame, *given: Any) -> Any:
+            shaken = (
+                value if index in fixed else self._shaken(value, dtype, 0.0)
+                for index, (value, dtype) in enumerate(zip(given, operands, strict=True))
+            )  # fmt: skip
+            found = run(frame, *shaken)
+            listed = found if type(found) is list else [found]
+            return [
+                self._shaken(value, dtype, _unit(name, value, dtype))
+                for value, dtype in zip(listed, results, strict=True)
+            ]
+
+        return noisy
+
+    def _shaken(self, value: Any, dtype: str, unit: float) -> Any:
+        step = STEPS.get(stored(dtype).name, 0.0) if dtype else 0.0
+        if not step:
+            return value
+        wide = numpy.asarray(value, "float64")
+        signs = self._random.choice([-step, step], wide.shape)
+        with numpy.errstate(all="ignore"):
+            noisy = wide + signs * (wide + unit * numpy.isfinite(wide)) + signs / step * _underflow(wide, dtype)
+            return numpy.asarray(noisy).astype(value.dtype)
+
+
+def _element(info: object) -> str:
+    return info.dtype if isinstance(info, TensorInfo) else ""
+
+
+def _unit(name: str, result: Any, dtype: str) -> float:
+    """What errors are relative to, in addition to the element itself."""
+    if name in BY_ONE:
+        return 1.0
+    if name not in BY_LARGEST or stored(dtype).name not in STEPS:
+        return 0.0
+    wide = numpy.asarray(result, "float64")
+    return float(abs(wide[numpy.isfinite(wide)]).max(initial=0.0))
+
+
+def _underflow(wide: ndarray, dtype: str) -> Any:
+    """The error of each element where some are subnormal: another order of products has other zeros among them."""
+    import ml_dtypes
+
+    tiny = float(ml_dtypes.finfo(stored(dtype)).tiny)
+    is_small = abs(wide) < tiny
+    return tiny * is_small if (is_small & (wide != 0)).any() else 0.0

@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What a check has found: as a table, JSON, and beside an older one."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ..support.errors import OptionError
+from ..support.registry import table
+from ..support.version import VERSION
+from .trial import Subject
+from .verdicts import FAULTS, VERDICTS, Error, Verdict
+
+FORMAT_VERSION = 1
+
+
+class Report:
+    """The verdicts of a codegen's or a target's cases."""
+
+    def __init__(self, subject: Subject, seed: int, verdicts: Sequence[Verdict]) -> None:
+        self.subject = subject
+        self.seed = seed
+        self.verdicts = sorted(verdicts, key=lambda each: (VERDICTS.index(each.verdict), each.case))
+
+    @property
+    def faults(self) -> list[Verdict]:
+        """What is wrong, the worst first."""
+        return [each for each in self.verdicts if each.is_fault]
+
+    @property
+    def is_right(self) -> bool:
+        """Whether there is something that was checked, and no fault."""
+        return not self.faults and any(each.verdict == "right" for each in self.verdicts)
+
+    def __str__(self) -> str:
+        return "\n".join([self.summary(), "", self.support_table(), *self._problems()])
+
+    def __repr__(self) -> str:
+        return f"<check of {self.subject.name}: {self.summary()}>"
+
+    def summary(self) -> str:
+        """One line: how many cases there are of each verdict."""
+        counts = Counter(each.verdict for each in self.verdicts)
+        parts = [f"{counts[verdict]} {verdict}" for verdict in reversed(VERDICTS) if counts[verdict]]
+        return f"{self.subject.name}: {len(self.verdicts)} cases: {', '.join(parts)} (seed {self.seed})"
+
+    def support_rows(self) -> list[Sequence[str]]:
+        """A row for each operator, pattern and model: how many cases are taken and right, how far they are off."""
+        subjects: dict[str, list[Verdict]] = {}
+        for each in sorted(self.verdicts, key=lambda each: each.case):
+            subjects.setdefault(each.case.partition(" ")[0], []).append(each)
+        rows: list[Sequence[str]] = [("", "cases", "right", "not taken", "wrong", "types", "largest error", "time")]
+        return rows + [_row(name, found) for name, found in subjects.items()]
+
+    def support_table(self) -> str:
+        """The rows as text."""
+        return table(*self.support_rows())
+
+    def _problems(self) -> list[str]:
+        lines = [f"\n{each.verdict}: {each.case}: {each.reason}" for each in self.faults]
+        others = (each for each in self.verdicts if each.verdict in ("refused", "unchecked"))
+        counts = Counter((each.verdict, each.reason) for each in others)
+        return lines + [f"\n{verdict} ({count}): {reason}" for (verdict, reason), count in counts.most_common()]
+
+    def to_json(self) -> str:
+        """All verdicts, to be kept and compared with (`--baseline`)."""
+        rows = [each._asdict() | {"error": each.error and each.error._asdict()} for each in self.verdicts]
+        return json.dumps(
+            {"format": FORMAT_VERSION, "version": VERSION, "subject": self.subject.name, "target": self.subject.target,
+             "seed": self.seed, "cases": rows}, indent=1
+        )  # fmt: skip
+
+    @staticmethod
+    def from_json(text: str) -> Report:
+        """The report that `to_json` wrote. Raises OptionError for anything else."""
+        try:
+            data: Mapping[str, Any] = json.loads(text)
+            verdicts = [
+                Verdict(**{**row, "error": Error(**row["error"]) if row["error"] else None}) for row in data["cases"]
+            ]
+            return Report(Subject(data["subject"], data["target"]), data["seed"], verdicts)
+        except (ValueError, TypeError, KeyError, AttributeError) as error:
+            raise OptionError(f"this is no report of relax-check: {error}") from None
+
+    def worse_than(self, older: Report) -> list[str]:
+        """What has got worse since: cases that are faults now and were none, and those that are not taken any more."""
+        before = {each.case: each for each in older.verdicts}
+        lines = []
+        for each in self.verdicts:
+            was = before.get(each.case)
+            if was is None or was.verdict == each.verdict:
+                continue
+            if each.is_fault and not was.is_fault or was.verdict == "right":
+                lines.append(f"{each.case}: {each.verdict}, was {was.verdict}: {each.reason}")
+        return lines
+
+
+def _row(name: str, found: Sequence[Verdict]) -> Sequence[str]:
+    right = [each for each in found if each.verdict == "right"]
+    counts = [
+        len(found), len(right), sum(each.verdict == "not taken" for each in found),
+        sum(each.verdict in FAULTS for each in found),
+    ]  # fmt: skip
+    errors = [each.error for each in right if each.error is not None]
+    worst = max((each.ulp for each in errors), default=0.0)
+    types = dict.fromkeys(each.case.split()[1] for each in right if len(each.case.split()) > 1)
+    ratios = [each.seconds / each.target_seconds for each in right if each.seconds and each.target_seconds]
+    time = f"{min(ratios):.2f}" if ratios else ""
+    return (name, *map(str, counts), " ".join(types), f"{worst:.3g} ulp" if worst else "0" if errors else "", time)

@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What relax-check does: runs the cases with progress, prints and writes what they have shown."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Sequence
+from typing import TextIO
+
+from ...support.errors import OptionError
+from ...support.files import write_whole
+from ...support.plugins import load_plugin
+from ...testing.checking import all_cases, check, is_chosen, subject_of
+from ...testing.page import page
+from ...testing.report import Report
+from ...testing.verdicts import Verdict
+from ..common.command_line import Arguments, write_text
+from ..opt.information import shows_information
+from .options import HELP_HEAD, OPTIONS, parse
+
+_REPORTED_EVERY = 2.0
+
+
+def start(argv: Sequence[str], stdin: TextIO, stdout: TextIO, stderr: TextIO) -> int:
+    """The exit code. Raises RelaxError."""
+    arguments = parse(argv)
+    if shows_information(arguments, stdout, "relax-check", HELP_HEAD, OPTIONS, has_mlir=True):
+        return 0
+    for name in arguments["load-plugin"] or ():
+        load_plugin(name)
+    name, only, groups = arguments.files[0], arguments["only"] or (), arguments["groups"] or ()
+    if arguments["list"]:
+        cases = (each.name for each in all_cases(subject_of(name), groups) if is_chosen(each, only))
+        write_text(stdout, "".join(f"{case}\n" for case in cases))
+        return 0
+    older = _older(arguments["baseline"])
+    report = check(
+        name,
+        only=only,
+        groups=groups,
+        seed=arguments["seed"],
+        jobs=arguments["j"],
+        limit=arguments["limit"],
+        seconds=arguments["time-limit"],
+        tolerance=arguments["tolerance"],
+        timed=arguments["time"],
+        progress=None if arguments["q"] else _Progress(stderr),
+    )
+    return _told(report, older, arguments, stdout)
+
+
+def _told(report: Report, older: Report | None, arguments: Arguments, stdout: TextIO) -> int:
+    write_text(stdout, f"{report}\n")
+    if arguments["json"] is not None:
+        write_whole(arguments["json"], report.to_json().encode())
+    if arguments["html"] is not None:
+        write_whole(arguments["html"], page(report).encode())
+    if older is None:
+        return 1 if report.faults else 0
+    worse = report.worse_than(older)
+    lines = [f"worse than in {arguments['baseline']}: {len(worse)} cases", *worse]
+    write_text(stdout, "".join(f"{line}\n" for line in lines))
+    return 1 if worse else 0
+
+
+def _older(path: str | None) -> Report | None:
+    if path is None:
+        return None
+    try:
+        with open(path, encoding="utf-8") as file:
+            return Report.from_json(file.read())
+    except (OSError, UnicodeDecodeError) as error:
+        raise OptionError(f"cannot read the baseline '{path}': {error}") from None
+
+
+class _Progress:
+    """Faults at once, and now and then how far it is."""
+
+    def __init__(self, stderr: TextIO) -> None:
+        self._stderr = stderr
+        self._counts: Counter[str] = Counter()
+        self._start = self._last = time.monotonic()
+
+    def __call__(self, verdict: Verdict, done: int, count: int) -> None:
+        self._counts[verdict.verdict] += 1
+        if verdict.is_fault:
+            self._stderr.write(f"{verdict.verdict}: {verdict.case}: {verdict.reason}\n")
+        now = time.monotonic()
+        if now - self._last >= _REPORTED_EVERY or done == count:
+            self._last = now
+            counts = ", ".join(f"{number} {name}" for name, number in self._counts.most_common())
+            self._stderr.write(f"{done} of {count} cases in {now - self._start:.0f} s: {counts}\n")
+        self._stderr.flush()

@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# ruff: noqa: E501  # a table of one line per option reads best
+"""relax-new-codegen's options."""
+
+from __future__ import annotations
+
+import keyword
+from collections.abc import Sequence
+
+from ...support.errors import OptionError
+from ..common.command_line import COMMON_OPTIONS, Arguments, Option, parse_arguments
+
+_PACKAGE = "Package"
+
+OPTIONS: dict[str, Option] = {
+    "o": Option("text", _PACKAGE, "the folder to write, which is new or empty; ./<name> is the default", "folder"),
+    "target": Option("flag", _PACKAGE, "also a target of that name, with a rule of its own, for what it compiles besides the parts", default=False),
+    "operator": Option("flag", _PACKAGE, "also a dialect with an operator of its own: its row, its meaning, its rule and its pattern", default=False),
+    **COMMON_OPTIONS,
+}  # fmt: skip
+
+HELP_HEAD = (
+    "relax-new-codegen: writes an installable package of a codegen, with its runtime, tests and pages",
+    "",
+    "usage: relax-new-codegen [options] <name>",
+    "",
+    "  relax-new-codegen mynpu",
+    "  cd mynpu && pip install -e '.[test]' && make test",
+    "",
+    "It takes dense layers at once, and numpy stands for the hardware: replace that, then the patterns.",
+)
+
+
+def parse(argv: Sequence[str]) -> Arguments:
+    """Raises RelaxError that names the argument at fault."""
+    arguments = parse_arguments(argv, OPTIONS)
+    if arguments.asks:
+        return arguments
+    if len(arguments.files) != 1:
+        raise OptionError(f"expected the codegen's name, got {', '.join(arguments.files) or 'none'}")
+    name = arguments.files[0]
+    if not (name.isascii() and name.isidentifier() and name == name.lower()) or keyword.iskeyword(name):
+        raise OptionError(f"a codegen's name is a word of Python in small letters, as mynpu, not '{name}'")
+    return arguments
