@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What of torch's operators is refused, and why: refused/static.txt, refused/dynamic.txt."""
+"""What of torch's operators is refused, and why: refused/static.txt, dynamic.txt, gradients.txt."""
 
 from __future__ import annotations
 
@@ -14,9 +14,10 @@ FOLDER = Path(__file__).parent / "refused"
 #: What may be listed; other verdicts than these and the good ones are bugs.
 LISTED = ("refused", "not exported")
 _HEADER = """\
-# What of torch's operators is refused with {mode} sizes, and why: entry, dtypes, samples of how many, reason.
+# What of torch's operators is refused{mode}, and why: entry, dtypes, samples of how many, reason.
 # `make torch-ops` compares this list with a run; `make torch-ops TORCH_OPS=--write` writes it. It only shrinks.
 """
+_HOW = {"static": " with static sizes", "dynamic": " with dynamic sizes", "gradients": " in steps of training"}
 
 
 class Refusal(NamedTuple):
@@ -53,7 +54,7 @@ def write(mode: str, refusals: Mapping[tuple[str, str], Refusal], folder: Path =
         f"{entry}: {' '.join(dtypes)}: {refusal.count} of {refusal.total}: {refusal.reason}\n"
         for (entry, refusal), dtypes in lines.items()
     ]
-    (folder / f"{mode}.txt").write_text(_HEADER.format(mode=mode) + "".join(texts))
+    (folder / f"{mode}.txt").write_text(_HEADER.format(mode=_HOW[mode]) + "".join(texts))
 
 
 def of_outcomes(outcomes: Iterable[Outcome]) -> Refusals:
