@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from ....dialects.core.infos import is_float
 from ...core.pool_windows import Windows, covering, maxima_and_places
-from ..prelude import Node, Outputs, Tensor, Value, cast, const, register_torch, relax, sizes
+from ..prelude import Node, Outputs, Tensor, Value, cast, const, info_of, part, register_torch, relax, sizes
 from .convolutions import per_dimension
 
 
@@ -216,6 +216,40 @@ def max_unpool(node: Node) -> Outputs:
     return sizes.reshaped(flat, [*shape[:-count], *wanted])
 
 
+# ---- windows at random distances ----
+
+
 @register_torch("aten::fractional_max_pool2d", "aten::fractional_max_pool3d")
 def fractional_max_pool(node: Node) -> Outputs:
-    raise node.fail("its windows are chosen at random in each call: use an adaptive pool for inference")
+    """Where the windows of a channel are, one random number says for each dimension; of two the last comes first."""
+    count, wanted = count_of(node), node.ints("output_size")
+    data, samples = batched(node, node.tensor(0), count), node.tensor("random_samples")
+    image, kernel = sizes.sizes_of(Value(ssa=data))[2:], per_dimension(node, "kernel_size", count)
+    lead = sizes.sizes_of(Value(ssa=data))[:2]
+    places: Tensor = const(0, "i64")
+    for axis, (size, length, windows) in enumerate(zip(image, kernel, wanted, strict=True)):
+        place = count - 1 - axis if count == 2 else axis
+        starts = _random_starts(part(samples, 2, place, place + 1), size, length, windows)
+        own = relax.add(relax.expand_dims(starts, axis=[-1]), sizes.count_up(length))
+        # [batch, channels, windows of each dimension..., elements of a window along each]
+        apart = [windows if each == axis else length if each == count + axis else 1 for each in range(2 * count)]
+        own = sizes.reshaped(own, [*lead, *apart])
+        places = relax.add(relax.multiply(places, relax.reshape(sizes.as_tensor([size]), ())), own)
+    flat, rows = math.prod(wanted), math.prod(kernel)
+    index = sizes.reshaped(places, [*lead, flat * rows])
+    taken = relax.gather_elements(sizes.reshaped(data, [*lead, sizes.product(image)]), index, axis=2)
+    values, index = (sizes.reshaped(each, [*lead, *wanted, rows]) for each in (taken, index))
+    first = relax.expand_dims(_largest(values, node.dtype), axis=[-1])
+    made = (relax.squeeze(relax.gather_elements(each, first, axis=-1), axis=[-1]) for each in (values, index))
+    return [as_given(node, each, count) for each in made]
+
+
+def _random_starts(sample: Tensor, size: sizes.Size, length: int, windows: int) -> Tensor:
+    """Where windows start, [batch, channels, windows]: the last ends with the dimension."""
+    dtype = info_of(sample).dtype
+    last = relax.reshape(sizes.as_tensor([sizes.minus(size, length)]), ())
+    step = relax.divide(cast(last, dtype), const(max(windows - 1, 1), dtype))
+    before = sizes.count_up(windows)
+    moved, own = (cast(relax.multiply(each, step), "i64") for each in (relax.add(cast(before, dtype), sample), sample))
+    is_last = relax.equal(before, const(windows - 1, "i64"))
+    return relax.minimum(relax.where(is_last, last, relax.subtract(moved, own)), last)

@@ -10,6 +10,7 @@ from .pools import count_of
 @register_torch(
     "aten::max_pool2d_with_indices_backward", "aten::max_pool3d_with_indices_backward",
     "aten::adaptive_max_pool2d_backward", "aten::adaptive_max_pool3d_backward",
+    "aten::fractional_max_pool2d_backward", "aten::fractional_max_pool3d_backward",
 )  # fmt: skip
 def maxima_backward(node: Node) -> Outputs:
     """What arrives goes to each maximum's place in its channel's image, where windows overlap several times."""

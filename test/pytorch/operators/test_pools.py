@@ -71,7 +71,21 @@ def test_inverse() -> None:
     check(both, torch.randn(2, 3, 6, 8))
 
 
-def test_random_windows_are_refused() -> None:
-    program = exported(lambda x: F.fractional_max_pool2d(x, 2, 3), [torch.randn(1, 2, 8, 8)])
-    with pytest.raises(rx.ModelError, match="chosen at random"):
-        rx.from_torch(program)
+@pytest.mark.parametrize("dynamic", [False, True])
+def test_windows_at_random_distances(dynamic: bool) -> None:
+    """They are known from the numbers that are drawn."""
+    x, numbers = torch.randn(2, 3, 9, 11), torch.rand(2, 3, 2)
+    x[0, 0, 3, 2] = x[0, 0, 3, 3] = NAN
+    flat, deep = F.fractional_max_pool2d_with_indices, F.fractional_max_pool3d_with_indices
+    check(lambda x, r: flat(x, (2, 3), (4, 5), _random_samples=r), x, numbers, dynamic=dynamic)
+    check(lambda x, r: flat(x[1], (2, 3), (1, 8), _random_samples=r[1:]), x, numbers)
+    x, numbers = torch.randn(2, 3, 5, 6, 7), torch.rand(2, 3, 3)
+    check(lambda x, r: deep(x, 2, (2, 3, 5), _random_samples=r), x, numbers, dynamic=dynamic)
+
+
+def test_windows_are_drawn() -> None:
+    x = torch.arange(49.0).reshape(1, 1, 7, 7)
+    run = rx.compile(rx.from_torch(exported(lambda x: F.fractional_max_pool2d(x, 2, 3), [x])))["main"]
+    found = run(x)
+    assert found.shape == (1, 1, 3, 3) and found[0, 0, 2, 2] == 48
+    assert any(not torch.equal(run(x), found) for _ in range(50))
