@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from ....dialects.core.infos import is_float
 from ...core.pool_windows import Windows, covering, maxima_and_places
-from ..prelude import Node, Outputs, Tensor, Value, cast, const, info_of, part, register_torch, relax, sizes
+from ..prelude import Node, Outputs, Tensor, Value, along_axis, cast, const, info_of, part, register_torch, relax, sizes
 from .convolutions import per_dimension
 
 
@@ -120,7 +120,7 @@ def adaptive_avg_pool(node: Node) -> Outputs:
         made = relax.dialect.ops[f"nn.adaptive_avg_pool{count}d"](data, output_size=wanted)
         return as_given(node, made, count)
     for axis in changed:
-        data = _averaged_along(node, data, 2 + axis, wanted[axis])
+        data = _averaged_along(data, 2 + axis, wanted[axis])
     return as_given(node, data, count)
 
 
@@ -129,17 +129,28 @@ def _wanted(node: Node, count: int) -> list[sizes.Size]:
     return given * count if len(given) == 1 else given
 
 
-def _averaged_along(node: Node, data: Tensor, axis: int, count: sizes.Size) -> Tensor:
+def _averaged_along(data: Tensor, axis: int, count: sizes.Size) -> Tensor:
     """The same over one dimension; the means of means are those of whole windows."""
-    if not isinstance(count, int):
-        raise node.fail("its 'output_size' must be known while the model is imported, or that of the input")
     shape = sizes.sizes_of(Value(ssa=data))
+    if not isinstance(count, int):
+        return _averaged_windows(data, axis, shape[axis], count)
     behind = sizes.product(shape[axis + 1 :])
     flat = sizes.reshaped(data, [1, sizes.product(shape[:axis]), shape[axis], behind])
     moved = relax.permute_dims(flat, axes=[0, 1, 3, 2])
     rows = sizes.reshaped(moved, [sizes.product(shape[:axis]), behind, shape[axis]])
     made = relax.permute_dims(relax.nn.adaptive_avg_pool1d(rows, output_size=count), axes=[0, 2, 1])
     return sizes.reshaped(made, [*shape[:axis], count, *shape[axis + 1 :]])
+
+
+def _averaged_windows(data: Tensor, axis: int, size: sizes.Size, count: sizes.Size) -> Tensor:
+    """Of a dynamic number of windows: all are taken as long as the longest."""
+    places, last = _places_of_windows(size, count)
+    dtype = info_of(data).dtype
+    wide = _wide(dtype)
+    taken = cast(relax.take(data, relax.minimum(places, last), axis=axis), wide)
+    is_inside = along_axis(relax.less_equal(places, last), axis + 1, taken.type.rank)
+    total = relax.sum(relax.where(is_inside, taken, const(0, wide)), axis=[axis + 1])
+    return cast(relax.divide(total, relax.sum(cast(is_inside, wide), axis=[1])), dtype)
 
 
 @register_torch("aten::adaptive_max_pool1d", "aten::adaptive_max_pool2d", "aten::adaptive_max_pool3d")
@@ -192,14 +203,20 @@ def _gathered(data: Tensor, own: Sequence[sizes.Size], wanted: Sequence[sizes.Si
 
 
 def _elements_of_windows(size: sizes.Size, windows: sizes.Size) -> Tensor:
-    """A row of indices for each window: from floor(i * size / windows) up to ceil((i + 1) * size / windows)."""
+    """A row of indices for each window, with its last one again at its end."""
+    return relax.minimum(*_places_of_windows(size, windows))
+
+
+def _places_of_windows(size: sizes.Size, windows: sizes.Size) -> tuple[Tensor, Tensor]:
+    """As many indices for each window as the longest has, and its last one: from floor(i * size / windows) up to
+    ceil((i + 1) * size / windows)."""
     longest = sizes.plus(sizes.divided(sizes.plus(size, sizes.minus(windows, 1)), windows), 1)
     index = relax.expand_dims(sizes.count_up(windows), axis=[1])
     whole, parts = sizes.as_tensor([size]), sizes.as_tensor([windows])
     begin = relax.floor_divide(relax.multiply(index, whole), parts)
     next_ = relax.multiply(relax.add(index, const(1, "i64")), whole)
     last = relax.floor_divide(relax.subtract(next_, const(1, "i64")), parts)
-    return relax.minimum(relax.add(begin, sizes.count_up(longest)), last)
+    return relax.add(begin, sizes.count_up(longest)), last
 
 
 # ---- the inverse of taking maxima ----

@@ -63,6 +63,12 @@ def test_maxima_of_parts(dynamic: bool) -> None:
     check(lambda x: F.adaptive_max_pool1d(x[0], 4), x, dynamic=dynamic)
 
 
+def test_means_of_a_dynamic_number_of_parts() -> None:
+    x = torch.randn(2, 3, 6, 8)
+    x[0, 0, 2, 3] = INF
+    check(lambda x: F.adaptive_avg_pool2d(x, (x.shape[0] * 2, x.shape[1])), x, dynamic=True, others=[[x[:1, :2]]])
+
+
 def test_inverse() -> None:
     def both(x: torch.Tensor) -> torch.Tensor:
         values, places = F.max_pool2d(x, 2, return_indices=True)
