@@ -168,8 +168,8 @@ def _defined(entry: Entry, sample: Sample, results: Sequence[Any]) -> Sequence[t
     if sample.is_step:
         return results
     if entry.name == "linalg.eig":
-        vectors = torch.view_as_complex(results[1].contiguous())
-        return results[0], torch.view_as_real(torch.einsum("...ik,...jk->...kij", vectors, vectors.conj()))
+        values, vectors = results
+        return values, torch.einsum("...ik,...jk->...kij", vectors, vectors.conj())
     if entry.name not in _OF_VECTORS or len(results) < 2:
         return results
     *_, last = results

@@ -92,11 +92,13 @@ def _halves(packed: numpy.ndarray) -> numpy.ndarray:
 @lru_cache(maxsize=16)
 def _orders(rows: int) -> list[numpy.ndarray]:
     """In which order torch packs rows, block by block: it is asked on this machine, where the weight was packed."""
+    import numpy
     import torch
 
     number = torch.arange(rows)[:, None].expand(rows, 2)
     column = _as_packed(torch.arange(2).expand(rows, 2))
-    place = sum(_as_packed((number >> shift) & 15).astype("int64") << shift for shift in range(0, 32, 4))
+    digits = [_as_packed((number >> shift) & 15).astype("int64") << shift for shift in range(0, 32, 4)]
+    place = numpy.sum(digits, axis=0)
     width = int(column.argmax()) or rows
     return [place[2 * start : 2 * start + min(width, rows - start)] for start in range(0, rows, width)]
 

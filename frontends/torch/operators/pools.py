@@ -11,8 +11,7 @@ from collections.abc import Sequence
 
 from ....dialects.core.infos import is_float
 from ...core.pool_windows import Windows, covering, maxima_and_places
-from ..prelude import Node, Outputs, Tensor, Value, cast, const, info_of, register_torch, relax, sizes
-from ..symbolic_sizes import as_scalar
+from ..prelude import Node, Outputs, Tensor, Value, along_axis, cast, const, info_of, part, register_torch, relax, sizes
 from .convolutions import per_dimension
 
 
@@ -121,7 +120,7 @@ def adaptive_avg_pool(node: Node) -> Outputs:
         made = relax.dialect.ops[f"nn.adaptive_avg_pool{count}d"](data, output_size=wanted)
         return as_given(node, made, count)
     for axis in changed:
-        data = _averaged_along(node, data, 2 + axis, wanted[axis])
+        data = _averaged_along(data, 2 + axis, wanted[axis])
     return as_given(node, data, count)
 
 
@@ -130,17 +129,28 @@ def _wanted(node: Node, count: int) -> list[sizes.Size]:
     return given * count if len(given) == 1 else given
 
 
-def _averaged_along(node: Node, data: Tensor, axis: int, count: sizes.Size) -> Tensor:
+def _averaged_along(data: Tensor, axis: int, count: sizes.Size) -> Tensor:
     """The same over one dimension; the means of means are those of whole windows."""
-    if not isinstance(count, int):
-        raise node.fail("its 'output_size' must be known while the model is imported, or that of the input")
     shape = sizes.sizes_of(Value(ssa=data))
+    if not isinstance(count, int):
+        return _averaged_windows(data, axis, shape[axis], count)
     behind = sizes.product(shape[axis + 1 :])
     flat = sizes.reshaped(data, [1, sizes.product(shape[:axis]), shape[axis], behind])
     moved = relax.permute_dims(flat, axes=[0, 1, 3, 2])
     rows = sizes.reshaped(moved, [sizes.product(shape[:axis]), behind, shape[axis]])
     made = relax.permute_dims(relax.nn.adaptive_avg_pool1d(rows, output_size=count), axes=[0, 2, 1])
     return sizes.reshaped(made, [*shape[:axis], count, *shape[axis + 1 :]])
+
+
+def _averaged_windows(data: Tensor, axis: int, size: sizes.Size, count: sizes.Size) -> Tensor:
+    """Of a dynamic number of windows: all are taken as long as the longest."""
+    places, last = _places_of_windows(size, count)
+    dtype = info_of(data).dtype
+    wide = _wide(dtype)
+    taken = cast(relax.take(data, relax.minimum(places, last), axis=axis), wide)
+    is_inside = along_axis(relax.less_equal(places, last), axis + 1, taken.type.rank)
+    total = relax.sum(relax.where(is_inside, taken, const(0, wide)), axis=[axis + 1])
+    return cast(relax.divide(total, relax.sum(cast(is_inside, wide), axis=[1])), dtype)
 
 
 @register_torch("aten::adaptive_max_pool1d", "aten::adaptive_max_pool2d", "aten::adaptive_max_pool3d")
@@ -193,14 +203,20 @@ def _gathered(data: Tensor, own: Sequence[sizes.Size], wanted: Sequence[sizes.Si
 
 
 def _elements_of_windows(size: sizes.Size, windows: sizes.Size) -> Tensor:
-    """A row of indices for each window: from floor(i * size / windows) up to ceil((i + 1) * size / windows)."""
+    """A row of indices for each window, with its last one again at its end."""
+    return relax.minimum(*_places_of_windows(size, windows))
+
+
+def _places_of_windows(size: sizes.Size, windows: sizes.Size) -> tuple[Tensor, Tensor]:
+    """As many indices for each window as the longest has, and its last one: from floor(i * size / windows) up to
+    ceil((i + 1) * size / windows)."""
     longest = sizes.plus(sizes.divided(sizes.plus(size, sizes.minus(windows, 1)), windows), 1)
     index = relax.expand_dims(sizes.count_up(windows), axis=[1])
     whole, parts = sizes.as_tensor([size]), sizes.as_tensor([windows])
     begin = relax.floor_divide(relax.multiply(index, whole), parts)
     next_ = relax.multiply(relax.add(index, const(1, "i64")), whole)
     last = relax.floor_divide(relax.subtract(next_, const(1, "i64")), parts)
-    return relax.minimum(relax.add(begin, sizes.count_up(longest)), last)
+    return relax.add(begin, sizes.count_up(longest)), last
 
 
 # ---- the inverse of taking maxima ----
@@ -217,39 +233,40 @@ def max_unpool(node: Node) -> Outputs:
     return sizes.reshaped(flat, [*shape[:-count], *wanted])
 
 
+# ---- windows at random distances ----
+
+
 @register_torch("aten::fractional_max_pool2d", "aten::fractional_max_pool3d")
 def fractional_max_pool(node: Node) -> Outputs:
-    """Where windows begin follows from random numbers, which are an argument: one for each channel and dimension."""
-    count = count_of(node)
-    data = batched(node, node.tensor(0), count)
-    lead, own = sizes.sizes_of(Value(ssa=data))[:2], sizes.sizes_of(Value(ssa=data))[2:]
-    kernel, wanted = per_dimension(node, "kernel_size", count), per_dimension(node, "output_size", count)
-    drawn = relax.split(node.tensor("random_samples"), count, axis=2)
-    if count == 2:
-        drawn = drawn[::-1]
-    places = const(0, "i64")
-    for axis, sample in enumerate(drawn):
-        begins = _beginnings(sample, own[axis], wanted[axis], kernel[axis])
-        elements = relax.add(relax.expand_dims(begins, axis=[3]), relax.arange(0, kernel[axis], 1, dtype="i64"))
-        others = [2 + other for other in range(2 * count) if other % count != axis]
-        places = relax.add(
-            relax.multiply(places, as_scalar(own[axis], "i64")), relax.expand_dims(elements, axis=others)
-        )
-    flat = sizes.reshaped(places, [*lead, math.prod(wanted) * math.prod(kernel)])
-    rows = [*lead, *wanted, math.prod(kernel)]
-    values = relax.gather_elements(sizes.reshaped(data, [*lead, sizes.product(own)]), flat, axis=2)
-    first = relax.expand_dims(_largest(sizes.reshaped(values, rows), node.dtype), axis=[-1])
-    made = [relax.gather_elements(sizes.reshaped(each, rows), first, axis=-1) for each in (values, flat)]
-    return [as_given(node, relax.squeeze(each, axis=[-1]), count) for each in made]
+    """Where the windows of a channel are, one random number says for each dimension; of two the last comes first."""
+    count, wanted = count_of(node), node.ints("output_size")
+    data, samples = batched(node, node.tensor(0), count), node.tensor("random_samples")
+    image, kernel = sizes.sizes_of(Value(ssa=data))[2:], per_dimension(node, "kernel_size", count)
+    lead = sizes.sizes_of(Value(ssa=data))[:2]
+    places: Tensor = const(0, "i64")
+    for axis, (size, length, windows) in enumerate(zip(image, kernel, wanted, strict=True)):
+        place = count - 1 - axis if count == 2 else axis
+        starts = _random_starts(part(samples, 2, place, place + 1), size, length, windows)
+        own = relax.add(relax.expand_dims(starts, axis=[-1]), sizes.count_up(length))
+        # [batch, channels, windows of each dimension..., elements of a window along each]
+        apart = [windows if each == axis else length if each == count + axis else 1 for each in range(2 * count)]
+        own = sizes.reshaped(own, [*lead, *apart])
+        places = relax.add(relax.multiply(places, relax.reshape(sizes.as_tensor([size]), ())), own)
+    flat, rows = math.prod(wanted), math.prod(kernel)
+    index = sizes.reshaped(places, [*lead, flat * rows])
+    taken = relax.gather_elements(sizes.reshaped(data, [*lead, sizes.product(image)]), index, axis=2)
+    values, index = (sizes.reshaped(each, [*lead, *wanted, rows]) for each in (taken, index))
+    first = relax.expand_dims(_largest(values, node.dtype), axis=[-1])
+    made = (relax.squeeze(relax.gather_elements(each, first, axis=-1), axis=[-1]) for each in (values, index))
+    return [as_given(node, each, count) for each in made]
 
 
-def _beginnings(sample: Tensor, size: sizes.Size, windows: int, kernel: int) -> Tensor:
-    """Of the windows of a dimension, [batch, channels, windows]: steps of nearly one length; the last ends it."""
+def _random_starts(sample: Tensor, size: sizes.Size, length: int, windows: int) -> Tensor:
+    """Where windows start, [batch, channels, windows]: the last ends with the dimension."""
     dtype = info_of(sample).dtype
-    last = as_scalar(sizes.minus(size, kernel), "i64")
-    index = relax.arange(0, windows, 1, dtype="i64")
+    last = relax.reshape(sizes.as_tensor([sizes.minus(size, length)]), ())
     step = relax.divide(cast(last, dtype), const(max(windows - 1, 1), dtype))
-    moved, offset = (
-        cast(relax.trunc(relax.multiply(each, step)), "i64") for each in (relax.add(cast(index, dtype), sample), sample)
-    )
-    return relax.where(relax.equal(index, const(windows - 1, "i64")), last, relax.subtract(moved, offset))
+    before = sizes.count_up(windows)
+    moved, own = (cast(relax.multiply(each, step), "i64") for each in (relax.add(cast(before, dtype), sample), sample))
+    is_last = relax.equal(before, const(windows - 1, "i64"))
+    return relax.minimum(relax.where(is_last, last, relax.subtract(moved, own)), last)

@@ -312,3 +312,16 @@ def _joined_bits(split: Tensor, own: int, wanted: int) -> Tensor:
     words = cast(relax.bitcast(split, dtype=f"ui{own}"), f"ui{wanted}")
     shifts = const(list(range(0, wanted, own)), f"ui{wanted}")
     return relax.sum(relax.left_shift(words, shifts), axis=[-1])
+
+
+@register_torch("aten::resize", "aten::resize_as")
+def resize(node: Node) -> Outputs:
+    """As many of the elements as there is room for, in the order of memory; zeros where torch leaves what was there."""
+    known: Any = node.metas["self"]
+    if not known.is_contiguous():
+        raise node.fail("the tensor must be contiguous")
+    flat, shape = relax.flatten(node.tensor("self")), node.sizes_of_result
+    count, own = sizes.product(shape), sizes.size_of(flat, 0)
+    more = sizes.larger(sizes.minus(count, own), 0)
+    whole = flat if more == 0 else relax.concat([flat, sizes.zeros([more], node.dtype)], axis=0)
+    return sizes.reshaped(sizes.sliced(Value(ssa=whole), {0: (0, count, 1)}, {0: count}), shape)

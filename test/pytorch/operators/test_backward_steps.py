@@ -25,8 +25,8 @@ _CASES: dict[str, tuple[Callable[..., Any], list[tuple[int, ...]]]] = {
     "maxima of windows that overlap": (lambda x: functional.max_pool2d(x, 3, 2, padding=1, ceil_mode=True), [_IMAGE]),
     "maxima of volumes": (lambda x: functional.max_pool3d(x, 2), [_IMAGE]),
     "maxima of uneven parts": (lambda x: functional.adaptive_max_pool2d(x, (4, 3)), [_IMAGE]),
-    "maxima of windows that are drawn": (
-        lambda x: functional.fractional_max_pool2d(x, 3, (4, 3), _random_samples=torch.full((2, 4, 2), 0.3)),
+    "maxima of windows at random distances": (
+        lambda x: functional.fractional_max_pool2d(x, 3, 4, _random_samples=torch.full((2, 4, 2), 0.7)),
         [_IMAGE],
     ),
     "means without padding": (

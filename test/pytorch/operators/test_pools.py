@@ -61,6 +61,12 @@ def test_maxima_of_parts(dynamic: bool) -> None:
     check(lambda x: F.adaptive_max_pool1d(x[0], 4), x, dynamic=dynamic)
 
 
+def test_means_of_a_dynamic_number_of_parts() -> None:
+    x = torch.randn(2, 3, 6, 8)
+    x[0, 0, 2, 3] = INF
+    check(lambda x: F.adaptive_avg_pool2d(x, (x.shape[0] * 2, x.shape[1])), x, dynamic=True, others=[[x[:1, :2]]])
+
+
 def test_inverse() -> None:
     def both(x: torch.Tensor) -> torch.Tensor:
         values, places = F.max_pool2d(x, 2, return_indices=True)
@@ -70,18 +76,20 @@ def test_inverse() -> None:
 
 
 @pytest.mark.parametrize("dynamic", [False, True])
-def test_random_windows(dynamic: bool) -> None:
-    """Of random numbers that are given."""
-    torch.manual_seed(0)
-    image, volume = torch.randn(2, 3, 9, 12), torch.randn(2, 2, 6, 7, 9)
-    image[0, 0, 2:4] = torch.nan
+def test_windows_at_random_distances(dynamic: bool) -> None:
+    """They are known from the numbers that are drawn."""
+    x, numbers = torch.randn(2, 3, 9, 11), torch.rand(2, 3, 2)
+    x[0, 0, 3, 2] = x[0, 0, 3, 3] = NAN
+    flat, deep = F.fractional_max_pool2d_with_indices, F.fractional_max_pool3d_with_indices
+    check(lambda x, r: flat(x, (2, 3), (4, 5), _random_samples=r), x, numbers, dynamic=dynamic)
+    check(lambda x, r: flat(x[1], (2, 3), (1, 8), _random_samples=r[1:]), x, numbers)
+    x, numbers = torch.randn(2, 3, 5, 6, 7), torch.rand(2, 3, 3)
+    check(lambda x, r: deep(x, 2, (2, 3, 5), _random_samples=r), x, numbers, dynamic=dynamic)
 
-    def planes(x: torch.Tensor, drawn: torch.Tensor) -> object:
-        return F.fractional_max_pool2d(x, (2, 3), (4, 5), return_indices=True, _random_samples=drawn)
 
-    def volumes(x: torch.Tensor, drawn: torch.Tensor) -> object:
-        return F.fractional_max_pool3d(x, 2, (3, 1, 4), return_indices=True, _random_samples=drawn)
-
-    check(planes, image, torch.rand(2, 3, 2), dynamic=dynamic)
-    check(volumes, volume, torch.rand(2, 2, 3), dynamic=dynamic)
-    check(planes, image[1], torch.rand(1, 3, 2), dynamic=dynamic)
+def test_windows_are_drawn() -> None:
+    x = torch.arange(49.0).reshape(1, 1, 7, 7)
+    run = rx.compile(rx.from_torch(exported(lambda x: F.fractional_max_pool2d(x, 2, 3), [x])))["main"]
+    found = run(x)
+    assert found.shape == (1, 1, 3, 3) and found[0, 0, 2, 2] == 48
+    assert any(not torch.equal(run(x), found) for _ in range(50))

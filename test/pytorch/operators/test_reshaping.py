@@ -125,3 +125,10 @@ def test_channels_as_pixels() -> None:
     x = torch.randn(2, 8, 4, 6)
     check(lambda x: (functional.pixel_shuffle(x, 2), functional.pixel_unshuffle(x, 2)), x)
     check(lambda x: functional.channel_shuffle(x, 4), x)
+
+
+def test_other_sizes_of_one_memory() -> None:
+    x = torch.arange(12.0).reshape(3, 4)
+    check(lambda x: torch.ops.aten.resize(x, [2, 5]), x)
+    check(lambda x, y: torch.ops.aten.resize_as(x, y), x, torch.zeros(6, 2), dynamic=True)
+    check(lambda x: torch.ops.aten.resize(x, [4, 4])[:3], x)
