@@ -12,7 +12,7 @@ import numpy
 
 from ...dialects.relax.infer.layouts import layouts_of
 from ..registry import register_reference
-from ..sizes import require_same
+from ..size_checks import require_same
 from ..sliding_windows import laid_out, plain
 from .element_types import converted
 

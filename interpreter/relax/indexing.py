@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy
 
 from ..registry import register_reference
-from ..sizes import require_at_most, require_same
+from ..size_checks import require_at_most, require_same
 
 if TYPE_CHECKING:
     from numpy import ndarray

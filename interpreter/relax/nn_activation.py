@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy
 
 from ..registry import register_reference
-from .sizes import along_axis
+from .parameters import along_axis
 
 if TYPE_CHECKING:
     from numpy import ndarray

@@ -13,9 +13,9 @@ import numpy
 
 from ...dialects.relax.infer.layouts import Layout, layouts_of
 from ..registry import register_reference
+from ..size_checks import require_same
 from ..sliding_windows import each_of, laid_out, plain, slides_of
 from .element_types import converted
-from .sizes import require_same
 
 if TYPE_CHECKING:
     from numpy import ndarray

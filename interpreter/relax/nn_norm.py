@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy
 
 from ..registry import register_reference
-from .sizes import along_axes, require_same
+from ..size_checks import require_same
+from .parameters import along_axes
 
 if TYPE_CHECKING:
     from numpy import ndarray

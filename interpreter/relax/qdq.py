@@ -11,7 +11,7 @@ from ...dialects.core.infos import is_float
 from ..held_values import stored
 from ..registry import register_reference
 from .element_types import limits
-from .sizes import along_axis
+from .parameters import along_axis
 
 if TYPE_CHECKING:
     from numpy import ndarray

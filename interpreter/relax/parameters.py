@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Sizes that types do not state, compared while a program runs, where numpy would take them for something else."""
+"""Parameters that have a number for each place along an axis of the data."""
 
 from __future__ import annotations
 
@@ -8,13 +8,10 @@ from typing import TYPE_CHECKING
 
 import numpy
 
+from ..size_checks import require_same
+
 if TYPE_CHECKING:
     from numpy import ndarray
-
-
-def require_same(one: int, other: int, what: str) -> None:
-    if one != other:
-        raise ValueError(f"{what}: sizes {one} and {other} differ")
 
 
 def along_axes(parameter: ndarray, axes: Sequence[int], data: ndarray, name: str) -> ndarray:
