@@ -14,7 +14,7 @@ import numpy
 from ...dialects.relax.infer.layouts import Layout, layouts_of
 from ..registry import register_reference
 from ..size_checks import require_same
-from ..sliding_windows import each_of, laid_out, plain, slides_of
+from ..sliding_windows import each_of, laid_out, last, plain, slides_of
 from .element_types import converted
 
 if TYPE_CHECKING:
@@ -32,8 +32,9 @@ def convolution(call: Any, data: ndarray, weight: ndarray) -> ndarray:
     for tap in product(*map(range, taps)):
         at = [slide.at(count, place) for slide, count, place in zip(slides, counts, tap, strict=True)]
         met = [(places >= 0) & (places < size) for places, size in zip(at, sizes, strict=True)]
-        read = data[(..., *numpy.ix_(*(places[inside] for places, inside in zip(at, met, strict=True))))]
-        result[(..., *numpy.ix_(*met))] += numpy.einsum("ngi...,goi->ngo...", read, weight[(..., *tap)], optimize=True)
+        read = data[last(numpy.ix_(*(places[inside] for places, inside in zip(at, met, strict=True))))]
+        added = numpy.einsum("ngi...,goi->ngo...", read, weight[last(tap)], optimize=True)
+        result[last(numpy.ix_(*met))] += added
     return laid_out(_joined(result, 1), layout)
 
 
@@ -51,9 +52,9 @@ def transposed_convolution(call: Any, data: ndarray, weight: ndarray) -> ndarray
     for tap in product(*map(range, taps)):
         at = [slide.at(size, place) for slide, size, place in zip(slides, sizes, tap, strict=True)]
         met = [(places >= 0) & (places < count) for places, count in zip(at, counts, strict=True)]
-        read = data[(..., *numpy.ix_(*met))]
-        place = (..., *numpy.ix_(*(places[inside] for places, inside in zip(at, met, strict=True))))
-        result[place] += numpy.einsum("ngi...,gio->ngo...", read, weight[(..., *tap)], optimize=True)
+        written = last(numpy.ix_(*(places[inside] for places, inside in zip(at, met, strict=True))))
+        read = data[last(numpy.ix_(*met))]
+        result[written] += numpy.einsum("ngi...,gio->ngo...", read, weight[last(tap)], optimize=True)
     return laid_out(_joined(result, 1), layout)
 
 

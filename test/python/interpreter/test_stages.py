@@ -235,5 +235,5 @@ def test_what_a_stage_makes_wrong_is_found() -> None:
 def test_later_stages_are_refused(stage: str) -> None:
     module, arguments = norm()
     rx.stages("llvm").until(stage).run(module, "llvm")
-    with pytest.raises(rx.RefusalError, match="the reference runs modules up to the stage 'parallel'"):
+    with pytest.raises(rx.RefusalError, match=r"the reference runs .* llvm's stages up to 'parallel'"):
         rx.reference(module)["main"](*arguments)
