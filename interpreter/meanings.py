@@ -58,7 +58,7 @@ _ERRORS = (AssertionError, IndexError, ValueError)
 def reference_of(row: OpDef) -> tuple[str, str] | None:
     """The function that says what an operator means, and where it is written."""
     found = find_prepared(row.full_name) or _meaning(row)
-    return None if found is None else (found.function.__name__, found.place)
+    return None if found is None else (found.function.__name__.replace("<lambda>", ""), found.place)
 
 
 def _meaning(row: OpDef) -> Meaning | None:

@@ -22,6 +22,7 @@ from .argument_groups import flattened, grouped, groups_of
 from .held_values import stored
 from .lowered import LoweredFunction, call_with_memory, is_lowered
 from .machine import Machine
+from .sites import IS_CODE
 
 
 @types_checked
@@ -40,7 +41,7 @@ def reference(
     """
     operation = module._owner.operation
     if ENTRIES in operation.attributes:
-        raise RefusalError("the module has host code: the reference runs modules up to the stage 'parallel'")
+        raise RefusalError(f"the module has host code: {IS_CODE}")
     return Reference(Machine(operation, wide=wide, functions=functions))
 
 

@@ -187,6 +187,10 @@ def _switch(end: Operation, places: Sequence[int], counts: Sequence[int]) -> Cal
     return jump
 
 
+#: Why code of a host or of a device is refused.
+IS_CODE = "the reference runs what is no code of a host or a device yet: llvm's stages up to 'parallel'"
+
+
 def refusal(operation: Operation, reason: str) -> RefusalError:
     found = failure("reference", [error_at(operation.location, f"'{operation.name}': {reason}")], RefusalError)
     assert isinstance(found, RefusalError)
@@ -224,6 +228,8 @@ class Runner(Protocol):
     def prepare(self, name: str) -> None: ...
 
     def prepared(self, region: Region, slots: Slots) -> Body | Flow: ...
+
+    def operation(self, name: str) -> Operation: ...
 
     def call_from_graph(self, name: str, arguments: Sequence[Any], operation: Operation) -> list[Any]: ...
 

@@ -8,7 +8,7 @@ tensors of the same memory.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy
@@ -17,10 +17,9 @@ from ...dialects.core.codec import decode
 from ...dialects.core.dialect import find_op
 from ...dialects.core.infos import Info, TensorInfo
 from ...dialects.core.verifier import call_of
-from ...runtime.arrays import tensor, to_numpy
-from ...support.blaming import blaming
-from ...support.suggest import suggest
+from ...runtime.arrays import to_numpy
 from ..held_values import stored
+from ..python_functions import python_function
 from ..registry import register_step
 from ..sites import Frame, Site, Step
 from ..upstream.relax_calls import memory, with_sign
@@ -77,7 +76,7 @@ def call_external(site: Site) -> Step:
 
 @register_step("relax.call_dps_packed")
 def call_dps_packed(site: Site) -> Step:
-    infos, function = _infos(site.operation.results), _packed(site)
+    infos, function = _infos(site.operation.results), python_function(site, _call(site).func)
 
     def run(frame: Frame, *operands: Any) -> list[Any]:
         outputs = [memory(site, frame, info) for info in infos]
@@ -90,7 +89,7 @@ def call_dps_packed(site: Site) -> Step:
 
 @register_step(["relax.call_packed", "relax.call_pure_packed"])
 def call_packed(site: Site) -> Step:
-    infos, function = _infos(site.operation.results), _packed(site)
+    infos, function = _infos(site.operation.results), python_function(site, _call(site).func)
     is_pure = site.operation.name != "relax.call_packed"
 
     def run(frame: Frame, *operands: Any) -> list[Any]:
@@ -106,7 +105,7 @@ def call_packed(site: Site) -> Step:
 
 @register_step("relax.call_inplace_packed")
 def call_inplace_packed(site: Site) -> Step:
-    call, infos, function = _call(site), _infos(site.operation.results), _packed(site)
+    call, infos, function = _call(site), _infos(site.operation.results), python_function(site, _call(site).func)
     own = [info for info, index in zip(infos, call.inplace_indices, strict=True) if index < 0]
 
     def run(frame: Frame, *operands: Any) -> list[Any]:
@@ -116,33 +115,6 @@ def call_inplace_packed(site: Site) -> Step:
         return [_taken(site, each, info) for each, info in zip(placed, infos, strict=True)]
 
     return run
-
-
-def _packed(site: Site) -> Callable[..., Any]:
-    """A function of arrays and numbers."""
-    name, functions = _call(site).func, site.machine.functions
-    if name in functions:
-        return _blamed(site, name, functions[name])
-    import tvm_ffi
-
-    registered = tvm_ffi.get_global_func(name, allow_missing=True)
-    if registered is None:
-        raise site.refusal(
-            f'there is no function "{name}": give it, functions={{"{name}": ...}}{suggest(name, functions)}'
-        )
-
-    def call(*given: Any) -> Any:
-        return registered(*[tensor(each) if isinstance(each, numpy.ndarray) else each for each in given])
-
-    return call
-
-
-def _blamed(site: Site, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
-    def call(*given: Any) -> Any:
-        with blaming(f'the function "{name}"', function, site.refusal):
-            return function(*given)
-
-    return call
 
 
 def _passed(site: Site, value: Any) -> Any:

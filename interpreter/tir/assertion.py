@@ -6,8 +6,19 @@ from __future__ import annotations
 import builtins
 from typing import Any
 
+from ...bindings.diagnostics import made_at
+from ...bindings.navigation import enclosing, symbol_name, text_in
+from ...dialects.core.ir_attributes import GRAPH_INPUTS, OPERATOR
 from ..registry import register_step
 from ..sites import Site, Step
+
+
+def _own_place(site: Site) -> str:
+    """Where it stands, for what a graph asserts: what PrimFuncs do, their calls know the place of."""
+    function = enclosing(site.operation, "func.func")
+    if function is None or GRAPH_INPUTS not in function.attributes:
+        return ""
+    return made_at(text_in(function, OPERATOR, f"@{symbol_name(function)}"), site.operation.location)
 
 
 @register_step("tir.assert")
@@ -17,9 +28,11 @@ def require(site: Site) -> Step:
     found = getattr(builtins, kind, None)
     error = found if isinstance(found, type) and issubclass(found, Exception) else RuntimeError
 
+    own = _own_place(site)
+
     def run(frame: object, condition: Any, *numbers: Any) -> None:
         if not condition:
-            place = site.machine.place()
+            place = own or site.machine.place()
             raise error((f"{place}: " if place else "") + message.format(*map(int, numbers)))
 
     return run

@@ -33,7 +33,7 @@ def _quotient(x: float, y: float) -> float:
 
 @register_reference("tir.remquo")
 def remquo(call: object, x1: Any, x2: Any) -> list[Any]:
-    return [remainder(x1, x2), by_element(_quotient)(x1, x2)]
+    return [remainder(x1, x2), by_element(_quotient)(x1, x2).astype(numpy.int32)]
 
 
 @register_reference("tir.nextafter")

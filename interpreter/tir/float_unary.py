@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy
 
+from ..element_bits import integers_of
 from ..held_values import stored
 from ..registry import register_reference
 from ..special_functions import by_element, erf, erfc, gamma, log_gamma, rounded_away, smallest_normal
@@ -61,7 +62,7 @@ _FUNCTIONS: dict[str, Callable[[Any], Any]] = {
     "cbrt": numpy.cbrt, "reciprocal": lambda x: 1 / x, "erf": erf, "erfc": erfc, "tgamma": gamma, "lgamma": log_gamma,
     "i0": by_element(_bessel), "sigmoid": _sigmoid, "ceil": numpy.ceil, "floor": numpy.floor, "trunc": numpy.trunc,
     "round": numpy.rint, "roundeven": numpy.rint, "rint": numpy.rint, "nearbyint": numpy.rint,
-    "lround": rounded_away, "lrint": numpy.rint, "fabs": numpy.abs,
+    "fabs": numpy.abs,
 }  # fmt: skip
 for _name, _function in _FUNCTIONS.items():
     register_reference(f"tir.{_name}")(lambda call, x, function=_function: function(x))
@@ -87,7 +88,17 @@ def logb(call: object, x: Any) -> Any:
 def ilogb(call: object, x: Any) -> Any:
     """What C leaves open: 0 and NaN give the lowest number, infinity the highest."""
     found = numpy.where(numpy.isinf(x), 2.0**31 - 1, _exponent(x))
-    return numpy.where((x == 0) | numpy.isnan(x), -(2.0**31), found)
+    return numpy.where((x == 0) | numpy.isnan(x), -(2.0**31), found).astype(numpy.int32)
+
+
+@register_reference("tir.lround")
+def lround(call: Any, x: Any) -> Any:
+    return integers_of(rounded_away(x), call.result.dtype)
+
+
+@register_reference("tir.lrint")
+def lrint(call: Any, x: Any) -> Any:
+    return integers_of(numpy.rint(x), call.result.dtype)
 
 
 @register_reference("tir.spacing")

@@ -46,4 +46,5 @@ def floormod(call: object, x1: Any, x2: Any) -> Any:
 
 @register_reference("tir.clip")
 def clip(call: object, x: Any, low: Any, high: Any) -> Any:
-    return numpy.minimum(numpy.maximum(x, low), high)
+    above = numpy.where(x < low, low, x)
+    return numpy.where(high < above, high, above)

@@ -12,7 +12,7 @@ from ..element_bits import element_of
 from ..held_values import stored
 from ..memory import is_wide
 from ..registry import register_step
-from ..sites import Site, Step
+from ..sites import IS_CODE, Site, Step
 from .llvm import memory_of
 
 
@@ -25,6 +25,8 @@ def cast(site: Site) -> Step:
     if isinstance(target, ir.MemRefType) and str(source).startswith("!llvm.struct"):
         memory_at = memory_of(site)
         return lambda frame, parts: memory_at(parts)
+    if "!llvm" in f"{source} {target}":
+        raise site.refusal(IS_CODE)
     if isinstance(source, ir.ShapedType) != isinstance(target, ir.ShapedType):
         raise site.refusal(f"the reference does not know what {source} is as {target}")
     names, numbers, memory = (element_of(source), element_of(target)), site.numbers, site.machine.memory

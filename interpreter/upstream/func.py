@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Calls of functions of the module."""
+"""Calls of functions of the module, and of those that it declares."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from ...bindings.navigation import callee_of
+from ...bindings.navigation import callee_of, has_body
 from ...dialects.core.ir_attributes import SITE
+from ..python_functions import external_call
 from ..registry import register_step
 from ..sites import Site, Step
 
@@ -14,6 +15,8 @@ from ..sites import Site, Step
 @register_step("func.call")
 def call(site: Site) -> Step:
     name, machine = callee_of(site.operation), site.machine
+    if not has_body(machine.operation(name)):
+        return external_call(site, name)
     machine.prepare(name)
 
     def run(frame: object, *operands: Any) -> list[Any]:

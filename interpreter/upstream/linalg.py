@@ -100,7 +100,7 @@ def _reductions(site: Site, results: Sequence[AffineMap]) -> set[int]:
     if "iterator_types" in site.attributes:
         kinds = [str(kind) for kind in site.attributes["iterator_types"]]
         return {axis for axis, kind in enumerate(kinds) if "parallel" not in kind}
-    return set(range(results[0].n_dims)) - {plain_dim(expr) for map_ in results for expr in map_.results}  # type: ignore[arg-type]
+    return set(range(results[0].n_dims)) - {plain_dim(expr) for map_ in results for expr in map_.results}
 
 
 def _sizes(site: Site, maps: Sequence[AffineMap]) -> Callable[[Sequence[Any]], list[int]]:

@@ -16,7 +16,7 @@ from ..element_bits import bits_as, element_of
 from ..held_values import computed
 from ..literals import value_of
 from ..registry import register_step
-from ..sites import Site, Step
+from ..sites import IS_CODE, Site, Step
 
 # ---- sums of products ----
 
@@ -143,6 +143,6 @@ def memory_of(site: Site) -> Callable[[Any], Any]:
     return lambda parts: value_of(parts[(1,)].value, type_, numbers)
 
 
-@register_step("llvm.*")
+@register_step(["llvm.*", "gpu.*", "nvvm.*"])
 def refuse(site: Site) -> Step:
-    raise site.refusal("the reference runs modules up to the stage 'parallel'; LLVM's dialect comes behind it")
+    raise site.refusal(IS_CODE)

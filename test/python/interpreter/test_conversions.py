@@ -51,7 +51,7 @@ def test_what_is_no_value_is_refused() -> None:
 
 
 def test_later_stages_are_refused() -> None:
-    with pytest.raises(rx.RefusalError, match=r"'llvm.add': the reference runs modules up to the stage 'parallel'"):
+    with pytest.raises(rx.RefusalError, match=r"'llvm.add': the reference runs .* up to 'parallel'"):
         run("""
             %0 = arith.constant 1 : i32
             %1 = llvm.add %0, %0 : i32

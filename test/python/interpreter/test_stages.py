@@ -193,9 +193,12 @@ def test_modules_mean_the_same_at_some_stages(name: str) -> None:
     check(*MODULES[name](), QUICK)
 
 
+# What rounds to bf16 by its bits does so with wide floats too, which the operator does not.
+_WIDE = [(name, True) for name in MODULES if name != "narrow"]
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("wide", [False, True])
-@pytest.mark.parametrize("name", MODULES)
+@pytest.mark.parametrize("name, wide", [*((name, False) for name in MODULES), *_WIDE])
 def test_modules_mean_the_same_at_each_stage(name: str, wide: bool) -> None:
     check(*MODULES[name](), STAGES, wide)
 
@@ -232,5 +235,5 @@ def test_what_a_stage_makes_wrong_is_found() -> None:
 def test_later_stages_are_refused(stage: str) -> None:
     module, arguments = norm()
     rx.stages("llvm").until(stage).run(module, "llvm")
-    with pytest.raises(rx.RefusalError, match="the reference runs modules up to the stage 'parallel'"):
+    with pytest.raises(rx.RefusalError, match=r"the reference runs .* llvm's stages up to 'parallel'"):
         rx.reference(module)["main"](*arguments)
