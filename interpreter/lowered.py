@@ -17,7 +17,7 @@ from ..bindings.mlir import DYNAMIC, ir
 from ..bindings.navigation import body_of, symbol_name
 from ..dialects.core.codec import decode
 from ..dialects.core.infos import Info, ScalarInfo, TensorInfo
-from ..dialects.core.ir_attributes import GRAPH_INPUTS, GRAPH_RESULTS
+from ..dialects.core.ir_attributes import GRAPH_INPUTS, GRAPH_RESULTS, RESULT_MAKERS
 from ..runtime.arrays import to_numpy
 from ..support.errors import OptionError
 from .element_bits import element_of
@@ -36,6 +36,7 @@ class LoweredFunction:
         self.inputs, self._results = (
             [decode(each.value) for each in operation.attributes[key]] for key in (GRAPH_INPUTS, GRAPH_RESULTS)
         )
+        self._makers = [each.value for each in operation.attributes[RESULT_MAKERS]]
 
     def call(self, arguments: Sequence[Any]) -> list[Any]:
         sizes = Frame(0, {})
@@ -46,7 +47,7 @@ class LoweredFunction:
                 sizes.learn(info.value, argument)
         types = iter(self._types)
         given = [self._passed(argument, next(types)) for argument in arguments]
-        places = [self._place(sizes, info, type_) for info, type_ in zip(self._results, types, strict=True)]
+        places = [self._place(sizes, index, type_) for index, type_ in enumerate(types)]
         self._machine.call(self._name, [*given, *places])
         return [self._taken(place, info) for place, info in zip(places, self._results, strict=True)]
 
@@ -57,11 +58,16 @@ class LoweredFunction:
             return self._machine.numbers.held(argument, str(type_))[()]
         return argument
 
-    def _place(self, sizes: Frame, info: Info, type_: Type) -> Any:
+    def _place(self, sizes: Frame, index: int, type_: Type) -> Any:
+        """What a result is left in."""
         if not isinstance(type_, ir.MemRefType):
             return []
+        info = self._results[index]
         assert isinstance(info, TensorInfo) and info.shape is not None
         shape = tuple(size for size in map(sizes.size, info.shape) if size is not None)
+        if min(shape, default=0) < 0:
+            maker = self._makers[index]
+            raise ValueError(f"{self._name}: result #{index} ({maker}): a size is negative: shape {shape}")
         return self._machine.memory.allocate(shape, element_of(type_))
 
     def _taken(self, place: Any, info: Info) -> Any:
@@ -70,7 +76,7 @@ class LoweredFunction:
             return found
         held = self._machine.numbers.dtype(info.dtype)
         # Memory has no signs.
-        return found if found.dtype == held else numpy.asarray(found, order="C").view(held)
+        return numpy.asarray(found, order="C").view(held)
 
 
 def call_with_memory(machine: Machine, operation: Operation, arguments: Sequence[Any]) -> list[Any]:

@@ -83,6 +83,11 @@ def slides_of(call: Any, taps: Sequence[int]) -> list[Slide]:
     return [Slide(*each) for each in zip(taps, strides, gaps, padding[:count], padding[-count:], strict=True)]
 
 
+def last(places: Sequence[Any]) -> Any:
+    """The index of what is at a place along the last dimensions: numbers or slices, or arrays by numpy.ix_."""
+    return (..., *places)
+
+
 def each_of(values: Sequence[int], count: int) -> list[int]:
     """One entry for each dimension; a single one stands for all."""
     return list(values) * (count if len(values) == 1 else 1)

@@ -35,8 +35,9 @@ def matmul_nbits_panels(
     panels, words, _ = codes.shape
     bytes_of_columns = codes.reshape(panels, words, -1, 4).transpose(0, 2, 1, 3)
     codes = bytes_of_columns.reshape(-1, scale.shape[1], call.block_size * call.bits // 8)[: call.columns]
-    scale, zero_point = (None if each is None else _columns(call, each) for each in (scale, zero_point))
-    return matmul_nbits(call, x, codes, scale, zero_point, None if bias is None else bias.reshape(-1)[: call.columns])
+    zeros = None if zero_point is None else _columns(call, zero_point)
+    added = None if bias is None else bias.reshape(-1)[: call.columns]
+    return matmul_nbits(call, x, codes, _columns(call, scale), zeros, added)
 
 
 def _columns(call: Any, panels: ndarray) -> ndarray:

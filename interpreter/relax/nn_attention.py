@@ -38,8 +38,8 @@ def attention_cached(
     """Heads of keys and values stand before their rows, of which the first `length` count."""
     if length < 0 or length > min(key.shape[2], value.shape[2]):
         raise ValueError(f"the length of keys and values is {length}")
-    rows = (each[:, :, :length].swapaxes(1, 2) for each in (key, value))
-    return attention(call, query, *rows, bias)
+    keys, values = (each[:, :, :length].swapaxes(1, 2) for each in (key, value))
+    return attention(call, query, keys, values, bias)
 
 
 @register_reference("relax.nn.attention_var_len")
@@ -56,8 +56,8 @@ def attention_var_len(
         for start, end in pairwise(bounds.tolist()):
             if not 0 <= start <= end <= size:
                 raise ValueError(f"a sequence starts at {start} and ends at {end}, of {size} {what}")
-    for own, keys in zip(pairwise(starts), pairwise(key_starts), strict=True):
-        own, keys = slice(*own), slice(*keys)
+    for bounds_of_own, bounds_of_keys in zip(pairwise(starts), pairwise(key_starts), strict=True):
+        own, keys = slice(*bounds_of_own), slice(*bounds_of_keys)
         result[:, own] = attention(call, query[:, own], key[:, keys], value[:, keys])
     return result
 

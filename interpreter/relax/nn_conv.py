@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy
 
+from ...dialects.core.infos import is_float
 from ...dialects.relax.infer.layouts import Layout, layouts_of
 from ..registry import register_reference
 from ..size_checks import require_same
-from ..sliding_windows import each_of, laid_out, plain, slides_of
+from ..sliding_windows import each_of, laid_out, last, plain, slides_of
 from .element_types import converted
 
 if TYPE_CHECKING:
@@ -32,8 +33,9 @@ def convolution(call: Any, data: ndarray, weight: ndarray) -> ndarray:
     for tap in product(*map(range, taps)):
         at = [slide.at(count, place) for slide, count, place in zip(slides, counts, tap, strict=True)]
         met = [(places >= 0) & (places < size) for places, size in zip(at, sizes, strict=True)]
-        read = data[(..., *numpy.ix_(*(places[inside] for places, inside in zip(at, met, strict=True))))]
-        result[(..., *numpy.ix_(*met))] += numpy.einsum("ngi...,goi->ngo...", read, weight[(..., *tap)], optimize=True)
+        read = data[last(numpy.ix_(*(places[inside] for places, inside in zip(at, met, strict=True))))]
+        added = numpy.einsum("ngi...,goi->ngo...", read, weight[last(tap)], optimize=True)
+        result[last(numpy.ix_(*met))] += added
     return laid_out(_joined(result, 1), layout)
 
 
@@ -51,9 +53,9 @@ def transposed_convolution(call: Any, data: ndarray, weight: ndarray) -> ndarray
     for tap in product(*map(range, taps)):
         at = [slide.at(size, place) for slide, size, place in zip(slides, sizes, tap, strict=True)]
         met = [(places >= 0) & (places < count) for places, count in zip(at, counts, strict=True)]
-        read = data[(..., *numpy.ix_(*met))]
-        place = (..., *numpy.ix_(*(places[inside] for places, inside in zip(at, met, strict=True))))
-        result[place] += numpy.einsum("ngi...,gio->ngo...", read, weight[(..., *tap)], optimize=True)
+        written = last(numpy.ix_(*(places[inside] for places, inside in zip(at, met, strict=True))))
+        read = data[last(numpy.ix_(*met))]
+        result[written] += numpy.einsum("ngi...,gio->ngo...", read, weight[last(tap)], optimize=True)
     return laid_out(_joined(result, 1), layout)
 
 
@@ -61,7 +63,7 @@ def _operands(call: Any, data: ndarray, weight: ndarray) -> tuple[ndarray, ndarr
     """[batch, groups, channels, ...] and [groups, channels, channels, ...], and the result's layout."""
     layouts = layouts_of(call)
     data, weight = (
-        plain(converted(each, call.result.dtype), layouts[name]) for each, name in ((data, "data"), (weight, "weight"))
+        plain(_summands(each, call.result.dtype), layouts[name]) for each, name in ((data, "data"), (weight, "weight"))
     )
     is_transposed = layouts["weight"].dimensions[0] == "I"
     channels = weight.shape[0] if is_transposed else weight.shape[1] * call.groups
@@ -72,6 +74,11 @@ def _operands(call: Any, data: ndarray, weight: ndarray) -> tuple[ndarray, ndarr
         if not taps:
             raise ValueError(f"the weight is empty along {letter}")
     return _in_groups(data, 1, call.groups), _in_groups(weight, 0, call.groups), layouts["result"]
+
+
+def _summands(array: ndarray, dtype: str) -> ndarray:
+    """Elements as what makes up sums of a type."""
+    return array.astype(float) if is_float(dtype) else converted(array, dtype)
 
 
 def _in_groups(array: ndarray, axis: int, groups: int) -> ndarray:

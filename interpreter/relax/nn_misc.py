@@ -16,7 +16,7 @@ from ..size_checks import require_same
 if TYPE_CHECKING:
     from numpy import ndarray
 
-_MODES = {"reflect": "reflect", "replicate": "edge", "circular": "wrap"}
+_MODES: dict[str, Any] = {"reflect": "reflect", "replicate": "edge", "circular": "wrap"}
 
 
 @register_reference("relax.nn.batch_flatten")

@@ -12,7 +12,7 @@ import numpy
 
 from ...dialects.relax.infer.layouts import layouts_of
 from ..registry import register_reference
-from ..sliding_windows import Slide, at_least_none, each_of, laid_out, plain, slides_of
+from ..sliding_windows import Slide, at_least_none, each_of, laid_out, last, plain, slides_of
 from .element_types import lowest
 
 if TYPE_CHECKING:
@@ -54,8 +54,8 @@ def adaptive_avg_pool(call: Any, data: ndarray) -> ndarray:
     result = numpy.zeros((*data.shape[:2], *counts), data.dtype)
     for at in product(*map(range, counts)):
         bounds = [slice(i * size // n, -(-(i + 1) * size // n)) for i, size, n in zip(at, sizes, counts, strict=True)]
-        window = data[(..., *bounds)]
-        result[(..., *at)] = _quotient(window.sum(axis=_spatial(window)), prod(window.shape[2:]))
+        window = data[last(bounds)]
+        result[last(at)] = _quotient(window.sum(axis=_spatial(window)), prod(window.shape[2:]))
     return laid_out(result, layouts["result"])
 
 
@@ -72,7 +72,7 @@ def _pooled(call: Any, data: ndarray, function: Callable[[ndarray, Sequence[int]
             [tap for tap in _taps(slide, place) if 0 <= tap < size]
             for slide, place, size in zip(slides, at, sizes, strict=True)
         ]
-        result[(..., *at)] = function(data[(..., *numpy.ix_(*(numpy.array(each, int) for each in met)))], at)
+        result[last(at)] = function(data[last(numpy.ix_(*(numpy.array(each, int) for each in met)))], at)
     return laid_out(result, layouts["result"])
 
 

@@ -50,7 +50,10 @@ def memory(site: Site, frame: Frame, info: Info) -> Any:
     sizes = [frame.size(dim) for dim in info.shape]
     if None in sizes:
         raise site.refusal("a size of its result is not known before it runs")
-    return site.machine.memory.allocate(tuple(size for size in sizes if size is not None), info.dtype)
+    shape = tuple(size for size in sizes if size is not None)
+    if min(shape, default=0) < 0:
+        raise ValueError(f"{site.place}: a size of its result is negative: shape {shape}")
+    return site.machine.memory.allocate(shape, info.dtype)
 
 
 @register_step("relax.prim_value")

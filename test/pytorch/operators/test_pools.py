@@ -6,7 +6,9 @@ from __future__ import annotations
 import pytest
 import torch
 import torch.nn.functional as F
-from imported import check
+from imported import check, exported
+
+import relax_mlir as rx
 
 INF, NAN = float("inf"), float("nan")
 

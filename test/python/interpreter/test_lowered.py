@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Graph functions on memory: called as the graph's are, with what they take and give that is no tensor."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy
+import pytest
+from run_text import equal
+
+import relax_mlir as rx
+from relax_mlir import relax
+
+SEVERAL = """
+func.func @main(%x: tensor<?x?xf32, #relax.sym<["n", "m"]>>, %k: i32, %s: f16)
+    -> (!relax.shape<["n", "m"]>, tensor<i32>, tensor<f16>, tensor<?xf32, #relax.sym<["n * m"]>>) {
+  %0 = "relax.shape_of"(%x) : (tensor<?x?xf32, #relax.sym<["n", "m"]>>) -> !relax.shape<["n", "m"]>
+  %1 = "relax.scalar_to_tensor"(%k) : (i32) -> tensor<i32>
+  %2 = "relax.scalar_to_tensor"(%s) : (f16) -> tensor<f16>
+  %3 = "relax.flatten"(%x)
+    : (tensor<?x?xf32, #relax.sym<["n", "m"]>>) -> tensor<?xf32, #relax.sym<["n * m"]>>
+  return %0, %1, %2, %3
+    : !relax.shape<["n", "m"]>, tensor<i32>, tensor<f16>, tensor<?xf32, #relax.sym<["n * m"]>>
+}"""
+
+
+def lowered(module: rx.Module, stage: str) -> rx.Module:
+    module = module.copy()
+    rx.stages("llvm").until(stage).run(module, "llvm")
+    return module
+
+
+@pytest.mark.parametrize("wide", [False, True])
+@pytest.mark.parametrize("stage", ["legalize", "bufferize", "parallel"])
+def test_shapes_and_numbers(stage: str, wide: bool) -> None:
+    x = numpy.arange(6, dtype="float32").reshape(2, 3)
+    main = rx.reference(lowered(rx.Module.parse(SEVERAL), stage), wide=wide)["main"]
+    shape, number, half, flat = main(x, 7, 1.5)
+    assert tuple(shape) == (2, 3)
+    assert (number.dtype, number) == (numpy.int32, 7)
+    assert half == 1.5
+    equal(flat, x.reshape(6))
+    with pytest.raises(rx.OptionError, match="takes 3 arguments, got 1"):
+        main(x)
+
+
+def built(body: Any, *infos: Any) -> rx.Module:
+    module = rx.Module()
+    with module.function("main", infos) as f:
+        f.returns(body(*f.args))
+    return module
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "bool", "bfloat16", "float8_e4m3fn"])
+def test_elements_that_memory_has_in_other_types(dtype: str) -> None:
+    module = built(lambda x: relax.concat([x, x]), rx.tensor(("n",), dtype))
+    x = numpy.array([1, 0, 1, 200 if dtype == "uint8" else 1]).astype(zeros(dtype).dtype)
+    for stage in ("legalize", "bufferize", "parallel"):
+        found = rx.reference(lowered(module, stage))["main"](x)
+        assert found.dtype == x.dtype
+        equal(found.astype(float), numpy.concatenate([x, x]).astype(float))
+
+
+def zeros(dtype: str) -> Any:
+    module = rx.Module()
+    with module.function("main", []) as f:
+        f.returns(relax.zeros((1,), dtype))
+    return rx.reference(module)["main"]()
+
+
+@pytest.mark.parametrize("stage", ["legalize", "parallel"])
+def test_negative_sizes_are_errors_of_the_call(stage: str) -> None:
+    module = built(lambda x: relax.nn.avg_pool1d(x, pool_size=4), rx.tensor((1, 1, "n")))
+    main = rx.reference(lowered(module, stage))["main"]
+    equal(main(numpy.ones((1, 1, 5), "float32")), numpy.ones((1, 1, 2)))
+    with pytest.raises(ValueError, match=r"a size .*is negative.*: shape \(1, 1, -1\)"):
+        main(numpy.ones((1, 1, 2), "float32"))
+
+
+def test_inputs_that_are_no_memory_in_order_stay_as_they_are() -> None:
+    module = built(relax.negative, rx.tensor((3, 2)))
+    x = numpy.arange(6, dtype="float32").reshape(2, 3).T
+    equal(rx.reference(lowered(module, "parallel"))["main"](x), -x)
+    equal(x, numpy.arange(6).reshape(2, 3).T)
