@@ -188,7 +188,8 @@ class Machine:
         return _Function(self.prepared(operation.regions[0], slots), slots, list(map(decode, types)), held)
 
     def _function(self, name: str) -> _Function:
-        self.prepare(name)
+        if name not in self._prepared:
+            self.prepare(name)
         if name not in self._prepared:
             raise refusal(self.operation(name), f"@{name} is declared only: what it does is not in the module")
         return self._prepared[name]

@@ -42,13 +42,17 @@ _INTEGER = "floor_divide power left_shift right_shift bitwise_and bitwise_xor"
 _UNARY = "abs negative sign square ceil round isinf isnan"
 _FLOAT_UNARY = "acos asinh atan cosh erf exp log sigmoid sqrt rsqrt tan tanh"
 #: Of floats more than a step of the type: where a result is rounded, or an approximation.
-_TOLERANCES = {"f64": 4e-15, "f32": 1e-6, "f16": 2e-3, "bf16": 1.6e-2}
+_TOLERANCES = {"f64": 4e-15, "f32": 1e-6, "f16": 2e-3, "bf16": 1.6e-2, "f8E4M3FN": 0.0, "f8E5M2": 2e-5}
 _SPECIAL = [0.0, -0.0, 1.0, -1.0, 2.5, -3.5, 1e-3, numpy.inf, -numpy.inf, numpy.nan]
 
 
 def special(dtype: str) -> Any:
     """The ends of the range, what is special, and some at random."""
     random, stored = numpy.random.default_rng(11), storage_dtype(dtype)
+    if dtype[:2] == "f8":
+        return numpy.arange(0, 256, 11, dtype="uint8").view(stored)
+    if dtype in ("i4", "ui4"):
+        return (numpy.arange(16) - (8 if dtype == "i4" else 0)).astype(stored)
     if dtype in _TOLERANCES:
         return numpy.concatenate([_SPECIAL, random.normal(scale=4, size=14)]).astype(stored)
     limits = numpy.iinfo(stored)
@@ -57,7 +61,7 @@ def special(dtype: str) -> Any:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("dtype", ["i8", "ui8", "i16", "i32", "ui32", "i64", "ui64", *_TOLERANCES])
+@pytest.mark.parametrize("dtype", ["i4", "ui4", "i8", "ui8", "i16", "i32", "ui32", "i64", "ui64", *_TOLERANCES])
 def test_special_values(dtype: str) -> None:
     """Each with each."""
     values = special(dtype)
