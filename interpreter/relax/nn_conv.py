@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy
 
+from ...dialects.core.infos import is_float
 from ...dialects.relax.infer.layouts import Layout, layouts_of
 from ..registry import register_reference
 from ..size_checks import require_same
@@ -62,7 +63,7 @@ def _operands(call: Any, data: ndarray, weight: ndarray) -> tuple[ndarray, ndarr
     """[batch, groups, channels, ...] and [groups, channels, channels, ...], and the result's layout."""
     layouts = layouts_of(call)
     data, weight = (
-        plain(converted(each, call.result.dtype), layouts[name]) for each, name in ((data, "data"), (weight, "weight"))
+        plain(_summands(each, call.result.dtype), layouts[name]) for each, name in ((data, "data"), (weight, "weight"))
     )
     is_transposed = layouts["weight"].dimensions[0] == "I"
     channels = weight.shape[0] if is_transposed else weight.shape[1] * call.groups
@@ -73,6 +74,11 @@ def _operands(call: Any, data: ndarray, weight: ndarray) -> tuple[ndarray, ndarr
         if not taps:
             raise ValueError(f"the weight is empty along {letter}")
     return _in_groups(data, 1, call.groups), _in_groups(weight, 0, call.groups), layouts["result"]
+
+
+def _summands(array: ndarray, dtype: str) -> ndarray:
+    """Elements as what makes up sums of a type."""
+    return array.astype(float) if is_float(dtype) else converted(array, dtype)
 
 
 def _in_groups(array: ndarray, axis: int, groups: int) -> ndarray:

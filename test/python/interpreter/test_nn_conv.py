@@ -74,6 +74,7 @@ def test_integers() -> None:
     data, weight = numpy.full((1, 2, 1), 100, "int8"), numpy.full((1, 2, 1), 100, "int8")
     assert meant("nn.conv1d", data, weight).item() == 20000 % 256
     assert meant("nn.conv1d", data, weight, out_dtype="int32").item() == 20000
+    assert meant("nn.conv1d", data, weight, out_dtype="float32").item() == 20000
     assert meant("nn.conv1d", data.astype("uint8"), -weight, out_dtype="int32").item() == -20000
     assert meant("nn.conv1d", data * 0.02, weight * 0.015, out_dtype="int32").item() == 4
 
