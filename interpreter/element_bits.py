@@ -9,6 +9,7 @@ import numpy
 
 from ..bindings.ir import Type
 from ..bindings.mlir import ir
+from ..dialects.core.infos import is_float
 from .held_values import Numbers, stored
 from .integers import width, wrapped
 
@@ -29,6 +30,12 @@ def integers_of(x: Any, dtype: str) -> Any:
     return wrapped(held.astype(numpy.int64), dtype)
 
 
+def bytes_as(numbers: Numbers, array: Any, dtype: str, other: str) -> Any:
+    """Elements of a type as those of another that has as many bytes in memory."""
+    found = numpy.asarray(array, order="C").astype(stored(dtype), copy=False).view(stored(other))
+    return numbers.held(found, other)
+
+
 def bits_as(numbers: Numbers, x: Any, dtype: str, other: str) -> Any:
     """The bits of elements of a type as elements of another one, of vectors along the last dimension."""
     source, target = stored(dtype), stored(other)
@@ -38,6 +45,7 @@ def bits_as(numbers: Numbers, x: Any, dtype: str, other: str) -> Any:
         found = row.view(target)
     else:
         found = _of_bits(_bits_of(row, width(dtype)), other)
+        found = found if is_float(other) else wrapped(found.view(numpy.uint8) if target.itemsize == 1 else found, other)
     return numbers.held(found if numpy.ndim(x) else found.reshape(()), other)[()]
 
 

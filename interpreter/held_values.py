@@ -22,8 +22,13 @@ if TYPE_CHECKING:
 
 @lru_cache(maxsize=128)
 def stored(dtype: str) -> numpy.dtype:
-    """numpy's or ml_dtypes' type of elements that MLIR calls so."""
-    return numpy.dtype(numpy.int64) if dtype == "index" else storage_dtype(dtype)
+    """numpy's or ml_dtypes' type of elements that MLIR calls so; integers of another width have one that is larger."""
+    if dtype == "index":
+        return numpy.dtype(numpy.int64)
+    bits = int(dtype.lstrip("ui")) if dtype.lstrip("ui").isdigit() else 0
+    odd = 0 < bits < 64 and bits not in (1, 2, 4, 8, 16, 32)
+    room = next((width for width in (8, 16, 32, 64) if bits <= width), 64)
+    return storage_dtype(f"{dtype[: -len(str(bits))]}{room}" if odd else dtype)
 
 
 class Numbers:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy
@@ -37,15 +38,16 @@ def signed(x: Any) -> Any:
     return numpy.where(found >= 1 << (bits - 1), found - (1 << bits), found).astype(numpy.int8)[()]
 
 
-def unsigned(x: Any) -> Any:
-    """The same bits as integers without a sign."""
+def unsigned(x: Any, dtype: str = "") -> Any:
+    """The same bits as integers without a sign; of a type that has fewer than its elements are held in, those."""
     if x.dtype.kind == "b":
-        return x.astype(numpy.uint8)
-    if x.dtype.kind == "i":
-        return x.view(f"u{x.dtype.name}")
-    if x.dtype.kind == "u":
-        return x
-    return (x.astype(numpy.int8) & numpy.int8((1 << int(x.dtype.name[-1])) - 1)).view(numpy.uint8)
+        found = x.astype(numpy.uint8)
+    elif x.dtype.kind in "iu":
+        found = x.view(f"u{x.dtype.name.lstrip('u')}")
+    else:
+        found = (x.astype(numpy.int8) & numpy.int8((1 << int(x.dtype.name[-1])) - 1)).view(numpy.uint8)
+    has_more = dtype != "" and width(dtype) < 8 * found.dtype.itemsize
+    return found & found.dtype.type((1 << width(dtype)) - 1) if has_more else found
 
 
 def wrapped(value: Any, dtype: str) -> Any:
@@ -55,21 +57,19 @@ def wrapped(value: Any, dtype: str) -> Any:
     if is_plain(dtype):
         return value.astype(held)[()]
     bits = width(dtype)
-    low = value & value.dtype.type((1 << bits) - 1)
-    if held.kind == "b" or is_unsigned(dtype):
-        return low.astype(held)[()]
-    return (
-        numpy.where(low >= 1 << (bits - 1), low.astype(numpy.int8) - (1 << bits), low)
-        .astype(numpy.int8)
-        .astype(held)[()]
-    )
+    low = (value & value.dtype.type((1 << bits) - 1)).astype(numpy.int64)
+    if held.kind != "b" and not is_unsigned(dtype):
+        low = numpy.where(low >= 1 << (bits - 1), low - (1 << bits), low)
+    room = low if held.isbuiltin == 1 else low.astype(numpy.int8)
+    return room.astype(held)[()]
 
 
 def modular(function: Callable[..., Any], dtype: str, view: Callable[[Any], Any] = signed) -> Callable[..., Any]:
     """A function of integers as one of elements of a type, seen with or without a sign."""
     if is_plain(dtype):
         return lambda *operands: signed(function(*map(view, operands))) if view is unsigned else function(*operands)
-    return lambda *operands: wrapped(function(*map(view, operands)), dtype)
+    seen = partial(unsigned, dtype=dtype) if view is unsigned else view
+    return lambda *operands: wrapped(function(*map(seen, operands)), dtype)
 
 
 def exact(x: Any) -> Any:

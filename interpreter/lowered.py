@@ -20,7 +20,7 @@ from ..dialects.core.infos import Info, ScalarInfo, TensorInfo
 from ..dialects.core.ir_attributes import GRAPH_INPUTS, GRAPH_RESULTS, RESULT_MAKERS
 from ..runtime.arrays import to_numpy
 from ..support.errors import OptionError
-from .element_bits import element_of
+from .element_bits import bytes_as, element_of
 from .held_values import stored
 from .machine import Machine
 from .sites import Frame
@@ -46,14 +46,19 @@ class LoweredFunction:
             elif isinstance(info, ScalarInfo):
                 sizes.learn(info.value, argument)
         types = iter(self._types)
-        given = [self._passed(argument, next(types)) for argument in arguments]
+        given = [
+            self._passed(argument, info, next(types)) for argument, info in zip(arguments, self.inputs, strict=True)
+        ]
         places = [self._place(sizes, index, type_) for index, type_ in enumerate(types)]
         self._machine.call(self._name, [*given, *places])
-        return [self._taken(place, info) for place, info in zip(places, self._results, strict=True)]
+        own = self._types[len(arguments) :]
+        return [self._taken(*each) for each in zip(places, self._results, own, strict=True)]
 
-    def _passed(self, argument: Any, type_: Type) -> Any:
-        if isinstance(type_, ir.MemRefType):
-            return self._machine.memory.holding(argument, element_of(type_))
+    def _passed(self, argument: Any, info: Info, type_: Type) -> Any:
+        if isinstance(type_, ir.MemRefType) and isinstance(info, TensorInfo):
+            # Memory has no signs, and bytes for small types.
+            element = element_of(type_)
+            return self._machine.memory.holding(self._seen(argument, info.dtype, element), element)
         if isinstance(argument, numpy.generic):
             return self._machine.numbers.held(argument, str(type_))[()]
         return argument
@@ -70,13 +75,19 @@ class LoweredFunction:
             raise ValueError(f"{self._name}: result #{index} ({maker}): a size is negative: shape {shape}")
         return self._machine.memory.allocate(shape, element_of(type_))
 
-    def _taken(self, place: Any, info: Info) -> Any:
+    def _taken(self, place: Any, info: Info, type_: Type) -> Any:
         found = place[0] if isinstance(place, list) else place
         if not isinstance(info, TensorInfo):
             return found
-        held = self._machine.numbers.dtype(info.dtype)
-        # Memory has no signs.
-        return numpy.asarray(found, order="C").view(held)
+        if isinstance(type_, ir.MemRefType):
+            found = self._seen(found, info.dtype, element_of(type_), back=True)
+        return numpy.asarray(found, order="C").view(self._machine.numbers.dtype(info.dtype))
+
+    def _seen(self, array: Any, dtype: str, element: str, back: bool = False) -> Any:
+        """The graph's elements as memory has them, or back."""
+        if dtype == element:
+            return array
+        return bytes_as(self._machine.numbers, array, *((element, dtype) if back else (dtype, element)))
 
 
 def call_with_memory(machine: Machine, operation: Operation, arguments: Sequence[Any]) -> list[Any]:

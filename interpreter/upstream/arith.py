@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy
@@ -133,7 +134,7 @@ def add_extended(site: Site) -> Step:
     dtype = element_of(site.result_type())
 
     def run(frame: object, x: Any, y: Any) -> list[Any]:
-        total = exact(unsigned(x)) + exact(unsigned(y))
+        total = exact(unsigned(x, dtype)) + exact(unsigned(y, dtype))
         return [low_bits(total, dtype), low_bits(total >> width(dtype), "i1")]
 
     return run
@@ -175,7 +176,7 @@ def compare_indices(site: Site) -> Step:
 
 def _compared(site: Site, name: str) -> Step:
     compare = _COMPARISONS[name[-2:]]
-    view = unsigned if name[0] == "u" else signed
+    view = partial(unsigned, dtype=element_of(site.operand_type())) if name[0] == "u" else signed
     if is_plain(element_of(site.operand_type())) and view is signed:
         return lambda frame, x, y: compare(x, y)
     return lambda frame, x, y: compare(view(x), view(y))
@@ -219,7 +220,8 @@ def between_integers(site: Site) -> Step:
 @register_step(["arith.extui", "arith.index_castui", "index.castu"])
 def between_unsigned(site: Site) -> Step:
     dtype = element_of(site.result_type())
-    return lambda frame, x: wrapped(unsigned(x), dtype)
+    source = element_of(site.operand_type())
+    return lambda frame, x: wrapped(unsigned(x, source), dtype)
 
 
 @register_step("arith.sitofp")
@@ -231,7 +233,8 @@ def float_of_signed(site: Site) -> Step:
 @register_step("arith.uitofp")
 def float_of_unsigned(site: Site) -> Step:
     numbers, dtype = site.numbers, element_of(site.result_type())
-    return lambda frame, x: numbers.held(unsigned(x), dtype)[()]
+    source = element_of(site.operand_type())
+    return lambda frame, x: numbers.held(unsigned(x, source), dtype)[()]
 
 
 @register_step(["arith.fptosi", "arith.fptoui"])

@@ -94,16 +94,16 @@ def absolute(site: Site) -> Step:
 @register_step("math.ctpop")
 def population(site: Site) -> Step:
     dtype = element_of(site.result_type())
-    return lambda frame, x: wrapped(special.bits_set(unsigned(x), width(dtype)), dtype)
+    return lambda frame, x: wrapped(special.bits_set(unsigned(x, dtype), width(dtype)), dtype)
 
 
 @register_step("math.ctlz")
 def leading_zeros(site: Site) -> Step:
     dtype = element_of(site.result_type())
-    return lambda frame, x: wrapped(special.zeros_before(unsigned(x), width(dtype)), dtype)
+    return lambda frame, x: wrapped(special.zeros_before(unsigned(x, dtype), width(dtype)), dtype)
 
 
 @register_step("math.cttz")
 def trailing_zeros(site: Site) -> Step:
     dtype = element_of(site.result_type())
-    return lambda frame, x: wrapped(special.zeros_after(unsigned(x), width(dtype)), dtype)
+    return lambda frame, x: wrapped(special.zeros_after(unsigned(x, dtype), width(dtype)), dtype)

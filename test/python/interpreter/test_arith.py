@@ -37,6 +37,9 @@ INTEGERS = {
     "xori of half bytes": ("xori", "i4", (7, -1), -8),
     "divui of half bytes": ("divui", "i4", (-1, 2), 7),
     "shrui of half bytes": ("shrui", "i4", (-8, 1), 4),
+    "shrui of another width": ("shrui", "i6", (-1, 1), 31),
+    "addi of another width": ("addi", "i6", (31, 1), -32),
+    "divui of more than a byte": ("divui", "i12", (-1, 2), 2047),
 }
 
 
@@ -159,6 +162,7 @@ CONVERSIONS: dict[str, tuple[str, Any]] = {
     "truncf": ("arith.constant 1.00390625 : f32 \n %1 = arith.truncf %0 : f32 to bf16", 1.0),
     "bitcast": ("arith.constant 1.0 : f32 \n %1 = arith.bitcast %0 : f32 to i32", 0x3F800000),
     "bitcast of bf16": ("arith.constant 1.0 : bf16 \n %1 = arith.bitcast %0 : bf16 to i16", 0x3F80),
+    "bitcast of f6": ("arith.constant -7.5 : f6E2M3FN \n %1 = arith.bitcast %0 : f6E2M3FN to i6", -1),
     "bitcast of f8": ("arith.constant 1.0 : f8E4M3FN \n %1 = arith.bitcast %0 : f8E4M3FN to i8", 0x38),
 }
 
