@@ -68,6 +68,7 @@ def bisect(
     say: Say = lambda text: None,
 ) -> Culprit | None:
     """What makes the result of "main" wrong for these arguments; None where nothing is."""
+    CompileOptions(target, partition=partition).stages()  # raises for what there is not
     say("what each kernel and part gives")
     values = each(module, arguments, target=target, partition=partition, tolerance=tolerance)
     wrong = first_wrong(values)
@@ -126,7 +127,7 @@ class _Bisection:
         lowered = self._module.copy()
         for _, run in _passes(self._stages.until(self._after), self._target):
             run(lowered)
-        Pipeline(Observe(only=index)).run(lowered)
+        Pipeline([Observe(only=index), "symbol-dce"]).run(lowered)
         inputs = tuple(each for each in wrong.inputs if isinstance(each, numpy.ndarray))
         expected = tuple(Machine(lowered.operation).call("main", list(inputs)))
         error = wrong.isolated.absolute if wrong.isolated is not None else wrong.accumulated.absolute

@@ -206,7 +206,7 @@ class _Looked:
         """What a call gives alone, for right inputs; or why it cannot be called."""
         alone = self._with_code.copy()
         try:
-            Pipeline(Observe(only=index)).run(alone)
+            Pipeline([Observe(only=index), "symbol-dce"]).run(alone)
             program = compile(alone, self._target, pipeline=self._rest, cache=False)
         except RelaxError:
             return None, ""
@@ -273,7 +273,11 @@ def _is_alike(one: Sequence[Any], other: Sequence[Any]) -> bool:
 
 
 def _name(call: Operation) -> str:
-    return str(call.attributes["func"].value) if "func" in call.attributes else call.name
+    """The function, of a part with its module: `part::function`."""
+    if "func" not in call.attributes:
+        return call.name
+    found = call.attributes["func"].value
+    return found if isinstance(found, str) else "::".join(found)
 
 
 def _operators(call: Operation) -> tuple[str, ...]:

@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""relax-check on the command line: what it prints and writes, its exit codes, what it refuses."""
+
+from __future__ import annotations
+
+import io
+import json
+from pathlib import Path
+
+import faulty_codegen  # noqa: F401  # registers it
+import pytest
+from relax_mlir.testing import Report
+from relax_mlir.tools.relax_check import run
+
+ONLY = "--only=tanh f32"
+
+
+def check(*arguments: str) -> tuple[int, str, str]:
+    out, errors = io.StringIO(), io.StringIO()
+    return run(arguments, stdout=out, stderr=errors), out.getvalue(), errors.getvalue()
+
+
+def test_what_is_right_ends_with_0(tmp_path: Path) -> None:
+    kept, page = tmp_path / "kept.json", tmp_path / "page.html"
+    code, out, errors = check("faulty", ONLY, f"--json={kept}", f"--html={page}")
+    assert code == 0, out
+    assert "1 right" in out and "relax.tanh" in out
+    assert "1 of 1 cases" in errors
+    assert json.loads(kept.read_text())["cases"][0]["verdict"] == "right"
+    assert "<table>" in page.read_text() and "faulty" in page.read_text()
+    report = Report.from_json(kept.read_text())
+    assert report.is_right and not report.faults
+
+
+def test_what_got_worse_is_told(tmp_path: Path) -> None:
+    kept = tmp_path / "kept.json"
+    assert check("faulty", "--only=tanh f32", "-q", f"--json={kept}")[0] == 0
+    changed = json.loads(kept.read_text())
+    changed["cases"][0]["verdict"] = "wrong"
+    was_wrong = tmp_path / "was_wrong.json"
+    was_wrong.write_text(json.dumps(changed))
+    assert check("faulty", ONLY, "-q", f"--baseline={was_wrong}")[0] == 0
+    code, out, _ = check("faulty{fault=empty}", ONLY, "-q", "--only=tanh f32 empty", f"--baseline={kept}")
+    assert code == 0, out  # the case that is wrong now was not in the baseline
+
+
+def test_cases_are_listed() -> None:
+    code, out, _ = check("llvm", "--only=tanh*", "--list")
+    assert code == 0
+    assert "relax.tanh f32\n" in out and "relax.exp" not in out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["nowhere"], "no codegen or target 'nowhere'"),
+        (["llvm", "--only=nothing*"], "no case is called nothing*"),
+        (["llvm", "--groups=operator"], "no group 'operator' of cases; did you mean 'operators'?"),
+        (["llvm", "--baseline=/nowhere.json"], "cannot read the baseline '/nowhere.json'"),
+        (["llvm", "--limit=0"], "option --limit expects more than 0"),
+        ([], "expected one codegen or target, got none"),
+    ],
+)
+def test_refusals(arguments: list[str], message: str) -> None:
+    code, _, errors = check(*arguments)
+    assert code == 1
+    assert errors.startswith("relax-check: error: ") and message in errors, errors
+
+
+def test_a_damaged_baseline_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "damaged.json").write_text('{"cases": [{"verdict": 1}]}')
+    code, _, errors = check("llvm", ONLY, f"--baseline={tmp_path / 'damaged.json'}")
+    assert code == 1 and "this is no report of relax-check" in errors

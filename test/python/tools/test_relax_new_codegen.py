@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""relax-new-codegen: the package that it writes passes its own tests, as pip would have installed it."""
+
+from __future__ import annotations
+
+import io
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from relax_mlir.tools.relax_new_codegen import run
+
+REPOSITORY = Path(__file__).resolve().parents[3]
+
+
+def new_codegen(*arguments: str) -> tuple[int, str, str]:
+    out, errors = io.StringIO(), io.StringIO()
+    return run(arguments, stdout=out, stderr=errors), out.getvalue(), errors.getvalue()
+
+
+@pytest.fixture(scope="module")
+def package(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("made") / "othernpu"
+    code, out, errors = new_codegen("othernpu", f"-o={folder}", "--operator", "--target")
+    assert code == 0, errors
+    assert out.startswith(f"{folder}: 1") and "make test" in out
+    points = (folder / "pyproject.toml").read_text().partition('[project.entry-points."relax_mlir.plugins"]\n')[2]
+    lines = [line.replace('"', "") for line in points.partition("\n\n")[0].splitlines()]
+    installed = folder / "relax_othernpu-0.1.0.dist-info"
+    installed.mkdir()
+    (installed / "METADATA").write_text("Metadata-Version: 2.1\nName: relax-othernpu\nVersion: 0.1.0\n")
+    (installed / "entry_points.txt").write_text("\n".join(["[relax_mlir.plugins]", *lines, ""]))
+    return folder
+
+
+def command(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    path = os.pathsep.join([str(folder), str(REPOSITORY)])
+    environment = {**os.environ, "PYTHONPATH": path, "MYPYPATH": str(REPOSITORY / "build" / "types")}
+    return subprocess.run(
+        [sys.executable, "-m", *words], cwd=folder, env=environment, capture_output=True, text=True, timeout=600
+    )
+
+
+@pytest.mark.slow
+def test_its_own_tests_pass(package: Path) -> None:
+    done = command(package, "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:randomly")
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_its_lit_tests_pass(package: Path) -> None:
+    done = command(package, "lit.main", "-sv", "test")
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_what_was_not_asked_for_is_not_there(tmp_path: Path) -> None:
+    folder = tmp_path / "plain"
+    assert new_codegen("plain_npu", f"-o={folder}")[0] == 0
+    texts = {path: path.read_text() for path in folder.rglob("*") if path.is_file()}
+    assert folder / "plain_npu" / "codegen.py" in texts
+    assert not any(mark in text for text in texts.values() for mark in ("@name@", "@Name@", "@operator@", "@target@"))
+    assert not any("operators" in path.name or "target" in path.name for path in texts)
+    assert "class PlainNpu(" in (folder / "plain_npu" / "codegen.py").read_text()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([], "expected the codegen's name, got none"),
+        (["My-Npu"], "a codegen's name is a word of Python in small letters, as mynpu, not 'My-Npu'"),
+        (["class"], "not 'class'"),
+        (["dnnl"], "there is a codegen 'dnnl' already"),
+    ],
+)
+def test_refusals(arguments: list[str], message: str) -> None:
+    code, _, errors = new_codegen(*arguments)
+    assert code == 1
+    assert errors.startswith("relax-new-codegen: error: ") and message in errors, errors
+
+
+def test_a_folder_with_files_is_not_touched(tmp_path: Path) -> None:
+    (tmp_path / "kept").write_text("kept")
+    code, _, errors = new_codegen("othernpu", f"-o={tmp_path}")
+    assert code == 1 and "not an empty folder" in errors
+    assert [path.name for path in tmp_path.iterdir()] == ["kept"]
