@@ -79,8 +79,9 @@ def all_cases(subject: Subject, groups: Iterable[str] = ()) -> list[Case]:
 
 
 def _composites(subject: Subject) -> Iterator[Case]:
+    names = [each.partition("{")[0] for each in subject.codegens]
     for codegen in all_codegens():
-        if codegen.name in subject.codegens:
+        if codegen.name in names:
             yield from composites.cases_of(codegen)
 
 

@@ -36,17 +36,17 @@ def cases_of(codegen: type[Codegen]) -> Iterator[Case]:
             continue
         found = list(trees(composite.pattern))
         if not found:
-            yield Case(f"{composite.name}", "composites", lambda seed, each=composite: _unmade(each))
+            yield _case(composite, Tree([], []), ())
         for number, tree in enumerate(found):
             yield _case(composite, tree, found if number == 0 else ())
 
 
 def _case(composite: Composite, tree: Tree, all_trees: Sequence[Tree]) -> Case:
     """The first one says so where there is no module for any of them."""
-    name = f"{composite.name} {tree.name}"
+    name = f"{composite.name} {tree.name}".rstrip()
 
     def make(seed: int) -> Setup:
-        found = _made(composite, tree, seeded(name, seed))
+        found = _made(composite, tree, seeded(name, seed)) if tree.operators else _unmade(composite)
         if (
             found is None
             and all_trees
@@ -71,9 +71,16 @@ def _made(
         if count == _MOST_MODULES:
             return None
         setup = Building(tree, called, random).setup()
-        if next(composite.matches(_last(setup.module, tree)), None) is not None:
+        if _is_matched(composite, _last(setup.module, tree)):
             return setup
     return None
+
+
+def _is_matched(composite: Composite, operation: Operation) -> bool:
+    try:
+        return next(composite.matches(operation), None) is not None
+    except RelaxError as error:  # its check's own
+        raise Unmade(error.message) from None
 
 
 def _last(module: Module, tree: Tree) -> Operation:

@@ -29,8 +29,11 @@ _SHARE_ALIKE, _SHARE_ALL = 0.4, 0.25
 def cases() -> Iterator[Case]:
     """Each seed has others."""
     for number in range(_COUNT):
-        name = f"graph {number}"
-        yield Case(name, "graphs", lambda seed, name=name: _drawn(seeded(name, seed)))
+        yield _case(f"graph {number}")
+
+
+def _case(name: str) -> Case:
+    return Case(name, "graphs", lambda seed: _drawn(seeded(name, seed)))
 
 
 def _drawn(random: numpy.random.Generator) -> Setup:
