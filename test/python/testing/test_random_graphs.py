@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from relax_mlir.bindings.navigation import functions_in, operations_in
-from relax_mlir.testing.graphs import cases
+from relax_mlir.testing.random_graphs import cases
 
 
 def test_graphs_hang_on_the_seed_alone() -> None:
