@@ -16,10 +16,12 @@ from ..passes.partition.codegen import all_codegens
 from ..support.errors import OptionError
 from ..support.suggest import suggest
 from ..targets.core.registry import all_targets
-from . import composites, graphs, isolated
+from . import isolated
+from .composites import cases_of as composites_of
 from .core.cases import GROUPS, Case
-from .core.fitting import all_rows
 from .core.rows import cases_of
+from .fitting import all_rows
+from .random_graphs import cases as random_graphs
 from .report import Report
 from .trial import CHECKED, Subject, tried
 from .verdicts import Verdict
@@ -74,7 +76,7 @@ def all_cases(subject: Subject, groups: Iterable[str] = ()) -> list[Case]:
     for group in chosen:
         if group not in GROUPS:
             raise OptionError(f"no group '{group}' of cases{suggest(group, GROUPS)}; there are {', '.join(GROUPS)}")
-    found = {"operators": _operators, "composites": _composites, "graphs": lambda _: graphs.cases()}
+    found = {"operators": _operators, "composites": _composites, "graphs": lambda _: random_graphs()}
     return [case for group in GROUPS if group in chosen and group in found for case in found[group](subject)]
 
 
@@ -82,7 +84,7 @@ def _composites(subject: Subject) -> Iterator[Case]:
     names = [each.partition("{")[0] for each in subject.codegens]
     for codegen in all_codegens():
         if codegen.name in names:
-            yield from composites.cases_of(codegen)
+            yield from composites_of(codegen)
 
 
 def _operators(subject: Subject) -> Iterator[Case]:

@@ -2,7 +2,7 @@
 """Cases of a codegen's own patterns: modules that they match, made from the patterns themselves.
 
 pattern_trees.py writes a pattern out, each alternative once. Its values are made one after the other: inputs and
-constants get shapes and element types from the rows of the operator that reads them (core/fitting.py), until each
+constants get shapes and element types from the rows of the operator that reads them (fitting.py), until each
 operator accepts what it reads, and the pattern with its check matches the module.
 """
 
@@ -17,10 +17,10 @@ from ..bindings.navigation import functions_in, operations_in
 from ..frontends.module import Module
 from ..passes.partition.codegen import Codegen, Composite
 from ..support.errors import RelaxError
-from .core.building import Building, Search
+from .building import Building, Search
 from .core.cases import Case, Setup, Unmade, seeded
-from .core.fitting import rows_of
 from .core.trees import Tree
+from .fitting import rows_of
 from .pattern_trees import names_an_operator, trees
 
 #: How much is tried for a tree: operators that are built, and modules that are held against the pattern.

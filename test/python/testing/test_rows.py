@@ -12,8 +12,8 @@ import pytest
 from relax_mlir.dialects.relax.dialect import relax
 from relax_mlir.testing import operators
 from relax_mlir.testing.checking import all_cases, check, subject_of
-from relax_mlir.testing.core.fitting import all_rows
 from relax_mlir.testing.core.rows import LETTERS, cases_of, row
+from relax_mlir.testing.fitting import all_rows
 
 import relax_mlir as rx
 

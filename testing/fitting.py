@@ -9,11 +9,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any, NamedTuple
 
-from ...dialects.core.dialect import find_op
-from ...dialects.core.infos import TensorInfo
-from ...dialects.core.opdef import OpDef
-from .. import operators
-from .rows import CLASSES, LETTERS, OperandText, Row
+from ..dialects.core.dialect import find_op
+from ..dialects.core.infos import TensorInfo
+from ..dialects.core.opdef import OpDef
+from . import operators
+from .core.rows import CLASSES, LETTERS, OperandText, Row
 
 #: Shapes of inputs that any shape fits.
 _USUAL = ((2, 4, 9, 7), (3, 5), (3, 8), (8, 5), (6, 4, 3, 3), (2, 3, 8), (6,), ())

@@ -9,20 +9,20 @@ from typing import TYPE_CHECKING, Any
 
 import numpy
 
-from ...bindings.ir import Value
-from ...bindings.mlir import ir
-from ...dialects.core.attributes import AttributeProblem
-from ...dialects.core.codec import decode
-from ...dialects.core.dialect import find_op
-from ...dialects.core.infos import TensorInfo, dtype_name, tensor
-from ...dialects.relax.constants import const
-from ...frontends.module import Module
-from ...interpreter.held_values import stored
-from ...support.errors import RelaxError
-from .cases import Setup
+from ..bindings.ir import Value
+from ..bindings.mlir import ir
+from ..dialects.core.attributes import AttributeProblem
+from ..dialects.core.codec import decode
+from ..dialects.core.dialect import find_op
+from ..dialects.core.infos import TensorInfo, dtype_name, tensor
+from ..dialects.relax.constants import const
+from ..frontends.module import Module
+from ..interpreter.held_values import stored
+from ..support.errors import RelaxError
+from .core.cases import Setup
+from .core.rows import LETTERS, array_of
+from .core.trees import Leaf, Made, Node, Part, Tree
 from .fitting import Elements, Reading, readings, shapes_read
-from .rows import LETTERS, array_of
-from .trees import Leaf, Made, Node, Part, Tree
 
 if TYPE_CHECKING:
     from numpy import ndarray
