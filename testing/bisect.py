@@ -81,8 +81,8 @@ def bisect(
         if (smaller := first_wrong(alone)) is not None:
             values, wrong, partition = alone, smaller, apart
     search = _Bisection(module, arguments, CompileOptions(target, partition=partition).stages(), tolerance, say)
-    if wrong.problem == REWRITTEN:
-        return search.rewrite(wrong)
+    if wrong.problem == REWRITTEN and (found := search.rewrite(wrong)) is not None:
+        return found
     if wrong.problem == ACCUMULATED:
         return Culprit("code", wrong.name, wrong.nodes, wrong.operators, wrong.accumulated.absolute, module, (), ())
     return search.kernel(values.index(wrong), wrong)

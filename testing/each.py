@@ -120,8 +120,9 @@ class _Looked:
         for index, call in enumerate(calls):
             wanted, found = right[index], actual[index]
             nodes = tuple(nodes_of(call))
-            of_model = own.get(nodes[-1], []) if nodes else []
-            model = next((each for each in of_model if _is_alike(each, wanted)), None)
+            # Several operators may stand in one line of a program: one of these it is.
+            alike = [each for each in own.get(nodes[-1] if nodes else "", []) if _is_alike(each, wanted)]
+            model = min(alike, key=lambda each: error_of(wanted, each).absolute, default=None)
             isolated, refused = self._isolated(index, given[index])
             yield self._value(call, nodes, wanted, found, isolated, model, given[index], refused)
 

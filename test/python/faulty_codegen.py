@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import functools
 import io
+import itertools
 import json
 import threading
 import time
@@ -89,29 +90,27 @@ def _computed(composite: str, operands: list[Any], fault: str, first_is_constant
     return numpy.clip(rounded + zero, limits.min, limits.max).astype(zero.dtype)
 
 
+_CALLS = itertools.count()
+
+
 def _by_threads(x: Any, is_racing: bool) -> Any:
-    """Two threads with a half each; where they race, both add to one place without a lock."""
+    """Two threads with a half each; where they race, every second call does not wait for the other one."""
     result = numpy.zeros_like(x)
     flat, given = result.reshape(-1), x.reshape(-1)
-    done = [0]
+    is_late = is_racing and next(_CALLS) % 2 == 1
 
-    def half(start: int, end: int) -> None:
+    def half(start: int, end: int, delay: float) -> None:
+        time.sleep(delay)
         flat[start:end] = numpy.tanh(given[start:end])
-        before = done[0]
-        if is_racing:
-            time.sleep(0.001 * (threading.get_ident() % 3))
-        done[0] = before + end - start
 
     middle = given.size // 2
-    threads = [threading.Thread(target=half, args=each) for each in ((0, middle), (middle, given.size))]
+    parts = ((0, middle, 0.0), (middle, given.size, 0.05 if is_late else 0.0))
+    threads = [threading.Thread(target=half, args=each) for each in parts]
     for thread in threads:
         thread.start()
-    if not is_racing:
-        for thread in threads:
-            thread.join()
-    else:
-        threads[0].join()
-        copied = result.copy()  # the other one may not be done
-        threads[1].join()
-        return copied
-    return result
+    for thread in threads[: 1 if is_late else 2]:
+        thread.join()
+    found = result.copy()
+    for thread in threads:
+        thread.join()
+    return found

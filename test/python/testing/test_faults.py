@@ -3,11 +3,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import faulty_codegen  # noqa: F401  # registers it
 import numpy
 import pytest
+from relax_mlir.bindings.navigation import operations_in
 from relax_mlir.testing.bisect import bisect
 from relax_mlir.testing.each import each, first_wrong
 
@@ -62,3 +64,61 @@ def test_nothing_is_wrong_where_nothing_is() -> None:
     module, arguments = model()
     assert first_wrong(each(module, arguments, partition=["faulty"])) is None
     assert bisect(module, arguments, partition=["faulty"]) is None
+
+
+# ---- a rule, and a pass ----
+
+rx.register_target(rx.Target("wrong-rule", parents=("llvm",), doc="Of this test."))
+
+
+@rx.rules.register_legalize("relax.tanh", target="wrong-rule")
+def wrong_tanh(call: Any) -> Any:
+    return call.elementwise(lambda x: rx.select(x > 0.0, rx.number(rx.tir.tanh(x.value)), 0.0))
+
+
+@rx.register_pass
+@dataclass(frozen=True)
+class SwapOperands(rx.Pass):
+    """Swaps the operands of differences: a rewrite that is wrong."""
+
+    name: ClassVar[str] = "test-swap-operands"
+
+    def run(self, op: Any) -> None:
+        for operation in operations_in(op):
+            if operation.name == "relax.subtract":
+                first, second = operation.operands
+                operation.operands[0], operation.operands[1] = second, first
+
+
+rx.register_target(
+    rx.Target(
+        "wrong-pass",
+        parents=("llvm",),
+        stages=lambda stages: stages.insert_before("legalize", "swap", "test-swap-operands"),
+        doc="Of this test.",
+    )
+)
+
+
+def test_a_wrong_rule_is_found_by_its_pass_and_operator() -> None:
+    module, arguments = model()
+    module = rx.Module()
+    with module.function("main", {"x": rx.tensor((6, 8))}) as f:
+        f.returns(relax.exp(relax.tanh(*f)))
+    culprit = bisect(module, arguments, target="wrong-rule")
+    assert culprit is not None
+    assert (culprit.kind, culprit.name) == ("pass", "relax-legalize-ops (stage legalize)")
+    assert "relax.tanh" in str(culprit.module)
+
+
+def test_a_wrong_rewrite_is_found_by_its_pass() -> None:
+    module, arguments = model()
+    culprit = bisect(module, arguments, target="wrong-pass")
+    assert culprit is not None
+    assert (culprit.kind, culprit.name) == ("pass", "test-swap-operands (stage swap)")
+
+
+def test_threads_that_race_are_found() -> None:
+    report = rx.testing.check("faulty{fault=race}", only=["tanh f32 many"], jobs=1)
+    assert {each.verdict for each in report.faults} <= {"wrong", "unsteady"}
+    assert report.faults, str(report)
