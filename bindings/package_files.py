@@ -15,7 +15,7 @@ from .wheel import bindings_identity
 
 PACKAGE = __name__.partition(".")[0]
 #: The package's folders, which need not be in one.
-_ROOMS = "bindings compilation dialects emit frontends passes runtime support targets tools"
+_ROOMS = "bindings compilation dialects emit frontends interpreter passes runtime support targets testing tools"
 PARTS = ("", *(f".{room}" for room in _ROOMS.split()))
 #: Other packages that compiling may import: what changes with them may change programs.
 _OTHERS = ("onnx", "torch", "numpy", "ml_dtypes", "llvmlite")

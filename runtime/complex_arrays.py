@@ -7,7 +7,6 @@ from numbers import Number
 from typing import Any
 
 from .arrays import CPU, to_numpy
-from .ffi import tvm_ffi
 
 _BY_PART = {"float16": "complex32", "float32": "complex64", "float64": "complex128"}
 
@@ -16,6 +15,8 @@ def in_pairs(value: Any, dtype: str, where: str) -> object:
     """An array of complex numbers as one of their real and imaginary parts, which a further dimension has: no copy of
     torch's and numpy's. Numbers, and lists of them, become an array with parts of `dtype`.
     """
+    from .ffi import tvm_ffi
+
     if isinstance(value, tvm_ffi.Tensor):
         return value  # it has no views: pairs are passed
     wanted = _BY_PART[dtype]
@@ -44,6 +45,8 @@ def of_pairs(pairs: Any) -> object:
         import torch
 
         return torch.view_as_complex(pairs)
+    from .ffi import tvm_ffi
+
     if isinstance(pairs, tvm_ffi.Tensor):
         if pairs.__dlpack_device__()[0] != CPU:
             return pairs
