@@ -24,7 +24,8 @@ def matmul_nbits(
     letters = "abcdefgh"[: len(known_shape(x)) - 1]
     result = relax.einsum([rows, weights], subscripts=f"{letters}k,nk->{letters}n")
     if bias is not None:
-        result = relax.add(result, widened(bias).value)
+        # Of a size that is not known it would be broadcast to, where there is one column.
+        result = relax.add(result, relax.reshape(widened(bias).value, (columns,)))
     return rounded(widened(result), dtype_of(x))
 
 
