@@ -20,6 +20,7 @@ from . import composites, graphs, isolated
 from .core.cases import GROUPS, Case
 from .core.fitting import all_rows
 from .core.rows import cases_of
+from .every_model import all_models
 from .report import Report
 from .trial import CHECKED, Subject, tried
 from .verdicts import Verdict
@@ -74,8 +75,11 @@ def all_cases(subject: Subject, groups: Iterable[str] = ()) -> list[Case]:
     for group in chosen:
         if group not in GROUPS:
             raise OptionError(f"no group '{group}' of cases{suggest(group, GROUPS)}; there are {', '.join(GROUPS)}")
-    found = {"operators": _operators, "composites": _composites, "graphs": lambda _: graphs.cases()}
-    return [case for group in GROUPS if group in chosen and group in found for case in found[group](subject)]
+    found = {
+        "operators": _operators, "composites": _composites,
+        "models": lambda _: (each.case for each in all_models()), "graphs": lambda _: graphs.cases(),
+    }  # fmt: skip
+    return [case for group in GROUPS if group in chosen for case in found[group](subject)]
 
 
 def _composites(subject: Subject) -> Iterator[Case]:
