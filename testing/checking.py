@@ -16,11 +16,13 @@ from ..passes.partition.codegen import all_codegens
 from ..support.errors import OptionError
 from ..support.suggest import suggest
 from ..targets.core.registry import all_targets
-from . import composites, graphs, isolated
+from . import isolated
+from .composites import cases_of as composites_of
 from .core.cases import GROUPS, Case
-from .core.fitting import all_rows
 from .core.rows import cases_of
 from .every_model import all_models
+from .fitting import all_rows
+from .random_graphs import cases as random_graphs
 from .report import Report
 from .trial import CHECKED, Subject, tried
 from .verdicts import Verdict
@@ -76,16 +78,19 @@ def all_cases(subject: Subject, groups: Iterable[str] = ()) -> list[Case]:
         if group not in GROUPS:
             raise OptionError(f"no group '{group}' of cases{suggest(group, GROUPS)}; there are {', '.join(GROUPS)}")
     found = {
-        "operators": _operators, "composites": _composites,
-        "models": lambda _: (each.case for each in all_models()), "graphs": lambda _: graphs.cases(),
-    }  # fmt: skip
+        "operators": _operators,
+        "composites": _composites,
+        "models": lambda _: (each.case for each in all_models()),
+        "graphs": lambda _: random_graphs(),
+    }
     return [case for group in GROUPS if group in chosen for case in found[group](subject)]
 
 
 def _composites(subject: Subject) -> Iterator[Case]:
+    names = [each.partition("{")[0] for each in subject.codegens]
     for codegen in all_codegens():
-        if codegen.name in subject.codegens:
-            yield from composites.cases_of(codegen)
+        if codegen.name in names:
+            yield from composites_of(codegen)
 
 
 def _operators(subject: Subject) -> Iterator[Case]:

@@ -2,7 +2,7 @@
 """Cases of a codegen's own patterns: modules that they match, made from the patterns themselves.
 
 pattern_trees.py writes a pattern out, each alternative once. Its values are made one after the other: inputs and
-constants get shapes and element types from the rows of the operator that reads them (core/fitting.py), until each
+constants get shapes and element types from the rows of the operator that reads them (fitting.py), until each
 operator accepts what it reads, and the pattern with its check matches the module.
 """
 
@@ -17,10 +17,10 @@ from ..bindings.navigation import functions_in, operations_in
 from ..frontends.module import Module
 from ..passes.partition.codegen import Codegen, Composite
 from ..support.errors import RelaxError
-from .core.building import Building, Search
+from .building import Building, Search
 from .core.cases import Case, Setup, Unmade, seeded
-from .core.fitting import rows_of
 from .core.trees import Tree
+from .fitting import rows_of
 from .pattern_trees import names_an_operator, trees
 
 #: How much is tried for a tree: operators that are built, and modules that are held against the pattern.
@@ -36,17 +36,17 @@ def cases_of(codegen: type[Codegen]) -> Iterator[Case]:
             continue
         found = list(trees(composite.pattern))
         if not found:
-            yield Case(f"{composite.name}", "composites", lambda seed, each=composite: _unmade(each))
+            yield _case(composite, Tree([], []), ())
         for number, tree in enumerate(found):
             yield _case(composite, tree, found if number == 0 else ())
 
 
 def _case(composite: Composite, tree: Tree, all_trees: Sequence[Tree]) -> Case:
     """The first one says so where there is no module for any of them."""
-    name = f"{composite.name} {tree.name}"
+    name = f"{composite.name} {tree.name}".rstrip()
 
     def make(seed: int) -> Setup:
-        found = _made(composite, tree, seeded(name, seed))
+        found = _made(composite, tree, seeded(name, seed)) if tree.operators else _unmade(composite)
         if (
             found is None
             and all_trees
@@ -71,9 +71,16 @@ def _made(
         if count == _MOST_MODULES:
             return None
         setup = Building(tree, called, random).setup()
-        if next(composite.matches(_last(setup.module, tree)), None) is not None:
+        if _is_matched(composite, _last(setup.module, tree)):
             return setup
     return None
+
+
+def _is_matched(composite: Composite, operation: Operation) -> bool:
+    try:
+        return next(composite.matches(operation), None) is not None
+    except RelaxError as error:  # its check's own
+        raise Unmade(error.message) from None
 
 
 def _last(module: Module, tree: Tree) -> Operation:

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy
 
 from ..bindings.ir import Operation
+from ..bindings.navigation import made_by
 from ..dialects.core.codec import decode
-from ..dialects.core.infos import TensorInfo
+from ..dialects.core.infos import TensorInfo, is_float
 from ..interpreter.held_values import stored
 from ..interpreter.sites import Frame, Step
 from .agreement import STEPS
@@ -44,6 +45,10 @@ FIXED: Mapping[str, frozenset[int]] = {
 }  # fmt: skip
 
 
+#: Which integer these give for NaN is not defined.
+TO_INTEGERS = frozenset({"relax.quantize", "relax.astype"})
+
+
 class Noise:
     """Relative errors of the size that an operator may make, on what it gets and gives."""
 
@@ -53,14 +58,18 @@ class Noise:
     def around(self, operation: Operation, run: Step) -> Step:
         """The step of an operator, with errors."""
         name = operation.name
-        if name in EXACT:
-            return run
         types = (
             [decode(value.type) for value in operation.operands],
             [decode(value.type) for value in operation.results],
         )
         operands, results = ([_element(info) for info in each] for each in types)
+        if name in TO_INTEGERS and is_float(operands[0]) and not is_float(results[0]):
+            run = self._with_any_for_nan(run)
+        if name in EXACT:
+            return run
         fixed = FIXED.get(name, frozenset())
+        if name in TO_INTEGERS and made_by(operation.operands[0]) is None:
+            fixed = fixed | {0}  # halves in what a program is given are halves
 
         def noisy(frame: Frame, *given: Any) -> Any:
             shaken = (
@@ -75,6 +84,16 @@ class Noise:
             ]
 
         return noisy
+
+    def _with_any_for_nan(self, run: Step) -> Step:
+        """A step with another integer each time for what is NaN."""
+
+        def with_any(frame: Frame, x: Any, *others: Any) -> Any:
+            (found,) = listed if type(listed := run(frame, x, *others)) is list else [listed]
+            some = self._random.integers(0, 2, numpy.shape(x)).astype(found.dtype)
+            return numpy.where(numpy.isnan(numpy.asarray(x, "float64")), some, found)
+
+        return with_any
 
     def _shaken(self, value: Any, dtype: str, unit: float) -> Any:
         step = STEPS.get(stored(dtype).name, 0.0) if dtype else 0.0

@@ -29,8 +29,8 @@ def names_an_operator(pattern: GraphPattern) -> bool:
 
 def trees(pattern: GraphPattern) -> Iterator[Tree]:
     """Each alternative is in one of them at least, as far as their number allows."""
-    pending, names = deque([()]), {""}
-    count = 0
+    pending: deque[tuple[int, ...]] = deque([()])
+    names, count = {""}, 0
     while pending and count < _MOST_TREES:
         writer = _Writer(pending.popleft())
         try:

@@ -106,7 +106,7 @@ def _row(name: str, found: Sequence[Verdict]) -> Sequence[str]:
     ]  # fmt: skip
     errors = [each.error for each in right if each.error is not None]
     worst = max((each.ulp for each in errors), default=0.0)
-    types = dict.fromkeys(each.case.split()[1] for each in right if len(each.case.split()) > 1)
+    types = dict.fromkeys(each.case.split()[1] for each in right if each.group == "operators")
     ratios = [each.seconds / each.target_seconds for each in right if each.seconds and each.target_seconds]
     time = f"{min(ratios):.2f}" if ratios else ""
     return (name, *map(str, counts), " ".join(types), f"{worst:.3g} ulp" if worst else "0" if errors else "", time)

@@ -88,15 +88,18 @@ class _Trial:
 
     def _called(self, executable: Executable) -> Verdict:
         isolated.enter(REFERENCE)
-        try:
-            wanted = [self._reference(call) for call in self._made.calls]
-        except RefusalError as error:
-            return self._verdict("unchecked", _words(error))
-        except Exception as error:  # its own fault: the other cases are checked
-            return self._verdict("unchecked", f"the reference fails: {type(error).__name__}: {_words(error)}")
+        wanted = []
+        for arguments in self._made.calls:
+            try:
+                wanted.append((arguments, self._reference(arguments)))
+            except RefusalError as error:
+                return self._verdict("unchecked", _words(error))
+            except Exception as error:  # no result is defined, or a fault of its own: other calls are checked
+                if not wanted:
+                    return self._verdict("unchecked", f"the reference fails: {type(error).__name__}: {_words(error)}")
         isolated.enter(CHECKED)
         worst = Error()
-        for arguments, expected in zip(self._made.calls, wanted, strict=True):
+        for arguments, expected in wanted:
             verdict, found = self._compared(executable, arguments, expected)
             if verdict is not None:
                 return verdict

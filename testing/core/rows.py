@@ -5,13 +5,14 @@
 
 An operand is its sizes and its elements: numbers, and letters for sizes that vary from case to case (LETTERS), or
 expressions of both (`2*n`), then an element type or a class of them: F floats, I integers, N both, A these and
-booleans; operands of one class have one type. Behind it may stand what they are drawn from: `:F[0,1]` between two
+booleans, R floats without infinities and NaN, where these may meet a 0 that is padding or masks, or may not; operands
+of one class have one type. Behind it may stand what they are drawn from: `:F[0,1]` between two
 numbers, `:i64[0,n]` too (n is a size), `^` sorted, `!` constant in all cases. `(a:F b:F)` are the tensors of a variadic
 operand, `-` is an optional one that is absent, `shape(n,2)` a shape, `=0.5:F` a number as a 0-D constant. Scalars are
 attributes. `given={1: ...}` are the elements of the operand with this number.
 
 Of each row there are cases with known sizes, for each element type of its classes, and of the first type cases with
-run-time sizes, with sizes of 0, 1 and many, with special values, and with all operands but the first constant. A row
+run-time sizes, with sizes of 0, 1 and many, special values, and with the first operand constant or all others. A row
 with a name is about its attributes: it has the first type of floats and of integers, and run-time sizes. With run-time
 sizes there are several calls: usual ones, special values, sizes of 1 and 0. Where an operator's own inference refuses
 the sizes, or no element is in bounds, there is no such case.
@@ -41,6 +42,7 @@ LETTERS = {"n": 3, "m": 5, "k": 8, "h": 9, "w": 7, "d": 6, "b": 2}
 _MANY = {"n": 33, "m": 67, "k": 64, "h": 40, "w": 37, "d": 17, "b": 3}
 CLASSES: dict[str, tuple[str, ...]] = {
     "F": ("f32", "f64", "f16", "bf16"),
+    "R": ("f32", "f64", "f16", "bf16"),
     "I": ("i32", "i64", "i8", "ui8"),
 }
 CLASSES["N"] = (*CLASSES["F"], *CLASSES["I"])
@@ -129,7 +131,8 @@ class _Variant(NamedTuple):
     sizes: Mapping[str, int] = LETTERS
     is_dynamic: bool = False
     has_special: bool = False
-    has_constants: bool = False
+    #: Whether tensors are constants: the first one, and the others.
+    constants: tuple[bool, bool] = (False, False)
 
 
 def cases_of(row: Row) -> Iterator[Case]:
@@ -166,7 +169,8 @@ def _variants(row: Row) -> Iterator[_Variant]:
     if any(each.dtype in _FLOATING and not each.low for each in flat):
         yield _Variant("special", has_special=True)
     if len([each for each in flat if each.dtype and not each.is_constant]) > 1:
-        yield _Variant("constants", has_constants=True)
+        yield _Variant("constants", constants=(False, True))
+        yield _Variant("constants first", constants=(True, False))
 
 
 def _letters(flat: Collection[OperandText]) -> list[str]:
@@ -194,7 +198,7 @@ def _made(row: Row, dtype: str, variant: _Variant, random: numpy.random.Generato
     constants = {
         number
         for number, each in enumerate(flat)
-        if each.dtype and (each.is_constant or (variant.has_constants and number != first))
+        if each.dtype and (each.is_constant or variant.constants[number != first])
     }
     arrays = _arrays(row, dtype, variant, random)
     if not variant.is_dynamic:
@@ -282,7 +286,7 @@ def _arrays(row: Row, dtype: str, variant: _Variant, random: numpy.random.Genera
         if number in row.given:
             found.append(numpy.asarray(row.given[number]).astype(stored(element)))
         elif operand.dtype:
-            shape = [int(size) for size in operand.shape(variant.sizes)]
+            shape = [int(str(size)) for size in operand.shape(variant.sizes)]
             found.append(array_of(operand, element, shape, variant.sizes, random, variant.has_special))
         else:
             found.append(None)
@@ -303,7 +307,7 @@ def array_of(
     low, high = (_bound(text, sizes) for text in (operand.low, operand.high))
     if low is not None and high is not None and high <= low and 0 not in shape:
         raise RelaxError(f"there is no element from {low} to below {high}")
-    special = has_special and is_float(element) and low is None
+    special = has_special and is_float(element) and low is None and operand.dtype != "R"
     return drawn(random, element, shape, Range(low, high, operand.is_sorted, special))
 
 

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# ruff: noqa: E501  # a table of one line per row reads best
 """Functions of elements, and of the elements of tensors that are broadcast."""
 
 from __future__ import annotations

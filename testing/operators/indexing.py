@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# ruff: noqa: E501  # a table of one line per row reads best
 """Operators that read or write elements at indices."""
 
 from __future__ import annotations
@@ -18,13 +19,13 @@ _WRITES = "update add mul max min"
 ROWS = (
     row("take", "n,m:A m:i64[0,n]", axis=0),
     row("take", "n,m,k:N 3,2:i32[0,m]", "in the middle", axis=1),
-    row("take", "n,m:F :i64[0,m]", "one", axis=-1),
+    row("take", "n,m:F :i64[0,m]", "of one index", axis=-1),
     row("take", "n,m:F 4:i64[0,n*m]", "of all"),
     row("take", "30,m:F b,n:i64[0,30]", "of rows", axis=0),
     row("take", "n,m:F 5:i64[-n,n]!", "of known ones", axis=0),
     *(row("take", "n,m:F 7:i64[-20,20]", mode, axis=1, mode=mode) for mode in ("clip", "wrap", "nan")),
     row("strided_slice", "n,8:A", axes=[0], begin=[1], end=[3]),
-    *(row("strided_slice", "n,8:N", name, axes=axes, begin=begin, end=end, **({} if strides is None else {"strides": strides}))
+    *(row("strided_slice", "n,8:N", name, axes=axes, begin=begin, end=end, strides=strides)
       for name, (axes, begin, end, strides) in _SLICES.items()),
     row("strided_slice", "n,8:F", "inside", axes=[1], begin=[1], end=[5], assume_inbound=True),
     row("strided_slice", "b,4,h,w:F", "of images", axes=[2, 3], begin=[0, 1], end=[_LAST, _LAST], strides=[2, 2]),

@@ -3,9 +3,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from ..core.rows import row
 
-_OF_16 = {"block_size": 16}
+_OF_16: dict[str, Any] = {"block_size": 16}
 
 ROWS = (
     row("matmul_nbits", "n,32:F 5,2,8:ui8[0,256] 5,2:F - -", **_OF_16),

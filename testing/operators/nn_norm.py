@@ -3,12 +3,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from ..core.rows import row
 
 _CHANNELS = "4:F 4:F 4:F 4:F[0.1,2]"
 _IMAGES = "b,4,h,w:F 4:F 4:F"
-_AXES = {"channel_axis": 1, "axes": [2, 3]}
-_PLAIN = {"center": False, "scale": False}
+_AXES: dict[str, Any] = {"channel_axis": 1, "axes": [2, 3]}
+_PLAIN: dict[str, Any] = {"center": False, "scale": False}
 
 ROWS = (
     row("nn.batch_norm", f"b,4,h,w:F {_CHANNELS}", axis=1, training=False),

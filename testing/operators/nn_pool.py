@@ -1,12 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# ruff: noqa: E501  # a table of one line per row reads best
 """Pools."""
 
 from __future__ import annotations
 
+from typing import Any
+
 from ..core.rows import row
 
 _SIZES = {1: "w", 2: "h,w", 3: "d,h,w"}
-_SLIDING = {
+_SLIDING: dict[str, dict[str, Any]] = {
     "by 2": {"strides": 2}, "padded": {"padding": 1}, "dilated": {"dilation": 2}, "by 2 to above": {"strides": 2, "ceil_mode": True},
     "padded and counted": {"padding": 1, "strides": 2, "count_include_pad": True},
     "padded and not counted": {"padding": 1, "strides": 2, "count_include_pad": False},

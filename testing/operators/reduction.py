@@ -1,14 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# ruff: noqa: E501  # a table of one line per row reads best
 """Reductions over axes and scans along one."""
 
 from __future__ import annotations
+
+from typing import Any
 
 from ..core.rows import row
 
 _ANY = "sum prod max min"
 _FLOATS = "mean std variance"
 _SEARCHES = "argmax argmin"
-_AXES = {"all": {}, "first": {"axis": [0]}, "last": {"axis": [-1]}, "kept": {"axis": [0, 2], "keepdims": True},
+_AXES: dict[str, dict[str, Any]] = {"all": {}, "first": {"axis": [0]}, "last": {"axis": [-1]}, "kept": {"axis": [0, 2], "keepdims": True},
          "all kept": {"keepdims": True}, "two from behind": {"axis": [-1, -2]}}  # fmt: skip
 
 ROWS = (

@@ -1,12 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# a table of one line per row reads best
 """Searching, sorting and selecting."""
 
 from __future__ import annotations
 
+from typing import Any
+
 from ..core.rows import row
 
-_ORDERS = {"first": {"axis": 0}, "descending": {"descending": True}, "in the middle": {"axis": 1, "descending": True}}
-_UNIQUE = "return_index return_inverse return_counts"
+_ORDERS: dict[str, dict[str, Any]] = {
+    "first": {"axis": 0},
+    "descending": {"descending": True},
+    "in the middle": {"axis": 1, "descending": True},
+}
+_UNIQUE: dict[str, Any] = dict.fromkeys(("return_index", "return_inverse", "return_counts"), True)
 
 ROWS = (
     row("where", "n,m:i1 n,m:A n,m:A"),
@@ -39,9 +46,9 @@ ROWS = (
     row("topk", "2,1031:f32", "of long rows", k=20),
     row("unique", "12:N[0,4]"),
     row("unique", "n,m:i64[0,4]", "of two dimensions"),
-    *(row("unique", "12:i64[0,4]", flag, **{flag: True}) for flag in _UNIQUE.split()),
+    *(row("unique", "12:i64[0,4]", flag, **{flag: each}) for flag, each in _UNIQUE.items()),
     row("unique", "6,2:i32[0,2]", "rows", axis=0),
-    row("unique", "12:f32[0,4]", "with all", **dict.fromkeys(_UNIQUE.split(), True)),
+    row("unique", "12:f32[0,4]", "with all", **_UNIQUE),
     row("nonzero", "n,m:A[0,2]"),
     row("nonzero", "n:i1", "of a vector"),
     row("nonzero", "b,n,m:i64[0,2]", "of three dimensions"),

@@ -9,11 +9,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any, NamedTuple
 
-from ...dialects.core.dialect import find_op
-from ...dialects.core.infos import TensorInfo
-from ...dialects.core.opdef import OpDef
-from .. import operators
-from .rows import CLASSES, LETTERS, OperandText, Row
+from ..dialects.core.dialect import find_op
+from ..dialects.core.infos import TensorInfo
+from ..dialects.core.opdef import OpDef
+from . import operators
+from .core.rows import CLASSES, LETTERS, OperandText, Row
 
 #: Shapes of inputs that any shape fits.
 _USUAL = ((2, 4, 9, 7), (3, 5), (3, 8), (8, 5), (6, 4, 3, 3), (2, 3, 8), (6,), ())
@@ -57,7 +57,9 @@ def readings(op: str, known: Known, has_others: bool, wanted: Sequence[tuple[int
     definition = find_op(op)
     for row in rows_of(op):
         call = _Call.of(definition, row, known, has_others)
-        for dtype in _types(row) if call is not None else ():
+        if call is None:
+            continue
+        for dtype in _types(row):
             yield from call.readings(dtype, wanted)
 
 
@@ -78,7 +80,7 @@ class _Call(NamedTuple):
             texts = listed(given)
             if operand.name in known:
                 count = len(known[operand.name])
-                tensors[operand.name] = [*texts[:count], *texts[-1:] * (count - len(texts))]
+                tensors[operand.name] = [texts[min(place, len(texts) - 1)] for place in range(count)] if texts else []
             elif texts and not texts[0].dtype:
                 shapes[operand.name] = texts[0]
             elif texts and has_others:

@@ -9,11 +9,11 @@ from itertools import islice
 import numpy
 
 from ..dialects.core.dialect import find_op
-from .core.building import Building, Search
+from .building import Building, Search
 from .core.cases import Case, Setup, seeded
-from .core.fitting import Reading, all_rows, listed
 from .core.rows import CLASSES, Row
 from .core.trees import Leaf, Made, Node, Tree
+from .fitting import Reading, all_rows, listed
 
 #: How many graphs there are, and how many operators one of them has.
 _COUNT, _LEAST, _MOST = 60, 3, 9
@@ -29,8 +29,11 @@ _SHARE_ALIKE, _SHARE_ALL = 0.4, 0.25
 def cases() -> Iterator[Case]:
     """Each seed has others."""
     for number in range(_COUNT):
-        name = f"graph {number}"
-        yield Case(name, "graphs", lambda seed, name=name: _drawn(seeded(name, seed)))
+        yield _case(f"graph {number}")
+
+
+def _case(name: str) -> Case:
+    return Case(name, "graphs", lambda seed: _drawn(seeded(name, seed)))
 
 
 def _drawn(random: numpy.random.Generator) -> Setup:

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# ruff: noqa: E501  # a table of one line per row reads best
 """Modules of trees: what their operators can read is looked for, then they are built."""
 
 from __future__ import annotations
@@ -8,20 +9,20 @@ from typing import TYPE_CHECKING, Any
 
 import numpy
 
-from ...bindings.ir import Value
-from ...bindings.mlir import ir
-from ...dialects.core.attributes import AttributeProblem
-from ...dialects.core.codec import decode
-from ...dialects.core.dialect import find_op
-from ...dialects.core.infos import TensorInfo, dtype_name, tensor
-from ...dialects.relax.constants import const
-from ...frontends.module import Module
-from ...interpreter.held_values import stored
-from ...support.errors import RelaxError
-from .cases import Setup
+from ..bindings.ir import Value
+from ..bindings.mlir import ir
+from ..dialects.core.attributes import AttributeProblem
+from ..dialects.core.codec import decode
+from ..dialects.core.dialect import find_op
+from ..dialects.core.infos import TensorInfo, dtype_name, tensor
+from ..dialects.relax.constants import const
+from ..frontends.module import Module
+from ..interpreter.held_values import stored
+from ..support.errors import RelaxError
+from .core.cases import Setup
+from .core.rows import LETTERS, array_of
+from .core.trees import Leaf, Made, Node, Part, Tree
 from .fitting import Elements, Reading, readings, shapes_read
-from .rows import LETTERS, array_of
-from .trees import Leaf, Made, Node, Part, Tree
 
 if TYPE_CHECKING:
     from numpy import ndarray
@@ -156,11 +157,7 @@ class Building:
             for operator in self._tree.operators:
                 results[operator] = self._results(operator, values, results)
                 values[operator] = results[operator][0]
-            returned = [
-                each
-                for node in self._tree.results
-                for each in ([values_of(node, results)] if isinstance(node, Part) else results.get(node, []))
-            ]
+            returned = [each for node in self._tree.results for each in _returned(node, results)]
             f.returns(*returned)
         return Setup(module, [list(inputs.values())])
 
@@ -175,6 +172,10 @@ class Building:
             for name, each in _operands(operator, reading).items()
         }  # fmt: skip
         return built(operator.op, operands, attributes_of(operator, reading) or {})
+
+
+def _returned(node: Node, results: Mapping[Made, list[Value]]) -> list[Value]:
+    return [values_of(node, results)] if isinstance(node, Part) else results[node] if isinstance(node, Made) else []
 
 
 def values_of(part: Part, results: Mapping[Made, Sequence[Value]]) -> Value:
