@@ -46,7 +46,7 @@ class Weights:
         if is_float(dtype) and among is ANY and shape:
             added = shape[0] if len(shape) <= 2 else int(numpy.prod(shape[1:]))
             array = (array.astype("float32") / numpy.sqrt(max(added, 1))).astype(array.dtype)
-        return const(array)  # type: ignore[no-any-return]
+        return const(array)
 
     def positive(self, *shape: int, dtype: str = "f32") -> Value:
         """Scales and variances."""
@@ -78,7 +78,7 @@ class Model(NamedTuple):
 
     def _arguments(self, sizes: dict[str, int], random: numpy.random.Generator) -> list[ndarray]:
         return [
-            array_of(each, each.dtype, [int(size) for size in each.shape(sizes)], sizes, random)
+            array_of(each, each.dtype, each.numbers(sizes), sizes, random)
             for each in self.inputs
         ]  # fmt: skip
 

@@ -68,6 +68,10 @@ class OperandText:
         """With the letters' numbers, or with the letters as symbols."""
         return tuple(_size(size, sizes) for size in self.sizes)
 
+    def numbers(self, sizes: Mapping[str, int]) -> list[int]:
+        """The shape with the letters' numbers."""
+        return [_size(size, sizes) for size in self.sizes]
+
 
 class Row(NamedTuple):
     """What is known of an operator's cases. An operand is one, several, or none."""

@@ -20,9 +20,11 @@ def lstm_step(x: Value, hidden: Value, cell: Value, into: Value, onward: Value, 
 def lstm(w: Weights, x: Value, hidden: Value, cell: Value, count: Value) -> tuple[Value, ...]:
     """A loop; how many steps are taken is an input."""
     weights = w(6, 20), w(5, 20), w(20)
-    hidden, cell = counted(
-        count, lambda step, *state: lstm_step(relax.take(x, step, axis=0), *state, *weights), hidden, cell
-    )
+
+    def step(index: Value, hidden: Value, cell: Value) -> tuple[Value, Value]:
+        return lstm_step(relax.take(x, index, axis=0), hidden, cell, *weights)
+
+    hidden, cell = counted(count, step, hidden, cell)
     return relax.matmul(hidden, w(5, 3)), hidden, cell
 
 
