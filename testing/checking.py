@@ -20,6 +20,7 @@ from . import isolated
 from .composites import cases_of as composites_of
 from .core.cases import GROUPS, Case
 from .core.rows import cases_of
+from .every_model import all_models
 from .fitting import all_rows
 from .random_graphs import cases as random_graphs
 from .report import Report
@@ -76,8 +77,13 @@ def all_cases(subject: Subject, groups: Iterable[str] = ()) -> list[Case]:
     for group in chosen:
         if group not in GROUPS:
             raise OptionError(f"no group '{group}' of cases{suggest(group, GROUPS)}; there are {', '.join(GROUPS)}")
-    found = {"operators": _operators, "composites": _composites, "graphs": lambda _: random_graphs()}
-    return [case for group in GROUPS if group in chosen and group in found for case in found[group](subject)]
+    found = {
+        "operators": _operators,
+        "composites": _composites,
+        "models": lambda _: (each.case for each in all_models()),
+        "graphs": lambda _: random_graphs(),
+    }
+    return [case for group in GROUPS if group in chosen for case in found[group](subject)]
 
 
 def _composites(subject: Subject) -> Iterator[Case]:

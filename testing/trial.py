@@ -14,14 +14,15 @@ from ..compilation.compiling import compile
 from ..interpreter.machine import Machine
 from ..passes.core.journal import Journal
 from ..runtime import Executable
-from ..runtime.arrays import tensor, to_numpy
+from ..runtime.arrays import tensor
 from ..runtime.watching import VARIABLE as WATCH_PARTS
 from ..support.errors import RefusalError, RelaxError
 from . import isolated
 from .agreement import MANY_SHAKES, SHAKES
 from .core.cases import Case, Setup, Unmade
-from .guard_pages import guarded, guarded_results
+from .guard_pages import guarded
 from .noise import Noise
+from .usage import are_same, called, change_in_use, wrong_argument_taken
 from .verdicts import Error, Verdict, error_of, problem
 
 #: What a process is at when it dies of it.
@@ -118,7 +119,7 @@ class _Trial:
         for number in range(_REPEATS):
             placed = [guarded(array, at_end=number % 2 == 0) for array in arguments]
             try:
-                found = _call(executable, placed)
+                found = called(executable, placed)
             except Exception as error:  # whatever a program raises here, the reference has a result
                 return self._verdict("error", f"{type(error).__name__}: {_words(error)}"), Error()
             if any(array.tobytes() != held for array, held in zip(placed, kept, strict=True)):
@@ -128,11 +129,24 @@ class _Trial:
                 if different:
                     return self._verdict("wrong", different, error_of(found, expected)), Error()
                 first = found
-            elif any(not _is_same(*pair) for pair in zip(found, first, strict=True)):
+            elif not are_same(found, first):
                 different = self._different(arguments, found, expected)
                 reason = f"call {number + 1} gives other results than the first: {different or 'bits differ'}"
                 return self._verdict("wrong" if different else "unsteady", reason), Error()
-        return None, error_of(first, expected)
+        return self._used(executable, arguments, first), error_of(first, expected)
+
+    def _used(self, executable: Executable, arguments: Sequence[Any], first: Sequence[Any]) -> Verdict | None:
+        """What is wrong with a model's program that gives the right results."""
+        if self._case.group != "models":
+            return None
+        try:
+            changes = change_in_use(executable, arguments, first)
+            if changes:
+                return self._verdict("unsteady", changes)
+            taken = wrong_argument_taken(executable, arguments)
+            return self._verdict("error", taken) if taken else None
+        except Exception as error:  # whatever a program raises here, it has had results before
+            return self._verdict("error", f"{type(error).__name__}: {_words(error)}")
 
     def _different(self, arguments: Sequence[Any], found: list[Any], expected: list[Any]) -> str:
         different = ""
@@ -163,17 +177,6 @@ class _Trial:
 
     def _verdict(self, verdict: str, reason: str = "", error: Error | None = None) -> Verdict:
         return Verdict(self._case.name, self._case.group, verdict, reason, error, **self._facts)
-
-
-def _call(executable: Executable, arrays: Sequence[Any]) -> list[Any]:
-    with guarded_results():
-        found = executable["main"](*map(tensor, arrays))
-    listed = found if isinstance(found, (list, tuple)) else [found]
-    return [to_numpy(each) for each in listed]
-
-
-def _is_same(one: Any, other: Any) -> bool:
-    return one.shape == other.shape and one.tobytes() == other.tobytes()
 
 
 def _taken(facts: Sequence[Any]) -> dict[str, Any]:

@@ -68,6 +68,10 @@ class OperandText:
         """With the letters' numbers, or with the letters as symbols."""
         return tuple(_size(size, sizes) for size in self.sizes)
 
+    def numbers(self, sizes: Mapping[str, int]) -> list[int]:
+        """The shape with the letters' numbers."""
+        return [_size(size, sizes) for size in self.sizes]
+
 
 class Row(NamedTuple):
     """What is known of an operator's cases. An operand is one, several, or none."""
@@ -93,9 +97,14 @@ def row(
     op: str, operands: str, name: str = "", *, given: Mapping[int, Sequence[Any]] | None = None, **attributes: Any
 ) -> Row:
     """A row of an operator of relax."""
+    return Row(f"relax.{op}", tuple(operands_of(operands)), name, attributes, given or {})
+
+
+def operands_of(text: str) -> list[Any]:
+    """Operands as they are written: one, several, or none."""
     found: list[Any] = []
     several: list[OperandText] | None = None
-    for token in _TOKEN.finditer(operands):
+    for token in _TOKEN.finditer(text):
         if token["several"]:
             several = []
         elif token["end"]:
@@ -105,7 +114,7 @@ def row(
             found.append(None)
         else:
             (found if several is None else several).append(_operand(token))
-    return Row(f"relax.{op}", tuple(found), name, attributes, given or {})
+    return found
 
 
 def _operand(token: re.Match[str]) -> OperandText:

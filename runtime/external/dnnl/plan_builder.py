@@ -157,6 +157,8 @@ class Builder:
             layout = self.plain(step.result.value)
             self._held[step.result.value] = Held(layout, TensorBuffer(layout.nbytes))
             return
+        if step.kind == "concat":
+            step = self._joining_elements(step)
         if any(0 in self.viewed_dims(each)[-1] for each in step.reads()):
             raise DnnlError(f"oneDNN has no {step.kind} of tensors without elements")
         if step.kind == "view":
@@ -176,6 +178,11 @@ class Builder:
             return
         for each in steps:
             self.step(each)
+
+    def _joining_elements(self, step: Step) -> Step:
+        """Without tensors that have none, keys and values before the first call for instance."""
+        parts = [each for each in step.arguments.values() if 0 not in self.viewed_dims(each)[-1]]
+        return replace(step, arguments={f"part{number}": each for number, each in enumerate(parts)})
 
     def _piece(self, step: Step) -> Held:
         source, begin = self.read(step.arguments["src"]), step.attributes["begin"]

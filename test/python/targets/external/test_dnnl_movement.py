@@ -53,6 +53,12 @@ def test_pieces_and_joined_tensors(body: Any, shapes: list[Any]) -> None:
     assert agrees(built(body, *shapes), sizes={"n": 3}, tolerance=1e-5)
 
 
+@pytest.mark.parametrize("sizes", [{"n": 0, "m": 2}, {"n": 3, "m": 0}, {"n": 0, "m": 0}])
+def test_joining_with_tensors_without_elements(sizes: dict[str, int]) -> None:
+    module = built(lambda x, y: relax.concat([relax.exp(x), y, y], axis=1), (2, "n", 3), (2, "m", 3))
+    assert agrees(module, sizes=sizes, tolerance=1e-5)
+
+
 @pytest.mark.parametrize(
     ("attributes", "size"),
     [

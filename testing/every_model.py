@@ -1,0 +1,17 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""All models, found by their files."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+
+from . import models
+from .core.networks import Model
+
+
+def all_models() -> list[Model]:
+    """In the order in which files and definitions stand."""
+    names = [each.name for each in pkgutil.iter_modules(models.__path__)]
+    modules = (importlib.import_module(f"{models.__name__}.{name}") for name in names)
+    return [each for module in modules for each in vars(module).values() if isinstance(each, Model)]

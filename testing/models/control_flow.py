@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Branches and loops that the data decide."""
+
+from __future__ import annotations
+
+from ...bindings.ir import Value
+from ...dialects import relax
+from ..core.control import counted, either, repeated
+from ..core.networks import Weights, model
+
+
+@model("branches", "rows,6:f32", rows=(3, 1))
+def branches(w: Weights, x: Value) -> Value:
+    """One of two layers, by the mean."""
+    one, other = w(6, 6), w(6, 6)
+    (y,) = either(
+        relax.greater(relax.mean(x), relax.const(0.0)),
+        lambda: [relax.nn.relu(relax.matmul(x, one))],
+        lambda: [relax.tanh(relax.matmul(x, other))],
+        [x],
+    )
+    return relax.nn.softmax(relax.add(x, y))
+
+
+@model("until_small", "rows,4:f32[1,9]", rows=(3, 1))
+def until_small(w: Weights, x: Value) -> tuple[Value, Value]:
+    """Steps until a norm is small, at most 20 of them."""
+    matrix = relax.multiply(w(4, 4), relax.const(0.5))
+
+    def goes_on(x: Value, steps: Value) -> Value:
+        is_large = relax.greater(relax.max(relax.abs(x)), relax.const(0.5))
+        return relax.logical_and(is_large, relax.less(steps, relax.const(20)))
+
+    x, steps = repeated(
+        goes_on,
+        lambda x, steps: [relax.tanh(relax.matmul(x, matrix)), relax.add(steps, relax.const(1))],
+        x,
+        relax.const(0),
+    )
+    return x, steps
+
+
+@model("greedy_decoding", "batch:i64[0,12] :i64[0,6]", batch=(3, 1))
+def greedy_decoding(w: Weights, first: Value, count: Value) -> tuple[Value, Value]:
+    """Each turn takes the best next word; a branch inside of the loop forgets the state at every other step."""
+    words, onward, out = w(12, 8), w(8, 8), w(8, 12)
+
+    def step(index: Value, ids: Value, state: Value) -> list[Value]:
+        given = relax.take(words, ids, axis=0)
+        is_even = relax.equal(relax.floor_mod(index, relax.const(2)), relax.const(0))
+        (kept,) = either(is_even, lambda: [state], lambda: [relax.zeros_like(state)], [state])
+        after = relax.tanh(relax.add(given, relax.matmul(kept, onward)))
+        return [relax.argmax(relax.matmul(after, out), axis=-1), after]
+
+    ids, state = counted(count, step, first, relax.zeros(("batch", 8), "float32"))
+    return ids, state

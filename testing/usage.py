@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""How programs are used: with more threads and fewer, two at once, saved and loaded, with wrong arguments."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from pathlib import Path
+from threading import Barrier
+from typing import TYPE_CHECKING, Any
+
+import numpy
+
+from ..runtime import Executable, load
+from ..runtime.arrays import tensor, to_numpy
+from .guard_pages import guarded, guarded_results
+
+if TYPE_CHECKING:
+    from numpy import ndarray
+
+#: How often each of two programs is called while the other is.
+_TURNS = 4
+
+
+def called(executable: Executable, arrays: Sequence[ndarray]) -> list[ndarray]:
+    """The results of "main", which are placed next to forbidden pages."""
+    with guarded_results():
+        found = executable["main"](*map(tensor, arrays))
+    listed = found if isinstance(found, (list, tuple)) else [found]
+    return [to_numpy(each) for each in listed]
+
+
+def are_same(one: Sequence[ndarray], other: Sequence[ndarray]) -> bool:
+    """Whether all bits are equal."""
+    return all(a.shape == b.shape and a.tobytes() == b.tobytes() for a, b in zip(one, other, strict=True))
+
+
+def change_in_use(executable: Executable, arguments: Sequence[ndarray], expected: Sequence[ndarray]) -> str:
+    """When a call gives other bits than these, which it gives with two threads; "" for never."""
+    placed = [guarded(array, at_end=True) for array in arguments]
+    again = _loaded(executable)
+    return (
+        _of_threads(executable, placed, expected)
+        or ("" if are_same(called(again, placed), expected) else "saved and loaded, it gives other bits")
+        or _of_two_at_once((executable, again), placed, expected)
+    )
+
+
+def _loaded(executable: Executable) -> Executable:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "program.rxa"
+        executable.save(path)
+        found = load(path)
+    found.threads = executable.threads
+    return found
+
+
+def _of_threads(executable: Executable, placed: Sequence[ndarray], expected: Sequence[ndarray]) -> str:
+    before = executable.threads
+    executable.threads = 1
+    try:
+        return "" if are_same(called(executable, placed), expected) else "one thread gives other bits than two"
+    finally:
+        executable.threads = before
+
+
+def _of_two_at_once(programs: Sequence[Executable], placed: Sequence[ndarray], expected: Sequence[ndarray]) -> str:
+    together = Barrier(len(programs))
+
+    def turns(program: Executable) -> bool:
+        try:
+            found = []
+            for _ in range(_TURNS):
+                together.wait()
+                found.append(called(program, placed))
+            return all(are_same(each, expected) for each in found)
+        except Exception:
+            together.abort()  # the other would wait for ever
+            raise
+
+    with ThreadPoolExecutor(len(programs)) as pool:
+        return "" if all(pool.map(turns, programs)) else "called from two threads at once, it gives other bits"
+
+
+def wrong_argument_taken(executable: Executable, arguments: Sequence[ndarray]) -> str:
+    """Which wrong arguments a call takes, of those made of right ones; "" where it refuses all."""
+    for what, wrong in _wrong(arguments):
+        with suppress(Exception):  # whatever it is that says so
+            called(executable, wrong)
+            return f"it takes {what}"
+    return ""
+
+
+def _wrong(arguments: Sequence[ndarray]) -> Iterator[tuple[str, list[Any]]]:
+    """Arguments that no call may take, and what is wrong with them."""
+    for place, array in enumerate(arguments):
+        other = "float64" if array.dtype == numpy.float32 else "float32"
+        before, after = arguments[:place], arguments[place + 1 :]
+        yield f"{other} as argument {place}, of {array.dtype}", [*before, array.astype(other), *after]
+        yield f"one dimension more in argument {place}", [*before, array[None], *after]
+        if array.ndim > 1:
+            yield f"argument {place} with one dimension, not {array.ndim}", [*before, array.reshape(-1), *after]
+    yield "one argument too many", [*arguments, numpy.zeros(2, "float32")]
+    if arguments:
+        yield "one argument too few", list(arguments[:-1])
