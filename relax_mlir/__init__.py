@@ -103,11 +103,14 @@ _NAMESPACES = {
         "passes.loops.primitives": "register_primitive",
     },
     "codegens": {
-        "passes.partition.codegen": "Codegen ObjectCode PatternRow all_codegens find_codegen register_codegen",
+        "passes.partition.codegen": "Codegen Composite ObjectCode PatternRow "
+        "all_codegens find_codegen register_codegen",
         "passes.partition.options": "CodegenOption",
         "passes.partition.planning": "Planner Taken register_planner",
+        "passes.partition.steps": "PartStep Steps",
         "passes.partition.table": "explanation partition_table",
         "passes.relax_run_codegen": "RunCodegen",
+        "support.contract": "CONTRACT_VERSION",
         "support.external_runtime": "ExternalRuntime register_runtime",
     },
     "rewriting": {

@@ -86,6 +86,7 @@ from .passes.loops.schedule import Schedule as Schedule
 from .passes.loops.tensor_intrins import register_tensor_intrin as register_tensor_intrin
 from .passes.mixed_precision.registry import register_precision as register_precision
 from .passes.partition.codegen import Codegen as Codegen
+from .passes.partition.codegen import Composite as Composite
 from .passes.partition.codegen import ObjectCode as ObjectCode
 from .passes.partition.codegen import PatternRow as PatternRow
 from .passes.partition.codegen import all_codegens as all_codegens
@@ -95,6 +96,8 @@ from .passes.partition.options import CodegenOption as CodegenOption
 from .passes.partition.planning import Planner as Planner
 from .passes.partition.planning import Taken as Taken
 from .passes.partition.planning import register_planner as register_planner
+from .passes.partition.steps import PartStep as PartStep
+from .passes.partition.steps import Steps as Steps
 from .passes.partition.table import explanation as explanation
 from .passes.partition.table import partition_table as partition_table
 from .passes.patterns.rewrite import rewrite as rewrite
@@ -110,6 +113,7 @@ from .passes.schedule.registry import register_schedule as register_schedule
 from .passes.training import optimizers as _optimizers
 from .runtime.errors import ArtifactError as ArtifactError
 from .runtime.torch_module import to_torch as to_torch
+from .support.contract import CONTRACT_VERSION as CONTRACT_VERSION
 from .support.errors import ModelError as ModelError
 from .support.errors import OptionError as OptionError
 from .support.errors import RefusalError as RefusalError

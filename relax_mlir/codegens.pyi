@@ -2,6 +2,7 @@
 # Written by tools/dev/gen_stubs.py from the names in __init__.py (`make generate`): do not edit.
 
 from .passes.partition.codegen import Codegen as Codegen
+from .passes.partition.codegen import Composite as Composite
 from .passes.partition.codegen import ObjectCode as ObjectCode
 from .passes.partition.codegen import PatternRow as PatternRow
 from .passes.partition.codegen import all_codegens as all_codegens
@@ -11,8 +12,11 @@ from .passes.partition.options import CodegenOption as CodegenOption
 from .passes.partition.planning import Planner as Planner
 from .passes.partition.planning import Taken as Taken
 from .passes.partition.planning import register_planner as register_planner
+from .passes.partition.steps import PartStep as PartStep
+from .passes.partition.steps import Steps as Steps
 from .passes.partition.table import explanation as explanation
 from .passes.partition.table import partition_table as partition_table
 from .passes.relax_run_codegen import RunCodegen as RunCodegen
+from .support.contract import CONTRACT_VERSION as CONTRACT_VERSION
 from .support.external_runtime import ExternalRuntime as ExternalRuntime
 from .support.external_runtime import register_runtime as register_runtime

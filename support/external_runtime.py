@@ -8,6 +8,7 @@ import importlib.util
 from collections.abc import Callable, Mapping
 from typing import ClassVar, TypeVar
 
+from .contract import check_contract
 from .errors import RelaxError
 from .plugins import announced_names, load_plugins, plugin_problems
 from .registry import NamedRegistry
@@ -25,6 +26,8 @@ class ExternalRuntime:
     name: ClassVar[str] = ""
     #: Of the bytes. Those of another one are refused, before anything runs.
     version: ClassVar[str] = "1"
+    #: The codegen contract that it is written against, "1.0": one that this project does not have is refused.
+    contract: ClassVar[str] = ""
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} of codegen '{self.name}'>"
@@ -62,6 +65,7 @@ def register_runtime(name: str) -> Callable[[R], R]:
     def register(runtime: R) -> R:
         if not (isinstance(runtime, type) and issubclass(runtime, ExternalRuntime)):
             raise RelaxError(f"runtime '{name}' has to be a subclass of ExternalRuntime, got {runtime!r}")
+        check_contract(f"runtime '{name}'", runtime.contract)
         _RUNTIMES.register(name, runtime)
         runtime.name = name
         return runtime

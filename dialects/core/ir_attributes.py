@@ -52,14 +52,16 @@ class IRAttribute(NamedTuple):
     flow: str
     #: The last stage or pass behind which it may stand; empty: as long as what it is on.
     until: str
+    #: The version of the codegen contract since which it is in it; empty: internal.
+    contract: str = ""
 
 
 #: By name.
 TABLE: dict[str, IRAttribute] = {}
 
 
-def _row(name: str, on: AttributePlace, kind: AttributeKind, flow: str, until: str = "") -> str:
-    TABLE[name] = IRAttribute(name, on, kind, flow, until)
+def _row(name: str, on: AttributePlace, kind: AttributeKind, flow: str, until: str = "", contract: str = "") -> str:
+    TABLE[name] = IRAttribute(name, on, kind, flow, until, contract)
     return name
 
 
@@ -119,7 +121,11 @@ _DICTIONARIES = AttributeKind("an array of dictionaries", lambda it: _is_list(it
 
 #: Marks a PrimFunc: a function in destination-passing style.
 PRIM_FUNC = _row(
-    "tir.prim_func", _FUNCTIONS, _UNIT, "TVMScript, relax-legalize-ops -> whoever looks for tensor programs"
+    "tir.prim_func",
+    _FUNCTIONS,
+    _UNIT,
+    "TVMScript, relax-legalize-ops -> whoever looks for tensor programs",
+    contract="1.0",
 )
 #: How a PrimFunc can be fused.
 OP_PATTERN = _row(
@@ -197,6 +203,7 @@ COMPOSITE = _row(
     _TEXT,
     "relax-fuse-ops-by-pattern -> relax-merge-composite-functions, relax-run-codegen",
     "relax-run-codegen",
+    contract="1.0",
 )
 #: A composite function that is worth a codegen's call only together with others.
 NEVER_ALONE = _row(
@@ -208,7 +215,12 @@ NEVER_ALONE = _row(
 )
 #: What a composite function's values were in the pattern.
 PATTERN_ROLES = _row(
-    "relax.pattern", _FUNCTIONS, _DICTIONARY, "relax-fuse-ops-by-pattern -> relax-run-codegen", "relax-run-codegen"
+    "relax.pattern",
+    _FUNCTIONS,
+    _DICTIONARY,
+    "relax-fuse-ops-by-pattern -> relax-run-codegen",
+    "relax-run-codegen",
+    contract="1.0",
 )
 #: An operator's number, while a journal wants to know what became of it.
 PART_NUMBER = _row("relax.number", _ANY, _INTEGER, "relax-partition -> relax-partition", "relax-partition")
@@ -221,10 +233,16 @@ CODEGEN = _row(
     _TEXT,
     "relax-fuse-ops-by-pattern, relax-merge-composite-functions -> relax-outline-external, relax-run-codegen",
     "relax-run-codegen",
+    contract="1.0",
 )
 #: On a function of an external module: the bytes that it needs; without it the codegen is asked.
 WORKSPACE = _row(
-    "relax.workspace", _FUNCTIONS, _INTEGER, "users -> relax-allocate-workspace", "relax-allocate-workspace"
+    "relax.workspace",
+    _FUNCTIONS,
+    _INTEGER,
+    "users -> relax-allocate-workspace",
+    "relax-allocate-workspace",
+    contract="1.0",
 )
 #: What codegens have made for a module.
 EXTERNAL_MODS = _row(

@@ -14,6 +14,7 @@ from ...bindings.navigation import functions_in, is_private, symbol_name
 from ...dialects.core.dialect import find_op
 from ...support.argument_types import types_checked
 from ...support.blaming import blaming
+from ...support.contract import check_contract
 from ...support.errors import RelaxError, message_of
 from ...support.external_runtime import ExternalRuntime, find_runtime, register_runtime
 from ...targets.core.code import stages_of
@@ -219,6 +220,7 @@ def register_codegen(name: str) -> Callable[[C], C]:
 
 
 def _check(name: str, codegen: type[Codegen]) -> None:
+    check_contract(f"codegen '{name}'", codegen.contract)
     if not isinstance(codegen.patterns, Sequence):
         raise RelaxError(f"codegen '{name}': patterns has to be a list of rows, not {codegen.patterns!r}")
     if not isinstance(codegen.version, str):

@@ -91,15 +91,20 @@ class PartStep:
 class Steps:
     """A function of a part. Its inputs, constants, and what its steps give have numbers, in this order of making."""
 
+    #: By number: as the function has them, or a function that it calls.
+    values: list[Value]
+    inputs: tuple[int, ...]
+    steps: list[PartStep]
+    outputs: tuple[int, ...]
+
     def __init__(self, function: Operation, module: Operation, *, whole: bool):
         """`whole`: what a pattern has matched is one step, otherwise each operation."""
         self._functions = {symbol_name(each): each for each in functions_in(module) if has_body(each)}
         self._whole = whole
-        #: By number: as the function has them, or a function that it calls.
-        self.values: list[Value] = []
+        self.values = []
         self.constant_numbers: list[int] = []
         self.inputs = self._fresh(body_of(function).arguments)
-        self.steps: list[PartStep] = []
+        self.steps = []
         self.outputs = self._walk(function, self.inputs, self.steps)
 
     @cached_property

@@ -23,9 +23,11 @@ if TYPE_CHECKING:
 class Match:
     """What a pattern has matched. `match["x"]` is the value of the part that is named so."""
 
+    #: The operation that it was found at: the one that makes the pattern's value, the first of several.
+    root: Operation
+
     def __init__(self, pattern: GraphPattern, root: Operation, bound: Mapping[GraphPattern, Subject]):
         self.pattern = pattern
-        #: The operation that it was found at: the one that makes the pattern's value, the first of several.
         self.root = root
         self._bound = bound
 

@@ -20,10 +20,11 @@ HEAD = """\
 # Attributes in the IR
 What frontends, passes and targets tell one another by attributes. The verifier refuses them in other places and of
 other types, and unknown ones that begin with `tir.`. *Until* is the last stage or pass behind which one may stand;
-without, it stays as long as what it is on. Attributes of operators are in [relax-operators.md](relax-operators.md) and
-[tir-operators.md](tir-operators.md).
+without, it stays as long as what it is on. *Contract* is the version of the [codegen contract](codegens/contract.md)
+since which an attribute belongs to it; the others are internal. Attributes of operators are in
+[relax-operators.md](relax-operators.md) and [tir-operators.md](tir-operators.md).
 """
-COLUMNS = "| attribute | on | type | what it says | written by | read by | until |\n|" + " --- |" * 7
+COLUMNS = "| attribute | on | type | what it says | written by | read by | until | contract |\n|" + " --- |" * 8
 
 
 def page() -> Iterator[str]:
@@ -47,7 +48,7 @@ def page() -> Iterator[str]:
 def _line(row: IRAttribute, doc: str) -> str:
     writer, reader = row.flow.split(" -> ")
     until = f"`{row.until}`" if row.until else ""
-    cells = [f"`{row.name}`", row.on.text, row.kind.text, doc, writer, reader, until]
+    cells = [f"`{row.name}`", row.on.text, row.kind.text, doc, writer, reader, until, row.contract or "internal"]
     return "| " + " | ".join(each.replace("|", "\\|") for each in cells) + " |"
 
 
