@@ -67,7 +67,7 @@ def _split(line: str) -> tuple[str, str]:
     return name, signature
 
 
-def _shown(thing: object) -> str:
+def _shown(thing: Any) -> str:
     """Of a constant its type; of a class nothing, its members are listed apart."""
     if isinstance(thing, type):
         return "class"
@@ -83,7 +83,7 @@ def _member(cls: Any, name: str) -> str:
         return _signature(cls)  # of named tuples too, which have none
     found = inspect.getattr_static(cls, name, None)
     if isinstance(found, (staticmethod, classmethod)):
-        return f"{type(found).__name__} {_signature(found.__func__)}"
+        return f"{type(found).__name__} {_signature(cast("Callable[..., object]", found.__func__))}"
     if isinstance(found, (property, cached_property)):
         getter = found.fget if isinstance(found, property) else found.func
         return f"property -> {_annotation(inspect.signature(getter).return_annotation)}"
