@@ -83,10 +83,12 @@ def _member(cls: Any, name: str) -> str:
         return _signature(cls)  # of named tuples too, which have none
     found = inspect.getattr_static(cls, name, None)
     if isinstance(found, (staticmethod, classmethod)):
-        return f"{type(found).__name__} {_signature(cast("Callable[..., object]", found.__func__))}"
+        inner: Any = found.__func__
+        return f"{type(found).__name__} {_signature(inner)}"
     if isinstance(found, (property, cached_property)):
         getter = found.fget if isinstance(found, property) else found.func
-        return f"property -> {_annotation(inspect.signature(getter).return_annotation)}"
+        inner = getter
+        return f"property -> {_annotation(inspect.signature(inner).return_annotation)}"
     if inspect.isroutine(found):
         return _signature(found)
     stated = [vars(base).get("__annotations__", {}).get(name) for base in cls.__mro__]
