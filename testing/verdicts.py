@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from numpy import ndarray
 
 #: The worst first. Those before "refused" are faults of what is checked; not taken is fine, wrong is not.
-VERDICTS = ("crash", "hang", "wrong", "unsteady", "error", "leak", "refused", "not taken", "unchecked", "right")
-FAULTS = frozenset(VERDICTS[:6])
+VERDICTS = ("crash", "hang", "wrong", "unsteady", "error", "refused", "not taken", "unchecked", "right")
+FAULTS = frozenset(VERDICTS[:5])
 
 
 class Error(NamedTuple):
