@@ -19,7 +19,8 @@ from .agreement import STEPS
 if TYPE_CHECKING:
     from numpy import ndarray
 
-#: What these do (moves, comparisons) brings no errors in.
+#: What these do (moves, comparisons) brings no errors in. floor and the like do what they do exactly, but an argument
+#: that is nearly an integer may fall on either side: what comes before them has got its errors.
 EXACT = frozenset(
     f"relax.{name}"
     for name in "abs negative ceil floor round trunc sign isnan isinf isfinite equal not_equal less less_equal greater "

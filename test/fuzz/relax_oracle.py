@@ -13,25 +13,9 @@ import relax_networks
 import relax_windows
 import scipy.special
 from graphs import Node, Undefined, numpy_dtype, size_of
+from relax_mlir.testing.noise import BY_LARGEST, BY_ONE, EXACT
 
-#: These round no differently than numpy: no error comes in with them.
-EXACT = frozenset(
-    f"relax.{name}"
-    for name in "abs negative ceil floor round trunc sign isnan isinf isfinite equal not_equal less less_equal greater "
-    "greater_equal logical_and logical_or logical_xor logical_not bitwise_and bitwise_or bitwise_xor bitwise_not "
-    "left_shift right_shift maximum minimum floor_divide floor_mod mod nn.relu where clip astype reshape flatten "
-    "permute_dims expand_dims squeeze broadcast_to flip repeat tile concat stack split strided_slice take "
-    "gather_elements gather_nd scatter_elements max min argmax argmin sort argsort topk tril triu full_like "
-    "zeros_like ones_like nn.pad one_hot meshgrid nonzero unique size shape_of shape_to_tensor nn.max_pool1d "
-    "nn.max_pool2d nn.max_pool3d index_tensor nn.batch_flatten nn.pixel_shuffle bitcast slice_scatter "
-    "dynamic_strided_slice reverse_sequence index_put bucketize median eye_like vision.roi_pool".split()
-)
-BY_ONE = frozenset(
-    f"relax.{name}" for name in "nn.selu nn.softplus log_add_exp nn.log_softmax sigmoid nn.gelu nn.gelu_tanh".split()
-)
-BY_LARGEST = frozenset("relax.image.resize2d relax.image.grid_sample relax.vision.roi_align".split())
-# floor and the like do what they do exactly, but an argument that is nearly an integer may fall on either side: what
-# comes before them has got its errors.
+__all__ = ("BY_LARGEST", "BY_ONE", "EXACT", "FUNCTIONS", "oracle")
 
 
 def oracle(node: Node, arrays: Sequence[Any], sizes: Mapping[str, int]) -> list[Any]:
