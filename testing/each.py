@@ -61,13 +61,9 @@ class Observed(NamedTuple):
     isolated: Error | None
     #: Of the lowered module's value, beside the model's own; None where the model has no such value.
     rewritten: Error | None
+    #: What is wrong; "" for nothing.
     problem: str = ""
     inputs: tuple[Any, ...] = ()
-
-    @property
-    def at_fault(self) -> str:
-        """What is wrong: "" for nothing."""
-        return self.problem
 
 
 def each(
@@ -95,8 +91,8 @@ def each(
 
 def first_wrong(values: Sequence[Observed]) -> Observed | None:
     """The first value that is wrong by itself; or, where each is right alone, the first that has become so."""
-    return next((each for each in values if each.at_fault and each.at_fault != ACCUMULATED), None) or next(
-        (each for each in values if each.at_fault), None
+    return next((each for each in values if each.problem and each.problem != ACCUMULATED), None) or next(
+        (each for each in values if each.problem), None
     )
 
 
