@@ -15,7 +15,8 @@ pytestmark = pytest.mark.slow
 
 FUZZER = Path(__file__).resolve().parents[1] / "fuzz" / "run.py"
 CASES = some(900)
-MODELS = some(120)
+# Most of the time is the start: fewer models save none, and the share that is accepted varies.
+MODELS = 120
 GRAPHS = some(60)
 
 
