@@ -18,7 +18,7 @@ from ...dialects.core.symbols import SymExpr, dim_max, dim_min, sym
 from ...dialects.relax.infer.slices import OPEN, slice_length
 from ...emit.kernels import FreshSymbols
 from ...passes.evaluate.elements import objects
-from .tensors import along_axis, const, info_of, joined
+from .tensors import along_axis, cast, const, info_of, joined
 from .values import Held, Tensor, Value, known
 
 #: An integer, an expression over symbols, or a tensor.
@@ -58,6 +58,23 @@ def as_tensor(sizes: Sequence[Size]) -> Tensor:
         return known(objects(sizes)).ssa
     parts = [as_tensor([size]) if is_known(size) else size for size in sizes]
     return joined(parts)
+
+
+def as_scalar(value: bool | float | Size | Value, dtype: str) -> Tensor:
+    """A number or a size as a 0-D tensor."""
+    if isinstance(value, (bool, int, float)):
+        return const(value, dtype)
+    if isinstance(value, Value):
+        return cast(value.ssa, dtype)
+    return cast(relax.reshape(as_tensor([value]), ()), dtype)
+
+
+def of_scalar(value: Value) -> Size:
+    """A 0-D tensor's element as a size."""
+    known = value.elements
+    if known is not None and known.size == 1:
+        return known.ravel()[0] if isinstance(known.ravel()[0], SymExpr) else int(known.ravel()[0])
+    return relax.reshape(cast(value.ssa, "i64"), (1,))
 
 
 # ---- arithmetic ----

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...dialects.core.infos import TensorInfo
 from ...dialects.core.symbols import SymExpr
+from ..core import sizes
 from ..core.node import Node as CoreNode
 from ..core.sizes import Size
 from ..core.tensors import cast
@@ -22,7 +23,7 @@ from ..core.values import ComplexValue, Held, Tensor, Value
 from .dtypes import dtype_of
 from .fx_operators import arguments_of, listed
 from .fx_scope import FxScope
-from .symbolic_sizes import Expressions, as_scalar, sizes_of_scalar
+from .symbolic_sizes import Expressions
 
 if TYPE_CHECKING:
     from torch.fx import Node as FxNode
@@ -148,7 +149,7 @@ class Node(CoreNode):
             return held
         if isinstance(held, (bool, int, float, SymExpr)) or hasattr(held, "type"):
             dtype = "i1" if isinstance(held, bool) else "f32" if isinstance(held, float) else "i64"
-            return Value(ssa=as_scalar(held, dtype))
+            return Value(ssa=sizes.as_scalar(held, dtype))
         raise self.fail(f"argument {_shown(key)} is no tensor")
 
     def tensor(self, key: Key, dtype: str = "") -> Tensor:
@@ -182,7 +183,7 @@ class Node(CoreNode):
         held = self.held(key)
         if isinstance(held, Value):
             return cast(held.ssa, dtype)
-        return as_scalar(held, dtype)
+        return sizes.as_scalar(held, dtype)
 
     def rank(self, key: Key) -> builtins.int:
         rank = self.value(key).rank
@@ -196,7 +197,7 @@ class Node(CoreNode):
         if held is None:
             return default
         if isinstance(held, Value):
-            held = sizes_of_scalar(held)
+            held = sizes.of_scalar(held)
         if not isinstance(held, (builtins.int, builtins.bool)):
             raise self.fail(f"argument {_shown(key)} must be known while the model is imported, it depends on sizes")
         return builtins.int(held)
@@ -244,7 +245,7 @@ class Node(CoreNode):
 
     def _as_size(self, held: Any) -> Size:
         if isinstance(held, Value):
-            return sizes_of_scalar(held)
+            return sizes.of_scalar(held)
         if isinstance(held, builtins.float):
             return builtins.int(held)
         return held

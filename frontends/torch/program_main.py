@@ -15,6 +15,8 @@ from ...dialects.core.infos import TensorInfo
 from ...dialects.core.ir_attributes import RESULT_NAMES, STRUCTURE
 from ...emit.kernels import FreshSymbols
 from ...support.errors import ModelError
+from ..core import sizes
+from ..core.complex_numbers import in_pairs, of_pairs
 from ..core.limits import Limits, Room
 from ..core.main_function import add_function
 from ..core.problems import Problems
@@ -25,8 +27,7 @@ from .dtypes import dtype_of_parts
 from .fx_graph import Graph
 from .fx_operators import is_scalar
 from .model_constants import constant
-from .pairs import in_pairs, of_pairs
-from .symbolic_sizes import Expressions, as_scalar
+from .symbolic_sizes import Expressions
 
 if TYPE_CHECKING:
     from torch.export import ExportedProgram
@@ -252,4 +253,4 @@ def as_tensor(held: Any, name: str) -> Tensor:
     if isinstance(held, (str, bytes)):
         raise ModelError(f"result '{name}' is text: programs give tensors and numbers")
     dtype = "i1" if isinstance(held, bool) else "f64" if isinstance(held, float) else "i64"
-    return as_scalar(held, dtype)
+    return sizes.as_scalar(held, dtype)

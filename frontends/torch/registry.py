@@ -6,15 +6,14 @@ its overloads that have none of their own, `aten::add`.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 from ...support.argument_types import types_checked
-from ...support.blaming import blaming
 from ...support.errors import RelaxError
 from ...support.plugins import load_plugins
-from ...support.registry import Registry
 from ...support.suggest import suggest
-from ..core.node import Incomplete, Unsupported
+from ..core.converters import NamedConverter, converters
+from ..core.node import Unsupported
 from ..core.values import Outputs
 from .fx_node import Node
 from .fx_operators import name_of
@@ -25,19 +24,7 @@ Convert = Callable[[Node], Outputs]
 Function = TypeVar("Function", bound=Convert)
 
 
-class OverloadConverter(NamedTuple):
-    """How an operator is converted. `place` says where that is written."""
-
-    name: str
-    function: Convert
-    place: str
-
-
-def _doubled(new: OverloadConverter, taken: OverloadConverter) -> str:
-    return f"torch operator '{new.name}' has a converter already: {taken.place}"
-
-
-CONVERTERS = Registry[OverloadConverter](lambda each: (each.name,), _doubled, families=f"{__package__}.operators")
+CONVERTERS = converters("torch operator", f"{__package__}.operators")
 
 
 @types_checked
@@ -50,9 +37,7 @@ def register_torch(*names: str) -> Callable[[Function], Function]:
     canonical = [_canonical(name) for name in names]
     if not canonical:
         raise RelaxError("register_torch takes the names of operators, such as 'mylib::op.default'; it got none")
-    return CONVERTERS.registering(
-        lambda function, place: [OverloadConverter(name, function, place) for name in canonical]
-    )
+    return CONVERTERS.registering(lambda function, place: [NamedConverter(name, function, place) for name in canonical])
 
 
 def register_rows(rows: Mapping[str, Convert]) -> None:
@@ -71,7 +56,7 @@ def _canonical(name: str) -> str:
     return f"{namespace}::{operator}"
 
 
-def find_converter(name: str) -> OverloadConverter | None:
+def find_converter(name: str) -> NamedConverter | None:
     """The converter of an overload, `aten::add.Tensor`, or the one of its operator."""
     CONVERTERS.load()
     operator = name.rpartition(".")[0]
@@ -81,11 +66,11 @@ def find_converter(name: str) -> OverloadConverter | None:
     return found
 
 
-def _entry(name: str) -> OverloadConverter | None:
+def _entry(name: str) -> NamedConverter | None:
     return next(iter(CONVERTERS.tried(name)), None)
 
 
-def find_complex_converter(name: str) -> OverloadConverter | None:
+def find_complex_converter(name: str) -> NamedConverter | None:
     """The converter of an operator whose arguments or results are complex numbers."""
     return find_converter(_of_complex(name))
 
@@ -108,9 +93,7 @@ def converted(node: Node, target: Any) -> Outputs:
             if node.is_complex
             else unknown(target, is_inside=node.fx.target is not target)
         )
-    what, answers = f"the converter '{converter.function.__name__}'", (Unsupported, Incomplete)
-    with blaming(what, converter.function, answers=answers):
-        return converter.function(node)
+    return converter(node)
 
 
 def unknown(target: Any, *, is_inside: bool = False) -> Unsupported:
@@ -138,6 +121,6 @@ def known_names(namespace: str) -> list[str]:
     return sorted(name for name in CONVERTERS.entries if name.startswith(f"{namespace}::"))
 
 
-def all_converters() -> list[OverloadConverter]:
+def all_converters() -> list[NamedConverter]:
     """Every converter, sorted by name."""
     return CONVERTERS.all()

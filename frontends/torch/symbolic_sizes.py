@@ -17,8 +17,8 @@ from ...support.names import fresh_name
 from ..core import sizes
 from ..core.node import Unsupported
 from ..core.sizes import Size
-from ..core.tensors import cast, const, relax
-from ..core.values import Tensor, Value
+from ..core.tensors import cast, relax
+from ..core.values import Value
 
 if TYPE_CHECKING:
     import sympy
@@ -158,7 +158,7 @@ class Expressions:
     def size(self, expression: Any) -> Size:
         """A size: of a SymInt, of its expression, or a number."""
         found = self.scalar(expression)
-        return sizes_of_scalar(found) if isinstance(found, Value) else found
+        return sizes.of_scalar(found) if isinstance(found, Value) else found
 
     def scalar(self, expression: Any) -> Scalar:
         """A number, a size, or where neither says it a 0-D tensor's value."""
@@ -201,16 +201,18 @@ class Expressions:
             return _compared(_COMPARED[name], given)
         if name == "Not":
             is_known = isinstance(given[0], bool)
-            return not given[0] if is_known else Value(ssa=relax.logical_not(as_scalar(given[0], "i1")))
+            return not given[0] if is_known else Value(ssa=relax.logical_not(sizes.as_scalar(given[0], "i1")))
         if name == "Where":
-            return Value(ssa=relax.where(as_scalar(given[0], "i1"), *(as_scalar(each, "i64") for each in given[1:])))
+            return Value(
+                ssa=relax.where(sizes.as_scalar(given[0], "i1"), *(sizes.as_scalar(each, "i64") for each in given[1:]))
+            )
         if name in ("ToFloat", "Float"):
-            return float(given[0]) if isinstance(given[0], int) else Value(ssa=as_scalar(given[0], "f64"))
+            return float(given[0]) if isinstance(given[0], int) else Value(ssa=sizes.as_scalar(given[0], "f64"))
         if name in _ROUNDED:
-            return Value(ssa=cast(relax.dialect.ops[_ROUNDED[name]](as_scalar(given[0], "f64")), "i64"))
+            return Value(ssa=cast(relax.dialect.ops[_ROUNDED[name]](sizes.as_scalar(given[0], "f64")), "i64"))
         if name in _FLOATS or any(map(_is_float, given)):
             return _in_floats(name, given)
-        of_sizes = [sizes_of_scalar(each) if isinstance(each, Value) else each for each in given]
+        of_sizes = [sizes.of_scalar(each) if isinstance(each, Value) else each for each in given]
         if name == "Add":
             return reduce(sizes.plus, of_sizes)
         if name == "Mul":
@@ -233,7 +235,7 @@ def _compared(name: str, given: Sequence[Scalar]) -> Scalar:
     if decided is not None:
         return decided
     dtype = "i1" if name.startswith("logical") else "f64" if any(map(_is_float, given)) else "i64"
-    return Value(ssa=reduce(relax.dialect.ops[name], [as_scalar(each, dtype) for each in given]))
+    return Value(ssa=reduce(relax.dialect.ops[name], [sizes.as_scalar(each, dtype) for each in given]))
 
 
 def _decided(name: str, given: Sequence[Size]) -> bool | None:
@@ -251,24 +253,7 @@ def _decided(name: str, given: Sequence[Size]) -> bool | None:
 def _in_floats(name: str, given: Sequence[Scalar]) -> Scalar:
     names = {"Add": "add", "Mul": "multiply", "Pow": "power", "Max": "maximum", "Min": "minimum", **_FLOATS}
     if name.startswith("OpaqueUnaryFn_") and name[14:] in relax.dialect.ops:
-        return Value(ssa=relax.dialect.ops[name[14:]](as_scalar(given[0], "f64")))
+        return Value(ssa=relax.dialect.ops[name[14:]](sizes.as_scalar(given[0], "f64")))
     if name not in names:
         raise Unsupported(f"numbers that are made of sizes by {name} are not supported")
-    return Value(ssa=reduce(relax.dialect.ops[names[name]], [as_scalar(each, "f64") for each in given]))
-
-
-def as_scalar(value: Scalar, dtype: str) -> Tensor:
-    """A number or a size as a 0-D tensor."""
-    if isinstance(value, (bool, int, float)):
-        return const(value, dtype)
-    if isinstance(value, Value):
-        return cast(value.ssa, dtype)
-    return cast(relax.reshape(sizes.as_tensor([value]), ()), dtype)
-
-
-def sizes_of_scalar(value: Value) -> Size:
-    """A 0-D tensor's element as a size."""
-    known = value.elements
-    if known is not None and known.size == 1:
-        return known.ravel()[0] if isinstance(known.ravel()[0], SymExpr) else int(known.ravel()[0])
-    return relax.reshape(cast(value.ssa, "i64"), (1,))
+    return Value(ssa=reduce(relax.dialect.ops[names[name]], [sizes.as_scalar(each, "f64") for each in given]))

@@ -3,8 +3,7 @@
 
 from __future__ import annotations
 
-from ..prelude import Node, Outputs, Value, register_rows, register_torch, relax
-from ..symbolic_sizes import as_scalar
+from ..prelude import Node, Outputs, Value, register_rows, register_torch, relax, sizes
 from .elementwise import truth
 from .factorizations import require_success
 
@@ -15,7 +14,7 @@ def assertion(node: Node) -> Outputs:
     """Functional ones give the token that they get: the order of effects is that of the nodes."""
     held, text = node.get(0), node.string("assert_msg", "an assertion of the model does not hold")
     if held is not True:
-        condition = truth(node) if isinstance(held, Value) else as_scalar(held, "i1")
+        condition = truth(node) if isinstance(held, Value) else sizes.as_scalar(held, "i1")
         relax.assert_op(relax.reshape(condition, ()), format=text)
     return node.get("dep_token")
 

@@ -5,30 +5,37 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 from ....dialects.core.infos import is_float
+from ...core.complex_numbers import (
+    Pair,
+    Unary,
+    added,
+    angle,
+    conjugate,
+    cosh,
+    divided,
+    each_part,
+    exponential,
+    from_polar,
+    in_pairs,
+    logarithm,
+    magnitude,
+    minus_turned,
+    multiplied,
+    of_pairs,
+    reciprocal,
+    root,
+    sigmoid,
+    sign,
+    sinh,
+    tanh,
+    turned,
+)
 from ...core.values import ComplexValue
-from ..pairs import in_pairs, of_pairs
 from ..prelude import Node, Outputs, Tensor, Value, cast, const, like, register_torch, relax, sizes
 from ..registry import find_converter, register_complex
-
-Unary = Callable[["Pair"], "Pair"]
-Product = Callable[[Tensor, Tensor], Tensor]
-
-
-class Pair(NamedTuple):
-    """The real and the imaginary part; what is real has none."""
-
-    real: Tensor
-    imag: Tensor | None
-
-    @property
-    def whole_imag(self) -> Tensor:
-        return relax.zeros_like(self.real) if self.imag is None else self.imag
-
-    def value(self) -> ComplexValue:
-        return ComplexValue(Value(ssa=self.real), Value(ssa=self.whole_imag))
 
 
 def pair(node: Node, key: str | int, dtype: str = "") -> Pair:
@@ -50,159 +57,24 @@ def _parts_of(node: Node, key: str | int = 0) -> Pair:
     return Pair(node.tensor(key), None)
 
 
-def _each(x: Pair, function: Callable[[Tensor], Tensor]) -> Pair:
-    """A function of either part."""
-    return Pair(function(x.real), function(x.whole_imag))
-
-
-# ---- arithmetic ----
-
-
-def added(x: Pair, y: Pair, join: Product = relax.add) -> Pair:
-    if y.imag is None:
-        real = join(x.real, y.real)
-        # A tensor of more elements than the other part has decides the shape.
-        imag = None if x.imag is None else relax.add(x.imag, relax.zeros_like(real))
-        return Pair(real, imag)
-    return Pair(join(x.real, y.real), join(x.whole_imag, y.imag))
-
-
-def multiplied(x: Pair, y: Pair, product: Product = relax.multiply) -> Pair:
-    """A product that is linear in both: of elements, of matrices."""
-    if x.imag is None and y.imag is None:
-        return Pair(product(x.real, y.real), None)
-    if y.imag is None:
-        return Pair(product(x.real, y.real), product(x.whole_imag, y.real))
-    if x.imag is None:
-        return Pair(product(x.real, y.real), product(x.real, y.imag))
-    real = relax.subtract(product(x.real, y.real), product(x.imag, y.imag))
-    return Pair(real, relax.add(product(x.real, y.imag), product(x.imag, y.real)))
-
-
-def divided(x: Pair, y: Pair) -> Pair:
-    """By Smith's way: the larger part of the divisor is not squared."""
-    if y.imag is None:
-        imag = None if x.imag is None else relax.divide(x.imag, y.real)
-        return Pair(relax.divide(x.real, y.real), imag)
-    is_real_larger = relax.greater_equal(relax.abs(y.real), relax.abs(y.imag))
-    large = relax.where(is_real_larger, y.real, y.imag)
-    small = relax.where(is_real_larger, y.imag, y.real)
-    ratio = relax.divide(small, large)
-    whole = relax.add(large, relax.multiply(small, ratio))
-    first = relax.where(is_real_larger, x.real, x.whole_imag)
-    second = relax.where(is_real_larger, x.whole_imag, x.real)
-    real = relax.divide(relax.add(first, relax.multiply(second, ratio)), whole)
-    apart = relax.divide(relax.subtract(second, relax.multiply(first, ratio)), whole)
-    return Pair(real, relax.where(is_real_larger, apart, relax.negative(apart)))
-
-
-def conjugate(x: Pair) -> Pair:
-    return Pair(x.real, None if x.imag is None else relax.negative(x.imag))
-
-
-def magnitude(x: Pair) -> Tensor:
-    """By the ratio of the parts, so that no square overflows."""
-    if x.imag is None:
-        return relax.abs(x.real)
-    one, other = relax.abs(x.real), relax.abs(x.imag)
-    large, small = relax.maximum(one, other), relax.minimum(one, other)
-    has_ratio = relax.logical_and(relax.greater(large, like(large, 0)), relax.isfinite(large))
-    ratio = relax.where(has_ratio, relax.divide(small, large), like(large, 0))
-    return relax.multiply(large, relax.sqrt(relax.add(relax.square(ratio), like(ratio, 1))))
-
-
-def angle(x: Pair) -> Tensor:
-    return relax.atan2(x.whole_imag, x.real)
-
-
-def from_polar(size: Tensor, turn: Tensor) -> Pair:
-    return Pair(relax.multiply(size, relax.cos(turn)), relax.multiply(size, relax.sin(turn)))
-
-
-def exponential(x: Pair) -> Pair:
-    return from_polar(relax.exp(x.real), x.whole_imag)
-
-
-def logarithm(x: Pair) -> Pair:
-    return Pair(relax.log(magnitude(x)), angle(x))
-
-
-def root(x: Pair) -> Pair:
-    """Of the half plane to the right: the larger part by a root, the other one by a division."""
-    half = like(x.real, 0.5)
-    size = relax.sqrt(relax.multiply(relax.add(magnitude(x), relax.abs(x.real)), half))
-    is_zero = relax.equal(size, like(size, 0))
-    other = relax.divide(relax.multiply(x.whole_imag, half), relax.where(is_zero, like(size, 1), size))
-    is_right = relax.greater_equal(x.real, like(x.real, 0))
-    is_below = relax.less(x.whole_imag, like(x.real, 0))
-    upright = relax.where(is_below, relax.negative(size), size)
-    return Pair(relax.where(is_right, size, relax.abs(other)), relax.where(is_right, other, upright))
-
-
-def _sign(x: Pair) -> Pair:
-    size = magnitude(x)
-    is_zero = relax.equal(size, like(size, 0))
-    divisor = relax.where(is_zero, like(size, 1), size)
-    return Pair(relax.divide(x.real, divisor), relax.divide(x.whole_imag, divisor))
-
-
-def _turned(x: Pair) -> Pair:
-    """i times x."""
-    return Pair(relax.negative(x.whole_imag), x.real)
-
-
-def _cosh(x: Pair) -> Pair:
-    imag = x.whole_imag
-    return Pair(
-        relax.multiply(relax.cosh(x.real), relax.cos(imag)), relax.multiply(relax.sinh(x.real), relax.sin(imag))
-    )
-
-
-def _sinh(x: Pair) -> Pair:
-    imag = x.whole_imag
-    return Pair(
-        relax.multiply(relax.sinh(x.real), relax.cos(imag)), relax.multiply(relax.cosh(x.real), relax.sin(imag))
-    )
-
-
-def _tanh(x: Pair) -> Pair:
-    """By tanh of the real part alone, which does not overflow."""
-    slope, turn = relax.tanh(x.real), relax.tan(x.whole_imag)
-    one = Pair(like(slope, 1), relax.multiply(slope, turn))
-    return divided(Pair(slope, turn), one)
-
-
-def _minus_turned(x: Pair) -> Pair:
-    return Pair(x.whole_imag, relax.negative(x.real))
-
-
-def _reciprocal(x: Pair) -> Pair:
-    return divided(Pair(like(x.real, 1), None), x)
-
-
-def _sigmoid(x: Pair) -> Pair:
-    grown = exponential(Pair(relax.negative(x.real), relax.negative(x.whole_imag)))
-    return _reciprocal(Pair(relax.add(grown.real, like(grown.real, 1)), grown.imag))
-
-
 _UNARY: dict[str, Unary] = {
     "aten::neg aten::negative": lambda x: Pair(relax.negative(x.real), relax.negative(x.whole_imag)),
     "aten::_conj aten::conj aten::_conj_physical aten::conj_physical": conjugate,
     "aten::exp": exponential,
     "aten::log": logarithm,
     "aten::sqrt": root,
-    "aten::rsqrt": lambda x: _reciprocal(root(x)),
+    "aten::rsqrt": lambda x: reciprocal(root(x)),
     "aten::square": lambda x: multiplied(x, x),
-    "aten::reciprocal": _reciprocal,
-    "aten::sgn": _sign,
-    "aten::cosh": _cosh,
-    "aten::sinh": _sinh,
-    "aten::tanh": _tanh,
-    "aten::cos": lambda x: _cosh(_turned(x)),
-    "aten::sin": lambda x: _minus_turned(_sinh(_turned(x))),
-    "aten::tan": lambda x: _minus_turned(_tanh(_turned(x))),
-    "aten::sigmoid": _sigmoid,
-    "aten::silu": lambda x: multiplied(x, _sigmoid(x)),
+    "aten::reciprocal": reciprocal,
+    "aten::sgn": sign,
+    "aten::cosh": cosh,
+    "aten::sinh": sinh,
+    "aten::tanh": tanh,
+    "aten::cos": lambda x: cosh(turned(x)),
+    "aten::sin": lambda x: minus_turned(sinh(turned(x))),
+    "aten::tan": lambda x: minus_turned(tanh(turned(x))),
+    "aten::sigmoid": sigmoid,
+    "aten::silu": lambda x: multiplied(x, sigmoid(x)),
 }
 
 
@@ -259,7 +131,7 @@ def add_joined(node: Node) -> Outputs:
 def _whole(node: Node, x: Pair) -> ComplexValue:
     """Both parts in the shape of the result: the part of a smaller operand alone has its own."""
     shape = node.sizes_of_result
-    return _each(x, lambda each: each if _shape(each) == shape else sizes.broadcast(each, shape)).value()
+    return each_part(x, lambda each: each if _shape(each) == shape else sizes.broadcast(each, shape)).value()
 
 
 def _shape(x: Tensor) -> list[Any]:
@@ -274,7 +146,7 @@ def power(node: Node) -> Outputs:
         made = x
         for _ in range(abs(int(exponent)) - 1):
             made = multiplied(made, x)
-        return (made if exponent > 0 else _reciprocal(made)).value()
+        return (made if exponent > 0 else reciprocal(made)).value()
     by = pair(node, "exponent")
     made = exponential(multiplied(logarithm(x), by))
     is_nothing = relax.logical_and(relax.equal(x.real, like(x.real, 0)), relax.equal(x.whole_imag, like(x.real, 0)))
@@ -317,7 +189,7 @@ def vdot(node: Node) -> Outputs:
 def linear(node: Node) -> Outputs:
     weight = pair(node, "weight")
     if len(_shape(weight.real)) == 2:
-        weight = _each(weight, lambda each: relax.permute_dims(each, axes=[1, 0]))
+        weight = each_part(weight, lambda each: relax.permute_dims(each, axes=[1, 0]))
     made = multiplied(pair(node, "input"), weight, relax.matmul)
     return _whole(node, added(made, pair(node, "bias")) if node.has("bias") else made)
 

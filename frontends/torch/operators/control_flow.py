@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ....bindings.ir import Operation
 from ....dialects.core.symbols import SymExpr
 from ....dialects.relax.infer.slices import OPEN
+from ...core.complex_numbers import in_pairs, of_pairs
 from ...core.control.scf_branches import build_branches
 from ...core.control.scf_loops import LoopSpec, Turn, build_loop, of_length
 from ...core.control.scf_regions import known_truth, scalar_of
@@ -17,7 +18,6 @@ from ...core.sizes import element, shape_tensor
 from ...core.values import ComplexValue, Held
 from ..fx_operators import listed, name_of
 from ..inner_node import InnerNode
-from ..pairs import in_pairs, of_pairs
 from ..prelude import (
     Convert,
     Node,
@@ -33,7 +33,6 @@ from ..prelude import (
     sizes,
 )  # fmt: skip
 from ..registry import converted, register_complex
-from ..symbolic_sizes import as_scalar
 
 if TYPE_CHECKING:
     from torch.fx import GraphModule
@@ -46,7 +45,7 @@ def as_value(each: Any) -> Value:
     if isinstance(each, ComplexValue):
         return Value(ssa=in_pairs(each))
     dtype = "i1" if isinstance(each, bool) else "f64" if isinstance(each, float) else "i64"
-    return Value(ssa=as_scalar(each, dtype))
+    return Value(ssa=sizes.as_scalar(each, dtype))
 
 
 def _as_before(values: Sequence[Value], like: Sequence[Any]) -> list[Held]:

@@ -6,7 +6,6 @@ from __future__ import annotations
 from ....dialects.core.infos import is_float
 from ..model_constants import constant
 from ..prelude import Node, Outputs, Tensor, cast, const, register_torch, relax, sizes
-from ..symbolic_sizes import as_scalar
 
 
 def _filled(node: Node, value: Tensor) -> Tensor:
@@ -72,7 +71,7 @@ def arange(node: Node) -> Outputs:
     wide = "f64" if is_float(dtype) else "i64"
     start, step = (int(each) if isinstance(each, float) and wide == "i64" else each for each in (start, step))
     steps = sizes.count_up(count, wide)
-    return cast(relax.add(relax.multiply(steps, as_scalar(step, wide)), as_scalar(start, wide)), dtype)
+    return cast(relax.add(relax.multiply(steps, sizes.as_scalar(step, wide)), sizes.as_scalar(start, wide)), dtype)
 
 
 @register_torch("aten::linspace")
@@ -81,9 +80,9 @@ def linspace(node: Node) -> Outputs:
     (count,) = node.sizes_of_result
     start, end = (cast(cast(node.operand(name, "f64"), node.dtype), "f64") for name in ("start", "end"))
     steps = sizes.count_up(count, "f64")
-    last = as_scalar(sizes.larger(sizes.minus(count, 1), 1), "f64")
+    last = sizes.as_scalar(sizes.larger(sizes.minus(count, 1), 1), "f64")
     step = relax.divide(relax.subtract(end, start), last)
     from_start = relax.add(start, relax.multiply(steps, step))
     from_end = relax.subtract(end, relax.multiply(relax.subtract(last, steps), step))
-    is_near_start = relax.less(steps, as_scalar(sizes.larger(sizes.divided(count, 2), 1), "f64"))
+    is_near_start = relax.less(steps, sizes.as_scalar(sizes.larger(sizes.divided(count, 2), 1), "f64"))
     return cast(relax.where(is_near_start, from_start, from_end), node.dtype)

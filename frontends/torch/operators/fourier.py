@@ -6,10 +6,11 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from ...core.complex_numbers import Pair
 from ...core.fourier import Transform, transformed
 from ..prelude import Node, Outputs, Tensor, Value, cast, const, info_of, part, register_torch, relax, sizes
 from ..registry import register_complex
-from .complex import Pair, pair
+from .complex import pair
 
 # How results are divided: not at all, by the root of their number, by it.
 _BY_ROOT, _BY_NUMBER = 1, 2

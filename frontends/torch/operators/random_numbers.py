@@ -34,7 +34,6 @@ from ..prelude import (
 )
 from ..prelude import wide_float as wide_of
 from ..registry import converted
-from ..symbolic_sizes import as_scalar
 from .control_flow import by_name
 
 # What alpha_dropout puts in the place of an element: the least that selu gives.
@@ -120,7 +119,7 @@ def randint(node: Node) -> Outputs:
     bits = random_numbers.hashes(_key(node), _seed(node), node.sizes_of_result)
     count = cast(relax.reshape(sizes.as_tensor([sizes.minus(high, low)]), ()), "ui64")
     drawn = cast(relax.floor_mod(bits, count), "i64")
-    return cast(relax.add(drawn, as_scalar(low, "i64")), node.dtype)
+    return cast(relax.add(drawn, sizes.as_scalar(low, "i64")), node.dtype)
 
 
 def _most(dtype: str) -> int:
@@ -161,7 +160,7 @@ def multinomial(node: Node) -> Outputs:
     drawn = relax.expand_dims(_uniform(node, node.sizes_of_result, wide), axis=[rank])
     passed = relax.less_equal(relax.expand_dims(ends, axis=[rank - 1]), drawn)
     places = relax.sum(cast(passed, "i64"), axis=[rank])
-    return relax.minimum(places, relax.subtract(as_scalar(own[-1], "i64"), const(1, "i64")))
+    return relax.minimum(places, relax.subtract(sizes.as_scalar(own[-1], "i64"), const(1, "i64")))
 
 
 register_rows(

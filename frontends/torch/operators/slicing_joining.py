@@ -8,7 +8,6 @@ from itertools import pairwise
 from ....dialects.relax.infer.slices import OPEN
 from ...core.padding import padded
 from ..prelude import Node, Outputs, Tensor, Value, cast, from_front, joined, part, register_torch, relax, sizes
-from ..symbolic_sizes import as_scalar
 
 # ---- slices ----
 
@@ -44,7 +43,7 @@ def select(node: Node) -> Outputs:
     x, axis, index = node.value(0), node.axis("dim", node.rank(0)), node.size("index")
     if isinstance(index, int):
         return part(x.ssa, axis, index, OPEN if index == -1 else index + 1, drop=True)
-    size = as_scalar(sizes.sizes_of(x)[axis], "i64")
+    size = sizes.as_scalar(sizes.sizes_of(x)[axis], "i64")
     return relax.take(x.ssa, from_front(relax.reshape(sizes.as_tensor([index]), ()), size), axis=axis)
 
 
@@ -122,4 +121,4 @@ def _padded(node: Node, mode: str, fill: float | Value) -> Tensor | Value:
     pairs = {rank - 1 - place: (widths[2 * place], widths[2 * place + 1]) for place in range(len(widths) // 2)}
     if isinstance(fill, bool):
         fill = int(fill)
-    return padded(x, pairs, mode, fill if isinstance(fill, (int, float)) else as_scalar(fill, node.dtype))
+    return padded(x, pairs, mode, fill if isinstance(fill, (int, float)) else sizes.as_scalar(fill, node.dtype))

@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Attributes of StableHLO's operations as Python values.
+
+The wheel has classes for some of the dialect's own attributes; all of them are read from their text, one way.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import numpy
+
+from ...bindings.ir import Attribute, Operation
+from ...bindings.mlir import ir
+from ...dialects.relax.constants import array_of_attribute
+from ..core.node import Unsupported
+from .types import info_of, is_complex
+
+_ENUM = re.compile(r"#(?:stablehlo|chlo)<\w+ (\w+)>$")
+_FIELD = re.compile(r"(\w+) = (\[[^\]]*\]|-?\w+)")
+_NUMBER = re.compile(r"0x[0-9A-Fa-f]+|[-+]?(?:\d+\.?\d*(?:[eE][-+]?\d+)?)")
+
+
+def value_of(attribute: Attribute) -> Any:
+    """A number, text, a list of numbers, the word of an enumeration, or a dictionary of a struct's fields."""
+    if isinstance(attribute, (ir.BoolAttr, ir.FloatAttr, ir.StringAttr)):
+        return attribute.value
+    if isinstance(attribute, ir.IntegerAttr):
+        return int(attribute.value)
+    if isinstance(attribute, ir.FlatSymbolRefAttr):
+        return attribute.value
+    if isinstance(attribute, (ir.DenseI64ArrayAttr, ir.DenseBoolArrayAttr, ir.ArrayAttr)):
+        return [value_of(each) if isinstance(each, ir.Attribute) else each for each in attribute]
+    if isinstance(attribute, ir.DictAttr):
+        return {each.name: value_of(each.attr) for each in attribute}
+    if isinstance(attribute, ir.DenseElementsAttr):
+        return numpy.array(attribute).tolist()
+    text = str(attribute)
+    word = _ENUM.match(text)
+    return word[1] if word else _fields(text)
+
+
+def _fields(text: str) -> dict[str, Any]:
+    """`#stablehlo.gather<offset_dims = [1], index_vector_dim = 1>`."""
+    found: dict[str, Any] = {}
+    for name, value in _FIELD.findall(text):
+        if value.startswith("["):
+            found[name] = [int(each) for each in value[1:-1].split(",") if each.strip()]
+        else:
+            found[name] = int(value) if value.lstrip("-").isdigit() else value
+    return found
+
+
+def elements_of(operation: Operation) -> list[numpy.ndarray]:
+    """A constant's elements; of complex numbers those of the real parts and of the imaginary ones."""
+    type_ = operation.results[0].type
+    info = info_of(type_)
+    if not is_complex(type_):
+        return [array_of_attribute(operation.attributes["value"], info.dtype, info.shape)]
+    both = _complex_elements(operation, info.dtype).reshape(*(info.shape or ()), 2)
+    return [numpy.ascontiguousarray(both[..., 0]), numpy.ascontiguousarray(both[..., 1])]
+
+
+def _complex_elements(operation: Operation, dtype: str) -> numpy.ndarray:
+    """By the text: the bindings have no access to complex elements."""
+    info = info_of(operation.results[0].type)
+    count = 2 * int(numpy.prod(info.shape, dtype=numpy.int64))
+    plain = numpy.dtype(f"float{dtype[1:]}")
+    text = operation.get_asm(large_elements_limit=None)
+    body = text[text.index("dense<") + len("dense<") : text.rindex("> : tensor<")]
+    if body.startswith('"0x'):
+        data = numpy.frombuffer(bytes.fromhex(body[3:-1]), plain)
+    else:
+        data = numpy.array([_number(each, plain) for each in _NUMBER.findall(body)], plain)
+    if data.size == count:
+        return data
+    if data.size != 2:
+        raise Unsupported(f"its elements are {data.size} numbers, its type has {count}")
+    return numpy.tile(data, count // 2)
+
+
+def _number(text: str, plain: numpy.dtype[Any]) -> Any:
+    if not text.startswith("0x"):
+        return plain.type(text)
+    return numpy.array(int(text, 16), f"uint{plain.itemsize * 8}").view(plain)[()]

@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""StableHLO modules, as jax exports them, as modules."""
+
+from __future__ import annotations
+
+import importlib
+import os
+from pathlib import Path
+from typing import Any
+
+from ...bindings.diagnostics import errors_as_relax_error
+from ...bindings.ir import Context
+from ...bindings.mlir import ROOT, ir
+from ...passes.core.journal import timed
+from ...support.argument_types import types_checked
+from ...support.callbacks import enters
+from ...support.collector import uncollected
+from ...support.errors import ModelError
+from ..core.problems import Problems, Words
+from ..module import Module
+from .program import add_functions
+
+WORDS = Words(node="operation", whole="the module")
+#: How MLIR's bytecode begins; a portable artifact is one, of the vhlo dialect.
+BYTECODE = b"ML\xefR"
+
+
+@types_checked
+@enters
+@uncollected()
+def from_stablehlo(source: object) -> Module:
+    """The module of a StableHLO program: text, bytes of a portable artifact or of MLIR's bytecode, the path of a file
+    of either, or what jax.export gives. Its public functions keep their names, `main` mostly.
+
+    Raises one RelaxError that lists every operation that cannot be imported, with its line.
+    """
+    with timed("import"):
+        module, problems = Module(), Problems(WORDS)
+        program = _read(source, module.context)
+        add_functions(module.operation, program.operation, problems)
+        problems.check()
+        module.verify()
+    return module
+
+
+def _dialects(context: Context) -> Any:
+    """The bindings' module of StableHLO, which the context knows afterwards."""
+    try:
+        found = importlib.import_module(f"{ROOT}._mlir_libs._stablehlo")
+    except ImportError:
+        raise ModelError(f"the installed MLIR bindings ({ROOT}) have no StableHLO") from None
+    found.register_dialect(context)
+    found.register_stablehlo_passes()
+    return found
+
+
+def _read(source: object, context: Context) -> Any:
+    held = getattr(source, "mlir_module_serialized", source)
+    name = "<stablehlo>"
+    if isinstance(held, os.PathLike) or (isinstance(held, str) and "\n" not in held and not held.startswith("module")):
+        path = Path(held)
+        try:
+            held, name = path.read_bytes(), str(path)
+        except OSError as error:
+            raise ModelError(f"cannot read '{path}': {error.strerror}") from None
+    if isinstance(held, (bytes, bytearray, memoryview)):
+        data = bytes(held)
+        if not data.startswith(BYTECODE):
+            held = data.decode("utf-8", "surrogateescape")
+    if not isinstance(held, (str, bytes)):
+        raise ModelError(
+            f"from_stablehlo takes text, bytes, a path or what jax.export gives, got {type(source).__name__}"
+        )
+    return _parsed(held, name, context)
+
+
+def _parsed(source: str | bytes, name: str, context: Context) -> Any:
+    dialects = _dialects(context)
+    with errors_as_relax_error(context, f"cannot read '{name}'", ModelError):
+        if isinstance(source, bytes):
+            return dialects.deserialize_portable_artifact(context, source)
+        return ir.Module.parse(source, context)
+
+
+def problems_of_module(path: str) -> Problems:
+    """What of a file cannot be imported."""
+    module, problems = Module(), Problems(WORDS)
+    program = _read(Path(path), module.context)
+    add_functions(module.operation, program.operation, problems)
+    return problems

@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Regions of reductions, windows, scatters and sorts: what is known of them, else the body itself on whole tensors.
+
+A body is written for scalars. All that it may hold works on each element, so it is built on tensors as well.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ....bindings.ir import Block
+from ....dialects.core.infos import bit_width, is_float, is_unsigned
+from ...core.values import ComplexValue, Held, Value
+from ..prelude import Node
+
+#: What an operation of two arguments combines, as relax's reductions call it.
+_COMBINED = {
+    "stablehlo.add": "sum",
+    "stablehlo.multiply": "prod",
+    "stablehlo.maximum": "max",
+    "stablehlo.minimum": "min",
+    "stablehlo.and": "all",
+    "stablehlo.or": "any",
+}
+
+
+def combined(body: Block, index: int = 0, count: int = 1) -> str:
+    """`sum`, `max` and so on where result #index of `count` is an operation of the body's two arguments for it, which
+    commutes; `update` where it is the second of them; else an empty text.
+    """
+    operations = [view.operation for view in body.operations]
+    arguments = [body.arguments[index], body.arguments[count + index]]
+    value = operations[-1].operands[index]
+    if value == arguments[1]:
+        return "update"
+    made = next((each for each in operations[:-1] if len(each.results) == 1 and each.results[0] == value), None)
+    if made is None or set(made.operands) != set(arguments) or len(made.operands) != 2:
+        return ""
+    kind = _COMBINED.get(made.name, "")
+    is_truth = str(arguments[0].type.element_type) == "i1"
+    if kind in ("all", "any") and not is_truth:
+        return ""
+    return {"sum": "any", "prod": "all", "max": "any", "min": "all"}.get(kind, kind) if is_truth else kind
+
+
+def neutral(kind: str, dtype: str) -> float | int:
+    """What changes nothing, by what is combined."""
+    if kind in ("sum", "any"):
+        return 0
+    if kind in ("prod", "all"):
+        return 1
+    if is_float(dtype):
+        return float("-inf") if kind == "max" else float("inf")
+    bits = bit_width(dtype)
+    low, high = (0, (1 << bits) - 1) if is_unsigned(dtype) else (-(1 << (bits - 1)), (1 << (bits - 1)) - 1)
+    return low if kind == "max" else high
+
+
+def is_neutral(kind: str, initial: Held) -> bool:
+    """Whether an initial value is known to change nothing."""
+    if isinstance(initial, ComplexValue):
+        return is_neutral(kind, initial.real) and initial.imag.array is not None and not initial.imag.array.any()
+    if not isinstance(initial, Value) or initial.array is None:
+        return False
+    return bool(initial.array.ravel()[0] == neutral(kind, initial.dtype))
+
+
+def on_tensors(node: Node, first: Sequence[Held], second: Sequence[Held]) -> list[Held]:
+    """The body on tensors of one shape: each element of the first with that of the second."""
+    return node.run_body([*first, *second])

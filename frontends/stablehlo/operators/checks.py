@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Checks while a program runs: assertions on shapes by jax, and the expected results in StableHLO's test data."""
+
+from __future__ import annotations
+
+from ....dialects.core.infos import bit_width, is_bool, is_float
+from ...core.complex_numbers import Pair
+from ...core.control.scf_regions import known_truth
+from ..prelude import Node, Outputs, Tensor, Value, cast, const, info_of, like, register_stablehlo, relax
+from .elementwise import in_total_order
+
+
+def _require(holds: Tensor, message: str) -> None:
+    flat = relax.flatten(holds)
+    relax.assert_op(
+        cast(relax.min(cast(flat, "i8"), axis=[0]), "i1") if flat.type.shape != [0] else const(True), format=message
+    )
+
+
+@register_stablehlo("custom_call @shape_assertion")
+def shape_assertion(node: Node) -> Outputs:
+    """What is decided by the types of the arguments is checked when a program is called."""
+    message = node.attr("error_message", "an assertion on shapes does not hold")
+    held = known_truth(node.value(0))
+    if held is False:
+        raise node.fail(f"it cannot hold: {message}")
+    if held is None:
+        relax.assert_op(relax.reshape(node.tensor(0), ()), format=message.replace("{", "{{").replace("}", "}}"))
+    return []
+
+
+@register_stablehlo("custom_call @check.expect_eq", "check.expect_eq", "check.expect_eq_const")
+def expect_eq(node: Node) -> Outputs:
+    """NaN is as expected where NaN is."""
+    for one, other in _parts(node):
+        same = relax.equal(one, other)
+        if is_float(info_of(one).dtype):
+            same = relax.logical_or(same, relax.logical_and(relax.isnan(one), relax.isnan(other)))
+        _require(same, "a value is not what check.expect_eq expects")
+    return []
+
+
+@register_stablehlo("custom_call @check.expect_almost_eq", "check.expect_almost_eq", "check.expect_almost_eq_const")
+def expect_almost_eq(node: Node) -> Outputs:
+    """By at most 1e-4, or as the tolerance says."""
+    tolerance = node.attr("tolerance", 1e-4)
+    for one, other in _parts(node):
+        near = relax.less_equal(relax.abs(relax.subtract(one, other)), like(one, tolerance))
+        _require(_or_same(near, one, other), "a value is too far from what check.expect_almost_eq expects")
+    return []
+
+
+@register_stablehlo("custom_call @check.expect_close", "check.expect_close")
+def expect_close(node: Node) -> Outputs:
+    """By so many numbers of the type that lie between, of complex numbers in either part."""
+    least, most = node.attr("min_ulp_difference", 0), node.attr("max_ulp_difference", 3)
+    for one, other in _parts(node):
+        dtype = info_of(one).dtype
+        if not is_float(dtype):
+            _require(relax.equal(one, other), "a value is not what check.expect_close expects")
+            continue
+        apart = _ulps(one, other)
+        near = relax.logical_and(
+            relax.greater_equal(apart, const(least, "f64")), relax.less_equal(apart, const(most, "f64"))
+        )
+        _require(_or_same(near, one, other), "a value is too far from what check.expect_close expects")
+    return []
+
+
+def _ulps(one: Tensor, other: Tensor) -> Tensor:
+    """How many numbers of the type lie between both, from the one to the other; as f64, which has no end."""
+    first, second = (cast(_ordered(each), "f64") for each in (one, other))
+    return relax.abs(relax.subtract(first, second))
+
+
+def _ordered(x: Tensor) -> Tensor:
+    """Integers in the order of the numbers, of which both zeros are the same."""
+    dtype = info_of(x).dtype
+    return in_total_order(relax.where(relax.equal(x, like(x, 0)), const(0.0, dtype), x))
+
+
+def _or_same(near: Tensor, one: Tensor, other: Tensor) -> Tensor:
+    """Near, or both NaN, or both the same infinity; infinities are near to nothing else."""
+    both_nan = relax.logical_and(relax.isnan(one), relax.isnan(other))
+    is_finite = relax.logical_and(relax.isfinite(one), relax.isfinite(other))
+    same = relax.logical_or(relax.equal(one, other), both_nan)
+    return relax.logical_or(same, relax.logical_and(near, is_finite))
+
+
+def _parts(node: Node) -> list[tuple[Tensor, Tensor]]:
+    """The value and what is expected, part by part."""
+    expected = node.pair(1) if len(node.inputs) > 1 else _constant(node)
+    found = node.pair(0)
+    halves = [(found.real, expected.real)]
+    if found.imag is not None or expected.imag is not None:
+        halves.append((found.whole_imag, expected.whole_imag))
+    return [(_comparable(one), _comparable(other)) for one, other in halves]
+
+
+def _constant(node: Node) -> Pair:
+    from ....dialects.relax.constants import array_of_attribute
+
+    info = info_of(node.tensor(0))
+    array = array_of_attribute(node.operation.attributes["value"], info.dtype, info.shape)
+    return Pair(Value(array=array).ssa, None)
+
+
+def _comparable(x: Tensor) -> Tensor:
+    dtype = info_of(x).dtype
+    if is_bool(dtype):
+        return cast(x, "i8")
+    return cast(x, "f32") if is_float(dtype) and bit_width(dtype) < 16 else x

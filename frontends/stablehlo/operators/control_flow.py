@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Branches and loops; calls of functions are where these stand."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+
+from ....bindings.ir import Operation
+from ...core.complex_numbers import in_pairs, of_pairs
+from ...core.control.scf_branches import build_branches
+from ...core.control.scf_loops import LoopSpec, Turn, build_loop
+from ...core.control.scf_regions import known_truth, scalar_of
+from ...core.values import ComplexValue, Held
+from ..prelude import Node, Outputs, Value, const, register_stablehlo, relax, sizes
+
+
+def _flat(held: Sequence[Any]) -> list[Value]:
+    """What goes into a region or comes out of it as tensors: complex numbers as pairs."""
+    return [Value(ssa=in_pairs(each)) if isinstance(each, ComplexValue) else each for each in held]
+
+
+def _as_before(values: Sequence[Value], are_complex: Sequence[bool]) -> list[Held]:
+    pairs = zip(values, are_complex, strict=True)
+    return [of_pairs(each.ssa) if is_complex else each for each, is_complex in pairs]
+
+
+@register_stablehlo("stablehlo.while")
+def while_(node: Node) -> Outputs:
+    """The condition is asked before the first turn, and after each for the next."""
+    are_complex = [isinstance(each, ComplexValue) for each in node.inputs]
+
+    def goes_on(held: Sequence[Any], operation: Operation | None) -> Value:
+        return node.run_body(held, 0, operation)[0]  # type: ignore[no-any-return]
+
+    def step(operation: Operation, index: Value, held: list[Any]) -> Turn:
+        after = node.run_body(_as_before(held, are_complex), 1, operation)
+        return Turn(_flat(after), [], goes_on(after, operation))
+
+    starts = scalar_of(node, goes_on(node.inputs, None))
+    after, _ = build_loop(LoopSpec(node, step, None, starts, is_open=True), _flat(node.inputs))
+    return _as_before(after, are_complex)
+
+
+@register_stablehlo("stablehlo.if")
+def if_(node: Node) -> Outputs:
+    return _chosen(node, node.value(0), [0, 1])
+
+
+@register_stablehlo("stablehlo.case")
+def case(node: Node) -> Outputs:
+    """The last branch for all numbers without one."""
+    number, last = node.value(0), len(node.operation.regions) - 1
+    known = number.array
+    if known is not None:
+        place = int(known)
+        return node.run_body([], place if 0 <= place < last else last)
+    return _case(node, number, list(range(last + 1)))
+
+
+def _case(node: Node, number: Value, branches: Sequence[int]) -> list[Held]:
+    first, *rest = branches
+    if not rest:
+        return node.run_body([], first)
+    condition = Value(ssa=relax.equal(number.ssa, const(first, number.dtype)))
+    return _either(node, condition, [partial(_case_inside, node, number, each) for each in ([first], rest)])
+
+
+def _case_inside(node: Node, number: Value, branches: Sequence[int], operation: Operation | None) -> list[Held]:
+    if len(branches) == 1:
+        return node.run_body([], branches[0], operation)
+    return _case(node, number, branches)
+
+
+def _chosen(node: Node, condition: Value, branches: Sequence[int]) -> list[Held]:
+    holds = known_truth(condition)
+    if holds is not None:
+        return node.run_body([], branches[0 if holds else 1])
+    return _either(node, condition, [partial(_branch, node, each) for each in branches])
+
+
+def _branch(node: Node, index: int, operation: Operation | None) -> list[Held]:
+    return node.run_body([], index, operation)
+
+
+def _either(node: Node, condition: Value, makers: Sequence[Any]) -> list[Held]:
+    seen: list[bool] = []
+
+    def make(maker: Any, operation: Operation) -> list[Value]:
+        made = maker(operation)
+        seen[:] = [isinstance(each, ComplexValue) for each in made]
+        return _flat(made)
+
+    made = build_branches(node, condition, [partial(make, each) for each in makers])
+    return _as_before(made, seen)
+
+
+# ---- what only groups values ----
+
+
+@register_stablehlo("stablehlo.map")
+def map_(node: Node) -> Outputs:
+    """The body is written for scalars and works on each element, so it does on tensors."""
+    shape = node.sizes_of_operand(0)
+    made = node.run_body(node.inputs)
+    return [
+        each if not isinstance(each, Value) or each.rank == len(shape) else Value(ssa=sizes.broadcast(each.ssa, shape))
+        for each in made
+    ]

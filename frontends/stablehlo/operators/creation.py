@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Constants and counted numbers."""
+
+from __future__ import annotations
+
+from ..attributes import elements_of
+from ..prelude import ComplexValue, Node, Outputs, Pair, Value, register_stablehlo, relax, sizes
+from ..types import is_complex
+
+
+@register_stablehlo("stablehlo.constant", "chlo.constant")
+def constant(node: Node) -> Outputs:
+    parts = [Value(array=each) for each in elements_of(node.operation)]
+    return parts[0] if len(parts) == 1 else ComplexValue(*parts)
+
+
+def _counted(node: Node, shape: list[sizes.Size]) -> Outputs:
+    """The place along an axis, at each place of the result."""
+    axis = node.attr("iota_dimension")
+    places = relax.astype(sizes.positions(shape, axis), dtype=node.dtype)
+    whole = sizes.broadcast(places, shape)
+    return Pair(whole, None).value() if is_complex(node.result_types[0]) else whole
+
+
+@register_stablehlo("stablehlo.iota")
+def iota(node: Node) -> Outputs:
+    return _counted(node, list(node.static_shape()))
+
+
+@register_stablehlo("stablehlo.dynamic_iota")
+def dynamic_iota(node: Node) -> Outputs:
+    return _counted(node, node.known_sizes(0))
+
+
+@register_stablehlo("stablehlo.create_token", "stablehlo.after_all")
+def token(node: Node) -> Outputs:
+    """What orders effects, which the program's own order does."""
+    return nothing()
+
+
+def nothing() -> Value:
+    """What stands for a token."""
+    import numpy
+
+    return Value(array=numpy.zeros((0,), "float32"))
+
+
+@register_stablehlo("stablehlo.get_dimension_size")
+def get_dimension_size(node: Node) -> Outputs:
+    size = node.sizes_of_operand(0)[node.attr("dimension")]
+    return sizes.as_scalar(size, "i32")

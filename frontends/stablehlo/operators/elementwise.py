@@ -1,0 +1,396 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Operations on each element: arithmetic, comparisons, bits, rounding; of complex numbers too."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from ....dialects.core.infos import bit_width, is_bool, is_float, is_unsigned
+from ...core import complex_numbers as pairs
+from ...core.complex_numbers import Pair, Unary, each_part
+from ...core.tensors import wide_float
+from ..prelude import (
+    ComplexValue,
+    Convert,
+    Node,
+    Outputs,
+    Tensor,
+    cast,
+    const,
+    info_of,
+    intrinsic_of,
+    like,
+    register_rows,
+    register_stablehlo,
+    relax,
+)
+from ..types import is_complex
+
+Function = Callable[..., Tensor]
+
+
+def in_wide(node: Node, function: Function, *given: Tensor) -> Tensor:
+    """A function computed in f32 at least, in the type of the result."""
+    wide = wide_float(node.dtype)
+    return cast(function(*(cast(each, wide) for each in given)), node.dtype)
+
+
+def of_complex(function: Unary) -> Convert:
+    return lambda node: function(node.pair(0)).value()
+
+
+def unary(real: Function, of_pair: Unary | None = None) -> Convert:
+    def convert(node: Node) -> Outputs:
+        if not node.is_complex:
+            return real(node.tensor(0))
+        if of_pair is None:
+            raise node.fail("it is not supported of complex numbers")
+        return of_pair(node.pair(0)).value()
+
+    return convert
+
+
+def of_tir(name: str, of_pair: Unary | None = None) -> Convert:
+    """A function of tir, computed in f32 at least."""
+
+    def convert(node: Node) -> Outputs:
+        if not node.is_complex:
+            return in_wide(node, lambda *given: intrinsic_of(node, name, given), *node.tensors())
+        if of_pair is None:
+            raise node.fail("it is not supported of complex numbers")
+        return of_pair(node.pair(0)).value()
+
+    return convert
+
+
+def _log1p(x: Pair) -> Pair:
+    return pairs.logarithm(Pair(relax.add(x.real, like(x.real, 1)), x.imag))
+
+
+def _expm1(x: Pair) -> Pair:
+    """(e^a - 1) cos b - 2 sin(b/2)^2, and e^a sin b: nothing is lost near 0."""
+    half = relax.sin(relax.multiply(x.whole_imag, like(x.real, 0.5)))
+    less = relax.subtract(pairs.exponential(Pair(x.real, None)).real, like(x.real, 1))
+    real = relax.subtract(
+        relax.multiply(less, relax.cos(x.whole_imag)), relax.multiply(relax.square(half), like(half, 2))
+    )
+    return Pair(real, relax.multiply(relax.exp(x.real), relax.sin(x.whole_imag)))
+
+
+register_rows(
+    {
+        "stablehlo.negate": unary(relax.negative, lambda x: each_part(x, relax.negative)),
+        "stablehlo.exponential": unary(relax.exp, pairs.exponential),
+        "stablehlo.log": unary(relax.log, pairs.logarithm),
+        "stablehlo.exponential_minus_one": of_tir("expm1", _expm1),
+        "stablehlo.log_plus_one": of_tir("log1p", _log1p),
+        "stablehlo.sqrt": unary(relax.sqrt, pairs.root),
+        "stablehlo.rsqrt": unary(relax.rsqrt, lambda x: pairs.reciprocal(pairs.root(x))),
+        "stablehlo.cbrt": of_tir("cbrt"),
+        "stablehlo.sine": unary(relax.sin, lambda x: pairs.minus_turned(pairs.sinh(pairs.turned(x)))),
+        "stablehlo.cosine": unary(relax.cos, lambda x: pairs.cosh(pairs.turned(x))),
+        "stablehlo.tan chlo.tan": unary(relax.tan, lambda x: pairs.minus_turned(pairs.tanh(pairs.turned(x)))),
+        "stablehlo.tanh": unary(relax.tanh, pairs.tanh),
+        "stablehlo.logistic": unary(relax.sigmoid, pairs.sigmoid),
+        "stablehlo.floor": unary(relax.floor),
+        "stablehlo.ceil": unary(relax.ceil),
+        "stablehlo.round_nearest_even": unary(relax.round),
+        "stablehlo.round_nearest_afz": of_tir("round"),
+        "stablehlo.is_finite": unary(relax.isfinite),
+        "chlo.is_inf": unary(relax.isinf),
+        "chlo.is_pos_inf": unary(lambda x: relax.equal(x, like(x, float("inf")))),
+        "chlo.is_neg_inf": unary(lambda x: relax.equal(x, like(x, float("-inf")))),
+        "chlo.sinh": unary(relax.sinh, pairs.sinh),
+        "chlo.cosh": unary(relax.cosh, pairs.cosh),
+        "chlo.square": unary(relax.square, lambda x: pairs.multiplied(x, x)),
+        "stablehlo.popcnt": lambda node: intrinsic_of(node, "popcount", node.tensors()),
+        "stablehlo.count_leading_zeros": lambda node: intrinsic_of(node, "clz", node.tensors()),
+        "stablehlo.optimization_barrier": lambda node: list(node.inputs),
+        "stablehlo.real": lambda node: node.pair(0).real,
+        "stablehlo.imag": lambda node: node.pair(0).whole_imag,
+        "stablehlo.complex": lambda node: ComplexValue(node.value(0), node.value(1)),
+        "chlo.conj": of_complex(pairs.conjugate),
+    }
+)
+
+
+@register_stablehlo("stablehlo.abs")
+def absolute(node: Node) -> Outputs:
+    if isinstance(node.held(0), ComplexValue):
+        return pairs.magnitude(node.pair(0))
+    x = node.tensor(0)
+    return x if is_unsigned(node.dtype) else relax.abs(x)
+
+
+@register_stablehlo("stablehlo.sign")
+def sign(node: Node) -> Outputs:
+    """Of complex numbers that of size 1 in the same direction."""
+    return pairs.sign(node.pair(0)).value() if node.is_complex else relax.sign(node.tensor(0))
+
+
+# ---- two operands ----
+
+
+def _binary(
+    real: Function, of_pairs: Callable[[Pair, Pair], Pair] | None = None, truth: Function | None = None
+) -> Convert:
+    """`truth` is what it is of truth values."""
+
+    def convert(node: Node) -> Outputs:
+        if node.is_complex:
+            if of_pairs is None:
+                raise node.fail("it is not supported of complex numbers")
+            return of_pairs(node.pair(0), node.pair(1)).value()
+        function = truth if truth is not None and is_bool(node.dtype) else real
+        return function(*_broadcast(node))
+
+    return convert
+
+
+def _broadcast(node: Node) -> tuple[Tensor, Tensor]:
+    """Both operands; chlo says which dimensions of the larger one those of the smaller one are."""
+    left, right = node.tensor(0), node.tensor(1)
+    places = node.attr("broadcast_dimensions", None)
+    if places is None or left.type.rank == right.type.rank:
+        return left, right
+    small, rank = (left, right.type.rank) if left.type.rank < right.type.rank else (right, left.type.rank)
+    new = [axis for axis in range(rank) if axis not in places]
+    wide = relax.expand_dims(small, axis=new) if new else small
+    return (wide, right) if small is left else (left, wide)
+
+
+def _minus(x: Pair, y: Pair) -> Pair:
+    return pairs.added(x, y, relax.subtract)
+
+
+def _power(x: Pair, y: Pair) -> Pair:
+    """e^(y log x); of 0 it is 1 for the exponent 0, else 0."""
+    made = pairs.exponential(pairs.multiplied(pairs.logarithm(x), y))
+    is_zero = _is(x, 0.0)
+    real = relax.where(is_zero, relax.where(_is(y, 0.0), like(x.real, 1), like(x.real, 0)), made.real)
+    return Pair(real, relax.where(is_zero, like(x.real, 0), made.whole_imag))
+
+
+def _is(x: Pair, number: float) -> Tensor:
+    return relax.logical_and(relax.equal(x.real, like(x.real, number)), relax.equal(x.whole_imag, like(x.real, 0)))
+
+
+def _divided(left: Tensor, right: Tensor) -> Tensor:
+    """Of integers truncated; by 0 it is -1."""
+    made = relax.divide(left, right)
+    if is_float(info_of(left).dtype):
+        return made
+    return relax.where(relax.equal(right, like(right, 0)), like(left, -1), made)
+
+
+def _remainder(left: Tensor, right: Tensor) -> Tensor:
+    """With the dividend's sign; of an integer by 0 the integer."""
+    made = relax.mod(left, right)
+    if is_float(info_of(left).dtype):
+        return made
+    return relax.where(relax.equal(right, like(right, 0)), left, made)
+
+
+register_rows(
+    {
+        "stablehlo.add chlo.broadcast_add": _binary(relax.add, pairs.added, relax.logical_or),
+        "stablehlo.subtract chlo.broadcast_subtract": _binary(relax.subtract, _minus),
+        "stablehlo.multiply chlo.broadcast_multiply": _binary(relax.multiply, pairs.multiplied, relax.logical_and),
+        "stablehlo.divide chlo.broadcast_divide": _binary(_divided, pairs.divided),
+        "stablehlo.remainder chlo.broadcast_remainder": _binary(_remainder),
+        "stablehlo.maximum chlo.broadcast_maximum": _binary(relax.maximum, truth=relax.logical_or),
+        "stablehlo.minimum chlo.broadcast_minimum": _binary(relax.minimum, truth=relax.logical_and),
+        "stablehlo.and chlo.broadcast_and": _binary(relax.bitwise_and, truth=relax.logical_and),
+        "stablehlo.or chlo.broadcast_or": _binary(relax.bitwise_or, truth=relax.logical_or),
+        "stablehlo.xor chlo.broadcast_xor": _binary(relax.bitwise_xor, truth=relax.logical_xor),
+        "stablehlo.power chlo.broadcast_power": _binary(relax.power, _power),
+        "stablehlo.atan2 chlo.broadcast_atan2": _binary(relax.atan2),
+        "chlo.next_after chlo.broadcast_next_after": lambda node: intrinsic_of(node, "nextafter", node.tensors()),
+    }
+)
+
+
+@register_stablehlo("stablehlo.not")
+def invert(node: Node) -> Outputs:
+    return (relax.logical_not if is_bool(node.dtype) else relax.bitwise_not)(node.tensor(0))
+
+
+# ---- shifts: by as many bits as there are, or more, nothing is left ----
+
+
+def _shift(function: Function, of_too_many: Callable[[Tensor], Tensor]) -> Convert:
+    def convert(node: Node) -> Outputs:
+        left, right = _broadcast(node)
+        count = const(bit_width(node.dtype), node.dtype)
+        is_inside = relax.less(right, count)
+        if not is_unsigned(node.dtype):
+            is_inside = relax.logical_and(is_inside, relax.greater_equal(right, like(right, 0)))
+        made = function(left, relax.where(is_inside, right, like(right, 0)))
+        return relax.where(is_inside, made, of_too_many(left))
+
+    return convert
+
+
+def _zeros(x: Tensor) -> Tensor:
+    return like(x, 0)
+
+
+def _signs(x: Tensor) -> Tensor:
+    dtype = info_of(x).dtype
+    return _signed_shift(x, const(bit_width(dtype) - 1, dtype))
+
+
+def _as_signed(x: Tensor) -> Tensor:
+    dtype = info_of(x).dtype
+    return relax.bitcast(x, dtype=f"i{bit_width(dtype)}") if is_unsigned(dtype) else x
+
+
+def _signed_shift(x: Tensor, count: Tensor) -> Tensor:
+    return relax.bitcast(relax.right_shift(_as_signed(x), _as_signed(count)), dtype=info_of(x).dtype)
+
+
+def _unsigned_shift(x: Tensor, count: Tensor) -> Tensor:
+    dtype = info_of(x).dtype
+    unsigned = f"ui{bit_width(dtype)}"
+    made = relax.right_shift(*(relax.bitcast(each, dtype=unsigned) for each in (x, count)))
+    return relax.bitcast(made, dtype=dtype)
+
+
+register_rows(
+    {
+        "stablehlo.shift_left chlo.broadcast_shift_left": _shift(relax.left_shift, _zeros),
+        "stablehlo.shift_right_arithmetic chlo.broadcast_shift_right_arithmetic": _shift(_signed_shift, _signs),
+        "stablehlo.shift_right_logical chlo.broadcast_shift_right_logical": _shift(_unsigned_shift, _zeros),
+    }
+)
+
+
+# ---- comparisons and choices ----
+
+_COMPARISONS: dict[str, Function] = {
+    "EQ": relax.equal, "NE": relax.not_equal, "LT": relax.less, "LE": relax.less_equal, "GT": relax.greater,
+    "GE": relax.greater_equal,
+}  # fmt: skip
+
+
+@register_stablehlo("stablehlo.compare", "chlo.broadcast_compare")
+def compare(node: Node) -> Outputs:
+    """In the total order -0 is less than 0, and NaNs are at both ends."""
+    direction = node.attr("comparison_direction")
+    if isinstance(node.held(0), ComplexValue):
+        x, y = node.pair(0), node.pair(1)
+        same = relax.logical_and(relax.equal(x.real, y.real), relax.equal(x.whole_imag, y.whole_imag))
+        return same if direction == "EQ" else relax.logical_not(same)
+    left, right = _broadcast(node)
+    dtype = info_of(left).dtype
+    if node.attr("compare_type", "") == "TOTALORDER" and is_float(dtype):
+        left, right = in_total_order(left), in_total_order(right)
+    elif is_bool(dtype):
+        left, right = cast(left, "i8"), cast(right, "i8")
+    return _COMPARISONS[direction](left, right)
+
+
+def in_total_order(x: Tensor) -> Tensor:
+    """Integers that are ordered as the numbers are in the total order: of negative ones the other bits are turned."""
+    dtype = f"i{bit_width(info_of(x).dtype)}"
+    bits = relax.bitcast(x, dtype=dtype)
+    most = const((1 << (bit_width(dtype) - 1)) - 1, dtype)
+    return relax.where(relax.less(bits, like(bits, 0)), relax.bitwise_xor(bits, most), bits)
+
+
+@register_stablehlo("stablehlo.select", "chlo.broadcast_select")
+def select(node: Node) -> Outputs:
+    condition = node.tensor(0)
+    if not node.is_complex:
+        return relax.where(condition, node.tensor(1), node.tensor(2))
+    one, other = node.pair(1), node.pair(2)
+    real = relax.where(condition, one.real, other.real)
+    return Pair(real, relax.where(condition, one.whole_imag, other.whole_imag)).value()
+
+
+@register_stablehlo("stablehlo.clamp", "chlo.broadcast_clamp")
+def clamp(node: Node) -> Outputs:
+    return relax.minimum(relax.maximum(node.tensor(1), node.tensor(0)), node.tensor(2))
+
+
+# ---- types ----
+
+
+@register_stablehlo("stablehlo.convert")
+def convert(node: Node) -> Outputs:
+    """Of complex numbers to real ones the real part; to truth values whether they are not 0."""
+    x = node.pair(0)
+    if is_bool(node.dtype):
+        return _is_not_zero(x)
+    if not is_complex(node.result_types[0]):
+        return cast(x.real, node.dtype)
+    return each_part(x, lambda each: cast(each, node.dtype)).value()
+
+
+def _is_not_zero(x: Pair) -> Tensor:
+    if info_of(x.real).dtype == "i1":
+        return x.real
+    found = relax.not_equal(x.real, like(x.real, 0))
+    return found if x.imag is None else relax.logical_or(found, relax.not_equal(x.imag, like(x.imag, 0)))
+
+
+@register_stablehlo("stablehlo.bitcast_convert")
+def bitcast_convert(node: Node) -> Outputs:
+    """Where widths differ the last dimension has the narrow elements of a wide one, the lowest first."""
+    x = node.tensor(0)
+    given, wanted = bit_width(info_of(x).dtype), bit_width(node.dtype)
+    if given == wanted:
+        return relax.bitcast(x, dtype=node.dtype)
+    return _narrowed(node, x, given // wanted) if given > wanted else _widened(node, x, wanted // given)
+
+
+def _narrowed(node: Node, x: Tensor, count: int) -> Tensor:
+    wide, narrow = bit_width(info_of(x).dtype), bit_width(node.dtype)
+    bits = relax.bitcast(x, dtype=f"ui{wide}")
+    shifts = const([narrow * place for place in range(count)], f"ui{wide}")
+    parts = cast(relax.right_shift(relax.expand_dims(bits, axis=[-1]), shifts), f"ui{narrow}")
+    return relax.bitcast(parts, dtype=node.dtype)
+
+
+def _widened(node: Node, x: Tensor, count: int) -> Tensor:
+    wide, narrow = bit_width(node.dtype), bit_width(info_of(x).dtype)
+    bits = cast(relax.bitcast(x, dtype=f"ui{narrow}"), f"ui{wide}")
+    shifts = const([narrow * place for place in range(count)], f"ui{wide}")
+    made = relax.sum(relax.left_shift(bits, shifts), axis=[-1])
+    return relax.bitcast(cast(made, f"ui{wide}"), dtype=node.dtype)
+
+
+@register_stablehlo("stablehlo.reduce_precision")
+def reduce_precision(node: Node) -> Outputs:
+    """As if it had been stored with fewer bits of exponent and mantissa."""
+    exponent, mantissa = node.attr("exponent_bits"), node.attr("mantissa_bits")
+    x = node.tensor(0)
+    dtype = node.dtype
+    own = {"f16": (5, 10), "bf16": (8, 7), "f32": (8, 23), "f64": (11, 52)}.get(dtype)
+    if own is None:
+        raise node.fail(f"it is not supported of {dtype}")
+    return _of_precision(x, own, (exponent, mantissa))
+
+
+def _of_precision(x: Tensor, own: tuple[int, int], wanted: tuple[int, int]) -> Tensor:
+    bits_type, width = f"ui{1 + sum(own)}", 1 + sum(own)
+    bits = relax.bitcast(x, dtype=bits_type)
+
+    def word(number: int) -> Tensor:
+        return const(number, bits_type)
+
+    if wanted[1] < own[1]:
+        # To the nearest, ties to even: a carry goes on into the exponent.
+        dropped = own[1] - wanted[1]
+        last = relax.bitwise_and(relax.right_shift(bits, word(dropped)), word(1))
+        bits = relax.add(bits, relax.add(last, word((1 << (dropped - 1)) - 1)))
+        bits = relax.bitwise_and(bits, word(((1 << width) - 1) ^ ((1 << dropped) - 1)))
+    if wanted[0] < own[0]:
+        bias, narrow_bias = (1 << (own[0] - 1)) - 1, (1 << (wanted[0] - 1)) - 1
+        field = word(((1 << own[0]) - 1) << own[1])
+        sign = relax.bitwise_and(bits, word(1 << (width - 1)))
+        exponent = relax.bitwise_and(bits, field)
+        is_large = relax.greater(exponent, word((bias + narrow_bias) << own[1]))
+        is_small = relax.less(exponent, word((bias - narrow_bias + 1) << own[1]))
+        bits = relax.where(is_large, relax.bitwise_or(sign, field), relax.where(is_small, sign, bits))
+    return relax.where(relax.isnan(x), x, relax.bitcast(bits, dtype=info_of(x).dtype))

@@ -1,0 +1,22 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What converters are written with: relax's operators, nodes, values, and what is often done with tensors of the graph.
+
+`from ..prelude import Node, Outputs, register_stablehlo, relax` in place of a line for each of them in each file.
+"""
+
+from __future__ import annotations
+
+from ...dialects import relax
+from ..core import sizes
+from ..core.complex_numbers import Pair
+from ..core.elementwise import elementwise, intrinsic_of
+from ..core.tensors import along_axis, cast, const, from_front, info_of, joined, like, part, wide_float
+from ..core.values import ComplexValue, Outputs, Tensor, Value, known
+from .hlo_node import Node
+from .registry import Convert, register_rows, register_stablehlo
+
+__all__ = [
+    "ComplexValue", "Convert", "Node", "Outputs", "Pair", "Tensor", "Value", "along_axis", "cast", "const",
+    "elementwise", "from_front", "info_of", "intrinsic_of", "joined", "known", "like", "part", "register_rows",
+    "register_stablehlo", "relax", "sizes", "wide_float",
+]  # fmt: skip
