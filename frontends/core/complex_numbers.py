@@ -30,7 +30,7 @@ class Pair(NamedTuple):
 
 def each_part(x: Pair, function: Callable[[Tensor], Tensor]) -> Pair:
     """A function of either part."""
-    return Pair(function(x.real), function(x.whole_imag))
+    return Pair(function(x.real), None if x.imag is None else function(x.imag))
 
 
 def added(x: Pair, y: Pair, join: Product = relax.add) -> Pair:

@@ -11,6 +11,7 @@ from typing import NamedTuple
 from ...dialects import relax
 from ...dialects.core.symbols import equal
 from . import sizes
+from .complex_numbers import Pair as Complex
 from .node import Node
 from .sizes import Size
 from .tensors import cast, const, info_of, part, wide_float
@@ -42,6 +43,22 @@ class Transform(NamedTuple):
     @property
     def _half(self) -> Size:
         return sizes.plus(sizes.divided(self.length, 2), 1)
+
+
+def transformed_along(node: Node, x: Complex, axis: int, transform: Transform) -> Complex:
+    """A transform along a dimension, of a real tensor or to one as its parts say; inverse ones are divided by the
+    length.
+    """
+    given = x if transform.parts == 2 else Complex(x.real, None)
+    last = len(info_of(given.real).shape or ()) - 1
+    order = [*(each for each in range(last + 1) if each != axis), axis]
+    parts = [each if axis == last else relax.permute_dims(each, axes=order) for each in given if each is not None]
+    size = sizes.sizes_of(Value(ssa=parts[0]))[-1]
+    made = transformed(node, relax.stack(parts, axis=last + 1), size, transform)
+    halves = [part(made, last + 1, place, place + 1, drop=True) for place in range(transform.outputs)]
+    back = [order.index(each) for each in range(last + 1)]
+    halves = [each if axis == last else relax.permute_dims(each, axes=back) for each in halves]
+    return Complex(halves[0], halves[1] if len(halves) == 2 else None)
 
 
 def transformed(node: Node, data: Tensor, size: Size, transform: Transform) -> Tensor:

@@ -59,7 +59,7 @@ def elements_of(operation: Operation) -> list[numpy.ndarray]:
     if not is_complex(type_):
         return [array_of_attribute(operation.attributes["value"], info.dtype, info.shape)]
     both = _complex_elements(operation, info.dtype).reshape(*(info.shape or ()), 2)
-    return [numpy.ascontiguousarray(both[..., 0]), numpy.ascontiguousarray(both[..., 1])]
+    return [both[..., 0].copy(), both[..., 1].copy()]
 
 
 def _complex_elements(operation: Operation, dtype: str) -> numpy.ndarray:

@@ -10,7 +10,7 @@ from typing import Any
 
 from ...bindings.diagnostics import errors_as_relax_error
 from ...bindings.ir import Context
-from ...bindings.mlir import ROOT, ir
+from ...bindings.mlir import ROOT, ir, passmanager
 from ...passes.core.journal import timed
 from ...support.argument_types import types_checked
 from ...support.callbacks import enters
@@ -51,6 +51,11 @@ def _dialects(context: Context) -> Any:
         raise ModelError(f"the installed MLIR bindings ({ROOT}) have no StableHLO") from None
     found.register_dialect(context)
     found.register_stablehlo_passes()
+    # chlo comes with the passes that take it.
+    empty = ir.Module.parse("module {}", context)
+    passmanager.PassManager.parse("builtin.module(func.func(stablehlo-legalize-quant-to-math))", context).run(
+        empty.operation
+    )
     return found
 
 
@@ -75,11 +80,16 @@ def _read(source: object, context: Context) -> Any:
 
 
 def _parsed(source: str | bytes, name: str, context: Context) -> Any:
-    dialects = _dialects(context)
-    with errors_as_relax_error(context, f"cannot read '{name}'", ModelError):
-        if isinstance(source, bytes):
-            return dialects.deserialize_portable_artifact(context, source)
-        return ir.Module.parse(source, context)
+    dialects, allowed = _dialects(context), context.allow_unregistered_dialects
+    # Operations without a converter are told all at once.
+    context.allow_unregistered_dialects = True
+    try:
+        with errors_as_relax_error(context, f"cannot read '{name}'", ModelError):
+            if isinstance(source, bytes):
+                return dialects.deserialize_portable_artifact(context, source)
+            return ir.Module.parse(source, context)
+    finally:
+        context.allow_unregistered_dialects = allowed
 
 
 def problems_of_module(path: str) -> Problems:

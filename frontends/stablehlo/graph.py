@@ -45,6 +45,8 @@ class Graph(Scope):
         self.functions = functions
         self._held: dict[IRValue, Any] = {}
         self._depth: int = 0 if outer is None else outer._depth + 1
+        #: Whether a block that is written for scalars is built on tensors: results have the shapes of these.
+        self.is_widened: bool = outer is not None and outer.is_widened
 
     def add_block(self, block: Block, operands: Sequence[Any]) -> list[Any]:
         """What a block gives for its arguments; None for what could not be imported."""
@@ -57,16 +59,26 @@ class Graph(Scope):
             self._add(operation)
         raise Unsupported("a block without an end")
 
-    def add_inner(self, block: Block, operands: Sequence[Any], region_of: Operation | None = None) -> list[Any]:
+    def add_inner(
+        self, block: Block, operands: Sequence[Any], region_of: Operation | None = None, is_widened: bool = False
+    ) -> list[Any]:
         """The same of a block in an operation, or in a function that is called. Raises Incomplete."""
+        inner = self._inner(region_of, is_widened)
+        given = [each.inside(region_of) if region_of is not None and each is not None else each for each in operands]
+        return _complete(inner.add_block(block, given))
+
+    def values_in(self, block: Block, operands: Sequence[Any], wanted: Sequence[IRValue]) -> list[Any]:
+        """What values in a block of scalars are, built on tensors. Raises Incomplete."""
+        inner = self._inner(None, True)
+        inner.add_block(block, operands)
+        return _complete([inner.held(each) for each in wanted])
+
+    def _inner(self, region_of: Operation | None, is_widened: bool) -> Graph:
         if self._depth == _DEEPEST_CALLS:
             raise Unsupported(f"functions call functions, more than {_DEEPEST_CALLS} deep: do they call themselves?")
         inner = Graph(self.functions, self.problems, self.symbols, self.room, self, region_of)
-        given = [each.inside(region_of) if region_of is not None and each is not None else each for each in operands]
-        outputs = inner.add_block(block, given)
-        if any(each is None for each in outputs):
-            raise Incomplete
-        return outputs
+        inner.is_widened |= is_widened
+        return inner
 
     def held(self, value: IRValue) -> Any:
         """What a value stands for, here or in a graph around."""
@@ -124,6 +136,8 @@ class Graph(Scope):
         if not isinstance(held, Value) or not is_tensor(type_):
             return held
         expected = info_of(type_)
+        if self.is_widened:
+            expected = expected.with_shape(held.shape)
         if held.dtype != expected.dtype or _contradict(held.shape, expected.shape):
             raise Unsupported(
                 f"internal error: its result is {described(held)}, the module says {described(expected)}; "
@@ -132,6 +146,12 @@ class Graph(Scope):
         if held.is_in_graph and held.shape is not None and None in held.shape:
             return named(Value(ssa=stated(held.ssa, list(expected.shape or ()))), self.symbols)
         return held
+
+
+def _complete(outputs: list[Any]) -> list[Any]:
+    if any(each is None for each in outputs):
+        raise Incomplete
+    return outputs
 
 
 def _folding(node: Node) -> AbstractContextManager[None]:

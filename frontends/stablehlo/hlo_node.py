@@ -20,7 +20,7 @@ from ..core.complex_numbers import Pair
 from ..core.node import Node as CoreNode
 from ..core.sizes import Size
 from ..core.tensors import cast
-from ..core.values import ComplexValue, Held, Value
+from ..core.values import ComplexValue, Held
 from .attributes import value_of
 from .types import info_of, is_complex
 
@@ -42,7 +42,7 @@ def name_of(operation: Operation) -> str:
 def shown(operation: Operation) -> str:
     """Where an operation stands: jax's name for it, and the line."""
     file, line, _, name = locate(operation.location)
-    place = shown_place(file, line) if file else ""
+    place = f"line {line}" if file == "-" else shown_place(file, line) if file else ""
     return f"{name} ({place})" if name and place else name or place or operation.name
 
 
@@ -130,10 +130,6 @@ class Node(CoreNode):
         """What a region gives for these operands, built where the insertion point is."""
         return self.graph.add_inner(self.body(index), operands, region_of)
 
-    def as_value(self, held: Any) -> Value:
-        """A tensor that a region gives, complex numbers as pairs."""
-        if isinstance(held, ComplexValue):
-            raise self.fail("a region of complex numbers is not supported here")
-        if not isinstance(held, Value):
-            raise self.fail("a region gives no tensor")
-        return held
+    def on_tensors(self, operands: Sequence[Held], index: int = 0) -> list[Any]:
+        """The same of a region for scalars, at each place of tensors."""
+        return self.graph.add_inner(self.body(index), operands, is_widened=True)

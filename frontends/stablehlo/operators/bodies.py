@@ -6,12 +6,9 @@ A body is written for scalars. All that it may hold works on each element, so it
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from ....bindings.ir import Block
 from ....dialects.core.infos import bit_width, is_float, is_unsigned
 from ...core.values import ComplexValue, Held, Value
-from ..prelude import Node
 
 #: What an operation of two arguments combines, as relax's reductions call it.
 _COMBINED = {
@@ -63,8 +60,3 @@ def is_neutral(kind: str, initial: Held) -> bool:
     if not isinstance(initial, Value) or initial.array is None:
         return False
     return bool(initial.array.ravel()[0] == neutral(kind, initial.dtype))
-
-
-def on_tensors(node: Node, first: Sequence[Held], second: Sequence[Held]) -> list[Held]:
-    """The body on tensors of one shape: each element of the first with that of the second."""
-    return node.run_body([*first, *second])

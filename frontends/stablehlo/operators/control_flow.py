@@ -103,7 +103,7 @@ def _either(node: Node, condition: Value, makers: Sequence[Any]) -> list[Held]:
 def map_(node: Node) -> Outputs:
     """The body is written for scalars and works on each element, so it does on tensors."""
     shape = node.sizes_of_operand(0)
-    made = node.run_body(node.inputs)
+    made = node.on_tensors(node.inputs)
     return [
         each if not isinstance(each, Value) or each.rank == len(shape) else Value(ssa=sizes.broadcast(each.ssa, shape))
         for each in made

@@ -6,12 +6,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from ....bindings.ir import Block, Operation
+from ....bindings.ir import Value as IRValue
 from ...core.complex_numbers import each_part
 from ...core.node import Unsupported
 from ...core.values import ComplexValue, Held
 from ..attributes import value_of
 from ..prelude import Node, Outputs, Pair, Tensor, Value, cast, joined, register_stablehlo, relax, sizes
-from .bodies import combined, is_neutral, on_tensors
+from .bodies import combined, is_neutral
 
 #: How two are combined.
 BINARY: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
@@ -48,7 +49,7 @@ def reduce(node: Node) -> Outputs:
     initial = [node.held(count + index) for index in range(count)]
     kinds = [combined(node.body(), index, count) for index in range(count)]
     if not axes:
-        return on_tensors(node, initial, operands)
+        return node.on_tensors([*initial, *operands])
     if all(kind not in ("", "update") for kind in kinds) and not _of_complex(operands, kinds):
         return [_reduced(*each, axes) for each in zip(kinds, operands, initial, strict=True)]
     place = _extreme_and_place(node, operands, axes)
@@ -108,13 +109,20 @@ def _extreme_and_place(node: Node, operands: Sequence[Held], axes: Sequence[int]
 
 def _counts(node: Node, axis: int) -> bool:
     """Whether the second operand is the place along an axis."""
-    made = _made_by(node.operation, 1)
-    return made is not None and made.name == "stablehlo.iota" and value_of(made.attributes["iota_dimension"]) == axis
+    made, place = maker_of(node.operation.operands[1]), axis
+    while made is not None and made.name in ("stablehlo.broadcast_in_dim", "stablehlo.dynamic_broadcast_in_dim"):
+        places = value_of(made.attributes["broadcast_dimensions"])
+        if place not in places:
+            return False
+        made, place = maker_of(made.operands[0]), places.index(place)
+    is_count = made is not None and made.name in ("stablehlo.iota", "stablehlo.dynamic_iota")
+    return made is not None and is_count and value_of(made.attributes["iota_dimension"]) == place
 
 
-def _made_by(operation: Operation, index: int) -> Operation | None:
-    owner = operation.operands[index].owner
-    return None if isinstance(owner, Block) else owner.operation if hasattr(owner, "operation") else owner
+def maker_of(value: IRValue) -> Operation | None:
+    """The operation that a value is a result of; None for an argument."""
+    owner = value.owner
+    return None if isinstance(owner, Block) else owner
 
 
 # ---- any body ----
@@ -139,7 +147,7 @@ def _by_pairs(node: Node, operands: Sequence[Held], initial: Sequence[Held], axe
         held, count = _halved(node, held, count)
     last = [of_parts(each, lambda x: relax.squeeze(x, axis=[0])) for each in held]
     first = [of_parts(each, lambda x: sizes.broadcast(x, rest)) for each in initial]
-    return on_tensors(node, first, last)
+    return node.on_tensors([*first, *last])
 
 
 def _halved(node: Node, held: Sequence[Held], count: int) -> tuple[list[Held], int]:
@@ -151,7 +159,7 @@ def _halved(node: Node, held: Sequence[Held], count: int) -> tuple[list[Held], i
             for each in held
         ]
 
-    made = on_tensors(node, every_other(0), every_other(1))
+    made = node.on_tensors([*every_other(0), *every_other(1)])
     if count % 2 == 0:
         return made, half
     rest = [of_parts(each, lambda x: relax.strided_slice(x, axes=[0], begin=[count - 1], end=[count])) for each in held]

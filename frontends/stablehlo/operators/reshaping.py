@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 
 from ...core.complex_numbers import each_part
 from ...core.padding import padded
+from ...core.values import Array
 from ..prelude import (
     ComplexValue,
     Convert,
@@ -15,6 +16,8 @@ from ..prelude import (
     Pair,
     Tensor,
     Value,
+    const,
+    info_of,
     joined,
     register_rows,
     register_stablehlo,
@@ -195,13 +198,19 @@ def with_padding(
     x: Tensor, fill: Value, low: Sequence[sizes.Size], high: Sequence[sizes.Size], interior: Sequence[sizes.Size]
 ) -> Tensor:
     """Elements between those of the tensor, then around them; negative numbers take elements away."""
+    number = fill.ssa if fill.array is None else _number(fill.array)
+    filling = const(number, info_of(x).dtype) if isinstance(number, (int, float)) else number
     for axis, count in enumerate(interior):
         if count != 0:
-            x = _apart(x, fill.ssa, axis, count)
+            x = _apart(x, filling, axis, count)
     around = {axis: pair for axis, pair in enumerate(zip(low, high, strict=True)) if pair != (0, 0)}
-    number = fill.ssa if fill.array is None else fill.array.ravel()[0].item()
     made = padded(Value(ssa=x), around, "constant", number) if around else x
     return made.ssa if isinstance(made, Value) else made
+
+
+def _number(array: Array) -> float | int:
+    number = array.ravel()[0]
+    return int(number) if array.dtype.kind in "iub" else float(number)
 
 
 def _apart(x: Tensor, fill: Tensor, axis: int, count: sizes.Size) -> Tensor:

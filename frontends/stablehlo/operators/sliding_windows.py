@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from ...core.values import ComplexValue, Held
 from ..prelude import Node, Outputs, Pair, Tensor, Value, const, like, register_stablehlo, relax, sizes
-from .bodies import combined, is_neutral, on_tensors
+from .bodies import combined, is_neutral
 from .reductions import BINARY, of_parts, shape_of
 from .reshaping import with_padding
 
@@ -62,7 +62,8 @@ def reduce_window(node: Node) -> Outputs:
         return thinned
     # The initial value is combined with each window once.
     shape = shape_of(thinned[0])
-    return on_tensors(node, [of_parts(each, lambda x: sizes.broadcast(x, shape)) for each in initial], thinned)
+    first = [of_parts(each, lambda x: sizes.broadcast(x, shape)) for each in initial]
+    return node.on_tensors([*first, *thinned])
 
 
 def _is_known_neutral(node: Node, index: int, initial: Held) -> bool:
@@ -90,17 +91,15 @@ def _reduced_along(node: Node, held: list[Held], axis: int, size: int, dilation:
     while True:
         if size & reach:
             piece = [_moved(each, axis, done * dilation, result_length) for each in doubled]
-            made = piece if made is None else on_tensors(node, made, piece)
+            made = piece if made is None else node.on_tensors([*made, *piece])
             done += reach
         if done == size:
             assert made is not None
             return made
         own = shape_of(doubled[0])[axis]
         left = sizes.minus(own, reach * dilation)
-        doubled = on_tensors(
-            node,
-            [_moved(each, axis, 0, left) for each in doubled],
-            [_moved(each, axis, reach * dilation, left) for each in doubled],
+        doubled = node.on_tensors(
+            [_moved(each, axis, start, left) for start in (0, reach * dilation) for each in doubled]
         )
         reach *= 2
 
@@ -206,7 +205,7 @@ def _selected(node: Node, operand: Tensor, windows: Windows, shape: Sequence[int
         if value is None or place is None or found is None:
             value, place, found = element, index, is_inside
             continue
-        keeps = node.run_body([Value(ssa=value), Value(ssa=element)])[0]
+        keeps = node.on_tensors([Value(ssa=value), Value(ssa=element)])[0]
         keeps = relax.logical_and(keeps.ssa, found)
         stays = relax.logical_or(keeps, relax.logical_not(is_inside))
         value, place = relax.where(stays, value, element), relax.where(stays, place, index)

@@ -6,9 +6,9 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from ...core.complex_numbers import Pair
-from ...core.fourier import Transform, transformed
-from ..prelude import Node, Outputs, Tensor, Value, cast, const, info_of, part, register_torch, relax, sizes
+from ...core.complex_numbers import Pair, each_part
+from ...core.fourier import Transform, transformed_along
+from ..prelude import Node, Outputs, Value, const, info_of, register_torch, relax, sizes
 from ..registry import register_complex
 from .complex import pair
 
@@ -17,23 +17,11 @@ _BY_ROOT, _BY_NUMBER = 1, 2
 
 
 def _along(node: Node, x: Pair, axis: int, transform: Transform) -> Pair:
-    """A transform along a dimension, without a factor; of a real tensor or to one as its parts say."""
-    given = x if transform.parts == 2 else Pair(x.real, None)
-    last = len(info_of(given.real).shape or ()) - 1
-    order = [*(each for each in range(last + 1) if each != axis), axis]
-    parts = [each if axis == last else relax.permute_dims(each, axes=order) for each in given if each is not None]
-    size = sizes.sizes_of(Value(ssa=parts[0]))[-1]
-    made = transformed(node, relax.stack(parts, axis=last + 1), size, transform)
-    halves = [part(made, last + 1, place, place + 1, drop=True) for place in range(transform.outputs)]
-    if transform.inverse:  # which is divided there
-        halves = [relax.multiply(each, _as_number(transform.length, info_of(each).dtype)) for each in halves]
-    back = [order.index(each) for each in range(last + 1)]
-    halves = [each if axis == last else relax.permute_dims(each, axes=back) for each in halves]
-    return Pair(halves[0], halves[1] if len(halves) == 2 else None)
-
-
-def _as_number(size: sizes.Size, dtype: str) -> Tensor:
-    return const(size, dtype) if isinstance(size, int) else relax.reshape(cast(sizes.as_tensor([size]), dtype), ())
+    """A transform along a dimension, without a factor."""
+    made = transformed_along(node, x, axis, transform)
+    if not transform.inverse:
+        return made
+    return each_part(made, lambda part: relax.multiply(part, sizes.as_scalar(transform.length, info_of(part).dtype)))
 
 
 def _normalized(node: Node, x: Pair, lengths: Sequence[sizes.Size]) -> Pair:
@@ -43,7 +31,7 @@ def _normalized(node: Node, x: Pair, lengths: Sequence[sizes.Size]) -> Pair:
     if isinstance(count, int):
         factor = const(1 / (math.sqrt(count) if mode == _BY_ROOT else count), dtype) if count else const(1, dtype)
     else:
-        number = _as_number(count, dtype)
+        number = sizes.as_scalar(count, dtype)
         factor = relax.divide(const(1, dtype), relax.sqrt(number) if mode == _BY_ROOT else number)
     return Pair(*(None if each is None else relax.multiply(each, factor) for each in x))  # type: ignore[arg-type]
 
