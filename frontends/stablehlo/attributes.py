@@ -11,8 +11,9 @@ from typing import Any
 
 import numpy
 
-from ...bindings.ir import Attribute, Operation
+from ...bindings.ir import Attribute, Operation, Type
 from ...bindings.mlir import ir
+from ...dialects.core.infos import TensorInfo
 from ...dialects.relax.constants import array_of_attribute
 from ..core.node import Unsupported
 from .types import info_of, is_complex
@@ -52,23 +53,21 @@ def _fields(text: str) -> dict[str, Any]:
     return found
 
 
-def elements_of(operation: Operation) -> list[numpy.ndarray]:
-    """A constant's elements; of complex numbers those of the real parts and of the imaginary ones."""
-    type_ = operation.results[0].type
+def elements_of(operation: Operation, type_: Type) -> list[numpy.ndarray]:
+    """The elements of the attribute `value`; of complex numbers those of the real parts and of the imaginary ones."""
     info = info_of(type_)
     if not is_complex(type_):
         return [array_of_attribute(operation.attributes["value"], info.dtype, info.shape)]
-    both = _complex_elements(operation, info.dtype).reshape(*(info.shape or ()), 2)
+    both = _complex_elements(operation, info).reshape(*(info.shape or ()), 2)
     return [both[..., 0].copy(), both[..., 1].copy()]
 
 
-def _complex_elements(operation: Operation, dtype: str) -> numpy.ndarray:
+def _complex_elements(operation: Operation, info: TensorInfo) -> numpy.ndarray:
     """By the text: the bindings have no access to complex elements."""
-    info = info_of(operation.results[0].type)
     count = 2 * int(numpy.prod(info.shape, dtype=numpy.int64))
-    plain = numpy.dtype(f"float{dtype[1:]}")
+    plain = numpy.dtype(f"float{info.dtype[1:]}")
     text = operation.get_asm(large_elements_limit=None)
-    body = text[text.index("dense<") + len("dense<") : text.rindex("> : tensor<")]
+    body = text[text.index("dense<") + len("dense<") : text.index("> : tensor<", text.index("dense<"))]
     if body.startswith('"0x'):
         data = numpy.frombuffer(bytes.fromhex(body[3:-1]), plain)
     else:

@@ -52,11 +52,13 @@ def _dialects(context: Context) -> Any:
     found.register_dialect(context)
     found.register_stablehlo_passes()
     # chlo comes with the passes that take it.
-    empty = ir.Module.parse("module {}", context)
-    passmanager.PassManager.parse("builtin.module(func.func(stablehlo-legalize-quant-to-math))", context).run(
-        empty.operation
-    )
+    _run("stablehlo-legalize-quant-to-math", ir.Module.parse("module {}", context))
     return found
+
+
+def _run(name: str, program: Any) -> None:
+    """A pass of the wheel's on functions."""
+    passmanager.PassManager.parse(f"builtin.module(func.func({name}))", program.context).run(program.operation)
 
 
 def _read(source: object, context: Context) -> Any:
@@ -86,8 +88,13 @@ def _parsed(source: str | bytes, name: str, context: Context) -> Any:
     try:
         with errors_as_relax_error(context, f"cannot read '{name}'", ModelError):
             if isinstance(source, bytes):
-                return dialects.deserialize_portable_artifact(context, source)
-            return ir.Module.parse(source, context)
+                program = dialects.deserialize_portable_artifact(context, source)
+            else:
+                program = ir.Module.parse(source, context)
+            if context.is_dialect_loaded("quant") and "!quant." in str(program):
+                # What computes with quantized tensors becomes floats between quantize and dequantize.
+                _run("stablehlo-legalize-quantized-op-to-qdq", program)
+            return program
     finally:
         context.allow_unregistered_dialects = allowed
 

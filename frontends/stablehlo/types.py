@@ -3,12 +3,48 @@
 
 from __future__ import annotations
 
+import re
+from typing import NamedTuple
+
 from ...bindings.ir import Type
 from ...bindings.mlir import DYNAMIC, ir
 from ...dialects.core.infos import TensorInfo, is_dtype
 from ..core.node import Unsupported
 
 _PARTS = {"complex<f32>": "f32", "complex<f64>": "f64"}
+
+
+_QUANTIZED = re.compile(r"!quant\.uniform<([iu])(\d+)(?:<(-?\d+):(-?\d+)>)?:(\w+)(?::(\d+))?, *(.*)>$")
+
+
+class Quantized(NamedTuple):
+    """What quantized elements stand for; for the whole tensor, or for each place along an axis."""
+
+    #: What is stored, and between which numbers where that is not all of the type.
+    storage: str
+    range: tuple[int, int] | None
+    expressed: str
+    axis: int
+    scales: float | list[float]
+    zero_points: int | list[int]
+
+
+def quantized(type_: Type) -> Quantized | None:
+    """What a tensor's elements stand for, where they are quantized."""
+    found = _QUANTIZED.match(str(type_.element_type)) if is_tensor(type_) else None
+    if found is None:
+        return None
+    sign, bits, low, high, expressed, axis, values = found.groups()
+    pairs = [each.strip().partition(":") for each in values.strip("{}").split(",")]
+    scales, zero_points = [float(pair[0]) for pair in pairs], [int(pair[2] or 0) for pair in pairs]
+    return Quantized(
+        f"{'ui' if sign == 'u' else 'i'}{bits}",
+        None if low is None else (int(low), int(high)),
+        expressed,
+        -1 if axis is None else int(axis),
+        scales[0] if axis is None else scales,
+        zero_points[0] if axis is None else zero_points,
+    )
 
 
 def is_tensor(type_: Type) -> bool:
@@ -28,7 +64,8 @@ def info_of(type_: Type) -> TensorInfo:
     if not is_tensor(type_):
         raise Unsupported(f"{type_} is no tensor")
     name = str(type_.element_type)
-    dtype = _PARTS.get(name, name)
+    stored = quantized(type_)
+    dtype = _PARTS.get(name, name) if stored is None else stored.storage
     if not is_dtype(dtype):
         raise Unsupported(f"elements of type {name} are not supported")
     return TensorInfo(tuple(None if size == DYNAMIC else size for size in type_.shape), dtype)

@@ -7,7 +7,8 @@ A body is written for scalars. All that it may hold works on each element, so it
 from __future__ import annotations
 
 from ....bindings.ir import Block
-from ....dialects.core.infos import bit_width, is_float, is_unsigned
+from ....dialects.core.infos import is_float
+from ....emit.conversions import limits
 from ...core.values import ComplexValue, Held, Value
 
 #: What an operation of two arguments combines, as relax's reductions call it.
@@ -48,8 +49,7 @@ def neutral(kind: str, dtype: str) -> float | int:
         return 1
     if is_float(dtype):
         return float("-inf") if kind == "max" else float("inf")
-    bits = bit_width(dtype)
-    low, high = (0, (1 << bits) - 1) if is_unsigned(dtype) else (-(1 << (bits - 1)), (1 << (bits - 1)) - 1)
+    low, high = limits(dtype)
     return low if kind == "max" else high
 
 

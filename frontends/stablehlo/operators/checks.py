@@ -6,6 +6,7 @@ from __future__ import annotations
 from ....dialects.core.infos import bit_width, is_bool, is_float
 from ...core.complex_numbers import Pair
 from ...core.control.scf_regions import known_truth
+from ..attributes import elements_of
 from ..prelude import Node, Outputs, Tensor, Value, cast, const, info_of, like, register_stablehlo, relax
 from .elementwise import in_total_order
 
@@ -38,6 +39,13 @@ def expect_eq(node: Node) -> Outputs:
             same = relax.logical_or(same, relax.logical_and(relax.isnan(one), relax.isnan(other)))
         _require(same, "a value is not what check.expect_eq expects")
     return []
+
+
+@register_stablehlo("custom_call @check.eq")
+def eq(node: Node) -> Outputs:
+    """Whether all elements are equal."""
+    (one, other), *_ = _parts(node)
+    return cast(relax.min(cast(relax.flatten(relax.equal(one, other)), "i8"), axis=[0]), "i1")
 
 
 @register_stablehlo("custom_call @check.expect_almost_eq", "check.expect_almost_eq", "check.expect_almost_eq_const")
@@ -98,11 +106,8 @@ def _parts(node: Node) -> list[tuple[Tensor, Tensor]]:
 
 
 def _constant(node: Node) -> Pair:
-    from ....dialects.relax.constants import array_of_attribute
-
-    info = info_of(node.tensor(0))
-    array = array_of_attribute(node.operation.attributes["value"], info.dtype, info.shape)
-    return Pair(Value(array=array).ssa, None)
+    parts = [Value(array=each).ssa for each in elements_of(node.operation, node.operation.operands[0].type)]
+    return Pair(*parts, *[None] * (2 - len(parts)))
 
 
 def _comparable(x: Tensor) -> Tensor:

@@ -83,7 +83,7 @@ def _convolved(
         node,
         data,
         weight,
-        strides=node.attr("window_strides", ones),
+        strides=node.attr("window_strides", ones)[:count],
         padding=[*numbers[0::2], *numbers[1::2]],
         dilation=node.attr("rhs_dilation", ones),
     )

@@ -10,7 +10,7 @@ from ..types import is_complex
 
 @register_stablehlo("stablehlo.constant", "chlo.constant")
 def constant(node: Node) -> Outputs:
-    parts = [Value(array=each) for each in elements_of(node.operation)]
+    parts = [Value(array=each) for each in elements_of(node.operation, node.result_types[0])]
     return parts[0] if len(parts) == 1 else ComplexValue(*parts)
 
 

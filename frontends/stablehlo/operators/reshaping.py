@@ -30,11 +30,25 @@ def on_parts(function: Callable[[Node, Tensor], Tensor]) -> Convert:
     """What is done with both parts of complex numbers alike, of the first operand."""
 
     def convert(node: Node) -> Outputs:
+        if _changes_nothing(node):
+            return node.held(0)
         if isinstance(node.held(0), ComplexValue):
             return each_part(node.pair(0), lambda part: function(node, part)).value()
         return function(node, node.tensor(0))
 
     return convert
+
+
+def _changes_nothing(node: Node) -> bool:
+    """Whether the result is the operand, which stays a constant where it is one."""
+    if node.operation.operands[0].type != node.result_types[0] or None in (node.info.shape or ()):
+        return False
+    places = node.attr("broadcast_dimensions", [])
+    return node.op in _SHAPES and list(places) == sorted(places)
+
+
+#: Operations that change nothing where the type stays as it is.
+_SHAPES = ("stablehlo.reshape", "stablehlo.broadcast_in_dim", "stablehlo.slice")
 
 
 def _reshaped(node: Node, x: Tensor) -> Tensor:
