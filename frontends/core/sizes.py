@@ -104,10 +104,12 @@ def product(sizes: Sequence[Size]) -> Size:
 # ---- tensors of such sizes ----
 
 
-def as_shape(sizes: Sequence[Size]) -> Tensor:
+def as_shape(sizes: Sequence[Size]) -> Any:
     """An operand that is a shape."""
     if not is_known(*sizes):
         return relax.tensor_to_shape(as_tensor(sizes))
+    if all(isinstance(size, int) and size > 0 for size in sizes):
+        return tuple(sizes)
     # Not as a tuple, in which -1 and 0 have a meaning.
     return relax.shape_expr(dims=tuple(sizes))
 

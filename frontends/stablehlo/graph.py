@@ -18,8 +18,9 @@ from ..core.node import Incomplete, Unsupported, described
 from ..core.node_problems import attempted, problem_of
 from ..core.problems import Problems
 from ..core.scope import Scope
-from ..core.sizes import named, stated
-from ..core.values import ComplexValue, Value, as_values
+from ..core.sizes import is_known, named, of_scalar, stated
+from ..core.values import ComplexValue, Value, as_values, known
+from .dimensions import DIVISIONS
 from .hlo_node import Node
 from .registry import find_converter, unknown
 from .types import info_of, is_tensor
@@ -124,6 +125,9 @@ class Graph(Scope):
 
     def call(self, node: Node, name: str, operands: Sequence[Any]) -> list[Any]:
         """What a function of the module gives."""
+        division = _divided_sizes(name, operands)
+        if division is not None:
+            return [division]
         function = self.functions.get(name)
         if function is None or not function.regions[0].blocks:
             raise node.fail(f"the module has no function '{name}' with a body")
@@ -146,6 +150,17 @@ class Graph(Scope):
         if held.is_in_graph and held.shape is not None and None in held.shape:
             return named(Value(ssa=stated(held.ssa, list(expected.shape or ()))), self.symbols)
         return held
+
+
+def _divided_sizes(name: str, operands: Sequence[Any]) -> Value | None:
+    """What jax's own functions that divide give for sizes: they are written for negative numbers too."""
+    divide = DIVISIONS.get(name.rstrip("0123456789").rstrip("_"))
+    if divide is None or len(operands) < 2 or any(not isinstance(each, Value) or each.rank for each in operands):
+        return None
+    pair = [of_scalar(each) for each in operands[-2:]]
+    if not is_known(*pair) or all(isinstance(each, int) for each in pair):
+        return None
+    return known(divide(*pair), operands[-1].dtype)
 
 
 def _complete(outputs: list[Any]) -> list[Any]:

@@ -7,11 +7,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from ...bindings.context import load_dialects
-from ...bindings.ir import Block, Operation
+from ...bindings.ir import Operation
 from ...bindings.mlir import ir
 from ...bindings.navigation import functions_in, has_body, symbol_name, text_in
 from ...dialects.core.infos import TensorInfo
-from ...dialects.core.symbols import sym
 from ...emit.kernels import FreshSymbols
 from ...support.errors import ModelError
 from ..core.complex_numbers import in_pairs, of_pairs
@@ -20,6 +19,7 @@ from ..core.main_function import add_function
 from ..core.node import Unsupported
 from ..core.problems import Problems
 from ..core.values import ComplexValue, Tensor, Value
+from .dimensions import Dimensions
 from .graph import Graph
 from .types import info_of, is_complex
 
@@ -40,7 +40,7 @@ def add_functions(module: Operation, program: Operation, problems: Problems) -> 
 def _add_function(module: Operation, function: Operation, functions: dict[str, Operation], problems: Problems) -> None:
     block = function.regions[0].blocks[0]
     symbols = FreshSymbols(module)
-    infos, names = _arguments(block, symbols), [f"arg{index}" for index in range(len(block.arguments))]
+    infos, names = _arguments(function, functions, symbols)
     result_names = _result_names(function)
 
     def body(arguments: Sequence[Tensor]) -> tuple[list[Tensor], list[str]]:
@@ -55,16 +55,22 @@ def _add_function(module: Operation, function: Operation, functions: dict[str, O
     add_function(module, symbol_name(function), infos, names, body, problems)
 
 
-def _arguments(block: Block, symbols: FreshSymbols) -> list[TensorInfo]:
-    infos = []
-    for index, argument in enumerate(block.arguments):
+def _arguments(
+    function: Operation, functions: dict[str, Operation], symbols: FreshSymbols
+) -> tuple[list[TensorInfo], list[str]]:
+    """The types and names of a function's arguments."""
+    arguments = function.regions[0].blocks[0].arguments
+    for index, argument in enumerate(arguments):
         try:
-            info = info_of(argument.type)
+            info_of(argument.type)
         except Unsupported as problem:
-            raise ModelError(f"argument #{index}: {problem.reason}") from None
-        shape = [sym(symbols.next()) if size is None else size for size in info.shape or ()]
-        infos.append(info.with_shape([*shape, 2] if is_complex(argument.type) else shape))
-    return infos
+            raise ModelError(f"argument #{index} of '{symbol_name(function)}': {problem.reason}") from None
+    dimensions = Dimensions(function, functions, symbols)
+    infos = []
+    for index, argument in enumerate(arguments):
+        info = dimensions.info(index)
+        infos.append(info.with_shape([*(info.shape or ()), 2]) if is_complex(argument.type) else info)
+    return infos, dimensions.names
 
 
 def _result_names(function: Operation) -> list[str]:

@@ -26,7 +26,7 @@ def shape_assertion(node: Node) -> Outputs:
     if held is False:
         raise node.fail(f"it cannot hold: {message}")
     if held is None:
-        relax.assert_op(relax.reshape(node.tensor(0), ()), format=message.replace("{", "{{").replace("}", "}}"))
+        relax.assert_op(relax.reshape(node.tensor(0), ()), node.tensors()[1:], format=message)
     return []
 
 

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from ..attributes import elements_of
-from ..prelude import ComplexValue, Node, Outputs, Pair, Value, register_stablehlo, relax, sizes
+from ..prelude import ComplexValue, Node, Outputs, Pair, Value, known, register_stablehlo, relax, sizes
 from ..types import is_complex
 
 
@@ -48,4 +48,4 @@ def nothing() -> Value:
 @register_stablehlo("stablehlo.get_dimension_size")
 def get_dimension_size(node: Node) -> Outputs:
     size = node.sizes_of_operand(0)[node.attr("dimension")]
-    return sizes.as_scalar(size, "i32")
+    return known(size, "i32") if sizes.is_known(size) else sizes.as_scalar(size, "i32")
