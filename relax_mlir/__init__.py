@@ -58,6 +58,8 @@ _DEFINED_IN = {
     "frontends.onnx.registry": "register_onnx",
     "frontends.torch.from_torch": "from_torch",
     "frontends.torch.registry": "register_torch",
+    "frontends.stablehlo.from_stablehlo": "from_stablehlo",
+    "frontends.stablehlo.registry": "register_stablehlo",
     "runtime.torch_module": "to_torch",
     "dialects.script": "print_script",
     # Passes: writing them, running them, watching them.

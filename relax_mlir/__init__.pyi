@@ -48,6 +48,8 @@ from .frontends.module import Module as Module
 from .frontends.onnx.export.to_onnx import to_onnx as to_onnx
 from .frontends.onnx.from_onnx import from_onnx as from_onnx
 from .frontends.onnx.registry import register_onnx as register_onnx
+from .frontends.stablehlo.from_stablehlo import from_stablehlo as from_stablehlo
+from .frontends.stablehlo.registry import register_stablehlo as register_stablehlo
 from .frontends.torch.from_torch import from_torch as from_torch
 from .frontends.torch.registry import register_torch as register_torch
 from .interpreter.reference import reference as reference

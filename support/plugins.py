@@ -12,6 +12,7 @@ In the other package's pyproject.toml:
     "rules.mynpu" = "mynpu.rules"           # rules for the operators mynpu.*, of all targets
     "onnx.com.acme" = "mynpu.converters"    # converters of ONNX's operators of the domain com.acme
     "torch.acme" = "mynpu.of_torch"         # converters of operators that torch.library has as acme::*
+    "stablehlo.acme" = "mynpu.of_jax"       # converters of custom_calls and composites named acme.*
 
 The name says what kind of thing the module registers, and its name; importing the module registers it.
 """
@@ -25,7 +26,7 @@ import sys
 from .errors import OptionError, RelaxError, message_of
 
 GROUP = "relax_mlir.plugins"
-KINDS = ("dialect", "pass", "target", "codegen", "runtime", "rules", "onnx", "torch")
+KINDS = ("dialect", "pass", "target", "codegen", "runtime", "rules", "onnx", "torch", "stablehlo")
 
 _loaded: set[str] = set()
 _announced: list[tuple[str, str, str]] | None = None

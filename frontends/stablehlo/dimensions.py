@@ -16,8 +16,8 @@ from ...bindings.mlir import ir
 from ...dialects.core.infos import TensorInfo
 from ...dialects.core.symbols import SymExpr, sym
 from ...emit.kernels import FreshSymbols
-from .attributes import value_of
-from .types import info_of, is_tensor
+from .hlo_attributes import value_of
+from .hlo_types import info_of, is_tensor
 
 _ARITHMETIC: dict[str, Callable[[Any, Any], Any]] = {
     "stablehlo.add": lambda left, right: left + right,

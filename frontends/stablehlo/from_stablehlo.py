@@ -18,7 +18,7 @@ from ...support.collector import uncollected
 from ...support.errors import ModelError
 from ..core.problems import Problems, Words
 from ..module import Module
-from .program import add_functions
+from .hlo_functions import add_functions
 
 WORDS = Words(node="operation", whole="the module")
 #: How MLIR's bytecode begins; a portable artifact is one, of the vhlo dialect.

@@ -9,7 +9,7 @@ def transpose(node):
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ...bindings.diagnostics import locate
 from ...bindings.ir import Operation, Type
@@ -21,11 +21,9 @@ from ..core.node import Node as CoreNode
 from ..core.sizes import Size
 from ..core.tensors import cast
 from ..core.values import ComplexValue, Held
-from .attributes import value_of
-from .types import info_of, is_complex
-
-if TYPE_CHECKING:
-    from .graph import Graph
+from .hlo_attributes import value_of
+from .hlo_scope import HloScope
+from .hlo_types import info_of, is_complex
 
 _REQUIRED = object()
 
@@ -49,9 +47,9 @@ def shown(operation: Operation) -> str:
 class Node(CoreNode):
     """One operation."""
 
-    graph: Graph
+    graph: HloScope
 
-    def __init__(self, operation: Operation, inputs: Sequence[Held | None], graph: Graph):
+    def __init__(self, operation: Operation, inputs: Sequence[Held | None], graph: HloScope):
         super().__init__(shown(operation), name_of(operation), inputs, graph)
         self.operation = operation
 

@@ -18,7 +18,7 @@ MOST_FILE_NAMES = 20
 _MANY = 3
 #: What a folder of its kind is expected to have.
 CONVENTIONAL = frozenset(
-    {"__init__", "codegen", "driver", "options", "pipeline", "registry", "rules", "target"},
+    {"__init__", "codegen", "driver", "options", "pipeline", "prelude", "registry", "rules", "target"},
 )
 
 #: Folders whose files are named alike on purpose: a family of operators has one name in every front end, and where it

@@ -6,7 +6,7 @@ from __future__ import annotations
 from ....dialects.core.infos import bit_width, is_bool, is_float
 from ...core.complex_numbers import Pair
 from ...core.control.scf_regions import known_truth
-from ..attributes import elements_of
+from ..hlo_attributes import elements_of
 from ..prelude import Node, Outputs, Tensor, Value, cast, const, info_of, like, register_stablehlo, relax
 from .elementwise import in_total_order
 

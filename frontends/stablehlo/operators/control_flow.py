@@ -32,7 +32,7 @@ def while_(node: Node) -> Outputs:
     are_complex = [isinstance(each, ComplexValue) for each in node.inputs]
 
     def goes_on(held: Sequence[Any], operation: Operation | None) -> Value:
-        return node.run_body(held, 0, operation)[0]  # type: ignore[no-any-return]
+        return node.run_body(held, 0, operation)[0]
 
     def step(operation: Operation, index: Value, held: list[Any]) -> Turn:
         after = node.run_body(_as_before(held, are_complex), 1, operation)
@@ -103,7 +103,7 @@ def _either(node: Node, condition: Value, makers: Sequence[Any]) -> list[Held]:
 def map_(node: Node) -> Outputs:
     """The body is written for scalars and works on each element, so it does on tensors."""
     shape = node.sizes_of_operand(0)
-    made = node.on_tensors(node.inputs)
+    made = node.on_tensors([node.held(index) for index in range(len(node.inputs))])
     return [
         each if not isinstance(each, Value) or each.rank == len(shape) else Value(ssa=sizes.broadcast(each.ssa, shape))
         for each in made

@@ -8,14 +8,14 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from ...core.complex_numbers import Pair, multiplied
+from ..hlo_types import is_complex
 from ..prelude import Node, Outputs, Tensor, Value, cast, known, register_stablehlo, relax, sizes
-from ..types import is_complex
 from .reshaping import with_padding
 
 _LAYOUT = re.compile(r"\[(.*?)\]x\[(.*?)\]->\[(.*?)\]")
 
 
-class Layout(NamedTuple):
+class ConvolutionDims(NamedTuple):
     """Where the dimensions are: the two named ones, then the spatial ones in their order."""
 
     data: list[int]
@@ -23,14 +23,14 @@ class Layout(NamedTuple):
     result: list[int]
 
 
-def _layout(node: Node) -> Layout:
+def _layout(node: Node) -> ConvolutionDims:
     """Batch and features of data and result, output and input features of the weight."""
     found = _LAYOUT.search(str(node.operation.attributes["dimension_numbers"]))
     if found is None:
         raise node.fail("its dimension numbers cannot be read", "dimension_numbers")
     data, weight, result = ([each.strip() for each in part.split(",")] for part in found.groups())
     spatial = [str(axis) for axis in range(len(data) - 2)]
-    return Layout(
+    return ConvolutionDims(
         [data.index(each) for each in ("b", "f", *spatial)],
         [weight.index(each) for each in ("o", "i", *spatial)],
         [result.index(each) for each in ("b", "f", *spatial)],
@@ -64,7 +64,7 @@ def _padding(node: Node, count: int) -> list[tuple[sizes.Size, sizes.Size]]:
 
 
 def _convolved(
-    node: Node, layout: Layout, data: Tensor, weight: Tensor, padding: Sequence[tuple[sizes.Size, sizes.Size]]
+    node: Node, layout: ConvolutionDims, data: Tensor, weight: Tensor, padding: Sequence[tuple[sizes.Size, sizes.Size]]
 ) -> Tensor:
     count = len(padding)
     ones = [1] * count

@@ -3,9 +3,9 @@
 
 from __future__ import annotations
 
-from ..attributes import elements_of
+from ..hlo_attributes import elements_of
+from ..hlo_types import is_complex
 from ..prelude import ComplexValue, Node, Outputs, Pair, Value, known, register_stablehlo, relax, sizes
-from ..types import is_complex
 
 
 @register_stablehlo("stablehlo.constant", "chlo.constant")

@@ -9,6 +9,7 @@ from ....dialects.core.infos import bit_width, is_bool, is_float, is_unsigned
 from ...core import complex_numbers as pairs
 from ...core.complex_numbers import Pair, Unary, each_part
 from ...core.tensors import wide_float
+from ..hlo_types import is_complex
 from ..prelude import (
     ComplexValue,
     Convert,
@@ -24,7 +25,6 @@ from ..prelude import (
     register_stablehlo,
     relax,
 )
-from ..types import is_complex
 
 Function = Callable[..., Tensor]
 

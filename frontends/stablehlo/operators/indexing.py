@@ -16,7 +16,7 @@ from .bodies import combined
 from .reductions import of_parts
 
 #: What scatters combine, as relax calls it.
-_REDUCTIONS = {"update": "update", "sum": "add", "prod": "mul", "max": "max", "min": "min"}
+REDUCTIONS = {"update": "update", "sum": "add", "prod": "mul", "max": "max", "min": "min"}
 
 
 class Indexing(NamedTuple):
@@ -174,7 +174,7 @@ def scatter(node: Node) -> Outputs:
     own, shape = node.sizes_of_operand(0), node.sizes_of_operand(count + 1)
     places = _flat_places(node.value(count), indexing, own, shape)
     kinds = [combined(node.body(), index, count) for index in range(count)]
-    if all(kind in _REDUCTIONS for kind in kinds) and not _combines_complex(operands, kinds):
+    if all(kind in REDUCTIONS for kind in kinds) and not _combines_complex(operands, kinds):
         return [_scattered(*each, places, own) for each in zip(kinds, operands, updates, strict=True)]
     truths = [{"any": "max", "all": "min"}.get(kind, "") for kind in kinds]
     if all(truths):
@@ -210,9 +210,12 @@ def _scattered(kind: str, operand: Held, update: Held, places: Tensor, own: Sequ
 
 def _scattered_part(kind: str, x: Tensor, update: Tensor, places: Tensor, own: Sequence[sizes.Size]) -> Tensor:
     flat = _with_one_behind(x)
-    reduction = _REDUCTIONS[kind]
-    made = relax.scatter_elements(flat, places, relax.flatten(update), axis=0, reduction=reduction)
-    return _without_it(made, own)
+    return _without_it(scattered(flat, places, relax.flatten(update), kind), own)
+
+
+def scattered(flat: Tensor, places: Tensor, updates: Tensor, kind: str) -> Tensor:
+    """A flat tensor with updates at places, combined with what is there."""
+    return relax.dialect.ops["scatter_elements"](flat, places, updates, axis=0, reduction=REDUCTIONS[kind])
 
 
 def _with_one_behind(x: Tensor) -> Tensor:

@@ -4,8 +4,8 @@
 from __future__ import annotations
 
 from ...core.complex_numbers import Pair, multiplied
+from ..hlo_types import is_complex
 from ..prelude import Node, Outputs, Tensor, Value, cast, info_of, register_stablehlo, relax, sizes
-from ..types import is_complex
 
 
 @register_stablehlo("stablehlo.dot")

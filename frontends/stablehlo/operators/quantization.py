@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Quantized tensors: the integers that are stored. What computes with them are floats between both operations."""
+"""StoredElements tensors: the integers that are stored. What computes with them are floats between both operations."""
 
 from __future__ import annotations
 
 from ....dialects.core.infos import bit_width
 from ....emit.conversions import limits
+from ..hlo_types import StoredElements, quantized
 from ..prelude import Node, Outputs, Tensor, along_axis, cast, const, register_stablehlo, relax
-from ..types import Quantized, quantized
 
 
 @register_stablehlo("stablehlo.uniform_quantize")
@@ -32,7 +32,7 @@ def uniform_dequantize(node: Node) -> Outputs:
     return cast(_dequantized(node.tensor(0), given), node.dtype)
 
 
-def _quantized(x: Tensor, wanted: Quantized) -> Tensor:
+def _quantized(x: Tensor, wanted: StoredElements) -> Tensor:
     if bit_width(wanted.storage) <= 16:
         scales, zero_points = const(wanted.scales, "f32"), const(wanted.zero_points, "i32")
         return relax.quantize(x, scales, zero_points, axis=wanted.axis, out_dtype=wanted.storage)
@@ -46,7 +46,7 @@ def _quantized(x: Tensor, wanted: Quantized) -> Tensor:
     return cast(relax.clip(made, min=low, max=high), wanted.storage)
 
 
-def _dequantized(x: Tensor, given: Quantized) -> Tensor:
+def _dequantized(x: Tensor, given: StoredElements) -> Tensor:
     return relax.dequantize(
         x, const(given.scales, "f32"), const(given.zero_points, "i32"), axis=given.axis, out_dtype=given.expressed
     )

@@ -10,7 +10,7 @@ from ....bindings.ir import Value as IRValue
 from ...core.complex_numbers import each_part
 from ...core.node import Unsupported
 from ...core.values import ComplexValue, Held
-from ..attributes import value_of
+from ..hlo_attributes import value_of
 from ..prelude import Node, Outputs, Pair, Tensor, Value, cast, joined, register_stablehlo, relax, sizes
 from .bodies import combined, is_neutral
 

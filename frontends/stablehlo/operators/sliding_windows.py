@@ -11,11 +11,12 @@ from typing import NamedTuple
 from ...core.values import ComplexValue, Held
 from ..prelude import Node, Outputs, Pair, Tensor, Value, const, like, register_stablehlo, relax, sizes
 from .bodies import combined, is_neutral
+from .indexing import REDUCTIONS, scattered
 from .reductions import BINARY, of_parts, shape_of
 from .reshaping import with_padding
 
 
-class Windows(NamedTuple):
+class WindowSizes(NamedTuple):
     """Along each dimension."""
 
     sizes: Sequence[int]
@@ -27,12 +28,12 @@ class Windows(NamedTuple):
     high: Sequence[int]
 
 
-def windows_of(node: Node, rank: int) -> Windows:
+def windows_of(node: Node, rank: int) -> WindowSizes:
     ones = [1] * rank
     padding = node.attr("padding", [[0, 0]] * rank)
     if padding and not isinstance(padding[0], list):
         padding = [padding[0:2]] * rank
-    return Windows(
+    return WindowSizes(
         node.attr("window_dimensions"),
         node.attr("window_strides", ones),
         node.attr("window_dilations", ones),
@@ -71,7 +72,7 @@ def _is_known_neutral(node: Node, index: int, initial: Held) -> bool:
     return kind in BINARY and is_neutral(kind, initial)
 
 
-def _with_borders(operand: Held, initial: Held, windows: Windows) -> Held:
+def _with_borders(operand: Held, initial: Held, windows: WindowSizes) -> Held:
     """Borders and gaps of the initial value."""
     gaps = [dilation - 1 for dilation in windows.base_dilations]
     if isinstance(operand, ComplexValue) and isinstance(initial, ComplexValue):
@@ -117,7 +118,7 @@ def _thinned(x: Tensor, strides: Sequence[int]) -> Tensor:
     return sizes.sliced(Value(ssa=x), {axis: (0, own[axis], stride) for axis, stride in bounds.items()})
 
 
-def _scanned(node: Node, operands: Sequence[Held], initial: Sequence[Held], windows: Windows) -> list[Held] | None:
+def _scanned(node: Node, operands: Sequence[Held], initial: Sequence[Held], windows: WindowSizes) -> list[Held] | None:
     """Running sums and products: windows over all elements up to each."""
     kind = combined(node.body(), 0, len(operands))
     shape = shape_of(operands[0])
@@ -140,9 +141,9 @@ def _scanned(node: Node, operands: Sequence[Held], initial: Sequence[Held], wind
     return None
 
 
-def _pooled(node: Node, operands: Sequence[Held], initial: Sequence[Held], windows: Windows) -> list[Held] | None:
+def _pooled(node: Node, operands: Sequence[Held], initial: Sequence[Held], windows: WindowSizes) -> list[Held] | None:
     """Maxima of windows over the images of a batch, as relax has them."""
-    layouts = {(0, 1): "NCHW", (0, 3): "NHWC"}
+    layouts: dict[tuple[int, ...], str] = {(0, 1): "NCHW", (0, 3): "NHWC"}
     still = tuple(axis for axis, size in enumerate(windows.sizes) if size == 1)
     layout = layouts.get(still)
     operand = operands[0]
@@ -178,17 +179,16 @@ def select_and_scatter(node: Node) -> Outputs:
     shape = node.static_shape()
     windows = windows_of(node, len(shape))
     kind = combined(node.body(1))
-    if kind not in ("sum", "max", "min", "prod"):
+    if kind == "update" or kind not in REDUCTIONS:
         raise node.fail("what it scatters with is no sum, product, maximum or minimum")
     places = _selected(node, operand.ssa, windows, shape)
     flat = sizes.full([math.prod(shape)], initial.ssa)
     update = relax.flatten(source.ssa)
-    reduction = {"sum": "add", "prod": "mul"}.get(kind, kind)
-    made = relax.scatter_elements(flat, relax.flatten(places), update, axis=0, reduction=reduction)
+    made = scattered(flat, relax.flatten(places), update, kind)
     return sizes.reshaped(made, shape)
 
 
-def _selected(node: Node, operand: Tensor, windows: Windows, shape: Sequence[int]) -> Tensor:
+def _selected(node: Node, operand: Tensor, windows: WindowSizes, shape: Sequence[int]) -> Tensor:
     """Where in the operand, counted through all of it, the element is that each window selects."""
     counts = [
         (size + low + high - window) // stride + 1
@@ -214,7 +214,9 @@ def _selected(node: Node, operand: Tensor, windows: Windows, shape: Sequence[int
     return place
 
 
-def _tap(taps: Sequence[int], windows: Windows, shape: Sequence[int], counts: Sequence[int]) -> tuple[Tensor, Tensor]:
+def _tap(
+    taps: Sequence[int], windows: WindowSizes, shape: Sequence[int], counts: Sequence[int]
+) -> tuple[Tensor, Tensor]:
     """The place of an element of each window, moved into bounds, and whether it is inside."""
     flat, is_inside = const(0, "i64"), const(True)
     for axis, tap in enumerate(taps):

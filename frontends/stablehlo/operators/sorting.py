@@ -15,7 +15,7 @@ from ....bindings.ir import Operation
 from ....bindings.ir import Value as IRValue
 from ....dialects.core.infos import is_float
 from ...core.values import Held
-from ..attributes import value_of
+from ..hlo_attributes import value_of
 from ..prelude import Node, Outputs, Tensor, cast, info_of, register_stablehlo, relax, sizes
 from .elementwise import in_total_order
 from .reductions import maker_of, of_parts, shape_of
@@ -87,7 +87,7 @@ def _same(value: IRValue, key: Key) -> bool:
 def _text(value: IRValue) -> str:
     made = maker_of(value)
     if made is None:
-        return f"argument {value.arg_number}"  # type: ignore[attr-defined]
+        return f"argument {value.arg_number}"
     attributes = ", ".join(f"{name}={made.attributes[name]}" for name in made.attributes)
     return f"{made.name}({', '.join(map(_text, made.operands))}; {attributes})"
 
@@ -111,7 +111,7 @@ def _side(value: IRValue) -> int | None:
     """0 where a value is computed of left elements only, 1 of right ones, 2 of both; None of neither."""
     made = maker_of(value)
     if made is None:
-        return int(value.arg_number) % 2  # type: ignore[attr-defined]
+        return int(value.arg_number) % 2
     sides = {_side(each) for each in made.operands} - {None}
     if not sides:
         return None

@@ -17,7 +17,7 @@ _PARTS = {"complex<f32>": "f32", "complex<f64>": "f64"}
 _QUANTIZED = re.compile(r"!quant\.uniform<([iu])(\d+)(?:<(-?\d+):(-?\d+)>)?:(\w+)(?::(\d+))?, *(.*)>$")
 
 
-class Quantized(NamedTuple):
+class StoredElements(NamedTuple):
     """What quantized elements stand for; for the whole tensor, or for each place along an axis."""
 
     #: What is stored, and between which numbers where that is not all of the type.
@@ -29,7 +29,7 @@ class Quantized(NamedTuple):
     zero_points: int | list[int]
 
 
-def quantized(type_: Type) -> Quantized | None:
+def quantized(type_: Type) -> StoredElements | None:
     """What a tensor's elements stand for, where they are quantized."""
     found = _QUANTIZED.match(str(type_.element_type)) if is_tensor(type_) else None
     if found is None:
@@ -37,7 +37,7 @@ def quantized(type_: Type) -> Quantized | None:
     sign, bits, low, high, expressed, axis, values = found.groups()
     pairs = [each.strip().partition(":") for each in values.strip("{}").split(",")]
     scales, zero_points = [float(pair[0]) for pair in pairs], [int(pair[2] or 0) for pair in pairs]
-    return Quantized(
+    return StoredElements(
         f"{'ui' if sign == 'u' else 'i'}{bits}",
         None if low is None else (int(low), int(high)),
         expressed,

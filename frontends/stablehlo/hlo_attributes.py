@@ -6,6 +6,7 @@ The wheel has classes for some of the dialect's own attributes; all of them are 
 
 from __future__ import annotations
 
+import math
 import re
 from typing import Any
 
@@ -13,10 +14,9 @@ import numpy
 
 from ...bindings.ir import Attribute, Operation, Type
 from ...bindings.mlir import ir
-from ...dialects.core.infos import TensorInfo
 from ...dialects.relax.constants import array_of_attribute
 from ..core.node import Unsupported
-from .types import info_of, is_complex
+from .hlo_types import info_of, is_complex
 
 _ENUM = re.compile(r"#(?:stablehlo|chlo)<\w+ (\w+)>$")
 _FIELD = re.compile(r"(\w+) = (\[[^\]]*\]|-?\w+)")
@@ -55,17 +55,16 @@ def _fields(text: str) -> dict[str, Any]:
 
 def elements_of(operation: Operation, type_: Type) -> list[numpy.ndarray]:
     """The elements of the attribute `value`; of complex numbers those of the real parts and of the imaginary ones."""
-    info = info_of(type_)
+    info, shape = info_of(type_), tuple(type_.shape)
     if not is_complex(type_):
-        return [array_of_attribute(operation.attributes["value"], info.dtype, info.shape)]
-    both = _complex_elements(operation, info).reshape(*(info.shape or ()), 2)
+        return [array_of_attribute(operation.attributes["value"], info.dtype, shape)]
+    both = _complex_elements(operation, info.dtype, 2 * math.prod(shape)).reshape(*shape, 2)
     return [both[..., 0].copy(), both[..., 1].copy()]
 
 
-def _complex_elements(operation: Operation, info: TensorInfo) -> numpy.ndarray:
+def _complex_elements(operation: Operation, dtype: str, count: int) -> numpy.ndarray:
     """By the text: the bindings have no access to complex elements."""
-    count = 2 * int(numpy.prod(info.shape, dtype=numpy.int64))
-    plain = numpy.dtype(f"float{info.dtype[1:]}")
+    plain = numpy.dtype(f"float{dtype[1:]}")
     text = operation.get_asm(large_elements_limit=None)
     body = text[text.index("dense<") + len("dense<") : text.index("> : tensor<", text.index("dense<"))]
     if body.startswith('"0x'):

@@ -17,20 +17,20 @@ from ..core.limits import Room
 from ..core.node import Incomplete, Unsupported, described
 from ..core.node_problems import attempted, problem_of
 from ..core.problems import Problems
-from ..core.scope import Scope
 from ..core.sizes import is_known, named, of_scalar, stated
 from ..core.values import ComplexValue, Value, as_values, known
 from .dimensions import DIVISIONS
 from .hlo_node import Node
+from .hlo_scope import HloScope
+from .hlo_types import info_of, is_tensor
 from .registry import find_converter, unknown
-from .types import info_of, is_tensor
 
 _TERMINATORS = ("func.return", "stablehlo.return")
 #: Calls in calls: jax nests some tens.
 _DEEPEST_CALLS = 200
 
 
-class Graph(Scope):
+class HloGraph(HloScope):
     """Builds the operations of blocks where the caller's insertion point is. Functions stand where they are called."""
 
     def __init__(
@@ -39,7 +39,7 @@ class Graph(Scope):
         problems: Problems,
         symbols: FreshSymbols,
         room: Room,
-        outer: Graph | None = None,
+        outer: HloGraph | None = None,
         region_of: Operation | None = None,
     ):
         super().__init__(problems, symbols, {} if outer is None else outer.kernels, room, outer, region_of)
@@ -63,21 +63,19 @@ class Graph(Scope):
     def add_inner(
         self, block: Block, operands: Sequence[Any], region_of: Operation | None = None, is_widened: bool = False
     ) -> list[Any]:
-        """The same of a block in an operation, or in a function that is called. Raises Incomplete."""
         inner = self._inner(region_of, is_widened)
         given = [each.inside(region_of) if region_of is not None and each is not None else each for each in operands]
         return _complete(inner.add_block(block, given))
 
     def values_in(self, block: Block, operands: Sequence[Any], wanted: Sequence[IRValue]) -> list[Any]:
-        """What values in a block of scalars are, built on tensors. Raises Incomplete."""
         inner = self._inner(None, True)
         inner.add_block(block, operands)
         return _complete([inner.held(each) for each in wanted])
 
-    def _inner(self, region_of: Operation | None, is_widened: bool) -> Graph:
+    def _inner(self, region_of: Operation | None, is_widened: bool) -> HloGraph:
         if self._depth == _DEEPEST_CALLS:
             raise Unsupported(f"functions call functions, more than {_DEEPEST_CALLS} deep: do they call themselves?")
-        inner = Graph(self.functions, self.problems, self.symbols, self.room, self, region_of)
+        inner = HloGraph(self.functions, self.problems, self.symbols, self.room, self, region_of)
         inner.is_widened |= is_widened
         return inner
 
@@ -85,7 +83,7 @@ class Graph(Scope):
         """What a value stands for, here or in a graph around."""
         if value in self._held:
             return self._held[value]
-        assert isinstance(self._outer, Graph), "a value of no block around"
+        assert isinstance(self._outer, HloGraph), "a value of no block around"
         held = self._outer.held(value)
         if self._region_of is not None and held is not None:
             held = self._held[value] = held.inside(self._region_of)

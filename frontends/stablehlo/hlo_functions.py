@@ -20,8 +20,8 @@ from ..core.node import Unsupported
 from ..core.problems import Problems
 from ..core.values import ComplexValue, Tensor, Value
 from .dimensions import Dimensions
-from .graph import Graph
-from .types import info_of, is_complex
+from .hlo_graph import HloGraph
+from .hlo_types import info_of, is_complex
 
 
 def add_functions(module: Operation, program: Operation, problems: Problems) -> None:
@@ -44,7 +44,7 @@ def _add_function(module: Operation, function: Operation, functions: dict[str, O
     result_names = _result_names(function)
 
     def body(arguments: Sequence[Tensor]) -> tuple[list[Tensor], list[str]]:
-        graph = Graph(functions, problems, symbols, Room(Limits(), "from_stablehlo"))
+        graph = HloGraph(functions, problems, symbols, Room(Limits(), "from_stablehlo"))
         given = [
             of_pairs(argument) if is_complex(own.type) else Value(ssa=argument)
             for own, argument in zip(block.arguments, arguments, strict=True)
