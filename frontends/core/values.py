@@ -41,6 +41,8 @@ class Value(KnownTensor):
     def __init__(
         self, *, ssa: Tensor | None = None, array: Array | None = None, elements: Any = None, dtype: str = "i64"
     ):
+        if isinstance(ssa, Value):  # while nodes are folded, a tensor that is known
+            ssa, array, elements, dtype = ssa._ssa, ssa.array, ssa._elements, ssa._dtype
         self._ssa = ssa
         #: A constant's elements, a numpy array, and what the model calls it.
         self.array = array

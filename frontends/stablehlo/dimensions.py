@@ -64,9 +64,9 @@ class Dimensions:
             if place is not None:
                 self._set(operation, self._shapes[place][value_of(operation.attributes["dimension"])])
         elif name == "stablehlo.constant" and is_tensor(operation.results[0].type):
-            attribute = operation.attributes["value"]
-            if info_of(operation.results[0].type).shape == () and isinstance(attribute, ir.DenseIntElementsAttr):
-                self._set(operation, int(attribute[0]))
+            type_ = operation.results[0].type
+            if not type_.shape and isinstance(type_.element_type, ir.IntegerType):
+                self._set(operation, int(operation.attributes["value"][0]))
         elif name in ("stablehlo.convert", "stablehlo.reshape"):
             self._set(operation, given[0])
         elif name in _ARITHMETIC and None not in given:

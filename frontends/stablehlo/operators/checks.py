@@ -67,18 +67,20 @@ def expect_close(node: Node) -> Outputs:
         if not is_float(dtype):
             _require(relax.equal(one, other), "a value is not what check.expect_close expects")
             continue
-        apart = _ulps(one, other)
-        near = relax.logical_and(
-            relax.greater_equal(apart, const(least, "f64")), relax.less_equal(apart, const(most, "f64"))
-        )
+        near = _ulps_within(one, other, least, most)
         _require(_or_same(near, one, other), "a value is too far from what check.expect_close expects")
     return []
 
 
-def _ulps(one: Tensor, other: Tensor) -> Tensor:
-    """How many numbers of the type lie between both, from the one to the other; as f64, which has no end."""
-    first, second = (cast(_ordered(each), "f64") for each in (one, other))
-    return relax.abs(relax.subtract(first, second))
+def _ulps_within(one: Tensor, other: Tensor, least: int, most: int) -> Tensor:
+    """Whether so many numbers of the type lie between both: whole numbers tell it, unless they are too far apart."""
+    first, second = (cast(_ordered(each), "i64") for each in (one, other))
+    apart = relax.abs(relax.subtract(first, second))
+    roughly = relax.abs(relax.subtract(cast(first, "f64"), cast(second, "f64")))
+    near = relax.logical_and(
+        relax.greater_equal(apart, const(least, "i64")), relax.less_equal(apart, const(most, "i64"))
+    )
+    return relax.logical_and(near, relax.less(roughly, const(2.0**62, "f64")))
 
 
 def _ordered(x: Tensor) -> Tensor:

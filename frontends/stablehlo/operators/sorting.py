@@ -88,6 +88,8 @@ def _text(value: IRValue) -> str:
     made = maker_of(value)
     if made is None:
         return f"argument {value.arg_number}"
+    if made.name == "stablehlo.constant":
+        return made.get_asm().partition("=")[2]
     attributes = ", ".join(f"{name}={made.attributes[name]}" for name in made.attributes)
     return f"{made.name}({', '.join(map(_text, made.operands))}; {attributes})"
 
