@@ -50,10 +50,11 @@ def eq(node: Node) -> Outputs:
 
 @register_stablehlo("custom_call @check.expect_almost_eq", "check.expect_almost_eq", "check.expect_almost_eq_const")
 def expect_almost_eq(node: Node) -> Outputs:
-    """By at most 1e-4, or as the tolerance says."""
+    """By at most 1e-4 of the larger one, or of 1 where both are less, or as the tolerance says."""
     tolerance = node.attr("tolerance", 1e-4)
     for one, other in _parts(node):
-        near = relax.less_equal(relax.abs(relax.subtract(one, other)), like(one, tolerance))
+        size = relax.maximum(relax.maximum(relax.abs(one), relax.abs(other)), like(one, 1))
+        near = relax.less_equal(relax.abs(relax.subtract(one, other)), relax.multiply(size, like(one, tolerance)))
         _require(_or_same(near, one, other), "a value is too far from what check.expect_almost_eq expects")
     return []
 

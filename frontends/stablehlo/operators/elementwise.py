@@ -77,6 +77,13 @@ def _expm1(x: Pair) -> Pair:
     return Pair(real, relax.multiply(relax.exp(x.real), relax.sin(x.whole_imag)))
 
 
+def _rounded_away(x: Tensor) -> Tensor:
+    """Halves away from 0; the fraction of a float is exact."""
+    whole = relax.trunc(x)
+    is_half = relax.greater_equal(relax.abs(relax.subtract(x, whole)), like(x, 0.5))
+    return relax.where(is_half, relax.add(whole, relax.sign(x)), whole)
+
+
 register_rows(
     {
         "stablehlo.negate": unary(relax.negative, lambda x: each_part(x, relax.negative)),
@@ -95,7 +102,7 @@ register_rows(
         "stablehlo.floor": unary(relax.floor),
         "stablehlo.ceil": unary(relax.ceil),
         "stablehlo.round_nearest_even": unary(relax.round),
-        "stablehlo.round_nearest_afz": of_tir("round"),
+        "stablehlo.round_nearest_afz": unary(_rounded_away),
         "stablehlo.is_finite": unary(relax.isfinite),
         "chlo.is_inf": unary(relax.isinf),
         "chlo.is_pos_inf": unary(lambda x: relax.equal(x, like(x, float("inf")))),

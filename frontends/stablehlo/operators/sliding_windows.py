@@ -6,14 +6,18 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Sequence
+from functools import partial
 from typing import NamedTuple
 
 from ...core.values import ComplexValue, Held
-from ..prelude import Node, Outputs, Pair, Tensor, Value, const, like, register_stablehlo, relax, sizes
+from ..prelude import Node, Outputs, Pair, Tensor, Value, cast, const, like, register_stablehlo, relax, sizes
 from .bodies import combined, is_neutral
 from .indexing import REDUCTIONS, scattered
 from .reductions import BINARY, of_parts, shape_of
 from .reshaping import with_padding
+
+#: Windows of so many elements are added up one after the other, as others do it: sums are rounded alike.
+_FEW = 16
 
 
 class WindowSizes(NamedTuple):
@@ -56,9 +60,12 @@ def reduce_window(node: Node) -> Outputs:
     if pooled is not None:
         return pooled
     held = [_with_borders(each, first, windows) for each, first in zip(operands, initial, strict=True)]
-    for axis, size in enumerate(windows.sizes):
-        held = _reduced_along(node, held, axis, size, windows.dilations[axis])
-    thinned = [of_parts(each, lambda x: _thinned(x, windows.strides)) for each in held]
+    if math.prod(windows.sizes) <= _FEW:
+        thinned = _by_taps(node, held, windows)
+    else:
+        for axis, size in enumerate(windows.sizes):
+            held = _reduced_along(node, held, axis, size, windows.dilations[axis])
+        thinned = [of_parts(each, lambda x: _thinned(x, windows.strides)) for each in held]
     if all(_is_known_neutral(node, *each) for each in zip(range(count), initial, strict=True)):
         return thinned
     # The initial value is combined with each window once.
@@ -80,6 +87,27 @@ def _with_borders(operand: Held, initial: Held, windows: WindowSizes) -> Held:
         return Pair(*(with_padding(x.ssa, fill, windows.low, windows.high, gaps) for x, fill in pairs)).value()
     assert isinstance(operand, Value) and isinstance(initial, Value)
     return Value(ssa=with_padding(operand.ssa, initial, windows.low, windows.high, gaps))
+
+
+def _by_taps(node: Node, held: Sequence[Held], windows: WindowSizes) -> list[Held]:
+    """The elements of each window one after the other."""
+    shape = shape_of(held[0])
+    reach = [(size - 1) * dilation for size, dilation in zip(windows.sizes, windows.dilations, strict=True)]
+    made: list[Held] | None = None
+    for taps in itertools.product(*map(range, windows.sizes)):
+        starts = [tap * dilation for tap, dilation in zip(taps, windows.dilations, strict=True)]
+        bounds = {
+            axis: (start, sizes.plus(start, sizes.minus(size, far)), windows.strides[axis])
+            for axis, (start, size, far) in enumerate(zip(starts, shape, reach, strict=True))
+        }
+        piece = [of_parts(each, partial(_cut, bounds=bounds)) for each in held]
+        made = piece if made is None else node.on_tensors([*made, *piece])
+    assert made is not None
+    return made
+
+
+def _cut(x: Tensor, bounds: dict[int, tuple[sizes.Size, sizes.Size, int]]) -> Tensor:
+    return sizes.sliced(Value(ssa=x), bounds) if bounds else x
 
 
 def _reduced_along(node: Node, held: list[Held], axis: int, size: int, dilation: int) -> list[Held]:
@@ -179,11 +207,14 @@ def select_and_scatter(node: Node) -> Outputs:
     shape = node.static_shape()
     windows = windows_of(node, len(shape))
     kind = combined(node.body(1))
-    if kind == "update" or kind not in REDUCTIONS:
+    truth = {"any": "max", "all": "min"}.get(kind)
+    if kind == "update" or (kind not in REDUCTIONS and truth is None):
         raise node.fail("what it scatters with is no sum, product, maximum or minimum")
     places = _selected(node, operand.ssa, windows, shape)
-    flat = sizes.full([math.prod(shape)], initial.ssa)
-    update = relax.flatten(source.ssa)
+    flat, update = sizes.full([math.prod(shape)], initial.ssa), relax.flatten(source.ssa)
+    if truth is not None:
+        made = scattered(cast(flat, "i8"), relax.flatten(places), cast(update, "i8"), truth)
+        return sizes.reshaped(cast(made, "i1"), shape)
     made = scattered(flat, relax.flatten(places), update, kind)
     return sizes.reshaped(made, shape)
 
