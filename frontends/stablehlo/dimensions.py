@@ -65,7 +65,7 @@ class Dimensions:
                 self._set(operation, self._shapes[place][value_of(operation.attributes["dimension"])])
         elif name == "stablehlo.constant" and is_tensor(operation.results[0].type):
             type_ = operation.results[0].type
-            if not type_.shape and isinstance(type_.element_type, ir.IntegerType):
+            if not type_.shape and isinstance(type_.element_type, ir.IntegerType) and type_.element_type.width >= 32:
                 self._set(operation, int(operation.attributes["value"][0]))
         elif name in ("stablehlo.convert", "stablehlo.reshape"):
             self._set(operation, given[0])
