@@ -39,7 +39,7 @@ class Value(KnownTensor):
     """A tensor of the graph: an SSA value, a constant array, or elements that are sizes or ratios of them."""
 
     def __init__(
-        self, *, ssa: Tensor | None = None, array: Array | None = None, elements: Any = None, dtype: str = "i64"
+        self, *, ssa: Tensor | Value | None = None, array: Array | None = None, elements: Any = None, dtype: str = "i64"
     ):
         if isinstance(ssa, Value):  # while nodes are folded, a tensor that is known
             ssa, array, elements, dtype = ssa._ssa, ssa.array, ssa._elements, ssa._dtype

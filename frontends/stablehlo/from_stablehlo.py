@@ -8,7 +8,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-from ...bindings.diagnostics import errors_as_relax_error
+from ...bindings.diagnostics import Diagnostic, errors_as_relax_error, failure
 from ...bindings.ir import Context
 from ...bindings.mlir import ROOT, ir, passmanager
 from ...passes.core.journal import timed
@@ -23,6 +23,10 @@ from .hlo_functions import add_functions
 WORDS = Words(node="operation", whole="the module")
 #: How MLIR's bytecode begins; a portable artifact is one, of the vhlo dialect.
 BYTECODE = b"ML\xefR"
+#: Who has written a portable artifact: that stands behind, and a byte of bytecode's version.
+_PORTABLE = b"StableHLO_v"
+#: The dialect of shardings, which the wheel does not have.
+_SHARDINGS = "dialect 'sdy'"
 
 
 @types_checked
@@ -71,14 +75,18 @@ def _read(source: object, context: Context) -> Any:
         except OSError as error:
             raise ModelError(f"cannot read '{path}': {error.strerror}") from None
     if isinstance(held, (bytes, bytearray, memoryview)):
-        data = bytes(held)
-        if not data.startswith(BYTECODE):
-            held = data.decode("utf-8", "surrogateescape")
+        held = bytes(held) if bytes(held[:4]) == BYTECODE else bytes(held).decode("utf-8", "surrogateescape")
     if not isinstance(held, (str, bytes)):
         raise ModelError(
             f"from_stablehlo takes text, bytes, a path or what jax.export gives, got {type(source).__name__}"
         )
-    return _parsed(held, name, context)
+    try:
+        return _parsed(held, name, context)
+    except ModelError as error:
+        text = getattr(source, "mlir_module", None)
+        if text is None or _SHARDINGS not in error.message:
+            raise
+        return _parsed(text(), name, context)
 
 
 def _parsed(source: str | bytes, name: str, context: Context) -> Any:
@@ -86,9 +94,9 @@ def _parsed(source: str | bytes, name: str, context: Context) -> Any:
     # Operations without a converter are told all at once.
     context.allow_unregistered_dialects = True
     try:
-        with errors_as_relax_error(context, f"cannot read '{name}'", ModelError):
-            if isinstance(source, bytes):
-                program = dialects.deserialize_portable_artifact(context, source)
+        with errors_as_relax_error(context, f"cannot read '{name}'", ModelError) as errors:
+            if isinstance(source, bytes) and _PORTABLE in source[: len(BYTECODE) + 1 + len(_PORTABLE)]:
+                program = _deserialized(dialects, source, name, context, errors)
             else:
                 program = ir.Module.parse(source, context)
             if context.is_dialect_loaded("quant") and "!quant." in str(program):
@@ -97,6 +105,20 @@ def _parsed(source: str | bytes, name: str, context: Context) -> Any:
             return program
     finally:
         context.allow_unregistered_dialects = allowed
+
+
+def _deserialized(dialects: Any, data: bytes, name: str, context: Context, errors: list[Diagnostic]) -> Any:
+    """The module of a portable artifact."""
+    try:
+        return dialects.deserialize_portable_artifact(context, data)
+    except ValueError:
+        found = failure(f"cannot read '{name}'", errors, ModelError)
+        if _SHARDINGS in found.message:
+            found.notes = (
+                *found.notes,
+                "jax has written how arrays are sharded: pass what jax.export gives, or its mlir_module()",
+            )
+        raise found from None
 
 
 def problems_of_module(path: str) -> Problems:

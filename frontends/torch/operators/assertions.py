@@ -3,9 +3,9 @@
 
 from __future__ import annotations
 
+from ...core.linear_algebra.factorizations import require_success
 from ..prelude import Node, Outputs, Value, register_rows, register_torch, relax, sizes
 from .elementwise import truth
-from .factorizations import require_success
 
 
 @register_torch("aten::_assert_scalar", "aten::_assert_async", "aten::_functional_assert_scalar",

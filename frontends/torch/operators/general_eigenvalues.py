@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 
 from ....emit import loops
 from ....emit.numbers import Number, as_index, maximum, select
+from ...core.linear_algebra.matrix_loops import Batch, Matrix, absolute, each_matrix, largest, root, total, transposed
 from ...core.values import ComplexValue
 from ..prelude import Node, Outputs, Tensor, Value, register_torch, sizes
 from ..registry import register_complex
-from .matrix_loops import Batch, Matrix, absolute, each_matrix, largest, root, total, transposed
 from .schur_form import find
 
 # Vectors that grow beyond this are made shorter: their squares must not overflow.

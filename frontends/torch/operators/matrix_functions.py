@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from ....emit import loops
 from ....emit.numbers import Number, as_index, intrinsic, select
+from ...core.linear_algebra.eigenvalues import svd_of
+from ...core.linear_algebra.matrix_loops import Batch, Matrix, absolute, each_matrix, folded, steps, total, transposed
 from ..prelude import Node, Outputs, Tensor, cast, const, like, register_torch, relax, sizes, wide_float
-from .eigenvalues import svd_of
-from .matrix_loops import Batch, Matrix, absolute, each_matrix, folded, steps, total, transposed
 
 # ---- the exponential: of A / 2^s by its series, then squared s times ----
 

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from ....emit import loops
 from ....emit.numbers import Number, as_index, constant, larger, maximum, minimum, select
-from .matrix_loops import Matrix, Place, absolute, folded, root, total, with_sign_of
+from ...core.linear_algebra.matrix_loops import Matrix, Place, absolute, folded, root, total, with_sign_of
 
 # An eigenvalue takes two or three steps; after ten there is something wrong with the shifts.
 _STEPS_OF_A_VALUE = 10

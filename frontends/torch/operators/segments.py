@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from ....dialects.core.infos import TensorInfo
 from ....emit import loops
 from ....emit.numbers import Number, as_index, maximum, minimum, select
+from ...core.linear_algebra.factorizations import require_success
+from ...core.linear_algebra.matrix_loops import Matrix
 from ..prelude import Node, Outputs, Tensor, cast, const, like, register_torch, relax, sizes, wide_float
-from .factorizations import require_success
-from .matrix_loops import Matrix
 
 _FIRST = {"max": -float("inf"), "min": float("inf"), "prod": 1.0}
 

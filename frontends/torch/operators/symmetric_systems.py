@@ -8,10 +8,10 @@ import math
 
 from ....emit import loops
 from ....emit.numbers import Number, as_index, constant, maximum, minimum, select
+from ...core.linear_algebra.factorizations import require_success
+from ...core.linear_algebra.linear_systems import System
+from ...core.linear_algebra.matrix_loops import Batch, Matrix, absolute, each_matrix, transposed
 from ..prelude import Node, Outputs, Tensor, register_torch, relax, sizes
-from .factorizations import require_success
-from .linear_systems import System
-from .matrix_loops import Batch, Matrix, absolute, each_matrix, transposed
 
 #: How small, beside the largest element of its column, a pivot of one row may be: so rounding errors grow least.
 _SMALLEST = (1 + math.sqrt(17)) / 8

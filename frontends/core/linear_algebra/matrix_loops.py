@@ -7,11 +7,14 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ....bindings.mlir import ir
+from ....dialects import relax
 from ....dialects.core.infos import TensorInfo
 from ....emit import loops
 from ....emit.linalg import sizes as extents_of
 from ....emit.numbers import Number, Size, as_index, constant, intrinsic, larger, minimum, operation, select
-from ..prelude import Node, Tensor, Value, relax, sizes
+from .. import sizes
+from ..node import Node
+from ..values import Tensor, Value
 
 Place = Number | int
 
