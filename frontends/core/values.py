@@ -39,11 +39,12 @@ class Value(KnownTensor):
     """A tensor of the graph: an SSA value, a constant array, or elements that are sizes or ratios of them."""
 
     def __init__(
-        self, *, ssa: Tensor | Value | None = None, array: Array | None = None, elements: Any = None, dtype: str = "i64"
+        self, *, ssa: Tensor | None = None, array: Array | None = None, elements: Any = None, dtype: str = "i64"
     ):
-        if isinstance(ssa, Value):  # while nodes are folded, a tensor that is known
-            ssa, array, elements, dtype = ssa._ssa, ssa.array, ssa._elements, ssa._dtype
-        self._ssa = ssa
+        held: Any = ssa
+        if isinstance(held, Value):  # while nodes are folded, a tensor that is known
+            held, array, elements, dtype = held._ssa, held.array, held._elements, held._dtype
+        self._ssa: Tensor | None = held
         #: A constant's elements, a numpy array, and what the model calls it.
         self.array = array
         self.name = ""

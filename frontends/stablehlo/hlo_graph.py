@@ -27,7 +27,7 @@ from .registry import find_converter, unknown
 
 _TERMINATORS = ("func.return", "stablehlo.return")
 #: Calls in calls: jax nests some tens.
-_DEEPEST_CALLS = 200
+_DEEPEST_CALLS = 100
 
 
 class HloGraph(HloScope):
