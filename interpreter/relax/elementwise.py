@@ -79,7 +79,7 @@ def _towards_zero(x1: int, x2: int) -> int:
 
 _DIVISIONS: dict[str, tuple[Callable[..., Any], Callable[..., Any]]] = {
     "divide": (_towards_zero, numpy.divide),
-    "floor_divide": (lambda x1, x2: x1 // x2, lambda x1, x2: numpy.floor(x1 / x2)),
+    "floor_divide": (lambda x1, x2: x1 // x2, numpy.floor_divide),
     "mod": (lambda x1, x2: x1 - _towards_zero(x1, x2) * x2, numpy.fmod),
     "floor_mod": (lambda x1, x2: x1 % x2, numpy.remainder),
 }
