@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy
@@ -13,16 +13,18 @@ import numpy
 from ..compilation.compiling import compile
 from ..interpreter.machine import Machine
 from ..passes.core.journal import Journal
-from ..runtime import Executable
 from ..runtime.arrays import tensor
 from ..runtime.watching import VARIABLE as WATCH_PARTS
 from ..support.errors import RefusalError, RelaxError
+from ..targets.core.backend import Backend
+from ..targets.core.code import find_backend
 from . import isolated
 from .agreement import MANY_SHAKES, SHAKES
+from .c_program import CProgram
 from .core.cases import Case, Setup, Unmade
 from .guard_pages import guarded
 from .noise import Noise
-from .usage import are_same, called, change_in_use, wrong_argument_taken
+from .usage import Program, are_same, called, change_in_use, wrong_argument_taken
 from .verdicts import Error, Verdict, error_of, problem
 
 #: What a process is at when it dies of it.
@@ -30,9 +32,6 @@ REFERENCE, CHECKED = 0, 1
 _REPEATS = 3
 _TIMED = 5
 _MOST_WORDS = 300
-
-#: A compiled module as something to call: arrays in, arrays out.
-Call = Callable[[Sequence[Any]], list[Any]]
 
 
 class Subject(NamedTuple):
@@ -45,6 +44,12 @@ class Subject(NamedTuple):
     tolerance: float | None = None
     #: Whether times are measured beside the target alone.
     is_timed: bool = False
+
+
+def makes_sources(target: str) -> bool:
+    """Whether a target makes source files, no programs that can be loaded."""
+    backend = find_backend(target.partition("{")[0])
+    return type(backend).sources is not Backend.sources
 
 
 def tried(subject: Subject, case: Case, seed: int) -> Verdict | None:
@@ -81,13 +86,15 @@ class _Trial:
                 return self._verdict("not taken", _why_not(self._journal.facts))
         return self._called(executable)
 
-    def _compiled(self, codegens: Sequence[str]) -> Executable:
+    def _compiled(self, codegens: Sequence[str]) -> Program:
         module, target = self._made.module, self._subject.target
+        if makes_sources(target):
+            return CProgram(module, target, self._made.calls)
         found = compile(module, target, partition=list(codegens), journal=self._journal, cache=False, jobs=1)
         found.threads = 2
         return found
 
-    def _called(self, executable: Executable) -> Verdict:
+    def _called(self, program: Program) -> Verdict:
         isolated.enter(REFERENCE)
         wanted = []
         for arguments in self._made.calls:
@@ -101,25 +108,25 @@ class _Trial:
         isolated.enter(CHECKED)
         worst = Error()
         for arguments, expected in wanted:
-            verdict, found = self._compared(executable, arguments, expected)
+            verdict, found = self._compared(program, arguments, expected)
             if verdict is not None:
                 return verdict
             worst = max(worst, found, key=lambda each: each.ulp)
-        return self._with_times(self._verdict("right", error=worst), executable)
+        return self._with_times(self._verdict("right", error=worst), program)
 
     def _reference(self, arguments: Sequence[Any], noise: Noise | None = None) -> list[Any]:
         machine = Machine(self._made.module.operation, around=None if noise is None else noise.around)
         return machine.call("main", list(arguments))
 
     def _compared(
-        self, executable: Executable, arguments: Sequence[Any], expected: list[Any]
+        self, program: Program, arguments: Sequence[Any], expected: list[Any]
     ) -> tuple[Verdict | None, Error]:
         kept = [array.tobytes() for array in arguments]
         first: list[Any] = []
         for number in range(_REPEATS):
             placed = [guarded(array, at_end=number % 2 == 0) for array in arguments]
             try:
-                found = called(executable, placed)
+                found = called(program, placed)
             except Exception as error:  # whatever a program raises here, the reference has a result
                 return self._verdict("error", f"{type(error).__name__}: {_words(error)}"), Error()
             if any(array.tobytes() != held for array, held in zip(placed, kept, strict=True)):
@@ -133,17 +140,17 @@ class _Trial:
                 different = self._different(arguments, found, expected)
                 reason = f"call {number + 1} gives other results than the first: {different or 'bits differ'}"
                 return self._verdict("wrong" if different else "unsteady", reason), Error()
-        return self._used(executable, arguments, first), error_of(first, expected)
+        return self._used(program, arguments, first), error_of(first, expected)
 
-    def _used(self, executable: Executable, arguments: Sequence[Any], first: Sequence[Any]) -> Verdict | None:
+    def _used(self, program: Program, arguments: Sequence[Any], first: Sequence[Any]) -> Verdict | None:
         """What is wrong with a model's program that gives the right results."""
-        if self._case.group != "models":
+        if self._case.group != "models" or isinstance(program, CProgram):
             return None
         try:
-            changes = change_in_use(executable, arguments, first)
+            changes = change_in_use(program, arguments, first)
             if changes:
                 return self._verdict("unsteady", changes)
-            taken = wrong_argument_taken(executable, arguments)
+            taken = wrong_argument_taken(program, arguments)
             return self._verdict("error", taken) if taken else None
         except Exception as error:  # whatever a program raises here, it has had results before
             return self._verdict("error", f"{type(error).__name__}: {_words(error)}")
@@ -159,15 +166,17 @@ class _Trial:
                 return ""
         return different
 
-    def _with_times(self, verdict: Verdict, executable: Executable) -> Verdict:
+    def _with_times(self, verdict: Verdict, program: Program) -> Verdict:
         if not self._subject.is_timed:
             return verdict
         alone = self._compiled(())
-        return verdict._replace(seconds=self._timed(executable), target_seconds=self._timed(alone))
+        return verdict._replace(seconds=self._timed(program), target_seconds=self._timed(alone))
 
-    def _timed(self, executable: Executable) -> float:
+    def _timed(self, program: Program) -> float | None:
         """The shortest of some calls."""
-        run = executable.ready("main", *map(tensor, map(numpy.array, self._made.calls[0])))
+        if isinstance(program, CProgram):
+            return None
+        run = program.ready("main", *map(tensor, map(numpy.array, self._made.calls[0])))
         found = []
         for _ in range(_TIMED):
             start = time.perf_counter()

@@ -14,6 +14,9 @@ _CASES, _OUTPUT, _LIMITS = "Cases", "Output", "Limits"
 OPTIONS: dict[str, Option] = {
     "only": Option("names", _CASES, "run these cases only: an operator, a pattern, a model, or a pattern of names, 'relax.nn.conv2d*strided*'", "name"),
     "groups": Option("names", _CASES, "run these groups only: composites (a codegen's own patterns), operators, models, graphs (random ones)", "group"),
+    "target": Option("text", _CASES, "what compiles the rest of a program; llvm is the default. 'relax-check c --target=c' checks the target of this name, and not the codegen", "target"),
+    "share": Option("decimal", _CASES, "run this share of the cases, 0.1 for a tenth; all is the default", "x", 1.0),
+    "draw": Option("number", _CASES, "another number draws another share", "n", 0),
     "seed": Option("number", _CASES, "another number gives other elements, and other random graphs", "n", 0),
     "list": Option("flag", _CASES, "list the cases' names and run none", default=False),
     "load-plugin": Option("list", _CASES, "import this Python module or file first; the codegens, targets and operators that it registers are known then", "module"),
