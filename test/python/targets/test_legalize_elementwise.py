@@ -256,6 +256,12 @@ def test_sign(dtype: str) -> None:
     check("sign", ran("sign", values), numpy.sign(values), dtype)
 
 
+def test_sign_of_a_type_without_zero() -> None:
+    """The smallest number of f8E8M0FNU is what 0.0 is rounded to."""
+    values = numpy.array([0, 1, 127, 254, 255], "uint8").view(numpy_type("float8_e8m0fnu"))
+    assert ran("sign", values).view("uint8").tolist() == [127, 127, 127, 127, 255]
+
+
 @pytest.mark.parametrize("dtype", INTS)
 @pytest.mark.parametrize(("name", "reference"), [("left_shift", numpy.left_shift), ("right_shift", numpy.right_shift)])
 def test_shifts(name: str, reference: Any, dtype: str) -> None:
