@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ..dialects.core.infos import DTYPE_BY_NAME
 from ..support.errors import OptionError
 from ..support.registry import table
 from ..support.version import VERSION
@@ -98,6 +99,13 @@ class Report:
         return lines
 
 
+def type_of(verdict: Verdict) -> str:
+    """The element type that a case of an operator is about; empty where it takes none."""
+    _, _, rest = verdict.case.partition(" ")
+    word = rest.partition(" ")[0]
+    return word if word in DTYPE_BY_NAME.values() else ""
+
+
 def _row(name: str, found: Sequence[Verdict]) -> Sequence[str]:
     right = [each for each in found if each.verdict == "right"]
     counts = [
@@ -106,7 +114,7 @@ def _row(name: str, found: Sequence[Verdict]) -> Sequence[str]:
     ]  # fmt: skip
     errors = [each.error for each in right if each.error is not None]
     worst = max((each.ulp for each in errors), default=0.0)
-    types = dict.fromkeys(each.case.split()[1] for each in right if each.group == "operators")
+    types = dict.fromkeys(found for each in right if each.group == "operators" and (found := type_of(each)))
     ratios = [each.seconds / each.target_seconds for each in right if each.seconds and each.target_seconds]
     time = f"{min(ratios):.2f}" if ratios else ""
     return (name, *map(str, counts), " ".join(types), f"{worst:.3g} ulp" if worst else "0" if errors else "", time)

@@ -77,7 +77,7 @@ class _Trial:
         try:
             executable = self._compiled(self._subject.codegens)
         except RelaxError as error:
-            return self._verdict("refused", _words(error))
+            return self._verdict("right" if self._has_no_result() else "refused", _words(error))
         except Exception as error:  # a bug, of whatever kind
             return self._verdict("error", f"{type(error).__name__} while compiling: {_words(error)}")
         if self._subject.codegens:
@@ -93,6 +93,19 @@ class _Trial:
         found = compile(module, target, partition=list(codegens), journal=self._journal, cache=False, jobs=1)
         found.threads = 2
         return found
+
+    def _has_no_result(self) -> bool:
+        """Whether the operators have no result for what they are given, by the reference, too: an image of nothing."""
+        isolated.enter(REFERENCE)
+        for arguments in self._made.calls:
+            try:
+                self._reference(arguments)
+                return False
+            except ValueError:
+                continue
+            except Exception:
+                return False
+        return bool(self._made.calls)
 
     def _called(self, program: Program) -> Verdict:
         isolated.enter(REFERENCE)

@@ -56,9 +56,9 @@ def start(argv: Sequence[str], stdin: TextIO, stdout: TextIO, stderr: TextIO) ->
 
 
 def _told(report: Report, older: Report | None, arguments: Arguments, stdout: TextIO) -> int:
-    write_text(stdout, f"{report}\n")
     if arguments["json"] is not None:
         write_whole(arguments["json"], report.to_json().encode())
+    write_text(stdout, f"{report}\n")
     if arguments["html"] is not None:
         write_whole(arguments["html"], page(report).encode())
     if older is None:

@@ -122,3 +122,15 @@ def test_threads_that_race_are_found() -> None:
     report = rx.testing.check("faulty{fault=race}", only=["tanh f32 many"], jobs=1)
     assert {each.verdict for each in report.faults} <= {"wrong", "unsteady"}
     assert report.faults, str(report)
+
+
+def test_what_has_no_result_is_right_where_it_is_refused() -> None:
+    """An image without columns has nothing to be resized: the reference has no result either."""
+    report = rx.testing.check("llvm", only=["image.resize2d f32 empty w"], jobs=1)
+    assert report.is_right and "the image is empty" in report.verdicts[0].reason, str(report)
+
+
+def test_operators_without_operands_have_no_type_in_the_table() -> None:
+    report = rx.testing.check("llvm", only=["arange", "arange many", "tanh f32"], jobs=1)
+    types = {row[0]: row[5] for row in report.support_rows()}
+    assert types["relax.arange"] == "" and types["relax.tanh"] == "f32"
