@@ -7,15 +7,24 @@ from typing import Any
 
 import numpy
 
+from ...bindings.diagnostics import made_at
+from ...bindings.navigation import enclosing, symbol_name
 from ..registry import register_reference, register_step
 from ..sites import Site, Step
 
 
-@register_reference("relax.assert_op")
-def assert_op(call: Any, condition: Any, format_args: tuple[Any, ...]) -> list[Any]:
-    if not condition:
-        raise AssertionError(_formatted(call.format, format_args) if call.format else "assertion failed")
-    return []
+@register_step("relax.assert_op")
+def assert_op(site: Site) -> Step:
+    """What it raises names the function that it stands in, as programs do."""
+    text = site.attributes["format"].value if "format" in site.attributes else ""
+    place = made_at(f"@{symbol_name(enclosing(site.operation, 'func.func'))}", site.operation.location)
+
+    def run(frame: object, condition: Any, *values: Any) -> list[Any]:
+        if not condition:
+            raise AssertionError(f"{place}: {_formatted(text, values) if text else 'assertion failed'}")
+        return []
+
+    return run
 
 
 @register_reference("relax.print", stored=True)
