@@ -102,7 +102,7 @@ class _Looked:
         self._arguments = [numpy.ascontiguousarray(to_numpy(each)) for each in arguments]
         self._after = "fuse" if "fuse" in stages.names else "legalize"
         self._stages = stages
-        self._before = _without_code(stages.until(self._after))
+        self._before = without_code(stages.until(self._after))
         self._rest = replace(stages, stages=stages.stages[stages.names.index(self._after) + 1 :])
         self._target = stages.target
 
@@ -236,7 +236,7 @@ def _is_far(found: Any, wanted: Any, tolerance: float | None) -> bool:
         return not bool(((a == b) | (numpy.isnan(a) & numpy.isnan(b)) | (numpy.abs(a - b) <= allowed)).all())
 
 
-def _without_code(stages: Stages) -> Stages:
+def without_code(stages: Stages) -> Stages:
     """The stages, without what makes code of parts: these stay functions that can be interpreted."""
     kept = (
         replace(stage, passes=tuple(each for each in stage.passes if not isinstance(each, RunCodegen)))

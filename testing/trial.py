@@ -10,7 +10,8 @@ from typing import Any, NamedTuple
 
 import numpy
 
-from ..compilation.compiling import compile
+from ..compilation.compiling import compile, lower
+from ..compilation.options import CompileOptions
 from ..interpreter.machine import Machine
 from ..passes.core.journal import Journal
 from ..runtime.arrays import tensor
@@ -22,6 +23,7 @@ from . import isolated
 from .agreement import MANY_SHAKES, SHAKES
 from .c_program import CProgram
 from .core.cases import Case, Setup, Unmade
+from .each import without_code
 from .guard_pages import guarded
 from .noise import Noise
 from .usage import Program, are_same, called, change_in_use, wrong_argument_taken
@@ -74,6 +76,8 @@ class _Trial:
         self._facts: dict[str, Any] = {}
 
     def verdict(self) -> Verdict:
+        if self._subject.codegens and not self._is_matched():
+            return self._verdict("not taken", _why_not(self._journal.facts))
         try:
             executable = self._compiled(self._subject.codegens)
         except RelaxError as error:
@@ -85,6 +89,22 @@ class _Trial:
             if not self._facts["taken"]:
                 return self._verdict("not taken", _why_not(self._journal.facts))
         return self._called(executable)
+
+    def _is_matched(self) -> bool:
+        """Whether a codegen is offered a part, or may be: what has none need not be compiled to say so."""
+        options = CompileOptions(self._subject.target, partition=self._subject.codegens)
+        stages = without_code(options.stages())
+        last = [name for name in stages.names if name.startswith("partition")][-1]
+        seen = Journal()
+        try:
+            with seen.recording():
+                lower(self._made.module, self._subject.target, pipeline=stages.until(last))
+        except Exception:  # compiling says what is wrong
+            return True
+        if any(fact["kind"] == "partition" and fact["parts"] for fact in seen.facts):
+            return True
+        self._journal = seen
+        return False
 
     def _compiled(self, codegens: Sequence[str]) -> Program:
         module, target = self._made.module, self._subject.target
