@@ -42,9 +42,10 @@ def conv2d_winograd(call: Any, data: ndarray, weight: ndarray, bias: Any, residu
     for row, column in product(*(range(0, tile * step, step) for tile in tiles)):
         tile = into.T @ padded[:, :, row : row + side, column : column + side] @ into
         products = numpy.einsum("ncij,pijck->npkij", tile, kernel, optimize=True)
-        result[:, :, row : row + step, column : column + step] = (out.T @ products @ out).reshape(batch, -1, step, step)
+        products = products.reshape(batch, panels * columns, side, side)
+        result[:, :, row : row + step, column : column + step] = out.T @ products @ out
     result = result[:, :, : counts[0], : counts[1]] + (0 if bias is None else bias.reshape(-1, 1, 1))
-    result = result.reshape(batch, -1, lanes, *counts).transpose(0, 1, 3, 4, 2)
+    result = result.reshape(batch, panels * columns // lanes, lanes, *counts).transpose(0, 1, 3, 4, 2)
     result = result if residual is None else result + residual
     return numpy.maximum(result, 0) if call.relu else result
 
