@@ -125,9 +125,11 @@ def test_threads_that_race_are_found() -> None:
 
 
 def test_what_has_no_result_is_right_where_it_is_refused() -> None:
-    """An image without columns has nothing to be resized: the reference has no result either."""
+    """While compiling, or by the program: the reference has no result either."""
     report = rx.testing.check("llvm", only=["image.resize2d f32 empty w"], jobs=1)
     assert report.is_right and "the image is empty" in report.verdicts[0].reason, str(report)
+    report = rx.testing.check("llvm", only=["multinomial_from_uniform f32 empty m"], jobs=1)
+    assert report.is_right and "there is no class to draw" in report.verdicts[0].reason, str(report)
 
 
 def test_operators_without_operands_have_no_type_in_the_table() -> None:
