@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import builtins
 import ctypes
 from collections.abc import Mapping, Sequence
 from itertools import count
@@ -40,13 +41,15 @@ class CProgram:
         self._numbers = count()
 
     def __call__(self, arguments: Sequence[ndarray]) -> list[ndarray]:
-        """The results; raises RuntimeError with what an assertion says."""
+        """The results; raises what an assertion says."""
         sizes = self._sizes(arguments)
         results = [self._unwritten(info, sizes) for info in self._outputs]
         passed = [*map(ctypes.c_int64, sizes.values()), *(_address(array) for array in (*arguments, *results))]
         status = self._library.model_main(*passed)
         if status:
-            raise RuntimeError(self._message(status))
+            kind, _, words = self._message(status).partition(": ")
+            found = getattr(builtins, kind, None)
+            raise (found if isinstance(found, type) and issubclass(found, Exception) else RuntimeError)(words or kind)
         return results
 
     def _sizes(self, arguments: Sequence[ndarray]) -> dict[str, int]:
