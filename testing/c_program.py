@@ -7,6 +7,7 @@ import builtins
 import ctypes
 from collections.abc import Mapping, Sequence
 from itertools import count
+from math import prod
 from typing import TYPE_CHECKING, Any
 
 import numpy
@@ -15,7 +16,7 @@ from ..bindings.navigation import function_type_of, functions_in, symbol_name
 from ..compilation.compiling import sources
 from ..dialects.core.codec import decode
 from ..dialects.core.infos import TensorInfo
-from ..dialects.core.symbols import SymExpr
+from ..dialects.core.symbols import Size, SymExpr
 from ..frontends.module import Module
 from ..interpreter.held_values import stored
 from ..support.c_compiler import find_compiler, load_library
@@ -56,17 +57,16 @@ class CProgram:
         """The numbers of dynamic sizes, in the order in which a call takes them."""
         found: dict[str, int] = {}
         for info, array in zip(self._inputs, arguments, strict=True):
-            for size, number in zip(info.shape, array.shape, strict=True):
+            for size, number in zip(_dims(info), array.shape, strict=True):
                 if str(size).isidentifier():
                     found.setdefault(str(size), number)
         return found
 
     def _unwritten(self, info: TensorInfo, sizes: Mapping[str, int]) -> ndarray:
         """By turns behind and before a forbidden page, filled with what no result should have."""
-        shape = [size.evaluate(dict(sizes)) if isinstance(size, SymExpr) else size for size in info.shape]
+        shape = [size.evaluate(dict(sizes)) if isinstance(size, SymExpr) else size for size in _dims(info)]
         element = stored(info.dtype)
-        size = int(numpy.prod(shape, dtype=object)) * element.itemsize
-        filled = numpy.full(size, 0xA5, "uint8").view(element).reshape(shape)
+        filled = numpy.full(prod(shape) * element.itemsize, 0xA5, "uint8").view(element).reshape(shape)
         found: ndarray = guarded(filled, at_end=next(self._numbers) % 3 != 2)
         return found
 
@@ -87,6 +87,13 @@ def _tensors(module: Module) -> tuple[list[TensorInfo], list[TensorInfo]]:
     if not all(isinstance(info, TensorInfo) for each in infos for info in each):
         raise RefusalError("of programs in C the kit calls those of tensors alone")
     return infos[0], infos[1]
+
+
+def _dims(info: TensorInfo) -> list[Size]:
+    """Raises RefusalError where one is not known even as a symbol: then a call does not tell it."""
+    if info.shape is None or None in info.shape:
+        raise RefusalError("of programs in C the kit calls those whose results' sizes hang on arguments' sizes alone")
+    return [size for size in info.shape if size is not None]
 
 
 def _address(array: ndarray) -> ctypes.c_void_p:

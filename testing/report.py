@@ -114,7 +114,7 @@ def _row(name: str, found: Sequence[Verdict]) -> Sequence[str]:
     ]  # fmt: skip
     errors = [each.error for each in right if each.error is not None]
     worst = max((each.ulp for each in errors), default=0.0)
-    types = dict.fromkeys(found for each in right if each.group == "operators" and (found := type_of(each)))
+    types = dict.fromkeys(filter(None, (type_of(each) for each in right if each.group == "operators")))
     ratios = [each.seconds / each.target_seconds for each in right if each.seconds and each.target_seconds]
     time = f"{min(ratios):.2f}" if ratios else ""
     return (name, *map(str, counts), " ".join(types), f"{worst:.3g} ulp" if worst else "0" if errors else "", time)

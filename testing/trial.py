@@ -103,7 +103,7 @@ class _Trial:
             return True
         if any(fact["kind"] == "partition" and fact["parts"] for fact in seen.facts):
             return True
-        self._journal = seen
+        self._journal, self._facts = seen, _taken(seen.facts)
         return False
 
     def _compiled(self, codegens: Sequence[str]) -> Program:

@@ -17,7 +17,8 @@ from ..sites import Site, Step
 def assert_op(site: Site) -> Step:
     """What it raises names the function that it stands in, as programs do."""
     text = site.attributes["format"].value if "format" in site.attributes else ""
-    place = made_at(f"@{symbol_name(enclosing(site.operation, 'func.func'))}", site.operation.location)
+    function = enclosing(site.operation, "func.func")
+    place = made_at(f"@{symbol_name(function)}" if function is not None else "", site.operation.location)
 
     def run(frame: object, condition: Any, *values: Any) -> list[Any]:
         if not condition:
