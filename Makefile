@@ -16,7 +16,7 @@ FILES :=
 # Of tests with many examples and of slow or costly ones `make test` runs a part: which, this number tells.
 DRAW := $(shell date +%s)
 
-# Of the cases of relax-check `make check-codegens` runs this share, which DRAW tells: all are of an hour.
+# Of the cases of relax-check `make check-codegens` runs this share, which DRAW tells; all take more than an hour.
 SHARE := 1.0
 WRITE :=
 
