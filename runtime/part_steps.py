@@ -90,6 +90,9 @@ class _Here(threading.local):
 
 
 _here = _Here()
+#: How many threads collect steps: a part that is called where none does asks for nothing else.
+_collecting = 0
+_counting = threading.Lock()
 
 
 def step_reporter() -> StepReporter | None:
@@ -100,21 +103,29 @@ def step_reporter() -> StepReporter | None:
     time.perf_counter() said; None for a step that begins where the one before has ended, on a device that knows
     durations only. Other threads may call it while the part is running.
     """
-    return None if _here.call is None else _here.call.report
+    return _here.call.report if _collecting and _here.call is not None else None
 
 
 def are_steps_wanted() -> bool:
-    return _here.calls is not None
+    return _collecting > 0 and _here.calls is not None
 
 
 @contextmanager
 def collecting_steps() -> Iterator[list[PartCall]]:
     """The calls of parts that this thread makes inside, as they are made."""
     before, _here.calls = _here.calls, []
+    _count(1)
     try:
         yield _here.calls
     finally:
+        _count(-1)
         _here.calls = before
+
+
+def _count(more: int) -> None:
+    global _collecting
+    with _counting:
+        _collecting += more
 
 
 @contextmanager

@@ -37,7 +37,7 @@ class Step:
     relu: bool
     output: int
     #: The model's nodes that it computes, for profiles.
-    nodes: Sequence[str] = ()
+    nodes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

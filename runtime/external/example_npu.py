@@ -23,7 +23,7 @@ class Instruction:
     inputs: Sequence[int]
     output: int
     #: The model's nodes that it computes, for profiles.
-    nodes: Sequence[str] = ()
+    nodes: tuple[str, ...] = ()
 
 
 def programs_of(data: memoryview) -> dict[str, Function[Instruction]]:

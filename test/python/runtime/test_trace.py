@@ -15,6 +15,8 @@ from typing import Any
 import numpy
 import pytest
 import tvm_ffi
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from relax_mlir.runtime import ArtifactError, Executable
 from relax_mlir.runtime.event_log import BEGIN, KERNEL, RANGE, EventLog
 from relax_mlir.runtime.manifest import Site
@@ -257,6 +259,12 @@ def test_steps_at_the_same_time_are_in_rows_of_their_own() -> None:
     assert [each.row for each in rows((0, 50), (10, 50), (10, 20))] == ["caller"] * 3
     side = ["npu, at the same time 1", "npu, at the same time 2"]
     assert [each.row for each in rows((0, 50), (10, 60), (20, 70), (60, 90))] == ["caller", *side, "caller"]
+
+
+@given(st.lists(st.tuples(st.integers(0, 100), st.integers(0, 100)).map(lambda each: tuple(sorted(each)))))
+@settings(deadline=None)
+def test_no_events_of_a_row_overlap(steps: list[tuple[int, int]]) -> None:
+    assert len(rows(*steps)) == len(steps)
 
 
 def test_rows_of_a_device() -> None:
