@@ -145,7 +145,8 @@ def _summary(
     unprofiled = _mean(_middle(plain, key=lambda each: each))
     called = [(each.kernel, each.seconds / each.calls) for each in kernels if each.calls]
     notes = notes_on_calls(plain, clock_cost())
-    notes += note_on_kernels(whole, unprofiled, sum(each.calls for each in kernels), called)
+    timed_calls = sum(each.calls + sum(step.calls for step in each.steps) for each in kernels)
+    notes += note_on_kernels(whole, unprofiled, timed_calls, called)
     notes += notes_on_steps(problem for run in steps for problem in run.problems)
     return Profile(name, len(timed), tuple(kernels), between, shares[-1], whole, unprofiled, tuple(notes))
 
