@@ -13,6 +13,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy
+import onnx.helper
+import onnx.numpy_helper
 import pytest
 import tvm_ffi
 from hypothesis import given, settings
@@ -205,6 +207,46 @@ def test_ranges_of_threads() -> None:
         assert each.name == kernels[0].name
         assert any(kernel.begin <= each.begin <= each.end <= kernel.end for kernel in kernels)
     assert {each.row for each in ranges} <= {"caller", "worker 1", "worker 2"}
+
+
+def test_loops_that_run_at_the_same_time() -> None:
+    """Each is one range; kernels are in those that the calling thread runs."""
+    helper, random = onnx.helper, numpy.random.default_rng(0)
+    weights = [
+        onnx.numpy_helper.from_array(random.normal(size=size).astype("float32"), name)
+        for name, size in (("w", (2, 256, 32)), ("r", (2, 256, 64)))
+    ]
+    node = helper.make_node("LSTM", ["x", "w", "r"], ["y"], "lstm", direction="bidirectional", hidden_size=64)
+    ends = [helper.make_tensor_value_info(*each) for each in (("x", 1, [50, 4, 32]), ("y", 1, [50, 2, 4, 64]))]
+    graph = helper.make_graph([node], "graph", ends[:1], ends[1:], weights)
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=9)
+    program = rx.compile(rx.from_onnx(model))
+    program.threads = 2
+    trace = program.trace("main", random.normal(size=(50, 4, 32)).astype("float32"), repeat=3)
+    checked(trace)
+    loops = [each for each in trace.of_kind("range") if each.name == "shared loop"]
+    assert len(loops) == 6
+    (step, *_) = [each for each in trace.of_kind("kernel") if each.details["nodes"] == ["lstm"]]
+    assert step.row == "caller"
+
+
+def test_two_programs_at_the_same_time() -> None:
+    """Each has its own log, and its own thread."""
+    programs = [rx.compile(rx.Module.parse(PROGRAM)) for _ in range(2)]
+    barrier, found = threading.Barrier(2), {}
+
+    def trace(number: int) -> None:
+        for _ in range(20):
+            barrier.wait()
+            found[number] = programs[number].trace("main", ONES, 1 + number)
+            checked(found[number])
+
+    threads = [threading.Thread(target=trace, args=(number,)) for number in range(2)]
+    for each in threads:
+        each.start()
+    for each in threads:
+        each.join()
+    assert [len(found[number].events) for number in range(2)] == [3, 4]
 
 
 # ---- what becomes of records ----
