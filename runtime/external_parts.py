@@ -13,6 +13,7 @@ from ..support.external_part import ExternalPart
 from ..support.external_runtime import ExternalRuntime, find_runtime
 from .errors import ArtifactError
 from .native_calls import NativeFunction
+from .part_steps import are_steps_wanted, part_call
 from .watching import is_each_call_watched, watched
 
 _Given = TypeVar("_Given")
@@ -131,7 +132,10 @@ def _named(where: str, function: Callable[..., object], blamed: Callable[..., ob
 
     def named(*arguments: object) -> object:
         try:
-            return function(*arguments)
+            if not are_steps_wanted():
+                return function(*arguments)
+            with part_call(where):
+                return function(*arguments)
         except (Exception, SystemExit) as error:
             raise RuntimeError(f"{where}: {_message(error, blamed)}") from error
 

@@ -15,7 +15,7 @@ from ...runtime.noise import clock_cost, notes_on_calls
 from ...runtime.threads import notes_on_threads
 from ...support.array_files import write_npz
 from ...support.errors import RelaxError
-from ...support.files import refuse_overwriting, write_whole
+from ...support.files import refuse_overwriting, refuse_unwritable, write_whole
 from ...support.plugins import load_plugin
 from ..common.command_line import Arguments, known_shape, parse_shapes, terminal_width, write_text
 from ..common.guard import announce
@@ -48,7 +48,9 @@ class Driver:
         _check_numpy()
         path, name = arguments.files[0], arguments["function"]
         read = _files_read(arguments)
-        refuse_overwriting({"--output": arguments["output"], "--profile-json": arguments["profile-json"]}, read)
+        written = {f"--{name}": arguments[name] for name in ("output", "profile-json", "trace")}
+        refuse_overwriting(written, read)
+        refuse_unwritable(arguments["trace"])
         for plugin in arguments["load-plugin"] or ():
             load_plugin(plugin)
         announce(f"loading {path}")
@@ -90,6 +92,8 @@ class Driver:
                 self._benchmark(ready, reference, arguments)
         if arguments["profile"] or arguments["profile-json"] is not None:
             self._profile(executable, name, inputs, arguments)
+        if arguments["trace"] is not None:
+            self._trace(executable, name, inputs, arguments)
         if reference is None:
             return 0
         others: dict[str, Array] = {}
@@ -121,6 +125,14 @@ class Driver:
             write_text(self.stdout, profile_text(found, terminal_width(self.stdout)))
         if arguments["profile-json"] is not None:
             write_whole(arguments["profile-json"], (json.dumps(found.to_dict(), indent=1) + "\n").encode())
+        self._note(found.notes)
+
+    def _trace(self, executable: Executable, name: str, inputs: Mapping[str, Given], arguments: Arguments) -> None:
+        announce(f"tracing {name}")
+        with _failures_of(name):
+            found = executable.trace(name, *map(passed, inputs.values()), **_counts(arguments))
+        found.write(arguments["trace"])
+        write_text(self.stdout, f"{arguments['trace']}: {found}\n")
         self._note(found.notes)
 
     def _note(self, notes: Iterable[str]) -> None:

@@ -31,8 +31,9 @@ OPTIONS: dict[str, Option] = {
     "threads": Option("text", _TIME, "how many threads a call may use; as a rule the cores that the process may use, or what the environment's RELAX_NUM_THREADS says", "n"),
     "profile": Option("flag", _TIME, "tell the time of each kernel, with the model's nodes that it computes", default=False),
     "profile-json": Option("text", _TIME, "write the same figures to this file, as JSON", "file"),
-    "repeat": Option("number", _TIME, "how many calls are timed; 100 is the default, 20 with --profile", "n"),
-    "warmup": Option("number", _TIME, "how many calls come before them; 10 is the default, 3 with --profile", "n"),
+    "trace": Option("text", _TIME, "write when each kernel, part and step of a part, range of a thread, launch and copy began and ended to this file, JSON that Perfetto (ui.perfetto.dev) and Chrome show", "t.json"),
+    "repeat": Option("number", _TIME, "how many calls are timed; 100 is the default, 20 with --profile, 1 with --trace", "n"),
+    "warmup": Option("number", _TIME, "how many calls come before them; 10 is the default, 3 with --profile and --trace", "n"),
     "compare": Option("text", _COMPARE, "run this ONNX model with onnxruntime on the same inputs; the exit code is 1 if the outputs differ", "model.onnx"),
     "tolerance": Option("decimal", _COMPARE, "how far outputs may differ, absolutely and relatively: |a - b| <= t + t * |b|; 1e-4 is the default", "t", 1e-4),
     **COMMON_OPTIONS,
@@ -46,6 +47,7 @@ HELP_HEAD = (
     "  relax-run model.rxa --input x=x.npy --output out.npz",
     "  relax-run model.rxa --shape x:1,3,224,224 --benchmark --repeat 1000 --threads 4",
     "  relax-run model.rxa --shape x:1,3,224,224 --profile",
+    "  relax-run model.rxa --trace t.json",
     "  relax-run model.rxa --compare model.onnx",
 )
 

@@ -58,6 +58,8 @@ class Builder:
         self._held: dict[int, Held] = {}
         self._reordered: list[tuple[Held, Held]] = []
         self._calls: list[PrimitiveCall] = []
+        #: Of the step that is made: what its calls compute.
+        self._nodes: tuple[str, ...] = ()
         self._outputs: dict[int, list[int]] = {}
 
     def build(self) -> PrimitivePlan:
@@ -71,6 +73,7 @@ class Builder:
         for position, number in enumerate(self._function.outputs, len(self._function.inputs)):
             self._outputs.setdefault(number, []).append(position)
         for step in self._function.steps:
+            self._nodes = step.nodes
             self.step(step)
         for number, positions in self._outputs.items():
             for position in positions if 0 not in self._dims(number) else ():
@@ -134,12 +137,13 @@ class Builder:
         return made
 
     def _reorder(self, source: Held, result: Held) -> Held:
-        return self._emit(reordering(source.layout, result.layout, Attributes()), {ARGUMENTS["src"]: source}, result)
+        description = reordering(source.layout, result.layout, Attributes())
+        return self._emit("reorder", description, {ARGUMENTS["src"]: source}, result)
 
-    def _emit(self, description: Description, arguments: dict[int, Held], result: Held) -> Held:
+    def _emit(self, kind: str, description: Description, arguments: dict[int, Held], result: Held) -> Held:
         """Calls a primitive when the plan runs, or now where all that it reads is constant."""
         scratchpad = description.scratchpad
-        call = PrimitiveCall(Primitive(description), {**arguments, ARGUMENTS["dst"]: result})
+        call = PrimitiveCall(Primitive(description), {**arguments, ARGUMENTS["dst"]: result}, kind, self._nodes)
         if scratchpad.nbytes:
             call.arguments[SCRATCHPAD] = Held(scratchpad, TensorBuffer(scratchpad.nbytes))
         if result.buffer.position is not None or not all(held.buffer.is_constant for held in arguments.values()):
@@ -224,7 +228,6 @@ class Builder:
         value, layout = step.result.value, described.result
         outputs = self._outputs.get(value, [])
         position = outputs.pop(0) if outputs and described.stored == self.plain(value) else None
-        made = self._emit(
-            described.description, arguments, Held(layout, TensorBuffer(layout.nbytes, position=position))
-        )
+        held = Held(layout, TensorBuffer(layout.nbytes, position=position))
+        made = self._emit(step.kind, described.description, arguments, held)
         self._held[value] = Held(described.stored, made.buffer)

@@ -110,7 +110,7 @@ def _instruction(step: PartStep) -> Instruction:
     name = operation.operation.name.rpartition(".")[2]
     if name not in _SETTINGS:
         raise RefusalError(f"the processor has no instruction for {operation.operation.name}")
-    return Instruction(name, _SETTINGS[name](operation), step.inputs, step.outputs[0])
+    return Instruction(name, _SETTINGS[name](operation), step.inputs, step.outputs[0], step.nodes)
 
 
 def _of_convolution(operation: OpView) -> dict[str, object]:
