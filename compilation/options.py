@@ -21,6 +21,7 @@ from ..targets.core.registry import parse_target
 
 if TYPE_CHECKING:
     from ..passes.partition_stages import Wanted
+    from .observing import Observation
 
 
 @dataclass(frozen=True)
@@ -43,6 +44,8 @@ class CompileOptions:
     partition_elsewhere: bool = False
     device: str | None = None
     graphs: bool | None = None
+    #: Keeps what `observe` asks for.
+    observation: Observation | None = None
 
     def __post_init__(self) -> None:
         """Raises RelaxError for a size that is none."""
@@ -73,4 +76,4 @@ class CompileOptions:
             from ..passes.mixed_precision.precision_stages import with_precision
 
             stages = with_precision(stages, self.precision)
-        return stages
+        return stages if self.observation is None else self.observation.stages(stages)

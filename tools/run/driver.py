@@ -25,6 +25,9 @@ from .inputs import Given, gathered_inputs, make_inputs, passed, read_inputs, sp
 from .options import HELP_HEAD, OPTIONS, parse
 from .timing import time_in_turns, times_against, times_text
 
+#: Options that name files to write.
+_WRITTEN = ("output", "profile-json", "inputs", "report")
+
 
 def start(argv: Sequence[str], stdin: TextIO, stdout: TextIO, stderr: TextIO) -> int:
     """The exit code. Raises RelaxError."""
@@ -48,7 +51,9 @@ class Driver:
         _check_numpy()
         path, name = arguments.files[0], arguments["function"]
         read = _files_read(arguments)
-        refuse_overwriting({"--output": arguments["output"], "--profile-json": arguments["profile-json"]}, read)
+        refuse_overwriting(
+            {f"--{each}": arguments[each] for each in ("output", "profile-json", "inputs", "report")}, read
+        )
         for plugin in arguments["load-plugin"] or ():
             load_plugin(plugin)
         announce(f"loading {path}")
@@ -79,7 +84,7 @@ class Driver:
         self._note([*notes, *notes_on_threads(executable.threads)])
         self._show(results, arguments)
         self._keep(results, arguments)
-        model = arguments["compare"]
+        model = None if arguments["each"] else arguments["compare"]
         reference = None
         if model is not None:
             announce("running onnxruntime")
@@ -90,13 +95,19 @@ class Driver:
                 self._benchmark(ready, reference, arguments)
         if arguments["profile"] or arguments["profile-json"] is not None:
             self._profile(executable, name, inputs, arguments)
+        if arguments["each"]:
+            from .each import compare_each  # needs the compiler
+
+            announce("looking at each value")
+            return compare_each(executable, name, inputs, arguments, self.stdout)
         if reference is None:
             return 0
         others: dict[str, Array] = {}
         if len(given) < len(spread.inputs):
             with suppress(RelaxError):  # random numbers may be none that the program takes
                 others, _ = called(made(arguments["random"] + 1)[0])
-        return self._compare(reference, results, others, arguments["tolerance"])
+        tolerance = compare.USUAL_TOLERANCE if arguments["tolerance"] is None else arguments["tolerance"]
+        return self._compare(reference, results, others, tolerance)
 
     def _show(self, results: Mapping[str, Array], arguments: Arguments) -> None:
         write_text(self.stdout, outputs.table(results))
