@@ -19,8 +19,8 @@ from ..bindings.navigation import (
     symbol_name,
     use_count,
 )
-from ..dialects.core.codec import decode
-from ..dialects.core.infos import ShapeInfo, TensorInfo
+from ..dialects.core.codec import decode, encode
+from ..dialects.core.infos import TensorInfo, tensor
 from ..dialects.core.ir_attributes import INPUT_GROUPS, PRIM_FUNC, RESULT_GROUPS, RESULT_NAMES, STRUCTURE
 from ..dialects.core.substitute import dims_of, symbols_in
 from ..dialects.relax.known_constants import is_constant
@@ -80,8 +80,8 @@ def _observe(function: Operation) -> None:
 
 
 def leave_alone(function: Operation, place: int) -> bool:
-    """Leaves one call of a function, its operands are the arguments then. False where it needs more than these, as
-    sizes that no operand has: the function is half done then.
+    """Leaves one call of a function, its operands are the arguments then; behind them, for each size that none of them
+    has, an array of that many bytes. False where the call needs other arguments of the function, which is half done.
     """
     block, call = body_of(function), observed_calls(function)[place]
     own = len(block.arguments)
@@ -98,10 +98,11 @@ def leave_alone(function: Operation, place: int) -> bool:
     for name in _OF_ARGUMENTS:
         if name in function.attributes:
             del function.attributes[name]
+    known = {str(dim) for argument in block.arguments for dim in dims_of(decode(argument.type))}
+    for symbol in sorted(symbols_in(function) - known):
+        block.add_argument(encode(tensor((symbol,), "uint8"), function.context), call.location)
     state_type(function)
-    infos = [decode(argument.type) for argument in block.arguments]
-    dims = [str(dim) for info in infos if isinstance(info, (TensorInfo, ShapeInfo)) for dim in dims_of(info)]
-    return symbols_in(function).issubset(dims)
+    return True
 
 
 def _return(function: Operation, values: Sequence[Value]) -> None:

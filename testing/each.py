@@ -21,7 +21,7 @@ from ..support.errors import OptionError
 from ..support.registry import table
 from ..support.suggest import counted
 from ..targets.core.code import USUAL_LEVEL
-from .program_values import Arrays, ByNode, ProgramValues
+from .program_values import RESULTS, Arrays, ByNode, ProgramValues
 from .verdicts import Error, error_of
 
 if TYPE_CHECKING:
@@ -86,13 +86,18 @@ def observed(
 
 def compared(values: ProgramValues, other: ByNode, tolerance: float | None, by: str = "") -> Iterator[Observed]:
     """Each value of a program, beside those of the model, or of another program of the name `by`."""
-    found, (right, given) = values.found(), values.right()
+    (found, _), (right, given, results) = values.found(), values.right()
+    known_results = next(iter(other.get(RESULTS, ())), None)
+    is_same = known_results is not None and not is_far(results, known_results, tolerance)
     for place, (call, nodes) in enumerate(zip(values.calls, values.nodes, strict=True)):
         wanted, inputs = right[place], given[place]
         if wanted is None:
             continue  # it was not reached
-        alike = [each for each in other.get(nodes[-1] if nodes else "", ()) if _is_alike(each, wanted)]
+        of_node = other.get(nodes[-1], ()) if nodes else ()
+        alike = [each for each in of_node if _is_alike(each, wanted)]
         known = min(alike, key=lambda each: error_of(wanted, each).absolute, default=None)
+        if known is not None and is_same and len(of_node) > 1 and is_far(wanted, known, tolerance):
+            known = None  # several have this name, and what is returned is the same: this one is another value
         isolated, refused = values.alone(place, inputs)
         problem = _problem(found[place], isolated, wanted, known, tolerance, by, refused)
         yield Observed(
@@ -182,5 +187,5 @@ def cells(value: Observed) -> tuple[str, str, str, str]:
 def counts(values: Sequence[Observed], other: ByNode, by: str) -> str:
     """How many values both have; the others are no errors."""
     both = sum(each.rewritten is not None for each in values)
-    rest = len(set(other) - {each.nodes[-1] for each in values if each.nodes})
+    rest = len(set(other) - {RESULTS} - {each.nodes[-1] for each in values if each.nodes})
     return f"{counted(both, 'value')} of both, {len(values) - both} of this program alone, {rest} of {by} alone\n"

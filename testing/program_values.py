@@ -13,7 +13,7 @@ from ..bindings.navigation import functions_in, symbol_name
 from ..compilation.observing import LOWERED, MODEL, definitions_of
 from ..interpreter.machine import Machine
 from ..interpreter.reference import Reference
-from ..interpreter.sites import Step
+from ..interpreter.sites import Frame, Step
 from ..passes.relax_observe import nodes_of, observed_calls, observed_name, observed_places, passed_operands
 from ..runtime import Executable
 from ..runtime.arrays import tensor, to_numpy
@@ -24,6 +24,8 @@ from ..support.errors import OptionError, RelaxError
 Arrays = Sequence[Any]
 #: What a model gives, by its nodes; several operators may have one name, a line of a program for instance.
 ByNode = Mapping[str, Sequence[Arrays]]
+#: Where that has what the function returns.
+RESULTS = ""
 _MOST_WORDS = 200
 
 
@@ -49,15 +51,15 @@ class ProgramValues:
 
     # ---- the program ----
 
-    def found(self) -> list[Arrays]:
-        """What the calls of kernels and parts give in a call of the program."""
+    def found(self) -> tuple[list[Arrays], Arrays]:
+        """What the calls of kernels and parts give in a call of the program, and what the program returns."""
         try:
             values = self._called(observed_name(self._function), self._arguments)
         except Exception as error:  # whatever the program and the functions that it calls raise
             raise RelaxError(f"{self.name}: {self._function} failed: {type(error).__name__}: {error}") from error
         counts = [len(observed_places(call)) for call in self.calls]
-        behind = iter(values[len(values) - sum(counts) :])
-        return [[next(behind) for _ in range(count)] for count in counts]
+        results, behind = values[: len(values) - sum(counts)], iter(values[len(values) - sum(counts) :])
+        return [[next(behind) for _ in range(count)] for count in counts], results
 
     def alone(self, place: int, inputs: Sequence[Any]) -> tuple[Arrays | None, str]:
         """What one of them gives for these inputs; or what it raises, or nothing where it cannot be called alone."""
@@ -71,8 +73,9 @@ class ProgramValues:
 
     def by_node(self) -> ByNode:
         """What the program gives, by the nodes that it is of."""
-        found: dict[str, list[Arrays]] = {}
-        for nodes, values in zip(self.nodes, self.found(), strict=True):
+        every, results = self.found()
+        found: dict[str, list[Arrays]] = {RESULTS: [results]}
+        for nodes, values in zip(self.nodes, every, strict=True):
             if nodes:
                 found.setdefault(nodes[-1], []).append(values)
         return found
@@ -103,11 +106,13 @@ class ProgramValues:
 
             return kept
 
-        self._interpreted(self._model, around)
-        return found
+        results = self._interpreted(self._model, around)
+        return {**found, RESULTS: [results]}
 
-    def right(self) -> tuple[list[Arrays], list[tuple[Any, ...]]]:
-        """What the calls give by their definitions, and the inputs that they are given so."""
+    def right(self) -> tuple[list[Arrays | None], list[tuple[Any, ...]], Arrays]:
+        """What the calls give by their definitions, the inputs that they are given so, and what is returned. A call
+        that is not reached gives nothing.
+        """
         places = {call: index for index, call in enumerate(self.calls)}
         results: list[Any] = [None] * len(self.calls)
         given: list[Any] = [None] * len(self.calls)
@@ -117,21 +122,36 @@ class ProgramValues:
             if index is None:
                 return run
             shown, passed = observed_places(operation), passed_operands(operation)
+            sizes = self._sizes_alone(index, len(passed))
 
-            def kept(frame: object, *operands: Any) -> Any:
+            def kept(frame: Frame, *operands: Any) -> Any:
                 found = run(frame, *operands)
                 listed = found if type(found) is list else [found]
                 results[index] = [numpy.array(listed[place]) for place in shown]
-                given[index] = tuple(numpy.array(operands[place]) for place in passed)
+                known = [numpy.zeros(frame.symbols.get(size, 0), "uint8") for size in sizes]
+                given[index] = (*(numpy.array(operands[place]) for place in passed), *known)
                 return found
 
             return kept
 
-        self._interpreted(self.lowered, around)
-        return results, given
+        returned = self._interpreted(self.lowered, around)
+        return results, given, returned
 
-    def _interpreted(self, module: Operation, around: Callable[[Operation, Step], Step]) -> None:
-        Reference(Machine(module, around=around))[self._function](*map(_copied, self._arguments))
+    def _sizes_alone(self, place: int, count: int) -> list[Any]:
+        """The sizes that a call alone is told by arrays, behind what it is passed."""
+        name = observed_name(self._function, place)
+        inputs = parse_signature(self._program.signature(name)).inputs if name in self._program else ()
+        return [each.shape[0] for each in inputs[count:]]
+
+    def _interpreted(self, module: Operation, around: Callable[[Operation, Step], Step]) -> Arrays:
+        function = Reference(Machine(module, around=around))[self._function]
+        return _flat(function(*map(_copied, self._arguments)))
+
+
+def _flat(returned: Any) -> list[Any]:
+    if isinstance(returned, (list, tuple)):
+        return [array for each in returned for array in _flat(each)]
+    return [returned]
 
 
 def _passed(value: Any) -> Any:

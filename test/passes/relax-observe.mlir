@@ -23,10 +23,10 @@
 // CHECK-LABEL: func.func @main_observed_2(
 // What nothing reads is memory that a part works in.
 // CHECK-LABEL: func.func @main_observed_3(%arg0: tensor<?xf32, #relax.sym<["n"]>>) -> tensor<?xf32, #relax.sym<["n"]>>
-// A number of the function's, and sizes that no operand has: these calls are not there alone.
+// What needs a number of the function's is not there alone.
 // CHECK-NOT: @main_observed_4
-// CHECK-LABEL: func.func @filled_observed(
-// CHECK-NOT: @filled_observed_0
+// Sizes that no operand has are those of arrays.
+// CHECK-LABEL: func.func @half_observed_0(%arg0: tensor<?xf32, #relax.sym<["2*m"]>>, %arg1: tensor<?xui8, #relax.sym<["m"]>>)
 
 func.func @main(%x: tensor<?xf32, #relax.sym<["n"]>>, %k: i64) -> (tensor<?xf32, #relax.sym<["n"]>>, tensor<?xf32, #relax.sym<["2*n"]>>) {
   %c = arith.constant dense<2.0> : tensor<1xf32>
@@ -37,7 +37,7 @@ func.func @main(%x: tensor<?xf32, #relax.sym<["n"]>>, %k: i64) -> (tensor<?xf32,
   return %3#0, %2 : tensor<?xf32, #relax.sym<["n"]>>, tensor<?xf32, #relax.sym<["2*n"]>>
 }
 
-func.func @filled(%s: tensor<?xf32, #relax.sym<["2*m"]>>, %t: tensor<?xf32, #relax.sym<["m"]>>) -> tensor<?xf32, #relax.sym<["m"]>> {
+func.func @half(%s: tensor<?xf32, #relax.sym<["2*m"]>>, %t: tensor<?xf32, #relax.sym<["m"]>>) -> tensor<?xf32, #relax.sym<["m"]>> {
   %0 = "relax.call_dps_packed"(%s) {func = "half"} : (tensor<?xf32, #relax.sym<["2*m"]>>) -> tensor<?xf32, #relax.sym<["m"]>>
   return %0 : tensor<?xf32, #relax.sym<["m"]>>
 }

@@ -11,6 +11,7 @@ from typing import TextIO
 
 from ...frontends.onnx.onnx_node import name_of
 from ...runtime import Executable, load
+from ...runtime.foreign_types import Array
 from ...runtime.manifest import PassedValue, parse_signature
 from ...support.array_files import write_npz
 from ...support.errors import OptionError
@@ -56,7 +57,7 @@ def tell(found: Sequence[Observed], arguments: Arguments, stdout: TextIO, by: st
     return 1
 
 
-def write_case(path: str, inputs: Sequence[object], expected: Sequence[object]) -> None:
+def write_case(path: str, inputs: Sequence[Array], expected: Sequence[Array]) -> None:
     """What a kernel or part is given, and what it should give, by number."""
     named = {f"input{index}": array for index, array in enumerate(inputs)}
     write_npz(path, named | {f"expected{index}": array for index, array in enumerate(expected)})
