@@ -79,12 +79,17 @@ class Driver:
 
         inputs, notes = made(arguments["random"])
         self._note(notes)
+        if arguments["each"]:
+            from .each import compare_each  # needs the compiler
+
+            announce(f"looking at each value of {name}")
+            return compare_each(executable, name, inputs, arguments, self.stdout)
         announce(f"running {name}")
         results, notes = called(inputs)
         self._note([*notes, *notes_on_threads(executable.threads)])
         self._show(results, arguments)
         self._keep(results, arguments)
-        model = None if arguments["each"] else arguments["compare"]
+        model = arguments["compare"]
         reference = None
         if model is not None:
             announce("running onnxruntime")
@@ -95,11 +100,6 @@ class Driver:
                 self._benchmark(ready, reference, arguments)
         if arguments["profile"] or arguments["profile-json"] is not None:
             self._profile(executable, name, inputs, arguments)
-        if arguments["each"]:
-            from .each import compare_each  # needs the compiler
-
-            announce("looking at each value")
-            return compare_each(executable, name, inputs, arguments, self.stdout)
         if reference is None:
             return 0
         others: dict[str, Array] = {}

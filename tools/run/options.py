@@ -86,6 +86,8 @@ def _check_each(arguments: Arguments) -> None:
     if arguments["each"]:
         if other is None:
             raise OptionError("--each needs something to compare with: --compare=reference, b.rxa or model.onnx")
+        for name in ("output", "output-dir", "print", "benchmark", "profile", "profile-json"):
+            refuse_together(arguments, "each", name)
         return
     for name in ("inputs", "report"):
         if arguments[name] is not None:
