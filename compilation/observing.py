@@ -24,6 +24,7 @@ from ..passes.core.stages import Stage, Stages
 from ..passes.relax_observe import Observe
 from ..passes.relax_run_codegen import CALL, RunCodegen
 from ..runtime.artifact import Artifact
+from ..support.errors import ModelError, RelaxError
 
 #: The modules of the definitions.
 MODEL, LOWERED = "model", "lowered"
@@ -118,5 +119,9 @@ def _call_part(call: Operation, function: Operation) -> None:
 
 def definitions_of(data: bytes, name: str) -> dict[str, Operation]:
     """The modules of a program's definitions, by name. Raises RelaxError."""
-    held = Module.parse(data, name)
+    try:
+        held = Module.parse(data, name)
+    except RelaxError as error:
+        reason = f"what {name} was made of cannot be read: {error.message}"
+        raise ModelError(reason, notes=["--load-plugin=<module> registers operators of one's own"]) from None
     return {symbol_name(each): each for each in operations_of(held.body)}

@@ -82,6 +82,19 @@ def test_what_is_wrong() -> None:
     numpy.testing.assert_allclose(wrong.expected[0], 0.75 - wrong.inputs[0], rtol=1e-6)
 
 
+rx.register_target(rx.Target("wrong-tanh", parents=("llvm",), doc="Of this test."))
+
+
+@rx.rules.register_lower_intrinsic("tir.tanh", target="wrong-tanh")
+def wrong_tanh(op: Any) -> Any:
+    return op.x
+
+
+def test_a_kernel_whose_code_is_wrong() -> None:
+    module = built(lambda x: relax.nn.softmax(relax.tanh(relax.nn.softmax(x))), ("n", 8))
+    assert [value.problem for value in each(module, [X], target="wrong-tanh")] == ["", OWN, ACCUMULATED]
+
+
 def test_lists_and_numbers_as_arguments() -> None:
     module = rx.Module.parse(
         """func.func @main(%a: tensor<2x3xf32>, %b: tensor<2x3xf32>, %k: i64) -> tensor<4x3xf32>

@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import io
 import re
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -261,6 +263,32 @@ def test_a_function_of_that_name(tmp_path: Path) -> None:
             f.returns(rx.relax.exp(*f))
     with pytest.raises(rx.RelaxError, match="there is a function @main_observed: what is observed of a function has"):
         rx.compile(module, observe=True)
+
+
+def test_operators_that_nothing_registers(tmp_path: Path) -> None:
+    """What runs a program need not know them; what says what it should give has to."""
+    plugin, model = tmp_path / "own.py", tmp_path / "model.mlir"
+    plugin.write_text(
+        """import relax_mlir as rx
+rx.Dialect("test_own", doc="Own.").op("same", "x", infer=lambda call: call.x, reference=lambda call, x: x, doc="x.")
+@rx.rules.register_legalize("test_own.same")
+def same(call):
+    return call.elementwise(lambda x: x)
+"""
+    )
+    model.write_text(
+        """func.func @main(%x: tensor<4xf32> {relax.name = "x"}) -> tensor<4xf32> {
+  %0 = "test_own.same"(%x) : (tensor<4xf32>) -> tensor<4xf32>
+  return %0 : tensor<4xf32>
+}"""
+    )
+    tool = [sys.executable, "-m"]
+    program = tmp_path / "own.rxa"
+    options = [str(model), f"--load-plugin={plugin}", "-o", str(program), "--observe", "--no-cache"]
+    subprocess.run([*tool, "relax_mlir.tools.relax_compile", *options], check=True, timeout=600)
+    code, out, errors = outcome(relax_run, program, "--each", "--compare=reference")
+    assert (code, out) == (1, "")
+    assert "own.rxa was made of cannot be read: " in errors and "--load-plugin=<module> registers operators" in errors
 
 
 def test_definitions_that_are_damaged(folder: Path, tmp_path: Path) -> None:
