@@ -48,7 +48,11 @@ class CompileOptions:
     observation: Observation | None = None
 
     def __post_init__(self) -> None:
-        """Raises RelaxError for a size that is none."""
+        """Raises RelaxError for a size that is none, and for what does not go together."""
+        if self.observation is not None and self.donate:
+            raise OptionError(
+                "observe: values are looked at in memory of their own, and donate has arguments that grow"
+            )
         if self.bind:
             BindSymbolicVars(vars=self.bind)
 

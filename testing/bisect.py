@@ -114,8 +114,7 @@ class _Bisection:
 
     def first_wrong(self) -> Observed | None:
         self._values = observed(self._module, self._arguments, target=self._target, partition=self._partition)
-        self._found = list(compared(self._values, self._values.of_model(), self._tolerance))
-        return first_wrong(self._found)
+        return first_wrong(list(compared(self._values, self._values.of_model(), self._tolerance)))
 
     def rewrite(self, wrong: Observed) -> Culprit | None:
         """The pass behind which the graph gives another result."""

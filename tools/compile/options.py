@@ -118,8 +118,6 @@ def _check_observe(arguments: Arguments) -> None:
         raise OptionError("--observe is for programs: it needs --emit=artifact, the default")
     if arguments["start"] is not None:
         raise OptionError("--observe keeps what a whole compilation begins with, and --start begins within one")
-    if arguments["donate"]:
-        raise OptionError("--observe looks at values in memory of their own, and --donate has arguments that grow")
 
 
 def _check_stages(arguments: Arguments) -> None:

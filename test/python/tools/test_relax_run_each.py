@@ -248,7 +248,7 @@ def test_refusals(folder: Path, arguments: list[str], message: str, monkeypatch:
     [
         (["--emit=ll"], "--observe is for programs: it needs --emit=artifact, the default"),
         (["--check"], "--observe is for programs: it needs --emit=artifact, the default"),
-        (["--donate=x"], "--observe looks at values in memory of their own, and --donate has arguments that grow"),
+        (["--donate=x"], "observe: values are looked at in memory of their own, and donate has arguments that grow"),
     ],
 )
 def test_what_cannot_be_observed(folder: Path, options: list[str], message: str) -> None:
