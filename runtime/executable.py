@@ -144,6 +144,11 @@ class Executable:
         graphs = None if self._on_device is None else self._on_device.graphs
         return () if graphs is None else graphs.functions
 
+    @property
+    def definitions(self) -> memoryview | None:
+        """What it was made of, as MLIR's bytecode; None where it was compiled without `observe`."""
+        return self._artifact.definitions
+
     def signature(self, name: str) -> dict[str, Any]:
         """What a function takes and gives, as the artifact's manifest describes it."""
         if name not in self._signatures:

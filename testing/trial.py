@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy
@@ -14,6 +15,8 @@ from ..compilation.compiling import compile, lower
 from ..compilation.options import CompileOptions
 from ..interpreter.machine import Machine
 from ..passes.core.journal import Journal
+from ..passes.core.stages import Stages
+from ..passes.relax_run_codegen import RunCodegen
 from ..runtime.arrays import tensor
 from ..runtime.watching import VARIABLE as WATCH_PARTS
 from ..support.errors import RefusalError, RelaxError
@@ -23,7 +26,6 @@ from . import isolated
 from .agreement import MANY_SHAKES, SHAKES
 from .c_program import CProgram
 from .core.cases import Case, Setup, Unmade
-from .each import without_code
 from .guard_pages import guarded
 from .noise import Noise
 from .usage import Program, are_same, called, change_in_use, wrong_argument_taken
@@ -93,7 +95,7 @@ class _Trial:
     def _is_matched(self) -> bool:
         """Whether a codegen is offered a part, or may be: what has none need not be compiled to say so."""
         options = CompileOptions(self._subject.target, partition=self._subject.codegens)
-        stages = without_code(options.stages())
+        stages = _without_code(options.stages())
         last = [name for name in stages.names if name.startswith("partition")][-1]
         seen = Journal()
         try:
@@ -239,6 +241,15 @@ def _taken(facts: Sequence[Any]) -> dict[str, Any]:
     sizes = [fact[way] for fact in given if fact["parts"] for way in ("bytes_in", "bytes_out")]
     across = sum(sizes) if sizes and all(isinstance(size, int) for size in sizes) else None
     return {"taken": taken, "operators": max((fact["operators"] for fact in given), default=0), "bytes_across": across}
+
+
+def _without_code(stages: Stages) -> Stages:
+    """The stages, without what makes code of parts."""
+    kept = (
+        replace(stage, passes=tuple(each for each in stage.passes if not isinstance(each, RunCodegen)))
+        for stage in stages.stages
+    )
+    return replace(stages, stages=tuple(kept))
 
 
 def _why_not(facts: Sequence[Any]) -> str:

@@ -22,6 +22,7 @@ OPTIONS: dict[str, Option] = {
     "each": Option("flag", _OUTPUT, "print what each kernel and part gives beside the reference, and look no further", default=False),
     "o": Option("text", _OUTPUT, "write the culprit's module to this file, to be run by itself", "file"),
     "inputs": Option("text", _OUTPUT, "write its inputs, and what it should give, to this file (.npz)", "file"),
+    "report": Option("text", _OUTPUT, "with --each: write a page with the values, coloured by what is wrong", "file.html"),
     "q": Option("flag", _OUTPUT, "do not tell what is being tried", default=False),
     **COMMON_OPTIONS,
 }  # fmt: skip
@@ -46,4 +47,6 @@ def parse(argv: Sequence[str]) -> Arguments:
         return arguments
     if len(arguments.files) != 1:
         raise OptionError(f"expected one model, got {', '.join(arguments.files) or 'none'}")
+    if arguments["report"] is not None and not arguments["each"]:
+        raise OptionError("--report is for the values of kernels and parts: it needs --each")
     return arguments

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, TextIO
 from ... import Module, __version__
 from ...bindings.diagnostics import Diagnostic, PassWarning, reporting
 from ...bindings.navigation import operations_in
+from ...compilation.observing import Observation
 from ...compilation.options import CompileOptions
 from ...compilation.steps import check, fit, lower_in_place, working
 from ...dialects.core.elements import print_short
@@ -257,6 +258,8 @@ class Compilation:
             return None
         with self.progress.step("code"):
             artifact = build(module.owner, self.target, self.code_options, __version__)
+        if self.options.observation is not None:
+            artifact = self.options.observation.added(artifact)
         self._reporting.check(artifact)
         with self.progress.step("write"):
             path = self.arguments["o"]
@@ -349,6 +352,7 @@ def _options(arguments: Arguments, cache: DiskCache | None, reporting: Reporting
         partition=_partition(arguments) if arguments["partition"] else (),
         strict_partition=arguments["strict-partition"],
         partition_elsewhere=arguments["partition-elsewhere"],
+        observation=Observation() if arguments["observe"] else None,
     )
 
 

@@ -25,6 +25,9 @@ from .inputs import Given, gathered_inputs, make_inputs, passed, read_inputs, sp
 from .options import HELP_HEAD, OPTIONS, parse
 from .timing import time_in_turns, times_against, times_text
 
+#: Options that name files to write.
+_WRITTEN = ("output", "profile-json", "inputs", "report")
+
 
 def start(argv: Sequence[str], stdin: TextIO, stdout: TextIO, stderr: TextIO) -> int:
     """The exit code. Raises RelaxError."""
@@ -48,7 +51,7 @@ class Driver:
         _check_numpy()
         path, name = arguments.files[0], arguments["function"]
         read = _files_read(arguments)
-        written = {f"--{name}": arguments[name] for name in ("output", "profile-json", "trace")}
+        written = {f"--{each}": arguments[each] for each in ("output", "profile-json", "trace", "inputs", "report")}
         refuse_overwriting(written, read)
         refuse_unwritable(arguments["trace"])
         for plugin in arguments["load-plugin"] or ():
@@ -76,6 +79,11 @@ class Driver:
 
         inputs, notes = made(arguments["random"])
         self._note(notes)
+        if arguments["each"]:
+            from .each import compare_each  # needs the compiler
+
+            announce(f"looking at each value of {name}")
+            return compare_each(executable, name, inputs, arguments, self.stdout)
         announce(f"running {name}")
         results, notes = called(inputs)
         self._note([*notes, *notes_on_threads(executable.threads)])
@@ -100,7 +108,8 @@ class Driver:
         if len(given) < len(spread.inputs):
             with suppress(RelaxError):  # random numbers may be none that the program takes
                 others, _ = called(made(arguments["random"] + 1)[0])
-        return self._compare(reference, results, others, arguments["tolerance"])
+        tolerance = compare.USUAL_TOLERANCE if arguments["tolerance"] is None else arguments["tolerance"]
+        return self._compare(reference, results, others, tolerance)
 
     def _show(self, results: Mapping[str, Array], arguments: Arguments) -> None:
         write_text(self.stdout, outputs.table(results))

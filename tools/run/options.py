@@ -10,6 +10,8 @@ from ...runtime.threads import checked_threads
 from ...support.errors import OptionError
 from ..common.command_line import COMMON_OPTIONS, Arguments, Option, parse_arguments, refuse_together
 
+#: What --compare may be, besides the file of a model; what names of programs end with.
+REFERENCE, PROGRAM = "reference", ".rxa"
 _MODELS = (".onnx", ".mlir", ".mlirbc", ".py")
 _INPUT, _OUTPUT, _TIME, _COMPARE = "Inputs", "Outputs", "Times", "Comparison"
 
@@ -34,8 +36,11 @@ OPTIONS: dict[str, Option] = {
     "trace": Option("text", _TIME, "write when each kernel, part and step of a part, range of a thread, launch and copy began and ended to this file, JSON that Perfetto (ui.perfetto.dev) and Chrome show", "t.json"),
     "repeat": Option("number", _TIME, "how many calls are timed; 100 is the default, 20 with --profile, 1 with --trace", "n"),
     "warmup": Option("number", _TIME, "how many calls come before them; 10 is the default, 3 with --profile and --trace", "n"),
-    "compare": Option("text", _COMPARE, "run this ONNX model with onnxruntime on the same inputs; the exit code is 1 if the outputs differ", "model.onnx"),
-    "tolerance": Option("decimal", _COMPARE, "how far outputs may differ, absolutely and relatively: |a - b| <= t + t * |b|; 1e-4 is the default", "t", 1e-4),
+    "compare": Option("text", _COMPARE, "run this ONNX model with onnxruntime on the same inputs; the exit code is 1 if the outputs differ; with --each also another program, or the reference", "model.onnx|b.rxa|reference"),
+    "tolerance": Option("decimal", _COMPARE, "how far outputs may differ, absolutely and relatively: |a - b| <= t + t * |b|; 1e-4 is the default; with --each relative to a value's largest number, and 1e-4 for f32", "t"),
+    "each": Option("flag", _COMPARE, "compare the value of each kernel and part, by the model's nodes, and name the first wrong one; for programs of relax-compile --observe", default=False),
+    "inputs": Option("text", _COMPARE, "with --each: write the first wrong one's inputs, and what it should give, to this file (.npz)", "file"),
+    "report": Option("text", _COMPARE, "with --each: write a page with the values, coloured by what is wrong", "file.html"),
     **COMMON_OPTIONS,
 }  # fmt: skip
 
@@ -49,6 +54,7 @@ HELP_HEAD = (
     "  relax-run model.rxa --shape x:1,3,224,224 --profile",
     "  relax-run model.rxa --trace t.json",
     "  relax-run model.rxa --compare model.onnx",
+    "  relax-run model.rxa --compare reference --each --inputs=culprit.npz",
 )
 
 
@@ -60,15 +66,33 @@ def parse(argv: Sequence[str]) -> Arguments:
     if len(arguments.files) != 1:
         raise OptionError(f"expected one program, as program.rxa, got {', '.join(arguments.files) or 'none'}")
     if arguments.files[0].lower().endswith(_MODELS):
+        model, observe = arguments.files[0], " --observe" if arguments["each"] else ""
         raise OptionError(
-            f"{arguments.files[0]} is a model, no program: relax-compile {arguments.files[0]} makes one of it"
+            f"{model} is a model, no program: relax-compile {model}{observe} makes one of it"
+            f"{f'; relax-bisect {model} --each does both' if observe else ''}"
         )
     refuse_together(arguments, "output", "output-dir")
     if arguments["output"] is not None and not arguments["output"].endswith((".npz", ".npy")):
         raise OptionError(f"option --output expects a name that ends with .npz or .npy, got '{arguments['output']}'")
     refuse_together(arguments, "graphs", "no-graphs")
+    _check_each(arguments)
     if arguments["repeat"] == 0:
         raise OptionError("option --repeat expects at least 1")
     if arguments["threads"] is not None:
         checked_threads(arguments["threads"], "option --threads=")
     return arguments
+
+
+def _check_each(arguments: Arguments) -> None:
+    other = arguments["compare"]
+    if arguments["each"]:
+        if other is None:
+            raise OptionError("--each needs something to compare with: --compare=reference, b.rxa or model.onnx")
+        for name in ("output", "output-dir", "print", "benchmark", "profile", "profile-json"):
+            refuse_together(arguments, "each", name)
+        return
+    for name in ("inputs", "report"):
+        if arguments[name] is not None:
+            raise OptionError(f"--{name} is for the values of kernels and parts: it needs --each")
+    if other is not None and (other == REFERENCE or other.endswith(PROGRAM)):
+        raise OptionError(f"--compare={other} compares the values of kernels and parts: it needs --each")
