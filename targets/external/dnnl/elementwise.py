@@ -46,6 +46,8 @@ PLAIN = {
 }
 BINARY = {"add": 131056, "multiply": 131057, "maximum": 131058, "minimum": 131059, "divide": 131060,
           "subtract": 131061}  # fmt: skip
+#: exp(-15) gets lost where it is added to 15.
+_LEAST_THRESHOLD = 15.0
 _COMMUTATIVE = ("add", "multiply", "maximum", "minimum")
 
 
@@ -69,7 +71,14 @@ def selu(converter: Converter, node: FlatNode) -> None:
     converter.eltwise(inner, node.result, LINEAR, SELU_SCALE, 0.0)
 
 
+def is_far(threshold: float) -> bool:
+    """Whether softplus above it is x anyway, as an f32 sees it."""
+    return threshold >= _LEAST_THRESHOLD
+
+
 def _refuse_softplus(op: Operation, call: Call) -> str:
+    if not is_far(call.threshold):
+        return f"oneDNN has no threshold above which the result is x, and one of {call.threshold} makes a difference"
     return "" if call.beta > 0 else f"oneDNN needs a beta above 0, not {call.beta}"
 
 
