@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from ....bindings.ir import Operation
 from ....dialects.core.opdef import Call
 from ....dialects.core.symbols import Dim, equal
-from ....dialects.relax.known_constants import splat
+from ....dialects.relax.known_constants import floats_of, splat
 from ....dialects.relax.values import normal_axis
 from ....runtime.external.dnnl.description import Argument
 from ..core.operator_checks import same
@@ -184,7 +184,21 @@ def power(converter: Converter, node: FlatNode) -> None:
     converter.eltwise(node.operands[0], node.result, POWER, 1.0, float(exponent))
 
 
-@converts("nn.prelu")
+def _refuse_prelu(op: Operation, call: Call) -> str:
+    """Infinity times 0 is NaN."""
+    import numpy
+
+    slopes = floats_of(op.operands[1])
+    if slopes is None:
+        return "oneDNN multiplies by slopes where x is above 0, too: it has to know that they are finite"
+    return (
+        ""
+        if numpy.isfinite(slopes).all()
+        else "a slope is no finite number, by which oneDNN multiplies where x is above 0"
+    )
+
+
+@converts("nn.prelu", refuse=_refuse_prelu)
 def prelu(converter: Converter, node: FlatNode) -> None:
     """A slope for each channel, or one for all."""
     data, slopes = node.operands
