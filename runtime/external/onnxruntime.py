@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
 #: The first that runs the version of ONNX's operators that parts are written for.
 LEAST_VERSION = (1, 18)
+_ALIGNMENT = 64
 
 # ONNX's numbers of element types, by onnxruntime's names of them.
 _TYPES = {
@@ -73,13 +75,13 @@ class _Function:
             wanted = f"{count} inputs and {len(self._outputs)} outputs"
             raise RelaxError(f"{self._name} takes {wanted}, got {len(arguments)} tensors")
         binding = self._session.io_binding()
-        binds = [binding.bind_input] * count + [binding.bind_output] * len(self._outputs)
         # Numbers are in memory of their own, which has to stay.
-        kept = [
-            border.bound(bind, argument)
-            for border, bind, argument in zip([*self._inputs, *self._outputs], binds, arguments, strict=True)
-        ]
+        kept = [border.bound(binding.bind_input, each) for border, each in zip(self._inputs, arguments, strict=False)]
+        pairs = zip(self._outputs, arguments[count:], strict=True)
+        results = [border.bound_result(binding.bind_output, each) for border, each in pairs]
         self._session.run_with_iobinding(binding)
+        for each in results:
+            each.move()
         del kept
 
 
@@ -95,6 +97,21 @@ class _Border:
 
     def bound(self, bind: Callable[..., None], argument: ArrayOrTensor | float) -> Tensor:
         """Says where the elements are; what is given has to stay for as long."""
+        tensor = self._tensor(argument)
+        self._bind(bind, tensor, tensor.data_ptr())
+        return tensor
+
+    def bound_result(self, bind: Callable[..., None], argument: ArrayOrTensor | float) -> _Result:
+        """The same, with aligned memory where the elements' own is not."""
+        result = _Result(self._tensor(argument))
+        self._bind(bind, result.tensor, result.address)
+        return result
+
+    def _bind(self, bind: Callable[..., None], tensor: Tensor, address: int) -> None:
+        # Of nothing at all there is no address, which has to be another one than 0.
+        bind(self._name, "cpu", 0, self._number, list(tensor.shape), address or 1)
+
+    def _tensor(self, argument: ArrayOrTensor | float) -> Tensor:
         from ..ffi import tvm_ffi
 
         if isinstance(argument, (bool, int, float)):
@@ -104,9 +121,25 @@ class _Border:
         tensor = argument if isinstance(argument, tvm_ffi.Tensor) else tvm_ffi.from_dlpack(argument)
         if not tensor.is_contiguous():
             raise RelaxError(f"'{self._name}' has to lie in one piece, its strides are {tuple(tensor.strides)}")
-        # Of nothing at all there is no address, which has to be another one than 0.
-        bind(self._name, "cpu", 0, self._number, list(tensor.shape), tensor.data_ptr() or 1)
         return tensor
+
+
+class _Result:
+    """Where a result is written: the last bits of onnxruntime's functions hang on whether that is aligned."""
+
+    def __init__(self, tensor: Tensor):
+        self.tensor, self.address = tensor, tensor.data_ptr()
+        self._size = tensor.numel() * tensor.dtype.itemsize
+        self._is_elsewhere = self.address % _ALIGNMENT > 0
+        if self._is_elsewhere:
+            self._memory = (ctypes.c_char * (self._size + _ALIGNMENT))()
+            address = ctypes.addressof(self._memory)
+            self.address = address + -address % _ALIGNMENT
+
+    def move(self) -> None:
+        """Brings it to its own place."""
+        if self._is_elsewhere:
+            ctypes.memmove(self.tensor.data_ptr(), self.address, self._size)
 
 
 def _session(name: str, model: bytes, threads: int) -> onnxruntime.InferenceSession:

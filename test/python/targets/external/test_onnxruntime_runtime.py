@@ -104,3 +104,17 @@ def test_what_the_machine_lacks(monkeypatch: pytest.MonkeyPatch) -> None:
     assert OnnxRuntime().requires(data) == "it needs onnxruntime 1.18 or newer, here is 1.9.0"
     monkeypatch.setitem(sys.modules, "onnxruntime", None)
     assert "it needs the package onnxruntime" in OnnxRuntime().requires(data)
+
+
+@pytest.mark.parametrize("name", ["atan", "log"])
+def test_bits_do_not_hang_on_where_results_are(name: str) -> None:
+    data = numpy.abs(floats(1001)) + 0.1
+    function = _loaded(_part(f=module_with([rx.tensor((1001,))], getattr(relax, name))))["f"]
+    memory = numpy.zeros(1001 * 4 + 128, "uint8")
+    first = -memory.ctypes.data % 64
+    found = []
+    for offset in (0, 4, 60):
+        result = memory[first + offset :][: 1001 * 4].view("float32")
+        function(data, result)
+        found.append(result.tobytes())
+    assert found == found[:1] * 3
