@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy
@@ -39,6 +39,9 @@ BY_ONE = frozenset(
 )
 #: Their errors are relative to the result's largest element.
 BY_LARGEST = frozenset("relax.image.resize2d relax.image.grid_sample relax.vision.roi_align".split())
+#: These multiply data by what may be subnormal, which hardware may take for 0: errors of so many least normal numbers.
+BY_SUBNORMAL = frozenset("relax.nn.silu relax.nn.gelu relax.nn.gelu_tanh".split())
+_MOST_FLUSHED = 128.0
 #: Operands that say sizes, scales and bounds, which nobody rounds: by the operator, their places.
 FIXED: Mapping[str, frozenset[int]] = {
     "relax.image.resize2d": frozenset({1, 2}), "relax.image.resize3d": frozenset({1, 2}),
@@ -51,10 +54,14 @@ TO_INTEGERS = frozenset({"relax.quantize", "relax.astype"})
 
 
 class Noise:
-    """Relative errors of the size that an operator may make, on what it gets and gives."""
+    """Relative errors of the size that an operator may make, on what it gets and gives.
 
-    def __init__(self, seed: int) -> None:
+    Of operators that are `deviating` other numbers may come where they get or give NaN or infinities.
+    """
+
+    def __init__(self, seed: int, deviating: Container[str] = ()) -> None:
         self._random = numpy.random.default_rng(seed)
+        self._deviating = deviating
 
     def around(self, operation: Operation, run: Step) -> Step:
         """The step of an operator, with errors."""
@@ -66,6 +73,8 @@ class Noise:
         operands, results = ([_element(info) for info in each] for each in types)
         if name in TO_INTEGERS and is_float(operands[0]) and not is_float(results[0]):
             run = self._with_any_for_nan(run)
+        if name in self._deviating and is_float(results[0]):
+            run = self._with_any_for_special(run)
         if name in EXACT:
             return run
         fixed = FIXED.get(name, frozenset())
@@ -74,13 +83,14 @@ class Noise:
 
         def noisy(frame: Frame, *given: Any) -> Any:
             shaken = (
-                value if index in fixed else self._shaken(value, dtype, 0.0)
+                value if index in fixed else self._shaken(value, dtype)
                 for index, (value, dtype) in enumerate(zip(given, operands, strict=True))
             )  # fmt: skip
             found = run(frame, *shaken)
             listed = found if type(found) is list else [found]
+            flushed = _MOST_FLUSHED if name in BY_SUBNORMAL else 1.0
             return [
-                self._shaken(value, dtype, _unit(name, value, dtype))
+                self._shaken(value, dtype, _unit(name, value, dtype), flushed)
                 for value, dtype in zip(listed, results, strict=True)
             ]
 
@@ -96,14 +106,29 @@ class Noise:
 
         return with_any
 
-    def _shaken(self, value: Any, dtype: str, unit: float) -> Any:
+    def _with_any_for_special(self, run: Step) -> Step:
+        """A step with another number each time for what is NaN or infinite, or made of an element that is."""
+
+        def with_any(frame: Frame, *given: Any) -> Any:
+            (found,) = listed if type(listed := run(frame, *given)) is list else [listed]
+            alike = (each for each in given if isinstance(each, numpy.ndarray) and each.shape == found.shape)
+            wide = [numpy.asarray(each, "float64") for each in (found, *alike)]
+            is_special = numpy.any(~numpy.isfinite(wide), axis=0)
+            some = self._random.choice([numpy.nan, numpy.inf, -numpy.inf, 0.0, 1.0, -1.0], found.shape)
+            return numpy.where(is_special, some.astype(found.dtype), found)
+
+        return with_any
+
+    def _shaken(self, value: Any, dtype: str, unit: float = 0.0, flushed: float = 1.0) -> Any:
         step = STEPS.get(stored(dtype).name, 0.0) if dtype else 0.0
         if not step:
             return value
         wide = numpy.asarray(value, "float64")
         signs = self._random.choice([-step, step], wide.shape)
         with numpy.errstate(all="ignore"):
-            noisy = wide + signs * (wide + unit * numpy.isfinite(wide)) + signs / step * _underflow(wide, dtype)
+            noisy = (
+                wide + signs * (wide + unit * numpy.isfinite(wide)) + signs / step * _underflow(wide, dtype, flushed)
+            )
             return numpy.asarray(noisy).astype(value.dtype)
 
 
@@ -121,10 +146,10 @@ def _unit(name: str, result: Any, dtype: str) -> float:
     return float(abs(wide[numpy.isfinite(wide)]).max(initial=0.0))
 
 
-def _underflow(wide: ndarray, dtype: str) -> Any:
+def _underflow(wide: ndarray, dtype: str, flushed: float) -> Any:
     """The error of each element where some are subnormal: another order of products has other zeros among them."""
     import ml_dtypes
 
-    tiny = float(ml_dtypes.finfo(stored(dtype)).tiny)
+    tiny = flushed * float(ml_dtypes.finfo(stored(dtype)).tiny)
     is_small = abs(wide) < tiny
     return tiny * is_small if (is_small & (wide != 0)).any() else 0.0
