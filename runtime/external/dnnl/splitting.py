@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 _NARROW_SUMS = ("sse41", "avx", "avx2", "avx512_core")
 _QUANTIZING = ("src", "weights")
 #: What poolings and reductions give of no elements, by their algorithms; everything else gives 0.
-_OF_NONE = {511: -math.inf, 196594: -math.inf, 196595: math.inf, 196597: 1.0, 196598: math.nan}
+_OF_NONE = {511: -math.inf, 196597: 1.0, 196598: math.nan}
 _ADD = 131056
 
 

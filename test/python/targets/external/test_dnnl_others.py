@@ -137,7 +137,7 @@ def test_a_threshold_that_makes_a_difference_is_no_mish() -> None:
 
 
 @pytest.mark.parametrize("parameters", [{}, {"axis": [1]}, {"axis": [0, -1], "keepdims": True}])
-@pytest.mark.parametrize("name", ["max", "min", "sum", "prod", "mean"])
+@pytest.mark.parametrize("name", ["sum", "prod", "mean"])
 def test_reductions(name: str, parameters: Any) -> None:
     assert agrees(built(lambda x: named(name)(x, **parameters), (2, 5, 7))) == ["reduction"]
 

@@ -20,7 +20,7 @@ def _given(*shapes: Sequence[int]) -> list[Any]:
     return [floats(*shape) for shape in shapes]
 
 
-@pytest.mark.parametrize("name", ["sum", "mean", "max", "min", "prod"])
+@pytest.mark.parametrize("name", ["sum", "mean", "prod"])
 @pytest.mark.parametrize("axis", [None, [1]])
 @pytest.mark.parametrize("sizes", [(2, 3), (1, 1), (3, 1), (0, 3), (3, 0)])
 def test_reductions(name: str, axis: list[int] | None, sizes: tuple[int, int]) -> None:
