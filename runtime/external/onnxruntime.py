@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 
 #: The first that runs the version of ONNX's operators that parts are written for.
 LEAST_VERSION = (1, 18)
-_ALIGNMENT = 64
+#: Of its vectors.
+_ALIGNMENT = 16
 
 # ONNX's numbers of element types, by onnxruntime's names of them.
 _TYPES = {
@@ -75,14 +76,18 @@ class _Function:
             wanted = f"{count} inputs and {len(self._outputs)} outputs"
             raise RelaxError(f"{self._name} takes {wanted}, got {len(arguments)} tensors")
         binding = self._session.io_binding()
-        # Numbers are in memory of their own, which has to stay.
-        kept = [border.bound(binding.bind_input, each) for border, each in zip(self._inputs, arguments, strict=False)]
-        pairs = zip(self._outputs, arguments[count:], strict=True)
-        results = [border.bound_result(binding.bind_output, each) for border, each in pairs]
+        inputs = [border.placed(each) for border, each in zip(self._inputs, arguments, strict=False)]
+        results = [border.placed(each) for border, each in zip(self._outputs, arguments[count:], strict=True)]
+        if results and not any(each.size for each in results):
+            return  # some kernels divide by sizes that are 0
+        for border, each in zip(self._inputs, inputs, strict=True):
+            each.fetch()
+            border.bind(binding.bind_input, each)
+        for border, each in zip(self._outputs, results, strict=True):
+            border.bind(binding.bind_output, each)
         self._session.run_with_iobinding(binding)
         for each in results:
             each.move()
-        del kept
 
 
 class _Border:
@@ -95,23 +100,13 @@ class _Border:
             raise RelaxError(f"'{about.name}' is of type {about.type}, which is not passed")
         self._dtype, self._number = found[1], _TYPES[found[1]]
 
-    def bound(self, bind: Callable[..., None], argument: ArrayOrTensor | float) -> Tensor:
-        """Says where the elements are; what is given has to stay for as long."""
-        tensor = self._tensor(argument)
-        self._bind(bind, tensor, tensor.data_ptr())
-        return tensor
-
-    def bound_result(self, bind: Callable[..., None], argument: ArrayOrTensor | float) -> _Result:
-        """The same, with aligned memory where the elements' own is not."""
-        result = _Result(self._tensor(argument))
-        self._bind(bind, result.tensor, result.address)
-        return result
-
-    def _bind(self, bind: Callable[..., None], tensor: Tensor, address: int) -> None:
+    def bind(self, bind: Callable[..., None], placed: _Placed) -> None:
+        """Says where the elements are."""
         # Of nothing at all there is no address, which has to be another one than 0.
-        bind(self._name, "cpu", 0, self._number, list(tensor.shape), address or 1)
+        bind(self._name, "cpu", 0, self._number, list(placed.tensor.shape), placed.address or 1)
 
-    def _tensor(self, argument: ArrayOrTensor | float) -> Tensor:
+    def placed(self, argument: ArrayOrTensor | float) -> _Placed:
+        """A tensor, or a number in memory of its own."""
         from ..ffi import tvm_ffi
 
         if isinstance(argument, (bool, int, float)):
@@ -121,25 +116,32 @@ class _Border:
         tensor = argument if isinstance(argument, tvm_ffi.Tensor) else tvm_ffi.from_dlpack(argument)
         if not tensor.is_contiguous():
             raise RelaxError(f"'{self._name}' has to lie in one piece, its strides are {tuple(tensor.strides)}")
-        return tensor
+        return _Placed(tensor)
 
 
-class _Result:
-    """Where a result is written: the last bits of onnxruntime's functions hang on whether that is aligned."""
+class _Placed:
+    """A tensor in aligned memory, another one where its own is not: the last bits of onnxruntime's sums and functions
+    hang on that.
+    """
 
     def __init__(self, tensor: Tensor):
         self.tensor, self.address = tensor, tensor.data_ptr()
-        self._size = tensor.numel() * tensor.dtype.itemsize
+        self.size = tensor.numel() * tensor.dtype.itemsize
         self._is_elsewhere = self.address % _ALIGNMENT > 0
         if self._is_elsewhere:
-            self._memory = (ctypes.c_char * (self._size + _ALIGNMENT))()
+            self._memory = (ctypes.c_char * (self.size + _ALIGNMENT))()
             address = ctypes.addressof(self._memory)
             self.address = address + -address % _ALIGNMENT
 
-    def move(self) -> None:
-        """Brings it to its own place."""
+    def fetch(self) -> None:
+        """Brings an input there."""
         if self._is_elsewhere:
-            ctypes.memmove(self.tensor.data_ptr(), self.address, self._size)
+            ctypes.memmove(self.address, self.tensor.data_ptr(), self.size)
+
+    def move(self) -> None:
+        """Brings a result to its own place."""
+        if self._is_elsewhere:
+            ctypes.memmove(self.tensor.data_ptr(), self.address, self.size)
 
 
 def _session(name: str, model: bytes, threads: int) -> onnxruntime.InferenceSession:
