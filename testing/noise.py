@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping
+from collections.abc import Container, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy
@@ -35,13 +35,11 @@ EXACT = frozenset(
 )
 #: These subtract from 1 or add to it: their errors are relative to that.
 BY_ONE = frozenset(
-    f"relax.{name}" for name in "nn.selu nn.softplus log_add_exp nn.log_softmax sigmoid nn.gelu nn.gelu_tanh".split()
+    f"relax.{name}"
+    for name in "nn.selu nn.softplus log_add_exp nn.log_softmax sigmoid nn.silu nn.gelu nn.gelu_tanh".split()
 )
 #: Their errors are relative to the result's largest element.
 BY_LARGEST = frozenset("relax.image.resize2d relax.image.grid_sample relax.vision.roi_align".split())
-#: These multiply data by what may be subnormal, which hardware may take for 0: errors of so many least normal numbers.
-BY_SUBNORMAL = frozenset("relax.nn.silu relax.nn.gelu relax.nn.gelu_tanh".split())
-_MOST_FLUSHED = 128.0
 #: Operands that say sizes, scales and bounds, which nobody rounds: by the operator, their places.
 FIXED: Mapping[str, frozenset[int]] = {
     "relax.image.resize2d": frozenset({1, 2}), "relax.image.resize3d": frozenset({1, 2}),
@@ -51,6 +49,15 @@ FIXED: Mapping[str, frozenset[int]] = {
 
 #: Which integer these give for NaN is not defined.
 TO_INTEGERS = frozenset({"relax.quantize", "relax.astype"})
+
+
+#: NaN and infinities may change any of their results: where others are in an order, neighbours by weights of 0.
+FAR_REACHING = frozenset(
+    f"relax.{name}"
+    for name in "sort argsort topk argmax argmin bucketize image.resize2d image.resize3d image.grid_sample "
+    "vision.roi_align".split()
+)
+_SPECIAL = (numpy.nan, numpy.inf, -numpy.inf, 0.0, 1.0, -1.0)
 
 
 class Noise:
@@ -73,8 +80,8 @@ class Noise:
         operands, results = ([_element(info) for info in each] for each in types)
         if name in TO_INTEGERS and is_float(operands[0]) and not is_float(results[0]):
             run = self._with_any_for_nan(run)
-        if name in self._deviating and is_float(results[0]):
-            run = self._with_any_for_special(run)
+        if name in self._deviating:
+            run = self._with_any_for_special(run, is_whole=name in FAR_REACHING)
         if name in EXACT:
             return run
         fixed = FIXED.get(name, frozenset())
@@ -88,9 +95,8 @@ class Noise:
             )  # fmt: skip
             found = run(frame, *shaken)
             listed = found if type(found) is list else [found]
-            flushed = _MOST_FLUSHED if name in BY_SUBNORMAL else 1.0
             return [
-                self._shaken(value, dtype, _unit(name, value, dtype), flushed)
+                self._shaken(value, dtype, _unit(name, value, dtype))
                 for value, dtype in zip(listed, results, strict=True)
             ]
 
@@ -106,29 +112,36 @@ class Noise:
 
         return with_any
 
-    def _with_any_for_special(self, run: Step) -> Step:
-        """A step with another number each time for what is NaN or infinite, or made of an element that is."""
+    def _with_any_for_special(self, run: Step, is_whole: bool) -> Step:
+        """A step with another number each time for what is NaN or infinite, or made of an element that is; `is_whole`:
+        where one element is.
+        """
 
         def with_any(frame: Frame, *given: Any) -> Any:
-            (found,) = listed if type(listed := run(frame, *given)) is list else [listed]
-            alike = (each for each in given if isinstance(each, numpy.ndarray) and each.shape == found.shape)
-            wide = [numpy.asarray(each, "float64") for each in (found, *alike)]
-            is_special = numpy.any(~numpy.isfinite(wide), axis=0)
-            some = self._random.choice([numpy.nan, numpy.inf, -numpy.inf, 0.0, 1.0, -1.0], found.shape)
-            return numpy.where(is_special, some.astype(found.dtype), found)
+            found = run(frame, *given)
+            operands = [numpy.asarray(each, "float64") for each in given if isinstance(each, numpy.ndarray)]
+            return [
+                self._any_for_special(each, operands, is_whole) for each in (found if type(found) is list else [found])
+            ]
 
         return with_any
 
-    def _shaken(self, value: Any, dtype: str, unit: float = 0.0, flushed: float = 1.0) -> Any:
+    def _any_for_special(self, found: ndarray, operands: Sequence[ndarray], is_whole: bool) -> ndarray:
+        is_special = numpy.full(found.shape, is_whole and not all(numpy.isfinite(each).all() for each in operands))
+        for each in (numpy.asarray(found, "float64"), *operands):
+            if each.shape == found.shape:
+                is_special = is_special | ~numpy.isfinite(each)
+        among = _SPECIAL if found.dtype.name in STEPS else [0, 1]
+        return numpy.where(is_special, self._random.choice(among, found.shape).astype(found.dtype), found)
+
+    def _shaken(self, value: Any, dtype: str, unit: float = 0.0) -> Any:
         step = STEPS.get(stored(dtype).name, 0.0) if dtype else 0.0
         if not step:
             return value
         wide = numpy.asarray(value, "float64")
         signs = self._random.choice([-step, step], wide.shape)
         with numpy.errstate(all="ignore"):
-            noisy = (
-                wide + signs * (wide + unit * numpy.isfinite(wide)) + signs / step * _underflow(wide, dtype, flushed)
-            )
+            noisy = wide + signs * (wide + unit * numpy.isfinite(wide)) + signs / step * _underflow(wide, dtype)
             return numpy.asarray(noisy).astype(value.dtype)
 
 
@@ -146,10 +159,10 @@ def _unit(name: str, result: Any, dtype: str) -> float:
     return float(abs(wide[numpy.isfinite(wide)]).max(initial=0.0))
 
 
-def _underflow(wide: ndarray, dtype: str, flushed: float) -> Any:
+def _underflow(wide: ndarray, dtype: str) -> Any:
     """The error of each element where some are subnormal: another order of products has other zeros among them."""
     import ml_dtypes
 
-    tiny = flushed * float(ml_dtypes.finfo(stored(dtype)).tiny)
+    tiny = float(ml_dtypes.finfo(stored(dtype)).tiny)
     is_small = abs(wide) < tiny
     return tiny * is_small if (is_small & (wide != 0)).any() else 0.0
