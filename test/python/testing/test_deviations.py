@@ -7,9 +7,12 @@ from typing import Any
 
 import numpy
 import pytest
+from relax_mlir.interpreter.machine import Machine
 from relax_mlir.testing import Report
+from relax_mlir.testing.noise import Noise
 
 import relax_mlir as rx
+from relax_mlir import relax
 from relax_mlir.patterns import is_op
 
 REASON = "its table has no entry for NaN"
@@ -84,3 +87,26 @@ def test_deviations_of_unknown_operators_are_refused() -> None:
         f.returns(*f)
     with pytest.raises(rx.RelaxError, match=r"codegen 'of_unknown': unknown operator .relax.tahn."):
         rx.compile(module, partition=["of_unknown"])
+
+
+def _results_with_noise(body: Any, x: Any, deviating: str) -> list[bytes]:
+    module = rx.Module()
+    with module.function("main", [rx.tensor(x.shape)]) as f:
+        f.returns(body(*f))
+    found = (Machine(module.operation, around=Noise(seed, {deviating}).around).call("main", [x]) for seed in range(20))
+    return [each.tobytes() for (each,) in found]
+
+
+@pytest.mark.parametrize(
+    ("body", "deviating"),
+    [
+        (lambda x: relax.argmax(x, axis=1), "relax.argmax"),
+        (lambda x: relax.sort(x, axis=1), "relax.sort"),
+        (lambda x: relax.isnan(relax.maximum(x, x)), "relax.maximum"),
+    ],
+)
+def test_what_hangs_on_a_deviation_is_not_determined(body: Any, deviating: str) -> None:
+    plain, special = numpy.float32([[3, 1, 2, 4]]), numpy.float32([[3, numpy.nan, 2, 4]])
+    assert len({*_results_with_noise(body, special, deviating)}) > 1
+    assert len({*_results_with_noise(body, special, "relax.exp")}) == 1
+    assert len({*_results_with_noise(body, plain, deviating)}) == 1
