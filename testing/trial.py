@@ -110,8 +110,9 @@ class _Trial:
             if verdict is not None:
                 return verdict
             worst = max(worst, found, key=lambda each: each.ulp)
-        deviates = ("deviates", "; ".join(dict.fromkeys(self._declared.values())))
-        return self._with_times(self._verdict(*(deviates if self._deviates else ("right",)), error=worst), executable)
+        if self._deviates:
+            return self._verdict("deviates", "; ".join(dict.fromkeys(self._declared.values())), worst)
+        return self._with_times(self._verdict("right", error=worst), executable)
 
     def _reference(self, arguments: Sequence[Any], noise: Noise | None = None) -> list[Any]:
         machine = Machine(self._made.module.operation, around=None if noise is None else noise.around)

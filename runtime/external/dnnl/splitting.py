@@ -73,7 +73,7 @@ def of_none(builder: Builder, step: Step) -> list[Step]:
     if step.post_ops or "dst" in step.quantized:
         return split(builder, step, 0)
     dims = builder.viewed_dims(step.result)[-1]
-    number = _OF_NONE.get(step.attributes.get("algorithm"), 0.0)
+    number = _OF_NONE.get(step.attributes.get("algorithm", 0), 0.0)
     made = Argument(builder.filled(dims, builder.dtype(step.result), number))
     if "bias" not in step.arguments:
         return [Step("view", {"src": made}, step.result)]
