@@ -8,12 +8,13 @@ from math import prod
 
 from ....bindings.ir import Operation
 from ....dialects.core.dialect import row_of
+from ....dialects.core.infos import is_int
 from ....dialects.core.opdef import Call
 from ....dialects.core.symbols import Dim
 from ....dialects.core.verifier import call_of
 from ....dialects.relax.infer.layouts import layouts_of, sizes_in_layout
 from ....dialects.relax.infer.windows import windows_of
-from ....dialects.relax.values import normal_axis, shape_of
+from ....dialects.relax.values import normal_axis, shape_of, tensor_info
 
 #: What kernels give for NaN and infinities.
 DEVIATIONS = {
@@ -105,6 +106,12 @@ def _refuse_median(op: Operation, call: Call) -> str:
     return "onnxruntime's TopK gives another one of equal elements, and takes NaN for the largest"
 
 
+def _refuse_product(op: Operation, call: Call) -> str:
+    """It would give the largest integer where the product is larger."""
+    dtype = tensor_info(op.results[0]).dtype
+    return f"onnxruntime computes products of {dtype} in floats" if is_int(dtype) else ""
+
+
 _CHECKS: Mapping[str, Callable[[Operation, Call], str]] = {
     **{f"relax.nn.{kind}_pool{rank}d": _refuse_pool for kind in ("max", "avg") for rank in (1, 2, 3)},
     "relax.image.resize2d": _refuse_resize,
@@ -114,4 +121,6 @@ _CHECKS: Mapping[str, Callable[[Operation, Call], str]] = {
     "relax.take": _refuse_take,
     "relax.nn.instance_norm": _refuse_instance_norm,
     "relax.median": _refuse_median,
+    "relax.prod": _refuse_product,
+    "relax.cumprod": _refuse_product,
 }

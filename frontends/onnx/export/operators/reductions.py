@@ -27,9 +27,9 @@ def reduction(op: ExportedOp) -> Ref:
         # Of none at all, too, for which onnxruntime has no maximum.
         return op.cast(op.graph.reduce(_OF_BOOLS[name], op.cast(x, "i32"), _axes(op), op.keepdims), "i1")
     axes = _axes(op)
-    if name in ("sum", "prod") and is_int(x.dtype):
+    if name == "sum" and is_int(x.dtype):
         # What is too large for the type is cut off, where a cast of floats would give its largest number.
-        return op.cast(op.graph.reduce(_REDUCTIONS[name], op.cast(x, "i64"), axes, op.keepdims), x.dtype)
+        return op.cast(op.graph.reduce("ReduceSum", op.cast(x, "i64"), axes, op.keepdims), x.dtype)
     if name == "mean" and _is_of_images(op, axes):
         return op.node("GlobalAveragePool", x)
     return op.graph.reduce(_REDUCTIONS[name], x, axes, op.keepdims)
