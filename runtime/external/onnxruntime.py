@@ -78,7 +78,7 @@ class _Function:
         binding = self._session.io_binding()
         inputs = [border.placed(each) for border, each in zip(self._inputs, arguments, strict=False)]
         results = [border.placed(each) for border, each in zip(self._outputs, arguments[count:], strict=True)]
-        if results and not any(each.size for each in results):
+        if results and all(0 in each.shape for each in results):
             return  # some kernels divide by sizes that are 0
         for border, each in zip(self._inputs, inputs, strict=True):
             each.fetch()
@@ -103,7 +103,7 @@ class _Border:
     def bind(self, bind: Callable[..., None], placed: _Placed) -> None:
         """Says where the elements are."""
         # Of nothing at all there is no address, which has to be another one than 0.
-        bind(self._name, "cpu", 0, self._number, list(placed.tensor.shape), placed.address or 1)
+        bind(self._name, "cpu", 0, self._number, placed.shape, placed.address or 1)
 
     def placed(self, argument: ArrayOrTensor | float) -> _Placed:
         """A tensor, or a number in memory of its own."""
@@ -125,23 +125,23 @@ class _Placed:
     """
 
     def __init__(self, tensor: Tensor):
-        self.tensor, self.address = tensor, tensor.data_ptr()
-        self.size = tensor.numel() * tensor.dtype.itemsize
-        self._is_elsewhere = self.address % _ALIGNMENT > 0
-        if self._is_elsewhere:
-            self._memory = (ctypes.c_char * (self.size + _ALIGNMENT))()
+        self._tensor, self.shape = tensor, list(tensor.shape)
+        self.address = self._own = tensor.data_ptr()
+        if self._own % _ALIGNMENT:
+            self._size = tensor.numel() * tensor.dtype.itemsize
+            self._memory = (ctypes.c_char * (self._size + _ALIGNMENT))()
             address = ctypes.addressof(self._memory)
             self.address = address + -address % _ALIGNMENT
 
     def fetch(self) -> None:
         """Brings an input there."""
-        if self._is_elsewhere:
-            ctypes.memmove(self.address, self.tensor.data_ptr(), self.size)
+        if self.address != self._own:
+            ctypes.memmove(self.address, self._own, self._size)
 
     def move(self) -> None:
         """Brings a result to its own place."""
-        if self._is_elsewhere:
-            ctypes.memmove(self.tensor.data_ptr(), self.address, self.size)
+        if self.address != self._own:
+            ctypes.memmove(self._own, self.address, self._size)
 
 
 def _session(name: str, model: bytes, threads: int) -> onnxruntime.InferenceSession:
