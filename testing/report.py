@@ -53,7 +53,8 @@ class Report:
         subjects: dict[str, list[Verdict]] = {}
         for each in sorted(self.verdicts, key=lambda each: each.case):
             subjects.setdefault(each.case.partition(" ")[0], []).append(each)
-        rows: list[Sequence[str]] = [("", "cases", "right", "not taken", "wrong", "types", "largest error", "time")]
+        rows: list[Sequence[str]] = [("", "cases", "right", "not taken", "wrong", "deviates", "types", "largest error",
+                                     "time")]  # fmt: skip
         return rows + [_row(name, found) for name, found in subjects.items()]
 
     def support_table(self) -> str:
@@ -62,7 +63,7 @@ class Report:
 
     def _problems(self) -> list[str]:
         lines = [f"\n{each.verdict}: {each.case}: {each.reason}" for each in self.faults]
-        others = (each for each in self.verdicts if each.verdict in ("refused", "unchecked"))
+        others = (each for each in self.verdicts if each.verdict in ("deviates", "refused", "unchecked"))
         counts = Counter((each.verdict, each.reason) for each in others)
         return lines + [f"\n{verdict} ({count}): {reason}" for (verdict, reason), count in counts.most_common()]
 
@@ -110,7 +111,7 @@ def _row(name: str, found: Sequence[Verdict]) -> Sequence[str]:
     right = [each for each in found if each.verdict == "right"]
     counts = [
         len(found), len(right), sum(each.verdict == "not taken" for each in found),
-        sum(each.verdict in FAULTS for each in found),
+        sum(each.verdict in FAULTS for each in found), sum(each.verdict == "deviates" for each in found),
     ]  # fmt: skip
     errors = [each.error for each in right if each.error is not None]
     worst = max((each.ulp for each in errors), default=0.0)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from numpy import ndarray
 
 #: The worst first. Those before "refused" are faults of what is checked; not taken is fine, wrong is not.
-VERDICTS = ("crash", "hang", "wrong", "unsteady", "error", "refused", "not taken", "unchecked", "right")
+VERDICTS = ("crash", "hang", "wrong", "unsteady", "error", "deviates", "refused", "not taken", "unchecked", "right")
 FAULTS = frozenset(VERDICTS[:5])
 
 
