@@ -15,7 +15,8 @@ import numpy
 
 from ..runtime import Executable, load
 from ..runtime.arrays import tensor, to_numpy
-from .guard_pages import guarded, guarded_results
+from ..runtime.guard_pages import guarded, guarded_results
+from ..runtime.poisoning import PATTERNS
 
 if TYPE_CHECKING:
     from numpy import ndarray
@@ -24,9 +25,9 @@ if TYPE_CHECKING:
 _TURNS = 4
 
 
-def called(executable: Executable, arrays: Sequence[ndarray]) -> list[ndarray]:
-    """The results of "main", which are placed next to forbidden pages."""
-    with guarded_results():
+def called(executable: Executable, arrays: Sequence[ndarray], pattern: bytes = PATTERNS[0]) -> list[ndarray]:
+    """The results of "main", which are placed next to forbidden pages and held the pattern before."""
+    with guarded_results(pattern):
         found = executable["main"](*map(tensor, arrays))
     listed = found if isinstance(found, (list, tuple)) else [found]
     return [to_numpy(each) for each in listed]
@@ -43,7 +44,7 @@ def change_in_use(executable: Executable, arguments: Sequence[ndarray], expected
     again = _loaded(executable)
     return (
         _of_threads(executable, placed, expected)
-        or ("" if are_same(called(again, placed), expected) else "saved and loaded, it gives other bits")
+        or ("" if are_same(called(again, placed, PATTERNS[1]), expected) else "saved and loaded, it gives other bits")
         or _of_two_at_once((executable, again), placed, expected)
     )
 
