@@ -134,7 +134,8 @@ def _named(where: str, function: Callable[..., object], blamed: Callable[..., ob
         try:
             return function(*arguments)
         except (Exception, SystemExit) as error:
-            raise RuntimeError(f"{where}: {_message(error, blamed)}") from error
+            kind = MemoryError if isinstance(error, MemoryError) else RuntimeError
+            raise kind(f"{where}: {_message(error, blamed)}") from error
 
     return named
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Arrays next to pages that must not be touched: an access one element outside of them ends the process.
 
-Inputs are placed by `guarded`. Results are placed by tvm-ffi's allocator, which compiled code asks where one is set; what
-they hold before, and arenas, is a pattern (poisoning.py).
+Inputs are placed by `guarded`. Results are placed by tvm-ffi's allocator, which compiled code asks where one is set.
+They and arenas hold a pattern before they are written (poisoning.py).
 """
 
 from __future__ import annotations
@@ -76,8 +76,9 @@ _Managed._fields_ = (
     ("flags", ctypes.c_uint64), ("tensor", _Tensor),
 )  # fmt: skip
 _ALLOCATOR = ctypes.CFUNCTYPE(
-    ctypes.c_int, ctypes.POINTER(_Tensor), ctypes.POINTER(ctypes.POINTER(_Managed)), ctypes.c_void_p, ctypes.c_void_p
-)
+    ctypes.c_int, ctypes.POINTER(_Tensor), ctypes.POINTER(ctypes.POINTER(_Managed)), ctypes.c_void_p,
+    ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_char_p),
+)  # fmt: skip
 
 
 class _Results:
@@ -87,10 +88,14 @@ class _Results:
         self._numbers = itertools.count()
         self._held: dict[int, Any] = {}
         self.pattern = PATTERNS[0]
+        self.fails = False
         self.allocator = _ALLOCATOR(self._allocate)
         self._deleter = _DELETER(self._delete)
 
     def _allocate(self, prototype: Any, out: Any, context: Any, set_error: Any) -> int:
+        if self.fails:
+            set_error(context, b"MemoryError", b"no memory for a result, as requested")
+            return -1
         asked = prototype.contents
         sizes = [asked.shape[axis] for axis in range(asked.rank)]
         count = int(numpy.prod(sizes, dtype=object)) if sizes else 1
@@ -122,14 +127,15 @@ _results = _Results()
 
 
 @contextmanager
-def guarded_results(pattern: bytes = PATTERNS[0]) -> Iterator[None]:
-    """In this thread, results of compiled functions that run on the CPU lie next to forbidden pages, and hold the pattern
-    before they are written; in the process new arenas are filled with its first byte.
+def guarded_results(pattern: bytes = PATTERNS[0], *, fails: bool = False) -> Iterator[None]:
+    """In this thread, results of compiled functions that run on the CPU lie next to forbidden pages, and hold the
+    pattern before they are written; in the process new arenas are filled with its first byte.
+    With `fails` there is no memory for results.
     """
     library = ctypes.CDLL(tvm_ffi.libinfo.find_libtvm_ffi())
     set_allocator = library.TVMFFIEnvSetDLPackManagedTensorAllocator
     set_allocator.argtypes = [_ALLOCATOR, ctypes.c_int, ctypes.c_void_p]
-    _results.pattern = pattern
+    _results.pattern, _results.fails = pattern, fails
     if set_allocator(_results.allocator, 0, None) or not _libc.mallopt(_M_PERTURB, pattern[0] ^ 0xFF):
         raise RuntimeError("tvm-ffi takes no allocator, or the C library fills no memory")
     try:

@@ -23,11 +23,18 @@ from . import isolated
 from .agreement import MANY_SHAKES, SHAKES
 from .core.cases import Case, Setup, Unmade
 from .noise import Noise
-from .usage import are_same, called, change_in_use, wrong_argument_taken
+from .usage import (
+    are_same,
+    called,
+    change_in_use,
+    fault_without_memory,
+    memory_leaked,
+    wrong_argument_taken,
+)
 from .verdicts import Error, Verdict, error_of, problem
 
 #: What a process is at when it dies of it.
-REFERENCE, CHECKED = 0, 1
+REFERENCE, CHECKED, WITHOUT_MEMORY = 0, 1, 2
 _REPEATS = 3
 _TIMED = 5
 _MOST_WORDS = 300
@@ -145,7 +152,15 @@ class _Trial:
             if changes:
                 return self._verdict("unsteady", changes)
             taken = wrong_argument_taken(executable, arguments)
-            return self._verdict("error", taken) if taken else None
+            if taken:
+                return self._verdict("error", taken)
+            leaked = memory_leaked(executable, arguments)
+            if leaked:
+                return self._verdict("leak", f"each call leaves {leaked} bytes of memory behind")
+            isolated.enter(WITHOUT_MEMORY)
+            fault = fault_without_memory(executable, arguments, first)
+            isolated.enter(CHECKED)
+            return self._verdict("no memory", f"without memory, {fault}") if fault else None
         except Exception as error:  # whatever a program raises here, it has had results before
             return self._verdict("error", f"{type(error).__name__}: {_words(error)}")
 

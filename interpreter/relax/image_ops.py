@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy
 
 from ...dialects.relax.infer.layouts import layouts_of
-from ..registry import register_reference
-from ..size_checks import require_same
+from ..registry import register_reference, require_same
 from ..sliding_windows import laid_out, plain
 from .element_types import converted
 

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy
 
-from ..registry import register_reference
-from ..size_checks import require_at_most, require_same
+from ..registry import register_reference, require_at_most, require_same
 
 if TYPE_CHECKING:
     from numpy import ndarray

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy
 
-from ..registry import register_reference
-from ..size_checks import require_same
+from ..registry import register_reference, require_same
 from ..upstream.affine import place_of
 
 if TYPE_CHECKING:

@@ -13,8 +13,7 @@ import numpy
 
 from ...dialects.core.infos import is_float
 from ...dialects.relax.infer.layouts import Layout, layouts_of
-from ..registry import register_reference
-from ..size_checks import require_same
+from ..registry import register_reference, require_same
 from ..sliding_windows import each_of, laid_out, last, plain, slides_of
 from .element_types import converted
 

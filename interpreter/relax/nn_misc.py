@@ -10,8 +10,7 @@ import numpy
 
 from ...dialects.core.infos import is_float
 from ...passes.evaluate.elements import NotKnown
-from ..registry import register_reference
-from ..size_checks import require_same
+from ..registry import register_reference, require_same
 
 if TYPE_CHECKING:
     from numpy import ndarray

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy
 
-from ..registry import register_reference
-from ..size_checks import require_same
+from ..registry import register_reference, require_same
 from .parameters import along_axes
 
 if TYPE_CHECKING:

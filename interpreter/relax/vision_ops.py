@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy
 
-from ..registry import register_reference
-from ..size_checks import require_at_most, require_same
+from ..registry import register_reference, require_at_most, require_same
 from .element_types import converted
 
 if TYPE_CHECKING:

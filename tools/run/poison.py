@@ -39,11 +39,13 @@ def poison_problems(executable: Executable, signature: Signature, inputs: Mappin
 
 
 def _changed(signature: Signature, before: Mapping[str, Given], after: Mapping[str, Given]) -> Iterator[str]:
+    import numpy
+
     arrays = dict(spread_values(after))
     for described in signature.inputs:
         own = {} if described.written else {described.name: before[described.name]}
         for name, value in spread_values(own):
-            place = "" if isinstance(value, (int, float)) else change_of(value, arrays[name])
+            place = change_of(numpy.asarray(value), numpy.asarray(arrays[name]))
             if place:
                 kernels = _kernels("read", described, signature)
                 yield f"input '{name}' is the caller's, and is written to, from element {place} on{kernels}"

@@ -340,67 +340,6 @@ def test_a_comparison_that_cannot_fail_says_so() -> None:
     assert "but" not in compare.report([compare.difference("y", small + 1, small + 1, 1e-4)])
 
 
-UNWRITTEN = """
-func.func private @three(%x: memref<4xf32>, %y: memref<4xf32>) attributes {tir.prim_func} {
-  %c0 = arith.constant 0 : index
-  %c1 = arith.constant 1 : index
-  %c3 = arith.constant 3 : index
-  scf.for %i = %c0 to %c3 step %c1 {
-    %v = memref.load %x[%i] : memref<4xf32>
-    memref.store %v, %y[%i] : memref<4xf32>
-  }
-  return
-}
-func.func @main(%x: tensor<4xf32> {relax.name = "x"}) -> tensor<4xf32> attributes {relax.result_names = ["y"]} {
-  %0 = "relax.call_tir"(%x) {func = @three} : (tensor<4xf32>) -> tensor<4xf32>
-  return %0 : tensor<4xf32>
-}
-func.func @temporary(%x: tensor<4xf32> {relax.name = "x"}) -> tensor<4xf32> {
-  %0 = "relax.call_tir"(%x) {func = @three} : (tensor<4xf32>) -> tensor<4xf32>
-  %1 = "relax.sort"(%0) {axis = -1, descending = false}: (tensor<4xf32>) -> tensor<4xf32>
-  return %1 : tensor<4xf32>
-}
-func.func @input(%x: tensor<4xf32> {relax.name = "x"}) -> tensor<4xf32> {
-  %0 = "relax.call_dps_packed"(%x) {func = "test_relax_run.swap"} : (tensor<4xf32>) -> tensor<4xf32>
-  return %0 : tensor<4xf32>
-}
-func.func @right(%x: tensor<4xf32>) -> tensor<4xf32> {
-  %1 = "relax.sort"(%x) {axis = -1, descending = false}: (tensor<4xf32>) -> tensor<4xf32>
-  return %1 : tensor<4xf32>
-}
-"""
-
-
-@tvm_ffi.register_global_func("test_relax_run.swap", override=True)
-def swap(x: Any, y: Any) -> None:
-    numpy.from_dlpack(y)[...] = numpy.from_dlpack(x)
-    numpy.from_dlpack(x)[2:] = 0
-
-
-@pytest.mark.parametrize(
-    ("function", "problem"),
-    [
-        ("main", "output 'y' is left unwritten, from element [3] on; f32[4] is written by three ("),
-        ("temporary", "output 'result0' is computed of memory that nothing has written: element ["),
-        (
-            "input",
-            "input 'x' is the caller's, and is written to, from element [2] on; f32[4] is read by test_relax_run",
-        ),
-    ],
-)
-def test_poison_shows_what_is_not_written(function: str, problem: str, tmp_path: Path) -> None:
-    rx.compile(rx.Module.parse(UNWRITTEN)).save(tmp_path / "p.rxa")
-    code, out, _ = outcome(tmp_path / "p.rxa", f"--function={function}", "--poison")
-    assert code == 1
-    assert f"\npoison: {problem}" in out
-    assert out.count("poison: ") == 1
-
-
-def test_poison_of_what_is_right(tmp_path: Path) -> None:
-    rx.compile(rx.Module.parse(UNWRITTEN)).save(tmp_path / "p.rxa")
-    assert "poison" not in shown(tmp_path / "p.rxa", "--function=right", "--poison")
-
-
 def test_a_model_is_run_by_the_reference(tmp_path: Path) -> None:
     (tmp_path / "m.mlir").write_text(PROGRAM)
     x = random_array("float32", (3, 4), [0])
