@@ -63,7 +63,7 @@ def test_it_is_made_and_tested_in_a_fresh_environment_by_one_command(tmp_path: P
     settings = {"PIP_NO_INDEX": "1", "PIP_NO_BUILD_ISOLATION": "0"}
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "MAKE"))}
     done = subprocess.run(
-        line, shell=True, cwd=tmp_path, env=environment | settings, capture_output=True, text=True, timeout=900
+        line, shell=True, cwd=tmp_path, env=environment | settings, capture_output=True, text=True, timeout=1500
     )
     assert done.returncode == 0, done.stdout + done.stderr
     assert "Success: no issues found" in done.stdout and " passed" in done.stdout
