@@ -19,9 +19,9 @@ from ..dialects.core.infos import TensorInfo
 from ..dialects.core.symbols import Size, SymExpr
 from ..frontends.module import Module
 from ..interpreter.held_values import stored
+from ..runtime.guard_pages import guarded
 from ..support.c_compiler import find_compiler, load_library
 from ..support.errors import RefusalError
-from .guard_pages import guarded
 
 if TYPE_CHECKING:
     from numpy import ndarray

@@ -24,7 +24,7 @@ from .every_model import all_models
 from .fitting import all_rows
 from .random_graphs import cases as random_graphs
 from .report import Report
-from .trial import CHECKED, Subject, makes_sources, tried
+from .trial import CHECKED, WITHOUT_MEMORY, Subject, makes_sources, tried
 from .verdicts import Verdict
 
 #: Told of each verdict at once: the verdict, how many cases are done, of how many.
@@ -162,6 +162,8 @@ def _named(verdict: Verdict, case: Case) -> Verdict:
 
 def _died(cause: str, phase: int) -> Verdict:
     """Of a case whose name is not known here."""
+    if phase == WITHOUT_MEMORY:
+        return Verdict("", "", "no memory", f"without memory, {cause}")
     if phase != CHECKED:
         return Verdict("", "", "unchecked", f"the reference: {cause}")
     return Verdict("", "", "hang" if "no result" in cause else "crash", cause)

@@ -20,6 +20,8 @@ from ..passes.core.stages import Stages
 from ..passes.partition.codegen import find_codegen
 from ..passes.relax_run_codegen import RunCodegen
 from ..runtime.arrays import tensor
+from ..runtime.guard_pages import guarded
+from ..runtime.poisoning import PATTERNS, change_of
 from ..runtime.watching import VARIABLE as WATCH_PARTS
 from ..support.errors import RefusalError, RelaxError
 from ..targets.core.backend import Backend
@@ -28,13 +30,20 @@ from . import isolated
 from .agreement import MANY_SHAKES, SHAKES
 from .c_program import CProgram
 from .core.cases import Case, Setup, Unmade
-from .guard_pages import guarded
 from .noise import Noise
-from .usage import Program, are_same, called, change_in_use, wrong_argument_taken
+from .usage import (
+    Program,
+    are_same,
+    called,
+    change_in_use,
+    fault_without_memory,
+    memory_leaked,
+    wrong_argument_taken,
+)
 from .verdicts import Error, Verdict, error_of, problem
 
 #: What a process is at when it dies of it.
-REFERENCE, CHECKED = 0, 1
+REFERENCE, CHECKED, WITHOUT_MEMORY = 0, 1, 2
 _REPEATS = 3
 _TIMED = 5
 _MOST_WORDS = 300
@@ -173,16 +182,16 @@ class _Trial:
     def _compared(
         self, program: Program, arguments: Sequence[Any], expected: list[Any]
     ) -> tuple[Verdict | None, Error]:
-        kept = [array.tobytes() for array in arguments]
         first: list[Any] = []
         for number in range(_REPEATS):
             placed = [guarded(array, at_end=number % 2 == 0) for array in arguments]
             try:
-                found = called(program, placed)
+                found = called(program, placed, PATTERNS[number % 2])
             except Exception as error:  # whatever a program raises here, the reference has a result
                 return self._verdict("error", f"{type(error).__name__}: {_words(error)}"), Error()
-            if any(array.tobytes() != held for array, held in zip(placed, kept, strict=True)):
-                return self._verdict("wrong", "it writes into an argument"), Error()
+            changed = next(filter(None, map(change_of, arguments, placed)), "")
+            if changed:
+                return self._verdict("wrong", f"it writes into an argument, from element {changed} on"), Error()
             if number == 0:
                 different = self._different(arguments, found, expected)
                 if different:
@@ -203,7 +212,15 @@ class _Trial:
             if changes:
                 return self._verdict("unsteady", changes)
             taken = wrong_argument_taken(program, arguments)
-            return self._verdict("error", taken) if taken else None
+            if taken:
+                return self._verdict("error", taken)
+            leaked = memory_leaked(program, arguments)
+            if leaked:
+                return self._verdict("leak", f"each call leaves {leaked} bytes of memory behind")
+            isolated.enter(WITHOUT_MEMORY)
+            fault = fault_without_memory(program, arguments, first)
+            isolated.enter(CHECKED)
+            return self._verdict("no memory", f"without memory, {fault}") if fault else None
         except Exception as error:  # whatever a program raises here, it has had results before
             return self._verdict("error", f"{type(error).__name__}: {_words(error)}")
 

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy
 
@@ -11,6 +11,11 @@ from ...bindings.diagnostics import made_at
 from ...bindings.navigation import enclosing, symbol_name
 from ..registry import register_reference, register_step
 from ..sites import Site, Step
+
+if TYPE_CHECKING:
+    from numpy import ndarray
+
+    from ...passes.evaluate.registry import EvaluationCall
 
 
 @register_step("relax.assert_op")
@@ -29,7 +34,7 @@ def assert_op(site: Site) -> Step:
 
 
 @register_reference("relax.print", stored=True)
-def print_(call: Any, values: tuple[Any, ...]) -> list[Any]:
+def print_(call: EvaluationCall, values: tuple[Any, ...]) -> list[ndarray]:
     """Without a format the values one by one."""
     shown = [_shown(value) for value in values]
     print(_formatted(call.format, values) if call.format else " ".join(map(str, shown)), flush=True)
@@ -40,7 +45,7 @@ def _formatted(text: str, values: tuple[Any, ...]) -> str:
     return text.format(*map(_shown, values))
 
 
-def _shown(value: Any) -> Any:
+def _shown(value: object) -> object:
     """A shape as the tensor of its sizes, a number as Python's."""
     if isinstance(value, tuple):
         return numpy.array(value, numpy.int64)

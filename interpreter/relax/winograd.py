@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from itertools import product
 from math import isqrt
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy
 
@@ -18,12 +18,16 @@ from ..registry import register_reference
 if TYPE_CHECKING:
     from numpy import ndarray
 
+    from ...passes.evaluate.registry import EvaluationCall
+
 #: By the side of a tile; the last one is at infinity.
 _POINTS = {4: (0, 1, -1), 6: (0, 0.625, -0.625, 1.5, -1.5)}
 
 
 @register_reference("relax.nn.conv2d_winograd")
-def conv2d_winograd(call: Any, data: ndarray, weight: ndarray, bias: Any, residual: ndarray | None) -> ndarray:
+def conv2d_winograd(
+    call: EvaluationCall, data: ndarray, weight: ndarray, bias: ndarray, residual: ndarray | None
+) -> ndarray:
     batch, _, *sizes, lanes = data.shape
     panels, points, channels, columns = weight.shape
     side = isqrt(points)

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from typing import Any, TextIO
 
@@ -15,7 +14,7 @@ from ...support.plugins import load_plugin
 from ...testing.bisect import Culprit, bisect
 from ...testing.each import each
 from ..common.command_line import Arguments, known_shape, parse_shapes, write_text
-from ..compile.options import ONNX_SUFFIXES, TORCH_SUFFIXES
+from ..common.models import read_model
 from ..opt.information import shows_information
 from ..run.each import tell, write_case
 from ..run.inputs import make_inputs, read_inputs
@@ -29,7 +28,7 @@ def start(argv: Sequence[str], stdin: TextIO, stdout: TextIO, stderr: TextIO) ->
         return 0
     for name in arguments["load-plugin"] or ():
         load_plugin(name)
-    module = _model(arguments.files[0])
+    module = read_model(arguments.files[0])
     inputs = _inputs(module, arguments, stderr)
     chosen: dict[str, Any] = {
         "target": arguments["target"], "partition": arguments["partition"] or (), "tolerance": arguments["tolerance"],
@@ -43,19 +42,6 @@ def start(argv: Sequence[str], stdin: TextIO, stdout: TextIO, stderr: TextIO) ->
     write_text(stdout, f"{culprit}\n")
     _write(culprit, arguments)
     return 1
-
-
-def _model(path: str) -> Module:
-    suffix = os.path.splitext(path)[1].lower()
-    if suffix in ONNX_SUFFIXES:
-        from ...frontends.onnx.from_onnx import from_onnx
-
-        return from_onnx(path)
-    if suffix in TORCH_SUFFIXES:
-        from ...frontends.torch.from_torch import from_torch
-
-        return from_torch(path)
-    return Module.from_file(path).copy()
 
 
 def _inputs(module: Module, arguments: Arguments, stderr: TextIO) -> list[Any]:

@@ -37,10 +37,11 @@ from ..common.command_line import (
     write_text,
 )
 from ..common.guard import tell_long_stages
+from ..common.models import MODULE_SUFFIXES, ONNX_SUFFIXES, TORCH_SUFFIXES
 from ..opt.information import shows_information
 from ..opt.listing import made_by
 from ..report.page import Reporting
-from .options import HELP_HEAD, MODULE_SUFFIXES, ONNX_SUFFIXES, OPTIONS, SOURCE, STAGE, TORCH_SUFFIXES
+from .options import HELP_HEAD, OPTIONS, SOURCE, STAGE
 from .program_cache import CachedProgram
 from .progress import KernelProgress, Progress
 

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 from ...support.errors import OptionError
 from ..common.command_line import COMMON_OPTIONS, Arguments, Option, parse_arguments
+from ..common.models import ONNX_SUFFIXES, TORCH_SUFFIXES
 
 _GENERAL, _MODEL, _PARTS, _SPEED, _WATCH = "Output", "Model", "External codegens", "Speed", "Watching"
 
@@ -18,8 +19,6 @@ TEXTS, FILES = ("relax", "tir", "llvm", "ll", "asm"), {"obj": ".o", "artifact": 
 SOURCE = "source"
 #: What --stop makes of --emit.
 STAGE = "stage"
-#: What the names of files end with.
-ONNX_SUFFIXES, TORCH_SUFFIXES, MODULE_SUFFIXES = (".onnx", ".pb"), (".pt2",), (".mlir", ".mlirbc", ".py")
 
 OPTIONS: dict[str, Option] = {
     "o": Option("text", _GENERAL, "the file to write, or with / at its end the folder for source files (--target c); without it, a program or an object file of model.onnx is model.rxa or model.o in the current folder, and text goes to standard output", "file"),

@@ -19,10 +19,12 @@ from ...support.files import refuse_overwriting, refuse_unwritable, write_whole
 from ...support.plugins import load_plugin
 from ..common.command_line import Arguments, known_shape, parse_shapes, terminal_width, write_text
 from ..common.guard import announce
+from ..common.models import read_model
 from ..opt.information import shows_information
 from . import compare, outputs
 from .inputs import Given, gathered_inputs, make_inputs, passed, read_inputs, spread_inputs
 from .options import HELP_HEAD, OPTIONS, parse
+from .poison import poison_problems
 from .timing import time_in_turns, times_against, times_text
 
 #: Options that name files to write.
@@ -57,9 +59,7 @@ class Driver:
         for plugin in arguments["load-plugin"] or ():
             load_plugin(plugin)
         announce(f"loading {path}")
-        trust = {"sha256": arguments["sha256"], "verify_key": arguments["verify-key"]}
-        graphs = False if arguments["no-graphs"] else arguments["graphs"]
-        executable = load(path, **trust, device=arguments["device"], graphs=graphs)
+        executable = _interpreted(path) if arguments["reference"] else _loaded(path, arguments)
         if arguments["threads"] is not None:
             executable.threads = arguments["threads"]
         signature = parse_signature(executable.signature(name))
@@ -71,8 +71,8 @@ class Driver:
             values, notes = make_inputs(spread, given, shapes, seed)
             return gathered_inputs(signature, values), notes
 
-        def called(inputs: Mapping[str, Given]) -> tuple[dict[str, Array], list[str]]:
-            function, taken = executable.copying()[name].packed, [*map(passed, inputs.values())]
+        def called(inputs: Mapping[str, Given], program: Executable = executable) -> tuple[dict[str, Array], list[str]]:
+            function, taken = program.copying()[name].packed, [*map(passed, inputs.values())]
             with _failures_of(name):
                 returned = function(*taken)
             return outputs.named_arrays(signature, returned)
@@ -84,11 +84,16 @@ class Driver:
 
             announce(f"looking at each value of {name}")
             return compare_each(executable, name, inputs, arguments, self.stdout)
+        # Before other calls, which may change the inputs.
+        problems = poison_problems(executable, signature, inputs, called) if arguments["poison"] else []
         announce(f"running {name}")
         results, notes = called(inputs)
         self._note([*notes, *notes_on_threads(executable.threads)])
         self._show(results, arguments)
         self._keep(results, arguments)
+        if problems:
+            write_text(self.stdout, "".join(f"poison: {each}\n" for each in problems))
+            return 1
         model = arguments["compare"]
         reference = None
         if model is not None:
@@ -167,6 +172,19 @@ class Driver:
         found = [compare.with_doubt(each, results, others, tolerance) for each in found]
         write_text(self.stdout, compare.report(found))
         return 0 if all(each.is_close for each in found) else 1
+
+
+def _loaded(path: str, arguments: Arguments) -> Executable:
+    trust = {"sha256": arguments["sha256"], "verify_key": arguments["verify-key"]}
+    graphs = False if arguments["no-graphs"] else arguments["graphs"]
+    return load(path, **trust, device=arguments["device"], graphs=graphs)
+
+
+def _interpreted(path: str) -> Executable:
+    """A model, by the reference: here alone the compiler is needed."""
+    from ...compilation.compiling import compile
+
+    return compile(read_model(path), "reference")
 
 
 def _files_read(arguments: Arguments) -> list[str]:

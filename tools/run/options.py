@@ -9,10 +9,13 @@ from collections.abc import Sequence
 from ...runtime.threads import checked_threads
 from ...support.errors import OptionError
 from ..common.command_line import COMMON_OPTIONS, Arguments, Option, parse_arguments, refuse_together
+from ..common.models import MODULE_SUFFIXES, ONNX_SUFFIXES, TORCH_SUFFIXES
 
 #: What --compare may be, besides the file of a model; what names of programs end with.
 REFERENCE, PROGRAM = "reference", ".rxa"
-_MODELS = (".onnx", ".mlir", ".mlirbc", ".py")
+_MODELS = (*ONNX_SUFFIXES, *TORCH_SUFFIXES, *MODULE_SUFFIXES)
+#: What says how a program's file is loaded.
+_OF_PROGRAMS = ("verify-key", "sha256", "device", "graphs")
 _INPUT, _OUTPUT, _TIME, _COMPARE = "Inputs", "Outputs", "Times", "Comparison"
 
 OPTIONS: dict[str, Option] = {
@@ -25,6 +28,8 @@ OPTIONS: dict[str, Option] = {
     "verify-key": Option("text", _INPUT, "refuse the program unless the signature next to it, program.rxa.sig, is by this public Ed25519 key, a PEM file", "key.pub.pem"),
     "sha256": Option("text", _INPUT, "refuse the program unless this is its SHA-256", "hex"),
     "load-plugin": Option("list", _INPUT, "import this Python module or file first; the codegens and runtimes that it registers run their parts of the program; may be given several times", "module"),
+    "reference": Option("flag", _INPUT, "run a model, model.onnx or module.mlir, operation by operation in numpy, as rx.reference does: slow and right", default=False),
+    "poison": Option("flag", _COMPARE, "call the program again with results and temporaries that are filled with NaN, and other patterns, before: name the outputs that are not written, or show what was there, and the inputs that change; the exit code is 1 if there are any", default=False),
     "print": Option("flag", _OUTPUT, "print the outputs' elements", default=False),
     "benchmark": Option("flag", _TIME, "call the function again and again and tell how long a call takes", default=False),
     "device": Option("text", _INPUT, "where a program for such devices runs, as cuda:1; the first one is the default", "device"),
@@ -55,6 +60,7 @@ HELP_HEAD = (
     "  relax-run model.rxa --trace t.json",
     "  relax-run model.rxa --compare model.onnx",
     "  relax-run model.rxa --compare reference --each --inputs=culprit.npz",
+    "  relax-run model.onnx --reference",
 )
 
 
@@ -65,11 +71,16 @@ def parse(argv: Sequence[str]) -> Arguments:
         return arguments
     if len(arguments.files) != 1:
         raise OptionError(f"expected one program, as program.rxa, got {', '.join(arguments.files) or 'none'}")
-    if arguments.files[0].lower().endswith(_MODELS):
+    is_model = arguments.files[0].lower().endswith(_MODELS)
+    if arguments["reference"] and not is_model:
+        raise OptionError(f"--reference runs a model ({', '.join(_MODELS)}), got {arguments.files[0]}")
+    for name in _OF_PROGRAMS if arguments["reference"] else ():
+        refuse_together(arguments, "reference", name)
+    if is_model and not arguments["reference"]:
         model, observe = arguments.files[0], " --observe" if arguments["each"] else ""
         raise OptionError(
-            f"{model} is a model, no program: relax-compile {model}{observe} makes one of it"
-            f"{f'; relax-bisect {model} --each does both' if observe else ''}"
+            f"{model} is a model, no program: relax-compile {model}{observe} makes one of it, "
+            + (f"relax-bisect {model} --each does both" if observe else "--reference runs it as it is")
         )
     refuse_together(arguments, "output", "output-dir")
     if arguments["output"] is not None and not arguments["output"].endswith((".npz", ".npy")):
@@ -88,7 +99,17 @@ def _check_each(arguments: Arguments) -> None:
     if arguments["each"]:
         if other is None:
             raise OptionError("--each needs something to compare with: --compare=reference, b.rxa or model.onnx")
-        for name in ("output", "output-dir", "print", "benchmark", "profile", "profile-json"):
+        for name in (
+            "output",
+            "output-dir",
+            "print",
+            "benchmark",
+            "profile",
+            "profile-json",
+            "trace",
+            "poison",
+            "reference",
+        ):
             refuse_together(arguments, "each", name)
         return
     for name in ("inputs", "report"):

@@ -42,6 +42,12 @@ def test_the_kit_finds_a_fault(fault: str, only: str) -> None:
     assert report.faults, str(report)
 
 
+@pytest.mark.parametrize(("fault", "verdict"), [("leak", "leak"), ("memory", "no memory"), ("none", "right")])
+def test_the_kit_finds_what_a_model_does_with_memory(fault: str, verdict: str) -> None:
+    report = rx.testing.check(f"faulty{{fault={fault}}}", only=["lstm"], groups=["models"], jobs=1)
+    assert [each.verdict for each in report.verdicts] == [verdict], str(report)
+
+
 def test_a_codegen_without_faults_is_right() -> None:
     report = rx.testing.check("faulty", only=["tanh f32*", "subtract f32*"], jobs=2)
     assert report.is_right, str(report)
