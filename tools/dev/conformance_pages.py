@@ -33,8 +33,8 @@ What [relax-check](../proof.md) says of this project's targets and codegens: eac
 and attributes, small models, random graphs, compared with the reference. *Not taken is fine, wrong is not.*
 `make check-codegens` runs it, and fails where something has got worse than these pages say.
 
-| | cases | right | not taken | refused | unchecked | wrong | run |
-| --- | --- | --- | --- | --- | --- | --- | --- |
+| | cases | right | not taken | deviates | refused | unchecked | wrong | run |
+| --- | --- | --- | --- | --- | --- | --- | --- | --- |
 """
 
 
@@ -62,6 +62,7 @@ def _page(name: str, report: Report, share: float, listed: Mapping[str, Listed])
         f"Cases: {cases}; {_summary(counts)}. Run on {facts['run']}.\n",
         "Numbers in the tables are of cases that are right. [What the verdicts mean](../proof.md#is-it-right).\n",
         *_problems(listed),
+        *_deviations(report),
         *_patterns(report),
         *_operators(report),
         *_models(report, TITLES[name].startswith("codegen")),
@@ -81,6 +82,17 @@ def _problems(listed: Mapping[str, Listed]) -> Iterable[str]:
     for case, each in listed.items():
         groups.setdefault(each, []).append(case)
     yield "".join(f"- {each.verdict}: {_cases(cases)}: {cell(each.reason)}\n" for each, cases in groups.items())
+
+
+def _deviations(report: Report) -> Iterable[str]:
+    """What a codegen declares of NaN and infinities, where a case shows it."""
+    groups: dict[str, list[str]] = {}
+    for each in report.verdicts:
+        if each.verdict == "deviates":
+            groups.setdefault(each.reason, []).append(each.case)
+    if groups:
+        yield "## What it declares of NaN and infinities\n"
+        yield "".join(f"- {_cases(cases)}: {cell(reason)}\n" for reason, cases in groups.items())
 
 
 def _cases(cases: Sequence[str]) -> str:
@@ -159,5 +171,5 @@ def write_index(names: Sequence[str]) -> None:
 def _index_row(name: str) -> str:
     facts = json.loads(path_of(name).read_text("utf-8").splitlines()[1].removeprefix("<!-- ").removesuffix(" -->"))
     wrong = sum(facts.get(verdict, 0) for verdict in FAULTS)
-    counts = [f"{facts.get(verdict, 0)}" for verdict in ("right", "not taken", "refused", "unchecked")]
+    counts = [f"{facts.get(verdict, 0)}" for verdict in ("right", "not taken", "deviates", "refused", "unchecked")]
     return f"| [{TITLES[name]}]({name}.md) | {facts['cases']} | {' | '.join(counts)} | {wrong} | {facts['run']} |\n"
