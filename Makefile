@@ -16,6 +16,10 @@ FILES :=
 # Of tests with many examples and of slow or costly ones `make test` runs a part: which, this number tells.
 DRAW := $(shell date +%s)
 
+# Of the cases of relax-check `make check-codegens` runs this share, which DRAW tells; all take more than an hour.
+SHARE := 1.0
+WRITE :=
+
 # The tests with torch have an environment of their own, and what they compare with is torch on the CPU. Where the index
 # has torch for GPUs: TORCH_PIP='--extra-index-url https://download.pytorch.org/whl/cpu'.
 TORCH_ENV := build/env-torch
@@ -39,7 +43,7 @@ FOLDERS := $(patsubst %/__init__.py,%,$(filter-out relax_mlir/%,$(wildcard */__i
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-all test-pythons test-processes conformance reference lint format typecheck bench fuzz mutants generate docs wheel clean distclean
+.PHONY: help run test test-all test-pythons test-processes conformance check-codegens reference lint format typecheck bench fuzz mutants generate docs wheel clean distclean
 .PHONY: test-torch torch-ops env-torch
 .PHONY: env env-dev env-site env-release site dist models bench-models gpu gpu-code gpu-emulated
 .DELETE_ON_ERROR:
@@ -79,6 +83,9 @@ test-pythons: env ## a few tests on the oldest and the newest Python that are at
 
 conformance: env ## ONNX's own test suites, whole, compared with the list of what does not pass
 	@$(BIN)/python tools/dev/conformance.py --jobs $(JOBS)
+
+check-codegens: env ## relax-check of the targets and codegens, compared with test/conformance/ (SHARE=0.02 DRAW=7; WRITE=1 writes docs/conformance/)
+	@$(BIN)/python tools/dev/check_codegens.py --jobs $(JOBS) --share $(SHARE) --draw $(DRAW) $(if $(WRITE),--write)
 
 reference: env ## rx.reference beside ONNX's node suite, compiled operators, and the tables of the tests of operators
 	@$(BIN)/python tools/dev/conformance.py --reference --kinds node --jobs $(JOBS)

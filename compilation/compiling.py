@@ -19,6 +19,7 @@ from ..support.callbacks import enters
 from ..support.errors import OptionError
 from ..support.version import VERSION
 from ..targets.core.code import USUAL_LEVEL, build, find_backend, stages_of
+from .observing import Observation
 from .options import CompileOptions
 from .steps import check, fit, lower_in_place, working
 
@@ -50,6 +51,7 @@ def compile(
     partition_elsewhere: bool = False,
     device: str | None = None,
     graphs: bool | None = None,
+    observe: bool = False,
 ) -> Executable:
     """Compiles a module's public functions; `executable["main"](x)` runs one, `executable.save(path)` keeps them.
 
@@ -89,6 +91,7 @@ def compile(
         partition_elsewhere=partition_elsewhere,
         device=device,
         graphs=graphs,
+        observation=Observation() if observe else None,
     )
     backend = find_backend(options.chosen.name)  # one there is, or nothing needs to be lowered
     code = options.code()
@@ -96,6 +99,8 @@ def compile(
         backend.prepare(options.chosen, code)
     with working(options, code):
         artifact = build(_lowered(module, options)._owner, options.chosen, code, VERSION)
+    if options.observation is not None:
+        artifact = options.observation.added(artifact)
     if options.functions:
         artifact = replace(artifact, functions={**artifact.functions, **options.functions})
     # It may be for another machine.

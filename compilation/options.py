@@ -21,6 +21,7 @@ from ..targets.core.registry import parse_target
 
 if TYPE_CHECKING:
     from ..passes.partition_stages import Wanted
+    from .observing import Observation
 
 
 @dataclass(frozen=True)
@@ -43,9 +44,15 @@ class CompileOptions:
     partition_elsewhere: bool = False
     device: str | None = None
     graphs: bool | None = None
+    #: Keeps what `observe` asks for.
+    observation: Observation | None = None
 
     def __post_init__(self) -> None:
-        """Raises RelaxError for a size that is none."""
+        """Raises RelaxError for a size that is none, and for what does not go together."""
+        if self.observation is not None and self.donate:
+            raise OptionError(
+                "observe: values are looked at in memory of their own, and donate has arguments that grow"
+            )
         if self.bind:
             BindSymbolicVars(vars=self.bind)
 
@@ -73,4 +80,4 @@ class CompileOptions:
             from ..passes.mixed_precision.precision_stages import with_precision
 
             stages = with_precision(stages, self.precision)
-        return stages
+        return stages if self.observation is None else self.observation.stages(stages)

@@ -162,10 +162,9 @@ def divide(x: Number, y: Number) -> Number:
 
 
 def floor_divide(x: Number, y: Number) -> Number:
-    """Rounded down; an integer divided by 0 is 0."""
+    """Rounded down; an integer divided by 0 is 0. Of floats the quotient is not rounded before, as in numpy."""
     if x.is_float:
-        # A quotient of 16 bits may have been rounded up to the next integer.
-        return intrinsic("floor", widened(x) / widened(y)).to(x.dtype)
+        return intrinsic("floordiv", widened(x), widened(y)).to(x.dtype)
     return _divided("div" if x.is_unsigned else "floordiv", x, y)
 
 

@@ -22,7 +22,7 @@ def element_of(type_: Type) -> str:
     return str(type_.element_type if isinstance(type_, ir.ShapedType) else type_)
 
 
-def integers_of(x: Any, dtype: str) -> Any:
+def integers_of(x: ndarray, dtype: str) -> Any:
     """Floats as integers, towards zero; what has no such integer is undefined, and gives any."""
     held = numpy.asarray(x).astype(numpy.float64)
     if width(dtype) == 64:
@@ -30,13 +30,13 @@ def integers_of(x: Any, dtype: str) -> Any:
     return wrapped(held.astype(numpy.int64), dtype)
 
 
-def bytes_as(numbers: Numbers, array: Any, dtype: str, other: str) -> Any:
+def bytes_as(numbers: Numbers, array: ndarray, dtype: str, other: str) -> Any:
     """Elements of a type as those of another that has as many bytes in memory."""
     found = numpy.asarray(array, order="C").astype(stored(dtype), copy=False).view(stored(other))
     return numbers.held(found, other)
 
 
-def bits_as(numbers: Numbers, x: Any, dtype: str, other: str) -> Any:
+def bits_as(numbers: Numbers, x: ndarray, dtype: str, other: str) -> Any:
     """The bits of elements of a type as elements of another one, of vectors along the last dimension."""
     source, target = stored(dtype), stored(other)
     array = numpy.ascontiguousarray(numpy.asarray(x).astype(source, copy=False))

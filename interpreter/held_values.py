@@ -9,7 +9,7 @@ nothing is rounded on the way, but in functions that look at floats' bits: what 
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy
 
@@ -18,6 +18,9 @@ from ..dialects.relax.constants import storage_dtype
 
 if TYPE_CHECKING:
     from numpy import ndarray
+
+#: What a value is while a program is interpreted: of a tensor, a scalar, a shape.
+HeldValue: TypeAlias = "ndarray | numpy.generic | tuple[int, ...]"
 
 
 @lru_cache(maxsize=128)
@@ -74,7 +77,7 @@ def _to_odd(array: ndarray) -> ndarray:
     return numpy.where((near != array) & is_even & ~numpy.isnan(array), other, near)
 
 
-def computed(array: Any) -> Any:
+def computed(array: ndarray | numpy.generic) -> Any:
     """The array as meanings of operators take it: floats in f64, integers of less than a byte as bytes."""
     if array.dtype.kind == "f":
         return array.astype(numpy.float64, copy=False)

@@ -91,13 +91,7 @@ def _has_symbols(value: object) -> bool:
 
 def _known(call: EvaluationCall, frame: Frame) -> EvaluationCall:
     """The call with the numbers that symbols stand for in its attributes and results."""
-
-    def known(value: Any) -> Any:
-        if isinstance(value, SymExpr):
-            return frame.size(value)
-        return tuple(map(known, value)) if type(value) is tuple else value
-
-    attributes: Mapping[str, Any] = {name: known(value) for name, value in call.attributes.items()}
+    attributes: Mapping[str, Any] = {name: _number(value, frame) for name, value in call.attributes.items()}
     results = [
         info.with_shape(map(frame.size, info.shape)) if isinstance(info, TensorInfo) and info.shape is not None
         else ShapeInfo(tuple(map(frame.size, info.dims))) if isinstance(info, ShapeInfo) and info.dims is not None
@@ -107,6 +101,12 @@ def _known(call: EvaluationCall, frame: Frame) -> EvaluationCall:
     found = EvaluationCall(call, results)
     found.attributes = attributes
     return found
+
+
+def _number(value: Any, frame: Frame) -> Any:
+    if isinstance(value, SymExpr):
+        return frame.size(value)
+    return tuple(_number(each, frame) for each in value) if type(value) is tuple else value
 
 
 def _as_results(found: Any, results: Sequence[Info], site: Site, meaning: Meaning) -> list[Any]:

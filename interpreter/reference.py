@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -73,19 +73,23 @@ class ReferenceFunction:
         self.name = name
         operation = machine.operation(name)
         lowered = LoweredFunction(machine, name, operation) if is_lowered(operation) else None
-        self._inputs = machine.inputs(name) if lowered is None else lowered.inputs
+        #: What it takes, one by one.
+        self.inputs = machine.inputs(name) if lowered is None else lowered.inputs
         self._run = partial(call_with_memory, machine, operation) if lowered is None else lowered.call
-        self._taken = groups_of(operation, INPUT_GROUPS, len(self._inputs))
+        self._taken = groups_of(operation, INPUT_GROUPS, len(self.inputs))
         self._operation = operation
 
     def __repr__(self) -> str:
         return f"<reference of {self.name}>"
 
     def __call__(self, *arguments: object) -> Any:
-        flat = flattened(self.name, self._taken, arguments)
-        given = [self._argument(index, *each) for index, each in enumerate(zip(self._inputs, flat, strict=True))]
-        results = self._run(given)
+        results = self.run(flattened(self.name, self._taken, arguments))
         return grouped(groups_of(self._operation, RESULT_GROUPS, len(results)), results)
+
+    def run(self, arguments: Sequence[object]) -> list[Any]:
+        """The results, one by one, as arguments are given: those of lists too."""
+        pairs = enumerate(zip(self.inputs, arguments, strict=True))
+        return self._run([self._argument(index, *each) for index, each in pairs])
 
     def _argument(self, index: int, info: Info, argument: Any) -> Any:
         if isinstance(info, ShapeInfo):

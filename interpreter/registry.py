@@ -90,3 +90,16 @@ def find_prepared(op: str) -> _PreparedStep | None:
 def find_step(op: str) -> Callable[[Site], Step] | None:
     found = find_prepared(op)
     return None if found is None else found.function
+
+
+# ---- sizes that types do not state, and that must fit when an operator runs: a ValueError, as of programs ----
+
+
+def require_same(one: int, other: int, what: str) -> None:
+    if one != other:
+        raise ValueError(f"{what}: sizes {one} and {other} differ")
+
+
+def require_at_most(size: int, most: int, what: str) -> None:
+    if size > most:
+        raise ValueError(f"{what}: size {size} is larger than {most}")

@@ -14,6 +14,8 @@ from ..dialects.relax.infer.layouts import Layout
 if TYPE_CHECKING:
     from numpy import ndarray
 
+    from ..passes.evaluate.registry import EvaluationCall
+
 
 def plain(array: ndarray, layout: Layout) -> ndarray:
     """An array in a layout with its dimensions in their order, none blocked."""
@@ -75,7 +77,7 @@ def at_least_none(count: int) -> int:
     return count
 
 
-def slides_of(call: Any, taps: Sequence[int]) -> list[Slide]:
+def slides_of(call: EvaluationCall, taps: Sequence[int]) -> list[Slide]:
     """How windows with these taps slide, as the attributes say."""
     count = len(taps)
     strides, gaps = each_of(call.strides, count), each_of(call.dilation, count)

@@ -109,7 +109,7 @@ _NAMESPACES = {
         "all_codegens find_codegen register_codegen",
         "passes.partition.options": "CodegenOption",
         "passes.partition.planning": "Planner Taken register_planner",
-        "passes.partition.steps": "PartStep Steps",
+        "passes.partition.steps": "PartStep Steps node_names",
         "passes.partition.table": "explanation partition_table",
         "passes.relax_run_codegen": "RunCodegen",
         "support.contract": "CONTRACT_VERSION",

@@ -14,6 +14,7 @@ from .passes.partition.planning import Taken as Taken
 from .passes.partition.planning import register_planner as register_planner
 from .passes.partition.steps import PartStep as PartStep
 from .passes.partition.steps import Steps as Steps
+from .passes.partition.steps import node_names as node_names
 from .passes.partition.table import explanation as explanation
 from .passes.partition.table import partition_table as partition_table
 from .passes.relax_run_codegen import RunCodegen as RunCodegen

@@ -18,4 +18,6 @@ from .native_calls import CallList as CallList
 from .native_calls import Given as Given
 from .native_calls import NativeFunction as NativeFunction
 from .native_calls import Passed as Passed
+from .part_steps import StepReporter as StepReporter
+from .part_steps import step_reporter as step_reporter
 from .signing import sign as sign

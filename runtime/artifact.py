@@ -7,6 +7,7 @@
     constants   each 64-byte aligned and padded, so that a mapping of the file is used as it is
     externals   what codegens have made of parts, as constants are
     devices     code of kernels for devices, as constants are
+    definitions what the program was made of, where it was compiled with --observe, as constants are
 
 The digest (blake2b) is over header, manifest and objects. Constants and externals can be gigabytes: each of
 what comes behind has a CRC-32 in the manifest, more than twice as fast, which is enough against damage.
@@ -119,6 +120,8 @@ class Artifact:
     devices: tuple[DeviceCode, ...] = ()
     #: What it calls of C libraries.
     libraries: Libraries = field(default=Libraries())
+    #: What it was made of, as MLIR's bytecode, if it was kept (compilation/observing.py).
+    definitions: memoryview | None = None
     #: Where its file is, which does not say so itself; empty where it has none.
     folder: str = field(default="", repr=False, compare=False)
     #: What the entries say.
@@ -161,6 +164,7 @@ def _pieces(artifact: Artifact) -> Iterator[bytes | memoryview]:
     blobs = [_bytes_of(constant.data) for constant in artifact.constants]
     blobs += [_bytes_of(each.data) for each in artifact.externals if each.data is not None]
     blobs += [_bytes_of(each.data) for each in artifact.devices]
+    blobs += [] if artifact.definitions is None else [_bytes_of(artifact.definitions)]
     for data in blobs:
         places.append(Place(offset, data.nbytes, zlib.crc32(_padding(data.nbytes), zlib.crc32(data))))
         offset += _padded(data.nbytes)
@@ -241,8 +245,9 @@ def parse_artifact(data: memoryview, verify_constants: bool = True) -> Artifact:
     externals = tuple([each if each.data is None else replace(each, data=next(blobs)) for each in parsed.externals])
     devices = tuple([replace(each, data=next(blobs)) for each in parsed.devices])
     return Artifact(
-        objects=objects, constants=constants, externals=externals, pool=pool, devices=devices, **parsed.fields
-    )
+        objects=objects, constants=constants, externals=externals, pool=pool, devices=devices,
+        definitions=next(blobs, None), **parsed.fields,
+    )  # fmt: skip
 
 
 def _objects(sizes: Iterable[int], data: memoryview) -> Iterator[memoryview]:
@@ -317,6 +322,7 @@ def _manifest(artifact: Artifact, object_sizes: Sequence[int], places: Sequence[
         **({"devices": devices} if devices else {}),
         **({"pool": True} if artifact.pool is not None else {}),
         **({"libraries": artifact.libraries._asdict()} if artifact.libraries.names else {}),
+        **({"definitions": vars(next(left))} if artifact.definitions is not None else {}),
     }
     return json.dumps(content, sort_keys=True, separators=(",", ":")).encode()
 
@@ -346,7 +352,7 @@ class _Parsed(NamedTuple):
     constants: list[Constant]
     externals: list[ExternalPart]
     devices: list[DeviceCode]
-    #: Of constants, then of externals, then of devices, with what they are in words.
+    #: Of constants, then of externals, then of devices, then of the definitions, with what they are in words.
     places: list[tuple[str, Place]]
     #: Whether the last object is the pool of threads.
     has_pool: bool
@@ -387,6 +393,9 @@ def _parse_manifest(text: bytes) -> _Parsed:
         _parse_external(each, parsed)
     for each in fields.get("devices", list) if "devices" in content else ():
         _parse_device(each, parsed)
+    if "definitions" in content:
+        place = _parse_place(Fields(fields.get("definitions", dict), "definitions"))
+        parsed.places.append(("the definitions", place))
     return parsed
 
 

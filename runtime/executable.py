@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import builtins
 import ctypes
 import functools
 import operator
@@ -11,6 +10,7 @@ import os
 import platform
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -32,6 +32,7 @@ from .foreign_types import CodeModule, PackedFunction
 from .function import Function
 from .libraries import load_libraries
 from .loader import loader_session
+from .registered import register_builtin_errors, register_print
 from .signing import check_trust
 from .threads import ThreadLimit, checked_threads, pool_of_process, usual_threads
 
@@ -39,6 +40,8 @@ if TYPE_CHECKING:
     from .cuda.copies import Copies
     from .cuda.loading import DeviceProgram
     from .profile import Profile
+    from .trace import Trace
+    from .tracing import Copied
 
 _SET_CONSTANTS, _SET_FUNCTIONS = "__relax_set_constants", "__relax_set_functions"
 _NATIVE_FUNCTION = "__relax_native_function"
@@ -141,6 +144,11 @@ class Executable:
         graphs = None if self._on_device is None else self._on_device.graphs
         return () if graphs is None else graphs.functions
 
+    @property
+    def definitions(self) -> memoryview | None:
+        """What it was made of, as MLIR's bytecode; None where it was compiled without `observe`."""
+        return self._artifact.definitions
+
     def signature(self, name: str) -> dict[str, Any]:
         """What a function takes and gives, as the artifact's manifest describes it."""
         if name not in self._signatures:
@@ -155,13 +163,50 @@ class Executable:
         from .profiling import profile_calls
 
         call, signature = self.ready(name, *arguments), self._signatures[name]
-        if not self._profiling.acquire(blocking=False):
-            raise RuntimeError(f"'{name}' cannot be profiled: a profile of this program is under way")
-        try:
+        with self._measuring(name, "profiled"):
             find, on_device = functools.partial(_find, self._load()), self._on_device is not None
-            return profile_calls(signature, call, find, repeat=repeat, warmup=warmup, on_device=on_device)
+            counts = {"repeat": repeat, "warmup": warmup}
+            return profile_calls(signature, call, find, on_device=on_device, parts=self._parts(), **counts)
+
+    def trace(self, name: str, *arguments: object, repeat: int = 1, warmup: int = 3) -> Trace:
+        """Calls a function and returns when each of its kernels, parts and steps, threads' ranges, launches and copies
+        began and ended: `trace.write("t.json")` is a file for Perfetto.
+
+        Arguments are as those of `profile`; what a program for a device copies is in it.
+        """
+        from .tracing import trace_calls
+
+        copied: Copied = []
+        call, signature = self._traced_call(name, copied, *arguments), self._signatures[name]
+        with self._measuring(name, "traced"):
+            find, device = functools.partial(_find, self._load()), "" if self._on_device is None else self.device
+            counts = {"repeat": repeat, "warmup": warmup}
+            return trace_calls(signature, call, find, device=device, parts=self._parts(), copied=copied, **counts)
+
+    def _traced_call(self, name: str, copied: Copied, *arguments: object) -> Callable[[], object]:
+        """As `ready`; on a device with the copies of each call, which are timed."""
+        self._load()
+        if self._on_device is None:
+            return self.ready(name, *arguments)
+        from .cuda.copying import CopyingFunctions
+
+        copies = self._copies(self._on_device)
+        function = CopyingFunctions(self._signatures, self._packed, copies.timed(copied))[name]
+        passed = function.prepared(*arguments)
+        return functools.partial(function.packed, *passed)
+
+    @contextmanager
+    def _measuring(self, name: str, what: str) -> Iterator[None]:
+        if not self._profiling.acquire(blocking=False):
+            raise RuntimeError(f"'{name}' cannot be {what}: a profile of this program is under way")
+        try:
+            yield
         finally:
             self._profiling.release()
+
+    def _parts(self) -> dict[str, str]:
+        """The codegens that have made functions, by the names that the program calls these by."""
+        return {f"{each.name}.{name}": each.codegen for each in self._artifact.externals for name in each.functions}
 
     def ready(self, name: str, *arguments: object) -> Callable[[], object]:
         """Calls a function with these arguments again and again, for measurements: what has to be copied is copied
@@ -437,54 +482,3 @@ def _set_functions(module: CodeModule, calls: Sequence[str], functions: Mapping[
 
 def _first_line(error: Exception) -> str:
     return (str(error).strip().splitlines() or [type(error).__name__])[0]
-
-
-# ---- what programs find of Python: relax.print, and its own exceptions ----
-
-_PRINT = "relax_mlir.print"
-
-
-@functools.lru_cache(maxsize=1)
-def register_print() -> None:
-    from .ffi import tvm_ffi
-
-    tvm_ffi.register_global_func(_PRINT, print_values, override=True)
-
-
-def print_values(format_: str, *values: object) -> None:
-    """By Python's str.format; without a format, the values one by one."""
-    shown = [_shown(value) for value in values]
-    print(str(format_).format(*shown) if format_ else " ".join(map(str, shown)), flush=True)
-
-
-def _shown(value: Any) -> object:
-    """A tensor as numpy prints it, with its own memory: it is gone after the call."""
-    if not hasattr(value, "__dlpack__"):
-        return value
-    import numpy
-
-    try:
-        return numpy.array(numpy.from_dlpack(value))
-    except (BufferError, RuntimeError, TypeError):  # an element type that numpy does not know
-        return f"<tensor {tuple(value.shape)} {value.dtype}>"
-
-
-@functools.lru_cache(maxsize=1)
-def register_builtin_errors() -> None:
-    """Tells tvm-ffi the names of Python's own exceptions; it knows eight, and makes the others RuntimeError.
-
-    A class of one's own is registered with `tvm_ffi.register_error`.
-    """
-    from .ffi import tvm_ffi
-
-    for name, cls in vars(builtins).items():
-        is_error = isinstance(cls, type) and issubclass(cls, BaseException) and name == cls.__name__
-        if is_error and name not in tvm_ffi.core.ERROR_NAME_TO_TYPE and _takes_a_text(cls):
-            tvm_ffi.register_error(name, cls)
-
-
-def _takes_a_text(cls: type[BaseException]) -> bool:
-    try:
-        return str(cls("text")) == "text"
-    except TypeError:
-        return False

@@ -13,6 +13,7 @@ from ..support.external_part import ExternalPart
 from ..support.external_runtime import ExternalRuntime, find_runtime
 from .errors import ArtifactError
 from .native_calls import NativeFunction
+from .part_steps import are_steps_wanted, part_call
 from .watching import is_each_call_watched, watched
 
 _Given = TypeVar("_Given")
@@ -109,17 +110,18 @@ def _asked(external: ExternalPart, what: str, method: Callable[..., _Given], *ar
 def _as_called(
     external: ExternalPart, name: str, function: Callable[..., object], native_function: Callable[..., object] | None
 ) -> Callable[..., object]:
-    """Code that is no Python stays what it is."""
+    """Code that is no Python stays what it is, and so does what does not say how many inputs it has."""
     from .ffi import tvm_ffi
 
-    if isinstance(function, tvm_ffi.Function) and not is_each_call_watched():
+    inputs = dict(zip(external.functions, external.inputs, strict=False)).get(name)
+    is_watched = is_each_call_watched() and inputs is not None
+    if isinstance(function, tvm_ffi.Function) and not is_watched:
         return function
     nodes = external.nodes[:_MOST_NODES] + ("...",) * (len(external.nodes) > _MOST_NODES)
     where = f"{external.label} ({', '.join(nodes)})" if nodes else external.label
-    inputs = dict(zip(external.functions, external.inputs, strict=False)).get(name, 0)
     if not isinstance(function, NativeFunction):
-        return _named(where, watched(function, inputs), function)
-    if is_each_call_watched():
+        return _named(where, function if inputs is None else watched(function, inputs), function)
+    if is_watched and inputs is not None:
         return _named(where, watched(function, inputs), function.make)
     if native_function is None:
         return _named(where, function, function.make)
@@ -131,9 +133,13 @@ def _named(where: str, function: Callable[..., object], blamed: Callable[..., ob
 
     def named(*arguments: object) -> object:
         try:
-            return function(*arguments)
+            if not are_steps_wanted():
+                return function(*arguments)
+            with part_call(where):
+                return function(*arguments)
         except (Exception, SystemExit) as error:
-            raise RuntimeError(f"{where}: {_message(error, blamed)}") from error
+            kind = MemoryError if isinstance(error, MemoryError) else RuntimeError
+            raise kind(f"{where}: {_message(error, blamed)}") from error
 
     return named
 

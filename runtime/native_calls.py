@@ -13,6 +13,7 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeAlias
+from weakref import WeakValueDictionary
 
 from ..support.errors import RelaxError
 from .foreign_types import CFunction, Exporter, PackedFunction, Tensor
@@ -63,6 +64,9 @@ class Call:
     always: bool = False
     #: In the error; the function's own name where nothing is said.
     name: str = ""
+    #: In profiles and traces: what it is called, as in errors without, and the model's nodes that it computes.
+    step: str = ""
+    nodes: Sequence[str] = ()
 
 
 @dataclass(frozen=True)
@@ -239,6 +243,12 @@ class _Frame:
         places = [ctypes.addressof(each) for each in (self._keys, passed, self._calls)]
         self.native = _NativeFrame(None, places[0], len(passed), places[1], len(calls), places[2])
         self.address = ctypes.addressof(self.native)
+        _FRAMES[self.address] = self
+
+    def step(self, number: int) -> tuple[str, Sequence[str]]:
+        """What a call of it is called, and the model's nodes."""
+        call = self._listed.calls[number]
+        return call.step or _name(call), call.nodes
 
     def _written(self, call: Call, native: _NativeCall) -> _Words:
         """The memory of a call's words, which say what is known of them already."""
@@ -288,6 +298,15 @@ class _Frame:
             raise RelaxError(problem)
 
 
+_FRAMES: WeakValueDictionary[int, _Frame] = WeakValueDictionary()
+
+
+def step_at(frame: int, number: int) -> tuple[str, Sequence[str]]:
+    """What a call of a list is called and computes, by what a log says of it; a list may be gone."""
+    found = _FRAMES.get(frame)
+    return ("a C call", ()) if found is None else found.step(number)
+
+
 _TYPES = (
     ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_uint64] * _FEW_WORDS),
     ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_double] * MOST_FLOATS, *[ctypes.c_uint64] * MOST_WORDS),
@@ -325,7 +344,8 @@ def _function_address(function: CFunction | int) -> int:
 
 
 def _name(call: Call) -> str:
-    return call.name or getattr(call.function, "__name__", "a C function")
+    own = call.function if isinstance(call.function, str) else getattr(call.function, "__name__", "")
+    return call.name or own or "a C function"
 
 
 def _float_word(value: float | ctypes.c_float | ctypes.c_double) -> int:

@@ -10,7 +10,21 @@ from ..support.suggest import counted
 
 _GAP = "  "
 _LEAST_TEXT = 16  # columns for a kernel's name and for its nodes, however narrow the terminal
+#: What the time of a part is filed under: apart from its steps, and where it tells of none.
+BETWEEN_STEPS, WHOLE_PARTS = "between steps", "whole parts"
 _BETWEEN = "between kernels: checks, sizes, memory, the call itself"
+
+
+@dataclass(frozen=True)
+class StepTime:
+    """What a codegen's part says that it does, or a C call of it: its calls and time in one call of the function."""
+
+    name: str
+    #: Names of the model's nodes, as far as the part tells.
+    nodes: tuple[str, ...]
+    calls: int
+    seconds: float
+    share: float
 
 
 @dataclass(frozen=True)
@@ -36,11 +50,25 @@ class KernelTime:
     #: Of the fastest and of the slowest call of the program's function.
     fastest_seconds: float
     slowest_seconds: float
+    #: Whose part it is, where it is none of the target's kernels, and what that tells of itself, the longest first.
+    codegen: str = ""
+    steps: tuple[StepTime, ...] = ()
+
+    @property
+    def between_steps(self) -> float:
+        """Seconds that no step of a part has."""
+        return max(self.seconds - sum(each.seconds for each in self.steps), 0.0)
+
+    def operator_of(self, step: StepTime) -> str:
+        """The operators of the model's nodes that a step computes, "onnx.Conv+onnx.Relu"; its name where unknown."""
+        known = dict(zip(self.nodes, self.node_operators, strict=False))
+        found = dict.fromkeys(operator for node in step.nodes if (operator := known.get(node, "")))
+        return "+".join(found) or step.name
 
 
 @dataclass(frozen=True)
 class OperatorTime:
-    """The time of all kernels of one main operator."""
+    """The time of all kernels of one main operator, or of what parts of one codegen do for an operator of the model."""
 
     operator: str
     #: Places in the program, and calls.
@@ -48,6 +76,7 @@ class OperatorTime:
     calls: int
     seconds: float
     share: float
+    codegen: str = ""
 
 
 @dataclass(frozen=True, repr=False)
@@ -72,19 +101,19 @@ class Profile:
 
     def by_operator(self) -> list[OperatorTime]:
         """The times of each kind of operator, the longest first."""
-        groups: dict[str, list[KernelTime]] = {}
+        groups: dict[tuple[str, str], list[tuple[int, float, float]]] = {}
         for each in self.kernels:
-            groups.setdefault(each.main_operator, []).append(each)
-        times = [
-            OperatorTime(
-                operator,
-                len(group),
-                sum(each.calls for each in group),
-                sum(each.seconds for each in group),
-                sum(each.share for each in group),
-            )
-            for operator, group in groups.items()
-        ]
+            operator = BETWEEN_STEPS if each.steps else WHOLE_PARTS if each.codegen else each.main_operator
+            rest = each.seconds if not each.steps else each.between_steps
+            share = each.share * (rest / each.seconds if each.seconds else 0.0)
+            groups.setdefault((each.codegen, operator), []).append((each.calls, rest, share))
+            for step in each.steps:
+                key = each.codegen, each.operator_of(step)
+                groups.setdefault(key, []).append((step.calls, step.seconds, step.share))
+        times = []
+        for (codegen, operator), group in groups.items():
+            calls, seconds, shares = zip(*group, strict=True)
+            times.append(OperatorTime(operator, len(group), sum(calls), sum(seconds), sum(shares), codegen))
         return sorted(times, key=lambda each: -each.seconds)
 
     def to_dict(self) -> dict[str, object]:
@@ -104,29 +133,49 @@ class Profile:
 
 
 def profile_text(profile: Profile, width: int | None = None) -> str:
-    """The kernels by their time, the sums by operator, and what profiling costs; shortened where `width` is given."""
+    """The kernels by their time, parts with their steps, the sums by operator, and what profiling costs.
+
+    Shortened where `width` is given.
+    """
     unit, factor = ("ms", 1e3) if profile.profiled_seconds >= 1e-3 else ("us", 1e6)
     called = [each for each in profile.kernels if each.calls]
-    numbers = [_numbers(each.share, each.seconds * factor, str(each.calls)) for each in called]
+    lines_of = [line for each in called for line in _lines(each)]
+    numbers = [_numbers(share, seconds * factor, calls) for _, _, share, seconds, calls in lines_of]
     numbers.append(_numbers(profile.between_share, profile.between_seconds * factor, ""))
     numbers.append(_numbers(1.0, profile.profiled_seconds * factor, str(sum(each.calls for each in called))))
     room = _room(width, ["share", unit, "calls"], numbers)
-    names = [each.kernel for each in called]
+    names = [name for name, *_ in lines_of]
     longest = max(map(len, [*names, "kernel"]))
     kept = longest if room is None else min(longest, max(_LEAST_TEXT, room // 2))
     left = None if room is None else max(_LEAST_TEXT, room - kept - len(_GAP))
-    texts = [f"{_cut_end(each.kernel, kept).ljust(kept)}{_GAP}{_nodes(each, left)}" for each in called]
+    texts = [f"{_cut_end(name, kept).ljust(kept)}{_GAP}{_nodes(nodes, left)}" for name, nodes, *_ in lines_of]
     texts += [_BETWEEN if room is None else _cut_end(_BETWEEN, room), "total"]
     lines = _table(["share", unit, "calls"], numbers, f"{'kernel'.ljust(kept)}{_GAP}nodes", texts)
     lines += _idle(len(profile.kernels) - len(called))
     return "\n".join([*lines, "", *_operators(profile, unit, factor), "", _cost(profile, unit, factor), ""])
 
 
+def _lines(kernel: KernelTime) -> list[tuple[str, tuple[str, ...], float, float, str]]:
+    """Names, nodes, shares, seconds and calls: of a kernel, or of a part and of its steps below it."""
+    name = f"{kernel.codegen}: {kernel.kernel}" if kernel.codegen else kernel.kernel
+    lines = [(name, kernel.nodes, kernel.share, kernel.seconds, str(kernel.calls))]
+    lines += [(f"  {each.name}", each.nodes, each.share, each.seconds, str(each.calls)) for each in kernel.steps]
+    if kernel.steps and kernel.seconds:
+        rest = kernel.between_steps
+        lines.append((f"  {BETWEEN_STEPS}", (), kernel.share * rest / kernel.seconds, rest, ""))
+    return lines
+
+
 def _operators(profile: Profile, unit: str, factor: float) -> list[str]:
     times = [each for each in profile.by_operator() if each.calls]
     numbers = [_numbers(each.share, each.seconds * factor, str(each.kernels)) for each in times]
-    names = [each.operator.removeprefix("relax.") for each in times]
+    names = [_operator(each) for each in times]
     return _table(["share", unit, "kernels"], numbers, "operator", names)
+
+
+def _operator(time: OperatorTime) -> str:
+    operator = time.operator.removeprefix("relax.")
+    return f"{time.codegen}: {operator}" if time.codegen else operator
 
 
 def _cost(profile: Profile, unit: str, factor: float) -> str:
@@ -165,13 +214,13 @@ def _table(head: Sequence[str], rows: Sequence[Sequence[str]], title: str, texts
     return lines
 
 
-def _nodes(kernel: KernelTime, most: int | None) -> str:
+def _nodes(nodes: Sequence[str], most: int | None) -> str:
     """All nodes; where there is no room the end of the first, which says more than its beginning, and a count."""
-    whole = ", ".join(kernel.nodes)
+    whole = ", ".join(nodes)
     if most is None or len(whole) <= most:
         return whole
-    more = f" +{len(kernel.nodes) - 1}" if len(kernel.nodes) > 1 else ""
-    first, room = kernel.nodes[0], most - len(more)
+    more = f" +{len(nodes) - 1}" if len(nodes) > 1 else ""
+    first, room = nodes[0], most - len(more)
     return (first if len(first) <= room else f"...{first[3 - room :]}") + more
 
 

@@ -5,14 +5,19 @@ from __future__ import annotations
 
 import ctypes
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
+from dataclasses import replace
+from types import MappingProxyType
 from typing import TypeVar
 
 from .errors import ArtifactError
 from .manifest import Signature, Site
 from .noise import clock_cost, note_on_kernels, notes_on_calls
-from .profile import KernelTime, Profile
+from .part_steps import notes_on_steps
+from .profile import KernelTime, Profile, StepTime
+from .recording import Recorded, Recorder
 
 #: The code's function that switches its clocks on (1) and off (0) and gives the address of what they measure: i64
 #: numbers, nanoseconds of all kernels, then for each place calls and nanoseconds.
@@ -21,6 +26,8 @@ SWITCH = "__relax_profile"
 TELL = "__relax_tell_profile"
 
 Switch = Callable[..., int]
+#: The codegens that have made functions, by the names that programs call these by.
+Parts = Mapping[str, str]
 Run = TypeVar("Run")
 
 
@@ -32,50 +39,63 @@ def profile_calls(
     repeat: int = 20,
     warmup: int = 3,
     on_device: bool = False,
+    parts: Parts = MappingProxyType({}),
 ) -> Profile:
     """Calls a function of a program again and again, by turns with the clocks off and on.
 
     `signature` is what the manifest says of it, `find` gives a function of the code by its name. Raises ArtifactError
     where the program was compiled without clocks; what the call raises comes as it is, and the clocks are off then.
     """
-    if repeat < 1 or warmup < 0:
-        raise ValueError(f"repeat={repeat}, warmup={warmup}: at least one call must be timed")
-    sites = signature.sites
-    if sites is None:
-        raise ArtifactError(
-            f"'{signature.name}' cannot be profiled: its program was compiled without clocks around its kernels, by an "
-            "older release or without the pass host-profile-kernels; compile it again"
-        )
-    switch: Switch = find(SWITCH) if sites else _no_clocks
+    sites = timed_sites(signature, "profiled", repeat, warmup)
+    switch: Switch = find(SWITCH) if sites else no_clocks
     tell = find(TELL) if sites and on_device else _nothing
-    plain, timed, counts = [], [], []
+    # Steps are told by the host: of parts whose work is the device's, they say when it was asked for.
+    has_steps = not on_device and any(site.name in parts for site in sites)
+    recorder = Recorder() if has_steps else None
+    plain, timed, counts, steps = [], [], [], []
     for _ in range(warmup):
         call()
     for _ in range(repeat):
         plain.append(_seconds(call))
-        with _clocks(switch, sites) as read:
+        with clocks(switch, sites, recorder) as read:
             timed.append(_seconds(call))
             tell()
             counts.append(read())
-    return _summary(signature.name, sites, plain, timed, counts)
+        if recorder is not None and recorder.log.is_known:
+            steps.append(recorder.recorded())
+    return _summary(signature.name, sites, plain, timed, counts, parts, steps)
+
+
+def timed_sites(signature: Signature, what: str, repeat: int, warmup: int) -> tuple[Site, ...]:
+    """Where a function calls kernels. Raises for numbers of calls that make no sense, and where that is not known."""
+    if repeat < 1 or warmup < 0:
+        raise ValueError(f"repeat={repeat}, warmup={warmup}: at least one call must be timed")
+    if signature.sites is None:
+        raise ArtifactError(
+            f"'{signature.name}' cannot be {what}: its program was compiled without clocks around its kernels, by an "
+            "older release or without the pass host-profile-kernels; compile it again"
+        )
+    return signature.sites
 
 
 def _nothing() -> None:
     """Nothing is left to report where kernels run on the CPU."""
 
 
-def _no_clocks(on: int) -> int:
+def no_clocks(on: int) -> int:
     """Of a program that calls no kernel."""
     return 0
 
 
 @contextmanager
-def _clocks(switch: Switch, sites: Sequence[Site]) -> Iterator[Callable[[], list[tuple[int, int]]]]:
+def clocks(
+    switch: Switch, sites: Sequence[Site], recorder: Recorder | None
+) -> Iterator[Callable[[], list[tuple[int, int]]]]:
     """The clocks are on inside. What comes has calls and nanoseconds of each site."""
     places = [site.place for site in sites]
     words = 1 + 2 * (1 + max(places)) if places else 0
     try:
-        address = switch(1)
+        address = switch(1 if recorder is None else recorder.log.address)
         if words:
             ctypes.memset(address, 0, 8 * words)
 
@@ -83,7 +103,8 @@ def _clocks(switch: Switch, sites: Sequence[Site]) -> Iterator[Callable[[], list
             table = list((ctypes.c_int64 * words).from_address(address)) if words else []
             return [(table[1 + 2 * place], table[2 + 2 * place]) for place in places]
 
-        yield read
+        with nullcontext() if recorder is None else recorder.recording():
+            yield read
     finally:
         switch(0)
 
@@ -97,7 +118,13 @@ def _seconds(call: Callable[[], object]) -> float:
 
 
 def _summary(
-    name: str, sites: Sequence[Site], plain: list[float], timed: list[float], counts: list[list[tuple[int, int]]]
+    name: str,
+    sites: Sequence[Site],
+    plain: list[float],
+    timed: list[float],
+    counts: list[list[tuple[int, int]]],
+    parts: Parts = MappingProxyType({}),
+    steps: Sequence[Recorded] = (),
 ) -> Profile:
     runs = _middle(list(zip(timed, counts, strict=True)), key=lambda run: run[0])
     # In whole nanoseconds as long as may be: a mean of rounded seconds may be outside of what it is the mean of.
@@ -108,13 +135,38 @@ def _summary(
     shares = [each / whole for each in (*seconds, between)]
     spreads = [[run[index][1] * 1e-9 for run in counts] for index in range(len(sites))]
     rows = zip(sites, calls, seconds, shares, map(min, spreads), map(max, spreads), strict=False)
-    kernels = [KernelTime(*site[1:], *figures) for site, *figures in rows]
+    of_parts = _steps_of(_middle(list(zip(timed, steps, strict=True)), key=lambda run: run[0]), whole) if steps else {}
+    kernels = []
+    for site, *figures in rows:
+        time_of_site = KernelTime(*site[1:], *figures)
+        codegen, steps_of_part = parts.get(site.name, ""), of_parts.get(site.place, ())
+        kernels.append(replace(time_of_site, codegen=codegen, steps=steps_of_part))
     kernels.sort(key=lambda each: -each.seconds)
     unprofiled = _mean(_middle(plain, key=lambda each: each))
     called = [(each.kernel, each.seconds / each.calls) for each in kernels if each.calls]
     notes = notes_on_calls(plain, clock_cost())
-    notes += note_on_kernels(whole, unprofiled, sum(each.calls for each in kernels), called)
+    timed_calls = sum(each.calls + sum(step.calls for step in each.steps) for each in kernels)
+    notes += note_on_kernels(whole, unprofiled, timed_calls, called)
+    notes += notes_on_steps(problem for run in steps for problem in run.problems)
     return Profile(name, len(timed), tuple(kernels), between, shares[-1], whole, unprofiled, tuple(notes))
+
+
+def _steps_of(runs: Sequence[tuple[float, Recorded]], whole: float) -> dict[int, tuple[StepTime, ...]]:
+    """Of the part at each place, the longest first: means over calls that take `whole` seconds each."""
+    spent: Counter[tuple[int, str, tuple[str, ...]]] = Counter()
+    calls: Counter[tuple[int, str, tuple[str, ...]]] = Counter()
+    for _, run in runs:
+        for number, step in run.steps:
+            key = run.spans[number].number, step.name, step.nodes
+            spent[key] += step.end - step.begin
+            calls[key] += 1
+    found: dict[int, tuple[StepTime, ...]] = {}
+    for key, nanoseconds in spent.most_common():
+        place, name, nodes = key
+        seconds = nanoseconds * 1e-9 / len(runs)
+        time_of_step = StepTime(name, nodes, round(calls[key] / len(runs)), seconds, seconds / whole)
+        found[place] = (*found.get(place, ()), time_of_step)
+    return found
 
 
 def _middle(runs: list[Run], key: Callable[[Run], float]) -> list[Run]:

@@ -10,24 +10,36 @@ from __future__ import annotations
 import ctypes
 import math
 import os
-import re
 import zlib
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 
 from ..support.errors import RelaxError
 from .foreign_types import Tensor
+from .poisoning import PATTERNS, element_of, places_of, unwritten
 
 #: Says that each call is watched.
 VARIABLE = "RELAX_CHECK_PARTS"
 # The bytes of an output that are looked at to see whether anything has been written.
 _LOOKED_AT = 1 << 16
-# What outputs hold before a call: NaN of every float type, and integers that hardly anything gives. Where some of it is
-# there afterwards, a second call with the other one shows whether the function has written that itself.
-_BEFORE, _BEFORE_AGAIN = b"\xf5\xff", b"\x0a\x00"
+# What outputs hold before a call. Where some of it is there afterwards, a second call with the other one shows whether
+# the function has written that itself.
+_BEFORE, _BEFORE_AGAIN = PATTERNS
 
 
 def is_each_call_watched() -> bool:
     return os.environ.get(VARIABLE, "") not in ("", "0")
+
+
+@contextmanager
+def each_call_watched() -> Iterator[None]:
+    """Programs that are loaded inside have each call of their parts watched."""
+    before = os.environ.get(VARIABLE, "")
+    os.environ[VARIABLE] = "1"
+    try:
+        yield
+    finally:
+        os.environ[VARIABLE] = before
 
 
 def watched(function: Callable[..., object], inputs: int) -> Callable[..., object]:
@@ -60,9 +72,9 @@ def _watch(
     ]
     for number in filled:
         _fill(outputs[number], _BEFORE)
-    unwritten = list(map(_sum, outputs))
+    untouched = list(map(_sum, outputs))
     result = function(*inputs, *outputs)
-    if result is not None and not _is_in(result, spans) and unwritten == list(map(_sum, outputs)):
+    if result is not None and not _is_in(result, spans) and untouched == list(map(_sum, outputs)):
         kind = type(result).__name__
         results = "results go to the outputs behind its inputs"
         raise RelaxError(f"it has returned an object of type {kind}, and written nothing: {results}")
@@ -77,7 +89,8 @@ def _watch(
         _fill(outputs[number], _BEFORE_AGAIN)
     function(*inputs, *outputs)
     for number, first in suspects.items():
-        left = next(_unwritten(first, outputs[number]), None)
+        output = outputs[number]
+        left = next(unwritten(first, _bytes_of(output), _bytes_per_element(output)), None)
         if left is not None:
             raise RelaxError(
                 f"it has left output {number} unwritten, from element {left} on: outputs come behind inputs"
@@ -101,12 +114,15 @@ def _fill(output: Tensor, pattern: bytes) -> None:
 
 def _element(output: Tensor, pattern: bytes) -> bytes:
     """What an element of such a tensor is filled with."""
-    size = max(output.dtype.bits * output.dtype.lanes // 8, 1)
-    return pattern[:1] if size == 1 else pattern * (size // 2)
+    return element_of(_bytes_per_element(output), pattern)
+
+
+def _bytes_per_element(output: Tensor) -> int:
+    return max(output.dtype.bits * output.dtype.lanes // 8, 1)
 
 
 def _has(output: Tensor, pattern: bytes) -> bool:
-    return next(_places(memoryview(_memory(output)).cast("B"), _element(output, pattern)), None) is not None
+    return next(places_of(memoryview(_memory(output)).cast("B"), _element(output, pattern)), None) is not None
 
 
 def _is_ordinary(output: Tensor) -> bool:
@@ -114,21 +130,6 @@ def _is_ordinary(output: Tensor) -> bool:
     would be too much where it was not requested."""
     element = _element(output, _BEFORE)
     return len(element) == 1 and any(byte != element[0] for byte in _bytes_of(output)[:_LOOKED_AT])
-
-
-def _unwritten(first: bytes, output: Tensor) -> Iterator[int]:
-    """The elements that were what they had been filled with, each of two times."""
-    second, element = _bytes_of(output), _element(output, _BEFORE)
-    again, size = _element(output, _BEFORE_AGAIN), len(element)
-    for place in _places(first, element):
-        if second[place : place + size] == again:
-            yield place // size
-
-
-def _places(data: bytes | memoryview, element: bytes) -> Iterator[int]:
-    """Where an element is in memory."""
-    found = (each.start() for each in re.finditer(b"(?=" + re.escape(element) + b")", data, re.DOTALL))
-    return (place for place in found if place % len(element) == 0)
 
 
 def _memory(argument: object) -> ctypes.Array[ctypes.c_char] | bytes:

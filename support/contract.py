@@ -19,19 +19,21 @@ CONTRACT_VERSION = "1.0"
 #: them.
 NAMES: Mapping[str, str] = {
     "codegens.CONTRACT_VERSION": "",
-    "codegens.Codegen": "name version contract patterns keeps devices separate pipeline target stage options compile "
-    "load requires fingerprint workspace functions steps composites cost host_cost crossing_cost call_cost",
+    "codegens.Codegen": "name version contract patterns keeps deviations devices separate pipeline target stage "
+    "options compile load requires fingerprint workspace functions steps composites cost host_cost crossing_cost "
+    "call_cost",
     "codegens.CodegenOption": "__init__ expected value_of",
     "codegens.Composite": "name pattern beside codegen matches why_not",
     "codegens.ExternalRuntime": "name version contract load requires",
     "codegens.ObjectCode": "__init__",
-    "codegens.PartStep": "__contains__ __getitem__ all get op composite operation operations inputs outputs",
+    "codegens.PartStep": "__contains__ __getitem__ all get op composite operation operations inputs nodes outputs",
     "codegens.PatternRow": "__init__",
     "codegens.Planner": "",
     "codegens.Steps": "constants inputs outputs steps values",
     "codegens.Taken": "__init__ of composite operations",
     "codegens.all_codegens": "",
     "codegens.find_codegen": "",
+    "codegens.node_names": "",
     "codegens.register_codegen": "",
     "codegens.register_planner": "",
     "codegens.register_runtime": "",
@@ -63,6 +65,8 @@ NAMES: Mapping[str, str] = {
     "runtime.Given": "__init__",
     "runtime.NativeFunction": "__init__",
     "runtime.Passed": "__init__",
+    "runtime.StepReporter": "",
+    "runtime.step_reporter": "",
     "runtime.tensor": "",
     "runtime.to_numpy": "",
     "RelaxError": "__init__",

@@ -16,7 +16,8 @@ from .suggest import suggest
 
 R = TypeVar("R", bound="type[ExternalRuntime]")
 
-_OWN = "relax_mlir.runtime.external"
+#: Where this project's own are; what the reference makes needs the compiler to run.
+_OWN = ("relax_mlir.runtime.external", "relax_mlir.interpreter.external")
 
 
 class ExternalRuntime:
@@ -46,8 +47,9 @@ class ExternalRuntime:
 
 
 def _import_own(name: str | None) -> None:
-    if name is not None and name.isidentifier() and importlib.util.find_spec(f"{_OWN}.{name}") is not None:
-        importlib.import_module(f"{_OWN}.{name}")
+    for folder in _OWN if name is not None and name.isidentifier() else ():
+        if importlib.util.find_spec(f"{folder}.{name}") is not None:
+            importlib.import_module(f"{folder}.{name}")
 
 
 _RUNTIMES = NamedRegistry[type[ExternalRuntime]]("a runtime", source=_import_own, plugins="runtime")

@@ -84,6 +84,9 @@ def refuse_unwritable(path: str | None) -> None:
         raise RelaxError(f"cannot write output file '{path}': there is no folder '{parent}'")
     if os.path.isdir(path):
         raise RelaxError(f"cannot write output file '{path}': it is a folder")
+    needed = [path] if is_special(path) else [parent, *([path] if os.path.exists(path) else [])]
+    if not all(os.access(each, os.W_OK) for each in needed):
+        raise RelaxError(f"cannot write output file '{path}': {os.strerror(errno.EACCES)}")
 
 
 def is_special(path: StrPath) -> bool:

@@ -12,22 +12,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy
 
-from ..bindings.ir import Operation
-from ..bindings.navigation import body_of, operations_of
+from ..bindings.navigation import functions_in, is_private, symbol_name
+from ..compilation.observing import of_graph_and_kernels
 from ..compilation.options import CompileOptions
 from ..frontends.module import Module
 from ..interpreter.machine import Machine
 from ..passes.core.pipeline import Pipeline
 from ..passes.core.stages import Stages
-from ..passes.relax_observe import Observe
+from ..passes.relax_observe import leave_alone
 from ..passes.relax_partition import Partition
 from ..passes.relax_run_codegen import RunCodegen
 from ..support.errors import RelaxError
-from .each import ACCUMULATED, REWRITTEN, Observed, each, first_wrong, is_far, main_of
+from .each import ACCUMULATED, REWRITTEN, Observed, compared, first_wrong, is_far, observed
 from .verdicts import error_of
 
 if TYPE_CHECKING:
@@ -68,24 +69,21 @@ def bisect(
     say: Say = lambda text: None,
 ) -> Culprit | None:
     """What makes the result of "main" wrong for these arguments; None where nothing is."""
-    CompileOptions(target, partition=partition).stages()  # raises for what there is not
+    search = _Bisection(module, arguments, target, partition, tolerance, say)
     say("what each kernel and part gives")
-    values = each(module, arguments, target=target, partition=partition, tolerance=tolerance)
-    wrong = first_wrong(values)
+    wrong = search.first_wrong()
     if wrong is None:
         return None
     if partition and "::" in wrong.name and not _is_separate(partition):
         say("parts of one pattern each")
-        apart = _apart(partition)
-        alone = each(module, arguments, target=target, partition=apart, tolerance=tolerance)
-        if (smaller := first_wrong(alone)) is not None:
-            values, wrong, partition = alone, smaller, apart
-    search = _Bisection(module, arguments, CompileOptions(target, partition=partition).stages(), tolerance, say)
+        apart = _Bisection(module, arguments, target, _apart(partition), tolerance, say)
+        if (smaller := apart.first_wrong()) is not None:
+            search, wrong = apart, smaller
     if wrong.problem == REWRITTEN and (found := search.rewrite(wrong)) is not None:
         return found
     if wrong.problem == ACCUMULATED:
         return Culprit("code", wrong.name, wrong.nodes, wrong.operators, wrong.accumulated.absolute, module, (), ())
-    return search.kernel(values.index(wrong), wrong)
+    return search.kernel(wrong)
 
 
 def _is_separate(partition: Wanted) -> bool:
@@ -101,17 +99,28 @@ def _apart(partition: Wanted) -> Partition:
 
 class _Bisection:
     def __init__(
-        self, module: Module, arguments: Sequence[Any], stages: Stages, tolerance: float | None, say: Say
+        self,
+        module: Module,
+        arguments: Sequence[Any],
+        target: str,
+        partition: Wanted,
+        tolerance: float | None,
+        say: Say,
     ) -> None:
         self._module, self._arguments, self._tolerance, self._say = module, list(arguments), tolerance, say
-        self._after = "fuse" if "fuse" in stages.names else "legalize"
-        self._stages, self._target = stages, stages.target
+        stages = CompileOptions(target, partition=partition).stages()
+        self._of_graph, self._of_kernels = of_graph_and_kernels(stages)
+        self._target, self._partition = target, partition
+
+    def first_wrong(self) -> Observed | None:
+        self._values = observed(self._module, self._arguments, target=self._target, partition=self._partition)
+        return first_wrong(list(compared(self._values, self._values.of_model(), self._tolerance)))
 
     def rewrite(self, wrong: Observed) -> Culprit | None:
         """The pass behind which the graph gives another result."""
         expected = Machine(self._module.operation).call("main", self._arguments)
         current = self._module.copy()
-        for name, run in _passes(self._stages.until(self._after), self._target):
+        for name, run in _passes(self._of_graph):
             self._say(name)
             before = current.copy()
             run(current)
@@ -122,22 +131,15 @@ class _Bisection:
                 return Culprit("pass", name, wrong.nodes, wrong.operators, error, before, inputs, tuple(expected))
         return None
 
-    def kernel(self, index: int, wrong: Observed) -> Culprit:
+    def kernel(self, wrong: Observed) -> Culprit:
         """The pass that makes a kernel wrong, or what makes code of it; a part as a whole."""
-        lowered = self._module.copy()
-        for _, run in _passes(self._stages.until(self._after), self._target):
-            run(lowered)
-        Pipeline([Observe(only=index), "symbol-dce"]).run(lowered)
-        inputs = tuple(each for each in wrong.inputs if isinstance(each, numpy.ndarray))
-        expected = tuple(Machine(lowered.operation).call("main", list(inputs)))
         error = wrong.isolated.absolute if wrong.isolated is not None else wrong.accumulated.absolute
-        if _has_part(main_of(lowered)):
-            name = wrong.name.partition("::")[0]
-            return Culprit("part", name, wrong.nodes, wrong.operators, error, lowered, inputs, expected)
-        names = self._stages.names
-        rest = replace(self._stages, stages=self._stages.stages[names.index(self._after) + 1 :])
+        part, is_part, _ = wrong.name.partition("::")
+        lowered, inputs, expected = self._alone(wrong)
+        if is_part:
+            return Culprit("part", part, wrong.nodes, wrong.operators, error, lowered, inputs, expected)
         current = lowered.copy()
-        for name, run in _passes(rest, self._target):
+        for name, run in _passes(self._of_kernels):
             self._say(name)
             try:
                 run(current)
@@ -150,11 +152,24 @@ class _Bisection:
                 return Culprit("pass", name, wrong.nodes, wrong.operators, error, lowered, inputs, expected)
         return Culprit("code", wrong.name, wrong.nodes, wrong.operators, error, lowered, inputs, expected)
 
+    def _alone(self, wrong: Observed) -> tuple[Module, tuple[Any, ...], tuple[Any, ...]]:
+        """A kernel or part as a module, with its inputs and what it should give; all of it where it needs more."""
+        lowered = Module.of(self._values.lowered)
+        for function in list(functions_in(lowered.operation)):
+            if symbol_name(function) != "main" and not is_private(function):
+                function.erase()
+        (main,) = (each for each in functions_in(lowered.operation) if symbol_name(each) == "main")
+        with lowered.context:
+            if not leave_alone(main, wrong.place):
+                return self._module, tuple(self._arguments), ()
+        Pipeline("symbol-dce").run(lowered)
+        return lowered, wrong.inputs, wrong.expected
+
     def _is_far(self, found: Sequence[Any], expected: Sequence[Any]) -> bool:
         return is_far(found, expected, self._tolerance)
 
 
-def _passes(stages: Stages, target: str) -> Iterator[tuple[str, Callable[[Module], None]]]:
+def _passes(stages: Stages) -> Iterator[tuple[str, Callable[[Module], None]]]:
     """Each pass with its stage's name, without those that make code of parts."""
     for stage in stages:
         for each_pass in stage.passes:
@@ -162,7 +177,8 @@ def _passes(stages: Stages, target: str) -> Iterator[tuple[str, Callable[[Module
                 continue
             alone = replace(stage, passes=(each_pass,), verify="end")
             name = str(each_pass).partition("{")[0]
-            yield f"{name} (stage {stage.name})", lambda module, alone=alone: alone.run(module, target)  # type: ignore[misc]
+            run = partial(alone.run, target=stages.target.partition("{")[0])
+            yield f"{name} (stage {stage.name})", run
 
 
 def _interpreted(module: Module, arguments: Sequence[Any]) -> list[Any] | None:
@@ -175,7 +191,3 @@ def _interpreted(module: Module, arguments: Sequence[Any]) -> list[Any] | None:
 
 def _distance(found: Sequence[Any], expected: Sequence[Any]) -> float:
     return error_of(list(found), list(expected)).absolute
-
-
-def _has_part(main: Operation) -> bool:
-    return any(operation.name == "relax.call_external" for operation in operations_of(body_of(main)))

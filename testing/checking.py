@@ -18,13 +18,13 @@ from ..support.suggest import suggest
 from ..targets.core.registry import all_targets
 from . import isolated
 from .composites import cases_of as composites_of
-from .core.cases import GROUPS, Case
+from .core.cases import GROUPS, Case, seeded
 from .core.rows import cases_of
 from .every_model import all_models
 from .fitting import all_rows
 from .random_graphs import cases as random_graphs
 from .report import Report
-from .trial import CHECKED, Subject, tried
+from .trial import CHECKED, WITHOUT_MEMORY, Subject, makes_sources, tried
 from .verdicts import Verdict
 
 #: Told of each verdict at once: the verdict, how many cases are done, of how many.
@@ -35,8 +35,11 @@ _PATIENCE = 60.0
 def check(
     name: str,
     *,
+    target: str | None = None,
     only: Iterable[str] = (),
     groups: Iterable[str] = (),
+    share: float = 1.0,
+    draw: int = 0,
     seed: int = 0,
     jobs: int | None = None,
     limit: float = _PATIENCE,
@@ -47,24 +50,32 @@ def check(
 ) -> Report:
     """Proves a codegen, or a target, right on all cases, or says what is wrong.
 
-    `only` has patterns of cases' names ("relax.nn.conv2d*"), `groups` some of composites, operators, models and graphs.
+    A codegen is checked with a target for the rest of the program, `target`, llvm without it. The codegen `c` and the
+    target `c` have one name: the codegen is meant, `check("c", target="c")` checks the target.
+    `only` has patterns of cases' names ("relax.nn.conv2d*"), `groups` some of composites, operators, models and graphs;
+    of these a `share` is drawn, 0.1 of them, by the number `draw`.
     Each case runs in a process of its own, `jobs` at once, for at most `limit` seconds; after `seconds` no more are
     begun. Results are compared with the reference's: they may differ by what rounding explains, and by `tolerance`
     times the largest number of a result. What a codegen does not take is no fault.
     """
-    subject = subject_of(name)._replace(tolerance=tolerance, is_timed=timed)
+    subject = subject_of(name, target)._replace(tolerance=tolerance, is_timed=timed)
     cases = [case for case in all_cases(subject, groups) if is_chosen(case, list(only))]
     if not cases:
         raise OptionError(f"no case is called {' or '.join(only)}: names begin with an operator, 'relax.nn.conv2d*'")
+    cases = [case for case in cases if seeded(case.name, draw).random() < share]
     return Report(subject, seed, list(_verdicts(subject, cases, seed, jobs, limit, seconds, progress)))
 
 
-def subject_of(name: str) -> Subject:
+def subject_of(name: str, target: str | None = None) -> Subject:
     """The codegen of a name, or the target, with options, `mynpu{cores=4}`. Raises OptionError for others."""
     codegens, targets = ([each.name for each in found] for found in (all_codegens(), all_targets()))
     plain = name.partition("{")[0]
+    if target == name and plain in targets:
+        return Subject(name, target=name)
     if plain in codegens:
-        return Subject(name, codegens=(name,))
+        if target is not None and makes_sources(target):
+            raise OptionError(f"target '{target}' makes source files, which no codegen takes parts of")
+        return Subject(name, target or "llvm", codegens=(name,))
     if plain in targets:
         return Subject(name, target=name)
     listed = ", ".join((*codegens, *targets))
@@ -151,6 +162,8 @@ def _named(verdict: Verdict, case: Case) -> Verdict:
 
 def _died(cause: str, phase: int) -> Verdict:
     """Of a case whose name is not known here."""
+    if phase == WITHOUT_MEMORY:
+        return Verdict("", "", "no memory", f"without memory, {cause}")
     if phase != CHECKED:
         return Verdict("", "", "unchecked", f"the reference: {cause}")
     return Verdict("", "", "hang" if "no result" in cause else "crash", cause)

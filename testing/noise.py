@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy
@@ -35,7 +35,8 @@ EXACT = frozenset(
 )
 #: These subtract from 1 or add to it: their errors are relative to that.
 BY_ONE = frozenset(
-    f"relax.{name}" for name in "nn.selu nn.softplus log_add_exp nn.log_softmax sigmoid nn.gelu nn.gelu_tanh".split()
+    f"relax.{name}"
+    for name in "nn.selu nn.softplus log_add_exp nn.log_softmax sigmoid nn.silu nn.gelu nn.gelu_tanh".split()
 )
 #: Their errors are relative to the result's largest element.
 BY_LARGEST = frozenset("relax.image.resize2d relax.image.grid_sample relax.vision.roi_align".split())
@@ -50,11 +51,24 @@ FIXED: Mapping[str, frozenset[int]] = {
 TO_INTEGERS = frozenset({"relax.quantize", "relax.astype"})
 
 
-class Noise:
-    """Relative errors of the size that an operator may make, on what it gets and gives."""
+#: NaN and infinities may change any of their results: where others are in an order, neighbours by weights of 0.
+FAR_REACHING = frozenset(
+    f"relax.{name}"
+    for name in "sort argsort topk argmax argmin bucketize image.resize2d image.resize3d image.grid_sample "
+    "vision.roi_align".split()
+)
+_SPECIAL = (numpy.nan, numpy.inf, -numpy.inf, 0.0, 1.0, -1.0)
 
-    def __init__(self, seed: int) -> None:
+
+class Noise:
+    """Relative errors of the size that an operator may make, on what it gets and gives.
+
+    Of operators that are `deviating` other numbers may come where they get or give NaN or infinities.
+    """
+
+    def __init__(self, seed: int, deviating: Container[str] = ()) -> None:
         self._random = numpy.random.default_rng(seed)
+        self._deviating = deviating
 
     def around(self, operation: Operation, run: Step) -> Step:
         """The step of an operator, with errors."""
@@ -66,6 +80,8 @@ class Noise:
         operands, results = ([_element(info) for info in each] for each in types)
         if name in TO_INTEGERS and is_float(operands[0]) and not is_float(results[0]):
             run = self._with_any_for_nan(run)
+        if name in self._deviating:
+            run = self._with_any_for_special(run, is_whole=name in FAR_REACHING)
         if name in EXACT:
             return run
         fixed = FIXED.get(name, frozenset())
@@ -74,7 +90,7 @@ class Noise:
 
         def noisy(frame: Frame, *given: Any) -> Any:
             shaken = (
-                value if index in fixed else self._shaken(value, dtype, 0.0)
+                value if index in fixed else self._shaken(value, dtype)
                 for index, (value, dtype) in enumerate(zip(given, operands, strict=True))
             )  # fmt: skip
             found = run(frame, *shaken)
@@ -96,7 +112,29 @@ class Noise:
 
         return with_any
 
-    def _shaken(self, value: Any, dtype: str, unit: float) -> Any:
+    def _with_any_for_special(self, run: Step, is_whole: bool) -> Step:
+        """A step with another number each time for what is NaN or infinite, or made of an element that is; `is_whole`:
+        where one element is.
+        """
+
+        def with_any(frame: Frame, *given: Any) -> Any:
+            found = run(frame, *given)
+            operands = [numpy.asarray(each, "float64") for each in given if isinstance(each, numpy.ndarray)]
+            return [
+                self._any_for_special(each, operands, is_whole) for each in (found if type(found) is list else [found])
+            ]
+
+        return with_any
+
+    def _any_for_special(self, found: ndarray, operands: Sequence[ndarray], is_whole: bool) -> ndarray:
+        is_special = numpy.full(found.shape, is_whole and not all(numpy.isfinite(each).all() for each in operands))
+        for each in (numpy.asarray(found, "float64"), *operands):
+            if each.shape == found.shape:
+                is_special = is_special | ~numpy.isfinite(each)
+        among = _SPECIAL if found.dtype.name in STEPS else [0, 1]
+        return numpy.where(is_special, self._random.choice(among, found.shape).astype(found.dtype), found)
+
+    def _shaken(self, value: Any, dtype: str, unit: float = 0.0) -> Any:
         step = STEPS.get(stored(dtype).name, 0.0) if dtype else 0.0
         if not step:
             return value

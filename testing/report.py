@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ..dialects.core.infos import DTYPE_BY_NAME
 from ..support.errors import OptionError
 from ..support.registry import table
 from ..support.version import VERSION
@@ -52,7 +53,8 @@ class Report:
         subjects: dict[str, list[Verdict]] = {}
         for each in sorted(self.verdicts, key=lambda each: each.case):
             subjects.setdefault(each.case.partition(" ")[0], []).append(each)
-        rows: list[Sequence[str]] = [("", "cases", "right", "not taken", "wrong", "types", "largest error", "time")]
+        rows: list[Sequence[str]] = [("", "cases", "right", "not taken", "wrong", "deviates", "types", "largest error",
+                                     "time")]  # fmt: skip
         return rows + [_row(name, found) for name, found in subjects.items()]
 
     def support_table(self) -> str:
@@ -61,7 +63,7 @@ class Report:
 
     def _problems(self) -> list[str]:
         lines = [f"\n{each.verdict}: {each.case}: {each.reason}" for each in self.faults]
-        others = (each for each in self.verdicts if each.verdict in ("refused", "unchecked"))
+        others = (each for each in self.verdicts if each.verdict in ("deviates", "refused", "unchecked"))
         counts = Counter((each.verdict, each.reason) for each in others)
         return lines + [f"\n{verdict} ({count}): {reason}" for (verdict, reason), count in counts.most_common()]
 
@@ -98,15 +100,22 @@ class Report:
         return lines
 
 
+def type_of(verdict: Verdict) -> str:
+    """The element type that a case of an operator is about; empty where it takes none."""
+    _, _, rest = verdict.case.partition(" ")
+    word = rest.partition(" ")[0]
+    return word if word in DTYPE_BY_NAME.values() else ""
+
+
 def _row(name: str, found: Sequence[Verdict]) -> Sequence[str]:
     right = [each for each in found if each.verdict == "right"]
     counts = [
         len(found), len(right), sum(each.verdict == "not taken" for each in found),
-        sum(each.verdict in FAULTS for each in found),
+        sum(each.verdict in FAULTS for each in found), sum(each.verdict == "deviates" for each in found),
     ]  # fmt: skip
     errors = [each.error for each in right if each.error is not None]
     worst = max((each.ulp for each in errors), default=0.0)
-    types = dict.fromkeys(each.case.split()[1] for each in right if each.group == "operators")
+    types = dict.fromkeys(filter(None, (type_of(each) for each in right if each.group == "operators")))
     ratios = [each.seconds / each.target_seconds for each in right if each.seconds and each.target_seconds]
     time = f"{min(ratios):.2f}" if ratios else ""
     return (name, *map(str, counts), " ".join(types), f"{worst:.3g} ulp" if worst else "0" if errors else "", time)

@@ -5,34 +5,48 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Container, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy
 
-from ..compilation.compiling import compile
+from ..bindings.navigation import operations_in
+from ..compilation.compiling import compile, lower
+from ..compilation.options import CompileOptions
 from ..interpreter.machine import Machine
 from ..passes.core.journal import Journal
-from ..runtime import Executable
+from ..passes.core.stages import Stages
+from ..passes.partition.codegen import find_codegen
+from ..passes.relax_run_codegen import RunCodegen
 from ..runtime.arrays import tensor
+from ..runtime.guard_pages import guarded
+from ..runtime.poisoning import PATTERNS, change_of
 from ..runtime.watching import VARIABLE as WATCH_PARTS
 from ..support.errors import RefusalError, RelaxError
+from ..targets.core.backend import Backend
+from ..targets.core.code import find_backend
 from . import isolated
 from .agreement import MANY_SHAKES, SHAKES
+from .c_program import CProgram
 from .core.cases import Case, Setup, Unmade
-from .guard_pages import guarded
 from .noise import Noise
-from .usage import are_same, called, change_in_use, wrong_argument_taken
+from .usage import (
+    Program,
+    are_same,
+    called,
+    change_in_use,
+    fault_without_memory,
+    memory_leaked,
+    wrong_argument_taken,
+)
 from .verdicts import Error, Verdict, error_of, problem
 
 #: What a process is at when it dies of it.
-REFERENCE, CHECKED = 0, 1
+REFERENCE, CHECKED, WITHOUT_MEMORY = 0, 1, 2
 _REPEATS = 3
 _TIMED = 5
 _MOST_WORDS = 300
-
-#: A compiled module as something to call: arrays in, arrays out.
-Call = Callable[[Sequence[Any]], list[Any]]
 
 
 class Subject(NamedTuple):
@@ -45,6 +59,12 @@ class Subject(NamedTuple):
     tolerance: float | None = None
     #: Whether times are measured beside the target alone.
     is_timed: bool = False
+
+
+def makes_sources(target: str) -> bool:
+    """Whether a target makes source files, no programs that can be loaded."""
+    backend = find_backend(target.partition("{")[0])
+    return type(backend).sources is not Backend.sources
 
 
 def tried(subject: Subject, case: Case, seed: int) -> Verdict | None:
@@ -67,12 +87,17 @@ class _Trial:
         self._subject, self._case, self._made = subject, case, made
         self._journal = Journal()
         self._facts: dict[str, Any] = {}
+        #: What its codegens declare of operators in the module, and whether a result shows it.
+        self._declared = _declared(subject, made)
+        self._deviates = False
 
     def verdict(self) -> Verdict:
+        if self._subject.codegens and not self._is_matched():
+            return self._verdict("not taken", _why_not(self._journal.facts))
         try:
             executable = self._compiled(self._subject.codegens)
         except RelaxError as error:
-            return self._verdict("refused", _words(error))
+            return self._verdict("right" if self._has_no_result() else "refused", _words(error))
         except Exception as error:  # a bug, of whatever kind
             return self._verdict("error", f"{type(error).__name__} while compiling: {_words(error)}")
         if self._subject.codegens:
@@ -81,13 +106,44 @@ class _Trial:
                 return self._verdict("not taken", _why_not(self._journal.facts))
         return self._called(executable)
 
-    def _compiled(self, codegens: Sequence[str]) -> Executable:
+    def _is_matched(self) -> bool:
+        """Whether a codegen is offered a part, or may be: what has none need not be compiled to say so."""
+        options = CompileOptions(self._subject.target, partition=self._subject.codegens)
+        stages = _without_code(options.stages())
+        last = [name for name in stages.names if name.startswith("partition")][-1]
+        seen = Journal()
+        try:
+            with seen.recording():
+                lower(self._made.module, self._subject.target, pipeline=stages.until(last))
+        except Exception:  # compiling says what is wrong
+            return True
+        if any(fact["kind"] == "partition" and fact["parts"] for fact in seen.facts):
+            return True
+        self._journal, self._facts = seen, _taken(seen.facts)
+        return False
+
+    def _compiled(self, codegens: Sequence[str]) -> Program:
         module, target = self._made.module, self._subject.target
+        if makes_sources(target):
+            return CProgram(module, target, self._made.calls)
         found = compile(module, target, partition=list(codegens), journal=self._journal, cache=False, jobs=1)
         found.threads = 2
         return found
 
-    def _called(self, executable: Executable) -> Verdict:
+    def _has_no_result(self) -> bool:
+        """Whether the operators have no result for what they are given, by the reference, too: an image of nothing."""
+        isolated.enter(REFERENCE)
+        for arguments in self._made.calls:
+            try:
+                self._reference(arguments)
+                return False
+            except ValueError:
+                continue
+            except Exception:
+                return False
+        return bool(self._made.calls)
+
+    def _called(self, program: Program) -> Verdict:
         isolated.enter(REFERENCE)
         wanted = []
         for arguments in self._made.calls:
@@ -97,33 +153,45 @@ class _Trial:
                 return self._verdict("unchecked", _words(error))
             except Exception as error:  # no result is defined, or a fault of its own: other calls are checked
                 if not wanted:
-                    return self._verdict("unchecked", f"the reference fails: {type(error).__name__}: {_words(error)}")
+                    return self._without_result(program, arguments, error)
         isolated.enter(CHECKED)
         worst = Error()
         for arguments, expected in wanted:
-            verdict, found = self._compared(executable, arguments, expected)
+            verdict, found = self._compared(program, arguments, expected)
             if verdict is not None:
                 return verdict
             worst = max(worst, found, key=lambda each: each.ulp)
-        return self._with_times(self._verdict("right", error=worst), executable)
+        if self._deviates:
+            return self._verdict("deviates", "; ".join(dict.fromkeys(self._declared.values())), worst)
+        return self._with_times(self._verdict("right", error=worst), program)
+
+    def _without_result(self, program: Program, arguments: Sequence[Any], error: Exception) -> Verdict:
+        """The program is right that says the same."""
+        isolated.enter(CHECKED)
+        try:
+            called(program, [guarded(array, at_end=True) for array in arguments])
+        except Exception as other:
+            if str(other) == str(error):
+                return self._verdict("right", _words(error))
+        return self._verdict("unchecked", f"the reference fails: {type(error).__name__}: {_words(error)}")
 
     def _reference(self, arguments: Sequence[Any], noise: Noise | None = None) -> list[Any]:
         machine = Machine(self._made.module.operation, around=None if noise is None else noise.around)
         return machine.call("main", list(arguments))
 
     def _compared(
-        self, executable: Executable, arguments: Sequence[Any], expected: list[Any]
+        self, program: Program, arguments: Sequence[Any], expected: list[Any]
     ) -> tuple[Verdict | None, Error]:
-        kept = [array.tobytes() for array in arguments]
         first: list[Any] = []
         for number in range(_REPEATS):
             placed = [guarded(array, at_end=number % 2 == 0) for array in arguments]
             try:
-                found = called(executable, placed)
+                found = called(program, placed, PATTERNS[number % 2])
             except Exception as error:  # whatever a program raises here, the reference has a result
                 return self._verdict("error", f"{type(error).__name__}: {_words(error)}"), Error()
-            if any(array.tobytes() != held for array, held in zip(placed, kept, strict=True)):
-                return self._verdict("wrong", "it writes into an argument"), Error()
+            changed = next(filter(None, map(change_of, arguments, placed)), "")
+            if changed:
+                return self._verdict("wrong", f"it writes into an argument, from element {changed} on"), Error()
             if number == 0:
                 different = self._different(arguments, found, expected)
                 if different:
@@ -133,41 +201,61 @@ class _Trial:
                 different = self._different(arguments, found, expected)
                 reason = f"call {number + 1} gives other results than the first: {different or 'bits differ'}"
                 return self._verdict("wrong" if different else "unsteady", reason), Error()
-        return self._used(executable, arguments, first), error_of(first, expected)
+        return self._used(program, arguments, first), error_of(first, expected)
 
-    def _used(self, executable: Executable, arguments: Sequence[Any], first: Sequence[Any]) -> Verdict | None:
+    def _used(self, program: Program, arguments: Sequence[Any], first: Sequence[Any]) -> Verdict | None:
         """What is wrong with a model's program that gives the right results."""
-        if self._case.group != "models":
+        if self._case.group != "models" or isinstance(program, CProgram):
             return None
         try:
-            changes = change_in_use(executable, arguments, first)
+            changes = change_in_use(program, arguments, first)
             if changes:
                 return self._verdict("unsteady", changes)
-            taken = wrong_argument_taken(executable, arguments)
-            return self._verdict("error", taken) if taken else None
+            taken = wrong_argument_taken(program, arguments)
+            if taken:
+                return self._verdict("error", taken)
+            leaked = memory_leaked(program, arguments)
+            if leaked:
+                return self._verdict("leak", f"each call leaves {leaked} bytes of memory behind")
+            isolated.enter(WITHOUT_MEMORY)
+            fault = fault_without_memory(program, arguments, first)
+            isolated.enter(CHECKED)
+            return self._verdict("no memory", f"without memory, {fault}") if fault else None
         except Exception as error:  # whatever a program raises here, it has had results before
             return self._verdict("error", f"{type(error).__name__}: {_words(error)}")
 
     def _different(self, arguments: Sequence[Any], found: list[Any], expected: list[Any]) -> str:
+        """What is wrong with results, "" for nothing, or nothing but what is declared."""
+        different = self._beyond_noise(arguments, found, expected)
+        if different and self._declared and not self._beyond_noise(arguments, found, expected, self._declared):
+            self._deviates = True
+            return ""
+        return different
+
+    def _beyond_noise(
+        self, arguments: Sequence[Any], found: list[Any], expected: list[Any], deviating: Container[str] = ()
+    ) -> str:
         different = ""
         for count in (SHAKES, MANY_SHAKES):
             isolated.enter(REFERENCE)
-            shaken = [self._reference(arguments, Noise(seed)) for seed in range(count)]
+            shaken = [self._reference(arguments, Noise(seed, deviating)) for seed in range(count)]
             isolated.enter(CHECKED)
             different = problem(found, expected, shaken, self._subject.tolerance)
             if not different:
                 return ""
         return different
 
-    def _with_times(self, verdict: Verdict, executable: Executable) -> Verdict:
+    def _with_times(self, verdict: Verdict, program: Program) -> Verdict:
         if not self._subject.is_timed:
             return verdict
         alone = self._compiled(())
-        return verdict._replace(seconds=self._timed(executable), target_seconds=self._timed(alone))
+        return verdict._replace(seconds=self._timed(program), target_seconds=self._timed(alone))
 
-    def _timed(self, executable: Executable) -> float:
+    def _timed(self, program: Program) -> float | None:
         """The shortest of some calls."""
-        run = executable.ready("main", *map(tensor, map(numpy.array, self._made.calls[0])))
+        if isinstance(program, CProgram):
+            return None
+        run = program.ready("main", *map(tensor, map(numpy.array, self._made.calls[0])))
         found = []
         for _ in range(_TIMED):
             start = time.perf_counter()
@@ -179,6 +267,13 @@ class _Trial:
         return Verdict(self._case.name, self._case.group, verdict, reason, error, **self._facts)
 
 
+def _declared(subject: Subject, made: Setup) -> dict[str, str]:
+    """Why operators of a module may give other results for special values, by name."""
+    names = {operation.name for operation in operations_in(made.module.operation)}
+    codegens = [find_codegen(each.partition("{")[0]) for each in subject.codegens]
+    return {name: why for each in codegens for name, why in each.deviations.items() if name in names}
+
+
 def _taken(facts: Sequence[Any]) -> dict[str, Any]:
     given = [fact for fact in facts if fact["kind"] == "partition"]
     made = {fact["name"]: fact for fact in facts if fact["kind"] == "external"}
@@ -187,6 +282,15 @@ def _taken(facts: Sequence[Any]) -> dict[str, Any]:
     sizes = [fact[way] for fact in given if fact["parts"] for way in ("bytes_in", "bytes_out")]
     across = sum(sizes) if sizes and all(isinstance(size, int) for size in sizes) else None
     return {"taken": taken, "operators": max((fact["operators"] for fact in given), default=0), "bytes_across": across}
+
+
+def _without_code(stages: Stages) -> Stages:
+    """The stages, without what makes code of parts."""
+    kept = (
+        replace(stage, passes=tuple(each for each in stage.passes if not isinstance(each, RunCodegen)))
+        for stage in stages.stages
+    )
+    return replace(stages, stages=tuple(kept))
 
 
 def _why_not(facts: Sequence[Any]) -> str:

@@ -1,33 +1,49 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""How programs are used: with more threads and fewer, two at once, saved and loaded, with wrong arguments."""
+"""How programs are used: with more threads and fewer, two at once, saved and loaded, with wrong arguments, often, and
+where there is no memory."""
 
 from __future__ import annotations
 
+import gc
+import itertools
+import resource
 import tempfile
-from collections.abc import Iterator, Sequence
+import time
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 from threading import Barrier
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy
 
 from ..runtime import Executable, load
 from ..runtime.arrays import tensor, to_numpy
-from .guard_pages import guarded, guarded_results
+from ..runtime.guard_pages import guarded, guarded_results
+from ..runtime.poisoning import PATTERNS
+from .c_program import CProgram
 
 if TYPE_CHECKING:
     from numpy import ndarray
 
+Program: TypeAlias = "Executable | CProgram"
 #: How often each of two programs is called while the other is.
 _TURNS = 4
+#: What a leak is: in each of so many rounds of calls but the first the process grows by this many bytes a call.
+_ROUNDS, _LEAKED = 4, 256
+#: A round takes about so many seconds, and has at least and at most so many calls.
+_ROUND_S, _FEWEST, _MOST = 0.2, 20, 200
+#: What is left to a process that is to have no memory, in bytes: Python's own objects come in pieces of 1 MiB.
+_LEFT = 4 << 20
 
 
-def called(executable: Executable, arrays: Sequence[ndarray]) -> list[ndarray]:
-    """The results of "main", which are placed next to forbidden pages."""
-    with guarded_results():
-        found = executable["main"](*map(tensor, arrays))
+def called(program: Program, arrays: Sequence[ndarray], pattern: bytes = PATTERNS[0]) -> list[ndarray]:
+    """The results of "main"; where it runs on the CPU they are next to forbidden pages and held the pattern before."""
+    if isinstance(program, CProgram):
+        return program(arrays)
+    with guarded_results(pattern) if program.device == "cpu" else nullcontext():
+        found = program.copying()["main"](*map(tensor, arrays))
     listed = found if isinstance(found, (list, tuple)) else [found]
     return [to_numpy(each) for each in listed]
 
@@ -43,7 +59,7 @@ def change_in_use(executable: Executable, arguments: Sequence[ndarray], expected
     again = _loaded(executable)
     return (
         _of_threads(executable, placed, expected)
-        or ("" if are_same(called(again, placed), expected) else "saved and loaded, it gives other bits")
+        or ("" if are_same(called(again, placed, PATTERNS[1]), expected) else "saved and loaded, it gives other bits")
         or _of_two_at_once((executable, again), placed, expected)
     )
 
@@ -105,3 +121,63 @@ def _wrong(arguments: Sequence[ndarray]) -> Iterator[tuple[str, list[Any]]]:
     yield "one argument too many", [*arguments, numpy.zeros(2, "float32")]
     if arguments:
         yield "one argument too few", list(arguments[:-1])
+
+
+def memory_leaked(executable: Executable, arguments: Sequence[ndarray]) -> int:
+    """How many bytes a call leaves behind, steadily; 0 where that is too little to tell, or now and then."""
+    run = executable.ready("main", *map(tensor, map(numpy.array, arguments)))
+    start = time.perf_counter()
+    run()
+    calls = min(max(int(_ROUND_S / max(time.perf_counter() - start, 1e-9)), _FEWEST), _MOST)
+    sizes = []
+    for _ in range(_ROUNDS):
+        _run_often(run, calls)
+        sizes.append(_resident())
+    growths = [after - before for before, after in itertools.pairwise(sizes)]
+    leaked = min(growths) // calls
+    return leaked if leaked >= _LEAKED else 0
+
+
+def _run_often(run: Callable[[], object], calls: int) -> None:
+    for _ in range(calls):
+        run()
+    gc.collect()
+
+
+def _resident() -> int:
+    """Bytes of memory that the process has touched and not given back."""
+    return int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize()
+
+
+def fault_without_memory(executable: Executable, arguments: Sequence[ndarray], expected: Sequence[ndarray]) -> str:
+    """What a call does, where there is no memory, but raise MemoryError or give its results; "" for nothing."""
+    placed = [guarded(array, at_end=True) for array in arguments]
+    for limited in (_little_memory, lambda: guarded_results(fails=True)):
+        again = _loaded(executable)
+        function = again["main"]  # its code is loaded, and its arena is not
+        tensors = list(map(tensor, placed))
+        try:
+            with limited():
+                found = function(*tensors)
+        except MemoryError:
+            pass
+        except Exception as error:  # whatever a program raises
+            return f"it raises {type(error).__name__}, not MemoryError: {error}"
+        else:
+            listed = found if isinstance(found, (list, tuple)) else [found]
+            if not are_same(list(map(to_numpy, listed)), expected):
+                return "it gives other bits"
+        if not are_same(called(again, placed), expected):
+            return "the next call, which has memory, gives other bits"
+    return ""
+
+
+@contextmanager
+def _little_memory() -> Iterator[None]:
+    before = resource.getrlimit(resource.RLIMIT_AS)
+    in_use = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+    resource.setrlimit(resource.RLIMIT_AS, (in_use + _LEFT, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, before)

@@ -14,8 +14,11 @@ if TYPE_CHECKING:
     from numpy import ndarray
 
 #: The worst first. Those before "refused" are faults of what is checked; not taken is fine, wrong is not.
-VERDICTS = ("crash", "hang", "wrong", "unsteady", "error", "refused", "not taken", "unchecked", "right")
-FAULTS = frozenset(VERDICTS[:5])
+VERDICTS = (
+    "crash", "hang", "wrong", "unsteady", "error", "no memory", "leak", "deviates", "refused", "not taken", "unchecked",
+    "right",
+)  # fmt: skip
+FAULTS = frozenset(VERDICTS[: VERDICTS.index("deviates")])
 
 
 class Error(NamedTuple):

@@ -21,6 +21,11 @@ from .tensor_data import AttributeProto, GraphProto, NodeProto, TensorData, Tens
 _FLOAT, _INT, _STRING, _TENSOR, _GRAPH, _FLOATS, _INTS, _STRINGS = 1, 2, 3, 4, 5, 6, 7, 8
 
 
+def name_of(proto: NodeProto) -> str:
+    """A node's name; one without has that of its first output."""
+    return proto.name or next((each for each in proto.output if each), proto.op_type)
+
+
 class Node(AnyNode):
     """One use of an operator."""
 
@@ -30,9 +35,8 @@ class Node(AnyNode):
     version: builtins.int
 
     def __init__(self, proto: NodeProto, inputs: Sequence[Held | None], version: builtins.int, graph: Scope):
-        name = proto.name or next((each for each in proto.output if each), proto.op_type)
         # As the model has it; in a function behind that of its call.
-        name = f"{graph.within}/{name}" if graph.within else name
+        name = f"{graph.within}/{name_of(proto)}" if graph.within else name_of(proto)
         super().__init__(name, proto.op_type, inputs, graph, proto.input)
         self.proto = proto
         self.domain = proto.domain

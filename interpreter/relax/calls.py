@@ -117,7 +117,7 @@ def call_inplace_packed(site: Site) -> Step:
     return run
 
 
-def _passed(site: Site, value: Any) -> Any:
+def _passed(site: Site, value: object) -> Any:
     """Elements have their own type, however they are computed with; of numbers Python's."""
     if isinstance(value, numpy.ndarray):
         wide = value.dtype == numpy.float64 and site.numbers.wide

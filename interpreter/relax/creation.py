@@ -3,37 +3,43 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy
 
+from ..held_values import HeldValue
 from ..registry import register_reference
 from .element_types import converted
+
+if TYPE_CHECKING:
+    from numpy import ndarray
+
+    from ...passes.evaluate.registry import EvaluationCall
 
 # The shape is that of the result, whatever says so: an operand, numbers, another tensor.
 
 
 @register_reference(["relax.full", "relax.full_like"])
-def full(call: Any, like: Any, fill_value: Any) -> Any:
+def full(call: EvaluationCall, like: HeldValue, fill_value: ndarray) -> ndarray:
     return numpy.broadcast_to(converted(fill_value, call.result.dtype), _shape(like))
 
 
 @register_reference(["relax.zeros", "relax.zeros_like"])
-def zeros(call: Any, like: Any) -> Any:
+def zeros(call: EvaluationCall, like: HeldValue) -> ndarray:
     return converted(numpy.zeros(_shape(like)), call.result.dtype)
 
 
 @register_reference(["relax.ones", "relax.ones_like"])
-def ones(call: Any, like: Any) -> Any:
+def ones(call: EvaluationCall, like: HeldValue) -> ndarray:
     return converted(numpy.ones(_shape(like)), call.result.dtype)
 
 
-def _shape(like: Any) -> tuple[int, ...]:
+def _shape(like: HeldValue) -> tuple[int, ...]:
     return like if isinstance(like, tuple) else like.shape
 
 
 @register_reference("relax.arange")
-def arange(call: Any, start: Any, end: Any, step: Any) -> Any:
+def arange(call: EvaluationCall, start: ndarray, end: ndarray, step: ndarray) -> ndarray:
     """Of integers alone it is exact; else element i is start + i * step."""
     _require(step != 0, "the step must not be zero")
     if all(each.dtype.kind != "f" for each in (start, end, step)):
@@ -44,39 +50,39 @@ def arange(call: Any, start: Any, end: Any, step: Any) -> Any:
 
 
 @register_reference("relax.eye")
-def eye(call: Any, n: Any, m: Any, k: Any) -> Any:
+def eye(call: EvaluationCall, n: ndarray, m: ndarray, k: ndarray) -> ndarray:
     return converted(numpy.eye(_size(n, "n"), _size(m, "m"), int(k)), call.result.dtype)
 
 
 @register_reference("relax.eye_like")
-def eye_like(call: Any, x: Any, k: Any) -> Any:
+def eye_like(call: EvaluationCall, x: ndarray, k: ndarray) -> ndarray:
     rows, columns = x.shape
     return converted(numpy.eye(rows, columns, int(k)), call.result.dtype)
 
 
-def _size(number: Any, name: str) -> int:
+def _size(number: ndarray, name: str) -> int:
     _require(number >= 0, f"{name} must not be negative, got {number}")
     return int(number)
 
 
 @register_reference("relax.tril", stored=True)
-def tril(call: Any, x: Any, k: Any) -> Any:
+def tril(call: EvaluationCall, x: ndarray, k: ndarray) -> ndarray:
     return numpy.where(_distance(x) <= k, x, x.dtype.type(0))
 
 
 @register_reference("relax.triu", stored=True)
-def triu(call: Any, x: Any, k: Any) -> Any:
+def triu(call: EvaluationCall, x: ndarray, k: ndarray) -> ndarray:
     return numpy.where(_distance(x) >= k, x, x.dtype.type(0))
 
 
-def _distance(x: Any) -> Any:
+def _distance(x: ndarray) -> Any:
     """How far right of the main diagonal each place of a matrix is."""
     rows, columns = x.shape[-2:]
     return numpy.arange(columns) - numpy.arange(rows)[:, None]
 
 
 @register_reference("relax.one_hot")
-def one_hot(call: Any, indices: Any, on_value: Any, off_value: Any) -> Any:
+def one_hot(call: EvaluationCall, indices: ndarray, on_value: ndarray, off_value: ndarray) -> ndarray:
     """An index that is no place along the new axis, a negative one too, gives off_value everywhere."""
     axis = call.axis % (indices.ndim + 1)
     places = numpy.arange(call.depth).reshape(-1, *[1] * (indices.ndim - axis))
@@ -84,7 +90,9 @@ def one_hot(call: Any, indices: Any, on_value: Any, off_value: Any) -> Any:
 
 
 @register_reference("relax.hamming_window")
-def hamming_window(call: Any, window_size: Any, periodic: Any, alpha: Any, beta: Any) -> Any:
+def hamming_window(
+    call: EvaluationCall, window_size: ndarray, periodic: ndarray, alpha: ndarray, beta: ndarray
+) -> ndarray:
     """A window of one element is 1."""
     count = _size(window_size, "window_size")
     if count == 1:
@@ -92,6 +100,6 @@ def hamming_window(call: Any, window_size: Any, periodic: Any, alpha: Any, beta:
     return alpha - beta * numpy.cos(2 * numpy.pi * numpy.arange(count) / (count if periodic else count - 1))
 
 
-def _require(holds: Any, message: str) -> None:
+def _require(holds: ndarray, message: str) -> None:
     if not holds:
         raise ValueError(message)

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy
 
@@ -12,14 +12,19 @@ from ..held_values import stored
 from ..registry import register_reference
 from .element_types import converted
 
+if TYPE_CHECKING:
+    from numpy import ndarray
+
+    from ...passes.evaluate.registry import EvaluationCall
+
 
 @register_reference("relax.astype")
-def astype(call: Any, x: Any) -> Any:
+def astype(call: EvaluationCall, x: ndarray) -> ndarray:
     return converted(x, call.result.dtype)
 
 
 @register_reference("relax.bitcast", stored=True)
-def bitcast(call: Any, x: Any) -> Any:
+def bitcast(call: EvaluationCall, x: ndarray) -> ndarray:
     """Elements of less than a byte are in one each, in its low bits. A bool is a byte, 0 or 1."""
     source, target = call.x.dtype, call.result.dtype
     array = numpy.ascontiguousarray(numpy.asarray(x).astype(stored(source)))
@@ -27,7 +32,7 @@ def bitcast(call: Any, x: Any) -> Any:
     return bits != 0 if is_bool(target) else _of_bits(bits, target)
 
 
-def _of_bits(bits: Any, dtype: str) -> Any:
+def _of_bits(bits: ndarray, dtype: str) -> Any:
     found = stored(dtype)
     if found.isbuiltin == 2 and found.kind != "f" and "int" in found.name:
         return bits.astype(found)  # a sign goes on above the low bits

@@ -3,23 +3,38 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy
 
+from ...bindings.diagnostics import made_at
+from ...bindings.navigation import enclosing, symbol_name
 from ..registry import register_reference, register_step
 from ..sites import Site, Step
 
+if TYPE_CHECKING:
+    from numpy import ndarray
 
-@register_reference("relax.assert_op")
-def assert_op(call: Any, condition: Any, format_args: tuple[Any, ...]) -> list[Any]:
-    if not condition:
-        raise AssertionError(_formatted(call.format, format_args) if call.format else "assertion failed")
-    return []
+    from ...passes.evaluate.registry import EvaluationCall
+
+
+@register_step("relax.assert_op")
+def assert_op(site: Site) -> Step:
+    """What it raises names the function that it stands in, as programs do."""
+    text = site.attributes["format"].value if "format" in site.attributes else ""
+    function = enclosing(site.operation, "func.func")
+    place = made_at(f"@{symbol_name(function)}" if function is not None else "", site.operation.location)
+
+    def run(frame: object, condition: Any, *values: Any) -> list[Any]:
+        if not condition:
+            raise AssertionError(f"{place}: {_formatted(text, values) if text else 'assertion failed'}")
+        return []
+
+    return run
 
 
 @register_reference("relax.print", stored=True)
-def print_(call: Any, values: tuple[Any, ...]) -> list[Any]:
+def print_(call: EvaluationCall, values: tuple[Any, ...]) -> list[ndarray]:
     """Without a format the values one by one."""
     shown = [_shown(value) for value in values]
     print(_formatted(call.format, values) if call.format else " ".join(map(str, shown)), flush=True)
@@ -30,7 +45,7 @@ def _formatted(text: str, values: tuple[Any, ...]) -> str:
     return text.format(*map(_shown, values))
 
 
-def _shown(value: Any) -> Any:
+def _shown(value: object) -> object:
     """A shape as the tensor of its sizes, a number as Python's."""
     if isinstance(value, tuple):
         return numpy.array(value, numpy.int64)

@@ -3,11 +3,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy
 
 from ...dialects.core.infos import bit_width, is_bool, is_float, is_unsigned
+
+if TYPE_CHECKING:
+    from numpy import ndarray
 
 
 def limits(dtype: str) -> tuple[int, int]:
@@ -28,7 +31,7 @@ def highest(dtype: str) -> Any:
     return numpy.inf if is_float(dtype) else limits(dtype)[1]
 
 
-def converted(x: Any, dtype: str) -> Any:
+def converted(x: ndarray, dtype: str) -> Any:
     """Elements as those of another type. Floats become integers towards zero and within their limits, NaN 0; integers
     keep their low bits; a bool is whether the element is not zero, which NaN is not.
     """

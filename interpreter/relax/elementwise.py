@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy
 
@@ -17,9 +17,14 @@ from ...dialects.core.infos import bit_width, is_float, is_unsigned
 from ..registry import register_reference
 from .element_types import converted
 
+if TYPE_CHECKING:
+    from numpy import ndarray
+
+    from ...passes.evaluate.registry import EvaluationCall
+
 
 def _plain(function: Callable[..., Any]) -> Callable[..., Any]:
-    def plain(call: Any, *operands: Any) -> Any:
+    def plain(call: EvaluationCall, *operands: Any) -> Any:
         return function(*operands)
 
     return plain
@@ -28,7 +33,7 @@ def _plain(function: Callable[..., Any]) -> Callable[..., Any]:
 def _of_floats(function: Callable[..., Any]) -> Callable[..., Any]:
     """What leaves integers as they are."""
 
-    def of_floats(call: Any, x: Any) -> Any:
+    def of_floats(call: EvaluationCall, x: ndarray) -> Any:
         return function(x) if x.dtype.kind == "f" else x
 
     return of_floats
@@ -60,13 +65,13 @@ def _of_integers(function: Callable[..., Any], of_floats: Callable[..., Any]) ->
     """A function of Python's integers, of which the divisor is not 0; 0 where it is."""
     each = numpy.vectorize(lambda x1, x2: function(int(x1), int(x2)) if x2 else 0, otypes=[object])
 
-    def divided(call: Any, x1: Any, x2: Any) -> Any:
+    def divided(call: EvaluationCall, x1: ndarray, x2: ndarray) -> Any:
         return of_floats(x1, x2) if is_float(call.result.dtype) else _wrapped(each(x1, x2), call.result.dtype)
 
     return divided
 
 
-def _wrapped(integers: Any, dtype: str) -> Any:
+def _wrapped(integers: ndarray, dtype: str) -> Any:
     """The low bits of Python's integers."""
     low_bits = numpy.asarray(numpy.asarray(integers, object) & (2**64 - 1), object)
     return low_bits.astype(numpy.uint64).astype(numpy.uint64 if is_unsigned(dtype) else numpy.int64)
@@ -79,7 +84,7 @@ def _towards_zero(x1: int, x2: int) -> int:
 
 _DIVISIONS: dict[str, tuple[Callable[..., Any], Callable[..., Any]]] = {
     "divide": (_towards_zero, numpy.divide),
-    "floor_divide": (lambda x1, x2: x1 // x2, lambda x1, x2: numpy.floor(x1 / x2)),
+    "floor_divide": (lambda x1, x2: x1 // x2, numpy.floor_divide),
     "mod": (lambda x1, x2: x1 - _towards_zero(x1, x2) * x2, numpy.fmod),
     "floor_mod": (lambda x1, x2: x1 % x2, numpy.remainder),
 }
@@ -90,7 +95,7 @@ for _name, _functions in _DIVISIONS.items():
 # ---- powers, logarithms, angles ----
 
 
-def _integer_power(x1: Any, x2: Any) -> int:
+def _integer_power(x1: ndarray, x2: ndarray) -> int:
     """To a negative power it is 1 / x1**-x2, towards zero: 0 but of 1 and -1, and of 0 too, as all that is divided by
     0."""
     base, exponent = int(x1), int(x2)
@@ -103,7 +108,7 @@ _INTEGER_POWERS = numpy.vectorize(_integer_power, otypes=[object])
 
 
 @register_reference("relax.power")
-def power(call: Any, x1: Any, x2: Any) -> Any:
+def power(call: EvaluationCall, x1: ndarray, x2: ndarray) -> ndarray:
     if is_float(call.result.dtype):
         return numpy.power(x1, x2)
     return _wrapped(_INTEGER_POWERS(x1, x2), call.result.dtype)
@@ -112,7 +117,7 @@ def power(call: Any, x1: Any, x2: Any) -> Any:
 def _of_floats_alone(function: Callable[..., Any]) -> Callable[..., Any]:
     """Of integers the result in f64, towards zero."""
 
-    def of_floats(call: Any, x1: Any, x2: Any) -> Any:
+    def of_floats(call: EvaluationCall, x1: ndarray, x2: ndarray) -> Any:
         return converted(function(x1.astype(float), x2.astype(float)), call.result.dtype)
 
     return of_floats
@@ -126,14 +131,14 @@ register_reference("relax.log_add_exp")(_of_floats_alone(numpy.logaddexp))
 
 
 @register_reference("relax.left_shift")
-def left_shift(call: Any, x1: Any, x2: Any) -> Any:
+def left_shift(call: EvaluationCall, x1: ndarray, x2: ndarray) -> ndarray:
     """By as many bits as there are, or more, or by a negative number, all are shifted out."""
     is_inside = (x2 >= 0) & (x2 < bit_width(call.result.dtype))
     return numpy.where(is_inside, numpy.left_shift(x1, numpy.where(is_inside, x2, 0)), 0)
 
 
 @register_reference("relax.right_shift")
-def right_shift(call: Any, x1: Any, x2: Any) -> Any:
+def right_shift(call: EvaluationCall, x1: ndarray, x2: ndarray) -> ndarray:
     """The same; what is left then of a number below 0 is its sign, -1."""
     is_inside = (x2 >= 0) & (x2 < bit_width(call.result.dtype))
     rest = numpy.where(x1 < 0, -1, 0).astype(x1.dtype)
@@ -158,5 +163,5 @@ _FUSED = numpy.vectorize(lambda *each: _fused(*map(float, each)), otypes=[float]
 
 
 @register_reference("relax.ewise_fma")
-def ewise_fma(call: Any, x1: Any, x2: Any, x3: Any) -> Any:
+def ewise_fma(call: EvaluationCall, x1: ndarray, x2: ndarray, x3: ndarray) -> ndarray:
     return _FUSED(x1, x2, x3) if is_float(call.result.dtype) else x1 * x2 + x3

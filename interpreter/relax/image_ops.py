@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy
 
 from ...dialects.relax.infer.layouts import layouts_of
-from ..registry import register_reference
-from ..size_checks import require_same
+from ..registry import register_reference, require_same
 from ..sliding_windows import laid_out, plain
 from .element_types import converted
 
 if TYPE_CHECKING:
     from numpy import ndarray
+
+    from ...passes.evaluate.registry import EvaluationCall
 
 #: A coordinate computed a little off a whole number counts as that.
 _EPSILON = 1e-5
@@ -64,7 +65,7 @@ def _require_elements(sizes: Sequence[int]) -> None:
 
 
 @register_reference(["relax.image.resize2d", "relax.image.resize3d"])
-def resize(call: Any, data: ndarray, size: tuple[int, ...]) -> Any:
+def resize(call: EvaluationCall, data: ndarray, size: tuple[int, ...]) -> ndarray:
     layout = layouts_of(call)["data"]
     source = plain(data, layout)
     sizes, spatial = source.shape[2:], len(size)
@@ -85,7 +86,7 @@ def resize(call: Any, data: ndarray, size: tuple[int, ...]) -> Any:
     return laid_out(converted(result, call.result.dtype), layout)
 
 
-def _resized(call: Any, image: ndarray, taps: Sequence[Sequence[_Tap] | None]) -> Any:
+def _resized(call: EvaluationCall, image: ndarray, taps: Sequence[Sequence[_Tap] | None]) -> Any:
     known = [each for each in taps if each is not None]
     if len(known) < len(taps):
         return call.extrapolation_value
@@ -94,7 +95,9 @@ def _resized(call: Any, image: ndarray, taps: Sequence[Sequence[_Tap] | None]) -
     return _weighted(image, known)
 
 
-def _resized_taps(call: Any, place: int, size: int, count: int, start: float, end: float) -> list[_Tap] | None:
+def _resized_taps(
+    call: EvaluationCall, place: int, size: int, count: int, start: float, end: float
+) -> list[_Tap] | None:
     """What an element of the result is made of along one dimension; None where it is outside of the image."""
     x = _coordinate(call.coordinate_transformation_mode, place, size, count, start, end)
     if call.coordinate_transformation_mode == "tf_crop_and_resize" and not 0 <= x <= size - 1:
@@ -132,7 +135,7 @@ def _coordinate(mode: str, place: int, size: int, count: int, start: float, end:
     return ((place * 2 + 1) * size - count) / (count * 2)
 
 
-def _nearest(call: Any, x: float) -> int:
+def _nearest(call: EvaluationCall, x: float) -> int:
     rounding = call.rounding_method
     if not rounding:
         rounding = "round" if call.coordinate_transformation_mode == "align_corners" else "floor"
@@ -152,7 +155,7 @@ _ALPHA = -0.75
 
 
 @register_reference("relax.image.grid_sample")
-def grid_sample(call: Any, data: ndarray, grid: ndarray) -> Any:
+def grid_sample(call: EvaluationCall, data: ndarray, grid: ndarray) -> ndarray:
     """The grid's first coordinate belongs to the last dimension."""
     layout = layouts_of(call)["data"]
     source = plain(data, layout)
@@ -169,7 +172,7 @@ def grid_sample(call: Any, data: ndarray, grid: ndarray) -> Any:
     return laid_out(result, layout)
 
 
-def _sampled_taps(call: Any, position: float, size: int) -> list[_Tap]:
+def _sampled_taps(call: EvaluationCall, position: float, size: int) -> list[_Tap]:
     """-1 and 1 are the image's ends. Places outside stay so where there is no padding."""
     x = (position + 1) * (size - 1) / 2 if call.align_corners else ((position + 1) * size - 1) / 2
     if math.isnan(x) or (math.isinf(x) and call.padding_mode == "reflection"):
@@ -187,7 +190,7 @@ def _sampled_taps(call: Any, position: float, size: int) -> list[_Tap]:
     return [_Tap(first, 1 - (x - first)), _Tap(first + 1, x - first)]
 
 
-def _moved_inside(call: Any, x: float, size: int) -> float:
+def _moved_inside(call: EvaluationCall, x: float, size: int) -> float:
     if call.padding_mode == "zeros":
         return max(-4.0, min(x, size + 3.0))  # as far outside as any
     if call.padding_mode == "reflection":
@@ -205,7 +208,7 @@ def _reflected(x: float, size: int, align_corners: bool) -> float:
 
 
 @register_reference("relax.image.affine_grid")
-def affine_grid(call: Any, data: ndarray, size: tuple[int, ...]) -> Any:
+def affine_grid(call: EvaluationCall, data: ndarray, size: tuple[int, ...]) -> ndarray:
     """At each place the matrix times the place's coordinates, from -1 to 1, the last dimension's first, and 1."""
     axes = [_positions(count, call.align_corners) for count in size]
     coordinates = numpy.meshgrid(*axes, indexing="ij")

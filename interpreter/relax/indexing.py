@@ -11,14 +11,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy
 
-from ..registry import register_reference
-from ..size_checks import require_at_most, require_same
+from ..registry import register_reference, require_at_most, require_same
 
 if TYPE_CHECKING:
     from numpy import ndarray
 
+    from ...passes.evaluate.registry import EvaluationCall
 
-def _positions(indices: Any, size: int, axis: int) -> Any:
+
+def _positions(indices: ndarray, size: int, axis: int) -> Any:
     """Counted from the front."""
     whole = numpy.asarray(indices).astype(object)  # of any width, with a sign or without
     for index in whole.reshape(-1).tolist():
@@ -31,7 +32,7 @@ def _positions(indices: Any, size: int, axis: int) -> Any:
 
 
 @register_reference("relax.take", stored=True)
-def take(call: Any, x: ndarray, indices: Any) -> Any:
+def take(call: EvaluationCall, x: ndarray, indices: ndarray) -> ndarray:
     """An index outside is an error ("fast"), goes to the nearest inside ("clip") or around ("wrap"), or is one of NaN
     ("nan"), as those below 0 are then."""
     axis = 0 if call.axis is None else call.axis % x.ndim
@@ -48,7 +49,7 @@ def take(call: Any, x: ndarray, indices: Any) -> Any:
     return source.take(places, axis)
 
 
-def _or_nan(x: ndarray, indices: Any, axis: int) -> Any:
+def _or_nan(x: ndarray, indices: ndarray, axis: int) -> Any:
     nan = numpy.full([*x.shape[:axis], 1, *x.shape[axis + 1 :]], numpy.nan).astype(x.dtype)
     padded = numpy.concatenate([x, nan], axis)
     is_inside = (indices >= 0) & (indices < x.shape[axis])
@@ -56,7 +57,7 @@ def _or_nan(x: ndarray, indices: Any, axis: int) -> Any:
 
 
 @register_reference("relax.dynamic_strided_slice", stored=True)
-def dynamic_strided_slice(call: Any, x: ndarray, begin: ndarray, end: ndarray, strides: ndarray) -> Any:
+def dynamic_strided_slice(call: EvaluationCall, x: ndarray, begin: ndarray, end: ndarray, strides: ndarray) -> ndarray:
     if 0 in strides:
         raise ValueError(f"the stride of axis {strides.tolist().index(0)} is 0")
     bounds = zip(begin.tolist(), end.tolist(), strides.tolist(), strict=True)
@@ -64,7 +65,7 @@ def dynamic_strided_slice(call: Any, x: ndarray, begin: ndarray, end: ndarray, s
 
 
 @register_reference("relax.gather_elements", stored=True)
-def gather_elements(call: Any, data: ndarray, indices: ndarray) -> Any:
+def gather_elements(call: EvaluationCall, data: ndarray, indices: ndarray) -> ndarray:
     axis = call.axis % data.ndim
     _require_inside(indices, data, axis)
     return data[_along(axis, _positions(indices, data.shape[axis], axis))]
@@ -83,7 +84,7 @@ def _along(axis: int, positions: ndarray) -> tuple[ndarray, ...]:
 
 
 @register_reference("relax.gather_nd", stored=True)
-def gather_nd(call: Any, data: ndarray, indices: ndarray) -> Any:
+def gather_nd(call: EvaluationCall, data: ndarray, indices: ndarray) -> ndarray:
     batch, outer = call.batch_dims, indices.shape[:-1]
     places: list[ndarray] = [*numpy.indices(outer)[:batch], *_tuples(indices, data.shape[batch:], batch)]
     return data[tuple(places)] if places else numpy.broadcast_to(data, (*outer, *data.shape))
@@ -96,7 +97,7 @@ def _tuples(indices: ndarray, sizes: Sequence[int], first: int) -> list[ndarray]
 
 
 @register_reference("relax.index_tensor", stored=True)
-def index_tensor(call: Any, data: ndarray, indices: Sequence[ndarray]) -> Any:
+def index_tensor(call: EvaluationCall, data: ndarray, indices: Sequence[ndarray]) -> ndarray:
     return data[_each_axis(data, indices)]
 
 
@@ -105,7 +106,7 @@ def _each_axis(data: ndarray, indices: Sequence[ndarray]) -> tuple[ndarray, ...]
 
 
 @register_reference("relax.reverse_sequence", stored=True)
-def reverse_sequence(call: Any, data: ndarray, seq_lengths: ndarray) -> Any:
+def reverse_sequence(call: EvaluationCall, data: ndarray, seq_lengths: ndarray) -> ndarray:
     """A length below 2 reverses nothing."""
     found = data.copy()
     sequence, batch = call.seq_axis % data.ndim, call.batch_axis % data.ndim
@@ -138,7 +139,7 @@ def _written(data: ndarray, places: Sequence[ndarray], updates: ndarray, reducti
 
 
 @register_reference("relax.scatter_elements")
-def scatter_elements(call: Any, data: ndarray, indices: ndarray, updates: ndarray) -> Any:
+def scatter_elements(call: EvaluationCall, data: ndarray, indices: ndarray, updates: ndarray) -> ndarray:
     """The mean is of what was there and all updates of the place; of integers it is rounded down."""
     axis = call.axis % data.ndim
     for each in range(data.ndim):
@@ -154,7 +155,7 @@ def scatter_elements(call: Any, data: ndarray, indices: ndarray, updates: ndarra
 
 
 @register_reference("relax.scatter_nd")
-def scatter_nd(call: Any, data: ndarray, indices: ndarray, updates: ndarray) -> Any:
+def scatter_nd(call: EvaluationCall, data: ndarray, indices: ndarray, updates: ndarray) -> ndarray:
     wanted = indices.shape[:-1] + data.shape[indices.shape[-1] :]
     for axis, (one, other) in enumerate(zip(updates.shape, wanted, strict=True)):
         require_same(one, other, f"updates, axis {axis}")
@@ -162,14 +163,16 @@ def scatter_nd(call: Any, data: ndarray, indices: ndarray, updates: ndarray) -> 
 
 
 @register_reference("relax.index_put")
-def index_put(call: Any, data: ndarray, indices: Sequence[ndarray], values: ndarray) -> Any:
+def index_put(call: EvaluationCall, data: ndarray, indices: Sequence[ndarray], values: ndarray) -> ndarray:
     places = numpy.broadcast_arrays(*_each_axis(data, indices))
     updates = numpy.broadcast_to(values, places[0].shape + data.shape[len(places) :])
     return _written(data, places, updates, "add" if call.accumulate else "update")
 
 
 @register_reference("relax.slice_scatter", stored=True)
-def slice_scatter(call: Any, data: ndarray, src: ndarray, start: Any, end: Any, step: Any) -> Any:
+def slice_scatter(
+    call: EvaluationCall, data: ndarray, src: ndarray, start: ndarray, end: ndarray, step: ndarray
+) -> ndarray:
     if step <= 0:
         raise ValueError(f"the step of the slice must be positive, got {step}")
     found = data.copy()

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy
 
@@ -15,8 +15,10 @@ from .element_types import converted, wide_integer
 if TYPE_CHECKING:
     from numpy import ndarray
 
+    from ...passes.evaluate.registry import EvaluationCall
 
-def _factors(call: Any, *operands: ndarray) -> list[ndarray]:
+
+def _factors(call: EvaluationCall, *operands: ndarray) -> list[ndarray]:
     """Operands of what products are added up in: integers of 64 bits, whose low bits are the sum's."""
     dtype = call.result.dtype
     if is_bool(dtype):
@@ -26,15 +28,15 @@ def _factors(call: Any, *operands: ndarray) -> list[ndarray]:
 
 
 @register_reference("relax.matmul")
-def matmul(call: Any, x1: ndarray, x2: ndarray) -> Any:
+def matmul(call: EvaluationCall, x1: ndarray, x2: ndarray) -> ndarray:
     return numpy.matmul(*_factors(call, x1, x2))
 
 
 @register_reference("relax.einsum")
-def einsum(call: Any, operands: Sequence[ndarray]) -> Any:
+def einsum(call: EvaluationCall, operands: Sequence[ndarray]) -> ndarray:
     return numpy.einsum(call.subscripts, *_factors(call, *operands))
 
 
 @register_reference("relax.outer")
-def outer(call: Any, x1: ndarray, x2: ndarray) -> Any:
+def outer(call: EvaluationCall, x1: ndarray, x2: ndarray) -> ndarray:
     return numpy.multiply.outer(*_factors(call, x1, x2))

@@ -8,46 +8,48 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy
 
-from ..registry import register_reference
-from ..size_checks import require_same
+from ..held_values import HeldValue
+from ..registry import register_reference, require_same
 from ..upstream.affine import place_of
 
 if TYPE_CHECKING:
     from numpy import ndarray
 
+    from ...passes.evaluate.registry import EvaluationCall
+
 
 @register_reference("relax.reshape", stored=True)
-def reshape(call: Any, x: ndarray, shape: tuple[int, ...]) -> Any:
+def reshape(call: EvaluationCall, x: ndarray, shape: tuple[int, ...]) -> ndarray:
     require_same(x.size, math.prod(shape), "numbers of elements")
     return x.reshape(shape)
 
 
 @register_reference("relax.flatten", stored=True)
-def flatten(call: Any, x: ndarray) -> Any:
+def flatten(call: EvaluationCall, x: ndarray) -> ndarray:
     return x.reshape(-1)
 
 
 @register_reference("relax.expand_dims", stored=True)
-def expand_dims(call: Any, x: ndarray) -> Any:
+def expand_dims(call: EvaluationCall, x: ndarray) -> ndarray:
     return numpy.expand_dims(x, call.axis)
 
 
 @register_reference("relax.squeeze", stored=True)
-def squeeze(call: Any, x: ndarray) -> Any:
+def squeeze(call: EvaluationCall, x: ndarray) -> ndarray:
     return numpy.squeeze(x, call.axis)
 
 
 @register_reference("relax.broadcast_to", stored=True)
-def broadcast_to(call: Any, x: ndarray, shape: tuple[int, ...]) -> Any:
+def broadcast_to(call: EvaluationCall, x: ndarray, shape: tuple[int, ...]) -> ndarray:
     return numpy.broadcast_to(x, shape)
 
 
 @register_reference(["relax.collapse_sum_like", "relax.collapse_sum_to"])
-def collapse_sum(call: Any, data: ndarray, target: Any) -> Any:
+def collapse_sum(call: EvaluationCall, data: ndarray, target: HeldValue) -> ndarray:
     shape = target if isinstance(target, tuple) else target.shape
     added = data.ndim - len(shape)
     if added < 0 or any(size not in (1, whole) for size, whole in zip(shape, data.shape[added:], strict=True)):
@@ -60,12 +62,12 @@ def collapse_sum(call: Any, data: ndarray, target: Any) -> Any:
 
 
 @register_reference("relax.repeat", stored=True)
-def repeat(call: Any, data: ndarray) -> Any:
+def repeat(call: EvaluationCall, data: ndarray) -> ndarray:
     return numpy.repeat(data, call.repeats, call.axis)
 
 
 @register_reference("relax.layout_transform", stored=True)
-def layout_transform(call: Any, x: ndarray) -> Any:
+def layout_transform(call: EvaluationCall, x: ndarray) -> ndarray:
     """Where no element goes is the pad value, 0 where that may be any."""
     places = [place_of(expression) for expression in call.index_map.value.results]
     found = numpy.full(call.result.shape, call.pad_value or 0, x.dtype)
@@ -78,17 +80,17 @@ def layout_transform(call: Any, x: ndarray) -> Any:
 
 
 @register_reference("relax.concat", stored=True)
-def concat(call: Any, tensors: Sequence[ndarray]) -> Any:
+def concat(call: EvaluationCall, tensors: Sequence[ndarray]) -> ndarray:
     return numpy.concatenate(tensors, call.axis)
 
 
 @register_reference("relax.stack", stored=True)
-def stack(call: Any, tensors: Sequence[ndarray]) -> Any:
+def stack(call: EvaluationCall, tensors: Sequence[ndarray]) -> ndarray:
     return numpy.stack(tensors, call.axis)
 
 
 @register_reference("relax.split", stored=True)
-def split(call: Any, x: ndarray) -> list[Any]:
+def split(call: EvaluationCall, x: ndarray) -> list[ndarray]:
     """A number of sections are equal, rounded up, as long as there are elements: 5 in 4 is 2, 2, 1, 0."""
     size, sections = x.shape[call.axis], call.indices_or_sections
     if isinstance(sections, int):
@@ -99,5 +101,5 @@ def split(call: Any, x: ndarray) -> list[Any]:
 
 
 @register_reference("relax.meshgrid", stored=True)
-def meshgrid(call: Any, tensors: Sequence[ndarray]) -> list[Any]:
+def meshgrid(call: EvaluationCall, tensors: Sequence[ndarray]) -> list[ndarray]:
     return list(numpy.meshgrid(*tensors, indexing=call.indexing))

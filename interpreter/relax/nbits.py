@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy
 
@@ -12,10 +12,12 @@ from ..registry import register_reference
 if TYPE_CHECKING:
     from numpy import ndarray
 
+    from ...passes.evaluate.registry import EvaluationCall
+
 
 @register_reference("relax.matmul_nbits")
 def matmul_nbits(
-    call: Any, x: ndarray, codes: ndarray, scale: ndarray, zero_point: ndarray | None, bias: ndarray | None
+    call: EvaluationCall, x: ndarray, codes: ndarray, scale: ndarray, zero_point: ndarray | None, bias: ndarray | None
 ) -> ndarray:
     """x @ ((codes - zero_point) * scale)^T + bias. Of a byte the lowest bits are the first code."""
     columns, blocks, _ = codes.shape
@@ -29,7 +31,7 @@ def matmul_nbits(
 
 @register_reference("relax.matmul_nbits_panels")
 def matmul_nbits_panels(
-    call: Any, x: ndarray, codes: ndarray, scale: ndarray, zero_point: ndarray | None, bias: ndarray | None
+    call: EvaluationCall, x: ndarray, codes: ndarray, scale: ndarray, zero_point: ndarray | None, bias: ndarray | None
 ) -> ndarray:
     """Of codes [panels, words, columns * 4 bytes]: 4 bytes of a column are neighbors in it."""
     panels, words, _ = codes.shape
@@ -40,6 +42,6 @@ def matmul_nbits_panels(
     return matmul_nbits(call, x, codes, _columns(call, scale), zeros, added)
 
 
-def _columns(call: Any, panels: ndarray) -> ndarray:
+def _columns(call: EvaluationCall, panels: ndarray) -> ndarray:
     """[panels, blocks, columns of a panel] as [columns, blocks]."""
     return panels.transpose(0, 2, 1).reshape(-1, panels.shape[1])[: call.columns]

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy
 
@@ -13,6 +13,8 @@ from .parameters import along_axis
 
 if TYPE_CHECKING:
     from numpy import ndarray
+
+    from ...passes.evaluate.registry import EvaluationCall
 
 _erfc = numpy.vectorize(math.erfc, otypes=[float])
 _ROOT_2 = numpy.sqrt(numpy.longdouble(2))
@@ -57,30 +59,30 @@ def _sigmoid(x: ndarray) -> ndarray:
 
 
 @register_reference("relax.nn.leakyrelu")
-def leakyrelu(call: Any, data: ndarray) -> ndarray:
+def leakyrelu(call: EvaluationCall, data: ndarray) -> ndarray:
     return numpy.where(data > 0, data, data * call.alpha)
 
 
 @register_reference("relax.nn.prelu")
-def prelu(call: Any, data: ndarray, alpha: ndarray) -> ndarray:
+def prelu(call: EvaluationCall, data: ndarray, alpha: ndarray) -> ndarray:
     return numpy.where(data > 0, data, data * along_axis(alpha, call.axis, data))
 
 
 @register_reference("relax.nn.softplus")
-def softplus(call: Any, data: ndarray) -> ndarray:
+def softplus(call: EvaluationCall, data: ndarray) -> ndarray:
     scaled = data * call.beta
     return numpy.where(scaled > call.threshold, data, numpy.logaddexp(0, scaled) / call.beta)
 
 
 @register_reference("relax.nn.softmax")
-def softmax(call: Any, data: ndarray) -> ndarray:
+def softmax(call: EvaluationCall, data: ndarray) -> ndarray:
     """exp(data) by its sum. What both are divided by, exp of the largest element, keeps them from overflowing."""
     powers = numpy.exp(data - data.max(axis=call.axis, keepdims=True, initial=-numpy.inf))
     return powers / powers.sum(axis=call.axis, keepdims=True)
 
 
 @register_reference("relax.nn.log_softmax")
-def log_softmax(call: Any, data: ndarray) -> ndarray:
+def log_softmax(call: EvaluationCall, data: ndarray) -> ndarray:
     distances = data - data.max(axis=call.axis, keepdims=True, initial=-numpy.inf)
     return distances - numpy.log(numpy.exp(distances).sum(axis=call.axis, keepdims=True))
 

@@ -10,15 +10,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy
 
-from ..registry import register_reference
-from ..size_checks import require_same
+from ..registry import register_reference, require_same
 
 if TYPE_CHECKING:
     from numpy import ndarray
 
+    from ...passes.evaluate.registry import EvaluationCall
+
 
 @register_reference(["relax.nn.attention", "relax.nn.attention_bias"])
-def attention(call: Any, query: ndarray, key: ndarray, value: ndarray, bias: ndarray | None = None) -> ndarray:
+def attention(
+    call: EvaluationCall, query: ndarray, key: ndarray, value: ndarray, bias: ndarray | None = None
+) -> ndarray:
     """softmax(query @ key^T * scale + bias) @ value. A head of key and value may serve several of the query."""
     _check_sizes(query, key, value)
     key, value = (numpy.repeat(each, query.shape[2] // each.shape[2], axis=2) for each in (key, value))
@@ -33,7 +36,7 @@ def attention(call: Any, query: ndarray, key: ndarray, value: ndarray, bias: nda
 
 @register_reference("relax.nn.attention_cached")
 def attention_cached(
-    call: Any, query: ndarray, key: ndarray, value: ndarray, bias: ndarray | None, length: Any
+    call: EvaluationCall, query: ndarray, key: ndarray, value: ndarray, bias: ndarray | None, length: Any
 ) -> ndarray:
     """Heads of keys and values stand before their rows, of which the first `length` count."""
     if length < 0 or length > min(key.shape[2], value.shape[2]):
@@ -44,7 +47,13 @@ def attention_cached(
 
 @register_reference("relax.nn.attention_var_len")
 def attention_var_len(
-    call: Any, query: ndarray, key: ndarray, value: ndarray, starts: ndarray, key_starts: ndarray | None, *most: object
+    call: EvaluationCall,
+    query: ndarray,
+    key: ndarray,
+    value: ndarray,
+    starts: ndarray,
+    key_starts: ndarray | None,
+    *most: object,
 ) -> ndarray:
     """Attention in each sequence. Queries that are in none give zeros."""
     result = numpy.zeros((*query.shape[:3], value.shape[3]))
@@ -82,11 +91,11 @@ def _check_bias(bias: ndarray, scores: Sequence[int]) -> None:
             raise ValueError(f"operands do not broadcast: sizes {size} and {wanted} differ")
 
 
-def _scale(call: Any, query: ndarray) -> float:
+def _scale(call: EvaluationCall, query: ndarray) -> float:
     return call.scale if call.scale is not None else 1 / math.sqrt(max(query.shape[3], 1))
 
 
-def _seen(call: Any, queries: int, keys: int) -> ndarray:
+def _seen(call: EvaluationCall, queries: int, keys: int) -> ndarray:
     """Which key each query sees: with a mask none behind its own place, of those before as many as the window says."""
     own = numpy.arange(queries)[:, None] + (keys - queries if call.causal_mask == "BottomRight" else 0)
     behind = numpy.arange(keys) - own
@@ -94,7 +103,7 @@ def _seen(call: Any, queries: int, keys: int) -> ndarray:
     return seen if call.window_size is None else seen & (behind > -call.window_size)
 
 
-def _softmax(call: Any, scores: ndarray) -> ndarray:
+def _softmax(call: EvaluationCall, scores: ndarray) -> ndarray:
     """Over the last axis. A query with scores of -inf only is blind: its weights are 0, or NaN."""
     most = scores.max(axis=-1, keepdims=True, initial=-numpy.inf)
     powers = numpy.exp(scores - numpy.where(most == -numpy.inf, 0, most))

@@ -7,23 +7,24 @@ Both are what the result is first; sums of integers wrap around.
 from __future__ import annotations
 
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy
 
 from ...dialects.core.infos import is_float
 from ...dialects.relax.infer.layouts import Layout, layouts_of
-from ..registry import register_reference
-from ..size_checks import require_same
+from ..registry import register_reference, require_same
 from ..sliding_windows import each_of, laid_out, last, plain, slides_of
 from .element_types import converted
 
 if TYPE_CHECKING:
     from numpy import ndarray
 
+    from ...passes.evaluate.registry import EvaluationCall
+
 
 @register_reference(["relax.nn.conv1d", "relax.nn.conv2d", "relax.nn.conv3d"])
-def convolution(call: Any, data: ndarray, weight: ndarray) -> ndarray:
+def convolution(call: EvaluationCall, data: ndarray, weight: ndarray) -> ndarray:
     """result[n, o, p] = the sum over i and t of data[n, i, p * stride + t * dilation - before] * weight[o, i, t]."""
     data, weight, layout = _operands(call, data, weight)
     sizes, taps = data.shape[3:], weight.shape[3:]
@@ -40,7 +41,7 @@ def convolution(call: Any, data: ndarray, weight: ndarray) -> ndarray:
 
 
 @register_reference([f"relax.nn.conv{rank}d_transpose" for rank in (1, 2, 3)])
-def transposed_convolution(call: Any, data: ndarray, weight: ndarray) -> ndarray:
+def transposed_convolution(call: EvaluationCall, data: ndarray, weight: ndarray) -> ndarray:
     """result[n, o, p * stride + t * dilation - before] = the sum over i, p and t of data[n, i, p] * weight[i, o, t]."""
     data, weight, layout = _operands(call, data, weight)
     sizes, taps = data.shape[3:], weight.shape[3:]
@@ -59,7 +60,7 @@ def transposed_convolution(call: Any, data: ndarray, weight: ndarray) -> ndarray
     return laid_out(_joined(result, 1), layout)
 
 
-def _operands(call: Any, data: ndarray, weight: ndarray) -> tuple[ndarray, ndarray, Layout]:
+def _operands(call: EvaluationCall, data: ndarray, weight: ndarray) -> tuple[ndarray, ndarray, Layout]:
     """[batch, groups, channels, ...] and [groups, channels, channels, ...], and the result's layout."""
     layouts = layouts_of(call)
     data, weight = (

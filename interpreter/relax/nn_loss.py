@@ -3,15 +3,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy
 
-from ..registry import register_reference
-from ..size_checks import require_same
+from ..registry import register_reference, require_same
 
 if TYPE_CHECKING:
     from numpy import ndarray
+
+    from ...passes.evaluate.registry import EvaluationCall
 
 
 @register_reference("relax.nn.cross_entropy_with_logits")
@@ -22,7 +23,7 @@ def cross_entropy_with_logits(call: object, predictions: ndarray, labels: ndarra
 
 
 @register_reference("relax.nn.nll_loss")
-def nll_loss(call: Any, predictions: ndarray, targets: ndarray, weights: ndarray | None) -> ndarray:
+def nll_loss(call: EvaluationCall, predictions: ndarray, targets: ndarray, weights: ndarray | None) -> ndarray:
     """-prediction * weight of each target's class, 0 where it is to be left out; the mean is that of the weights."""
     class_axis = min(1, predictions.ndim - 1)
     sizes = [size for axis, size in enumerate(predictions.shape) if axis != class_axis]

@@ -10,11 +10,12 @@ import numpy
 
 from ...dialects.core.infos import is_float
 from ...passes.evaluate.elements import NotKnown
-from ..registry import register_reference
-from ..size_checks import require_same
+from ..registry import register_reference, require_same
 
 if TYPE_CHECKING:
     from numpy import ndarray
+
+    from ...passes.evaluate.registry import EvaluationCall
 
 _MODES: dict[str, Any] = {"reflect": "reflect", "replicate": "edge", "circular": "wrap"}
 
@@ -25,7 +26,7 @@ def batch_flatten(call: object, data: ndarray) -> ndarray:
 
 
 @register_reference("relax.nn.pad")
-def pad(call: Any, data: ndarray) -> ndarray:
+def pad(call: EvaluationCall, data: ndarray) -> ndarray:
     """Elements are added, then removed where the width is negative."""
     dtype = call.data.dtype
     if call.pad_mode == "constant" and not is_float(dtype) and not math.isfinite(call.pad_value):
@@ -48,7 +49,7 @@ def pad(call: Any, data: ndarray) -> ndarray:
 
 
 @register_reference("relax.nn.pixel_shuffle")
-def pixel_shuffle(call: Any, data: ndarray) -> ndarray:
+def pixel_shuffle(call: EvaluationCall, data: ndarray) -> ndarray:
     """(..., C*r*r, H, W) as (..., C, r, r, H, W), whose axes go to (..., C, H, r, W, r)."""
     *batch, channels, height, width = data.shape
     r = call.upscale_factor

@@ -5,21 +5,22 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy
 
-from ..registry import register_reference
-from ..size_checks import require_same
+from ..registry import register_reference, require_same
 from .parameters import along_axes
 
 if TYPE_CHECKING:
     from numpy import ndarray
 
+    from ...passes.evaluate.registry import EvaluationCall
+
 
 @register_reference("relax.nn.batch_norm")
 def batch_norm(
-    call: Any, data: ndarray, gamma: ndarray, beta: ndarray, moving_mean: ndarray, moving_var: ndarray
+    call: EvaluationCall, data: ndarray, gamma: ndarray, beta: ndarray, moving_mean: ndarray, moving_var: ndarray
 ) -> list[ndarray]:
     """By the moving mean and variance; in training by the batch's, a part of which goes into the moving ones."""
     channels = [call.axis]
@@ -39,17 +40,17 @@ def batch_norm(
 
 
 @register_reference("relax.nn.layer_norm")
-def layer_norm(call: Any, data: ndarray, gamma: ndarray, beta: ndarray) -> ndarray:
+def layer_norm(call: EvaluationCall, data: ndarray, gamma: ndarray, beta: ndarray) -> ndarray:
     return _affine(call, _normalized(call, data, call.axes), gamma, beta, call.axes)
 
 
 @register_reference("relax.nn.instance_norm")
-def instance_norm(call: Any, data: ndarray, gamma: ndarray, beta: ndarray) -> ndarray:
+def instance_norm(call: EvaluationCall, data: ndarray, gamma: ndarray, beta: ndarray) -> ndarray:
     return _affine(call, _normalized(call, data, call.axes), gamma, beta, [call.channel_axis])
 
 
 @register_reference("relax.nn.group_norm")
-def group_norm(call: Any, data: ndarray, gamma: ndarray, beta: ndarray) -> ndarray:
+def group_norm(call: EvaluationCall, data: ndarray, gamma: ndarray, beta: ndarray) -> ndarray:
     """Over the axes and the channels of a group."""
     channel = call.channel_axis % data.ndim
     by_channel = numpy.moveaxis(data, channel, 0)
@@ -64,12 +65,12 @@ def group_norm(call: Any, data: ndarray, gamma: ndarray, beta: ndarray) -> ndarr
 
 
 @register_reference("relax.nn.rms_norm")
-def rms_norm(call: Any, data: ndarray, weight: ndarray) -> ndarray:
+def rms_norm(call: EvaluationCall, data: ndarray, weight: ndarray) -> ndarray:
     mean_square = _mean(data * data, call.axes)
     return data / numpy.sqrt(mean_square + call.epsilon) * along_axes(weight, call.axes, data, "weight")
 
 
-def _normalized(call: Any, data: ndarray, axes: Sequence[int]) -> ndarray:
+def _normalized(call: EvaluationCall, data: ndarray, axes: Sequence[int]) -> ndarray:
     mean, variance = _moments(data, axes)
     return (data - mean) / numpy.sqrt(variance + call.epsilon)
 
@@ -84,7 +85,7 @@ def _mean(data: ndarray, axes: Sequence[int]) -> ndarray:
     return data.sum(axis=tuple(axes), keepdims=True) / math.prod(data.shape[axis] for axis in axes)
 
 
-def _affine(call: Any, normalized: ndarray, gamma: ndarray, beta: ndarray, axes: Sequence[int]) -> ndarray:
+def _affine(call: EvaluationCall, normalized: ndarray, gamma: ndarray, beta: ndarray, axes: Sequence[int]) -> ndarray:
     gamma = along_axes(gamma, axes, normalized, "gamma")
     beta = along_axes(beta, axes, normalized, "beta")
     scaled = normalized * gamma if call.scale else normalized

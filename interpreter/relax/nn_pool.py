@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from itertools import product
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy
 
@@ -18,18 +18,20 @@ from .element_types import lowest
 if TYPE_CHECKING:
     from numpy import ndarray
 
+    from ...passes.evaluate.registry import EvaluationCall
+
 _RANKS = (1, 2, 3)
 
 
 @register_reference([f"relax.nn.max_pool{rank}d" for rank in _RANKS])
-def max_pool(call: Any, data: ndarray) -> ndarray:
+def max_pool(call: EvaluationCall, data: ndarray) -> ndarray:
     """A window of padding only has the least number there is."""
     least = lowest(call.result.dtype)
     return _pooled(call, data, lambda window, at: window.max(axis=_spatial(window), initial=least))
 
 
 @register_reference([f"relax.nn.avg_pool{rank}d" for rank in _RANKS])
-def avg_pool(call: Any, data: ndarray) -> ndarray:
+def avg_pool(call: EvaluationCall, data: ndarray) -> ndarray:
     """Sums by the number of taps on the data, or on the data and its padding; never by less than 1."""
     slides = slides_of(call, each_of(call.pool_size, len(call.definition.windows.letters)))
     sizes = plain(data, layouts_of(call)["data"]).shape[2:]
@@ -45,7 +47,7 @@ def avg_pool(call: Any, data: ndarray) -> ndarray:
 
 
 @register_reference([f"relax.nn.adaptive_avg_pool{rank}d" for rank in _RANKS])
-def adaptive_avg_pool(call: Any, data: ndarray) -> ndarray:
+def adaptive_avg_pool(call: EvaluationCall, data: ndarray) -> ndarray:
     """Window i of n begins at i * size / n, rounded down, and ends before (i + 1) * size / n, rounded up."""
     layouts = layouts_of(call)
     data = plain(data, layouts["data"])
@@ -59,7 +61,7 @@ def adaptive_avg_pool(call: Any, data: ndarray) -> ndarray:
     return laid_out(result, layouts["result"])
 
 
-def _pooled(call: Any, data: ndarray, function: Callable[[ndarray, Sequence[int]], ndarray]) -> ndarray:
+def _pooled(call: EvaluationCall, data: ndarray, function: Callable[[ndarray, Sequence[int]], ndarray]) -> ndarray:
     """`function(what a window meets of the data, its place)` for all windows."""
     layouts = layouts_of(call)
     data = plain(data, layouts["data"])
@@ -76,7 +78,7 @@ def _pooled(call: Any, data: ndarray, function: Callable[[ndarray, Sequence[int]
     return laid_out(result, layouts["result"])
 
 
-def _places(call: Any, slide: Slide, size: int) -> int:
+def _places(call: EvaluationCall, slide: Slide, size: int) -> int:
     """How many windows there are. With ceil_mode the last one may reach over the end, but not start behind the data."""
     if not call.ceil_mode:
         return slide.places(size)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy
 
-from ..size_checks import require_same
+from ..registry import require_same
 
 if TYPE_CHECKING:
     from numpy import ndarray

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy
 
@@ -16,9 +16,11 @@ from .parameters import along_axis
 if TYPE_CHECKING:
     from numpy import ndarray
 
+    from ...passes.evaluate.registry import EvaluationCall
+
 
 @register_reference("relax.quantize", stored=True)
-def quantize(call: Any, data: ndarray, scale: ndarray, zero_point: ndarray) -> ndarray:
+def quantize(call: EvaluationCall, data: ndarray, scale: ndarray, zero_point: ndarray) -> ndarray:
     """round(data / scale), halves to even, + zero_point, within the result's range; NaN is 0 in integers.
 
     Floats are not rounded before they become the result.
@@ -41,7 +43,7 @@ def _saturated(array: ndarray, dtype: str) -> ndarray:
 
 
 @register_reference("relax.dequantize", stored=True)
-def dequantize(call: Any, data: ndarray, scale: ndarray, zero_point: ndarray) -> ndarray:
+def dequantize(call: EvaluationCall, data: ndarray, scale: ndarray, zero_point: ndarray) -> ndarray:
     """(data - zero_point) * scale; the difference of integers is exact before it becomes a float."""
     zero_point = along_axis(zero_point, call.axis, data)
     is_exact = _is_integer(data) and _is_integer(zero_point)

@@ -15,11 +15,13 @@ from .element_types import converted, highest, lowest, wide_integer
 if TYPE_CHECKING:
     from numpy import ndarray
 
+    from ...passes.evaluate.registry import EvaluationCall
+
 
 def _reduction(function: Callable[..., Any]) -> Callable[..., Any]:
     """Over the axes of the call; of booleans the sum is whether any is true, the product whether all are."""
 
-    def reduced(call: Any, x: ndarray) -> Any:
+    def reduced(call: EvaluationCall, x: ndarray) -> Any:
         return function(x, axis=call.axis, keepdims=call.keepdims).astype(x.dtype)
 
     return reduced
@@ -32,7 +34,7 @@ register_reference("relax.prod")(_reduction(numpy.prod))
 def _extreme(function: Callable[..., Any], of_none: Callable[[str], Any]) -> Callable[..., Any]:
     """NaN where there is one; of no elements what no element is beyond."""
 
-    def extreme(call: Any, x: ndarray) -> Any:
+    def extreme(call: EvaluationCall, x: ndarray) -> Any:
         return function(x, axis=call.axis, keepdims=call.keepdims, initial=of_none(call.x.dtype))
 
     return extreme
@@ -46,7 +48,7 @@ register_reference("relax.min")(_extreme(numpy.min, highest))
 
 
 @register_reference("relax.mean")
-def mean(call: Any, x: ndarray) -> Any:
+def mean(call: EvaluationCall, x: ndarray) -> ndarray:
     dtype = call.result.dtype
     wide = float if is_float(dtype) else wide_integer(dtype)
     totals = numpy.sum(x, axis=call.axis, keepdims=call.keepdims, dtype=wide)
@@ -56,7 +58,7 @@ def mean(call: Any, x: ndarray) -> Any:
     return totals * 0 if count == 0 else numpy.sign(totals) * (abs(totals) // totals.dtype.type(count))
 
 
-def _variance(x: ndarray, axis: Any, keepdims: bool) -> Any:
+def _variance(x: ndarray, axis: ndarray, keepdims: bool) -> Any:
     """The mean squared distance to the mean; NaN of no elements."""
     totals = numpy.sum(x, axis=axis, keepdims=True, dtype=float)
     count = numpy.float64(x.size // max(1, totals.size))
@@ -64,19 +66,19 @@ def _variance(x: ndarray, axis: Any, keepdims: bool) -> Any:
 
 
 @register_reference("relax.variance")
-def variance(call: Any, x: ndarray) -> Any:
+def variance(call: EvaluationCall, x: ndarray) -> ndarray:
     return converted(_variance(x, call.axis, call.keepdims), call.result.dtype)
 
 
 @register_reference("relax.std")
-def std(call: Any, x: ndarray) -> Any:
+def std(call: EvaluationCall, x: ndarray) -> ndarray:
     return converted(numpy.sqrt(_variance(x, call.axis, call.keepdims)), call.result.dtype)
 
 
 # ---- rows: what is reduced, one behind the other ----
 
 
-def _rows(call: Any, x: ndarray, axes: tuple[int, ...]) -> tuple[ndarray, tuple[int, ...]]:
+def _rows(call: EvaluationCall, x: ndarray, axes: tuple[int, ...]) -> tuple[ndarray, tuple[int, ...]]:
     """The elements that are reduced together along a last dimension, and the result's shape."""
     kept = [axis for axis in range(x.ndim) if axis not in axes]
     sizes = [1 if axis in axes else size for axis, size in enumerate(x.shape) if call.keepdims or axis in kept]
@@ -85,7 +87,7 @@ def _rows(call: Any, x: ndarray, axes: tuple[int, ...]) -> tuple[ndarray, tuple[
     return x.transpose(*kept, *axes).reshape(*outer, count), tuple(sizes)
 
 
-def _axes(call: Any, x: ndarray) -> tuple[int, ...]:
+def _axes(call: EvaluationCall, x: ndarray) -> tuple[int, ...]:
     if call.axis is None:
         return tuple(range(x.ndim))
     axes = (call.axis,) if isinstance(call.axis, int) else call.axis
@@ -95,7 +97,7 @@ def _axes(call: Any, x: ndarray) -> tuple[int, ...]:
 def _position(function: Callable[..., Any]) -> Callable[..., Any]:
     """The first of the extreme elements, or of the NaNs; -1 of no elements."""
 
-    def position(call: Any, x: ndarray) -> Any:
+    def position(call: EvaluationCall, x: ndarray) -> Any:
         rows, shape = _rows(call, x, _axes(call, x))
         if rows.shape[-1] == 0:
             return numpy.full(shape, -1)
@@ -109,7 +111,7 @@ register_reference("relax.argmin")(_position(numpy.argmin))
 
 
 @register_reference("relax.median")
-def median(call: Any, data: ndarray) -> list[Any]:
+def median(call: EvaluationCall, data: ndarray) -> list[ndarray]:
     """The lower one of two, and where it stands first; NaN where there is one. Of no elements NaN, or the lowest
     integer, at -1."""
     axes = tuple(sorted(_axes(call, data)))
@@ -133,7 +135,7 @@ def median(call: Any, data: ndarray) -> list[Any]:
 def _scan(name: str, start: int) -> Callable[..., Any]:
     ufunc = getattr(numpy, name)
 
-    def scan(call: Any, data: ndarray) -> Any:
+    def scan(call: EvaluationCall, data: ndarray) -> ndarray:
         """Elements are of the result's type before they come together."""
         dtype, axis = call.result.dtype, 0 if call.axis is None else call.axis
         elements = converted(data.reshape(-1) if call.axis is None else data, dtype)

@@ -7,21 +7,23 @@ from typing import TYPE_CHECKING, Any
 
 import numpy
 
-from ...dialects.core.infos import is_float
+from ...dialects.core.infos import TensorInfo, is_float
 from ..registry import register_reference
 from .element_types import converted, limits
 
 if TYPE_CHECKING:
     from numpy import ndarray
 
+    from ...passes.evaluate.registry import EvaluationCall
+
 
 @register_reference("relax.where", stored=True)
-def where(call: Any, condition: ndarray, x1: ndarray, x2: ndarray) -> Any:
+def where(call: EvaluationCall, condition: ndarray, x1: ndarray, x2: ndarray) -> ndarray:
     return numpy.where(condition, x1, x2)
 
 
 @register_reference("relax.clip")
-def clip(call: Any, x: ndarray, low: Any, high: Any) -> Any:
+def clip(call: EvaluationCall, x: ndarray, low: ndarray, high: ndarray) -> ndarray:
     """The upper bound where bounds are exchanged. For integers bounds are cut towards zero, and to the type's limits.
     NaN is a bound that no float is inside of.
     """
@@ -32,7 +34,7 @@ def clip(call: Any, x: ndarray, low: Any, high: Any) -> Any:
     return numpy.minimum(numpy.maximum(x, bounds[0]), bounds[1])
 
 
-def _inside(bound: Any, dtype: str) -> int:
+def _inside(bound: ndarray, dtype: str) -> int:
     if bound.dtype.kind == "f":
         return int(converted(bound, dtype))
     lowest, highest = limits(dtype)
@@ -55,18 +57,19 @@ def _order(x: ndarray, axis: int, descending: bool) -> ndarray:
 
 
 @register_reference("relax.sort")
-def sort(call: Any, data: ndarray) -> Any:
+def sort(call: EvaluationCall, data: ndarray) -> ndarray:
     return numpy.take_along_axis(data, _order(data, call.axis, call.descending), call.axis)
 
 
 @register_reference("relax.argsort")
-def argsort(call: Any, data: ndarray) -> Any:
+def argsort(call: EvaluationCall, data: ndarray) -> ndarray:
     return converted(_order(data, call.axis, call.descending), call.result.dtype)
 
 
 @register_reference("relax.topk")
-def topk(call: Any, data: ndarray) -> list[Any]:
-    size, shape = data.shape[call.axis], call.results[0].shape
+def topk(call: EvaluationCall, data: ndarray) -> list[ndarray]:
+    size, shape, last = data.shape[call.axis], call.result.shape, call.results[-1]
+    assert isinstance(last, TensorInfo)
     # All of them, where they are known to be fewer than k.
     known = None if shape is None else shape[call.axis]
     count = size if call.k < 1 else call.k if known is None else known
@@ -74,13 +77,13 @@ def topk(call: Any, data: ndarray) -> list[Any]:
         raise ValueError(f"{count} elements are asked for along axis {call.axis % data.ndim} of size {size}")
     places = _order(data, call.axis, call.largest).take(range(count), call.axis)
     values = numpy.take_along_axis(data, places, call.axis)
-    positions = converted(places, call.results[-1].dtype) if call.ret_type != "values" else None
+    positions = converted(places, last.dtype) if call.ret_type != "values" else None
     found: dict[str, list[Any]] = {"both": [values, positions], "values": [values], "indices": [positions]}
     return found[call.ret_type]
 
 
 @register_reference("relax.unique")
-def unique(call: Any, x: ndarray, is_sorted: Any, *rest: Any) -> list[Any]:
+def unique(call: EvaluationCall, x: ndarray, is_sorted: ndarray, *rest: Any) -> list[ndarray]:
     """Slices are in the order of the first elements in which they differ; unsorted, in that in which they come."""
     *flags, axis = rest
     ranks = _ranks(x).reshape(-1, 1) if axis is None else numpy.moveaxis(_ranks(x), int(axis), 0)
@@ -98,18 +101,20 @@ def unique(call: Any, x: ndarray, is_sorted: Any, *rest: Any) -> list[Any]:
 
 
 @register_reference("relax.nonzero")
-def nonzero(call: Any, x: ndarray) -> Any:
+def nonzero(call: EvaluationCall, x: ndarray) -> ndarray:
     """A scalar counts as a row of one element."""
     return numpy.array(numpy.nonzero(numpy.atleast_1d(x)), numpy.int64)
 
 
 @register_reference("relax.bucketize")
-def bucketize(call: Any, input_tensor: ndarray, boundaries: ndarray) -> Any:
+def bucketize(call: EvaluationCall, input_tensor: ndarray, boundaries: ndarray) -> ndarray:
     return numpy.searchsorted(boundaries, input_tensor, "right" if call.right else "left")
 
 
 @register_reference("relax.multinomial_from_uniform")
-def multinomial_from_uniform(call: Any, prob: ndarray, uniform_sample: ndarray, sample_indices: ndarray) -> Any:
+def multinomial_from_uniform(
+    call: EvaluationCall, prob: ndarray, uniform_sample: ndarray, sample_indices: ndarray
+) -> ndarray:
     """The first class up to which the probabilities sum to more than the sample; the last where they never do."""
     rows, classes = prob.shape
     drawn = numpy.zeros(sample_indices.shape, numpy.int64)

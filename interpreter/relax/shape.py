@@ -3,12 +3,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy
 
 from ..registry import register_reference, register_step
 from ..sites import Site, Step
+
+if TYPE_CHECKING:
+    from numpy import ndarray
+
+    from ...passes.evaluate.registry import EvaluationCall
 
 
 @register_step("relax.match_cast")
@@ -18,27 +23,27 @@ def match_cast(site: Site) -> Step:
 
 
 @register_reference("relax.shape_of")
-def shape_of(call: Any, x: Any) -> Any:
+def shape_of(call: EvaluationCall, x: ndarray) -> list[tuple[int, ...]]:
     return [x.shape]
 
 
 @register_reference("relax.tensor_to_shape")
-def tensor_to_shape(call: Any, x: Any) -> Any:
+def tensor_to_shape(call: EvaluationCall, x: ndarray) -> list[tuple[int, ...]]:
     if (x < 0).any():
         raise ValueError(f"a size cannot be negative: {x.tolist()}")
     return [tuple(x.tolist())]
 
 
 @register_reference("relax.shape_to_tensor")
-def shape_to_tensor(call: Any, shape: Any) -> Any:
+def shape_to_tensor(call: EvaluationCall, shape: ndarray) -> ndarray:
     return numpy.array(shape, numpy.int64)
 
 
 @register_reference("relax.scalar_to_tensor")
-def scalar_to_tensor(call: Any, value: Any) -> Any:
+def scalar_to_tensor(call: EvaluationCall, value: ndarray) -> ndarray:
     return numpy.asarray(value)
 
 
 @register_reference("relax.size")
-def size(call: Any, x: Any) -> Any:
+def size(call: EvaluationCall, x: ndarray) -> ndarray:
     return numpy.int64(x.size)

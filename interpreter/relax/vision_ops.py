@@ -4,16 +4,17 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy
 
-from ..registry import register_reference
-from ..size_checks import require_at_most, require_same
+from ..registry import register_reference, require_at_most, require_same
 from .element_types import converted
 
 if TYPE_CHECKING:
     from numpy import ndarray
+
+    from ...passes.evaluate.registry import EvaluationCall
 
 
 def _overlap(one: ndarray, other: ndarray) -> float:
@@ -35,8 +36,13 @@ def _best_first(scores: ndarray) -> list[int]:
 
 @register_reference("relax.vision.all_class_non_max_suppression")
 def all_class_non_max_suppression(
-    call: Any, boxes: ndarray, scores: ndarray, most: ndarray, iou_threshold: ndarray, score_threshold: ndarray
-) -> list[Any]:
+    call: EvaluationCall,
+    boxes: ndarray,
+    scores: ndarray,
+    most: ndarray,
+    iou_threshold: ndarray,
+    score_threshold: ndarray,
+) -> list[ndarray]:
     """A threshold of 0 takes no box."""
     limits = [array.reshape(-1)[0] for array in (most, iou_threshold, score_threshold)]
     batches, classes, count = scores.shape
@@ -57,7 +63,9 @@ def all_class_non_max_suppression(
     return [indices, values, numpy.array([len(pairs) for pairs in taken], numpy.int64)]
 
 
-def _of_class(boxes: ndarray, scores: ndarray, most: Any, iou_threshold: Any, score_threshold: Any) -> list[int]:
+def _of_class(
+    boxes: ndarray, scores: ndarray, most: ndarray, iou_threshold: ndarray, score_threshold: ndarray
+) -> list[int]:
     taken: list[int] = []
     for box in _best_first(scores):
         if not (scores[box] > score_threshold and iou_threshold > 0 and len(taken) < most):
@@ -71,7 +79,7 @@ def _of_class(boxes: ndarray, scores: ndarray, most: Any, iou_threshold: Any, sc
 
 
 @register_reference("relax.vision.get_valid_counts")
-def get_valid_counts(call: Any, data: ndarray) -> list[Any]:
+def get_valid_counts(call: EvaluationCall, data: ndarray) -> list[ndarray]:
     """Boxes that score above the threshold, and are of a class, to the front; -1 follows."""
     require_at_most(max(call.score_index, call.id_index) + 1, data.shape[2], "values of a box that attributes name")
     is_valid = data[..., call.score_index] > call.score_threshold
@@ -85,7 +93,7 @@ def get_valid_counts(call: Any, data: ndarray) -> list[Any]:
 
 
 @register_reference("relax.vision.non_max_suppression")
-def non_max_suppression(call: Any, data: ndarray, valid_count: ndarray, indices: ndarray) -> list[Any]:
+def non_max_suppression(call: EvaluationCall, data: ndarray, valid_count: ndarray, indices: ndarray) -> list[ndarray]:
     """Boxes are gone through from the best score on, and one stays unless it overlaps one that stays. With
     soft_nms_sigma overlap lowers scores instead, and always the best of the others is next."""
     batches, anchors, values = data.shape
@@ -114,7 +122,7 @@ def non_max_suppression(call: Any, data: ndarray, valid_count: ndarray, indices:
 _Kept = tuple[int, int, float]
 
 
-def _suppressed(call: Any, data: ndarray, order: list[int]) -> list[_Kept]:
+def _suppressed(call: EvaluationCall, data: ndarray, order: list[int]) -> list[_Kept]:
     stay: list[_Kept] = []
     for row, box in enumerate(order):
         if 0 < call.max_output_size <= len(stay):
@@ -128,7 +136,7 @@ def _suppressed(call: Any, data: ndarray, order: list[int]) -> list[_Kept]:
     return stay
 
 
-def _softened(call: Any, data: ndarray, order: list[int]) -> list[_Kept]:
+def _softened(call: EvaluationCall, data: ndarray, order: list[int]) -> list[_Kept]:
     stay: list[_Kept] = []
     left = [(box, data[box, call.score_index]) for box in order]
     while left and not 0 < call.max_output_size <= len(stay):
@@ -143,7 +151,7 @@ def _softened(call: Any, data: ndarray, order: list[int]) -> list[_Kept]:
     return stay
 
 
-def _lowered(call: Any, data: ndarray, taken: int, box: int, score: float) -> tuple[int, float]:
+def _lowered(call: EvaluationCall, data: ndarray, taken: int, box: int, score: float) -> tuple[int, float]:
     """A box that goes scores less than any."""
     if not score > call.score_threshold or not _are_rivals(call, data, taken, box):
         return box, score
@@ -153,19 +161,21 @@ def _lowered(call: Any, data: ndarray, taken: int, box: int, score: float) -> tu
     return box, score * math.exp(-(shared**2) / (2 * call.soft_nms_sigma))
 
 
-def _shared(call: Any, data: ndarray, one: int, other: int) -> float:
+def _shared(call: EvaluationCall, data: ndarray, one: int, other: int) -> float:
     corners = data[:, call.coord_start : call.coord_start + 4]
     return _overlap(corners[one], corners[other])
 
 
-def _are_rivals(call: Any, data: ndarray, one: int, other: int) -> bool:
+def _are_rivals(call: EvaluationCall, data: ndarray, one: int, other: int) -> bool:
     """Whether boxes are of one class, or classes do not matter."""
     class_ = call.id_index
     return call.force_suppress or class_ < 0 or bool(data[one, class_] == data[other, class_])
 
 
 @register_reference("relax.vision.multibox_transform_loc")
-def multibox_transform_loc(call: Any, cls_pred: ndarray, loc_pred: ndarray, anchor: ndarray) -> list[Any]:
+def multibox_transform_loc(
+    call: EvaluationCall, cls_pred: ndarray, loc_pred: ndarray, anchor: ndarray
+) -> list[ndarray]:
     """Corners (top, left, bottom, right) from anchors' corners and what is predicted relative to them."""
     left, top, right, bottom = anchor[0].T
     offsets = loc_pred.reshape(len(loc_pred), anchor.shape[1], 4) * call.variances
@@ -183,7 +193,7 @@ def _extent(low: ndarray, high: ndarray, shift: ndarray, scale: ndarray) -> tupl
     return center - half, center + half
 
 
-def _kept_scores(call: Any, scores: ndarray) -> ndarray:
+def _kept_scores(call: EvaluationCall, scores: ndarray) -> ndarray:
     """Scores below the threshold become 0, and those of the background where it is not kept."""
     if call.apply_softmax:
         powers = numpy.exp(scores - scores.max(axis=1, keepdims=True))
@@ -206,7 +216,7 @@ def _image(data: ndarray, rois: ndarray, region: int) -> ndarray:
 
 
 @register_reference("relax.vision.roi_align")
-def roi_align(call: Any, data: ndarray, rois: ndarray) -> Any:
+def roi_align(call: EvaluationCall, data: ndarray, rois: ndarray) -> ndarray:
     """Bilinear samples on a grid in each bin; 0 where there are none."""
     is_last = call.layout == "NHWC"
     images = numpy.moveaxis(data, -1, 1) if is_last else data
@@ -222,7 +232,7 @@ def roi_align(call: Any, data: ndarray, rois: ndarray) -> Any:
     return numpy.moveaxis(result, 1, -1) if is_last else result
 
 
-def _samples(call: Any, roi: ndarray, axis: int, count: int) -> list[list[float]]:
+def _samples(call: EvaluationCall, roi: ndarray, axis: int, count: int) -> list[list[float]]:
     """For each bin in one direction the positions of its samples."""
     start, end = roi[1 + axis] * call.spatial_scale, roi[3 + axis] * call.spatial_scale
     whole = end - start if call.aligned else max(end - start, 1.0)
@@ -254,7 +264,7 @@ def _neighbours(position: float, extent: int) -> list[tuple[int, float]]:
 
 
 @register_reference("relax.vision.roi_pool")
-def roi_pool(call: Any, data: ndarray, rois: ndarray) -> Any:
+def roi_pool(call: EvaluationCall, data: ndarray, rois: ndarray) -> ndarray:
     """The largest element of each bin; 0 for a bin outside. Coordinates are rounded, halves up."""
     rows, columns = call.pooled_size[0], call.pooled_size[-1]
     result = numpy.zeros((len(rois), data.shape[1], rows, columns))

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from itertools import product
 from math import isqrt
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy
 
@@ -18,12 +18,16 @@ from ..registry import register_reference
 if TYPE_CHECKING:
     from numpy import ndarray
 
+    from ...passes.evaluate.registry import EvaluationCall
+
 #: By the side of a tile; the last one is at infinity.
 _POINTS = {4: (0, 1, -1), 6: (0, 0.625, -0.625, 1.5, -1.5)}
 
 
 @register_reference("relax.nn.conv2d_winograd")
-def conv2d_winograd(call: Any, data: ndarray, weight: ndarray, bias: Any, residual: ndarray | None) -> ndarray:
+def conv2d_winograd(
+    call: EvaluationCall, data: ndarray, weight: ndarray, bias: ndarray, residual: ndarray | None
+) -> ndarray:
     batch, _, *sizes, lanes = data.shape
     panels, points, channels, columns = weight.shape
     side = isqrt(points)
@@ -42,9 +46,10 @@ def conv2d_winograd(call: Any, data: ndarray, weight: ndarray, bias: Any, residu
     for row, column in product(*(range(0, tile * step, step) for tile in tiles)):
         tile = into.T @ padded[:, :, row : row + side, column : column + side] @ into
         products = numpy.einsum("ncij,pijck->npkij", tile, kernel, optimize=True)
-        result[:, :, row : row + step, column : column + step] = (out.T @ products @ out).reshape(batch, -1, step, step)
+        products = products.reshape(batch, panels * columns, side, side)
+        result[:, :, row : row + step, column : column + step] = out.T @ products @ out
     result = result[:, :, : counts[0], : counts[1]] + (0 if bias is None else bias.reshape(-1, 1, 1))
-    result = result.reshape(batch, -1, lanes, *counts).transpose(0, 1, 3, 4, 2)
+    result = result.reshape(batch, panels * columns // lanes, lanes, *counts).transpose(0, 1, 3, 4, 2)
     result = result if residual is None else result + residual
     return numpy.maximum(result, 0) if call.relu else result
 

@@ -4,13 +4,16 @@
 from __future__ import annotations
 
 import builtins
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...bindings.diagnostics import made_at
 from ...bindings.navigation import enclosing, symbol_name, text_in
 from ...dialects.core.ir_attributes import GRAPH_INPUTS, OPERATOR
 from ..registry import register_step
 from ..sites import Site, Step
+
+if TYPE_CHECKING:
+    from numpy import ndarray
 
 
 def _own_place(site: Site) -> str:
@@ -30,7 +33,7 @@ def require(site: Site) -> Step:
 
     own = _own_place(site)
 
-    def run(frame: object, condition: Any, *numbers: Any) -> None:
+    def run(frame: object, condition: ndarray, *numbers: Any) -> None:
         if not condition:
             place = own or site.machine.place()
             raise error((f"{place}: " if place else "") + message.format(*map(int, numbers)))

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy
 
@@ -11,6 +11,9 @@ from ...dialects.core.ir_attributes import PACKED_DTYPES, PACKED_TEXT
 from ..python_functions import external_call, plain_number, python_function, results_of
 from ..registry import register_step
 from ..sites import Site, Step
+
+if TYPE_CHECKING:
+    from numpy import ndarray
 
 
 @register_step(["tir.call_extern", "tir.call_pure_extern"])
@@ -29,7 +32,7 @@ def call_packed(site: Site) -> Step:
     function = python_function(site, name)
     dtypes = [each.value for each in site.attributes[PACKED_DTYPES]] if PACKED_DTYPES in site.attributes else []
 
-    def signed(value: Any, dtype: str) -> Any:
+    def signed(value: ndarray, dtype: str) -> Any:
         """Memory has no signs, its elements do."""
         is_integer = isinstance(value, numpy.ndarray) and value.dtype.kind in "iu"
         return value.view(numbers.dtype(dtype)) if is_integer else value

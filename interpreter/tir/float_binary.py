@@ -5,13 +5,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy
 
 from ..held_values import stored
 from ..registry import register_reference
 from ..special_functions import by_element, exact_fma, remainder
+
+if TYPE_CHECKING:
+    from numpy import ndarray
+
+    from ...passes.evaluate.registry import EvaluationCall
 
 _FUNCTIONS: dict[str, Callable[[Any, Any], Any]] = {
     "pow": numpy.power, "atan2": numpy.arctan2, "hypot": numpy.hypot, "logaddexp": numpy.logaddexp,
@@ -32,23 +37,23 @@ def _quotient(x: float, y: float) -> float:
 
 
 @register_reference("tir.remquo")
-def remquo(call: object, x1: Any, x2: Any) -> list[Any]:
+def remquo(call: object, x1: ndarray, x2: ndarray) -> list[ndarray]:
     return [remainder(x1, x2), by_element(_quotient)(x1, x2).astype(numpy.int32)]
 
 
 @register_reference("tir.nextafter")
-def nextafter(call: Any, x1: Any, x2: Any) -> Any:
+def nextafter(call: EvaluationCall, x1: ndarray, x2: ndarray) -> ndarray:
     """Among the numbers of the type."""
     held = stored(call.result.dtype)
     return numpy.nextafter(numpy.asarray(x1).astype(held), numpy.asarray(x2).astype(held)).astype(float)
 
 
 @register_reference(["tir.ldexp", "tir.scalbn"])
-def ldexp(call: object, x1: Any, x2: Any) -> Any:
+def ldexp(call: object, x1: ndarray, x2: ndarray) -> ndarray:
     return numpy.ldexp(x1, numpy.clip(x2, -10000, 10000).astype(numpy.int32))
 
 
 @register_reference("tir.fma")
-def fma(call: Any, x1: Any, x2: Any, x3: Any) -> Any:
+def fma(call: EvaluationCall, x1: ndarray, x2: ndarray, x3: ndarray) -> ndarray:
     """Products of narrower floats are exact in f64."""
     return exact_fma(x1, x2, x3) if call.result.dtype == "f64" else x1 * x2 + x3

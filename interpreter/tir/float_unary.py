@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy
 
@@ -13,29 +13,34 @@ from ..held_values import stored
 from ..registry import register_reference
 from ..special_functions import by_element, erf, erfc, gamma, log_gamma, rounded_away, smallest_normal
 
+if TYPE_CHECKING:
+    from numpy import ndarray
 
-def _sin_pi(x: Any) -> Any:
+    from ...passes.evaluate.registry import EvaluationCall
+
+
+def _sin_pi(x: ndarray) -> Any:
     """Exact where the result is 0 or a whole number."""
     turn = numpy.fmod(x, 2.0)
     return numpy.where(turn == numpy.rint(turn), numpy.copysign(0.0, turn), numpy.sin(turn * numpy.pi))
 
 
-def _cos_pi(x: Any) -> Any:
+def _cos_pi(x: ndarray) -> Any:
     turn = numpy.fmod(x, 2.0)
     return numpy.where(numpy.abs(numpy.abs(turn) - 1) == 0.5, 0.0, numpy.cos(turn * numpy.pi))
 
 
-def _tan_pi(x: Any) -> Any:
+def _tan_pi(x: ndarray) -> Any:
     sine, cosine = _sin_pi(x), _cos_pi(x)
     infinite = numpy.copysign(numpy.inf, numpy.sin(numpy.fmod(x, 2.0) * numpy.pi))
     return numpy.where(cosine == 0, infinite, sine / cosine)
 
 
-def _sinc(x: Any) -> Any:
+def _sinc(x: ndarray) -> Any:
     return numpy.where(x == 0, 1.0, numpy.where(numpy.isinf(x), 0.0, _sin_pi(x) / (x * numpy.pi)))
 
 
-def _sigmoid(x: Any) -> Any:
+def _sigmoid(x: ndarray) -> Any:
     return 1 / (1 + numpy.exp(-x))
 
 
@@ -69,49 +74,49 @@ for _name, _function in _FUNCTIONS.items():
 
 
 @register_reference("tir.exp_below")
-def exp_below(call: Any, x: Any) -> Any:
+def exp_below(call: EvaluationCall, x: ndarray) -> ndarray:
     power = numpy.exp(x)
     return numpy.where(power < smallest_normal(call.result.dtype), 0.0, power)
 
 
-def _exponent(x: Any) -> Any:
+def _exponent(x: ndarray) -> Any:
     """Of numbers that are finite and not 0, as floats."""
     return numpy.frexp(x)[1] - 1.0
 
 
 @register_reference("tir.logb")
-def logb(call: object, x: Any) -> Any:
+def logb(call: object, x: ndarray) -> ndarray:
     return numpy.where(x == 0, -numpy.inf, numpy.where(numpy.isfinite(x), _exponent(x), x * x))
 
 
 @register_reference("tir.ilogb")
-def ilogb(call: object, x: Any) -> Any:
+def ilogb(call: object, x: ndarray) -> ndarray:
     """What C leaves open: 0 and NaN give the lowest number, infinity the highest."""
     found = numpy.where(numpy.isinf(x), 2.0**31 - 1, _exponent(x))
     return numpy.where((x == 0) | numpy.isnan(x), -(2.0**31), found).astype(numpy.int32)
 
 
 @register_reference("tir.lround")
-def lround(call: Any, x: Any) -> Any:
+def lround(call: EvaluationCall, x: ndarray) -> ndarray:
     return integers_of(rounded_away(x), call.result.dtype)
 
 
 @register_reference("tir.lrint")
-def lrint(call: Any, x: Any) -> Any:
+def lrint(call: EvaluationCall, x: ndarray) -> ndarray:
     return integers_of(numpy.rint(x), call.result.dtype)
 
 
 @register_reference("tir.spacing")
-def spacing(call: Any, x: Any) -> Any:
+def spacing(call: EvaluationCall, x: ndarray) -> ndarray:
     """numpy's, for elements of the type; it has the sign of x."""
     return numpy.spacing(numpy.asarray(x).astype(stored(call.result.dtype))).astype(float)
 
 
 @register_reference("tir.frexp")
-def frexp(call: object, x: Any) -> list[Any]:
+def frexp(call: object, x: ndarray) -> list[ndarray]:
     return list(numpy.frexp(x))
 
 
 @register_reference("tir.modf")
-def modf(call: object, x: Any) -> list[Any]:
+def modf(call: object, x: ndarray) -> list[ndarray]:
     return list(numpy.modf(x))

@@ -5,19 +5,24 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy
 
 from ..integers import exact, low_bits, width
 from ..registry import register_reference
 
+if TYPE_CHECKING:
+    from numpy import ndarray
+
+    from ...passes.evaluate.registry import EvaluationCall
+
 #: A function of integers without a sign, and of how many bits they have.
 _Bits = Callable[..., int]
 
 
 def _of_bits(function: _Bits) -> Callable[..., Any]:
-    def found(call: Any, *operands: Any) -> Any:
+    def found(call: EvaluationCall, *operands: Any) -> Any:
         bits = width(call.result.dtype)
         wanted = numpy.broadcast(*operands)
         values = [function(bits, *(int(number) % (1 << bits) for number in each)) for each in wanted]
@@ -52,7 +57,7 @@ for _name, _function in _FUNCTIONS.items():
 
 
 def _by_value(function: Callable[[int, int], int]) -> Callable[..., Any]:
-    def found(call: Any, x1: Any, x2: Any) -> Any:
+    def found(call: EvaluationCall, x1: ndarray, x2: ndarray) -> Any:
         wanted = numpy.broadcast(x1, x2)
         values = [function(int(one), int(other)) for one, other in wanted]
         return low_bits(numpy.array(values, object).reshape(wanted.shape), call.result.dtype)
@@ -68,19 +73,19 @@ register_reference("tir.lcm")(_by_value(math.lcm))
 
 
 @register_reference("tir.q_multiply_shift")
-def q_multiply_shift(call: Any, x: Any, y: Any, s: Any) -> Any:
+def q_multiply_shift(call: EvaluationCall, x: ndarray, y: ndarray, s: ndarray) -> ndarray:
     left = numpy.maximum(s, 0)
     return _product(call, x, y, left, left - s + call.q)
 
 
 @register_reference("tir.q_multiply_shift_per_axis")
-def q_multiply_shift_per_axis(call: Any, x: Any, y: Any, ls: Any, rs: Any) -> Any:
+def q_multiply_shift_per_axis(call: EvaluationCall, x: ndarray, y: ndarray, ls: ndarray, rs: ndarray) -> ndarray:
     """What the flags say cannot be must not count."""
     left = ls if call.is_lshift_required else 0 * ls
     return _product(call, x, y, left, (rs if call.is_rshift_required else 0 * rs) + call.q)
 
 
-def _product(call: Any, x: Any, y: Any, left: Any, right: Any) -> Any:
+def _product(call: EvaluationCall, x: ndarray, y: ndarray, left: ndarray, right: ndarray) -> Any:
     """(x << left) * y / 2**right, halves up."""
     product = (exact(x) << exact(left)) * exact(y)
     half = numpy.where(exact(right) > 0, exact(1) << exact(numpy.maximum(right - 1, 0)), 0)

@@ -4,12 +4,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy
 
 from ..registry import register_reference
 from ..special_functions import is_normal
+
+if TYPE_CHECKING:
+    from numpy import ndarray
+
+    from ...passes.evaluate.registry import EvaluationCall
 
 _FUNCTIONS: dict[str, Callable[[Any], Any]] = {
     "isfinite": numpy.isfinite, "isinf": numpy.isinf, "isposinf": numpy.isposinf, "isneginf": numpy.isneginf,
@@ -20,5 +25,5 @@ for _name, _function in _FUNCTIONS.items():
 
 
 @register_reference("tir.isnormal")
-def isnormal(call: Any, x: Any) -> Any:
+def isnormal(call: EvaluationCall, x: ndarray) -> ndarray:
     return is_normal(x, call.x.dtype)

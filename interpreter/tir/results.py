@@ -3,19 +3,22 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy
 
 from ..registry import register_step
 from ..sites import Site, Step
 
+if TYPE_CHECKING:
+    from numpy import ndarray
+
 
 @register_step(["tir.give_tensor", "tir.give_object"])
 def give(site: Site) -> Step:
     is_tensor = site.operation.name == "tir.give_tensor"
 
-    def run(frame: object, value: Any, place: list[Any]) -> None:
+    def run(frame: object, value: ndarray, place: list[ndarray]) -> None:
         place.append(numpy.array(value) if is_tensor else value)
 
     return run

@@ -111,6 +111,9 @@ class Codegen(ExternalRuntime):
     #: Operators that its patterns want to see on constants too, the dequantization of weights for instance: programs
     #: that are partitioned fold them afterwards.
     keeps: ClassVar[Sequence[str]] = ()
+    #: Operators whose results it does not promise for NaN and infinities, by name, and why: its library's maximum hands
+    #: on the operand that is a number, for instance. relax-check says of such results that they deviate.
+    deviations: ClassVar[Mapping[str, str]] = {}
     #: Where its functions take tensors: a program for another device refuses parts of it.
     devices: ClassVar[Sequence[str]] = ("cpu",)
     #: Whether each match is a part of its own, which gets its constants as inputs: for libraries whose functions do one
@@ -227,6 +230,13 @@ def _check(name: str, codegen: type[Codegen]) -> None:
         raise RelaxError(f"codegen '{name}': version has to be text, not {codegen.version!r}")
     if isinstance(codegen.keeps, str) or not all(isinstance(each, str) for each in codegen.keeps):
         raise RelaxError(f"codegen '{name}': keeps has to be a list of operators' names, not {codegen.keeps!r}")
+    if not isinstance(codegen.deviations, Mapping) or not all(
+        isinstance(each, str) for pair in codegen.deviations.items() for each in pair
+    ):
+        raise RelaxError(
+            f"codegen '{name}': deviations has to be a mapping of operators' names to reasons, not "
+            f"{codegen.deviations!r}"
+        )
     if isinstance(codegen.devices, str) or not all(isinstance(each, str) for each in codegen.devices):
         raise RelaxError(f"codegen '{name}': devices has to be a list of kinds of devices, not {codegen.devices!r}")
     if not isinstance(codegen.separate, bool):
@@ -279,7 +289,7 @@ def _check_lowering(codegen: type[Codegen]) -> None:
         if codegen.target:
             stages = stages_of(codegen.target)
             stages.until(codegen.stage or stages.names[-1])
-        for operator in codegen.keeps:
+        for operator in (*codegen.keeps, *codegen.deviations):
             find_op(operator)
     except RelaxError as error:
         raise RelaxError(f"codegen '{codegen.name}': {error}") from error

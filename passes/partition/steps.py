@@ -10,7 +10,16 @@ from typing import Any
 
 from ...bindings.ir import Operation, Value
 from ...bindings.mlir import ir
-from ...bindings.navigation import body_of, callee_of, functions_in, has_body, operations_of, symbol_name, text_in
+from ...bindings.navigation import (
+    body_of,
+    callee_of,
+    functions_in,
+    has_body,
+    operations_in,
+    operations_of,
+    symbol_name,
+    text_in,
+)
 from ...dialects.core.attributes import AttributeProblem
 from ...dialects.core.codec import decode
 from ...dialects.core.dialect import row_of
@@ -21,7 +30,16 @@ from ...dialects.relax.constants import array_of_attribute, storage_dtype
 from ...dialects.relax.known_constants import CONSTANTS, elements_of
 from ...support.errors import RelaxError
 from ...support.suggest import suggest
+from ..core.facts import origins_of
 from .roles import NumberedRoles, Passage, numbered_roles
+
+
+def node_names(*operations: Operation) -> tuple[str, ...]:
+    """The names of the model's nodes that operations come from, each once; `file:line:column` where there are none. Of
+    a function, a composite for instance, those of all that is in it.
+    """
+    inside = (op for each in operations for op in (operations_in(each) if len(each.regions) else (each,)))
+    return tuple(dict.fromkeys(name for op in inside for name in origins_of(op) if op.name != "func.return"))
 
 
 @dataclass(frozen=True)
@@ -50,6 +68,11 @@ class PartStep:
     def operation(self) -> Any:
         """The last one, with its attributes as Python has them."""
         return self.operations[-1].opview
+
+    @property
+    def nodes(self) -> tuple[str, ...]:
+        """The names of the model's nodes that it comes from: what it is to be called by in profiles and traces."""
+        return node_names(*self.operations)
 
     def op(self, name: str) -> Any:
         """The operation that makes a named value, with its attributes as Python has them."""

@@ -4,14 +4,19 @@
 from __future__ import annotations
 
 import ctypes
+import time
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
+from typing import TypeVar
 
 from ..foreign_types import ElementType, Tensor
 from .loading import DeviceProgram
 
 #: The code's functions: of a new tensor, and to wait.
 EMPTY, SYNCHRONIZE = "__relax_device_empty", "__relax_device_synchronize"
+
+
+R = TypeVar("R")
 
 
 class Copies:
@@ -21,6 +26,10 @@ class Copies:
         self._driver, self._index, self._context = program.driver, program.device.number, program.context
         self._empty, self.synchronize = empty, synchronize
         self._label = ctypes.create_string_buffer(f"a copy on {program.device}".encode())
+
+    def timed(self, times: list[tuple[str, int, int]]) -> Copies:
+        """The same, which adds what it does, and when each began and ended, to a list."""
+        return _TimedCopies(self, times)
 
     def on_device(self) -> AbstractContextManager[None]:
         return self._driver.current(self._context)
@@ -62,6 +71,28 @@ class Copies:
         from ..ffi import tvm_ffi
 
         return int(tvm_ffi.get_raw_stream(tvm_ffi.device("cuda", self._index)))
+
+
+class _TimedCopies(Copies):
+    def __init__(self, copies: Copies, times: list[tuple[str, int, int]]) -> None:
+        self.__dict__ = dict(copies.__dict__)
+        self._times, synchronize = times, copies.synchronize
+        self.synchronize = lambda: self._timed("wait for kernels", synchronize)
+
+    def upload(self, host: Tensor) -> Tensor:
+        return self._timed("copy to the device", super().upload, host)
+
+    def download(self, host: Tensor, device: Tensor) -> None:
+        self._timed("copy from the device", super().download, host, device)
+
+    def wait(self) -> None:
+        self._timed("wait for copies", super().wait)
+
+    def _timed(self, what: str, function: Callable[..., R], *arguments: object) -> R:
+        begin = time.perf_counter_ns()
+        result = function(*arguments)
+        self._times.append((what, begin, time.perf_counter_ns()))
+        return result
 
 
 def element_bytes(dtype: ElementType) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import product
 from pathlib import Path
@@ -36,6 +36,8 @@ class Step:
     bias: int | None
     relu: bool
     output: int
+    #: The model's nodes that it computes, for profiles.
+    nodes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -134,7 +136,7 @@ class _Runner:
             made = _product(step.spec, a, b, out, bias, step.relu)
             if made is None:
                 return None
-            calls += made
+            calls += [replace(each, nodes=step.nodes) for each in made]
             values[step.output] = out
         for output, number in zip(outputs, function.outputs, strict=True):
             made_at = values[number]

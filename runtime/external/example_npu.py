@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -10,6 +11,7 @@ from functools import partial
 from ...support.external_bytes import Function, unpacked
 from ...support.external_runtime import ExternalRuntime, register_runtime
 from ..foreign_types import Array, Tensor
+from ..part_steps import step_reporter
 
 
 @dataclass(frozen=True)
@@ -20,6 +22,8 @@ class Instruction:
     settings: Mapping[str, object]
     inputs: Sequence[int]
     output: int
+    #: The model's nodes that it computes, for profiles.
+    nodes: tuple[str, ...] = ()
 
 
 def programs_of(data: memoryview) -> dict[str, Function[Instruction]]:
@@ -52,8 +56,12 @@ def _run(program: Function[Instruction], *tensors: Tensor) -> None:
 
     arrays = [numpy.from_dlpack(each) for each in tensors]
     values = {**program.constants, **dict(zip(program.inputs, arrays, strict=False))}
+    report = step_reporter()
     for each in program.steps:
+        start = time.perf_counter() if report else 0.0
         values[each.output] = INSTRUCTIONS[each.name](*(values[number] for number in each.inputs), **each.settings)
+        if report:
+            report(each.name, each.nodes, start, time.perf_counter() - start)
     for number, place in zip(program.outputs, arrays[len(program.inputs) :], strict=True):
         place[...] = values[number]
 

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
 
 #: The first that runs the version of ONNX's operators that parts are written for.
 LEAST_VERSION = (1, 18)
+#: Of its vectors.
+_ALIGNMENT = 16
 
 # ONNX's numbers of element types, by onnxruntime's names of them.
 _TYPES = {
@@ -73,14 +76,18 @@ class _Function:
             wanted = f"{count} inputs and {len(self._outputs)} outputs"
             raise RelaxError(f"{self._name} takes {wanted}, got {len(arguments)} tensors")
         binding = self._session.io_binding()
-        binds = [binding.bind_input] * count + [binding.bind_output] * len(self._outputs)
-        # Numbers are in memory of their own, which has to stay.
-        kept = [
-            border.bound(bind, argument)
-            for border, bind, argument in zip([*self._inputs, *self._outputs], binds, arguments, strict=True)
-        ]
+        inputs = [border.placed(each) for border, each in zip(self._inputs, arguments, strict=False)]
+        results = [border.placed(each) for border, each in zip(self._outputs, arguments[count:], strict=True)]
+        if results and all(0 in each.shape for each in results):
+            return  # some kernels divide by sizes that are 0
+        for border, each in zip(self._inputs, inputs, strict=True):
+            each.fetch()
+            border.bind(binding.bind_input, each)
+        for border, each in zip(self._outputs, results, strict=True):
+            border.bind(binding.bind_output, each)
         self._session.run_with_iobinding(binding)
-        del kept
+        for each in results:
+            each.move()
 
 
 class _Border:
@@ -93,8 +100,13 @@ class _Border:
             raise RelaxError(f"'{about.name}' is of type {about.type}, which is not passed")
         self._dtype, self._number = found[1], _TYPES[found[1]]
 
-    def bound(self, bind: Callable[..., None], argument: ArrayOrTensor | float) -> Tensor:
-        """Says where the elements are; what is given has to stay for as long."""
+    def bind(self, bind: Callable[..., None], placed: _Placed) -> None:
+        """Says where the elements are."""
+        # Of nothing at all there is no address, which has to be another one than 0.
+        bind(self._name, "cpu", 0, self._number, placed.shape, placed.address or 1)
+
+    def placed(self, argument: ArrayOrTensor | float) -> _Placed:
+        """A tensor, or a number in memory of its own."""
         from ..ffi import tvm_ffi
 
         if isinstance(argument, (bool, int, float)):
@@ -104,9 +116,32 @@ class _Border:
         tensor = argument if isinstance(argument, tvm_ffi.Tensor) else tvm_ffi.from_dlpack(argument)
         if not tensor.is_contiguous():
             raise RelaxError(f"'{self._name}' has to lie in one piece, its strides are {tuple(tensor.strides)}")
-        # Of nothing at all there is no address, which has to be another one than 0.
-        bind(self._name, "cpu", 0, self._number, list(tensor.shape), tensor.data_ptr() or 1)
-        return tensor
+        return _Placed(tensor)
+
+
+class _Placed:
+    """A tensor in aligned memory, another one where its own is not: the last bits of onnxruntime's sums and functions
+    hang on that.
+    """
+
+    def __init__(self, tensor: Tensor):
+        self._tensor, self.shape = tensor, list(tensor.shape)
+        self.address = self._own = tensor.data_ptr()
+        if self._own % _ALIGNMENT:
+            self._size = tensor.numel() * tensor.dtype.itemsize
+            self._memory = (ctypes.c_char * (self._size + _ALIGNMENT))()
+            address = ctypes.addressof(self._memory)
+            self.address = address + -address % _ALIGNMENT
+
+    def fetch(self) -> None:
+        """Brings an input there."""
+        if self.address != self._own:
+            ctypes.memmove(self.address, self._own, self._size)
+
+    def move(self) -> None:
+        """Brings a result to its own place."""
+        if self.address != self._own:
+            ctypes.memmove(self._own, self.address, self._size)
 
 
 def _session(name: str, model: bytes, threads: int) -> onnxruntime.InferenceSession:

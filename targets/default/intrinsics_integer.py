@@ -63,7 +63,8 @@ def _wide_only(function: Callable[..., Number]) -> Callable[..., Made]:
 
 def _float_sign(x: Number) -> Number:
     one = operation("math.copysign", [x.constant(1.0), x], x.type)
-    return select((x == 0.0) | (x != x), x, one)
+    has_zero = x.dtype != "f8E8M0FNU"
+    return select((x == 0.0) | (x != x) if has_zero else x != x, x, one)
 
 
 def _float_floormod(x: Number, y: Number) -> Number:

@@ -12,7 +12,7 @@ from ...dialects.core.infos import is_float
 from ...emit import linalg, loops
 from ...emit.broadcast import along_axis, broadcast_generic, require_broadcast
 from ...emit.conversions import rounded, widened
-from ...emit.numbers import Number, fma, intrinsic, maximum, select
+from ...emit.numbers import Number, fma, intrinsic, maximum, select, unary
 from ...passes.legalize.call import LegalizeCall
 from ...passes.legalize.rules import Legalized, register_legalize
 
@@ -43,8 +43,10 @@ def _selu(x: Number) -> Number:
 
 
 def _softplus(op: OpView, x: Number) -> Number:
+    """exp of what is at most 0 does not overflow, whatever the threshold."""
     scaled = x * op.beta
-    return select(scaled > op.threshold, x, intrinsic("log1p", intrinsic("exp", scaled)) / op.beta)
+    share = intrinsic("log1p", intrinsic("exp", 0.0 - unary("math.absf", scaled)))
+    return select(scaled > op.threshold, x, (maximum(scaled, 0.0) + share) / op.beta)
 
 
 _FUNCTIONS: dict[str, Callable[[OpView, Number], Number]] = {

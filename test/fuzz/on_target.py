@@ -13,7 +13,7 @@ import emulated_gpu
 import numpy
 from drawing import SIZES
 from graphs import Graph
-from relax_mlir.testing import guard_pages
+from relax_mlir.runtime import guard_pages
 
 import relax_mlir as rx
 

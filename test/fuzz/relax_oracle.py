@@ -70,8 +70,10 @@ def _divide(x: Any, y: Any) -> Any:
 
 
 def _floor_divide(x: Any, y: Any) -> Any:
-    """Of floats as Relax has it, floor(x / y): numpy's differs where the quotient rounds up or is infinite."""
-    return numpy.floor_divide(x, y) if x.dtype.kind in "iu" else numpy.floor(_widened(x) / _widened(y)).astype(x.dtype)
+    """The quotient is not rounded before."""
+    return (
+        numpy.floor_divide(x, y) if x.dtype.kind in "iu" else numpy.floor_divide(*map(_widened, (x, y))).astype(x.dtype)
+    )
 
 
 def _shift(function: Callable[..., Any]) -> Callable[..., Any]:

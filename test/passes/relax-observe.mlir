@@ -1,26 +1,53 @@
 // RUN: relax-opt %s --relax-observe | FileCheck %s
-// RUN: relax-opt %s --relax-observe=only=1 | FileCheck %s --check-prefix=ALONE
-// RUN: not relax-opt %s --relax-observe=only=2 2>&1 | FileCheck %s --check-prefix=FAR
+// RUN: not relax-opt %s --relax-observe --relax-observe 2>&1 | FileCheck %s --check-prefix=AGAIN
 
-// What calls give is returned, behind what was; views are none.
-// CHECK-LABEL: func.func @main
-// CHECK-SAME: -> (tensor<?xf32, #relax.sym<["n"]>>, tensor<?xf32, #relax.sym<["n"]>>, tensor<?xf32, #relax.sym<["n"]>>)
+// AGAIN: relax-observe: there is a function @main_observed: what is observed of a function has such a name
+
+// The function itself stays; what calls give is returned by another one, behind what was.
+// CHECK-LABEL: func.func @main(
+// CHECK-SAME: -> (tensor<?xf32, #relax.sym<["n"]>>, tensor<?xf32, #relax.sym<["2*n"]>>)
+// CHECK-LABEL: func.func @main_observed(%arg0: tensor<?xf32, #relax.sym<["n"]>>, %arg1: i64)
 // CHECK: %[[A:.*]] = "relax.call_tir"(%arg0) {func = @twice}
-// CHECK: %[[B:.*]] = "relax.call_tir"(%[[A]]) {func = @twice}
-// CHECK: return %[[B]], %[[A]], %[[B]]
+// CHECK: %[[B:.*]] = "relax.call_tir"(%[[A]], %{{.*}}) {func = @plus}
+// CHECK: %[[C:.*]] = "relax.call_tir"(%[[B]], %[[B]]) {func = @joined}
+// CHECK: %[[D:.*]]:2 = "relax.call_dps_packed"(%[[B]])
+// CHECK: return %[[D]]#0, %[[C]], %[[A]], %[[B]], %[[C]], %[[D]]#0 :
 
-// One call alone: its operands are the arguments.
-// ALONE-LABEL: func.func @main(%arg0: tensor<?xf32, #relax.sym<["n"]>>) -> tensor<?xf32, #relax.sym<["n"]>>
-// ALONE-NEXT: %[[B:.*]] = "relax.call_tir"(%arg0) {func = @twice}
-// ALONE-NEXT: return %[[B]]
+// One call alone: its operands are the arguments, but for constants.
+// CHECK-LABEL: func.func @main_observed_0(%arg0: tensor<?xf32, #relax.sym<["n"]>>) -> tensor<?xf32, #relax.sym<["n"]>>
+// CHECK-NEXT: %[[A:.*]] = "relax.call_tir"(%arg0) {func = @twice}
+// CHECK-NEXT: return %[[A]]
+// CHECK-LABEL: func.func @main_observed_1(%arg0: tensor<?xf32, #relax.sym<["n"]>>) ->
+// CHECK-NEXT: %[[C:.*]] = arith.constant
+// CHECK-NEXT: "relax.call_tir"(%arg0, %[[C]]) {func = @plus}
+// CHECK-LABEL: func.func @main_observed_2(
+// What nothing reads is memory that a part works in.
+// CHECK-LABEL: func.func @main_observed_3(%arg0: tensor<?xf32, #relax.sym<["n"]>>) -> tensor<?xf32, #relax.sym<["n"]>>
+// What needs a number of the function's is not there alone.
+// CHECK-NOT: @main_observed_4
+// Sizes that no operand has are those of arrays.
+// CHECK-LABEL: func.func @half_observed_0(%arg0: tensor<?xf32, #relax.sym<["2*m"]>>, %arg1: tensor<?xui8, #relax.sym<["m"]>>)
 
-// FAR: relax-observe: only=2, but @main has 2 calls
-func.func @main(%x: tensor<?xf32, #relax.sym<["n"]>>) -> tensor<?xf32, #relax.sym<["n"]>> {
+func.func @main(%x: tensor<?xf32, #relax.sym<["n"]>>, %k: i64) -> (tensor<?xf32, #relax.sym<["n"]>>, tensor<?xf32, #relax.sym<["2*n"]>>) {
+  %c = arith.constant dense<2.0> : tensor<1xf32>
   %0 = "relax.call_tir"(%x) {func = @twice} : (tensor<?xf32, #relax.sym<["n"]>>) -> tensor<?xf32, #relax.sym<["n"]>>
-  %1 = "relax.call_tir"(%0) {func = @twice} : (tensor<?xf32, #relax.sym<["n"]>>) -> tensor<?xf32, #relax.sym<["n"]>>
-  return %1 : tensor<?xf32, #relax.sym<["n"]>>
+  %1 = "relax.call_tir"(%0, %c) {func = @plus} : (tensor<?xf32, #relax.sym<["n"]>>, tensor<1xf32>) -> tensor<?xf32, #relax.sym<["n"]>>
+  %2 = "relax.call_tir"(%1, %1) {func = @joined} : (tensor<?xf32, #relax.sym<["n"]>>, tensor<?xf32, #relax.sym<["n"]>>) -> tensor<?xf32, #relax.sym<["2*n"]>>
+  %3:2 = "relax.call_dps_packed"(%1) {func = "part.main"} : (tensor<?xf32, #relax.sym<["n"]>>) -> (tensor<?xf32, #relax.sym<["n"]>>, tensor<64xui8>)
+  return %3#0, %2 : tensor<?xf32, #relax.sym<["n"]>>, tensor<?xf32, #relax.sym<["2*n"]>>
 }
 
+func.func @half(%s: tensor<?xf32, #relax.sym<["2*m"]>>, %t: tensor<?xf32, #relax.sym<["m"]>>) -> tensor<?xf32, #relax.sym<["m"]>> {
+  %0 = "relax.call_dps_packed"(%s) {func = "half"} : (tensor<?xf32, #relax.sym<["2*m"]>>) -> tensor<?xf32, #relax.sym<["m"]>>
+  return %0 : tensor<?xf32, #relax.sym<["m"]>>
+}
+
+func.func private @plus(%x: tensor<?xf32>, %y: tensor<1xf32>, %out: tensor<?xf32>) -> tensor<?xf32> attributes {tir.prim_func} {
+  return %out : tensor<?xf32>
+}
+func.func private @joined(%x: tensor<?xf32>, %y: tensor<?xf32>, %out: tensor<?xf32>) -> tensor<?xf32> attributes {tir.prim_func} {
+  return %out : tensor<?xf32>
+}
 func.func private @twice(%x: tensor<?xf32>, %out: tensor<?xf32>) -> tensor<?xf32> attributes {tir.prim_func} {
   %0 = linalg.generic {indexing_maps = [affine_map<(d0) -> (d0)>, affine_map<(d0) -> (d0)>], iterator_types = ["parallel"]}
       ins(%x : tensor<?xf32>) outs(%out : tensor<?xf32>) {

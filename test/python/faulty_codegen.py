@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import functools
 import io
 import itertools
@@ -17,8 +18,9 @@ import relax_mlir as rx
 from relax_mlir.patterns import is_const, is_op, wildcard
 
 #: A wrong bound of an activation, operands in the wrong order where the first one is the constant, a race between
-#: threads, an output that is not written where it is empty, and quantized numbers that are rounded away from zero.
-Fault = Literal["none", "bound", "order", "race", "empty", "rounding"]
+#: threads, an output that is not written where it is empty, quantized numbers that are rounded away from zero, arrays
+#: that are kept for ever, and memory that is used without a look at whether it is there.
+Fault = Literal["none", "bound", "order", "race", "empty", "rounding", "leak", "memory"]
 
 X = wildcard().named("x")
 DIFFERENCE = is_op("relax.subtract")(X, wildcard().named("y"))
@@ -64,6 +66,10 @@ _READ = {"faulty.layer": "xy", "faulty.difference": "xy", "faulty.tanh": "x", "f
 def _run(
     name: str, arrays: Any, inputs: Any, constants: Any, steps: Any, outputs: Any, fault: str, *tensors: Any
 ) -> None:
+    if fault == "leak":
+        _KEPT.append(numpy.ones(1000))
+    if fault == "memory":
+        _write_to_large_memory()
     values = {number: arrays[f"{name}:{number}"] for number in constants}
     given = [numpy.from_dlpack(tensor) for tensor in tensors]
     values |= dict(zip(inputs, given, strict=False))
@@ -88,6 +94,18 @@ def _computed(composite: str, operands: list[Any], fault: str, first_is_constant
     rounded = numpy.trunc(scaled + numpy.copysign(0.5, scaled)) if fault == "rounding" else numpy.rint(scaled)
     limits = numpy.iinfo(zero.dtype)
     return numpy.clip(rounded + zero, limits.min, limits.max).astype(zero.dtype)
+
+
+_KEPT: list[Any] = []
+_libc = ctypes.CDLL(None)
+_libc.malloc.restype, _libc.malloc.argtypes = ctypes.c_void_p, [ctypes.c_size_t]
+_libc.free.argtypes = [ctypes.c_void_p]
+
+
+def _write_to_large_memory() -> None:
+    place = _libc.malloc(64 << 20)
+    ctypes.memset(place or 0, 0, 64)
+    _libc.free(place)
 
 
 _CALLS = itertools.count()

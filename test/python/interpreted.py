@@ -1,68 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Modules interpreted, for tests: functions that are run before and after a pass, and rx.reference in the place of a
-compiled program.
-"""
+"""Modules interpreted, for tests: functions that are run before and after a pass."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy
 from relax_mlir.bindings.mlir import as_list, ir
-from relax_mlir.bindings.navigation import function_type_of, functions_in, symbol_name
 from relax_mlir.dialects.core.codec import decode
 from relax_mlir.dialects.core.infos import DTYPE_BY_NAME, ScalarInfo
-from relax_mlir.interpreter.held_values import stored
 from relax_mlir.interpreter.machine import Machine
 from relax_mlir.interpreter.sites import Frame, Slots
-from relax_mlir.runtime import tensor, to_numpy
 
 import relax_mlir as rx
-
-
-class Interpreted:
-    """What tests ask of an executable: it takes tensors and gives tensors."""
-
-    def __init__(self, module: rx.Module) -> None:
-        self._module = module
-        self._reference = rx.reference(module)
-
-    def __getitem__(self, name: str) -> Callable[..., Any]:
-        run, inputs = self._reference[name], self._types(name).inputs
-
-        def call(*arguments: Any) -> Any:
-            given = [_argument(decode(type_), each) for type_, each in zip(inputs, arguments, strict=True)]
-            found = run(*given)
-            return [_tensor(each) for each in found] if isinstance(found, tuple) else _tensor(found)
-
-        return call
-
-    def signature(self, name: str) -> dict[str, Any]:
-        return {"outputs": [_described(getattr(decode(type_), "dtype", "")) for type_ in self._types(name).results]}
-
-    def _types(self, name: str) -> Any:
-        functions = {symbol_name(each): each for each in functions_in(self._module.operation)}
-        return function_type_of(functions[name])
-
-
-def _argument(info: Any, value: Any) -> Any:
-    """An array of the elements that a tensor of bytes holds."""
-    if not hasattr(value, "__dlpack__"):
-        return value
-    array = to_numpy(value)
-    return array.view(stored(info.dtype)) if array.dtype != stored(info.dtype) else array
-
-
-def _tensor(value: Any) -> Any:
-    return tensor(numpy.array(value)) if isinstance(value, numpy.ndarray) else value
-
-
-def _described(dtype: str) -> dict[str, Any]:
-    """What bytes hold, where an element has less than one."""
-    found = stored(dtype) if dtype else numpy.dtype(bool)
-    is_held = found.isbuiltin == 2 and not found.name.startswith(("bfloat", "float8"))
-    return {"holds": found.name} if is_held else {}
 
 
 def run_function(module: rx.Module, arguments: Sequence[Any], name: str = "main") -> list[Any]:

@@ -5,7 +5,9 @@ from __future__ import annotations
 
 import re
 
-_ON_NOISE = re.compile(r"(relax-run: )?note: (the times scatter|a call is too short|the clocks take).*\n")
+_ON_NOISE = re.compile(
+    r"(relax-run: )?note: (the times scatter|a call is too short|the clocks take|calls take longer).*\n"
+)
 
 
 def without_noise(text: str) -> str:

@@ -91,7 +91,8 @@ sys.exit(differential.main(["--kind", "relax", "--seed", "9", "--cases", "8", "-
 def test_an_access_outside_of_an_array_is_found() -> None:
     done = run_code("""
 import ctypes
-from relax_mlir.testing import guard_pages, isolated
+from relax_mlir.runtime import guard_pages
+from relax_mlir.testing import isolated
 def read(at_end, offset):
     array = guard_pages.guarded(numpy.arange(7.0), at_end)
     return ctypes.c_double.from_address(array.ctypes.data + 8 * offset).value
@@ -105,7 +106,8 @@ for at_end, offset in ((True, 6), (True, 7), (False, 0), (False, -1)):
 def test_a_write_outside_of_a_result_is_found() -> None:
     done = run_code("""
 import ctypes, relax_mlir as rx
-from relax_mlir.testing import guard_pages, isolated
+from relax_mlir.runtime import guard_pages
+from relax_mlir.testing import isolated
 module = rx.Module()
 with module.function("main", [rx.tensor(("n",))]) as f:
     f.returns(rx.relax.negative(f.args[0]))

@@ -15,6 +15,7 @@ ROWS = (
     row("nn.leakyrelu", "n,m:F", "steeper", alpha=1.5),
     row("nn.leakyrelu", "n,m:F", "falling", alpha=-0.5),
     row("nn.softplus", "n,m:F[-9,9]", "steeper", beta=2.0, threshold=3.0),
+    row("nn.softplus", "n,m:F[-150,150]", "of a high threshold", threshold=120.0),
     row("nn.prelu", "n,m:F m:F"),
     row("nn.prelu", "b,4,h,w:F 4:F", "by channels", axis=1),
     row("nn.prelu", "b,h,4:F 4:F!", "by known channels", axis=-1),

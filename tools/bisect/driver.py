@@ -3,21 +3,20 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from typing import Any, TextIO
 
 from ...compilation.compiling import compile
 from ...frontends.module import Module
 from ...runtime.manifest import parse_signature
-from ...support.array_files import write_npz
 from ...support.files import write_whole
 from ...support.plugins import load_plugin
 from ...testing.bisect import Culprit, bisect
-from ...testing.each import Observed, each, first_wrong, report
+from ...testing.each import each
 from ..common.command_line import Arguments, known_shape, parse_shapes, write_text
-from ..compile.options import ONNX_SUFFIXES, TORCH_SUFFIXES
+from ..common.models import read_model
 from ..opt.information import shows_information
+from ..run.each import tell, write_case
 from ..run.inputs import make_inputs, read_inputs
 from .options import HELP_HEAD, OPTIONS, parse
 
@@ -29,13 +28,13 @@ def start(argv: Sequence[str], stdin: TextIO, stdout: TextIO, stderr: TextIO) ->
         return 0
     for name in arguments["load-plugin"] or ():
         load_plugin(name)
-    module = _model(arguments.files[0])
+    module = read_model(arguments.files[0])
     inputs = _inputs(module, arguments, stderr)
     chosen: dict[str, Any] = {
         "target": arguments["target"], "partition": arguments["partition"] or (), "tolerance": arguments["tolerance"],
     }  # fmt: skip
     if arguments["each"]:
-        return _told(each(module, inputs, **chosen), stdout)
+        return tell(each(module, inputs, **chosen), arguments, stdout, "the model")
     culprit = bisect(module, inputs, **chosen, say=lambda text: None if arguments["q"] else _say(stderr, text))
     if culprit is None:
         write_text(stdout, "nothing is wrong: each kernel and part gives what the reference gives\n")
@@ -43,19 +42,6 @@ def start(argv: Sequence[str], stdin: TextIO, stdout: TextIO, stderr: TextIO) ->
     write_text(stdout, f"{culprit}\n")
     _write(culprit, arguments)
     return 1
-
-
-def _model(path: str) -> Module:
-    suffix = os.path.splitext(path)[1].lower()
-    if suffix in ONNX_SUFFIXES:
-        from ...frontends.onnx.from_onnx import from_onnx
-
-        return from_onnx(path)
-    if suffix in TORCH_SUFFIXES:
-        from ...frontends.torch.from_torch import from_torch
-
-        return from_torch(path)
-    return Module.from_file(path).copy()
 
 
 def _inputs(module: Module, arguments: Arguments, stderr: TextIO) -> list[Any]:
@@ -68,15 +54,6 @@ def _inputs(module: Module, arguments: Arguments, stderr: TextIO) -> list[Any]:
     return list(values.values())
 
 
-def _told(values: list[Observed], stdout: TextIO) -> int:
-    write_text(stdout, report(values))
-    wrong = first_wrong(values)
-    if wrong is None:
-        return 0
-    write_text(stdout, f"first wrong: {', '.join(wrong.nodes)}: {wrong.name}: {wrong.problem}\n")
-    return 1
-
-
 def _say(stderr: TextIO, text: str) -> None:
     stderr.write(f"trying: {text}\n")
     stderr.flush()
@@ -86,6 +63,4 @@ def _write(culprit: Culprit, arguments: Arguments) -> None:
     if arguments["o"] is not None and culprit.module is not None:
         write_whole(arguments["o"], f"{culprit.module}\n".encode("utf-8", "surrogateescape"))
     if arguments["inputs"] is not None:
-        named = {f"input{index}": array for index, array in enumerate(culprit.inputs)}
-        named |= {f"expected{index}": array for index, array in enumerate(culprit.expected)}
-        write_npz(arguments["inputs"], named)
+        write_case(arguments["inputs"], culprit.inputs, culprit.expected)

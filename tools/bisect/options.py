@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ...support.errors import OptionError
-from ..common.command_line import COMMON_OPTIONS, Arguments, Option, parse_arguments
+from ..common.command_line import COMMON_OPTIONS, Arguments, Option, parse_one, plugin_option
 
 _MODEL, _OUTPUT = "Model", "Output"
 
@@ -17,11 +17,12 @@ OPTIONS: dict[str, Option] = {
     "input": Option("list", _MODEL, "an input, as <name>=<file.npy>, or a file of all of them (.npz); random without it", "input"),
     "shape": Option("list", _MODEL, "the sizes of a random input, as <name>=2x3", "sizes"),
     "seed": Option("number", _MODEL, "another number gives other random inputs", "n", 0),
-    "load-plugin": Option("list", _MODEL, "import this Python module or file first; what it registers is known then", "module"),
+    "load-plugin": plugin_option(_MODEL, "codegens, targets and operators"),
     "tolerance": Option("decimal", _MODEL, "how far a value may be from the reference's, relative to its largest number; 1e-4 for f32 without it", "x"),
     "each": Option("flag", _OUTPUT, "print what each kernel and part gives beside the reference, and look no further", default=False),
     "o": Option("text", _OUTPUT, "write the culprit's module to this file, to be run by itself", "file"),
     "inputs": Option("text", _OUTPUT, "write its inputs, and what it should give, to this file (.npz)", "file"),
+    "report": Option("text", _OUTPUT, "with --each: write a page with the values, coloured by what is wrong", "file.html"),
     "q": Option("flag", _OUTPUT, "do not tell what is being tried", default=False),
     **COMMON_OPTIONS,
 }  # fmt: skip
@@ -41,9 +42,7 @@ HELP_HEAD = (
 
 def parse(argv: Sequence[str]) -> Arguments:
     """Raises RelaxError that names the argument at fault."""
-    arguments = parse_arguments(argv, OPTIONS)
-    if arguments.asks:
-        return arguments
-    if len(arguments.files) != 1:
-        raise OptionError(f"expected one model, got {', '.join(arguments.files) or 'none'}")
+    arguments = parse_one(argv, OPTIONS, "one model")
+    if not arguments.asks and arguments["report"] is not None and not arguments["each"]:
+        raise OptionError("--report is for the values of kernels and parts: it needs --each")
     return arguments

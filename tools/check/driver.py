@@ -31,14 +31,19 @@ def start(argv: Sequence[str], stdin: TextIO, stdout: TextIO, stderr: TextIO) ->
         load_plugin(name)
     name, only, groups = arguments.files[0], arguments["only"] or (), arguments["groups"] or ()
     if arguments["list"]:
-        cases = (each.name for each in all_cases(subject_of(name), groups) if is_chosen(each, only))
+        cases = (
+            each.name for each in all_cases(subject_of(name, arguments["target"]), groups) if is_chosen(each, only)
+        )
         write_text(stdout, "".join(f"{case}\n" for case in cases))
         return 0
     older = _older(arguments["baseline"])
     report = check(
         name,
+        target=arguments["target"],
         only=only,
         groups=groups,
+        share=arguments["share"],
+        draw=arguments["draw"],
         seed=arguments["seed"],
         jobs=arguments["j"],
         limit=arguments["limit"],
@@ -51,9 +56,9 @@ def start(argv: Sequence[str], stdin: TextIO, stdout: TextIO, stderr: TextIO) ->
 
 
 def _told(report: Report, older: Report | None, arguments: Arguments, stdout: TextIO) -> int:
-    write_text(stdout, f"{report}\n")
     if arguments["json"] is not None:
         write_whole(arguments["json"], report.to_json().encode())
+    write_text(stdout, f"{report}\n")
     if arguments["html"] is not None:
         write_whole(arguments["html"], page(report).encode())
     if older is None:

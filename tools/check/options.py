@@ -7,16 +7,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ...support.errors import OptionError
-from ..common.command_line import COMMON_OPTIONS, Arguments, Option, parse_arguments
+from ..common.command_line import COMMON_OPTIONS, Arguments, Option, parse_one, plugin_option
 
 _CASES, _OUTPUT, _LIMITS = "Cases", "Output", "Limits"
 
 OPTIONS: dict[str, Option] = {
     "only": Option("names", _CASES, "run these cases only: an operator, a pattern, a model, or a pattern of names, 'relax.nn.conv2d*strided*'", "name"),
     "groups": Option("names", _CASES, "run these groups only: composites (a codegen's own patterns), operators, models, graphs (random ones)", "group"),
+    "target": Option("text", _CASES, "what compiles the rest of a program; llvm is the default. 'relax-check c --target=c' checks the target of this name, and not the codegen", "target"),
+    "share": Option("decimal", _CASES, "run this share of the cases, 0.1 for a tenth; all is the default", "x", 1.0),
+    "draw": Option("number", _CASES, "another number draws another share", "n", 0),
     "seed": Option("number", _CASES, "another number gives other elements, and other random graphs", "n", 0),
     "list": Option("flag", _CASES, "list the cases' names and run none", default=False),
-    "load-plugin": Option("list", _CASES, "import this Python module or file first; the codegens, targets and operators that it registers are known then", "module"),
+    "load-plugin": plugin_option(_CASES, "codegens, targets and operators"),
     "tolerance": Option("decimal", _CASES, "how far results may be from the reference's, relative to the largest number of a result, beyond what rounding explains: for hardware that computes with less", "x"),
     "time": Option("flag", _OUTPUT, "measure calls beside the target alone", default=False),
     "json": Option("text", _OUTPUT, "write all verdicts to this file too", "file"),
@@ -46,13 +49,11 @@ HELP_HEAD = (
 
 def parse(argv: Sequence[str]) -> Arguments:
     """Raises RelaxError that names the argument at fault."""
-    arguments = parse_arguments(argv, OPTIONS)
-    if arguments.asks:
-        return arguments
-    if len(arguments.files) != 1:
-        raise OptionError(f"expected one codegen or target, got {', '.join(arguments.files) or 'none'}")
+    return parse_one(argv, OPTIONS, "one codegen or target", _check)
+
+
+def _check(arguments: Arguments) -> None:
     if arguments["limit"] == 0:
         raise OptionError("option --limit expects more than 0")
     if arguments["j"] == 0:
         raise OptionError("option -j expects at least 1")
-    return arguments

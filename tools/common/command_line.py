@@ -52,6 +52,12 @@ COMMON_OPTIONS = {
 }  # fmt: skip
 
 
+def plugin_option(group: str, registered: str) -> Option:
+    """--load-plugin of a tool that asks plug-ins for these things."""
+    known = f"the {registered} that it registers are known then; may be given several times"
+    return Option("list", group, f"import this Python module or file first; {known}", "module")
+
+
 #: The options of all tools after which there is nothing else to do.
 INFORMATION = ("help", "version", "print-completion")
 
@@ -111,6 +117,22 @@ def parse_arguments(
             hint = suggest(name, [*options, *pass_names()])
             raise OptionError(f"unknown option '{argument}'{hint} (--help lists them)", notes=plugin_problems())
     return parsed
+
+
+def parse_one(
+    argv: Sequence[str],
+    options: Mapping[str, Option],
+    expected: str,
+    check: Callable[[Arguments], None] = lambda arguments: None,
+) -> Arguments:
+    """Of a tool that works on one thing. `check` raises RelaxError; it is not called where the tool tells of itself."""
+    arguments = parse_arguments(argv, options)
+    if arguments.asks:
+        return arguments
+    if len(arguments.files) != 1:
+        raise OptionError(f"expected {expected}, got {', '.join(arguments.files) or 'none'}")
+    check(arguments)
+    return arguments
 
 
 def refuse_together(arguments: Arguments, *names: str) -> None:

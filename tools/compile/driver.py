@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, TextIO
 from ... import Module, __version__
 from ...bindings.diagnostics import Diagnostic, PassWarning, reporting
 from ...bindings.navigation import operations_in
+from ...compilation.observing import Observation
 from ...compilation.options import CompileOptions
 from ...compilation.steps import check, fit, lower_in_place, working
 from ...dialects.core.elements import print_short
@@ -36,10 +37,11 @@ from ..common.command_line import (
     write_text,
 )
 from ..common.guard import tell_long_stages
+from ..common.models import MODULE_SUFFIXES, ONNX_SUFFIXES, TORCH_SUFFIXES
 from ..opt.information import shows_information
 from ..opt.listing import made_by
 from ..report.page import Reporting
-from .options import HELP_HEAD, MODULE_SUFFIXES, ONNX_SUFFIXES, OPTIONS, SOURCE, STAGE, TORCH_SUFFIXES
+from .options import HELP_HEAD, OPTIONS, SOURCE, STAGE
 from .program_cache import CachedProgram
 from .progress import KernelProgress, Progress
 
@@ -257,6 +259,8 @@ class Compilation:
             return None
         with self.progress.step("code"):
             artifact = build(module.owner, self.target, self.code_options, __version__)
+        if self.options.observation is not None:
+            artifact = self.options.observation.added(artifact)
         self._reporting.check(artifact)
         with self.progress.step("write"):
             path = self.arguments["o"]
@@ -349,6 +353,7 @@ def _options(arguments: Arguments, cache: DiskCache | None, reporting: Reporting
         partition=_partition(arguments) if arguments["partition"] else (),
         strict_partition=arguments["strict-partition"],
         partition_elsewhere=arguments["partition-elsewhere"],
+        observation=Observation() if arguments["observe"] else None,
     )
 
 

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 from ...support.errors import OptionError
 from ..common.command_line import COMMON_OPTIONS, Arguments, Option, parse_arguments
+from ..common.models import ONNX_SUFFIXES, TORCH_SUFFIXES
 
 _GENERAL, _MODEL, _PARTS, _SPEED, _WATCH = "Output", "Model", "External codegens", "Speed", "Watching"
 
@@ -18,8 +19,6 @@ TEXTS, FILES = ("relax", "tir", "llvm", "ll", "asm"), {"obj": ".o", "artifact": 
 SOURCE = "source"
 #: What --stop makes of --emit.
 STAGE = "stage"
-#: What the names of files end with.
-ONNX_SUFFIXES, TORCH_SUFFIXES, MODULE_SUFFIXES = (".onnx", ".pb"), (".pt2",), (".mlir", ".mlirbc", ".py")
 
 OPTIONS: dict[str, Option] = {
     "o": Option("text", _GENERAL, "the file to write, or with / at its end the folder for source files (--target c); without it, a program or an object file of model.onnx is model.rxa or model.o in the current folder, and text goes to standard output", "file"),
@@ -35,6 +34,7 @@ OPTIONS: dict[str, Option] = {
     "donate": Option("list", _MODEL, "an argument, or a pattern of names like past*, that grows in place: a call writes new rows behind those that it has, into a buffer with room, and copies none; may be given several times", "name"),
     "precision": Option("text", _MODEL, "what products of f32 are computed in, and what can follow them: bf16, f16, or f32 as they are, the default; sums are of f32, and inputs and outputs keep their types", "bf16|f16|f32", "f32", ("bf16", "f16", "f32")),
     "sign": Option("text", _GENERAL, "sign the program with this private Ed25519 key, a PEM file; the signature is written next to it, to <file>.sig", "key.pem"),
+    "observe": Option("flag", _GENERAL, "keep in the program what relax-run --each looks at: functions that give the values of its kernels and parts, and what these should be; it is larger then, and its main stays as it is", default=False),
     "check": Option("flag", _MODEL, "compile nothing, list the nodes that cannot be imported; the exit code is 1 if there are any", default=False),
     "list-onnx-operators": Option("flag", _MODEL, "list the ONNX operators that can be imported, the version since which, and where that is written", default=False),
     "list-torch-operators": Option("flag", _MODEL, "list the operators of torch that can be imported, by overload, or by operator for all of its overloads, and where that is written", default=False),
@@ -105,8 +105,18 @@ def parse(argv: Sequence[str]) -> Arguments:
         arguments.is_output_chosen = True
     if arguments["sign"] is not None and (arguments["emit"] != "artifact" or arguments["check"]):
         raise OptionError("--sign is for programs: it needs --emit=artifact, the default")
+    _check_observe(arguments)
     _check_report(arguments, is_file)
     return arguments
+
+
+def _check_observe(arguments: Arguments) -> None:
+    if not arguments["observe"]:
+        return
+    if arguments["emit"] != "artifact" or arguments["check"]:
+        raise OptionError("--observe is for programs: it needs --emit=artifact, the default")
+    if arguments["start"] is not None:
+        raise OptionError("--observe keeps what a whole compilation begins with, and --start begins within one")
 
 
 def _check_stages(arguments: Arguments) -> None:

@@ -18,9 +18,10 @@ from ...support.disk_cache import DiskCache
 from ...support.errors import RelaxError
 from ...support.files import is_special, refuse_overwriting, refuse_unwritable
 from ..common.command_line import Arguments
+from ..common.models import ONNX_SUFFIXES, TORCH_SUFFIXES
 from .file_hash import FileHashes, Settled, file_status
 from .fingerprint import compiler_fingerprint, is_own_target, plugin_fingerprint
-from .options import ONNX_SUFFIXES, OPTIONS, TORCH_SUFFIXES
+from .options import OPTIONS
 
 FORMAT = "1"
 # Options that change the program, and those that do not; with any other there is more to make than a program.

@@ -21,7 +21,13 @@ GENERATORS = [
 ]
 # These take long (the first needs mpmath, make env-dev): run by hand; only whether it is due is checked.
 # And the signatures of the codegen contract, which change on purpose only.
-MEASURED = ["gen_intrinsics_table.py", "gen_intrinsics_table_cuda.py", "gen_cpus.py", "gen_contract.py"]
+MEASURED = [
+    "gen_intrinsics_table.py",
+    "gen_intrinsics_table_cuda.py",
+    "gen_cpus.py",
+    "gen_contract.py",
+    "check_codegens.py",
+]
 
 
 def run(script: str, *options: str) -> int:

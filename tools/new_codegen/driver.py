@@ -91,6 +91,7 @@ def _write(folder: Path, files: dict[str, str]) -> None:
 
 def _next_steps(folder: Path) -> str:
     return (
-        f"next: cd {folder} && pip install -e '.[test]' && make test\n"
+        f"next: make -C {folder} fresh (its tests in an environment of its own), or cd {folder} && "
+        "pip install -e '.[test]' && make test\n"
         "then replace unit.py, which stands for the hardware, and the patterns in codegen.py\n"
     )

@@ -8,7 +8,7 @@ import keyword
 from collections.abc import Sequence
 
 from ...support.errors import OptionError
-from ..common.command_line import COMMON_OPTIONS, Arguments, Option, parse_arguments
+from ..common.command_line import COMMON_OPTIONS, Arguments, Option, parse_one
 
 _PACKAGE = "Package"
 
@@ -26,6 +26,7 @@ HELP_HEAD = (
     "",
     "  relax-new-codegen mynpu",
     "  cd mynpu && pip install -e '.[test]' && make test",
+    "  relax-new-codegen mynpu && make -C mynpu fresh        (tested in an environment of its own)",
     "",
     "It takes dense layers at once, and numpy stands for the hardware: replace that, then the patterns.",
 )
@@ -33,12 +34,10 @@ HELP_HEAD = (
 
 def parse(argv: Sequence[str]) -> Arguments:
     """Raises RelaxError that names the argument at fault."""
-    arguments = parse_arguments(argv, OPTIONS)
-    if arguments.asks:
-        return arguments
-    if len(arguments.files) != 1:
-        raise OptionError(f"expected the codegen's name, got {', '.join(arguments.files) or 'none'}")
+    return parse_one(argv, OPTIONS, "the codegen's name", _check)
+
+
+def _check(arguments: Arguments) -> None:
     name = arguments.files[0]
     if not (name.isascii() and name.isidentifier() and name == name.lower()) or keyword.iskeyword(name):
         raise OptionError(f"a codegen's name is a word of Python in small letters, as mynpu, not '{name}'")
-    return arguments

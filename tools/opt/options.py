@@ -8,7 +8,15 @@ from collections.abc import Callable, Sequence
 
 from ...support.errors import OptionError
 from ...support.suggest import suggest
-from ..common.command_line import COMMON_OPTIONS, Arguments, Option, parse_arguments, refuse_together, spelling
+from ..common.command_line import (
+    COMMON_OPTIONS,
+    Arguments,
+    Option,
+    parse_arguments,
+    plugin_option,
+    refuse_together,
+    spelling,
+)
 from .split_input import SCRIPT_MARKER, SPLIT_MARKER
 
 _GENERAL, _PRINT, _WATCH, _LIST = "General", "Printing", "Watching passes", "Information"
@@ -25,7 +33,7 @@ OPTIONS: dict[str, Option] = {
     "no-implicit-module": Option("flag", _GENERAL, "run the passes on the input's one outermost operation as it is; without this option all that is not a module is put into one", default=False),
     "irdl-file": Option("text", _GENERAL, "before the input is read, define the dialects that this file describes in IRDL", "file"),
     "irdl-names": Option("flag", _GENERAL, "for tools that know this project's dialects by --dump-irdl: read and write relax.nn.x as relax.nn_x, which is how IRDL can spell it", default=False),
-    "load-plugin": Option("list", _GENERAL, "import this Python module or file first; the passes, dialects and targets that it registers are known then; may be given several times", "module"),
+    "load-plugin": plugin_option(_GENERAL, "passes, dialects and targets"),
     "mlir-disable-threading": Option("flag", _GENERAL, "changes nothing, for scripts that pass it to mlir-opt: nothing runs in threads here", default=False),
     "print-script": Option("flag", _PRINT, "print TVMScript instead of MLIR's syntax, here and wherever the IR is shown: relax-opt reads it back as the same operations, from a file called *.py or from standard input", default=False),
     "emit-bytecode": Option("flag", _PRINT, "write MLIR's binary form instead of text", default=False),

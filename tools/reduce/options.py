@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ...support.errors import OptionError
-from ..common.command_line import COMMON_OPTIONS, Arguments, Option, parse_arguments
+from ..common.command_line import COMMON_OPTIONS, Arguments, Option, parse_one, plugin_option
 
 _OUTPUT, _FAILURE, _LIMITS, _MODULE = "Output", "The failure", "Limits", "Module"
 
@@ -20,7 +20,7 @@ OPTIONS: dict[str, Option] = {
     "timeout": Option("decimal", _LIMITS, "how many seconds the command may take; 30 is the default. One that takes longer is killed; that is a failure as others if it happens for the input", "seconds", 30.0),
     "time-limit": Option("decimal", _LIMITS, "stop after this many seconds with the smallest module so far; without it the end is where nothing can be made smaller", "seconds"),
     "allow-unregistered-dialect": Option("flag", _MODULE, "accept operations, types and attributes of undefined dialects", default=False),
-    "load-plugin": Option("list", _MODULE, "import this Python module or file first; the dialects that it registers are known then", "module"),
+    "load-plugin": plugin_option(_MODULE, "dialects"),
     **COMMON_OPTIONS,
 }  # fmt: skip
 
@@ -36,11 +36,10 @@ HELP_HEAD = (
 
 def parse(argv: Sequence[str]) -> Arguments:
     """Raises RelaxError that names the argument at fault."""
-    arguments = parse_arguments(argv, OPTIONS)
-    if arguments.asks:
-        return arguments
-    if len(arguments.files) != 1:
-        raise OptionError(f"expected one module, as module.mlir, got {', '.join(arguments.files) or 'none'}")
+    return parse_one(argv, OPTIONS, "one module, as module.mlir", _check)
+
+
+def _check(arguments: Arguments) -> None:
     if (arguments["test"] is None) == (arguments["script"] is None):
         raise OptionError("what fails? give one of --test=<command> and --script=<file>")
     if arguments["test"] is not None and "%s" not in arguments["test"]:
@@ -49,4 +48,3 @@ def parse(argv: Sequence[str]) -> Arguments:
         raise OptionError("--message belongs to --test: a script decides by itself")
     if arguments["timeout"] == 0:
         raise OptionError("option --timeout expects more than 0")
-    return arguments

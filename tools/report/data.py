@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from ...passes.core.journal import Journal
 from ...runtime.artifact import Artifact
-from ...runtime.profile import KernelTime
+from ...runtime.profile import BETWEEN_STEPS, KernelTime
 from ...support.highlighting import COLOURS
 from .compare import compared
 from .drawn_graphs import graphs
@@ -104,6 +104,13 @@ def _pieces(code: Sequence[Row]) -> Row:
     return {"made": len(made), "found": len(code) - len(made), "seconds": sum(fact["seconds"] or 0 for fact in made)}
 
 
+def _steps(part: KernelTime) -> list[Row]:
+    """What a part has told of itself, and the rest of its time."""
+    told = [(each.name, each.nodes, part.operator_of(each), each.calls, each.seconds) for each in part.steps]
+    rows = [*told, (BETWEEN_STEPS, (), "", None, part.between_steps)]
+    return [dict(zip(("name", "nodes", "operator", "calls", "seconds"), row, strict=True)) for row in rows]
+
+
 def _add_times(calls: list[Row], kernels: Sequence[Row], measured: Measured) -> Roofline:
     """Puts each measured time to its call. Calls that nothing distinguishes share theirs in their order.
 
@@ -120,6 +127,8 @@ def _add_times(calls: list[Row], kernels: Sequence[Row], measured: Measured) -> 
             time = found.pop(0)
             call["seconds"] = time.seconds
             call["spread"] = [time.fastest_seconds, time.slowest_seconds]
+            if time.steps:
+                call["steps"] = _steps(time)
     timed = [call for call in calls if "seconds" in call]
     roofline = measured.roofline.holding((call["flops"], call["bytes"], call["seconds"]) for call in timed)
     for call in timed:

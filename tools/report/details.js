@@ -124,6 +124,7 @@ function callDetails(number) {
       ["of the roofline", call.roofline ? percentText(call.roofline) : ""],
     ]),
     kernel === null ? [] : part("Kernel", list([kernelChip(call.kernel)])),
+    part("Steps", list(some(call.steps ?? [], 40, (step) => el("span", {}, step.name, el("span", { class: "muted" }, `  ${[secondsText(step.seconds), shortened(step.nodes.join(", "), 120)].filter(Boolean).join(" · ")}`))))),
     part("Inputs", list(call.inputs.map(place))),
     part("Outputs", list(call.outputs.map(place))),
     part("Nodes", list(some(nodesOfCall[number], 20, nodeChip))),

@@ -65,6 +65,7 @@ function start() {
     at("graph").hidden = true;
   }
   showKernels();
+  showParts();
   if (data.memory.length) {
     const memory = new MemoryView();
     switches("functions", data.memory.map((plan) => plan.function), (number) => memory.show(data.memory[number]));

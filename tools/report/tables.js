@@ -116,6 +116,25 @@ function showStrip(rows) {
     piece("var(--idle)", data.between / totalSeconds, "Between kernels"));
 }
 
+// What codegens tell of a run of their parts: a line for each step.
+function showParts() {
+  const rows = data.calls.flatMap((call, number) => (call.steps ?? []).map((step) => ({ ...step, kernel: data.kernels[call.kernel], colour: call.kernel, selection: { kind: "call", number } })));
+  at("parts").hidden = rows.length === 0;
+  if (!rows.length) return;
+  const most = Math.max(1e-12, ...rows.map((row) => row.seconds));
+  const nodes = (row) => el("span", { class: "name", title: row.nodes.join("\n") }, el("span", {}, breakable(shortened(row.nodes.map(lastPart).join(" + ") || "–", 120))));
+  const columns = [
+    { name: "Step", about: "As the codegen calls it; under it the operators of the model", value: (row) => row.name, show: (row) => two(row.name, row.operator === row.name ? "" : operatorText(row.operator)) },
+    { name: "Part", value: (row) => row.kernel.title, show: (row) => el("button", { class: "link name", type: "button" }, swatch(row.colour), el("span", {}, breakable(row.kernel.title))) },
+    { name: "Nodes", value: (row) => row.nodes.join(" + "), show: nodes },
+    { name: "Time", isNumber: true, about: "Of all its calls, in one run", value: (row) => row.seconds, show: (row) => secondsText(row.seconds) },
+    { name: "Share", isNumber: true, about: "Of the time of a run", value: (row) => row.seconds, show: (row) => shareBar(row.seconds / totalSeconds, most / totalSeconds) },
+    { name: "Calls", isNumber: true, value: (row) => row.calls },
+  ];
+  const table = new SortedTable(at("part-table"), columns, rows, { column: 3, isDown: true });
+  listeners.push(() => table.show());
+}
+
 // What another report says, next to this one.
 function showComparison() {
   const { compared } = data;

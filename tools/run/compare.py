@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import importlib
+import os
 from collections.abc import Mapping
 from functools import partial
 from typing import NamedTuple
@@ -15,6 +16,10 @@ from ...support.suggest import counted
 from .input_sizes import shape_text
 from .inputs import Given, spread_values
 from .outputs import number_text
+
+_FOLDER = "session.model_external_initializers_file_folder_path"
+#: How far outputs may differ.
+USUAL_TOLERANCE = 1e-4
 
 
 class Difference(NamedTuple):
@@ -35,8 +40,8 @@ class Difference(NamedTuple):
 class Reference:
     """A model in onnxruntime, with its inputs, and what it computes of them: `outputs` by name."""
 
-    def __init__(self, path: str, inputs: Mapping[str, Given], threads: int):
-        """Raises RelaxError."""
+    def __init__(self, path: str, inputs: Mapping[str, Given], threads: int, model: bytes | None = None):
+        """`model` is what to run in place of the file's. Raises RelaxError."""
         try:
             ort = importlib.import_module("onnxruntime")
         except ImportError:
@@ -45,8 +50,12 @@ class Reference:
         options = ort.SessionOptions()
         options.log_severity_level = 4  # what goes wrong is raised too
         options.intra_op_num_threads = threads
+        if model is not None:  # its data stays where it is
+            options.add_session_config_entry(_FOLDER, os.path.dirname(os.path.abspath(path)))
         try:
-            session = ort.InferenceSession(path, options, providers=["CPUExecutionProvider"])
+            session = ort.InferenceSession(
+                path if model is None else model, options, providers=["CPUExecutionProvider"]
+            )
             taken = {each.name for each in session.get_inputs()}
             names = [each.name for each in session.get_outputs()]
             self.run = partial(session.run, names, {name: value for name, value in inputs.items() if name in taken})

@@ -15,15 +15,20 @@ from ...runtime.noise import clock_cost, notes_on_calls
 from ...runtime.threads import notes_on_threads
 from ...support.array_files import write_npz
 from ...support.errors import RelaxError
-from ...support.files import refuse_overwriting, write_whole
+from ...support.files import refuse_overwriting, refuse_unwritable, write_whole
 from ...support.plugins import load_plugin
 from ..common.command_line import Arguments, known_shape, parse_shapes, terminal_width, write_text
 from ..common.guard import announce
+from ..common.models import read_model
 from ..opt.information import shows_information
 from . import compare, outputs
 from .inputs import Given, gathered_inputs, make_inputs, passed, read_inputs, spread_inputs
 from .options import HELP_HEAD, OPTIONS, parse
+from .poison import poison_problems
 from .timing import time_in_turns, times_against, times_text
+
+#: Options that name files to write.
+_WRITTEN = ("output", "profile-json", "inputs", "report")
 
 
 def start(argv: Sequence[str], stdin: TextIO, stdout: TextIO, stderr: TextIO) -> int:
@@ -48,13 +53,13 @@ class Driver:
         _check_numpy()
         path, name = arguments.files[0], arguments["function"]
         read = _files_read(arguments)
-        refuse_overwriting({"--output": arguments["output"], "--profile-json": arguments["profile-json"]}, read)
+        written = {f"--{each}": arguments[each] for each in ("output", "profile-json", "trace", "inputs", "report")}
+        refuse_overwriting(written, read)
+        refuse_unwritable(arguments["trace"])
         for plugin in arguments["load-plugin"] or ():
             load_plugin(plugin)
         announce(f"loading {path}")
-        trust = {"sha256": arguments["sha256"], "verify_key": arguments["verify-key"]}
-        graphs = False if arguments["no-graphs"] else arguments["graphs"]
-        executable = load(path, **trust, device=arguments["device"], graphs=graphs)
+        executable = _interpreted(path) if arguments["reference"] else _loaded(path, arguments)
         if arguments["threads"] is not None:
             executable.threads = arguments["threads"]
         signature = parse_signature(executable.signature(name))
@@ -66,19 +71,29 @@ class Driver:
             values, notes = make_inputs(spread, given, shapes, seed)
             return gathered_inputs(signature, values), notes
 
-        def called(inputs: Mapping[str, Given]) -> tuple[dict[str, Array], list[str]]:
-            function, taken = executable.copying()[name].packed, [*map(passed, inputs.values())]
+        def called(inputs: Mapping[str, Given], program: Executable = executable) -> tuple[dict[str, Array], list[str]]:
+            function, taken = program.copying()[name].packed, [*map(passed, inputs.values())]
             with _failures_of(name):
                 returned = function(*taken)
             return outputs.named_arrays(signature, returned)
 
         inputs, notes = made(arguments["random"])
         self._note(notes)
+        if arguments["each"]:
+            from .each import compare_each  # needs the compiler
+
+            announce(f"looking at each value of {name}")
+            return compare_each(executable, name, inputs, arguments, self.stdout)
+        # Before other calls, which may change the inputs.
+        problems = poison_problems(executable, signature, inputs, called) if arguments["poison"] else []
         announce(f"running {name}")
         results, notes = called(inputs)
         self._note([*notes, *notes_on_threads(executable.threads)])
         self._show(results, arguments)
         self._keep(results, arguments)
+        if problems:
+            write_text(self.stdout, "".join(f"poison: {each}\n" for each in problems))
+            return 1
         model = arguments["compare"]
         reference = None
         if model is not None:
@@ -90,13 +105,16 @@ class Driver:
                 self._benchmark(ready, reference, arguments)
         if arguments["profile"] or arguments["profile-json"] is not None:
             self._profile(executable, name, inputs, arguments)
+        if arguments["trace"] is not None:
+            self._trace(executable, name, inputs, arguments)
         if reference is None:
             return 0
         others: dict[str, Array] = {}
         if len(given) < len(spread.inputs):
             with suppress(RelaxError):  # random numbers may be none that the program takes
                 others, _ = called(made(arguments["random"] + 1)[0])
-        return self._compare(reference, results, others, arguments["tolerance"])
+        tolerance = compare.USUAL_TOLERANCE if arguments["tolerance"] is None else arguments["tolerance"]
+        return self._compare(reference, results, others, tolerance)
 
     def _show(self, results: Mapping[str, Array], arguments: Arguments) -> None:
         write_text(self.stdout, outputs.table(results))
@@ -123,6 +141,14 @@ class Driver:
             write_whole(arguments["profile-json"], (json.dumps(found.to_dict(), indent=1) + "\n").encode())
         self._note(found.notes)
 
+    def _trace(self, executable: Executable, name: str, inputs: Mapping[str, Given], arguments: Arguments) -> None:
+        announce(f"tracing {name}")
+        with _failures_of(name):
+            found = executable.trace(name, *map(passed, inputs.values()), **_counts(arguments))
+        found.write(arguments["trace"])
+        write_text(self.stdout, f"{arguments['trace']}: {found}\n")
+        self._note(found.notes)
+
     def _note(self, notes: Iterable[str]) -> None:
         for note in notes:
             self.stderr.write(f"relax-run: note: {note}\n")
@@ -146,6 +172,19 @@ class Driver:
         found = [compare.with_doubt(each, results, others, tolerance) for each in found]
         write_text(self.stdout, compare.report(found))
         return 0 if all(each.is_close for each in found) else 1
+
+
+def _loaded(path: str, arguments: Arguments) -> Executable:
+    trust = {"sha256": arguments["sha256"], "verify_key": arguments["verify-key"]}
+    graphs = False if arguments["no-graphs"] else arguments["graphs"]
+    return load(path, **trust, device=arguments["device"], graphs=graphs)
+
+
+def _interpreted(path: str) -> Executable:
+    """A model, by the reference: here alone the compiler is needed."""
+    from ...compilation.compiling import compile
+
+    return compile(read_model(path), "reference")
 
 
 def _files_read(arguments: Arguments) -> list[str]:

@@ -9,8 +9,13 @@ from collections.abc import Sequence
 from ...runtime.threads import checked_threads
 from ...support.errors import OptionError
 from ..common.command_line import COMMON_OPTIONS, Arguments, Option, parse_arguments, refuse_together
+from ..common.models import MODULE_SUFFIXES, ONNX_SUFFIXES, TORCH_SUFFIXES
 
-_MODELS = (".onnx", ".mlir", ".mlirbc", ".py")
+#: What --compare may be, besides the file of a model; what names of programs end with.
+REFERENCE, PROGRAM = "reference", ".rxa"
+_MODELS = (*ONNX_SUFFIXES, *TORCH_SUFFIXES, *MODULE_SUFFIXES)
+#: What says how a program's file is loaded.
+_OF_PROGRAMS = ("verify-key", "sha256", "device", "graphs")
 _INPUT, _OUTPUT, _TIME, _COMPARE = "Inputs", "Outputs", "Times", "Comparison"
 
 OPTIONS: dict[str, Option] = {
@@ -23,6 +28,8 @@ OPTIONS: dict[str, Option] = {
     "verify-key": Option("text", _INPUT, "refuse the program unless the signature next to it, program.rxa.sig, is by this public Ed25519 key, a PEM file", "key.pub.pem"),
     "sha256": Option("text", _INPUT, "refuse the program unless this is its SHA-256", "hex"),
     "load-plugin": Option("list", _INPUT, "import this Python module or file first; the codegens and runtimes that it registers run their parts of the program; may be given several times", "module"),
+    "reference": Option("flag", _INPUT, "run a model, model.onnx or module.mlir, operation by operation in numpy, as rx.reference does: slow and right", default=False),
+    "poison": Option("flag", _COMPARE, "call the program again with results and temporaries that are filled with NaN, and other patterns, before: name the outputs that are not written, or show what was there, and the inputs that change; the exit code is 1 if there are any", default=False),
     "print": Option("flag", _OUTPUT, "print the outputs' elements", default=False),
     "benchmark": Option("flag", _TIME, "call the function again and again and tell how long a call takes", default=False),
     "device": Option("text", _INPUT, "where a program for such devices runs, as cuda:1; the first one is the default", "device"),
@@ -31,10 +38,14 @@ OPTIONS: dict[str, Option] = {
     "threads": Option("text", _TIME, "how many threads a call may use; as a rule the cores that the process may use, or what the environment's RELAX_NUM_THREADS says", "n"),
     "profile": Option("flag", _TIME, "tell the time of each kernel, with the model's nodes that it computes", default=False),
     "profile-json": Option("text", _TIME, "write the same figures to this file, as JSON", "file"),
-    "repeat": Option("number", _TIME, "how many calls are timed; 100 is the default, 20 with --profile", "n"),
-    "warmup": Option("number", _TIME, "how many calls come before them; 10 is the default, 3 with --profile", "n"),
-    "compare": Option("text", _COMPARE, "run this ONNX model with onnxruntime on the same inputs; the exit code is 1 if the outputs differ", "model.onnx"),
-    "tolerance": Option("decimal", _COMPARE, "how far outputs may differ, absolutely and relatively: |a - b| <= t + t * |b|; 1e-4 is the default", "t", 1e-4),
+    "trace": Option("text", _TIME, "write when each kernel, part and step of a part, range of a thread, launch and copy began and ended to this file, JSON that Perfetto (ui.perfetto.dev) and Chrome show", "t.json"),
+    "repeat": Option("number", _TIME, "how many calls are timed; 100 is the default, 20 with --profile, 1 with --trace", "n"),
+    "warmup": Option("number", _TIME, "how many calls come before them; 10 is the default, 3 with --profile and --trace", "n"),
+    "compare": Option("text", _COMPARE, "run this ONNX model with onnxruntime on the same inputs; the exit code is 1 if the outputs differ; with --each also another program, or the reference", "model.onnx|b.rxa|reference"),
+    "tolerance": Option("decimal", _COMPARE, "how far outputs may differ, absolutely and relatively: |a - b| <= t + t * |b|; 1e-4 is the default; with --each relative to a value's largest number, and 1e-4 for f32", "t"),
+    "each": Option("flag", _COMPARE, "compare the value of each kernel and part, by the model's nodes, and name the first wrong one; for programs of relax-compile --observe", default=False),
+    "inputs": Option("text", _COMPARE, "with --each: write the first wrong one's inputs, and what it should give, to this file (.npz)", "file"),
+    "report": Option("text", _COMPARE, "with --each: write a page with the values, coloured by what is wrong", "file.html"),
     **COMMON_OPTIONS,
 }  # fmt: skip
 
@@ -46,7 +57,10 @@ HELP_HEAD = (
     "  relax-run model.rxa --input x=x.npy --output out.npz",
     "  relax-run model.rxa --shape x:1,3,224,224 --benchmark --repeat 1000 --threads 4",
     "  relax-run model.rxa --shape x:1,3,224,224 --profile",
+    "  relax-run model.rxa --trace t.json",
     "  relax-run model.rxa --compare model.onnx",
+    "  relax-run model.rxa --compare reference --each --inputs=culprit.npz",
+    "  relax-run model.onnx --reference",
 )
 
 
@@ -57,16 +71,49 @@ def parse(argv: Sequence[str]) -> Arguments:
         return arguments
     if len(arguments.files) != 1:
         raise OptionError(f"expected one program, as program.rxa, got {', '.join(arguments.files) or 'none'}")
-    if arguments.files[0].lower().endswith(_MODELS):
+    is_model = arguments.files[0].lower().endswith(_MODELS)
+    if arguments["reference"] and not is_model:
+        raise OptionError(f"--reference runs a model ({', '.join(_MODELS)}), got {arguments.files[0]}")
+    for name in _OF_PROGRAMS if arguments["reference"] else ():
+        refuse_together(arguments, "reference", name)
+    if is_model and not arguments["reference"]:
+        model, observe = arguments.files[0], " --observe" if arguments["each"] else ""
         raise OptionError(
-            f"{arguments.files[0]} is a model, no program: relax-compile {arguments.files[0]} makes one of it"
+            f"{model} is a model, no program: relax-compile {model}{observe} makes one of it, "
+            + (f"relax-bisect {model} --each does both" if observe else "--reference runs it as it is")
         )
     refuse_together(arguments, "output", "output-dir")
     if arguments["output"] is not None and not arguments["output"].endswith((".npz", ".npy")):
         raise OptionError(f"option --output expects a name that ends with .npz or .npy, got '{arguments['output']}'")
     refuse_together(arguments, "graphs", "no-graphs")
+    _check_each(arguments)
     if arguments["repeat"] == 0:
         raise OptionError("option --repeat expects at least 1")
     if arguments["threads"] is not None:
         checked_threads(arguments["threads"], "option --threads=")
     return arguments
+
+
+def _check_each(arguments: Arguments) -> None:
+    other = arguments["compare"]
+    if arguments["each"]:
+        if other is None:
+            raise OptionError("--each needs something to compare with: --compare=reference, b.rxa or model.onnx")
+        for name in (
+            "output",
+            "output-dir",
+            "print",
+            "benchmark",
+            "profile",
+            "profile-json",
+            "trace",
+            "poison",
+            "reference",
+        ):
+            refuse_together(arguments, "each", name)
+        return
+    for name in ("inputs", "report"):
+        if arguments[name] is not None:
+            raise OptionError(f"--{name} is for the values of kernels and parts: it needs --each")
+    if other is not None and (other == REFERENCE or other.endswith(PROGRAM)):
+        raise OptionError(f"--compare={other} compares the values of kernels and parts: it needs --each")

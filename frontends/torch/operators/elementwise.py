@@ -130,11 +130,7 @@ def divide(node: Node) -> Outputs:
 
 @register_torch("aten::floor_divide")
 def floor_divide(node: Node) -> Outputs:
-    """Of floats what is left without the remainder, so that it agrees with that; of infinity it is NaN."""
-    left, right = operands(node)
-    if not is_float(node.dtype):
-        return relax.floor_divide(left, right)
-    return in_wide(node, lambda *both: intrinsic_of(node, "floordiv", both), left, right)
+    return relax.floor_divide(*operands(node))
 
 
 register_rows(

@@ -54,8 +54,10 @@ def prelu(op: OpView, x: Tensor, alpha: Tensor) -> Tensor:
 @register_decomposition("relax.nn.softplus", by_types=True)
 @computed_wide
 def softplus(op: OpView, x: Tensor) -> Tensor:
+    """exp of what is at most 0 does not overflow, whatever the threshold."""
     scaled = x * op.beta
-    return (scaled > op.threshold).where(x, apply("log", apply("exp", scaled) + 1.0) / op.beta)
+    share = apply("log", apply("exp", -apply("abs", scaled)) + 1.0)
+    return (scaled > op.threshold).where(x, ((scaled > 0.0).where(scaled, 0.0) + share) / op.beta)
 
 
 @register_decomposition("relax.nn.softmax", by_types=True)

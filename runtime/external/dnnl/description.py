@@ -63,6 +63,8 @@ class Step:
     attributes: dict[str, Any] = field(default_factory=dict)
     post_ops: tuple[PostOp, ...] = ()
     quantized: dict[str, Quantized] = field(default_factory=dict)
+    #: The model's nodes that it computes, for profiles.
+    nodes: tuple[str, ...] = ()
 
     def reads(self) -> list[Argument]:
         return [*self.arguments.values(), *(each.other for each in self.post_ops if each.other is not None)]

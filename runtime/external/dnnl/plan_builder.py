@@ -15,10 +15,10 @@ from .call_sizes import size
 from .describe import Described
 from .description import Argument, Function, Step, Value
 from .library import DnnlError
-from .objects import ARGUMENTS, SCALES, SCRATCHPAD, ZERO_POINTS, Attributes, Description, Layout, Primitive
+from .objects import ARGUMENTS, SCALES, SCRATCHPAD, WIDTHS, ZERO_POINTS, Attributes, Description, Layout, Primitive
 from .primitive_plan import Held, PrimitiveCall, PrimitivePlan, TensorBuffer, allocate
 from .primitives import reordering
-from .splitting import in_floats, is_exact, split
+from .splitting import in_floats, is_exact, of_none, of_one, split
 
 
 class Constants:
@@ -58,6 +58,8 @@ class Builder:
         self._held: dict[int, Held] = {}
         self._reordered: list[tuple[Held, Held]] = []
         self._calls: list[PrimitiveCall] = []
+        #: Of the step that is made: what its calls compute.
+        self._nodes: tuple[str, ...] = ()
         self._outputs: dict[int, list[int]] = {}
 
     def build(self) -> PrimitivePlan:
@@ -71,6 +73,7 @@ class Builder:
         for position, number in enumerate(self._function.outputs, len(self._function.inputs)):
             self._outputs.setdefault(number, []).append(position)
         for step in self._function.steps:
+            self._nodes = step.nodes
             self.step(step)
         for number, positions in self._outputs.items():
             for position in positions if 0 not in self._dims(number) else ():
@@ -85,6 +88,17 @@ class Builder:
     def new_value(self, dims: tuple[int, ...], dtype: str) -> int:
         self._values.append(Value(dims, dtype))
         return len(self._values) - 1
+
+    def filled(self, dims: tuple[int, ...], dtype: str, number: float) -> int:
+        """A new value whose elements are all this number."""
+        import numpy
+
+        half = numpy.float32(number).view("uint32") >> 16  # what is asked for has no more digits
+        array = numpy.full(dims, half, "uint16") if dtype == "bf16" else numpy.full(dims, number, f"f{WIDTHS[dtype]}")
+        value = self.new_value(dims, dtype)
+        layout = self.plain(value)
+        self._held[value] = Held(layout, _mapped(array.reshape(-1).view("uint8").data, layout.nbytes))
+        return value
 
     def _dims(self, value: int) -> tuple[int, ...]:
         return tuple(size(each, self._symbols) for each in self._values[value].dims)
@@ -134,12 +148,13 @@ class Builder:
         return made
 
     def _reorder(self, source: Held, result: Held) -> Held:
-        return self._emit(reordering(source.layout, result.layout, Attributes()), {ARGUMENTS["src"]: source}, result)
+        description = reordering(source.layout, result.layout, Attributes())
+        return self._emit("reorder", description, {ARGUMENTS["src"]: source}, result)
 
-    def _emit(self, description: Description, arguments: dict[int, Held], result: Held) -> Held:
+    def _emit(self, kind: str, description: Description, arguments: dict[int, Held], result: Held) -> Held:
         """Calls a primitive when the plan runs, or now where all that it reads is constant."""
         scratchpad = description.scratchpad
-        call = PrimitiveCall(Primitive(description), {**arguments, ARGUMENTS["dst"]: result})
+        call = PrimitiveCall(Primitive(description), {**arguments, ARGUMENTS["dst"]: result}, kind, self._nodes)
         if scratchpad.nbytes:
             call.arguments[SCRATCHPAD] = Held(scratchpad, TensorBuffer(scratchpad.nbytes))
         if result.buffer.position is not None or not all(held.buffer.is_constant for held in arguments.values()):
@@ -159,25 +174,33 @@ class Builder:
             return
         if step.kind == "concat":
             step = self._joining_elements(step)
-        if any(0 in self.viewed_dims(each)[-1] for each in step.reads()):
-            raise DnnlError(f"oneDNN has no {step.kind} of tensors without elements")
         if step.kind == "view":
-            self._held[step.result.value] = self.read(step.arguments["src"])
+            source, dims = step.arguments["src"], self._dims(step.result.value)
+            self._held[step.result.value] = self.read(replace(source, views=(*source.views, ("reshape", dims))))
             return
         if step.kind == "slice":
             self._held[step.result.value] = self._piece(step)
             return
+        for each in self._apart(step):
+            self.step(each)
+
+    def _apart(self, step: Step) -> list[Step]:
+        """A step as several; none where it is done by one primitive."""
+        if any(0 in self.viewed_dims(each)[-1] for each in step.reads()):
+            return of_none(self, step)
+        if (
+            step.kind == "reduction"
+            and self.viewed_dims(step.arguments["src"])[-1] == self.viewed_dims(step.result)[-1]
+        ):
+            return of_one(self, step)
         is_product = step.kind != "reorder" and "src" in step.quantized
         choice = None if is_product and not is_exact(step) else self._choice(step)
         if choice is None or (is_product and choice.described.description.is_reference):
-            steps = in_floats(self, step)
-        elif choice.fused < len(step.post_ops):
-            steps = split(self, step, choice.fused)
-        else:
-            self._make(choice.described)
-            return
-        for each in steps:
-            self.step(each)
+            return in_floats(self, step)
+        if choice.fused < len(step.post_ops):
+            return split(self, step, choice.fused)
+        self._make(choice.described)
+        return []
 
     def _joining_elements(self, step: Step) -> Step:
         """Without tensors that have none, keys and values before the first call for instance."""
@@ -224,7 +247,6 @@ class Builder:
         value, layout = step.result.value, described.result
         outputs = self._outputs.get(value, [])
         position = outputs.pop(0) if outputs and described.stored == self.plain(value) else None
-        made = self._emit(
-            described.description, arguments, Held(layout, TensorBuffer(layout.nbytes, position=position))
-        )
+        held = Held(layout, TensorBuffer(layout.nbytes, position=position))
+        made = self._emit(step.kind, described.description, arguments, held)
         self._held[value] = Held(described.stored, made.buffer)

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from ... import native_calls
@@ -59,6 +59,9 @@ class Held(NamedTuple):
 class PrimitiveCall(NamedTuple):
     primitive: Primitive
     arguments: dict[int, Held]
+    #: What it is called in profiles, and the model's nodes that it computes.
+    step: str = ""
+    nodes: tuple[str, ...] = ()
 
 
 @dataclass
@@ -93,7 +96,8 @@ class PrimitivePlan:
                     calls.append(_called("memory_set_data_handle", memories[-1].handle, Passed(buffer.position)))
                 entries.append(_Entry(argument, memories[-1].handle))
             table = (_Entry * len(entries))(*entries)
-            calls.append(_called("primitive_execute", call.primitive.handle, library().stream, len(table), table))
+            made = _called("primitive_execute", call.primitive.handle, library().stream, len(table), table)
+            calls.append(replace(made, step=call.step, nodes=call.nodes))
         if threads is not None:
             calls = library().with_threads(threads, calls)
         return CallList(calls, keeps=(self, owner, memories))

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Steps that oneDNN does not do at once, or not exactly, as several."""
+"""Steps that oneDNN does not do at once, not exactly, or not for some sizes, as several."""
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -15,6 +16,9 @@ if TYPE_CHECKING:
 #: Instruction sets whose products of bytes are summed in 16 bits, which overflow.
 _NARROW_SUMS = ("sse41", "avx", "avx2", "avx512_core")
 _QUANTIZING = ("src", "weights")
+#: What poolings and reductions give of no elements, by their algorithms; everything else gives 0.
+_OF_NONE = {511: -math.inf, 196597: 1.0, 196598: math.nan}
+_ADD = 131056
 
 
 def split(builder: Builder, step: Step, fused: int) -> list[Step]:
@@ -62,3 +66,25 @@ def in_floats(builder: Builder, step: Step) -> list[Step]:
     result = {name: each for name, each in step.quantized.items() if name == "dst"}
     whole = replace(step, arguments=arguments, quantized=result)
     return [*steps, *(split(builder, whole, len(step.post_ops)) if result else [whole])]
+
+
+def of_none(builder: Builder, step: Step) -> list[Step]:
+    """A step that reads no elements and gives some: a number, then the bias and what follows."""
+    if step.post_ops or "dst" in step.quantized:
+        return split(builder, step, 0)
+    dims = builder.viewed_dims(step.result)[-1]
+    number = _OF_NONE.get(step.attributes.get("algorithm", 0), 0.0)
+    made = Argument(builder.filled(dims, builder.dtype(step.result), number))
+    if "bias" not in step.arguments:
+        return [Step("view", {"src": made}, step.result)]
+    channel = 1 if "convolution" in step.kind else len(dims) - 1
+    sizes = tuple(size if axis == channel else 1 for axis, size in enumerate(dims))
+    bias = step.arguments["bias"]
+    added = Argument(bias.value, (*bias.views, ("reshape", sizes)))
+    return [Step("binary", {"src": made, "src1": added}, step.result, {"algorithm": _ADD})]
+
+
+def of_one(builder: Builder, step: Step) -> list[Step]:
+    """A reduction of one element each: the element, and what follows."""
+    seen = replace(step, kind="view")
+    return split(builder, seen, 0) if step.post_ops else [seen]

@@ -56,4 +56,4 @@ def _step(step: Matched) -> Step:
     if found is None:
         raise located_error(f"codegen 'blas' has no {product.name}", product.location)
     spec, element = spec_of(found.structures[_PRODUCT])
-    return Step(spec, element, step["a"], step["b"], step.get("bias"), "relu" in step, step.outputs[0])
+    return Step(spec, element, step["a"], step["b"], step.get("bias"), "relu" in step, step.outputs[0], step.nodes)

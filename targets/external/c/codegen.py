@@ -19,9 +19,9 @@ from ....passes.partition.options import CodegenOption
 from ....passes.patterns.matched import Match
 from ....passes.patterns.operator_patterns import is_op
 from ....runtime.cpu import cpu_identity
+from ....support.c_compiler import USUAL_FLAGS, compile_objects, compiler_version, find_compiler
 from ...core.code import find_backend, stages_of
 from ...core.registry import parse_target
-from .compiler import USUAL_FLAGS, compile_objects, compiler_version, find_compiler
 from .constants import lift_constants
 
 _DIALECT = "relax"

@@ -14,7 +14,7 @@ from ....passes.patterns.matched import Match
 from ....passes.patterns.operator_patterns import is_op
 from ....passes.patterns.tree import GraphPattern, is_const, wildcard
 from ..core.operator_checks import call_at
-from .elementwise import CLIP, ELU, HARD_SWISH, LARGEST, MISH, SELU_ALPHA, SELU_SCALE, SWISH
+from .elementwise import CLIP, ELU, HARD_SWISH, LARGEST, MISH, SELU_ALPHA, SELU_SCALE, SWISH, is_far
 
 Numbers = tuple[float, float]
 
@@ -48,7 +48,7 @@ def _hard_swish(x: GraphPattern) -> GraphPattern:
 
 
 def _mish(x: GraphPattern) -> GraphPattern:
-    return _multiply(x, is_op("relax.tanh")(is_op("relax.nn.softplus")(x).has_attr(beta=1.0)))
+    return _multiply(x, is_op("relax.tanh")(is_op("relax.nn.softplus").has_attr(beta=1.0, threshold=is_far)(x)))
 
 
 def _swish(x: GraphPattern) -> GraphPattern:

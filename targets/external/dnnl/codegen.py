@@ -17,6 +17,7 @@ from ..core.flatten import public_functions
 from .activations import activation_at
 from .converter import Converter
 from .cost import seconds
+from .deviations import DEVIATIONS
 from .machine import NEEDED, why_not_loaded
 from .pattern_rows import ROWS
 
@@ -29,6 +30,7 @@ class Dnnl(Codegen):
     options: ClassVar[Mapping[str, CodegenOption]] = {
         "threads": CodegenOption("of OpenMP, for each call", int, 1, least=1, most=1024)
     }
+    deviations = DEVIATIONS
     #: Weights that stay integers, with the scales that turn them into numbers.
     keeps: ClassVar[tuple[str, ...]] = ("relax.dequantize",)
 

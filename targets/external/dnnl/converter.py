@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from ....dialects.core.dialect import row_of
 from ....dialects.core.symbols import Dim, SymExpr, product, sym
 from ....dialects.relax.known_constants import STORAGE_NAME
+from ....passes.partition.steps import node_names
 from ....runtime.external.dnnl.description import Argument, Function, PostOp, Quantized, Size, Step, Value
 from ....support.errors import RefusalError
 from ..core.flatten import FlatGraph, FlatNode, Ref, numbers_in
@@ -37,6 +38,7 @@ class Converter:
         #: Whether it counts on a clip that makes 0 of NaN.
         self.drops_nan = False
         self._numbers: dict[Ref, int] = {}
+        self._nodes: tuple[str, ...] = ()
         passed = [dim for ref in (*graph.inputs, *graph.outputs) for dim in ref.dims]
         symbolic = [dim for dim in dict.fromkeys(passed) if isinstance(dim, SymExpr)]
         #: As the runtime reads them: by numbers, as names may be any.
@@ -54,6 +56,8 @@ class Converter:
         return Function(self.graph.name, tuple(self.values), tuple(inputs), tuple(outputs), tuple(self.steps))
 
     def _convert(self, node: FlatNode) -> None:
+        inner = () if node.whole is None else sorted(node_names(*node.whole.inner))
+        self._nodes = tuple(dict.fromkeys((*inner, *node_names(node.op))))
         row = row_of(node.op)
         if isinstance(node.whole, Activation):
             self.eltwise(node.operands[0], node.result, *node.whole[:3])
@@ -136,7 +140,7 @@ class Converter:
         seen = tuple((name, tuple(given)) for name, given in views)
         stored = Argument(self._number(result), seen) if isinstance(result, Ref) else result
         details = dict(attributes or {}), tuple(post_ops), dict(quantized or {})
-        self.steps.append(Step(kind, dict(arguments), stored, *details))
+        self.steps.append(Step(kind, dict(arguments), stored, *details, self._nodes))
 
     def eltwise(self, source: Ref | Argument, result: Ref, algorithm: int, alpha: float, beta: float) -> None:
         """An elementwise function, of the step before where that can do it."""
@@ -190,7 +194,8 @@ class Converter:
     def _fused(self, producer: Step, result: Ref, whole: Step) -> None:
         """The step comes where its post-op was: all that it reads is made by then."""
         self.steps.remove(producer)
-        self.steps.append(replace(whole, result=Argument(self._number(result), producer.result.views)))
+        nodes = tuple(dict.fromkeys((*producer.nodes, *self._nodes)))
+        self.steps.append(replace(whole, result=Argument(self._number(result), producer.result.views), nodes=nodes))
 
     def gives(self, source: Ref, result: Ref) -> bool:
         """Whether the product that makes a value for this alone gives it in other elements: those of halves do, of

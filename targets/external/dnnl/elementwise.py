@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from ....bindings.ir import Operation
 from ....dialects.core.opdef import Call
 from ....dialects.core.symbols import Dim, equal
-from ....dialects.relax.known_constants import splat
+from ....dialects.relax.known_constants import floats_of, splat
 from ....dialects.relax.values import normal_axis
 from ....runtime.external.dnnl.description import Argument
 from ..core.operator_checks import same
@@ -46,6 +46,8 @@ PLAIN = {
 }
 BINARY = {"add": 131056, "multiply": 131057, "maximum": 131058, "minimum": 131059, "divide": 131060,
           "subtract": 131061}  # fmt: skip
+#: exp(-15) gets lost where it is added to 15.
+_LEAST_THRESHOLD = 15.0
 _COMMUTATIVE = ("add", "multiply", "maximum", "minimum")
 
 
@@ -69,7 +71,14 @@ def selu(converter: Converter, node: FlatNode) -> None:
     converter.eltwise(inner, node.result, LINEAR, SELU_SCALE, 0.0)
 
 
+def is_far(threshold: float) -> bool:
+    """Whether softplus above it is x anyway, as an f32 sees it."""
+    return threshold >= _LEAST_THRESHOLD
+
+
 def _refuse_softplus(op: Operation, call: Call) -> str:
+    if not is_far(call.threshold):
+        return f"oneDNN has no threshold above which the result is x, and one of {call.threshold} makes a difference"
     return "" if call.beta > 0 else f"oneDNN needs a beta above 0, not {call.beta}"
 
 
@@ -175,7 +184,21 @@ def power(converter: Converter, node: FlatNode) -> None:
     converter.eltwise(node.operands[0], node.result, POWER, 1.0, float(exponent))
 
 
-@converts("nn.prelu")
+def _refuse_prelu(op: Operation, call: Call) -> str:
+    """Infinity times 0 is NaN."""
+    import numpy
+
+    slopes = floats_of(op.operands[1])
+    if slopes is None:
+        return "oneDNN multiplies by slopes where x is above 0, too: it has to know that they are finite"
+    return (
+        ""
+        if numpy.isfinite(slopes).all()
+        else "a slope is no finite number, by which oneDNN multiplies where x is above 0"
+    )
+
+
+@converts("nn.prelu", refuse=_refuse_prelu)
 def prelu(converter: Converter, node: FlatNode) -> None:
     """A slope for each channel, or one for all."""
     data, slopes = node.operands

@@ -48,6 +48,8 @@ def takes_convolution(match: Match) -> bool | str:
 
 def takes_pool(match: Match) -> bool | str:
     operation = match.operations[0].opview
+    if operation.operation.operands[0].type.rank != 4:
+        return f"the processor has no blocks of channels, here is {operation.layout}"
     if operation.ceil_mode or set(operation.dilation) != {1} or operation.count_include_pad:
         return "the processor has windows that lie inside, in one piece, and averages without padding"
     return takes(match)
@@ -108,7 +110,7 @@ def _instruction(step: PartStep) -> Instruction:
     name = operation.operation.name.rpartition(".")[2]
     if name not in _SETTINGS:
         raise RefusalError(f"the processor has no instruction for {operation.operation.name}")
-    return Instruction(name, _SETTINGS[name](operation), step.inputs, step.outputs[0])
+    return Instruction(name, _SETTINGS[name](operation), step.inputs, step.outputs[0], step.nodes)
 
 
 def _of_convolution(operation: OpView) -> dict[str, object]:

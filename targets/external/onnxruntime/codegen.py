@@ -19,6 +19,7 @@ from ....passes.patterns.matched import Match
 from ....passes.patterns.operator_patterns import is_op
 from ....runtime.external.onnxruntime import Part
 from ....support.external_bytes import packed
+from .checks import DEVIATIONS, why_not_run
 
 _DIALECT = "relax."
 #: Elements that a program and onnxruntime can pass to each other.
@@ -30,7 +31,7 @@ _PASSED = frozenset(
 def can_run(match: Match) -> bool | str:
     """Whether onnxruntime can compute an operation, or in words why not."""
     operation = match.root
-    return _why_not_passed(operation) or why_not(operation, USUAL_OPSET) or True
+    return _why_not_passed(operation) or why_not_run(operation) or why_not(operation, USUAL_OPSET) or True
 
 
 def _why_not_passed(operation: Operation) -> str:
@@ -60,6 +61,7 @@ class OnnxRuntimeCodegen(Codegen):
     """Makes ONNX models of parts."""
 
     patterns = _patterns()
+    deviations = DEVIATIONS
     options: ClassVar[Mapping[str, CodegenOption]] = {
         "threads": CodegenOption("how many compute one operator; 0: as many as there are cores", int, 1, least=0)
     }

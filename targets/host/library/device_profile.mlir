@@ -6,6 +6,9 @@
 func.func private @__relax_device_enter(!ptr) attributes {relax.entry}
 func.func private @__relax_device_leave(!ptr)
 func.func private @__relax_device_stream(!ptr) -> !ptr
+func.func private @__relax_is_logged() -> i1
+func.func private @__relax_log(i64, i64, i64, i64)
+func.func private @__relax_now() -> i64
 
 // What runs between two events is reported when it is done: there are no waits but for room. How many there have been
 // that are reported, and how many since; pairs of events; the place of each pair, -1 before its end.
@@ -13,6 +16,38 @@ llvm.mlir.global internal @__relax_reported_events(0 : i64) {alignment = 8 : i64
 llvm.mlir.global internal @__relax_open_events(0 : i64) {alignment = 8 : i64} : i64
 llvm.mlir.global internal @__relax_events(dense<0> : tensor<1024xi64>) {alignment = 8 : i64} : !llvm.array<1024 x i64>
 llvm.mlir.global internal @__relax_event_places(dense<0> : tensor<512xi64>) {alignment = 8 : i64} : !llvm.array<512 x i64>
+
+// For the log: an event before all others since the last report, and when the host has recorded it, which is taken for
+// the time that it has on the device; 0 without.
+llvm.mlir.global internal @__relax_first_event(0 : i64) {alignment = 8 : i64} : i64
+llvm.mlir.global internal @__relax_first_time(0 : i64) {alignment = 8 : i64} : i64
+func.func private @__relax_device_mark_first(%table: !ptr) attributes {llvm.cold, llvm.no_inline} {
+  %c0 = arith.constant 0 : i64  %ok = arith.constant 0 : i32
+  %time_at = llvm.mlir.addressof @__relax_first_time : !ptr  %time = llvm.load %time_at : !ptr -> i64
+  %is_new = arith.cmpi eq, %time, %c0 : i64
+  scf.if %is_new {
+    %event_at = llvm.mlir.addressof @__relax_first_event : !ptr
+    %status = func.call @__relax_device_event(%table, %event_at) : (!ptr, !ptr) -> i32
+    %now = func.call @__relax_now() : () -> i64  %is_good = arith.cmpi eq, %status, %ok : i32
+    %known = arith.select %is_good, %now, %c0 : i64
+    llvm.store %known, %time_at : i64, !ptr
+  }
+  return
+}
+// Nanoseconds from that event to another one, in the host's time.
+func.func private @__relax_device_time_of(%table: !ptr, %event: !ptr) -> i64 {
+  %c1 = arith.constant 1 : i64  %mega = arith.constant 1.0e6 : f64  %elapsed = llvm.alloca %c1 x f32 : (i64) -> !ptr
+  %zero = arith.constant 0.0 : f32
+  llvm.store %zero, %elapsed : f32, !ptr
+  %event_at = llvm.mlir.addressof @__relax_first_event : !ptr  %first = llvm.load %event_at : !ptr -> !ptr
+  %time_at = llvm.mlir.addressof @__relax_first_time : !ptr  %time = llvm.load %time_at : !ptr -> i64
+  %measure_at = llvm.getelementptr %table[21] : (!ptr) -> !ptr, !ptr  %measure = llvm.load %measure_at : !ptr -> !ptr
+  %status = llvm.call %measure(%elapsed, %first, %event) : !ptr, (!ptr, !ptr, !ptr) -> i32
+  %milliseconds = llvm.load %elapsed : !ptr -> f32  %wide = arith.extf %milliseconds : f32 to f64
+  %nanoseconds = arith.mulf %wide, %mega : f64  %since = arith.fptosi %nanoseconds : f64 to i64
+  %at = arith.addi %time, %since : i64
+  return %at : i64
+}
 
 // Records an event on the caller's stream, made where there is none yet; the driver's status.
 func.func private @__relax_device_event(%table: !ptr, %slot: !ptr) -> i32 {
@@ -54,6 +89,10 @@ func.func @__relax_device_profile_begin(%table: !ptr, %times: !ptr) -> i64 {
       func.call @__relax_device_tell_events(%table, %times) : (!ptr, !ptr) -> ()
     }
     %number = llvm.load %open_at : !ptr -> i64  %next = arith.addi %number, %c1 : i64
+    %now = func.call @__relax_now() : () -> i64  %is_logged = func.call @__relax_is_logged() : () -> i1
+    scf.if %is_logged {
+      func.call @__relax_device_mark_first(%table) : (!ptr) -> ()
+    }
     %places = llvm.mlir.addressof @__relax_event_places : !ptr
     %place_at = llvm.getelementptr %places[%number] : (!ptr, i64) -> !ptr, i64
     llvm.store %none, %place_at : i64, !ptr
@@ -64,6 +103,7 @@ func.func @__relax_device_profile_begin(%table: !ptr, %times: !ptr) -> i64 {
     %reported_at = llvm.mlir.addressof @__relax_reported_events : !ptr  %reported = llvm.load %reported_at : !ptr -> i64
     %sum = arith.addi %reported, %next : i64
     %is_good = arith.cmpi eq, %status, %ok : i32  %given = arith.select %is_good, %sum, %c0 : i64
+    func.call @__relax_log(%c0, %sum, %now, %now) : (i64, i64, i64, i64) -> ()
     scf.yield %given : i64
   } else {
     scf.yield %c0 : i64
@@ -82,6 +122,10 @@ func.func @__relax_device_profile_end(%table: !ptr, %times: !ptr, %place: i64, %
   %behind = arith.subi %ordinal, %reported : i64  %number = arith.subi %behind, %c1 : i64
   %is_there = arith.cmpi sge, %number, %c0 : i64
   scf.if %is_there {
+    %c8 = arith.constant 8 : i64  %launch_kind = arith.constant 5 : i64
+    %shifted = arith.shli %place, %c8 : i64  %what = arith.ori %shifted, %launch_kind : i64
+    %now = func.call @__relax_now() : () -> i64
+    func.call @__relax_log(%what, %ordinal, %now, %now) : (i64, i64, i64, i64) -> ()
     %events = llvm.mlir.addressof @__relax_events : !ptr
     %slot = llvm.getelementptr %events[%number, 1] : (!ptr, i64) -> !ptr, !llvm.struct<(ptr, ptr)>
     %status = func.call @__relax_device_event(%table, %slot) : (!ptr, !ptr) -> i32
@@ -105,6 +149,7 @@ func.func private @__relax_device_tell_events(%table: !ptr, %times: !ptr) {
   %wait_at = llvm.getelementptr %table[20] : (!ptr) -> !ptr, !ptr  %wait = llvm.load %wait_at : !ptr -> !ptr
   %measure_at = llvm.getelementptr %table[21] : (!ptr) -> !ptr, !ptr  %measure = llvm.load %measure_at : !ptr -> !ptr
   %open_at = llvm.mlir.addressof @__relax_open_events : !ptr  %count = llvm.load %open_at : !ptr -> i64
+  %first_at = llvm.mlir.addressof @__relax_first_time : !ptr  %first_time = llvm.load %first_at : !ptr -> i64
   scf.for %i = %c0 to %count step %c1 : i64 {
     %place_at = llvm.getelementptr %places[%i] : (!ptr, i64) -> !ptr, i64  %place = llvm.load %place_at : !ptr -> i64
     %is_ended = arith.cmpi sge, %place, %c0 : i64
@@ -120,6 +165,14 @@ func.func private @__relax_device_tell_events(%table: !ptr, %times: !ptr) {
         %milliseconds = llvm.load %elapsed : !ptr -> f32  %wide = arith.extf %milliseconds : f32 to f64
         %nanoseconds = arith.mulf %wide, %mega : f64  %spent = arith.fptosi %nanoseconds : f64 to i64
         func.call @__relax_add_spent(%times, %place, %spent) : (!ptr, i64, i64) -> ()
+        %is_known = arith.cmpi ne, %first_time, %c0 : i64
+        scf.if %is_known {
+          %c8 = arith.constant 8 : i64  %device_kind = arith.constant 4 : i64
+          %shifted = arith.shli %place, %c8 : i64  %what = arith.ori %shifted, %device_kind : i64
+          %begin = func.call @__relax_device_time_of(%table, %first) : (!ptr, !ptr) -> i64
+          %end = func.call @__relax_device_time_of(%table, %last) : (!ptr, !ptr) -> i64
+          func.call @__relax_log(%what, %c0, %begin, %end) : (i64, i64, i64, i64) -> ()
+        }
       }
     }
   }
@@ -136,6 +189,13 @@ func.func @__relax_device_tell_profile(%table: !ptr, %times: !ptr) attributes {r
   func.call @__relax_device_enter(%table) : (!ptr) -> ()
   func.call @__relax_device_tell_events(%table, %times) : (!ptr, !ptr) -> ()
   %end_at = llvm.getelementptr %table[22] : (!ptr) -> !ptr, !ptr  %end = llvm.load %end_at : !ptr -> !ptr
+  %first_at = llvm.mlir.addressof @__relax_first_event : !ptr  %first = llvm.load %first_at : !ptr -> !ptr
+  %time_at = llvm.mlir.addressof @__relax_first_time : !ptr  %is_first = llvm.icmp "ne" %first, %null : !ptr
+  llvm.store %c0, %time_at : i64, !ptr
+  llvm.store %null, %first_at : !ptr, !ptr
+  scf.if %is_first {
+    %ended = llvm.call %end(%first) : !ptr, (!ptr) -> i32
+  }
   scf.for %i = %c0 to %room step %c1 : i64 {
     %slot = llvm.getelementptr %events[%i] : (!ptr, i64) -> !ptr, !ptr  %event = llvm.load %slot : !ptr -> !ptr
     %is_some = llvm.icmp "ne" %event, %null : !ptr

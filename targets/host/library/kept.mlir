@@ -152,6 +152,10 @@ func.func @__relax_random_key() -> i64 {
 
 // ---- loops that threads share ----
 
+func.func private @__relax_is_logged() -> i1
+func.func private @__relax_log(i64, i64, i64, i64)
+func.func private @__relax_now() -> i64
+
 // `function(argument, from, to)` for a whole range: shared in grains with other threads, where there are some.
 func.func @__relax_parallel(%table: !ptr, %function: !ptr, %argument: !ptr, %from: i64, %to: i64, %grain: i64) -> i32 {
   %null = llvm.mlir.zero : !ptr  %c1 = arith.constant 1 : i64
@@ -169,9 +173,29 @@ func.func @__relax_parallel(%table: !ptr, %function: !ptr, %argument: !ptr, %fro
   %own = llvm.call %function(%argument, %from, %to) : !ptr, (!ptr, i64, i64) -> i32
   return %own : i32
 ^share:
-  %shared = llvm.call %share(%function, %argument, %from, %to, %grain, %limit)
+  %is_logged = func.call @__relax_is_logged() : () -> i1
+  cf.cond_br %is_logged weights([1, 2000]), ^log, ^hand(%function, %argument : !ptr, !ptr)
+^log:
+  %c2 = arith.constant 2 : i64  %pair = llvm.alloca %c2 x !ptr : (i64) -> !ptr
+  %second = llvm.getelementptr %pair[1] : (!ptr) -> !ptr, !ptr
+  llvm.store %function, %pair : !ptr, !ptr
+  llvm.store %argument, %second : !ptr, !ptr
+  %logged = llvm.mlir.addressof @__relax_logged_range : !ptr
+  cf.br ^hand(%logged, %pair : !ptr, !ptr)
+^hand(%shared_function: !ptr, %shared_argument: !ptr):
+  %shared = llvm.call %share(%shared_function, %shared_argument, %from, %to, %grain, %limit)
     : !ptr, (!ptr, !ptr, i64, i64, i64, i64) -> i32
   return %shared : i32
+}
+// In the place of a function and its argument, which it is given as a pair: the log tells who took what when.
+llvm.func internal @__relax_logged_range(%pair: !ptr, %from: i64, %to: i64) -> i32 {
+  %range_kind = arith.constant 2 : i64  %second = llvm.getelementptr %pair[1] : (!ptr) -> !ptr, !ptr
+  %function = llvm.load %pair : !ptr -> !ptr  %argument = llvm.load %second : !ptr -> !ptr
+  %begin = func.call @__relax_now() : () -> i64
+  %status = llvm.call %function(%argument, %from, %to) : !ptr, (!ptr, i64, i64) -> i32
+  %end = func.call @__relax_now() : () -> i64  %thread = func.call @pthread_self() : () -> i64
+  func.call @__relax_log(%range_kind, %thread, %begin, %end) : (i64, i64, i64, i64) -> ()
+  llvm.return %status : i32
 }
 
 // Written into the sections themselves: the engine that compiles keeps llvm.global_dtors for its own use. The loader

@@ -25,6 +25,9 @@ func.func private @pthread_mutex_lock(!ptr) -> i32
 func.func private @pthread_mutex_unlock(!ptr) -> i32
 func.func private @TVMFFIFunctionCreate(!ptr, !ptr, !ptr, !ptr) -> i32
 func.func private @__relax_fail(!ptr, !ptr, !ptr, i64, i64, i64, i64) -> i32
+func.func private @__relax_is_logged() -> i1
+func.func private @__relax_log(i64, i64, i64, i64)
+func.func private @__relax_now() -> i64
 
 llvm.mlir.global internal constant @__relax_native_arguments("%s takes a pointer and a function\00")
 llvm.mlir.global internal constant @__relax_native_name("__relax_native_function\00")
@@ -281,13 +284,21 @@ func.func private @__relax_native_run(%frame: !ptr, %failure_at: !ptr) -> !ptr {
   %c0 = arith.constant 0 : i64  %c1 = arith.constant 1 : i64  %null = llvm.mlir.zero : !ptr
   %count_at = llvm.getelementptr %frame[0, 4] : (!ptr) -> !ptr, !frame  %count = llvm.load %count_at : !ptr -> i64
   %all_at = llvm.getelementptr %frame[0, 5] : (!ptr) -> !ptr, !frame  %all = llvm.load %all_at : !ptr -> !ptr
+  %is_logged = func.call @__relax_is_logged() : () -> i1
   %first = scf.for %i = %c0 to %count step %c1 iter_args(%failed = %null) -> (!ptr) : i64 {
     %call_at = llvm.getelementptr %all[%i] : (!ptr, i64) -> !ptr, !ccall  %call = llvm.load %call_at : !ptr -> !ccall
     %how = llvm.extractvalue %call[1] : !ccall
     %c2 = arith.constant 2 : i64  %always = arith.andi %how, %c2 : i64  %is_always = arith.cmpi ne, %always, %c0 : i64
     %is_good = llvm.icmp "eq" %failed, %null : !ptr  %is_made = arith.ori %is_good, %is_always : i1
     %now_failed = scf.if %is_made -> !ptr {
-      %value = func.call @__relax_native_call_one(%call) : (!ccall) -> i64
+      %value = scf.if %is_logged -> i64 {
+        %frame_address = llvm.ptrtoint %frame : !ptr to i64
+        %logged = func.call @__relax_native_log_one(%call, %i, %frame_address) : (!ccall, i64, i64) -> i64
+        scf.yield %logged : i64
+      } else {
+        %unlogged = func.call @__relax_native_call_one(%call) : (!ccall) -> i64
+        scf.yield %unlogged : i64
+      }
       %gives = llvm.extractvalue %call[3] : !ccall  %is_read = llvm.icmp "ne" %gives, %null : !ptr
       scf.if %is_read {
         llvm.store %value, %gives : i64, !ptr
@@ -308,6 +319,16 @@ func.func private @__relax_native_run(%frame: !ptr, %failure_at: !ptr) -> !ptr {
     scf.yield %now_failed : !ptr
   }
   return %first : !ptr
+}
+func.func private @__relax_native_log_one(%call: !ccall, %number: i64, %frame: i64) -> i64
+    attributes {llvm.cold, llvm.no_inline} {
+  %c8 = arith.constant 8 : i64  %call_kind = arith.constant 3 : i64
+  %begin = func.call @__relax_now() : () -> i64
+  %value = func.call @__relax_native_call_one(%call) : (!ccall) -> i64
+  %end = func.call @__relax_now() : () -> i64
+  %shifted = arith.shli %number, %c8 : i64  %what = arith.ori %shifted, %call_kind : i64
+  func.call @__relax_log(%what, %frame, %begin, %end) : (i64, i64, i64, i64) -> ()
+  return %value : i64
 }
 func.func private @__relax_native_call_one(%call: !ccall) -> i64 {
   %c0 = arith.constant 0 : i64  %c4 = arith.constant 4 : i64  %c8 = arith.constant 8 : i64

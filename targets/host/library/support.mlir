@@ -488,16 +488,13 @@ func.func @__relax_data(%any: !ptr) -> !ptr {
 // nor race; loads of it are atomic since any thread may write it, and so that none is taken for another.
 
 func.func @__relax_clock(%table: !ptr, %thread: i64) -> i64 attributes {llvm.cold, llvm.no_inline} {
-  %c0 = arith.constant 0 : i64  %c1 = arith.constant 1 : i64  %giga = arith.constant 1000000000 : i64
-  %monotonic = arith.constant 1 : i32  %time = llvm.alloca %c1 x !any : (i64) -> !ptr  // CLOCK_MONOTONIC on Linux
+  %c0 = arith.constant 0 : i64
   %own = func.call @pthread_self() : () -> i64  %is_mine = arith.cmpi eq, %own, %thread : i64
   %shown = scf.if %is_mine -> i64 {
-    %status = func.call @clock_gettime(%monotonic, %time) : (i32, !ptr) -> i32
-    %both = llvm.load %time : !ptr -> !any  %seconds = llvm.extractvalue %both[0] : !any
-    %nanoseconds = llvm.extractvalue %both[1] : !any  %whole = arith.muli %seconds, %giga : i64
-    %now = arith.addi %whole, %nanoseconds : i64
+    %now = func.call @__relax_now() : () -> i64
     %counted_at = llvm.getelementptr %table[1] : (!ptr) -> !ptr, i64  %counted = llvm.load %counted_at : !ptr -> i64
     %since = arith.subi %now, %counted : i64
+    func.call @__relax_log(%c0, %since, %now, %now) : (i64, i64, i64, i64) -> ()
     scf.yield %since : i64
   } else {
     scf.yield %c0 : i64
@@ -506,20 +503,78 @@ func.func @__relax_clock(%table: !ptr, %thread: i64) -> i64 attributes {llvm.col
 }
 func.func @__relax_add_time(%table: !ptr, %place: i64, %start: i64, %thread: i64)
     attributes {llvm.cold, llvm.no_inline} {
-  %c0 = arith.constant 0 : i64  %c1 = arith.constant 1 : i64
-  %now = func.call @__relax_clock(%table, %thread) : (!ptr, i64) -> i64
-  %has_begun = arith.cmpi ne, %start, %c0 : i64  %is_mine = arith.cmpi ne, %now, %c0 : i64
-  %both = arith.andi %has_begun, %is_mine : i1
+  %c0 = arith.constant 0 : i64  %c8 = arith.constant 8 : i64  %end_kind = arith.constant 1 : i64
+  %own = func.call @pthread_self() : () -> i64  %is_mine = arith.cmpi eq, %own, %thread : i64
+  %has_begun = arith.cmpi ne, %start, %c0 : i64  %both = arith.andi %has_begun, %is_mine : i1
   scf.if %both {
-    %spent = arith.subi %now, %start : i64
+    %now = func.call @__relax_now() : () -> i64
+    %counted_at = llvm.getelementptr %table[1] : (!ptr) -> !ptr, i64  %counted = llvm.load %counted_at : !ptr -> i64
+    %since = arith.subi %now, %counted : i64  %spent = arith.subi %since, %start : i64
     func.call @__relax_add_spent(%table, %place, %spent) : (!ptr, i64, i64) -> ()
+    %number = arith.shli %place, %c8 : i64  %what = arith.ori %number, %end_kind : i64
+    func.call @__relax_log(%what, %start, %now, %now) : (i64, i64, i64, i64) -> ()
+  }
+  return
+}
+func.func @__relax_now() -> i64 {
+  %c1 = arith.constant 1 : i64  %giga = arith.constant 1000000000 : i64
+  %monotonic = arith.constant 1 : i32  %time = llvm.alloca %c1 x !any : (i64) -> !ptr  // CLOCK_MONOTONIC on Linux
+  %status = func.call @clock_gettime(%monotonic, %time) : (i32, !ptr) -> i32
+  %both = llvm.load %time : !ptr -> !any  %seconds = llvm.extractvalue %both[0] : !any
+  %nanoseconds = llvm.extractvalue %both[1] : !any  %whole = arith.muli %seconds, %giga : i64
+  %now = arith.addi %whole, %nanoseconds : i64
+  return %now : i64
+}
+
+// The log of a profile, where the runtime has given one (runtime/event_log.py): words of 64 bits. How many records there
+// have been, how many there is room for, the thread that is timed; from word 8 on records of four. Of each its kind, with
+// a number from bit 8 on; whose it is; when that began and ended. A kernel's beginning (kind 0) and end (1, with its
+// place) are two records with the same start. Others are whole: ranges that threads took (2, the thread), C calls of parts
+// (3, which one, the frame), kernels of a device (4, the place), and launches (5, the place; of 0, the ordinal).
+llvm.mlir.global internal @__relax_log_place(0 : i64) {alignment = 8 : i64} : i64
+
+func.func @__relax_log(%what: i64, %whose: i64, %from: i64, %to: i64) attributes {llvm.cold, llvm.no_inline} {
+  %c1 = arith.constant 1 : i64  %null = llvm.mlir.zero : !ptr  %place = llvm.mlir.addressof @__relax_log_place : !ptr
+  %log = llvm.load %place atomic acquire {alignment = 8 : i64} : !ptr -> !ptr
+  %is_on = llvm.icmp "ne" %log, %null : !ptr
+  scf.if %is_on {
+    %number = llvm.atomicrmw add %log, %c1 monotonic : !ptr, i64
+    %room_at = llvm.getelementptr %log[1] : (!ptr) -> !ptr, i64  %room = llvm.load %room_at : !ptr -> i64
+    %fits = arith.cmpi ult, %number, %room : i64
+    scf.if %fits {
+      %records = llvm.getelementptr %log[8] : (!ptr) -> !ptr, i64
+      %record = llvm.getelementptr %records[%number] : (!ptr, i64) -> !ptr, !llvm.array<4 x i64>
+      %whose_at = llvm.getelementptr %record[1] : (!ptr) -> !ptr, i64
+      %from_at = llvm.getelementptr %record[2] : (!ptr) -> !ptr, i64
+      %to_at = llvm.getelementptr %record[3] : (!ptr) -> !ptr, i64
+      llvm.store %what, %record : i64, !ptr
+      llvm.store %whose, %whose_at : i64, !ptr
+      llvm.store %from, %from_at : i64, !ptr
+      llvm.store %to, %to_at : i64, !ptr
+    }
   }
   return
 }
 
+// Whether what this thread does is to be logged.
+func.func @__relax_is_logged() -> i1 {
+  %null = llvm.mlir.zero : !ptr  %no = arith.constant false  %place = llvm.mlir.addressof @__relax_log_place : !ptr
+  %log = llvm.load %place atomic acquire {alignment = 8 : i64} : !ptr -> !ptr
+  %is_on = llvm.icmp "ne" %log, %null : !ptr
+  %is_logged = scf.if %is_on -> i1 {
+    %thread_at = llvm.getelementptr %log[2] : (!ptr) -> !ptr, i64  %thread = llvm.load %thread_at : !ptr -> i64
+    %own = func.call @pthread_self() : () -> i64  %is_mine = arith.cmpi eq, %own, %thread : i64
+    scf.yield %is_mine : i1
+  } else {
+    scf.yield %no : i1
+  }
+  return %is_logged : i1
+}
+
 llvm.mlir.global internal constant @__relax_profile_name("__relax_profile\00")
 llvm.mlir.global internal constant @__relax_one_argument("%s: expected 1 to switch on or 0 to switch off\00")
-// For the runtime: switches profiling on (1) and off (0) for the thread that calls; gives the address of the table's times.
+// For the runtime: switches profiling on (1, or the address of a log) and off (0) for the thread that calls; gives the
+// address of the table's times.
 func.func @__relax_switch_profile(%table: !ptr, %args: !ptr, %count: i32, %result: !ptr) attributes {relax.entry} {
   %one = arith.constant 1 : i32  %c0 = arith.constant 0 : i64  %int_kind = arith.constant 1 : i64
   %none = llvm.mlir.zero : !any
@@ -539,6 +594,13 @@ func.func @__relax_switch_profile(%table: !ptr, %args: !ptr, %count: i32, %resul
   }
   %off = arith.cmpi eq, %wanted, %c0 : i64  %thread = func.call @pthread_self() : () -> i64
   %value = arith.select %off, %c0, %thread : i64
+  %c1 = arith.constant 1 : i64  %is_log = arith.cmpi ugt, %wanted, %c1 : i64
+  %log = arith.select %is_log, %wanted, %c0 : i64  %log_place = llvm.mlir.addressof @__relax_log_place : !ptr
+  scf.if %is_log {
+    %log_at = llvm.inttoptr %log : i64 to !ptr  %thread_at = llvm.getelementptr %log_at[2] : (!ptr) -> !ptr, i64
+    llvm.store %thread, %thread_at : i64, !ptr
+  }
+  llvm.store %log, %log_place atomic release {alignment = 8 : i64} : i64, !ptr
   llvm.store %value, %table atomic monotonic {alignment = 8 : i64} : i64, !ptr
   %times = llvm.getelementptr %table[1] : (!ptr) -> !ptr, i64  %address = llvm.ptrtoint %times : !ptr to i64
   %with_kind = llvm.insertvalue %int_kind, %none[0] : !any  %answer = llvm.insertvalue %address, %with_kind[1] : !any

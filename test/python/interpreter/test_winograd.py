@@ -38,6 +38,11 @@ def test_beside_direct_ones(side: int, padding: Any) -> None:
     numpy.testing.assert_allclose(plain, in_layout(direct - bias.reshape(8, 1, 1), "NCHW4c"), atol=2e-5)
 
 
+def test_a_batch_of_none() -> None:
+    data, weight = numpy.zeros((0, 1, 5, 9, 4), "float32"), numpy.zeros((1, 16, 4, 8), "float32")
+    assert meant("nn.conv2d_winograd", data, weight, padding=(1, 1, 1, 1)).shape == (0, 2, 5, 9, 4)
+
+
 def test_marks_for_derivatives() -> None:
     x = numpy.array([numpy.nan, 1.0])
     for name in ("no_grad", "start_checkpoint", "end_checkpoint"):

@@ -64,6 +64,7 @@ _CASES: dict[str, tuple[list[Any], Body]] = {
     **{f"nn.{name}": ([("n", 4)], lambda x, name=name: rx.find_op(f"relax.nn.{name}")(x))  # type: ignore[misc]
        for name in "gelu gelu_tanh silu selu leakyrelu softmax log_softmax dropout".split()},
     "nn.softplus": ([("n", 4)], lambda x: nn.softplus(x, beta=2.0, threshold=1.5)),
+    "nn.softplus of a high threshold": ([("n", 4)], lambda x: nn.softplus(x, beta=90.0, threshold=9000.0)),
     "nn.softmax of columns": ([("n", 4)], lambda x: nn.softmax(x, axis=0)),
     "nn.prelu": ([(2, 3, 4), (3,)], nn.prelu),
     "nn.prelu of one": ([(2, 3, 4), (1,)], nn.prelu),

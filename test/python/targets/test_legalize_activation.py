@@ -65,6 +65,13 @@ def test_softplus_with_other_attributes() -> None:
     numpy.testing.assert_allclose(actual, softplus(x, 2.0, 3.0), rtol=1e-13)
 
 
+def test_softplus_below_a_high_threshold() -> None:
+    """exp of 89 and more is infinite in f32."""
+    x = numpy.float32([-120, -1, 0, 60, 88, 89, 110, 130])
+    actual = run_op("relax.nn.softplus", x, threshold=120.0)
+    numpy.testing.assert_allclose(actual, softplus(x.astype("float64"), threshold=120.0), rtol=1e-6, atol=1e-44)
+
+
 @pytest.mark.parametrize("dtype", ["float8_e4m3fn", "float8_e5m2", "float4_e2m1fn"])
 @pytest.mark.parametrize("name", ["gelu", "selu", "silu"])
 def test_small_floats_are_rounded_once(name: str, dtype: str) -> None:

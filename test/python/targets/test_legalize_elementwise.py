@@ -93,7 +93,7 @@ def rest(left: Any, right: Any) -> Any:
 ARITHMETIC = {
     "add": (numpy.add, numpy.add), "subtract": (numpy.subtract, numpy.subtract),
     "multiply": (numpy.multiply, numpy.multiply), "divide": (numpy.divide, divided),
-    "floor_divide": (lambda a, b: numpy.floor(a / b), numpy.floor_divide), "mod": (numpy.fmod, rest),
+    "floor_divide": (numpy.floor_divide, numpy.floor_divide), "mod": (numpy.fmod, rest),
     "floor_mod": (numpy.mod, numpy.mod), "maximum": (numpy.maximum, numpy.maximum),
     "minimum": (numpy.minimum, numpy.minimum),
     **{name: (getattr(numpy, name),) * 2 for name in "equal not_equal less less_equal greater greater_equal".split()},
@@ -110,10 +110,15 @@ def test_two_floats(name: str, dtype: str) -> None:
 
 @pytest.mark.parametrize(
     ("dtype", "left", "right", "expected"),
-    [("float16", 36.5, 0.55322265625, 65.0), ("bfloat16", 1.6015625, 0.1337890625, 11.0)],
+    [
+        ("float16", 36.5, 0.55322265625, 65.0),
+        ("bfloat16", 1.6015625, 0.1337890625, 11.0),
+        ("float32", 2.5, 0.001, 2499.0),
+        ("float64", 1.0, 0.1, 9.0),
+    ],
 )
 def test_quotients_are_rounded_down_alone(dtype: str, left: float, right: float, expected: float) -> None:
-    """65.98 and 11.97 would be rounded up to 16 bits first."""
+    """65.98, 11.97, 2499.9999 and 9.9999 would be rounded up to the type first."""
     x, y = (numpy.array([number], numpy_type(dtype)) for number in (left, right))
     assert numpy.floor(x / y)[0] == expected + 1
     assert ran("floor_divide", x, y)[0] == expected
@@ -249,6 +254,12 @@ def test_truth_values_in_vectors(length: int) -> None:
 def test_sign(dtype: str) -> None:
     values = floats(dtype) if dtype in FLOATS else integers(dtype)
     check("sign", ran("sign", values), numpy.sign(values), dtype)
+
+
+def test_sign_of_a_type_without_zero() -> None:
+    """The smallest number of f8E8M0FNU is what 0.0 is rounded to."""
+    values = numpy.array([0, 1, 127, 254, 255], "uint8").view(numpy_type("float8_e8m0fnu"))
+    assert ran("sign", values).view("uint8").tolist() == [127, 127, 127, 127, 255]
 
 
 @pytest.mark.parametrize("dtype", INTS)

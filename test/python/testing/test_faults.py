@@ -42,6 +42,12 @@ def test_the_kit_finds_a_fault(fault: str, only: str) -> None:
     assert report.faults, str(report)
 
 
+@pytest.mark.parametrize(("fault", "verdict"), [("leak", "leak"), ("memory", "no memory"), ("none", "right")])
+def test_the_kit_finds_what_a_model_does_with_memory(fault: str, verdict: str) -> None:
+    report = rx.testing.check(f"faulty{{fault={fault}}}", only=["lstm"], groups=["models"], jobs=1)
+    assert [each.verdict for each in report.verdicts] == [verdict], str(report)
+
+
 def test_a_codegen_without_faults_is_right() -> None:
     report = rx.testing.check("faulty", only=["tanh f32*", "subtract f32*"], jobs=2)
     assert report.is_right, str(report)
@@ -122,3 +128,18 @@ def test_threads_that_race_are_found() -> None:
     report = rx.testing.check("faulty{fault=race}", only=["tanh f32 many"], jobs=1)
     assert {each.verdict for each in report.faults} <= {"wrong", "unsteady"}
     assert report.faults, str(report)
+
+
+def test_what_has_no_result_is_right_where_it_is_refused() -> None:
+    """While compiling, or by the program: the reference has no result either."""
+    report = rx.testing.check("llvm", only=["image.resize2d f32 empty w"], jobs=1)
+    assert report.is_right and "the image is empty" in report.verdicts[0].reason, str(report)
+    report = rx.testing.check("llvm", only=["multinomial_from_uniform f32 empty m"], jobs=1)
+    assert report.is_right and "there is no class to draw" in report.verdicts[0].reason, str(report)
+
+
+def test_operators_without_operands_have_no_type_in_the_table() -> None:
+    report = rx.testing.check("llvm", only=["arange", "arange many", "tanh f32"], jobs=1)
+    head, *rows = report.support_rows()
+    types = {row[0]: row[head.index("types")] for row in rows}
+    assert types["relax.arange"] == "" and types["relax.tanh"] == "f32"

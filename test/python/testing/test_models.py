@@ -69,8 +69,8 @@ def test_other_bits_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
     def other_when(is_other: Any) -> str:
         real = usage.called
 
-        def made(held: rx.Executable, arrays: Any) -> Any:
-            found = real(held, arrays)
+        def made(held: rx.Executable, arrays: Any, *pattern: bytes) -> Any:
+            found = real(held, arrays, *pattern)
             return [each + 1 for each in found] if is_other(held) else found
 
         with monkeypatch.context() as context:

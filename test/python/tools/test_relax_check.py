@@ -9,6 +9,7 @@ from pathlib import Path
 
 import faulty_codegen  # noqa: F401  # registers it
 import pytest
+from c_programs import needs_compiler
 from relax_mlir.testing import Report
 from relax_mlir.tools.relax_check import run
 
@@ -50,6 +51,19 @@ def test_cases_are_listed() -> None:
     assert "relax.tanh f32\n" in out and "relax.exp" not in out
 
 
+def test_a_share_is_drawn() -> None:
+    chosen = "--only=relax.add f32*", "-q", "--share=0.2"
+    outs = [check("faulty", *chosen, f"--draw={draw}")[1].splitlines()[0] for draw in (0, 0, 1, 2)]
+    counts = [int(out.split()[1]) for out in outs]
+    assert outs[0] == outs[1] and len(set(counts)) > 1 and max(counts) < 12, outs
+
+
+@needs_compiler
+def test_a_target_of_a_codegens_name_is_checked() -> None:
+    code, out, _ = check("c", "--target=c", "--only=nn.softmax f32 dynamic", "-q")
+    assert code == 0 and "c: 1 cases: 1 right" in out, out
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -58,6 +72,7 @@ def test_cases_are_listed() -> None:
         (["llvm", "--groups=operator"], "no group 'operator' of cases; did you mean 'operators'?"),
         (["llvm", "--baseline=/nowhere.json"], "cannot read the baseline '/nowhere.json'"),
         (["llvm", "--limit=0"], "option --limit expects more than 0"),
+        (["faulty", "--target=c"], "target 'c' makes source files, which no codegen takes parts of"),
         ([], "expected one codegen or target, got none"),
     ],
 )

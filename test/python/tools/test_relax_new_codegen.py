@@ -7,9 +7,11 @@ import io
 import os
 import subprocess
 import sys
+import sysconfig
 from pathlib import Path
 
 import pytest
+from installing import build_wheel
 from relax_mlir.tools.relax_new_codegen import run
 
 REPOSITORY = Path(__file__).resolve().parents[3]
@@ -44,9 +46,28 @@ def command(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.slow
-def test_its_own_tests_pass(package: Path) -> None:
-    done = command(package, "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:randomly")
+def test_it_is_made_and_tested_in_a_fresh_environment_by_one_command(tmp_path: Path) -> None:
+    """What it needs is of this environment, so that nothing is downloaded; relax-mlir is its wheel."""
+    (tmp_path / "source").mkdir()
+    wheel = build_wheel(tmp_path / "source", tmp_path / "wheels")
+    venv = tmp_path / "venv"
+    subprocess.run([sys.executable, "-m", "venv", venv], check=True, timeout=100)
+    for words in (
+        ["install", "--no-deps", "--no-index", wheel],
+        ["uninstall", "--yes", "setuptools"],
+    ):  # venv brings it
+        subprocess.run([venv / "bin" / "pip", "--quiet", *words], check=True, timeout=100)
+    (packages,) = venv.glob("lib/*/site-packages")
+    (packages / "others.pth").write_text(sysconfig.get_path("purelib"))
+    line = f"{venv}/bin/relax-new-codegen mynpu --operator --target && make -C mynpu fresh VENV={venv}"
+    settings = {"PIP_NO_INDEX": "1", "PIP_NO_BUILD_ISOLATION": "0"}
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "MAKE"))}
+    done = subprocess.run(
+        line, shell=True, cwd=tmp_path, env=environment | settings, capture_output=True, text=True, timeout=1500
+    )
     assert done.returncode == 0, done.stdout + done.stderr
+    assert "Success: no issues found" in done.stdout and " passed" in done.stdout
+    assert (packages / "relax_mlir" / "compilation").is_dir()
 
 
 def test_its_lit_tests_pass(package: Path) -> None:

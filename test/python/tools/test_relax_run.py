@@ -340,12 +340,26 @@ def test_a_comparison_that_cannot_fail_says_so() -> None:
     assert "but" not in compare.report([compare.difference("y", small + 1, small + 1, 1e-4)])
 
 
+def test_a_model_is_run_by_the_reference(tmp_path: Path) -> None:
+    (tmp_path / "m.mlir").write_text(PROGRAM)
+    x = random_array("float32", (3, 4), [0])
+    numpy.savez(tmp_path / "in.npz", x=x, w=x[0])
+    out = shown(tmp_path / "m.mlir", "--reference", "--input", tmp_path / "in.npz", "--output", tmp_path / "out.npz")
+    assert out.startswith("output  dtype    shape ")
+    found = numpy.load(tmp_path / "out.npz")
+    numpy.testing.assert_allclose(found["y"], numpy.tanh(x + x[0]), rtol=1e-6)
+    assert "median" in shown(tmp_path / "m.mlir", "--reference", "--shape=x:1,4", "--benchmark", "--repeat=2")
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
         (["P", "--inpt=x=x.npy"], "unknown option '--inpt=x=x.npy'; did you mean 'input'?"),
         (["P", "P"], "expected one program"),
-        (["m.onnx"], "m.onnx is a model, no program: relax-compile m.onnx makes one of it"),
+        (["m.onnx"], "m.onnx is a model, no program: relax-compile m.onnx makes one of it, --reference runs it"),
+        (["P", "--reference"], "--reference runs a model (.onnx, .pb, .pt2, .mlir, .mlirbc, .py), got "),
+        (["m.onnx", "--reference", "--sha256=00"], "--reference and --sha256 exclude each other"),
+        (["m.onnx", "--reference"], "m.onnx: "),
         (["none.rxa"], "none.rxa: cannot be read: No such file or directory"),
         (["x.npy"], "x.npy: not an artifact"),
         (["P", "--function=mian"], "no function 'mian' in this executable; there are main, "),

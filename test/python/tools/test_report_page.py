@@ -3,10 +3,12 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
 from partitioning import codegen
@@ -112,3 +114,52 @@ def test_a_part_whose_operators_have_no_node_is_named_by_its_patterns() -> None:
     found = report_data(journal, Subject("t", "llvm", "0"), executable._artifact, Measured())
     (part,) = [kernel for kernel in found["kernels"] if kernel["codegen"]]
     assert (part["title"], part["operator"]) == ("npu, all in one part", "2 add")
+
+
+def npu_report(folder: Path) -> dict[str, Any]:
+    """Of a small model with a part that tells its steps."""
+    _, report = compiled(model(folder / "small.onnx", 8), "--partition=example_npu")
+    found = re.search(r'<script type="application/json" id="data">(.*?)</script>', report.read_text("utf-8"), re.S)
+    assert found is not None
+    content: dict[str, Any] = json.loads(found[1])
+    return content
+
+
+def test_parts_by_their_steps(tmp_path: Path) -> None:
+    data = npu_report(tmp_path)
+    (call,) = [call for call in data["calls"] if "steps" in call]
+    assert data["kernels"][call["kernel"]]["codegen"] == "example_npu"
+    steps = {each["name"]: each for each in call["steps"]}
+    assert {"matmul", "add", "relu", "between steps"} <= set(steps)
+    assert (steps["matmul"]["nodes"], steps["matmul"]["operator"]) == (["product"], "onnx.MatMul")
+    assert sum(each["seconds"] for each in call["steps"]) == pytest.approx(call["seconds"])
+
+
+def test_the_page_draws_steps() -> None:
+    node = shutil.which("node")
+    if node is None:
+        pytest.skip("there is no node on this machine")
+    script = (Path(rx.__file__).parents[1] / "tools" / "report" / "tables.js").read_text(encoding="utf-8")
+    steps = [
+        {"name": "conv", "nodes": ["a", "b"], "operator": "onnx.Conv", "calls": 1, "seconds": 0.25},
+        {"name": "between steps", "nodes": [], "operator": "", "calls": None, "seconds": 0.5},
+    ]
+    data = {"kernels": [{"title": "npu, part 1"}], "calls": [{"kernel": 0, "steps": steps}, {"kernel": 0}]}
+    program = f"""
+const data = {json.dumps(data)}, listeners = [], selected = null, totalSeconds = 1, parts = {{}}, filled = [];
+const joined = (children) => children.flat(9).filter((each) => each !== null && each !== undefined).join("|");
+const el = (tag, attributes, ...children) => ({{ text: joined(children), setAttribute() {{}}, toString() {{ return this.text; }} }});
+const at = () => parts, fill = (place, ...content) => filled.push(content.flat().map(String));
+const same = (text) => text, [breakable, shortened, lastPart, operatorText] = [same, same, same, same];
+const secondsText = (seconds) => `${{seconds}} s`, percentText = (share) => `${{share * 100}} %`, swatch = () => null;
+{script}
+showParts();
+console.log(JSON.stringify({{ hidden: parts.hidden, rows: filled.at(-1) }}));"""  # noqa: E501
+    drawn = json.loads(subprocess.run([node, "-e", program], capture_output=True, timeout=600, check=True).stdout)
+    assert drawn == {
+        "hidden": False,
+        "rows": [
+            "between steps||npu, part 1|\u2013|0.5 s||50 %|\u2013",
+            "conv|onnx.Conv|npu, part 1|a + b|0.25 s||25 %|1",
+        ],
+    }

@@ -68,11 +68,19 @@ def trunc(op: ExportedOp) -> Ref:
 def floor_divide(op: ExportedOp) -> Ref:
     x, y = op["x1"], op["x2"]
     if is_float(x.dtype):
-        return op.node("Floor", op.node("Div", x, y))
+        return _floor_divide_floats(op, x, y)
     if is_unsigned(x.dtype):
         return op.node("Div", x, y)
     # What is left of x has the sign of y, and without it the quotient is whole.
     return op.node("Div", op.node("Sub", x, op.node("Mod", x, y)), y)
+
+
+def _floor_divide_floats(op: ExportedOp, x: Ref, y: Ref) -> Ref:
+    """Without the remainder the quotient is whole, but for rounding."""
+    rest = op.node("Mod", x, y, fmod=1)
+    cut = op.node("Round", op.node("Div", op.node("Sub", x, rest), y))
+    below = op.node("Where", _is_across(op, rest, y), op.node("Sub", cut, op.number(1, x.dtype)), cut)
+    return op.node("Where", op.node("Equal", y, op.number(0, x.dtype)), op.node("Div", x, y), below)
 
 
 @exports("relax.floor_mod")
@@ -80,10 +88,15 @@ def floor_mod(op: ExportedOp) -> Ref:
     x, y = op["x1"], op["x2"]
     if not is_float(x.dtype):
         return op.node("Mod", x, y)
-    rest, zero = op.node("Mod", x, y, fmod=1), op.number(0, x.dtype)
+    rest = op.node("Mod", x, y, fmod=1)
+    return op.node("Where", _is_across(op, rest, y), op.node("Add", rest, y), rest)
+
+
+def _is_across(op: ExportedOp, rest: Ref, y: Ref) -> Ref:
+    """Whether a remainder has another sign than the divisor."""
+    zero = op.number(0, y.dtype)
     signs_differ = op.node("Xor", op.node("Less", rest, zero), op.node("Less", y, zero))
-    is_moved = op.node("And", signs_differ, op.node("Not", op.node("Equal", rest, zero)))
-    return op.node("Where", is_moved, op.node("Add", rest, y), rest)
+    return op.node("And", signs_differ, op.node("Not", op.node("Equal", rest, zero)))
 
 
 @exports("relax.log_add_exp")

@@ -61,10 +61,15 @@ def _own(op: ExportedOp, axes: Sequence[int], parameters: Sequence[int]) -> Ref:
     return op.cast(made, op["data"].dtype)
 
 
+def _has_its_epsilon(op: ExportedOp) -> bool:
+    """An attribute is an f32, which is another number than an f64."""
+    return op["data"].dtype != "f64"
+
+
 @exports("relax.nn.layer_norm")
 def layer_norm(op: ExportedOp) -> Ref:
     rank, axes = op.rank("data"), op.axes_of("data", op.axes)
-    if axes != list(range(rank - len(axes), rank)):
+    if axes != list(range(rank - len(axes), rank)) or not _has_its_epsilon(op):
         return _own(op, axes, axes)
     beta = op["beta"] if op.center else None
     return op.node("LayerNormalization", op["data"], _gamma(op), beta, axis=axes[0] - rank, epsilon=op.epsilon)
@@ -79,7 +84,7 @@ def _is_usual(op: ExportedOp) -> bool:
 
 @exports("relax.nn.instance_norm")
 def instance_norm(op: ExportedOp) -> Ref:
-    if not _is_usual(op):
+    if not _is_usual(op) or not _has_its_epsilon(op):
         return _own(op, op.axes_of("data", op.axes), op.axes_of("data", [op.channel_axis]))
     return op.node("InstanceNormalization", op["data"], _gamma(op), _beta(op), epsilon=op.epsilon)
 
@@ -87,7 +92,8 @@ def instance_norm(op: ExportedOp) -> Ref:
 @exports("relax.nn.group_norm")
 def group_norm(op: ExportedOp) -> Ref:
     """The channels become two dimensions, the groups and what is in them."""
-    if _is_usual(op) and op.graph.opset >= 21:
+    # Runtimes expand it to nodes of the data's type, which few of them have for bf16.
+    if _is_usual(op) and op.graph.opset >= 21 and _has_its_epsilon(op) and op["data"].dtype != "bf16":
         settings = {"num_groups": op.num_groups, "epsilon": op.epsilon}
         return op.node("GroupNormalization", op["data"], _gamma(op), _beta(op), **settings)
     channel, parts, rank = op.axis_of("data", op.channel_axis), op.parts("data"), op.rank("data")
@@ -118,7 +124,7 @@ def batch_norm(op: ExportedOp) -> list[Ref]:
     if op.training:
         return _in_training(op, axis, rank)
     moving = [op["moving_mean"], op["moving_var"]]
-    if axis == 1 and rank > 1:
+    if axis == 1 and rank > 1 and _has_its_epsilon(op):
         operands = [op["data"], _gamma(op), _beta(op), *moving]
         return [op.node("BatchNormalization", *operands, epsilon=op.epsilon), *moving]
     mean, variance = (_wide(op, _along(op, each, [axis], rank)) for each in moving)

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from .....dialects.core.infos import TensorInfo, is_bool
+from .....dialects.core.infos import TensorInfo, is_bool, is_int
 from ..export_call import ExportedOp
 from ..export_values import Ref
 from ..registry import export_rows, exports
@@ -27,6 +27,9 @@ def reduction(op: ExportedOp) -> Ref:
         # Of none at all, too, for which onnxruntime has no maximum.
         return op.cast(op.graph.reduce(_OF_BOOLS[name], op.cast(x, "i32"), _axes(op), op.keepdims), "i1")
     axes = _axes(op)
+    if name == "sum" and is_int(x.dtype):
+        # What is too large for the type is cut off, where a cast of floats would give its largest number.
+        return op.cast(op.graph.reduce("ReduceSum", op.cast(x, "i64"), axes, op.keepdims), x.dtype)
     if name == "mean" and _is_of_images(op, axes):
         return op.node("GlobalAveragePool", x)
     return op.graph.reduce(_REDUCTIONS[name], x, axes, op.keepdims)

@@ -58,6 +58,9 @@ def _binary() -> list[Row]:
         for dtype in ("float32", "int8", "int32", "int64"):
             rows.append(Row(f"{name} {dtype}", call(name), tuple(each.astype(dtype) for each in signs)))
         rows.append(Row(f"{name} uint8", call(name), (i(9, low=1, dtype="uint8"), i(9, low=1, dtype="uint8"))))
+    nearly_whole = numpy.array([2.5, -2.5, 1, numpy.inf, -1], "float32")
+    by = numpy.array([0.001, 0.001, 0, 2, numpy.inf], "float32")
+    rows.append(Row("floor_divide nearly whole", call("floor_divide"), (nearly_whole, by)))
     rows.append(Row("power", call("power"), (positive(2, 3), f(2, 3))))
     rows.append(Row("log_add_exp", call("log_add_exp"), (f(2, 3, scale=90), f(3, scale=90))))
     infinite = (

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from typing import Any
 
@@ -14,6 +15,7 @@ from gpu_emulator.memory import ADDRESS, WRITTEN
 from gpu_emulator.tensors import CudaTensor, to_numpy
 from relax_mlir.runtime.cuda.driver import use_library
 from relax_mlir.support.errors import RelaxError
+from trace_format import checked_trace
 
 import relax_mlir as rx
 from relax_mlir import relax
@@ -251,4 +253,25 @@ def test_kernels_are_timed_by_events(device: EmulatedCuda) -> None:
     recorded = len(device.calls("cuEventRecord"))
     run.copying()["main"](*arguments)
     assert len(device.calls("cuEventRecord")) == recorded == 3 * 2 * len(profile.kernels)
+    assert not taken(device)
+
+
+def test_a_trace_has_launches_kernels_and_copies(device: EmulatedCuda) -> None:
+    run = program([rx.tensor((8, 16)), rx.tensor((16, 8))], lambda x, w: relax.nn.softmax(relax.matmul(x, w)))
+    trace = run.trace("main", floats(8, 16), floats(16, 8), repeat=2, warmup=1)
+    checked_trace(json.dumps(trace.to_dict()))
+    kernels = [each.name for each in trace.of_kind("device")]
+    assert len(kernels) >= 4 and {each.row for each in trace.of_kind("device")} == {"cuda:0"}
+    assert [each.name for each in trace.of_kind("launch")] == [f"launch {name}" for name in kernels]
+    assert [each.name for each in trace.of_kind("copy")] == [
+        *["copy to the device"] * 2, "copy from the device", *["copy to the device"] * 2, "copy from the device",
+    ]  # fmt: skip
+    assert {each.name for each in trace.of_kind("wait")} == {"wait for copies", "wait for kernels"}
+    first, second = trace.of_kind("call")
+    for each in trace.events:
+        assert each.is_on_device or any(call.begin <= each.begin <= each.end <= call.end for call in (first, second))
+    # A kernel begins behind its launch's beginning: their clocks are laid over one another.
+    for launch, kernel in zip(trace.of_kind("launch"), trace.of_kind("device"), strict=True):
+        assert launch.begin <= kernel.begin and launch.details["operators"] == kernel.details["operators"]
+    assert trace.notes == () and not device.events  # given back
     assert not taken(device)

@@ -269,7 +269,9 @@ def test_products_of_the_graph(spec: str, are_known: bool, dtype: str) -> None:
         shapes = tuple(tuple(SIZES.get(size, size) for size in shape) for shape in shapes)
     program = agrees(relax.matmul, *shapes, dtype=dtype)
     ((step,),) = steps_of(program)
-    assert step == Step(spec, "f32" if dtype == "float32" else "f64", 0, 1, None, False, 2)
+    (node,) = step.nodes
+    assert node.startswith("test_blas.py:")
+    assert step == Step(spec, "f32" if dtype == "float32" else "f64", 0, 1, None, False, 2, step.nodes)
 
 
 def test_symbolic_sizes_may_be_0_and_1() -> None:

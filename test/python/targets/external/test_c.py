@@ -15,8 +15,8 @@ import pytest
 from blocks import Weights, transformer_block
 from c_programs import needs_compiler
 from compiling import array, floats, module_with
+from relax_mlir.support.c_compiler import find_compiler
 from relax_mlir.targets.external.c.codegen import part_sources
-from relax_mlir.targets.external.c.compiler import find_compiler
 
 import relax_mlir as rx
 from relax_mlir import relax

@@ -51,6 +51,9 @@ image = (1, 8, 6, 6)
         (lambda x: relax.power(x, x), [(2, 4)], "powers of one constant exponent only"),
         (lambda x: relax.clip(x, 2.0, 1.0), [(2, 4)], "the limits 2.0 and 1.0 hold nothing between them"),
         (lambda x: relax.nn.softplus(x, beta=-1.0), [(2, 4)], "a beta above 0, not -1.0"),
+        (lambda x: relax.nn.softplus(x, threshold=3.0), [(2, 4)], "no threshold above which the result is x"),
+        (relax.nn.prelu, [(2, 4), (4,)], "has to know that they are finite"),
+        (lambda x: relax.nn.prelu(x, relax.const(numpy.float32([1, numpy.inf]))), [(4, 2)], "no finite number"),
         (relax.divide, [(4,), (2, 4)], "broadcasts the second operand of divide, not the first"),
         (
             lambda x: relax.strided_slice(x, axes=[0], begin=[0], end=[4], strides=[2]),

@@ -132,6 +132,10 @@ def test_constants_at_half_precision() -> None:
             lambda x: relax.nn.max_pool2d(x, pool_size=2, strides=2, ceil_mode=True), (1, 3, 7, 7), "float32",
             "windows that lie inside",
         ),
+        (
+            lambda x: relax.nn.max_pool2d(x, pool_size=2, layout="NCHW4c"), (1, 2, 7, 7, 4), "float32",
+            "no blocks of channels, here is NCHW4c",
+        ),
         (lambda x: relax.add(x, x), (4,), "float64", "tensors of f32, not tensor<4xf64>"),
         (lambda x: relax.matmul(x, relax.add(x, x)), (4, 4), "float64", "no constant"),
         (lambda x: relax.tanh(x), (4,), "float32", "no pattern has relax.tanh"),

@@ -104,3 +104,44 @@ def test_what_the_machine_lacks(monkeypatch: pytest.MonkeyPatch) -> None:
     assert OnnxRuntime().requires(data) == "it needs onnxruntime 1.18 or newer, here is 1.9.0"
     monkeypatch.setitem(sys.modules, "onnxruntime", None)
     assert "it needs the package onnxruntime" in OnnxRuntime().requires(data)
+
+
+@pytest.mark.parametrize("name", ["atan", "log"])
+def test_bits_do_not_hang_on_where_results_are(name: str) -> None:
+    data = numpy.abs(floats(1001)) + 0.1
+    function = _loaded(_part(f=module_with([rx.tensor((1001,))], getattr(relax, name))))["f"]
+    memory = numpy.zeros(1001 * 4 + 128, "uint8")
+    first = -memory.ctypes.data % 64
+    found = []
+    for offset in (0, 4, 60):
+        result = memory[first + offset :][: 1001 * 4].view("float32")
+        function(data, result)
+        found.append(result.tobytes())
+    assert found == found[:1] * 3
+
+
+@pytest.mark.parametrize("size", [1, 1000])
+def test_bits_do_not_hang_on_where_arguments_are(size: int) -> None:
+    function = _loaded(_part(f=module_with([rx.tensor((size, 1001))], lambda x: relax.sum(x, axis=[1]))))["f"]
+    data = floats(size, 1001)
+    memory = numpy.zeros(data.nbytes + 128, "uint8")
+    found = []
+    for offset in (0, 4, 12):
+        placed = memory[-memory.ctypes.data % 64 + offset :][: data.nbytes].view("float32").reshape(data.shape)
+        placed[...] = data
+        result = numpy.zeros(size, "float32")
+        function(placed, result)
+        found.append(result.tobytes())
+    assert found == found[:1] * 3
+
+
+def test_results_without_elements_are_not_computed() -> None:
+    """Kernels divide by sizes, or read outside of tensors, where these are 0."""
+    product = module_with([rx.tensor(("b", "i", "j")), rx.tensor(("b", "k", "j"))], _product)
+    function = _loaded(_part(main=product))["main"]
+    for b, i, k in ((0, 2, 3), (2, 0, 3), (2, 3, 0)):
+        function(floats(b, i, 4), floats(b, k, 4), numpy.zeros((b, k, i), "float32"))
+
+
+def _product(x: Any, y: Any) -> Any:
+    return relax.einsum([x, y], subscripts="bij,bkj->bki")

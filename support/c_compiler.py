@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import shlex
 import shutil
@@ -10,8 +11,8 @@ import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from ....support.errors import RelaxError
-from ....support.temporary import temporary_folder
+from .errors import RelaxError
+from .temporary import temporary_folder
 
 #: Objects for the loader: position-independent, each file of a program by itself.
 _ALWAYS = ("-std=c99", "-fPIC", "-c")
@@ -48,6 +49,16 @@ def compile_objects(files: Mapping[str, str], command: Sequence[str], flags: Seq
         for source in sources:
             _run([*command, *_ALWAYS, *flags, "-o", f"{source}.o", source], folder)
         return [(folder / f"{source}.o").read_bytes() for source in sources]
+
+
+def load_library(files: Mapping[str, str | bytes], command: Sequence[str], flags: Sequence[str]) -> ctypes.CDLL:
+    """The files, without a main, as one library in this process. Raises RelaxError with the compiler's own words."""
+    with temporary_folder("relax-c-") as folder:
+        for name, held in files.items():
+            (folder / name).write_bytes(held if isinstance(held, bytes) else held.encode())
+        sources = [name for name in files if name.endswith((".c", ".S")) and name != "main.c"]
+        _run([*command, "-std=c99", "-fPIC", "-shared", *flags, "-o", "program.so", *sources, "-lm"], folder)
+        return ctypes.CDLL(str(folder / "program.so"))
 
 
 def _run(command: Sequence[str], folder: Path | None) -> str:

@@ -2,6 +2,7 @@
 """Arrays next to pages that must not be touched: an access one element outside of them ends the process.
 
 Inputs are placed by `guarded`. Results are placed by tvm-ffi's allocator, which compiled code asks where one is set.
+They and arenas hold a pattern before they are written (poisoning.py).
 """
 
 from __future__ import annotations
@@ -14,11 +15,14 @@ from contextlib import contextmanager
 from typing import Any
 
 import numpy
-from tvm_ffi import libinfo
+
+from .ffi import tvm_ffi
+from .poisoning import PATTERNS, element_of
 
 _PAGE = mmap.PAGESIZE
 _PROT_NONE = 0
 _CPU = 1
+_M_PERTURB = -6  # of glibc's mallopt: the complement of what new memory is filled with
 _libc = ctypes.CDLL(None, use_errno=True)
 _libc.mmap.restype = ctypes.c_void_p
 _libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, *[ctypes.c_int] * 3, ctypes.c_long]
@@ -72,27 +76,33 @@ _Managed._fields_ = (
     ("flags", ctypes.c_uint64), ("tensor", _Tensor),
 )  # fmt: skip
 _ALLOCATOR = ctypes.CFUNCTYPE(
-    ctypes.c_int, ctypes.POINTER(_Tensor), ctypes.POINTER(ctypes.POINTER(_Managed)), ctypes.c_void_p, ctypes.c_void_p
-)
+    ctypes.c_int, ctypes.POINTER(_Tensor), ctypes.POINTER(ctypes.POINTER(_Managed)), ctypes.c_void_p,
+    ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_char_p),
+)  # fmt: skip
 
 
 class _Results:
-    """The allocator of results: by turns behind and before a forbidden page, filled with what no result should have."""
+    """The allocator of results: by turns behind and before a forbidden page."""
 
     def __init__(self) -> None:
         self._numbers = itertools.count()
         self._held: dict[int, Any] = {}
+        self.pattern = PATTERNS[0]
+        self.fails = False
         self.allocator = _ALLOCATOR(self._allocate)
         self._deleter = _DELETER(self._delete)
 
     def _allocate(self, prototype: Any, out: Any, context: Any, set_error: Any) -> int:
+        if self.fails:
+            set_error(context, b"MemoryError", b"no memory for a result, as requested")
+            return -1
         asked = prototype.contents
         sizes = [asked.shape[axis] for axis in range(asked.rank)]
         count = int(numpy.prod(sizes, dtype=object)) if sizes else 1
         size = count * -(-asked.bits * asked.lanes // 8)
         number = next(self._numbers)
         region = _Region(size, at_end=number % 3 != 2)
-        ctypes.memset(region.address, 0xA5, size)
+        ctypes.memmove(region.address, element_of(size // max(count, 1), self.pattern) * count, size)
         managed = _Managed()
         managed.version[:] = [1, 0]
         managed.context = number
@@ -117,14 +127,19 @@ _results = _Results()
 
 
 @contextmanager
-def guarded_results() -> Iterator[None]:
-    """In this thread, results of compiled functions that run on the CPU lie next to forbidden pages."""
-    library = ctypes.CDLL(libinfo.find_libtvm_ffi())
+def guarded_results(pattern: bytes = PATTERNS[0], *, fails: bool = False) -> Iterator[None]:
+    """In this thread, results of compiled functions that run on the CPU lie next to forbidden pages, and hold the
+    pattern before they are written; in the process new arenas are filled with its first byte.
+    With `fails` there is no memory for results.
+    """
+    library = ctypes.CDLL(tvm_ffi.libinfo.find_libtvm_ffi())
     set_allocator = library.TVMFFIEnvSetDLPackManagedTensorAllocator
     set_allocator.argtypes = [_ALLOCATOR, ctypes.c_int, ctypes.c_void_p]
-    if set_allocator(_results.allocator, 0, None):
-        raise RuntimeError("tvm-ffi takes no allocator")
+    _results.pattern, _results.fails = pattern, fails
+    if set_allocator(_results.allocator, 0, None) or not _libc.mallopt(_M_PERTURB, pattern[0] ^ 0xFF):
+        raise RuntimeError("tvm-ffi takes no allocator, or the C library fills no memory")
     try:
         yield
     finally:
         set_allocator(_ALLOCATOR(), 0, None)
+        _libc.mallopt(_M_PERTURB, 0)

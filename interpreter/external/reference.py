@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Runs programs of the target reference, which have their module as bytecode."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from threading import Lock
+from typing import Any
+
+import numpy
+
+from ...bindings.navigation import operations_in
+from ...dialects.core.infos import Info, TensorInfo
+from ...frontends.module import Module
+from ...runtime.arrays import tensor, to_numpy
+from ...runtime.ffi import tvm_ffi
+from ...support.external_runtime import ExternalRuntime, register_runtime
+from ..held_values import stored
+from ..reference import ReferenceFunction, reference
+
+
+@register_runtime("reference")
+class ReferenceRuntime(ExternalRuntime):
+    """Functions that interpret; each gives a list of its results."""
+
+    def load(self, data: memoryview) -> Mapping[str, Callable[..., object]]:
+        module = Module.parse(bytes(data), "the program's module")
+        interpreted, lock = reference(module), Lock()
+        writes = any(each.name == "relax.call_packed" for each in operations_in(module.operation))
+        return {name: _function(interpreted[name], lock, writes) for name in interpreted}
+
+
+def _function(function: ReferenceFunction, lock: Lock, writes: bool) -> Callable[..., object]:
+    def call(*arguments: Any) -> object:
+        given = [_argument(*each) for each in zip(function.inputs, arguments, strict=True)]
+        with lock:  # a machine runs one call at a time
+            results = function.run(given)
+        for argument, array in zip(arguments, given, strict=True) if writes else ():
+            if isinstance(array, numpy.ndarray):
+                to_numpy(argument, array.dtype)[...] = array
+        return tvm_ffi.convert([_result(each) for each in results])
+
+    return tvm_ffi.convert(call)
+
+
+def _argument(info: Info, value: Any) -> object:
+    """A copy: the caller's memory is there during the call only. Elements of less than a byte come as bytes."""
+    return to_numpy(value, stored(info.dtype)).copy() if isinstance(info, TensorInfo) else value
+
+
+def _result(value: object) -> object:
+    if isinstance(value, tuple):
+        return tvm_ffi.Shape(value)
+    return tensor(numpy.array(value, order="C")) if isinstance(value, numpy.ndarray) else value

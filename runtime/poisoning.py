@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What memory holds before a call: patterns, of which results must show nothing (guard_pages.py fills it).
+
+A program is called with each of two. An element that is what its memory held, each time, was not written; one that
+differs was computed of memory that nothing had written.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from .foreign_types import Array
+
+#: Two bytes each: NaN of every float type, and integers that hardly anything gives; then other ones.
+PATTERNS = (b"\xf5\xff", b"\x0a\x00")
+
+
+def element_of(size: int, pattern: bytes) -> bytes:
+    """What an element of `size` bytes holds."""
+    return pattern[:1] * size if size < 2 else pattern * (size // 2)
+
+
+def places_of(data: bytes | memoryview, element: bytes) -> Iterator[int]:
+    """Where an element is in memory."""
+    found = (each.start() for each in re.finditer(b"(?=" + re.escape(element) + b")", data, re.DOTALL))
+    return (place for place in found if place % len(element) == 0)
+
+
+def unwritten(first: bytes, second: bytes, size: int) -> Iterator[int]:
+    """The elements that were what they had been filled with, each of two times."""
+    one, other = (element_of(size, pattern) for pattern in PATTERNS)
+    for place in places_of(first, one):
+        if second[place : place + size] == other:
+            yield place // size
+
+
+def problem_of(first: Array, second: Array) -> str:
+    """What is wrong with a result that was computed with each pattern; "" for nothing."""
+    if first.shape != second.shape:
+        return "has another shape when memory held something else before"
+    one, other = first.tobytes(), second.tobytes()
+    if one == other:
+        return ""
+    size = first.dtype.itemsize
+    left = next(unwritten(one, other, size), None)
+    if left is not None:
+        return f"is left unwritten, from element {_index(left, first)} on"
+    place = next(place for place in range(first.size) if _differ(one, other, place * size, size))
+    return f"is computed of memory that nothing has written: element {_index(place, first)} shows what was there"
+
+
+def change_of(before: Array, after: Array) -> str:
+    """The first element of an argument that a call has changed; "" where there is none."""
+    one, other, size = before.tobytes(), after.tobytes(), before.dtype.itemsize
+    if one == other:
+        return ""
+    return _index(next(place for place in range(before.size) if _differ(one, other, place * size, size)), before)
+
+
+def _differ(one: bytes, other: bytes, start: int, size: int) -> bool:
+    return one[start : start + size] != other[start : start + size]
+
+
+def _index(place: int, array: Array) -> str:
+    import numpy
+
+    return str([int(each) for each in numpy.unravel_index(place, array.shape)])

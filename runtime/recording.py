@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What happened in one call of a program: spans of its log, each with the steps of the part that it is."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import NamedTuple
+
+from .errors import ArtifactError
+from .event_log import CALL, HOST, EventLog, Span
+from .native_calls import step_at
+from .part_steps import PartCall, StepProblem, TimedStep, collecting_steps, named_step, problem_with_names
+
+
+class Recorded(NamedTuple):
+    """Of one call."""
+
+    spans: Sequence[Span] = ()
+    #: Of parts, each with the number of the kernel's span that it is in.
+    steps: Sequence[tuple[int, TimedStep]] = ()
+    #: What is wrong with steps, by the parts' labels.
+    problems: Sequence[tuple[str, StepProblem]] = ()
+    #: Records that there was no room for.
+    lost: int = 0
+    #: The thread that called.
+    thread: int = 0
+
+
+class Recorder:
+    """Records calls of one thread, one after the other."""
+
+    def __init__(self) -> None:
+        self.log = EventLog()
+        self._calls: list[PartCall] = []
+
+    @contextmanager
+    def recording(self) -> Iterator[None]:
+        """A call is made inside, with the clocks on and this log."""
+        self.log.clear()
+        with collecting_steps() as self._calls:
+            yield
+
+    def recorded(self) -> Recorded:
+        """What was made inside."""
+        if not self.log.is_known:
+            raise ArtifactError(
+                "the program's code keeps no log of its calls: it was compiled by an older release; compile it again"
+            )
+        spans = self.log.spans()
+        found, problems = _native_steps(spans)
+        for call in self._calls:
+            found += call.steps()
+            problems += [(call.label, each) for each in call.problems]
+        kernels = sorted((each.begin, number) for number, each in enumerate(spans) if each.kind in HOST)
+        steps = [(place, step) for step in found if (place := _around(step, kernels, spans)) is not None]
+        return Recorded(spans, sorted(steps, key=lambda each: each[1].begin), problems, self.log.lost, self.log.thread)
+
+
+def _native_steps(spans: Sequence[Span]) -> tuple[list[TimedStep], list[tuple[str, StepProblem]]]:
+    """The C calls of parts, which native code makes, and what is wrong with their names."""
+    steps, problems = [], []
+    for each in spans:
+        if each.kind != CALL:
+            continue
+        name, nodes = step_at(each.whose, each.number)
+        problem = problem_with_names(name, nodes)
+        if problem is not None:
+            problems.append((f"call {each.number} of a list of C calls", problem))
+        else:
+            steps.append(named_step(name, nodes, each.begin, each.end))
+    return steps, problems
+
+
+def _around(step: TimedStep, kernels: Sequence[tuple[int, int]], spans: Sequence[Span]) -> int | None:
+    """The number of the innermost span of a kernel that a step is in."""
+    for place in range(bisect_right(kernels, (step.begin, len(spans))) - 1, -1, -1):
+        _, number = kernels[place]
+        if spans[number].end >= step.end:
+            return number
+    return None

@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What programs find of Python where they are loaded: relax.print, and its own exceptions."""
+
+from __future__ import annotations
+
+import builtins
+import functools
+from typing import Any
+
+_PRINT = "relax_mlir.print"
+
+
+@functools.lru_cache(maxsize=1)
+def register_print() -> None:
+    from .ffi import tvm_ffi
+
+    tvm_ffi.register_global_func(_PRINT, print_values, override=True)
+
+
+def print_values(format_: str, *values: object) -> None:
+    """By Python's str.format; without a format, the values one by one."""
+    shown = [_shown(value) for value in values]
+    print(str(format_).format(*shown) if format_ else " ".join(map(str, shown)), flush=True)
+
+
+def _shown(value: Any) -> object:
+    """A tensor as numpy prints it, with its own memory: it is gone after the call."""
+    if not hasattr(value, "__dlpack__"):
+        return value
+    import numpy
+
+    try:
+        return numpy.array(numpy.from_dlpack(value))
+    except (BufferError, RuntimeError, TypeError):  # an element type that numpy does not know
+        return f"<tensor {tuple(value.shape)} {value.dtype}>"
+
+
+@functools.lru_cache(maxsize=1)
+def register_builtin_errors() -> None:
+    """Tells tvm-ffi the names of Python's own exceptions; it knows eight, and makes the others RuntimeError.
+
+    A class of one's own is registered with `tvm_ffi.register_error`.
+    """
+    from .ffi import tvm_ffi
+
+    for name, cls in vars(builtins).items():
+        is_error = isinstance(cls, type) and issubclass(cls, BaseException) and name == cls.__name__
+        if is_error and name not in tvm_ffi.core.ERROR_NAME_TO_TYPE and _takes_a_text(cls):
+            tvm_ffi.register_error(name, cls)
+
+
+def _takes_a_text(cls: type[BaseException]) -> bool:
+    try:
+        return str(cls("text")) == "text"
+    except TypeError:
+        return False

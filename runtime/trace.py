@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""When things happened in calls of a program, and as a file that Perfetto and Chrome show (chrome://tracing)."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, field
+
+from ..support.files import refuse_unwritable, write_whole
+from ..support.suggest import counted
+
+#: What the trace calls the programs' side and the devices'.
+_HOST, _DEVICE = 1, 2
+
+
+@dataclass(frozen=True)
+class TraceEvent:
+    """Something that took time."""
+
+    name: str
+    #: "call", "kernel", "part", "step", "range" (of a loop, by one thread), "launch", "copy", "wait" or "device".
+    kind: str
+    #: The row that it is in: a thread, or a device. Two events of a row are apart, or one is inside of the other.
+    row: str
+    #: Nanoseconds since the first call began.
+    begin: int
+    end: int
+    #: What else is known: nodes, operators, types, bytes, codegen.
+    details: Mapping[str, object] = field(default_factory=dict)
+
+    @property
+    def is_on_device(self) -> bool:
+        return self.kind == "device"
+
+
+@dataclass(frozen=True, repr=False)
+class Trace:
+    """Calls of a function, each with all that the clocks have seen."""
+
+    function: str
+    repeat: int
+    #: In the order in which they began; what is inside of another one comes behind it.
+    events: tuple[TraceEvent, ...]
+    #: Medians of whole calls, with the log and without.
+    traced_seconds: float
+    untraced_seconds: float
+    #: What is missing in it, and why.
+    notes: tuple[str, ...] = ()
+
+    def to_dict(self) -> dict[str, object]:
+        """In Chrome's trace event format, which Perfetto reads: https://ui.perfetto.dev."""
+        rows = list(dict.fromkeys((_process(each), each.row) for each in self.events))
+        numbers = {row: number for number, row in enumerate(rows, 1)}
+        processes = list(dict.fromkeys(process for process, _ in rows))
+        names = {_HOST: f"host: {self.function}", _DEVICE: "device"}
+        named = [_named("process_name", process, 0, {"name": names[process]}) for process in processes]
+        for number, (process, row) in enumerate(rows, 1):
+            named.append(_named("thread_name", process, number, {"name": row}))
+            named.append(_named("thread_sort_index", process, number, {"sort_index": number}))
+        events = [
+            {
+                "name": each.name,
+                "cat": each.kind,
+                "ph": "X",
+                "ts": each.begin / 1000,
+                "dur": (each.end - each.begin) / 1000,
+                "pid": _process(each),
+                "tid": numbers[_process(each), each.row],
+                "args": dict(each.details),
+            }
+            for each in self.events
+        ]
+        about = {key: value for key, value in asdict(self).items() if key != "events"}
+        return {"traceEvents": [*named, *events], "displayTimeUnit": "ns", "otherData": about}
+
+    def write(self, path: str | os.PathLike[str]) -> None:
+        """Writes that as a file. Raises RelaxError."""
+        refuse_unwritable(os.fspath(path))
+        write_whole(os.fspath(path), (json.dumps(self.to_dict()) + "\n").encode())
+
+    def of_kind(self, kind: str) -> Iterator[TraceEvent]:
+        return (each for each in self.events if each.kind == kind)
+
+    def __str__(self) -> str:
+        more = (self.traced_seconds / self.untraced_seconds - 1) * 100 if self.untraced_seconds else 0.0
+        unit, factor = ("ms", 1e3) if self.traced_seconds >= 1e-3 else ("us", 1e6)
+        times = f"{self.traced_seconds * factor:.3f} {unit} traced, {self.untraced_seconds * factor:.3f} {unit} else"
+        what = f"{counted(self.repeat, 'call')} of {self.function}, {counted(len(self.events), 'event')}"
+        return f"{what}; a call takes {times} ({more:+.1f} %)"
+
+    def __repr__(self) -> str:
+        return f"<trace of {self}>"
+
+
+def _process(event: TraceEvent) -> int:
+    return _DEVICE if event.is_on_device else _HOST
+
+
+def _named(what: str, process: int, thread: int, details: Mapping[str, object]) -> dict[str, object]:
+    return {"name": what, "ph": "M", "ts": 0, "pid": process, "tid": thread, "args": dict(details)}

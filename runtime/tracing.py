@@ -1,0 +1,173 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Makes a trace of calls: what a program's log has, the steps of its parts, and copies to a device."""
+
+from __future__ import annotations
+
+import itertools
+import statistics
+import time
+from bisect import bisect_right
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from types import MappingProxyType
+
+from .event_log import DEVICE, HOST, LAUNCH, RANGE, Span
+from .manifest import Signature, Site
+from .part_steps import StepProblem, notes_on_steps
+from .profiling import SWITCH, TELL, Parts, Switch, clocks, no_clocks, timed_sites
+from .recording import Recorded, Recorder
+from .trace import Trace, TraceEvent
+
+#: The row of the thread that calls.
+CALLER = "caller"
+#: Of a site.
+_LISTED = ("nodes", "node_operators", "operators", "inputs", "outputs")
+#: What copies to and from a device have been: what, and when they began and ended.
+Copied = list[tuple[str, int, int]]
+
+
+def trace_calls(
+    signature: Signature,
+    call: Callable[[], object],
+    find: Callable[[str], Switch],
+    *,
+    repeat: int = 1,
+    warmup: int = 3,
+    device: str = "",
+    parts: Parts = MappingProxyType({}),
+    copied: Copied | None = None,
+) -> Trace:
+    """Calls a function of a program, by turns with the log and without.
+
+    `device` is where its kernels run, if that is not the CPU; `copied` is what the call adds its copies to. As
+    profile_calls else.
+    """
+    sites = timed_sites(signature, "traced", repeat, warmup)
+    switch: Switch = find(SWITCH) if sites else no_clocks
+    tell = find(TELL) if sites and device else None
+    copies: Copied = [] if copied is None else copied
+    recorder = Recorder()
+    rows = _TraceRows(sites, parts, device)
+    plain, timed, lost = [], [], 0
+    problems: list[tuple[str, StepProblem]] = []
+    for _ in range(warmup):
+        call()
+    for _ in range(repeat):
+        plain.append(_span(call))
+        copies.clear()
+        with clocks(switch, sites, recorder):
+            timed.append(_span(call))
+            if tell is not None:
+                tell()
+        recorded = recorder.recorded() if sites else Recorded()
+        rows.add(signature.name, timed[-1], recorded, copies)
+        problems += recorded.problems
+        lost += recorded.lost
+    traced, untraced = (statistics.median(end - begin for begin, end in each) * 1e-9 for each in (timed, plain))
+    return Trace(signature.name, repeat, rows.events(), traced, untraced, tuple(_notes(problems, lost, recorder)))
+
+
+def _notes(problems: Sequence[tuple[str, StepProblem]], lost: int, recorder: Recorder) -> list[str]:
+    notes = notes_on_steps(problems)
+    if lost:
+        room = recorder.log.room
+        notes.append(f"the log has room for {room} records of a call: {lost} more are not in the trace")
+    return notes
+
+
+def _span(call: Callable[[], object]) -> tuple[int, int]:
+    begin = time.perf_counter_ns()
+    result = call()
+    end = time.perf_counter_ns()
+    del result  # its memory is freed before the next call, and is not timed
+    return begin, end
+
+
+class _TraceRows:
+    """The events of calls, each in the row of its thread or device."""
+
+    def __init__(self, sites: Sequence[Site], parts: Parts, device: str) -> None:
+        self._sites = {site.place: site for site in sites}
+        self._parts, self._device = parts, device
+        self._workers: dict[int, str] = {}
+        self._events: list[TraceEvent] = []
+
+    def add(self, function: str, call: tuple[int, int], recorded: Recorded, copies: Copied) -> None:
+        """Of one call."""
+        self._events.append(TraceEvent(function, "call", CALLER, *call))
+        self._events += [TraceEvent(name, name.partition(" ")[0], CALLER, begin, end) for name, begin, end in copies]
+        hosted = sorted((each for each in recorded.spans if each.kind in HOST), key=lambda each: each.begin)
+        self._events += map(self._of_host, hosted)
+        self._add_ranges(recorded, hosted)
+        self._add_device([each for each in recorded.spans if each.kind == DEVICE])
+        self._add_steps(recorded)
+
+    def events(self) -> tuple[TraceEvent, ...]:
+        """All of them, in the time since the first. What a row has no room for, as a device does several things at the
+        same time, is in a row of its own.
+        """
+        start = min(each.begin for each in self._events)
+        open_until: dict[str, list[int]] = {}
+        found = []
+        for each in sorted(self._events, key=lambda each: (each.begin, -each.end)):
+            row = next(row for row in _rows_for(each) if _fits(each, open_until.setdefault(row, [])))
+            open_until[row].append(each.end)
+            found.append(replace(each, row=row, begin=each.begin - start, end=each.end - start))
+        return tuple(found)
+
+    def _of_host(self, span: Span) -> TraceEvent:
+        """A kernel or a part, or where it is launched."""
+        site = self._sites[span.number]
+        codegen = self._parts.get(site.name, "")
+        name = f"{codegen}: {site.name}" if codegen else site.name
+        if span.kind == LAUNCH:
+            return TraceEvent(f"launch {name}", "launch", CALLER, span.begin, span.end, self._details(site))
+        return TraceEvent(name, "part" if codegen else "kernel", CALLER, span.begin, span.end, self._details(site))
+
+    def _details(self, site: Site) -> dict[str, object]:
+        known = {"codegen": self._parts.get(site.name, ""), "bytes": site.bytes}
+        listed = {name: list(getattr(site, name)) for name in _LISTED}
+        return {name: value for name, value in {**known, **listed}.items() if value}
+
+    def _add_ranges(self, recorded: Recorded, hosted: Sequence[Span]) -> None:
+        """What threads took of loops: of the kernel that the caller was in."""
+        begins = [each.begin for each in hosted]
+        for each in recorded.spans:
+            if each.kind != RANGE:
+                continue
+            place = bisect_right(begins, each.begin) - 1
+            is_inside = place >= 0 and each.end <= hosted[place].end
+            name = self._sites[hosted[place].number].name if is_inside else "shared loop"
+            row = CALLER if each.whose == recorded.thread else self._worker(each.whose)
+            self._events.append(TraceEvent(name, "range", row, each.begin, each.end))
+
+    def _worker(self, thread: int) -> str:
+        return self._workers.setdefault(thread, f"worker {len(self._workers) + 1}")
+
+    def _add_device(self, spans: Sequence[Span]) -> None:
+        """Of one stream: what rounding of the device's clock lets overlap by nanoseconds is apart."""
+        free = 0
+        for each in sorted(spans, key=lambda each: each.begin):
+            site, begin = self._sites[each.number], max(each.begin, free)
+            free = max(each.end, begin)
+            self._events.append(TraceEvent(site.name, "device", self._device, begin, free, self._details(site)))
+
+    def _add_steps(self, recorded: Recorded) -> None:
+        for number, step in recorded.steps:
+            codegen = self._parts.get(self._sites[recorded.spans[number].number].name, "")
+            details = {name: value for name, value in (("codegen", codegen), ("nodes", list(step.nodes))) if value}
+            self._events.append(TraceEvent(step.name, "step", CALLER, step.begin, step.end, details))
+
+
+def _rows_for(event: TraceEvent) -> Iterator[str]:
+    """The event's own, then others."""
+    yield event.row
+    whose = event.details.get("codegen", event.row)
+    yield from (f"{whose}, at the same time {number}" for number in itertools.count(1))
+
+
+def _fits(event: TraceEvent, ends: list[int]) -> bool:
+    """Whether an event is apart from those of a row that have not ended, or inside of the last of them."""
+    while ends and ends[-1] <= event.begin:
+        ends.pop()
+    return not ends or event.end <= ends[-1]

@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Functions become calls of the interpreter, which the program has the module for, as bytecode."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator
+from typing import ClassVar
+
+from ....bindings.ir import Operation, Type, Value
+from ....bindings.mlir import ir
+from ....bindings.navigation import body_of, is_private, operations_in, operations_of, symbol_name
+from ....dialects.core.codec import decode
+from ....dialects.core.infos import ShapeInfo
+from ....dialects.core.ir_attributes import EXTERNAL_MODS, GROWN
+from ....passes.core.base import Pass
+from ....passes.core.external import external_attribute
+from ....passes.core.registry import register_pass
+from ....passes.lower_calls.function_lowering import graph_functions
+from ....passes.params.signature import state_type
+from ....support.errors import RefusalError
+from ....support.external_part import ExternalPart
+
+#: The part of the program that is interpreted, and what runs it (interpreter/external/reference.py).
+PART, VERSION = "reference", "1"
+#: What tvm-ffi registers: gives an element of a list.
+_ITEM = "ffi.ArrayGetItem"
+
+
+@register_pass
+class Interpret(Pass):
+    """Has each public function call the interpreter, and keeps the module for that as a part of the program."""
+
+    name: ClassVar[str] = "reference-interpret"
+    sees_externals: ClassVar[bool] = True
+    dependent_dialects: ClassVar[tuple[str, ...]] = ("arith", "func")
+
+    def run(self, op: Operation) -> None:
+        if EXTERNAL_MODS in op.attributes:
+            raise RefusalError("parts of codegens are code, which is not interpreted: leave out partition=")
+        functions = [each for each in graph_functions(op) if not is_private(each)]
+        if any(GROWN in each.attributes for each in functions):
+            raise RefusalError("arguments that grow in place are for code: leave out donate=")
+        stream = io.BytesIO()
+        op.write_bytecode(stream)
+        writes = any(each.name == "relax.call_packed" for each in operations_in(op))
+        for function in functions:
+            _call_interpreter(function, "relax.call_packed" if writes else "relax.call_pure_packed")
+        for each in operations_of(body_of(op)):
+            if each not in functions:
+                each.erase()
+        part = ExternalPart(PART, PART, VERSION, tuple(map(symbol_name, functions)), (), memoryview(stream.getvalue()))
+        op.attributes[EXTERNAL_MODS] = ir.ArrayAttr.get([external_attribute(part, ())], op.context)
+
+
+def _call_interpreter(function: Operation, call: str) -> None:
+    body = body_of(function)
+    types = list(map(_given, function.attributes["function_type"].value.results))
+    for each in reversed(list(operations_of(body))):
+        each.erase()
+    with function.context, function.location, ir.InsertionPoint(body):
+        name = f"{PART}.{symbol_name(function)}"
+        listed = _call(call, name, list(body.arguments), ir.Type.parse("!relax.object"))
+        ir.Operation.create("func.return", operands=list(_items(listed, types)))
+    state_type(function)
+
+
+def _items(listed: Value, types: list[Type]) -> Iterator[Value]:
+    index = ir.IntegerType.get_signless(64)
+    for place, type_ in enumerate(types):
+        number = ir.Operation.create(
+            "arith.constant", results=[index], attributes={"value": ir.IntegerAttr.get(index, place)}
+        ).result
+        yield _call("relax.call_pure_packed", _ITEM, [listed, number], type_)
+
+
+def _call(call: str, name: str, operands: list[Value], type_: Type) -> Value:
+    made = ir.Operation.create(call, results=[type_], operands=operands, attributes={"func": ir.StringAttr.get(name)})
+    return made.result
+
+
+def _given(type_: Type) -> Type:
+    """What a call of a packed function can give: a shape is an object."""
+    return ir.Type.parse("!relax.object", type_.context) if isinstance(decode(type_), ShapeInfo) else type_

@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The emulator in the driver's place: relax-check runs there, and a fault ends one program, not the process."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+
+import gpu_emulator
+import numpy
+import pytest
+from compiling import built
+from relax_mlir.runtime.cuda.driver import use_library
+from relax_mlir.tools.relax_check import run
+
+import relax_mlir as rx
+from relax_mlir import relax
+
+PLUGIN = Path(gpu_emulator.__file__).with_name("in_place.py")
+
+
+def test_the_kit_runs_on_it() -> None:
+    out = io.StringIO()
+    given = [
+        "cuda",
+        f"--load-plugin={PLUGIN}",
+        "-q",
+        "--only=relax.nn.softmax f32 dynamic",
+        "--only=relax.add f32 empty*",
+    ]
+    assert run(given, stdout=out, stderr=io.StringIO()) == 0, out.getvalue()
+    assert "3 cases: 3 right" in out.getvalue()
+
+
+def test_a_fault_is_told_and_the_next_program_runs() -> None:
+    from gpu_emulator.in_place import Lasting
+
+    x, device = numpy.ones(3, "float32"), Lasting(fail={"cuMemcpyHtoDAsync_v2": (2, 0)})
+    with use_library(device):
+        run_ = built([rx.tensor((3,))], relax.exp, target="cuda").copying()["main"]
+        run_(x)
+        with pytest.raises(Exception, match=r"exp.*reads 4 bytes|unwritten"):
+            run_(x)  # what it reads was never copied
+        again = built([rx.tensor((3,))], relax.exp, target="cuda").copying()["main"]
+        numpy.testing.assert_allclose(numpy.from_dlpack(again(x)), numpy.exp(x), rtol=1e-6)

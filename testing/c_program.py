@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""A module as a program in C, which the system's compiler has made: called like that of an executable."""
+
+from __future__ import annotations
+
+import builtins
+import ctypes
+from collections.abc import Mapping, Sequence
+from itertools import count
+from math import prod
+from typing import TYPE_CHECKING, Any
+
+import numpy
+
+from ..bindings.navigation import function_type_of, functions_in, symbol_name
+from ..compilation.compiling import sources
+from ..dialects.core.codec import decode
+from ..dialects.core.infos import TensorInfo
+from ..dialects.core.symbols import Size, SymExpr
+from ..frontends.module import Module
+from ..interpreter.held_values import stored
+from ..runtime.guard_pages import guarded
+from ..support.c_compiler import find_compiler, load_library
+from ..support.errors import RefusalError
+
+if TYPE_CHECKING:
+    from numpy import ndarray
+
+#: What it says of its own text is an error.
+_FLAGS = "-O1 -pedantic -Wall -Wextra -Werror".split()
+
+
+class CProgram:
+    """The function "main" of a module."""
+
+    def __init__(self, module: Module, target: str, calls: Sequence[Sequence[ndarray]]) -> None:
+        """It is called with arguments as large as these at most: its memory has their size."""
+        self._inputs, self._outputs = _tensors(module)
+        sizes = [self._sizes(arguments) for arguments in calls]
+        bounds = {name: f"0..{max(each[name] for each in sizes)}" for name in (sizes[0] if sizes else ())}
+        self._library = load_library(sources(module, target, bind=bounds), find_compiler(), _FLAGS)
+        self._numbers = count()
+
+    def __call__(self, arguments: Sequence[ndarray]) -> list[ndarray]:
+        """The results; raises what an assertion says."""
+        sizes = self._sizes(arguments)
+        results = [self._unwritten(info, sizes) for info in self._outputs]
+        passed = [*map(ctypes.c_int64, sizes.values()), *(_address(array) for array in (*arguments, *results))]
+        status = self._library.model_main(*passed)
+        if status:
+            kind, _, words = self._message(status).partition(": ")
+            found = getattr(builtins, kind, None)
+            raise (found if isinstance(found, type) and issubclass(found, Exception) else RuntimeError)(words or kind)
+        return results
+
+    def _sizes(self, arguments: Sequence[ndarray]) -> dict[str, int]:
+        """The numbers of dynamic sizes, in the order in which a call takes them."""
+        found: dict[str, int] = {}
+        for info, array in zip(self._inputs, arguments, strict=True):
+            for size, number in zip(_dims(info), array.shape, strict=True):
+                if str(size).isidentifier():
+                    found.setdefault(str(size), number)
+        return found
+
+    def _unwritten(self, info: TensorInfo, sizes: Mapping[str, int]) -> ndarray:
+        """By turns behind and before a forbidden page, filled with what no result should have."""
+        shape = [size.evaluate(dict(sizes)) if isinstance(size, SymExpr) else size for size in _dims(info)]
+        element = stored(info.dtype)
+        filled = numpy.full(prod(shape) * element.itemsize, 0xA5, "uint8").view(element).reshape(shape)
+        found: ndarray = guarded(filled, at_end=next(self._numbers) % 3 != 2)
+        return found
+
+    def _message(self, status: int) -> str:
+        tell = self._library.model_message
+        tell.restype = ctypes.c_char_p
+        text: str = tell(status).decode()
+        for number in (ctypes.c_int64 * 4).in_dll(self._library, "model_numbers"):
+            text = text.replace("%lld", str(number), 1)
+        return text
+
+
+def _tensors(module: Module) -> tuple[list[TensorInfo], list[TensorInfo]]:
+    """What "main" takes and gives."""
+    (main,) = (each for each in functions_in(module.operation) if symbol_name(each) == "main")
+    type_ = function_type_of(main)
+    infos: list[list[Any]] = [[decode(each) for each in types] for types in (type_.inputs, type_.results)]
+    if not all(isinstance(info, TensorInfo) for each in infos for info in each):
+        raise RefusalError("of programs in C the kit calls those of tensors alone")
+    return infos[0], infos[1]
+
+
+def _dims(info: TensorInfo) -> list[Size]:
+    """Raises RefusalError where one is not known even as a symbol: then a call does not tell it."""
+    if info.shape is None or None in info.shape:
+        raise RefusalError("of programs in C the kit calls those whose results' sizes hang on arguments' sizes alone")
+    return [size for size in info.shape if size is not None]
+
+
+def _address(array: ndarray) -> ctypes.c_void_p:
+    return ctypes.c_void_p(array.ctypes.data)

@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Runs relax-check for this project's own targets and codegens, and compares what is not right with test/conformance/;
+with --write these lists and the pages of docs/conformance/ are written anew, with --check only looked at.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import conformance_lists as lists
+import conformance_pages as pages
+from generated import ROOT
+from relax_mlir.support.plugins import load_plugin
+from relax_mlir.testing import Report, check
+from relax_mlir.testing.fitting import all_rows
+from relax_mlir.testing.verdicts import Verdict
+
+_REPORTED_EVERY = 30.0
+
+
+class Subject(NamedTuple):
+    """What is checked, as relax-check is told; `share` of the cases, where all take too long."""
+
+    name: str
+    target: str | None = None
+    plugin: str = ""
+    share: float = 1.0
+
+
+#: By the names of their lists and pages.
+SUBJECTS = {
+    "llvm": Subject("llvm"),
+    "target_c": Subject("c", "c"),
+    "cuda": Subject("cuda", plugin="test/gpu_emulator/in_place.py", share=0.25),
+    "c": Subject("c", share=0.25),
+    **{name: Subject(name) for name in ("dnnl", "blas", "onnxruntime", "example_npu")},
+}
+
+
+class _Progress:
+    """What is wrong at once, and now and then how far it is."""
+
+    def __init__(self, name: str) -> None:
+        self._name, self._start = name, time.monotonic()
+        self._last = self._start
+
+    def __call__(self, verdict: Verdict, done: int, count: int) -> None:
+        if verdict.is_fault:
+            print(f"{self._name}: {verdict.verdict}: {verdict.case}: {verdict.reason}", file=sys.stderr, flush=True)
+        now = time.monotonic()
+        if now - self._last > _REPORTED_EVERY or done == count:
+            self._last = now
+            print(f"{self._name}: {done} of {count} in {now - self._start:.0f} s", file=sys.stderr, flush=True)
+
+
+def run(name: str, share: float, draw: int, jobs: int) -> Report:
+    """Of a subject that is checked in part it is always the same part: its list has nothing of the rest."""
+    subject = SUBJECTS[name]
+    if subject.plugin:
+        load_plugin(str(ROOT / subject.plugin))
+    is_whole = subject.share == 1.0
+    return check(
+        subject.name,
+        target=subject.target,
+        share=min(share, subject.share),
+        draw=draw if is_whole else 0,
+        jobs=jobs,
+        progress=_Progress(name),
+    )
+
+
+def due() -> list[str]:
+    """Pages that lack one of today's operators."""
+    operators = {row.op for row in all_rows()}
+    found = []
+    for name in filter(lambda name: pages.path_of(name).is_file(), SUBJECTS):
+        lacking = sorted(operators - pages.operators_on(name))
+        if lacking:
+            shown = ", ".join(lacking[:3])
+            found.append(f"{pages.path_of(name).relative_to(ROOT)} lacks {shown}: run make check-codegens WRITE=1")
+    return found
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="check_codegens.py", description=__doc__)
+    parser.add_argument("names", nargs="*", choices=[[], *SUBJECTS], help="these only")
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--share", type=float, default=1.0, help="of the cases; all is the default")
+    parser.add_argument("--draw", type=int, default=0, help="another number draws others")
+    parser.add_argument("--write", action="store_true", help="write the lists and pages; reasons on a list stay")
+    parser.add_argument("--check", action="store_true", help="run nothing: is a page due to be written again?")
+    parser.add_argument("--reports", type=Path, help="a folder with NAME.json by relax-check --json, in place of runs")
+    options = parser.parse_args()
+    if options.check:
+        return _told(due())
+    if options.write and options.share < 1.0:
+        parser.error("--write needs a whole run, without --share")
+    problems: list[str] = []
+    for name in options.names or SUBJECTS:
+        report = _report(name, options)
+        print(report.summary(), flush=True)
+        if options.write:
+            lists.write(name, report)
+            pages.write(name, report, SUBJECTS[name].share, lists.read(name))
+        else:
+            problems += [f"{name}: {line}" for line in lists.differences(report, lists.read(name))]
+    if options.write:
+        pages.write_index(list(SUBJECTS))
+    return _told(problems)
+
+
+def _report(name: str, options: argparse.Namespace) -> Report:
+    if options.reports is not None:
+        return Report.from_json((options.reports / f"{name}.json").read_text("utf-8"))
+    return run(name, options.share, options.draw, options.jobs)
+
+
+def _told(problems: Sequence[str]) -> int:
+    for line in problems:
+        print(f"error: {line}", file=sys.stderr)
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""test/conformance/: of each target and codegen the cases that are not right, and why that is so.
+
+A line is "wrong: relax.name f32 empty n: the reason". What is not taken is fine, and on no list.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import NamedTuple
+
+from generated import ROOT
+from relax_mlir.testing import Report
+from relax_mlir.testing.verdicts import FAULTS, VERDICTS, Verdict
+
+FOLDER = ROOT / "test" / "conformance"
+_PROBLEMS = FAULTS | {"refused", "unchecked"}
+_LONGEST = 200
+
+
+class Listed(NamedTuple):
+    """What a case on a list is, and why."""
+
+    verdict: str
+    reason: str
+
+
+def path_of(name: str) -> Path:
+    return FOLDER / f"{name}.txt"
+
+
+def read(name: str) -> dict[str, Listed]:
+    """By the names of the cases; nothing where there is no list."""
+    path = path_of(name)
+    lines = path.read_text("utf-8").splitlines() if path.is_file() else []
+    found = {}
+    for line in lines:
+        verdict, case, reason = line.split(": ", 2)
+        found[case] = Listed(verdict, reason)
+    return found
+
+
+def write(name: str, report: Report) -> None:
+    """The list anew; reasons of what is still so stay."""
+    before = read(name)
+    lines = []
+    for each in problems(report):
+        was = before.get(each.case)
+        reason = was.reason if was is not None and was.verdict == each.verdict else each.reason[:_LONGEST]
+        lines.append(f"{each.verdict}: {each.case}: {reason}\n")
+    path_of(name).write_text("".join(lines), "utf-8")
+
+
+def problems(report: Report) -> list[Verdict]:
+    """Verdicts that belong on a list."""
+    return [each for each in report.verdicts if each.verdict in _PROBLEMS]
+
+
+def differences(report: Report, listed: dict[str, Listed]) -> list[str]:
+    """Where a run and the list do not agree."""
+    found = []
+    for each in report.verdicts:
+        was = listed[each.case].verdict if each.case in listed else "right"
+        now = each.verdict if each.verdict in _PROBLEMS else "right"
+        if now == "right" != was:
+            found.append(f"{each.case} is {each.verdict}: take it off the list")
+        elif VERDICTS.index(now) < VERDICTS.index(was):
+            found.append(f"{each.case} is {each.verdict}, was {was}: {each.reason}")
+    return found

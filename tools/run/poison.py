@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""A program called with poison in its memory: what it leaves unwritten, reads before it is written, or changes."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Iterator, Mapping
+
+from ...runtime import Executable
+from ...runtime.foreign_types import Array
+from ...runtime.guard_pages import guarded_results
+from ...runtime.manifest import PassedValue, Signature, Site
+from ...runtime.poisoning import PATTERNS, change_of, problem_of
+from ...runtime.watching import each_call_watched
+from ...support.errors import OptionError
+from .inputs import Given, spread_values
+
+#: Calls a program with inputs; it gives results by name, and notes.
+Call = Callable[[Mapping[str, Given], Executable], tuple[Mapping[str, Array], list[str]]]
+
+
+def poison_problems(executable: Executable, signature: Signature, inputs: Mapping[str, Given], call: Call) -> list[str]:
+    """What is wrong, a line each: a program that is loaded anew is called with each of two patterns."""
+    if executable.device != "cpu":
+        raise OptionError(f"--poison fills memory of the CPU, and the program is for {executable.device}")
+    found = []
+    for pattern in PATTERNS:
+        fresh, given = copy.copy(executable), copy.deepcopy(dict(inputs))  # an arena is kept from call to call
+        fresh.threads = executable.threads
+        with each_call_watched(), guarded_results(pattern):
+            found.append({name: array.copy() for name, array in call(given, fresh)[0].items()})
+    problems = list(_changed(signature, inputs, given))
+    outputs = {each.name or f"result{index}": each for index, each in enumerate(signature.outputs)}
+    for name, first in found[0].items():
+        problem = problem_of(first, found[1][name]) if name in found[1] else "is not there each time"
+        if problem:
+            problems.append(f"output '{name}' {problem}{_kernels('written', outputs.get(name), signature)}")
+    return problems
+
+
+def _changed(signature: Signature, before: Mapping[str, Given], after: Mapping[str, Given]) -> Iterator[str]:
+    import numpy
+
+    arrays = dict(spread_values(after))
+    for described in signature.inputs:
+        own = {} if described.written else {described.name: before[described.name]}
+        for name, value in spread_values(own):
+            place = change_of(numpy.asarray(value), numpy.asarray(arrays[name]))
+            if place:
+                kernels = _kernels("read", described, signature)
+                yield f"input '{name}' is the caller's, and is written to, from element {place} on{kernels}"
+
+
+def _kernels(verb: str, described: PassedValue | None, signature: Signature) -> str:
+    """The kernels and parts that may have done it: those that read, or have written, a tensor of this type."""
+    type_ = "" if described is None else _type_text(described)
+    sites = [each for each in signature.sites or () if type_ in (each.inputs if verb == "read" else each.outputs)]
+    names = ", ".join(dict.fromkeys(map(_site_text, sites)))
+    return f"; {type_} is {verb} by {names}" if names else ""
+
+
+def _site_text(site: Site) -> str:
+    return f"{site.name} ({', '.join(site.nodes)})" if site.nodes else site.name
+
+
+def _type_text(described: PassedValue) -> str:
+    """A tensor's type as sites have it: f32[n,4]."""
+    sizes = ",".join("?" if size is None else str(size) for size in described.shape)
+    dtype = (described.holds or described.dtype).replace("bool", "i1").replace("float", "f")
+    return f"{dtype.replace('uint', 'ui').replace('int', 'i')}[{sizes}]"
