@@ -37,7 +37,7 @@ from ..common.command_line import (
     write_text,
 )
 from ..common.guard import tell_long_stages
-from ..common.models import MODULE_SUFFIXES, ONNX_SUFFIXES, TORCH_SUFFIXES
+from ..common.models import MODULE_SUFFIXES, ONNX_SUFFIXES, TORCH_SUFFIXES, is_stablehlo
 from ..opt.information import shows_information
 from ..opt.listing import made_by
 from ..report.page import Reporting
@@ -52,7 +52,7 @@ if TYPE_CHECKING:
     from ...passes.relax_partition import Partition
 
 # What a file holds.
-_ONNX, _TORCH, _MODULE = "onnx", "torch", "module"
+_ONNX, _TORCH, _STABLEHLO, _MODULE = "onnx", "torch", "stablehlo", "module"
 # In files that are to be looked at, constants with more elements, or more characters as text, are left out.
 _SHOWN_ELEMENTS = 256
 # The stage that takes large constants out of the code.
@@ -109,7 +109,11 @@ class Driver:
         kind, shapes = _kind_of(source), parse_shapes(arguments["shape"], model_shape)
         if kind == _MODULE:
             raise OptionError("--check is for models: what a module holds needs no import")
-        found = problems_of(source, shapes, _limits(arguments)) if kind == _ONNX else _problems_of_torch(source, shapes)
+        found = (
+            problems_of(source, shapes, _limits(arguments))
+            if kind == _ONNX
+            else _problems_of_other(kind, source, shapes)
+        )
         table = found.table(terminal_width(self.stdout)) if found.found else f"{source}: all nodes can be imported"
         write_text(self.stdout, f"{table}\n")
         return 1 if found.found else 0
@@ -238,6 +242,10 @@ class Compilation:
             from ... import from_torch
 
             return from_torch(source)
+        if kind == _STABLEHLO:
+            from ... import from_stablehlo
+
+            return from_stablehlo(source)
         parsed = Module.from_file(source) if source != "-" else Module.parse(_read_all(self.driver.stdin), "<stdin>")
         return parsed.copy()  # the parser's handle is of a class that MLIR's engine does not take
 
@@ -308,10 +316,15 @@ def problems_of(source: str, shapes: Mapping[str, InputShape], limits: Limits) -
     return problems
 
 
-def _problems_of_torch(source: str, shapes: Mapping[str, InputShape]) -> Problems:
+def _problems_of_other(kind: str, source: str, shapes: Mapping[str, InputShape]) -> Problems:
+    """The same of torch and of StableHLO."""
+    _refuse_shapes(kind, shapes)
+    if kind == _STABLEHLO:
+        from ...frontends.stablehlo.from_stablehlo import problems_of_module
+
+        return problems_of_module(source)
     from ...frontends.torch.from_torch import problems_of_program
 
-    _refuse_shapes(_TORCH, shapes)
     return problems_of_program(source)
 
 
@@ -410,13 +423,13 @@ def _size_of(source: str) -> int:
 
 
 def _kind_of(source: str) -> str:
-    """What a file holds, by the extension of its name."""
+    """What a file holds, by the extension of its name; a module by what is in it."""
     suffix = os.path.splitext(source)[1].lower()
     if source == "-":
         return _MODULE
     for kind, suffixes in ((_ONNX, ONNX_SUFFIXES), (_TORCH, TORCH_SUFFIXES), (_MODULE, MODULE_SUFFIXES)):
         if suffix in suffixes:
-            return kind
+            return _STABLEHLO if is_stablehlo(source) else kind
     known = ", ".join((*ONNX_SUFFIXES, *TORCH_SUFFIXES, *MODULE_SUFFIXES))
     raise OptionError(f"cannot tell what '{source}' is by its name: expected one that ends with {known}")
 
@@ -443,9 +456,17 @@ def _torch_operators_text() -> str:
     return table(*((each.name, each.place) for each in all_converters())) + "\n"
 
 
+def _stablehlo_operators_text() -> str:
+    """The same of StableHLO's operations."""
+    from ...frontends.stablehlo.registry import all_converters
+
+    return table(*((each.name, each.place) for each in all_converters())) + "\n"
+
+
 #: Options that print a list, and what makes it.
 _LISTS = {
     "list-onnx-operators": _operators_text,
     "list-torch-operators": _torch_operators_text,
+    "list-stablehlo-operators": _stablehlo_operators_text,
     "list-codegens": _codegens_text,
 }

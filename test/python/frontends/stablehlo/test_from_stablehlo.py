@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy
 import pytest
+from relax_mlir.runtime import load
 
 import relax_mlir as rx
 from relax_mlir import relax
@@ -169,3 +170,20 @@ def test_functions_that_call_themselves_are_refused() -> None:
 }"""
     with pytest.raises(rx.RelaxError, match="do they call themselves"):
         rx.from_stablehlo(text)
+
+
+def test_relax_compile_takes_modules_by_what_is_in_them(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    from relax_mlir.tools import relax_compile
+
+    path, program = tmp_path / "add.mlir", tmp_path / "add.rxa"
+    path.write_text(ADD)
+    assert relax_compile.run([str(path), "-o", str(program), "--no-cache", "--jobs=1"]) == 0
+    assert load(program)["main"](numpy.float32([1, 2, 3])).tolist() == [2, 4, 6]
+    assert relax_compile.run([str(path), "--check"]) == 0
+    path.write_text(ADD.replace("stablehlo.add %x, %x :", "stablehlo.custom_call @nobodys.op(%x) :").replace(
+        ": tensor<3xf32>\n  return", ": (tensor<3xf32>) -> tensor<3xf32>\n  return"))  # fmt: skip
+    capsys.readouterr()
+    assert relax_compile.run([str(path), "--check"]) == 1
+    assert "nobodys.op" in capsys.readouterr().out
+    assert relax_compile.run(["--list-stablehlo-operators"]) == 0
+    assert "stablehlo.dot_general" in capsys.readouterr().out
