@@ -18,6 +18,7 @@ from ...support.collector import uncollected
 from ...support.errors import ModelError
 from ..core.problems import Problems, Words
 from ..module import Module
+from .bytecode_shardings import without_shardings
 from .hlo_functions import add_functions
 
 WORDS = Words(node="operation", whole="the module")
@@ -25,7 +26,7 @@ WORDS = Words(node="operation", whole="the module")
 BYTECODE = b"ML\xefR"
 #: Who has written a portable artifact: that stands behind, and a byte of bytecode's version.
 _PORTABLE = b"StableHLO_v"
-#: The dialect of shardings, which the wheel does not have.
+#: The dialect of shardings, which the wheel does not have: operations of it cannot be left out.
 _SHARDINGS = "dialect 'sdy'"
 
 
@@ -110,7 +111,7 @@ def _parsed(source: str | bytes, name: str, context: Context) -> Any:
 def _deserialized(dialects: Any, data: bytes, name: str, context: Context, errors: list[Diagnostic]) -> Any:
     """The module of a portable artifact."""
     try:
-        return dialects.deserialize_portable_artifact(context, data)
+        return dialects.deserialize_portable_artifact(context, without_shardings(data))
     except ValueError:
         found = failure(f"cannot read '{name}'", errors, ModelError)
         if _SHARDINGS in found.message:
