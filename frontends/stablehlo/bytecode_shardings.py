@@ -15,7 +15,7 @@ _DIALECT = b"sdy"
 _SHORTEST = 3
 
 
-class _Reader:
+class _BytecodeReader:
     """Numbers of a variable length, from a place on."""
 
     def __init__(self, data: bytes, start: int = 0) -> None:
@@ -56,7 +56,7 @@ def without_shardings(data: bytes) -> bytes:
 
 
 def _without(data: bytes) -> bytes:
-    reader = _Reader(data, len(_MAGIC))
+    reader = _BytecodeReader(data, len(_MAGIC))
     reader.number()  # the version
     reader.place = data.index(b"\0", reader.place) + 1
     sections = {number: (start, end) for number, start, end in reader.sections()}
@@ -78,7 +78,7 @@ def _without(data: bytes) -> bytes:
 def _dialects(data: bytes, sections: dict[int, tuple[int, int]]) -> list[bytes]:
     """Their names, by their numbers."""
     strings = _strings(data, *sections[_STRINGS])
-    reader = _Reader(data, sections[_DIALECTS][0])
+    reader = _BytecodeReader(data, sections[_DIALECTS][0])
     names = []
     for _ in range(reader.number()):
         name = reader.number()
@@ -91,7 +91,7 @@ def _dialects(data: bytes, sections: dict[int, tuple[int, int]]) -> list[bytes]:
 
 def _strings(data: bytes, start: int, end: int) -> list[bytes]:
     """The lengths come first, the last one's in front."""
-    reader = _Reader(data, start)
+    reader = _BytecodeReader(data, start)
     lengths = [reader.number() for _ in range(reader.number())]
     found = []
     for length in lengths:
@@ -104,7 +104,7 @@ def _attributes(data: bytes, sections: dict[int, tuple[int, int]]) -> Iterator[t
     """Of each attribute where its entry stands, how many bytes it takes, its dialect's number, and whether these are
     that dialect's own.
     """
-    reader = _Reader(data, sections[_OFFSETS][0])
+    reader = _BytecodeReader(data, sections[_OFFSETS][0])
     left, _ = reader.number(), reader.number()
     while left > 0:
         dialect, count = reader.number(), reader.number()
