@@ -79,8 +79,8 @@ def parse(argv: Sequence[str]) -> Arguments:
     if is_model and not arguments["reference"]:
         model, observe = arguments.files[0], " --observe" if arguments["each"] else ""
         raise OptionError(
-            f"{model} is a model, no program: relax-compile {model}{observe} makes one of it, "
-            + (f"relax-bisect {model} --each does both" if observe else "--reference runs it as it is")
+            f"{model} is a model, no program: relax-compile {model}{observe} makes one of it"
+            + (f"; relax-bisect {model} --each does both" if observe else ", --reference runs it as it is")
         )
     refuse_together(arguments, "output", "output-dir")
     if arguments["output"] is not None and not arguments["output"].endswith((".npz", ".npy")):
