@@ -185,16 +185,16 @@ def _control_flow() -> list[Program]:
     }) : (tensor<i1>, tensor<3xf32>, tensor<3xf32>) -> tensor<3xf32>
     """
     loop = """
-    %one = "tosa.const"() {values = dense<1> : tensor<1xi32>} : () -> tensor<1xi32>
-    %end = "tosa.const"() {values = dense<9> : tensor<1xi32>} : () -> tensor<1xi32>
     %r0, %r1 = "tosa.while_loop"(%a, %b) ({
     ^bb0(%i: tensor<1xi32>, %x: tensor<3xf32>):
+      %end = "tosa.const"() {values = dense<9> : tensor<1xi32>} : () -> tensor<1xi32>
       %g = "tosa.greater"(%end, %i) : (tensor<1xi32>, tensor<1xi32>) -> tensor<1xi1>
       %s = "tosa.const_shape"() {values = dense<> : tensor<0xindex>} : () -> !tosa.shape<0>
       %h = "tosa.reshape"(%g, %s) : (tensor<1xi1>, !tosa.shape<0>) -> tensor<i1>
       "tosa.yield"(%h) : (tensor<i1>) -> ()
     }, {
     ^bb0(%i: tensor<1xi32>, %x: tensor<3xf32>):
+      %one = "tosa.const"() {values = dense<1> : tensor<1xi32>} : () -> tensor<1xi32>
       %j = "tosa.add"(%i, %one) : (tensor<1xi32>, tensor<1xi32>) -> tensor<1xi32>
       %y = "tosa.add"(%x, %x) : (tensor<3xf32>, tensor<3xf32>) -> tensor<3xf32>
       "tosa.yield"(%j, %y) : (tensor<1xi32>, tensor<3xf32>) -> ()
