@@ -186,7 +186,7 @@ class _Outlining:
         self._check(op)
         given = self._fitted(function, given, infos)
         types = [encode(each, op.context) for each in infos]
-        called = relax.call_tir(symbol_name(function), given, types if len(types) > 1 else types[0])
+        called = relax.call_tir(symbol_name(function), given, out_ty=types if len(types) > 1 else types[0])
         made = list(called) if len(types) > 1 else [called]
         for old, new in zip(op.results, made, strict=True):
             self._values[old] = new if is_tensor(old) else _as_index(_element(new), old.type)
@@ -196,7 +196,7 @@ class _Outlining:
         if op.name in ("tensor.extract_slice", "tensor.insert_slice"):
             parts = [[self._passed_size(each) for each in part] for part in slice_parts(op)]
             whole = self._shape(op.operands[0 if op.name == "tensor.extract_slice" else 1])
-            check_slice(*parts, whole, what=f"the slice of {op.name}")
+            check_slice(op.name, parts, whole)
 
     def _passed_size(self, size: Size) -> Size:
         if not isinstance(size, ir.Value):
@@ -205,12 +205,13 @@ class _Outlining:
 
     def _fitted(self, function: Operation, given: Sequence[Value], infos: Sequence[TensorInfo]) -> list[Value]:
         """Arguments with the sizes that the loops have, checked where they may have others."""
-        own = [decode(each.type) for each in given]
-        shapes = [each.shape or () if isinstance(each, TensorInfo) else () for each in (*own, *infos)]
+        types = [*(decode(each.type) for each in given), *infos]
+        shapes = [each.shape or () if isinstance(each, TensorInfo) else () for each in types]
         made = list(given)
         for place, sizes in wanted_shapes(function, shapes).items():
             if place < len(made):
-                made[place] = relax.match_cast(made[place], encode(own[place].with_shape(sizes), function.context))
+                info = TensorInfo(tuple(sizes), str(given[place].type.element_type))
+                made[place] = relax.match_cast(made[place], encode(info, function.context))
         return made
 
     def _passed(self, value: Value) -> Value:
@@ -234,7 +235,8 @@ class _Outlining:
     def _shape(self, value: Value) -> Sequence[Size]:
         """What is known of a tensor's sizes; where it is made where it is needed, what it will have."""
         if value in self._values:
-            return decode(self._new(value).type).shape or ()
+            info = decode(self._values[value].type)
+            return info.shape or () if isinstance(info, TensorInfo) else ()
         if isinstance(value.owner, ir.Block):
             return [None] * len(value.type.shape)
         return [self._known(each) for each in result_sizes(value.owner, value.result_number, self._shape)]

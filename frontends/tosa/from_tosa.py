@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 from ...bindings.diagnostics import errors_as_relax_error
@@ -50,11 +49,12 @@ def problems_of_module(path: str) -> Problems:
 
 def _read(source: str | bytes | Path, context: Context) -> MlirModule:
     name = "<tosa>"
-    if isinstance(source, os.PathLike) or (isinstance(source, str) and source.endswith((".mlir", ".mlirbc"))):
+    if isinstance(source, Path) or (isinstance(source, str) and source.endswith((".mlir", ".mlirbc"))):
+        name = str(source)
         try:
-            source, name = Path(source).read_bytes(), str(source)
+            source = Path(source).read_bytes()
         except OSError as error:
-            raise ModelError(f"cannot read '{source}': {error.strerror}") from None
+            raise ModelError(f"cannot read '{name}': {error.strerror}") from None
     allowed = context.allow_unregistered_dialects
     # Operations without a converter are told all at once.
     context.allow_unregistered_dialects = True

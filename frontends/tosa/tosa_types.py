@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from typing import Any
 
@@ -16,6 +17,7 @@ from ..core.node import Unsupported
 
 #: Integers that no machine has: what they hold fits in these. Where TOSA's results leave their range, it says nothing.
 _HELD_IN = {"i4": "i8", "i48": "i64", "index": "i64"}
+_INTEGER = re.compile(r"-?\d+")
 _ENUM = re.compile(r"#tosa\.\w+<(\w+)>$")
 
 
@@ -27,10 +29,15 @@ def is_shape(type_: Type) -> bool:
     return str(type_).startswith("!tosa.shape<")
 
 
+def _rank_of(type_: Type) -> int:
+    """How many sizes a shape has."""
+    return int(str(type_).removeprefix("!tosa.shape<").removesuffix(">"))
+
+
 def info_of(type_: Type) -> TensorInfo:
     """What is known of a tensor; of a shape, as the tensor of its sizes."""
     if is_shape(type_):
-        return TensorInfo((int(str(type_)[len("!tosa.shape<") : -1]),), "i64")
+        return TensorInfo((_rank_of(type_),), "i64")
     if not is_tensor(type_):
         raise Unsupported(f"{type_} is no tensor of known rank")
     name = str(type_.element_type)
@@ -59,13 +66,15 @@ def value_of(attribute: Attribute) -> Any:
 def elements_of(attribute: Attribute, type_: Type) -> numpy.ndarray:
     """The elements of a constant."""
     info = info_of(type_)
-    shape = tuple(size or 0 for size in info.shape or ())
-    narrow = is_shape(type_) or str(type_.element_type) in _HELD_IN
-    if not narrow:
+    shape = tuple(type_.shape) if is_tensor(type_) else (_rank_of(type_),)
+    name = "index" if is_shape(type_) else str(type_.element_type)
+    if name not in _HELD_IN:
         return array_of_attribute(attribute, info.dtype, shape)
-    if not isinstance(attribute, ir.DenseIntElementsAttr):
-        raise Unsupported(f"constants of {type_} are read from dense<...> alone", "values")
-    # Negative ones may come without their sign.
-    bits = int(str(type_.element_type)[1:]) if is_tensor(type_) and str(type_.element_type) != "index" else 64
-    signed = [each - (1 << bits) if each >> (bits - 1) == 1 else each for each in map(int, attribute)]
-    return numpy.array(signed, f"int{info.dtype[1:]}").reshape(shape)
+    if name == "i4":
+        return array_of_attribute(attribute, name, shape).astype("int8")
+    # The bindings hand these out as text only.
+    elements, _, _ = str(attribute).removeprefix("dense<").rpartition("> : ")
+    if not isinstance(attribute, ir.DenseIntElementsAttr) or elements.startswith('"'):
+        raise Unsupported(f"constants of {type_} are read from numbers alone", "values")
+    numbers = numpy.array([int(each) for each in _INTEGER.findall(elements)], "int64")
+    return numpy.broadcast_to(numbers, math.prod(shape)).reshape(shape)

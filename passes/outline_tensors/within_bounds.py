@@ -75,11 +75,9 @@ def _size(tensor: Value, axis: int) -> Number:
     return number(size.result)
 
 
-def check_slice(
-    offsets: Sequence[Size], sizes: Sequence[Size], strides: Sequence[Size], whole: Sequence[Size], what: str
-) -> None:
-    """The program stops where a slice is not within a tensor, which may be known before."""
-    for axis, parts in enumerate(zip(offsets, sizes, strides, whole, strict=True)):
+def check_slice(name: str, slices: Sequence[Sequence[Size]], whole: Sequence[Size]) -> None:
+    """The program stops where a slice, its offsets, sizes and strides, is not within a tensor."""
+    for axis, parts in enumerate(zip(*slices, whole, strict=True)):
         offset, size, stride, extent = parts
         if all(isinstance(each, int) for each in parts) or (
             offset == 0 and stride == 1 and equal(size, extent) is True
@@ -90,7 +88,7 @@ def check_slice(
         holds = (count == 0) | ((first >= 0) & (count > 0) & (last >= 0) & (last < end))
         type_ = ir.RankedTensorType.get([], ir.IntegerType.get_signless(1))
         condition = ir.Operation.create("tensor.from_elements", results=[type_], operands=[holds.value]).result
-        relax.assert_op(condition, format=f"{what} is not within its tensor along dimension {axis}")
+        relax.assert_op(condition, format=f"the slice of {name} is not within its tensor along dimension {axis}")
 
 
 def _number(size: Size) -> Number:

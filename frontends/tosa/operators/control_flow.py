@@ -17,7 +17,7 @@ from ..prelude import Node, Outputs, Value, register_tosa
 
 @register_tosa("tosa.cond_if")
 def cond_if(node: Node) -> Outputs:
-    condition, given = node.value(0), node.inputs[1:]
+    condition, given = node.value(0), [node.held(index) for index in range(1, len(node.inputs))]
     holds = known_truth(condition)
     if holds is not None:
         return node.run_body(given, 0 if holds else 1)

@@ -3,9 +3,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from ....dialects.core.infos import is_float
-from ...core.padding import padded
-from ..prelude import Node, Outputs, Tensor, Value, cast, register_tosa, relax, sizes
+from ..prelude import Node, Outputs, Tensor, cast, register_tosa, relax, sizes
 from .quantization import block_size, centered, difference_type, unblocked
 
 
@@ -34,28 +35,27 @@ def _with_bias(node: Node, made: Tensor) -> Tensor:
     return cast(relax.add(made, cast(node.tensor(2), str(made.type.element_type))), node.dtype)
 
 
-def _settings(node: Node, count: int) -> dict[str, list[int]]:
+def _settings(node: Node, count: int) -> dict[str, Any]:
     pad = node.attr("pad")
     return {
         "strides": node.attr("stride"),
         "padding": [*pad[0::2], *pad[1::2]],
         "dilation": node.attr("dilation", [1] * count),
+        "out_dtype": _accumulator(node),
     }
 
 
 @register_tosa("tosa.conv2d")
 def conv2d(node: Node) -> Outputs:
     x, weight = _operands(node, (3, 4))
-    layouts = {"data_layout": "NHWC", "kernel_layout": "OHWI"}
-    made = relax.nn.conv2d(x, weight, **_settings(node, 2), **layouts, out_dtype=_accumulator(node))
+    made = relax.nn.conv2d(x, weight, **_settings(node, 2), data_layout="NHWC", kernel_layout="OHWI")
     return _with_bias(node, made)
 
 
 @register_tosa("tosa.conv3d")
 def conv3d(node: Node) -> Outputs:
     x, weight = _operands(node, (3, 4))
-    layouts = {"data_layout": "NDHWC", "kernel_layout": "ODHWI"}
-    made = relax.nn.conv3d(x, weight, **_settings(node, 3), **layouts, out_dtype=_accumulator(node))
+    made = relax.nn.conv3d(x, weight, **_settings(node, 3), data_layout="NDHWC", kernel_layout="ODHWI")
     return _with_bias(node, made)
 
 
@@ -74,7 +74,6 @@ def depthwise_conv2d(node: Node) -> Outputs:
         groups=channels,
         data_layout="NHWC",
         kernel_layout="HWOI",
-        out_dtype=_accumulator(node),
     )
     return _with_bias(node, made)
 
@@ -93,9 +92,8 @@ def transpose_conv2d(node: Node) -> Outputs:
         kernel_layout="OHWI",
         out_dtype=_accumulator(node),
     )
-    around = {1: (max(top, 0), max(bottom, 0)), 2: (max(left, 0), max(right, 0))}
-    if any(side for pair in around.values() for side in pair):
-        made = padded(Value(ssa=made), around, "constant", 0)
+    added = [max(side, 0) for side in (top, bottom, left, right)]
+    made = relax.nn.pad(made, pad_width=[0, 0, *added, 0, 0]) if any(added) else made
     return _with_bias(node, made)
 
 

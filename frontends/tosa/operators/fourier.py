@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from ...core.complex_numbers import Pair
 from ...core.fourier import Transform, transformed_along
-from ..prelude import Node, Outputs, Tensor, const, register_tosa, relax
+from ..prelude import Node, Outputs, const, register_tosa, relax
 
 
 def _length(node: Node, axis: int) -> int:
@@ -25,11 +25,8 @@ def fft2d(node: Node) -> Outputs:
         count *= length
         x = transformed_along(node, x, axis, Transform(length, 2, is_inverse, False))
         x = Pair(x.real, x.whole_imag)
-    return [_times(each, count) for each in x] if is_inverse else list(x)
-
-
-def _times(x: Tensor | None, count: int) -> Tensor:
-    return relax.multiply(x, const(count, "f32"))
+    both = [x.real, x.whole_imag]
+    return [relax.multiply(each, const(count, "f32")) for each in both] if is_inverse else both
 
 
 @register_tosa("tosa.rfft2d")
