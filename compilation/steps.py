@@ -10,9 +10,11 @@ from ..bindings.ir import Module
 from ..dialects.core.call_graph import check_calls
 from ..passes.core.pipeline import Pipeline
 from ..passes.core.stages import Stages
+from ..passes.lower_calls.function_lowering import graph_functions
 from ..passes.lower_calls.in_place import mark_own_memory
 from ..passes.relax_bind_symbolic_vars import BindSymbolicVars
 from ..passes.relax_donate import Donate
+from ..passes.relax_outline_tensors import OutlineTensors, is_plain
 from ..passes.symbolic_shapes.single_sizes import warn_of_single_sizes
 from ..targets.core.code import CodeOptions
 from ..targets.core.evaluation import passes_at
@@ -27,7 +29,11 @@ def working(options: CompileOptions, code: CodeOptions) -> Iterator[None]:
 
 
 def check(module: Module) -> None:
-    """The first step: notes what calls may write to, which the module as it was written decides."""
+    """The first step: functions of upstream's operations on tensors become graphs; then what calls may write to is
+    noted, which the module as it was written decides.
+    """
+    if any(map(is_plain, graph_functions(module.operation))):
+        Pipeline(OutlineTensors()).run(module)
     check_calls(module.operation)
     mark_own_memory(module.operation)
 

@@ -60,6 +60,8 @@ _DEFINED_IN = {
     "frontends.torch.registry": "register_torch",
     "frontends.stablehlo.from_stablehlo": "from_stablehlo",
     "frontends.stablehlo.registry": "register_stablehlo",
+    "frontends.tosa.from_tosa": "from_tosa",
+    "frontends.tosa.registry": "register_tosa",
     "runtime.torch_module": "to_torch",
     "dialects.script": "print_script",
     # Passes: writing them, running them, watching them.

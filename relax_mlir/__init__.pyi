@@ -52,6 +52,8 @@ from .frontends.stablehlo.from_stablehlo import from_stablehlo as from_stablehlo
 from .frontends.stablehlo.registry import register_stablehlo as register_stablehlo
 from .frontends.torch.from_torch import from_torch as from_torch
 from .frontends.torch.registry import register_torch as register_torch
+from .frontends.tosa.from_tosa import from_tosa as from_tosa
+from .frontends.tosa.registry import register_tosa as register_tosa
 from .interpreter.reference import reference as reference
 from .interpreter.registry import all_references as all_references
 from .interpreter.registry import register_reference as register_reference

@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Types and attributes of TOSA: tensors, whose elements of 4 and 48 bits are wider here, and shapes."""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import Any
+
+import numpy
+
+from ...bindings.ir import Attribute, Type
+from ...bindings.mlir import DYNAMIC, ir
+from ...dialects.core.infos import TensorInfo, is_dtype
+from ...dialects.relax.constants import array_of_attribute
+from ..core.node import Unsupported
+
+#: Integers that no machine has: what they hold fits in these. Where TOSA's results leave their range, it says nothing.
+_HELD_IN = {"i4": "i8", "i48": "i64", "index": "i64"}
+_INTEGER = re.compile(r"-?\d+")
+_ENUM = re.compile(r"#tosa\.\w+<(\w+)>$")
+
+
+def is_tensor(type_: Type) -> bool:
+    return isinstance(type_, ir.RankedTensorType)
+
+
+def is_shape(type_: Type) -> bool:
+    return str(type_).startswith("!tosa.shape<")
+
+
+def _rank_of(type_: Type) -> int:
+    """How many sizes a shape has."""
+    return int(str(type_).removeprefix("!tosa.shape<").removesuffix(">"))
+
+
+def info_of(type_: Type) -> TensorInfo:
+    """What is known of a tensor; of a shape, as the tensor of its sizes."""
+    if is_shape(type_):
+        return TensorInfo((_rank_of(type_),), "i64")
+    if not is_tensor(type_):
+        raise Unsupported(f"{type_} is no tensor of known rank")
+    name = str(type_.element_type)
+    dtype = _HELD_IN.get(name, name)
+    if not is_dtype(dtype):
+        raise Unsupported(f"elements of type {name} are not supported")
+    return TensorInfo(tuple(None if size == DYNAMIC else size for size in type_.shape), dtype)
+
+
+def value_of(attribute: Attribute) -> Any:
+    """A number, text, a list of numbers, a type by its name, or the word of an enumeration."""
+    if isinstance(attribute, (ir.BoolAttr, ir.FloatAttr, ir.StringAttr, ir.FlatSymbolRefAttr)):
+        return attribute.value
+    if isinstance(attribute, ir.IntegerAttr):
+        return int(attribute.value)
+    if isinstance(attribute, ir.TypeAttr):
+        name = str(attribute.value)
+        return _HELD_IN.get(name, name)
+    if isinstance(attribute, (ir.DenseI32ArrayAttr, ir.DenseI64ArrayAttr)):
+        return list(attribute)
+    text = str(attribute)
+    word = _ENUM.match(text)
+    return word[1] if word else text
+
+
+def elements_of(attribute: Attribute, type_: Type) -> numpy.ndarray:
+    """The elements of a constant."""
+    info = info_of(type_)
+    shape = tuple(type_.shape) if is_tensor(type_) else (_rank_of(type_),)
+    name = "index" if is_shape(type_) else str(type_.element_type)
+    if name not in _HELD_IN:
+        return array_of_attribute(attribute, info.dtype, shape)
+    if name == "i4":
+        return array_of_attribute(attribute, name, shape).astype("int8")
+    # The bindings hand these out as text only.
+    elements, _, _ = str(attribute).removeprefix("dense<").rpartition("> : ")
+    if not isinstance(attribute, ir.DenseIntElementsAttr) or elements.startswith('"'):
+        raise Unsupported(f"constants of {type_} are read from numbers alone", "values")
+    numbers = numpy.array([int(each) for each in _INTEGER.findall(elements)], "int64")
+    return numpy.broadcast_to(numbers, math.prod(shape)).reshape(shape)

@@ -1,0 +1,166 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""PrimFuncs of one operation on tensors each, with what it starts from; equal ones are one."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from ...bindings.ir import Operation, Value
+from ...bindings.mlir import ir
+from ...bindings.navigation import body_of, made_by, operations_in, used_by
+from ...bindings.pass_manager import run_upstream
+from ...bindings.rewriting import use_instead
+from ...dialects.core.codec import decode
+from ...dialects.core.infos import TensorInfo
+from ...dialects.relax.function_attributes import VISIBILITY
+from ...dialects.tir import dialect as tir
+from ...dialects.tir.prim_func import make_prim_func
+from ...emit.kernels import parameter_type
+from ...emit.numbers import intrinsic, number
+from ...support.names import fresh_name
+from .within_bounds import limit_indices
+
+MEMORY = ("tensor.empty", "bufferization.alloc_tensor")
+_NAME = re.compile(r"@\w+")
+
+
+def is_tensor(value: Value) -> bool:
+    return isinstance(value.type, ir.RankedTensorType)
+
+
+def is_start(op: Operation | None) -> bool:
+    """What is made where it is needed: memory without values, or filled with a constant, and constants."""
+    if op is None:
+        return False
+    if op.name == "arith.constant":
+        return not is_tensor(op.results[0])
+    return _is_memory(op) or (op.name == "linalg.fill" and all(is_start(made_by(each)) for each in op.operands))
+
+
+def _is_memory(op: Operation) -> bool:
+    """Elements that nothing has written yet."""
+    return op.name in MEMORY and not any(map(is_tensor, op.operands))
+
+
+class TensorKernel:
+    """An operation, what it needs from around, and what is made again inside."""
+
+    def __init__(self, op: Operation):
+        self.op = op
+        #: For each result the memory that it is made in, where that is new.
+        self.destinations = _destinations(op)
+        #: In their order; what `given` needs comes first.
+        self.again: list[Operation] = []
+        self.given: list[Value] = []
+        for value in used_by(op):
+            self._need(value)
+
+    def _need(self, value: Value) -> None:
+        maker = made_by(value)
+        if maker is None or not is_start(maker):
+            if value not in self.given:
+                self.given.append(value)
+        elif maker not in [*self.again, *filter(None, self.destinations)]:
+            # The sizes of memory, which may be values of the program, are among them.
+            for operand in maker.operands:
+                self._need(operand)
+            self.again.append(maker)
+
+    def write(self, arguments: Sequence[Value]) -> list[Value]:
+        """The body of a PrimFunc; arguments are what is given, then the memory of results."""
+        values = {old: _as_type(new, old) for old, new in zip(self.given, arguments, strict=False)}
+        outputs = arguments[len(self.given) :]
+        for memory, new in zip(self.destinations, outputs, strict=True):
+            if memory is not None:
+                values[memory.results[0]] = _as_type(new, memory.results[0])
+        for each in self.again:
+            values[each.results[0]] = _cloned(each, values).results[0]
+        made = _cloned(self.op, values).results
+        return [_as_type(_as_tensor(each), output) for each, output in zip(made, outputs, strict=True)]
+
+
+def _destinations(op: Operation) -> list[Operation | None]:
+    count = len(op.results)
+    if not op.name.startswith("linalg."):
+        return [None] * count
+    return [_memory(each) for each in list(op.operands)[len(op.operands) - count :]]
+
+
+def _memory(value: Value) -> Operation | None:
+    maker = made_by(value)
+    if maker is not None and maker.name == "linalg.fill":
+        maker = made_by(maker.operands[1])
+    return maker if maker is not None and _is_memory(maker) else None
+
+
+def _cloned(op: Operation, values: dict[Value, Value]) -> Operation:
+    made = op.clone().operation
+    for each in (made, *operations_in(made)):
+        use_instead(each, values)
+    return made
+
+
+def _as_type(new: Value, old: Value) -> Value:
+    """Indices are passed as integers."""
+    if new.type == old.type:
+        return new
+    name = "tensor.cast" if is_tensor(old) else "arith.index_cast"
+    return ir.Operation.create(name, results=[old.type], operands=[new]).result
+
+
+def _as_tensor(value: Value) -> Value:
+    """A scalar, which no PrimFunc returns, as a tensor of no dimensions."""
+    if is_tensor(value):
+        return value
+    if isinstance(value.type, ir.IndexType):
+        wide = ir.IntegerType.get_signless(64)
+        value = ir.Operation.create("arith.index_cast", results=[wide], operands=[value]).result
+    type_ = ir.RankedTensorType.get([], value.type)
+    return ir.Operation.create("tensor.from_elements", results=[type_], operands=[value]).result
+
+
+class TensorKernels:
+    """The PrimFuncs that a module gets."""
+
+    def __init__(self, module: Operation):
+        self._module = module
+        self._made: dict[str, Operation] = {}
+
+    def made_of(self, kernel: TensorKernel, given: Sequence[Value], results: Sequence[TensorInfo]) -> Operation:
+        """The PrimFunc of an operation for these arguments, added where there is none like it."""
+        context = self._module.context
+        inputs = [parameter_type(decode(each.type), context, on_memrefs=False) for each in given]
+        outputs = [parameter_type(each, context, on_memrefs=False) for each in results]
+        name = fresh_name(kernel.op.name.replace(".", "_"), ir.SymbolTable(self._module))
+        private = {VISIBILITY: ir.StringAttr.get("private")}
+        with ir.InsertionPoint.at_block_begin(body_of(self._module)):
+            made = make_prim_func(name, inputs, outputs, lambda *each: kernel.write(each), attributes=private)
+        _generalize(made)
+        limit_indices(made)
+        # Constants in it are small ones.
+        key = _NAME.sub("", made.get_asm(), count=1)
+        if key in self._made:
+            made.erase()
+            return self._made[key]
+        self._made[key] = made
+        return made
+
+
+def _generalize(function: Operation) -> None:
+    """As linalg.generic, which passes look into, with tir's functions of numbers, which targets have code for."""
+    run_upstream(function, ["linalg-generalize-named-ops"])
+    for op in operations_in(function):
+        name = _intrinsic_of(op)
+        if name:
+            with op.location, ir.InsertionPoint(op):
+                made = intrinsic(name, *map(number, op.operands))
+            op.results[0].replace_all_uses_with(made.value)
+            op.erase()
+
+
+def _intrinsic_of(op: Operation) -> str:
+    dialect, _, name = op.name.partition(".")
+    name = "pow" if name == "powf" else name
+    are_floats = all(isinstance(each.type, ir.FloatType) for each in op.operands)
+    return name if dialect == "math" and are_floats and name in tir.ops else ""

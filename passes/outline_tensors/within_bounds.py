@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Nothing reads outside of a tensor: what upstream's operations leave to their users is checked, or limited."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ...bindings.affine import plain_dim
+from ...bindings.ir import Operation, Value
+from ...bindings.mlir import ir
+from ...bindings.navigation import body_of, made_by, operations_in
+from ...dialects import relax
+from ...dialects.core.symbols import Dim, equal
+from ...emit.generic import GENERIC, GenericOp
+from ...emit.numbers import Number, as_i64, as_index, maximum, minimum, number
+from .result_sizes import Size
+
+_SAME = ("tensor.cast", GENERIC)
+
+
+def wanted_shapes(function: Operation, shapes: Sequence[Sequence[Dim]]) -> dict[int, list[Dim]]:
+    """Which sizes arguments of a PrimFunc must have that may have others, by their numbers: loops run over several
+    tensors as far as the last of them, which is the result, reaches.
+    """
+    arguments = list(body_of(function).arguments)
+    wanted: dict[int, list[Dim]] = {}
+    for op in operations_in(function):
+        if op.name == GENERIC:
+            _want(GenericOp(op), arguments, shapes, wanted)
+    return wanted
+
+
+def _want(
+    generic: GenericOp, arguments: Sequence[Value], shapes: Sequence[Sequence[Dim]], wanted: dict[int, list[Dim]]
+) -> None:
+    extents: dict[int, Dim] = {}
+    for operand, access in reversed(list(zip(generic.operands, generic.maps, strict=True))):
+        root = _root(operand)
+        place = arguments.index(root) if root in arguments else None
+        for axis, expression in enumerate(access.results):
+            dim = plain_dim(expression)
+            if dim is None or place is None:
+                continue
+            size = wanted.get(place, shapes[place])[axis]
+            if equal(extents.setdefault(dim, size), size) is not True:
+                wanted.setdefault(place, list(shapes[place]))[axis] = extents[dim]
+
+
+def _root(value: Value) -> Value:
+    """Where a tensor of the same sizes comes from."""
+    maker = made_by(value, *_SAME)
+    while maker is not None:
+        outputs = len(maker.operands) - len(maker.results)
+        value = maker.operands[outputs + value.result_number if maker.name == GENERIC else 0]
+        maker = made_by(value, *_SAME)
+    return value
+
+
+def limit_indices(function: Operation) -> None:
+    """Elements that a body takes by indices which it computes: the nearest there is."""
+    for op in operations_in(function):
+        if op.name != "tensor.extract":
+            continue
+        for axis, index in enumerate(list(op.operands)[1:]):
+            if made_by(index, "linalg.index", "arith.constant") is None:
+                with op.location, ir.InsertionPoint(op):
+                    last = _size(op.operands[0], axis) - 1
+                    limited = maximum(minimum(number(index), last), number(as_index(0).value))
+                op.operands[1 + axis] = limited.value
+
+
+def _size(tensor: Value, axis: int) -> Number:
+    index = ir.IndexType.get()
+    size = ir.Operation.create("tensor.dim", results=[index], operands=[tensor, as_index(axis).value])
+    return number(size.result)
+
+
+def check_slice(name: str, slices: Sequence[Sequence[Size]], whole: Sequence[Size]) -> None:
+    """The program stops where a slice, its offsets, sizes and strides, is not within a tensor."""
+    for axis, parts in enumerate(zip(*slices, whole, strict=True)):
+        offset, size, stride, extent = parts
+        if all(isinstance(each, int) for each in parts) or (
+            offset == 0 and stride == 1 and equal(size, extent) is True
+        ):
+            continue
+        first, count, step, end = (_number(each) for each in parts)
+        last = first + (count - 1) * step
+        holds = (count == 0) | ((first >= 0) & (count > 0) & (last >= 0) & (last < end))
+        type_ = ir.RankedTensorType.get([], ir.IntegerType.get_signless(1))
+        condition = ir.Operation.create("tensor.from_elements", results=[type_], operands=[holds.value]).result
+        relax.assert_op(condition, format=f"the slice of {name} is not within its tensor along dimension {axis}")
+
+
+def _number(size: Size) -> Number:
+    if isinstance(size, (int, ir.Value)):
+        return number(as_i64(size).value)
+    return number(relax.prim_value(size))

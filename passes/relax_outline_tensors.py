@@ -1,0 +1,282 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Functions of upstream's operations on tensors become graphs: each operation is a PrimFunc, which is called.
+
+    %0 = linalg.matmul ins(%a, %b : ...) outs(%filled : tensor<?x16xf32>) -> tensor<?x16xf32>
+becomes
+    %0 = relax.call_tir(%a, %b) {func = @linalg_matmul} : ... -> tensor<?x16xf32, #relax.sym<["n", 16]>>
+
+Dynamic sizes get names; arithmetic on them is done with these.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar
+
+from ..bindings.ir import Operation, Type, Value
+from ..bindings.mlir import ir
+from ..bindings.navigation import body_of, made_by, operations_in, operations_of, symbol_name, used_by
+from ..bindings.pass_manager import run_upstream
+from ..bindings.rewriting import located_error, use_instead
+from ..dialects import relax
+from ..dialects.core.codec import decode, encode
+from ..dialects.core.infos import ScalarInfo, ShapeInfo, TensorInfo
+from ..dialects.core.symbols import sym
+from ..emit.kernels import FreshSymbols
+from .core.base import Pass
+from .core.registry import register_pass
+from .lower_calls.function_lowering import graph_functions
+from .outline_tensors.result_sizes import Size, result_sizes, slice_parts
+from .outline_tensors.tensor_kernels import MEMORY, TensorKernel, TensorKernels, is_start, is_tensor
+from .outline_tensors.within_bounds import check_slice, wanted_shapes
+
+_OF_TENSORS = ("linalg", "tensor", "scf", "bufferization")
+_ARITHMETIC: dict[str, Callable[[Any, Any], Any]] = {
+    "arith.addi": lambda left, right: left + right,
+    "arith.subi": lambda left, right: left - right,
+    "arith.muli": lambda left, right: left * right,
+    "arith.floordivsi": lambda left, right: left // right,
+    "arith.divui": lambda left, right: left // right,
+}
+#: Calls, maps of indices and arithmetic on whole tensors have no place in the graph.
+_BEFORE = "inline,symbol-dce,func.func(convert-elementwise-to-linalg,lower-affine)"
+_CASTS = ("arith.index_cast", "arith.extsi", "arith.trunci")
+
+
+def is_plain(function: Operation) -> bool:
+    """Whether a function computes with upstream's operations on tensors, outside of any PrimFunc."""
+    return any(map(_is_on_tensors, operations_in(function)))
+
+
+def _is_on_tensors(op: Operation) -> bool:
+    dialect = op.name.partition(".")[0]
+    if dialect in ("arith", "math"):
+        return op.name != "arith.constant" and any(map(is_tensor, op.results))
+    return dialect in ("linalg", "tensor") and not _is_of_graphs(op)
+
+
+def _is_of_graphs(op: Operation) -> bool:
+    """Scalars of tensors without dimensions, and such tensors."""
+    return op.name == "tensor.from_elements" or (op.name == "tensor.extract" and len(op.operands) == 1)
+
+
+@register_pass
+class OutlineTensors(Pass):
+    """Makes PrimFuncs of upstream's operations on tensors in graph functions, and names for dynamic sizes."""
+
+    name: ClassVar[str] = "relax-outline-tensors"
+    dependent_dialects: ClassVar[tuple[str, ...]] = ("arith", "func", "linalg", "scf", "tensor")
+
+    def run(self, op: Operation) -> None:
+        if not any(map(is_plain, graph_functions(op))):
+            return
+        run_upstream(op, [_BEFORE])
+        symbols, kernels = FreshSymbols(op), TensorKernels(op)
+        with op.context:
+            for function in graph_functions(op):
+                if is_plain(function):
+                    _Outlining(function, symbols, kernels).run()
+
+
+class _Outlining:
+    """One function, which is built once more."""
+
+    def __init__(self, function: Operation, symbols: FreshSymbols, kernels: TensorKernels):
+        self._function = function
+        self._symbols = symbols
+        self._kernels = kernels
+        #: What each value is now.
+        self._values: dict[Value, Value] = {}
+        #: What integers are, as far as it is known: numbers and expressions.
+        self._numbers: dict[Value, Any] = {}
+
+    def run(self) -> None:
+        old = self._function
+        block = body_of(old)
+        types = [self._argument_type(each.type) for each in block.arguments]
+        with old.location, ir.InsertionPoint(old):
+            attributes = {name: old.attributes[name] for name in old.attributes}
+            made = ir.Operation.create("func.func", attributes=attributes, regions=1)
+        try:
+            inner = made.regions[0].blocks.append(*types, arg_locs=[each.location for each in block.arguments])
+            self._values.update(zip(block.arguments, inner.arguments, strict=True))
+            with ir.InsertionPoint(inner):
+                for op in operations_of(block):
+                    with op.location:
+                        self._add(op)
+        except BaseException:
+            made.erase()
+            raise
+        returned = [each.type for each in operations_of(inner)[-1].operands]
+        made.attributes["function_type"] = ir.TypeAttr.get(ir.FunctionType.get(types, returned))
+        old.erase()
+
+    def _argument_type(self, type_: Type) -> Type:
+        info = decode(type_)
+        if not isinstance(info, TensorInfo) or info.shape is None or None not in info.shape:
+            return type_
+        sizes = [sym(self._symbols.next()) if size is None else size for size in info.shape]
+        return encode(info.with_shape(sizes), type_.context)
+
+    # ---- operations ----
+
+    def _add(self, op: Operation) -> None:
+        if op.name == "tensor.dim":
+            self._add_dim(op)
+        elif op.name == "cf.assert":
+            condition = _as_tensor(self._new(op.operands[0]), [])
+            relax.assert_op(condition, format=ir.StringAttr(op.attributes["msg"]).value)
+        elif op.name == "linalg.softmax":
+            axis = ir.IntegerAttr(op.attributes["dimension"]).value
+            self._values[op.results[0]] = relax.nn.softmax(self._new(op.operands[0]), axis=axis)
+        elif op.name.partition(".")[0] in _OF_TENSORS and not _is_of_graphs(op):
+            if not is_start(op):
+                self._outline(op)
+        else:
+            self._keep(op)
+
+    def _new(self, value: Value) -> Value:
+        maker = made_by(value)
+        if value not in self._values and maker is not None:
+            # What is made where it is needed is needed here.
+            self._outline(maker)
+        return self._values[value]
+
+    def _keep(self, op: Operation) -> None:
+        """What graphs have as well, scalars among it."""
+        others = {each: self._new(each) for each in used_by(op)}
+        made = op.clone().operation
+        use_instead(made, others)
+        self._values.update(zip(op.results, made.results, strict=True))
+        self._note_number(op)
+
+    def _note_number(self, op: Operation) -> None:
+        given = [self._numbers.get(each) for each in op.operands]
+        if op.name == "arith.constant" and isinstance(op.attributes["value"], ir.IntegerAttr):
+            self._numbers[op.results[0]] = int(ir.IntegerAttr(op.attributes["value"]).value)
+        elif op.name in _CASTS and given[0] is not None:
+            self._numbers[op.results[0]] = given[0]
+        elif op.name in _ARITHMETIC and None not in given:
+            self._numbers[op.results[0]] = _ARITHMETIC[op.name](*given)
+
+    def _add_dim(self, op: Operation) -> None:
+        axis = self._numbers.get(op.operands[1])
+        if axis is None:
+            raise located_error("'tensor.dim' op of a dimension that is not a constant", op.location)
+        size = self._shape(op.operands[0])[axis]
+        self._numbers[op.results[0]] = size
+        self._values[op.results[0]] = _as_index(relax.prim_value(size))
+
+    # ---- calls ----
+
+    def _outline(self, op: Operation) -> None:
+        if any(each.name.startswith("relax.") for each in operations_in(op)):
+            problem = (
+                f"'{op.name}' op holds operators of relax next to a function's operations on tensors: keep them apart"
+            )
+            raise located_error(problem, op.location)
+        if op.name in MEMORY:
+            shape = [self._known(each) for each in result_sizes(op, 0, self._shape)]
+            self._values[op.results[0]] = relax.zeros(tuple(shape), dtype=str(op.results[0].type.element_type))
+            return
+        kernel = TensorKernel(op)
+        given = [self._passed(each) for each in kernel.given]
+        infos = [self._info(op, index) for index in range(len(op.results))]
+        function = self._kernels.made_of(kernel, given, infos)
+        self._check(op)
+        given = self._fitted(function, given, infos)
+        types = [encode(each, op.context) for each in infos]
+        called = relax.call_tir(symbol_name(function), given, out_ty=types if len(types) > 1 else types[0])
+        made = list(called) if len(types) > 1 else [called]
+        for old, new in zip(op.results, made, strict=True):
+            self._values[old] = new if is_tensor(old) else _as_index(_element(new), old.type)
+
+    def _check(self, op: Operation) -> None:
+        """What a slice, which the program may compute, is within."""
+        if op.name in ("tensor.extract_slice", "tensor.insert_slice"):
+            parts = [[self._passed_size(each) for each in part] for part in slice_parts(op)]
+            whole = self._shape(op.operands[0 if op.name == "tensor.extract_slice" else 1])
+            check_slice(op.name, parts, whole)
+
+    def _passed_size(self, size: Size) -> Size:
+        if not isinstance(size, ir.Value):
+            return size
+        return self._numbers[size] if size in self._numbers else self._new(size)
+
+    def _fitted(self, function: Operation, given: Sequence[Value], infos: Sequence[TensorInfo]) -> list[Value]:
+        """Arguments with the sizes that the loops have, checked where they may have others."""
+        types = [*(decode(each.type) for each in given), *infos]
+        shapes = [each.shape or () if isinstance(each, TensorInfo) else () for each in types]
+        made = list(given)
+        for place, sizes in wanted_shapes(function, shapes).items():
+            if place < len(made):
+                info = TensorInfo(tuple(sizes), str(given[place].type.element_type))
+                made[place] = relax.match_cast(made[place], encode(info, function.context))
+        return made
+
+    def _passed(self, value: Value) -> Value:
+        """As an argument: indices as integers, by their names where they have some."""
+        number = self._numbers.get(value) if isinstance(value.type, ir.IndexType) else None
+        return _as_integer(self._new(value)) if number is None else relax.prim_value(number)
+
+    def _info(self, op: Operation, index: int) -> TensorInfo:
+        type_ = op.results[index].type
+        if not isinstance(type_, ir.RankedTensorType):
+            scalar = decode(type_)
+            assert isinstance(scalar, ScalarInfo)
+            return TensorInfo((), "i64" if scalar.dtype == "index" else scalar.dtype)
+        sizes = [self._known(each) for each in result_sizes(op, index, self._shape)]
+        if None in sizes:
+            raise located_error(
+                f"'{op.name}' op: a size of its result is neither an argument's nor computed before", op.location
+            )
+        return TensorInfo(tuple(sizes), str(type_.element_type))
+
+    def _shape(self, value: Value) -> Sequence[Size]:
+        """What is known of a tensor's sizes; where it is made where it is needed, what it will have."""
+        if value in self._values:
+            info = decode(self._values[value].type)
+            return info.shape or () if isinstance(info, TensorInfo) else ()
+        if isinstance(value.owner, ir.Block):
+            return [None] * len(value.type.shape)
+        return [self._known(each) for each in result_sizes(value.owner, value.result_number, self._shape)]
+
+    def _known(self, size: Size) -> Size:
+        """A number or an expression; a new symbol for what the program computes of its data."""
+        if not isinstance(size, ir.Value):
+            return size
+        if size not in self._numbers and size not in self._values:
+            return None  # computed in a region
+        if size not in self._numbers:
+            element = _as_integer(self._new(size))
+            symbol = sym(self._symbols.next())
+            relax.match_cast(
+                relax.tensor_to_shape(_as_tensor(element, [1])), encode(ShapeInfo((symbol,)), element.context)
+            )
+            self._numbers[size] = symbol
+        return self._numbers[size]
+
+
+def _call(name: str, type_: Type, operands: Sequence[Value]) -> Value:
+    return ir.Operation.create(name, results=[type_], operands=operands).result
+
+
+def _as_tensor(scalar: Value, shape: Sequence[int]) -> Value:
+    """A tensor of one element."""
+    return _call("tensor.from_elements", ir.RankedTensorType.get(list(shape), scalar.type), [scalar])
+
+
+def _element(tensor: Value) -> Value:
+    """The only one of a tensor without dimensions."""
+    return _call("tensor.extract", tensor.type.element_type, [tensor])
+
+
+def _as_integer(value: Value) -> Value:
+    if not isinstance(value.type, ir.IndexType):
+        return value
+    return _call("arith.index_cast", ir.IntegerType.get_signless(64), [value])
+
+
+def _as_index(value: Value, type_: Type | None = None) -> Value:
+    wanted = ir.IndexType.get() if type_ is None else type_
+    return value if value.type == wanted else _call("arith.index_cast", wanted, [value])
