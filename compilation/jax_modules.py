@@ -27,6 +27,21 @@ def imported(program: Any) -> Module:
         raise error.altered(notes=(*error.notes, note)) from None
 
 
+def opened(artifact: bytes) -> Any:
+    """A portable artifact in jax's MLIR. Raises ModelError where that cannot read it."""
+    try:
+        from jax._src.interpreters.mlir import make_ir_context
+        from jaxlib.mlir.dialects import stablehlo
+    except ImportError:
+        import jax
+
+        raise ModelError(f"jax {jax.__version__} is not known: {_TESTED} was tested") from None
+    try:
+        return stablehlo.deserialize_portable_artifact(make_ir_context(), artifact)
+    except ValueError as error:
+        raise ModelError(f"the StableHLO program cannot be read: {error}") from None
+
+
 def without_shardings(program: Any) -> Any:
     """The same module: on one device what says how arrays are divided means nothing."""
     from jaxlib.mlir import ir
