@@ -27,6 +27,9 @@ TORCH_PIP :=
 # What `make torch-ops` is told: TORCH_OPS='--only sin "linalg.*" --dtype f32 --dynamic'.
 TORCH_OPS :=
 
+# So have those with jax.
+JAX_ENV := build/env-jax
+
 # The models of bench/models and the environments that they need.
 MODELS := build/models
 GOALS := $(MODELS)/goals.md
@@ -44,7 +47,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .PHONY: help run test test-all test-pythons test-processes conformance check-codegens reference lint format typecheck bench fuzz mutants generate docs wheel clean distclean
-.PHONY: test-torch torch-ops env-torch
+.PHONY: test-torch torch-ops env-torch test-jax env-jax
 .PHONY: env env-dev env-site env-release site dist models bench-models gpu gpu-code gpu-emulated
 .DELETE_ON_ERROR:
 
@@ -72,6 +75,9 @@ test-torch: env-torch ## the tests with torch, in build/env-torch (1 GB); DRAW= 
 
 torch-ops: env-torch ## torch's own tables of operators, whole, compared with the lists of what is refused (TORCH_OPS=...)
 	@$(TORCH_ENV)/bin/python tools/dev/torch_ops.py --jobs $(JOBS) $(TORCH_OPS)
+
+test-jax: env-jax ## the tests with jax, in build/env-jax (600 MB)
+	@$(JAX_ENV)/bin/python -m pytest test/with_jax -n $(JOBS) --dist worksteal
 
 test-processes: env ## the lit tests again, each command a process of its own
 	@$(LIT) --param processes=1 test
@@ -216,6 +222,16 @@ $(TORCH_ENV)/installed: test/pytorch/requirements.txt pyproject.toml
 	@echo 'Installing what $< names into $(TORCH_ENV) (about 1 GB)'
 	@test -x $(TORCH_ENV)/bin/pip || { rm -rf $(TORCH_ENV) && '$(PYTHON)' -m venv $(TORCH_ENV); }
 	@$(TORCH_ENV)/bin/pip --disable-pip-version-check --quiet install $(TORCH_PIP) -r $< --editable '.[onnxruntime]'
+	@touch $@
+
+env-jax: $(JAX_ENV)/installed
+	@:
+
+$(JAX_ENV)/installed: test/with_jax/requirements.txt pyproject.toml
+	$(require_python)
+	@echo 'Installing what $< names into $(JAX_ENV) (about 600 MB)'
+	@test -x $(JAX_ENV)/bin/pip || { rm -rf $(JAX_ENV) && '$(PYTHON)' -m venv $(JAX_ENV); }
+	@$(JAX_ENV)/bin/pip --disable-pip-version-check --quiet install -r $< --editable '.[jax]'
 	@touch $@
 
 define require_python

@@ -42,3 +42,16 @@ def to_llvm_ir(module: Module | Operation) -> str:
     """
     translate = importlib.import_module(f"{ROOT}.dialects.llvm").translate_module_to_llvmir
     return str(translate(module.operation))
+
+
+def functions_of(module: Module, teller: str, count: int) -> tuple[object, list[int]]:
+    """The addresses of functions of a module of the LLVM dialect, and what keeps their code in memory. `teller` is one
+    of its functions, which writes `count` of them where its argument points to: the engine itself tells only those of
+    functions around them.
+    """
+    engine = importlib.import_module(f"{ROOT}.execution_engine").ExecutionEngine(module)
+    found = (ctypes.c_size_t * count)()
+    place = ctypes.c_void_p(ctypes.addressof(found))
+    arguments = (ctypes.c_void_p * 1)(ctypes.addressof(place))
+    ctypes.CFUNCTYPE(None, ctypes.c_void_p)(engine.raw_lookup(teller))(ctypes.addressof(arguments))
+    return engine, list(found)

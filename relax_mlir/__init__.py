@@ -52,6 +52,7 @@ _DEFINED_IN = {
     "frontends.module": "Module",
     "interpreter.reference": "reference",
     "compilation.compiling": "compile lower sources stages",
+    "compilation.jax_jit": "jit",
     "compilation.onnx_backend": "OnnxBackend",
     "frontends.onnx.from_onnx": "from_onnx",
     "frontends.onnx.export.to_onnx": "to_onnx",

@@ -19,6 +19,7 @@ from .compilation.compiling import compile as compile
 from .compilation.compiling import lower as lower
 from .compilation.compiling import sources as sources
 from .compilation.compiling import stages as stages
+from .compilation.jax_jit import jit as jit
 from .compilation.onnx_backend import OnnxBackend as OnnxBackend
 from .compilation.training import Trainer as Trainer
 from .compilation.training import add_training_step as add_training_step

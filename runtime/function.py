@@ -59,7 +59,7 @@ class Function:
             refusal = error
         if refusal is not None:
             try:
-                result = self._call_again(arguments, refusal)
+                result = self.call_again(arguments, refusal)
             finally:
                 refusal = None  # whose traceback holds this frame, which holds the arguments
         return give(result)
@@ -84,7 +84,7 @@ class Function:
             return give, tuple(prepared(self._described, arguments))
         return give, arguments
 
-    def _call_again(self, arguments: Sequence[object], refusal: Exception) -> object:
+    def call_again(self, arguments: Sequence[object], refusal: Exception) -> object:
         """With copies. Only of what the entry refuses before anything runs: nothing is computed twice."""
         others = prepared(self._described, arguments)
         if all(one is other for one, other in zip(arguments, others, strict=True)):

@@ -1,0 +1,247 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""rx.jit: functions of jax, traced by jax and compiled here. Arrays of jax go in and come out without a copy."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import threading
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from types import MethodType
+from typing import TYPE_CHECKING, Any
+
+from ..runtime.function import REFUSALS
+from ..support.argument_types import types_checked
+from ..support.errors import ModelError, OptionError
+from ..targets.core.code import USUAL_LEVEL
+from .compiling import compile
+from .jax_arrays import giver, import_jax, passer
+from .jax_modules import imported
+
+if TYPE_CHECKING:
+    from jax.stages import Traced
+
+    from ..passes.partition_stages import Wanted
+    from ..runtime import Executable
+
+#: Static arguments by their places and names, and what tells one set of them from another.
+_Statics = tuple[tuple[Hashable, ...], tuple[tuple[str, Hashable], ...]]
+_NO_STATICS: _Statics = (), ()
+
+
+@types_checked
+def jit(
+    function: Callable[..., Any] | None = None,
+    *,
+    target: str = "llvm",
+    partition: Wanted = (),
+    opt_level: int = USUAL_LEVEL,
+    static_argnums: int | Sequence[int] = (),
+    static_argnames: str | Iterable[str] = (),
+    donate_argnums: int | Sequence[int] = (),
+) -> Callable[..., Any]:
+    """As jax.jit, and the program is relax-mlir's: `rx.jit(f)(x)`, or a decorator, `@rx.jit`, `@rx.jit(opt_level=3)`.
+
+    jax traces the function once for each set of shapes, element types, pytrees and static arguments; the program is
+    kept for the next calls. `target`, `partition` and `opt_level` are those of rx.compile, the other options jax.jit's:
+    static arguments are fixed in the program, donated ones are deleted by a call. Gradients are taken inside:
+    `rx.jit(jax.grad(f))`.
+    """
+    names = (static_argnames,) if isinstance(static_argnames, str) else tuple(static_argnames)
+    options = {"target": target, "partition": partition, "opt_level": opt_level}
+
+    def made(function: Callable[..., Any]) -> JaxFunction:
+        if not callable(function):
+            raise OptionError(f"rx.jit takes a function, got {type(function).__name__}")
+        import_jax()
+        return JaxFunction(function, options, _numbers(static_argnums), names, _numbers(donate_argnums))
+
+    return made if function is None else made(function)
+
+
+def _numbers(given: int | Sequence[int]) -> tuple[int, ...]:
+    return (given,) if isinstance(given, int) else tuple(given)
+
+
+class JaxFunction:
+    """A function of jax as programs, one for each kind of arguments. `executable(*args)` is one, which can be saved:
+    its `main` takes the arrays of the arguments one by one.
+    """
+
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        options: Mapping[str, Any],
+        static_argnums: tuple[int, ...],
+        static_argnames: tuple[str, ...],
+        donated: tuple[int, ...],
+    ) -> None:
+        import jax
+
+        functools.update_wrapper(self, function)
+        self._options, self._donated = options, donated
+        places, names = _places_and_names(function, static_argnums, static_argnames)
+        self._static_places, self._static_names = frozenset(places), frozenset(names)
+        self._has_statics = bool(places or names)
+        for each in donated:
+            if each in places:
+                raise OptionError(f"rx.jit: argument {each} is static and donated: a static one has no memory")
+        self._jitted = jax.jit(
+            function,
+            static_argnums=static_argnums or None,
+            static_argnames=static_argnames or None,
+            keep_unused=True,
+        )
+        self._flatten, self._config = jax.tree_util.tree_flatten, jax.config
+        self._programs: dict[Hashable, _Program] = {}
+        self._compiling = threading.Lock()
+
+    def __call__(self, *arguments: Any, **named: Any) -> Any:
+        program, leaves = self._program(arguments, named)
+        return program(leaves)
+
+    def executable(self, *arguments: Any, **named: Any) -> Executable:
+        """The program that a call with such arguments runs."""
+        return self._program(arguments, named)[0].executable
+
+    def _program(self, arguments: tuple[Any, ...], named: dict[str, Any]) -> tuple[_Program, list[Any]]:
+        statics = self._statics(arguments, named) if self._has_statics else _NO_STATICS
+        own, own_named = self._dynamic(arguments, named) if self._has_statics else (arguments, named)
+        leaves, tree = self._flatten((own, own_named))
+        key = tree, statics, self._config.jax_enable_x64, *map(_kind, leaves)
+        program = self._programs.get(key)
+        if program is None:
+            with self._compiling:
+                program = self._programs.get(key)
+                if program is None:
+                    program = self._programs[key] = self._compiled(arguments, named, leaves, own)
+        return program, leaves
+
+    def _dynamic(self, arguments: tuple[Any, ...], named: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        places, names = self._static_places, self._static_names
+        own = tuple([each for place, each in enumerate(arguments) if place not in places])
+        return own, {name: each for name, each in named.items() if name not in names}
+
+    def _statics(self, arguments: tuple[Any, ...], named: dict[str, Any]) -> _Statics:
+        """With their types: 1, 1.0 and True are equal."""
+        by_place = [(place, arguments[place]) for place in sorted(self._static_places) if place < len(arguments)]
+        by_name = [(name, named[name]) for name in sorted(self._static_names) if name in named]
+        for which, each in (*by_place, *by_name):
+            try:
+                hash(each)
+            except TypeError:
+                kind = type(each).__name__
+                raise TypeError(
+                    f"rx.jit: static argument {which!r} of {self._name} is a {kind}, which cannot be hashed: "
+                    "pass a tuple or another immutable value"
+                ) from None
+        return tuple((place, type(each), each) for place, each in by_place), tuple(
+            (name, (type(each), each)) for name, each in by_name
+        )
+
+    def _compiled(
+        self, arguments: tuple[Any, ...], named: dict[str, Any], leaves: Sequence[Any], own: tuple[Any, ...]
+    ) -> _Program:
+        import jax
+
+        if any(isinstance(each, jax.core.Tracer) for each in leaves):
+            raise ModelError(
+                f"rx.jit: {self._name} is called while jax traces another function (jax.jit, grad, vmap, scan ...), "
+                f"which it cannot become a part of: call the function itself there (`{self._name}.__wrapped__`), "
+                "and give the whole to rx.jit: rx.jit(jax.grad(f))"
+            )
+        traced = self._jitted.trace(*arguments, **named)
+        return _Program(traced, leaves, self._donated_leaves(own), self._options)
+
+    @property
+    def _name(self) -> str:
+        return getattr(self, "__name__", "the function")
+
+    def _donated_leaves(self, own: tuple[Any, ...]) -> list[int]:
+        """Which leaves are of donated arguments."""
+        from jax.tree_util import tree_leaves
+
+        places = [place for place in range(len(own) + len(self._static_places)) if place not in self._static_places]
+        found: list[int] = []
+        start = 0
+        for place, each in zip(places, own, strict=False):
+            count = len(tree_leaves(each))
+            if place in self._donated:
+                found.extend(range(start, start + count))
+            start += count
+        return found
+
+    def __get__(self, instance: object, owner: type | None = None) -> Any:
+        """A method, as a function is one."""
+        return self if instance is None else MethodType(self, instance)
+
+    def __repr__(self) -> str:
+        return f"<rx.jit of {self._name}>"
+
+
+def _kind(leaf: Any) -> Hashable:
+    """What a program is made for: 1-D arrays of one length are the same, whatever is in them."""
+    try:
+        return type(leaf), leaf.shape, leaf.dtype, leaf.weak_type
+    except AttributeError:  # an array of numpy, or a number
+        return type(leaf), getattr(leaf, "shape", None), getattr(leaf, "dtype", None)
+
+
+def _places_and_names(
+    function: Callable[..., Any], places: tuple[int, ...], names: tuple[str, ...]
+) -> tuple[tuple[int, ...], tuple[str, ...]]:
+    """Static arguments by both: who calls may name one that was told by its place. As in jax, one side is enough."""
+    try:
+        parameters = list(inspect.signature(function).parameters.values())
+    except (TypeError, ValueError):  # of a function in C
+        return places, names
+    kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    by_place = [each.name for each in parameters if each.kind in kinds]
+    for name in names:
+        if name not in by_place and not any(each.name == name for each in parameters):
+            raise OptionError(f"rx.jit: no argument '{name}', which static_argnames names")
+    places = tuple(place + len(by_place) if place < 0 else place for place in places)
+    if not places:
+        return tuple(by_place.index(name) for name in names if name in by_place), names
+    if not names:
+        return places, tuple(by_place[place] for place in places if place < len(by_place))
+    return places, names
+
+
+class _Program:
+    """A function for one kind of arguments, called with all of their leaves."""
+
+    def __init__(
+        self, traced: Traced, leaves: Sequence[Any], donated: Sequence[int], options: Mapping[str, Any]
+    ) -> None:
+        from jax.tree_util import tree_leaves
+
+        # For its CPUs whatever the target is: what it writes for other devices are calls of their vendors' libraries.
+        lowered = traced.lower(lowering_platforms=("cpu",))
+        self.executable = compile(imported(lowered.compiler_ir("stablehlo")), **options)
+        self._main = self.executable["main"]
+        self._packed = self._main.packed
+        self._passers = [passer(*each) for each in zip(leaves, tree_leaves(lowered.in_avals), strict=True)]
+        self._passes_all = not any(self._passers)
+        self._givers = [giver(each) for each in traced.jaxpr.out_avals]
+        self._donated = donated
+        self._unflatten = lowered.out_tree.unflatten
+
+    def __call__(self, leaves: Sequence[Any]) -> Any:
+        given = leaves if self._passes_all else self._converted(leaves)
+        try:
+            found = self._packed(*given)
+        except REFUSALS as refusal:
+            found = self._main.call_again(given, refusal)
+        if len(self._givers) == 1:
+            results = [self._givers[0](found)]
+        else:
+            # By a slice: tvm-ffi's arrays count themselves anew for each element that is asked for.
+            results = [give(each) for give, each in zip(self._givers, found[:], strict=True)] if self._givers else []
+        for place in self._donated:
+            if hasattr(leaves[place], "delete"):
+                leaves[place].delete()
+        return self._unflatten(results)
+
+    def _converted(self, leaves: Sequence[Any]) -> list[Any]:
+        return [each if make is None else make(each) for make, each in zip(self._passers, leaves, strict=True)]

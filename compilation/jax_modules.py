@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Modules as jax holds them, in an MLIR of its own, which is another one than ours: text goes from one to the other."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..frontends.module import Module
+from ..frontends.stablehlo.from_stablehlo import from_stablehlo
+from ..support.errors import ModelError, RefusalError
+
+_TESTED = "0.10"
+
+
+def imported(program: Any) -> Module:
+    """The module of what jax has lowered, with its operations of chlo, which an exported program has lost."""
+    _check_one_device(program)
+    text = without_shardings(program).operation.get_asm(enable_debug_info=True)
+    try:
+        return from_stablehlo(text)
+    except ModelError as error:
+        if not error.message.startswith("cannot read"):
+            raise
+        import jax
+
+        note = f"jax {jax.__version__} wrote it, {_TESTED} was tested: pip install 'jax=={_TESTED}.*'"
+        raise error.altered(notes=(*error.notes, note)) from None
+
+
+def opened(artifact: bytes) -> Any:
+    """A portable artifact in jax's MLIR. Raises ModelError where that cannot read it."""
+    try:
+        from jax._src.interpreters.mlir import make_ir_context
+        from jaxlib.mlir.dialects import stablehlo
+    except ImportError:
+        import jax
+
+        raise ModelError(f"jax {jax.__version__} is not known: {_TESTED} was tested") from None
+    try:
+        return stablehlo.deserialize_portable_artifact(make_ir_context(), artifact)
+    except ValueError as error:
+        raise ModelError(f"the StableHLO program cannot be read: {error}") from None
+
+
+def without_shardings(program: Any) -> Any:
+    """The same module: on one device what says how arrays are divided means nothing."""
+    from jaxlib.mlir import ir
+
+    def visit(operation: Any) -> Any:
+        is_constraint = _is_constraint(operation)
+        if is_constraint:
+            operation.results[0].replace_all_uses_with(operation.operands[0])
+        if is_constraint or operation.name == "sdy.mesh":
+            operation.erase()
+        elif operation.name == "func.func":
+            for which in ("arg_attrs", "res_attrs"):
+                if which in operation.attributes and "sdy." in str(operation.attributes[which]):
+                    del operation.attributes[which]
+        return ir.WalkResult.ADVANCE
+
+    with program.context:
+        program.operation.walk(visit, ir.WalkOrder.POST_ORDER)
+    return program
+
+
+def _is_constraint(operation: Any) -> bool:
+    """Before jax 0.7 it is a call."""
+    if operation.name == "stablehlo.custom_call":
+        return bool(operation.attributes["call_target_name"].value == "Sharding")
+    return bool(operation.name == "sdy.sharding_constraint")
+
+
+def _check_one_device(program: Any) -> None:
+    for name in ("mhlo.num_partitions", "mhlo.num_replicas"):
+        attributes = program.operation.attributes
+        count = attributes[name].value if name in attributes else 1
+        if count != 1:
+            raise RefusalError(
+                f"the function is for {count} devices ({name}), and a program is for one: "
+                "pass arrays that are on one device, and take shard_map, pmap and shardings out"
+            )

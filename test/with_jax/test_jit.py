@@ -1,0 +1,236 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""rx.jit beside jax.jit."""
+
+from __future__ import annotations
+
+import functools
+import subprocess
+import sys
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from jax import export
+
+import relax_mlir as rx
+
+
+def agree(function: Callable[..., Any], *arguments: Any, **named: Any) -> None:
+    """The same structure, element types (weak ones, too) and values as jax's."""
+    got, wanted = rx.jit(function)(*arguments, **named), jax.jit(function)(*arguments, **named)
+    assert jax.tree.structure(got) == jax.tree.structure(wanted)
+    for one, other in zip(jax.tree.leaves(got), jax.tree.leaves(wanted), strict=True):
+        assert isinstance(one, jax.Array)
+        assert (one.shape, one.dtype, one.aval.weak_type) == (other.shape, other.dtype, other.aval.weak_type)
+        if jnp.issubdtype(one.dtype, jax.dtypes.prng_key):
+            one, other = jax.random.key_data(one), jax.random.key_data(other)
+        exact = not jnp.issubdtype(one.dtype, jnp.inexact)
+        wide = [np.asarray(each.astype("float32") if each.dtype == "bfloat16" else each) for each in (one, other)]
+        np.testing.assert_allclose(*wide, rtol=0 if exact else 1e-5, atol=0 if exact else 1e-6)
+
+
+class Pair(NamedTuple):
+    first: Any
+    second: Any
+
+
+x = jnp.linspace(-1.0, 2.0, 6).reshape(2, 3)
+
+
+def test_arrays_and_numbers() -> None:
+    agree(lambda a, b: jnp.tanh(a) @ a.T + b, x, 2)
+    agree(lambda a: a * 2.5, 3)
+    agree(lambda a: (a + 1, a.sum()), np.arange(6, dtype="int64"))  # 32 bits, as jax has it
+    agree(lambda a: a * 2, np.arange(6.0)[::-2])
+    agree(lambda a, b: jnp.where(b, a, 0), x, True)
+    agree(lambda a: a.astype("float32").mean(), jnp.arange(7, dtype="uint8"))
+
+
+@pytest.mark.parametrize("dtype", ["bfloat16", "float16", "bool", "int8", "uint32", "complex64"])
+def test_element_types(dtype: str) -> None:
+    agree(lambda a: (a, a * a), jnp.arange(6).astype(dtype))
+    agree(lambda a: a + a, np.arange(4).astype(jnp.dtype(dtype)))
+
+
+def test_trees_of_arguments_and_results() -> None:
+    agree(lambda tree, *, scale: Pair(tree["a"] * scale, [tree["b"][0], None]), {"a": x, "b": (x + 1,)}, scale=3.0)
+    agree(lambda pair: {"sum": pair.first + pair.second, "empty": ()}, Pair(x, 1))
+
+
+def test_what_is_not_read_and_no_argument() -> None:
+    agree(lambda a, b, c: b * 2, x, x + 1, jnp.ones((0, 2)))
+    agree(lambda: jnp.arange(4))
+    agree(lambda a: None, x)
+    agree(lambda a: (a, a), x)
+
+
+def test_keys_of_random_numbers() -> None:
+    agree(lambda key: (jax.random.split(key), jax.random.uniform(key, (3,))), jax.random.key(1))
+
+
+def test_static_arguments() -> None:
+    calls = []
+
+    @functools.partial(rx.jit, static_argnames=("rows", "flag"))
+    def f(a: Any, rows: int, *, flag: bool = False) -> Any:
+        calls.append(rows)
+        return a.reshape(rows, -1) if flag else a
+
+    assert f(x, 3, flag=True).shape == (3, 2)
+    assert f(x + 1, 3, flag=True).shape == (3, 2)
+    assert f(x, rows=6, flag=True).shape == (6, 1)
+    assert f(x, 3).shape == (2, 3)
+    assert calls == [3, 6, 3]
+    by_place = rx.jit(lambda n, a: a * n, static_argnums=0)
+    assert [by_place(n, x).dtype for n in (1, 1.0, True)] == [x.dtype] * 3
+    with pytest.raises(TypeError, match=r"static argument 0 of <lambda> is a list, which cannot be hashed"):
+        by_place([1], x)
+
+
+def test_one_program_for_arguments_of_one_kind() -> None:
+    traced = []
+
+    @rx.jit
+    def f(a: Any) -> Any:
+        traced.append(a.shape)
+        return a + 1
+
+    for each in (x, x * 2, x[:1], np.asarray(x), x.astype(jnp.bfloat16), x):
+        np.testing.assert_array_equal(np.asarray(f(each), "float32"), np.asarray(each + 1, "float32"))
+    assert len(traced) <= 4
+    with jax.enable_x64(True):
+        assert f(jnp.arange(3, dtype="float64")).dtype == "float64"
+
+
+def test_threads_share_programs() -> None:
+    traced: list[int] = []
+    f = rx.jit(lambda a: traced.append(1) or a * 2)
+    found: list[Any] = []
+    threads = [threading.Thread(target=lambda: found.append(f(x))) for _ in range(8)]
+    for each in threads:
+        each.start()
+    for each in threads:
+        each.join()
+    assert len(found) == 8 and len(traced) == 1
+    np.testing.assert_array_equal(np.stack(found), np.stack([x * 2] * 8))
+
+
+def test_results_are_of_memory_of_their_own() -> None:
+    given = np.arange(16, dtype="float32")
+    same = rx.jit(lambda a: a)(given)
+    flat = rx.jit(lambda a: a.reshape(4, 4))(given)
+    given[:] = 7
+    np.testing.assert_array_equal(same, np.arange(16))
+    np.testing.assert_array_equal(flat.reshape(-1), np.arange(16))
+
+
+def test_donated_arguments_are_deleted() -> None:
+    state, step = {"w": x + 1}, x + 2
+    f = rx.jit(lambda s, d: {"w": s["w"] + d}, donate_argnums=0)
+    wanted = np.asarray(state["w"] + step)
+    new = f(state, step)
+    assert state["w"].is_deleted() and not step.is_deleted()
+    np.testing.assert_array_equal(new["w"], wanted)
+    with pytest.raises(rx.OptionError, match="argument 0 is static and donated"):
+        rx.jit(lambda s: s, donate_argnums=0, static_argnums=0)
+
+
+def test_methods_and_decorators() -> None:
+    class Model:
+        @rx.jit(static_argnums=0, opt_level=1)
+        def __call__(self, a: Any) -> Any:
+            """What it says."""
+            return a * 3
+
+    np.testing.assert_array_equal(Model()(x), x * 3)
+    assert Model.__call__.__doc__ == "What it says."
+    assert repr(Model.__call__) == "<rx.jit of __call__>"
+
+
+def test_gradients_and_batches_are_taken_inside() -> None:
+    agree(jax.value_and_grad(lambda a: jnp.sum(jnp.sin(a) ** 2)), x)
+    agree(jax.vmap(lambda a: jnp.dot(a, a)), x)
+    agree(jax.hessian(lambda a: jnp.sum(a**3)), x[0])
+    agree(lambda a: jax.lax.fori_loop(0, 5, lambda i, s: s * 0.5 + i, a), x)
+
+
+def test_inside_of_another_trace() -> None:
+    f = rx.jit(lambda a: a * 2)
+    f(x)
+    for outer in (jax.jit(lambda a: f(a)), jax.grad(lambda a: f(a).sum()), jax.vmap(f)):
+        with pytest.raises(rx.ModelError, match=r"while jax traces another function.*rx.jit\(jax.grad\(f\)\)"):
+            outer(x)
+
+
+def test_all_that_cannot_be_imported_is_told_at_once() -> None:
+    def f(a: Any) -> Any:
+        jax.debug.print("{}", a)
+        return jnp.linalg.eigh(a)[0] + jax.pure_callback(lambda b: b, jax.ShapeDtypeStruct((3,), "float32"), a[0])
+
+    with pytest.raises(rx.ModelError) as caught:
+        rx.jit(f)(jnp.eye(3))
+    text = str(caught.value)
+    assert "xla_ffi_python_cpu_callback" in text and "test_jit.py" in text
+
+
+def test_options() -> None:
+    with pytest.raises(rx.OptionError, match=r"rx\.jit takes a function, got int"):
+        rx.jit(3)  # type: ignore[arg-type]
+    with pytest.raises(rx.OptionError, match="no argument 'rows'"):
+        rx.jit(lambda a: a, static_argnames="rows")
+    with pytest.raises(rx.RelaxError, match="nothere"):
+        rx.jit(lambda a: a, target="nothere")(x)
+    with pytest.raises(rx.RelaxError, match="nothere"):
+        rx.jit(lambda a: a, partition=["nothere"])(x)
+
+
+def test_a_function_for_several_devices_is_refused(tmp_path: Path) -> None:
+    program = tmp_path / "devices.py"
+    program.write_text(
+        "import os\nos.environ['XLA_FLAGS'] = '--xla_force_host_platform_device_count=2'\n"
+        "import jax, jax.numpy as jnp, relax_mlir as rx\n"
+        "from jax.sharding import Mesh, NamedSharding, PartitionSpec as P\n"
+        "mesh = Mesh(jax.devices(), 'i')\nx = jax.device_put(jnp.arange(4.0), NamedSharding(mesh, P('i')))\n"
+        "try:\n    rx.jit(lambda a: a + 1)(x)\nexcept rx.RelaxError as error:\n    print(error)\n"
+    )
+    done = subprocess.run([sys.executable, str(program)], capture_output=True, text=True, timeout=300, check=False)
+    assert "for 2 devices" in done.stdout, done.stdout + done.stderr
+
+
+def test_a_program_is_saved(tmp_path: Path) -> None:
+    rx.jit(lambda a: {"double": a * 2}).executable(x).save(tmp_path / "f.rxa")
+    np.testing.assert_array_equal(rx.runtime.load(tmp_path / "f.rxa")["main"](x), x * 2)
+
+
+def test_symbolic_sizes() -> None:
+    sizes = export.symbolic_shape("b, 2*b")
+    exported = export.export(jax.jit(lambda a: jnp.tanh(a).sum(1, keepdims=True) - a))(
+        jax.ShapeDtypeStruct(sizes, "float32")
+    )
+    main = rx.compile(rx.from_stablehlo(exported))["main"]
+    for size in (1, 3, 5):
+        a = jnp.linspace(-1, 1, size * size * 2).reshape(size, 2 * size)
+        np.testing.assert_allclose(main(a), jnp.tanh(a).sum(1, keepdims=True) - a, rtol=1e-5, atol=1e-6)
+    with pytest.raises(ValueError):
+        main(jnp.ones((2, 3)))
+
+
+def test_without_jax(tmp_path: Path) -> None:
+    program = tmp_path / "without.py"
+    program.write_text(
+        "import sys\nsys.modules['jax'] = None\nimport relax_mlir as rx\n"
+        "try:\n    rx.jit(lambda a: a)\nexcept rx.RelaxError as error:\n    print(error)\n"
+    )
+    done = subprocess.run([sys.executable, str(program)], capture_output=True, text=True, timeout=300, check=False)
+    assert "pip install relax-mlir[jax]" in done.stdout, done.stderr
+
+
+def test_too_old(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(jax, "__version_info__", (0, 4, 30))
+    with pytest.raises(rx.ModelError, match=r"too old: 0.6 or newer is needed"):
+        rx.jit(lambda a: a)

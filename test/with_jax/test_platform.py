@@ -1,0 +1,198 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The platform `relax` of jax, in processes of their own: a process has one set of platforms."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+_HEAD = """
+import gc, sys, threading
+import jax
+import jax.numpy as jnp
+import numpy as np
+x = jnp.arange(6.0).reshape(2, 3)
+def refusal(function, *arguments):
+    try:
+        function(*arguments)
+    except Exception as error:
+        return f"{type(error).__name__}: {error}"
+    raise AssertionError("not refused")
+"""
+
+
+def run(tmp_path: Path, program: str, platforms: str = "relax", **variables: str) -> subprocess.CompletedProcess[str]:
+    path = tmp_path / "program.py"
+    path.write_text(_HEAD + program, encoding="utf-8")
+    environment = {**os.environ, "JAX_PLATFORMS": platforms, **variables}
+    return subprocess.run(
+        [sys.executable, str(path)], capture_output=True, text=True, timeout=600, check=False, env=environment
+    )
+
+
+def passes(tmp_path: Path, program: str, platforms: str = "relax", **variables: str) -> str:
+    """What it prints; it ends as it should."""
+    done = run(tmp_path, program, platforms, **variables)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def test_functions_run_on_its_device(tmp_path: Path) -> None:
+    found = passes(tmp_path, "print(jax.devices(), jax.jit(lambda a: a * 2)(jnp.arange(3.0)))")
+    assert found == "[relax:0] [0. 2. 4.]\n"
+
+
+def test_arrays_in_and_out(tmp_path: Path) -> None:
+    passes(
+        tmp_path,
+        """
+for name in "bfloat16 float16 float32 int8 uint8 int32 bool complex64 float8_e4m3fn".split():
+    given = np.arange(12).reshape(3, 4).astype(jnp.dtype(name))
+    for each in (given, given[::-2, ::-1], given.T, given[:0], given[0, 0]):
+        np.testing.assert_array_equal(np.asarray(jnp.asarray(each)).astype("c8"), np.asarray(each).astype("c8"))
+        np.testing.assert_array_equal(np.asarray(jax.jit(lambda a: a)(each)).astype("c8"), each.astype("c8"))
+with jax.enable_x64(True):
+    assert (jnp.arange(3) / 2).dtype == "float64"
+a = x + 1
+shown = np.asarray(a)
+assert shown.ctypes.data == a.unsafe_buffer_pointer()
+a.delete()
+del a
+gc.collect()
+others = [x * each for each in range(20)]
+np.testing.assert_array_equal(shown, np.arange(1.0, 7).reshape(2, 3))
+assert "deleted" in refusal(lambda: others[0].delete() or others[0] + 1)
+assert jax.device_put(x, jax.devices()[0]).shape == (2, 3)
+assert "no arrays of" in refusal(jnp.arange(3, dtype="int8").astype, "int4")
+""",
+    )
+
+
+def test_what_jax_makes_of_functions(tmp_path: Path) -> None:
+    passes(
+        tmp_path,
+        """
+np.testing.assert_allclose(jax.grad(lambda a: jnp.sum(jnp.sin(a)))(x), np.cos(x), rtol=1e-5, atol=1e-6)
+assert jax.lax.fori_loop(0, 5, lambda i, s: s + i, 0) == 10
+assert jax.lax.scan(lambda c, y: (c + y, c * y), 0.0, jnp.arange(5.0))[0] == 10
+np.testing.assert_array_equal(jax.vmap(jnp.dot)(x, x), (np.asarray(x) ** 2).sum(1))
+assert jax.random.normal(jax.random.key(0), (3,)).shape == (3,)
+np.testing.assert_allclose(jnp.fft.fft(x), np.fft.fft(x), rtol=1e-5, atol=1e-5)
+assert len(jax.jit(lambda a: [a + each for each in range(20)])(x)) == 20
+compiled = jax.jit(lambda a: a + 1).lower(x).compile()
+np.testing.assert_array_equal(compiled(x), x + 1)
+assert "HloModule" in compiled.as_text()
+a = x + 1
+b = jax.jit(lambda s: s * 2, donate_argnums=0)(a)
+assert a.is_deleted() and b[0, 0] == 2
+""",
+    )
+
+
+def test_errors_have_our_words_and_lose_no_exception(tmp_path: Path) -> None:
+    passes(
+        tmp_path,
+        """
+text = refusal(lambda: jnp.linalg.qr(jnp.eye(3)))
+assert "JaxRuntimeError: UNIMPLEMENTED" in text and "operations of the module cannot be imported" in text, text
+for number in range(100):
+    try:
+        a = x + number
+        1 / 0
+    except ZeroDivisionError:
+        del a
+def unwound():
+    a = x + 1
+    raise KeyError(a)
+for number in range(100):
+    try:
+        unwound()
+    except KeyError:
+        pass
+""",
+    )
+
+
+def test_threads(tmp_path: Path) -> None:
+    passes(
+        tmp_path,
+        """
+wrong = []
+def work(factor):
+    function = jax.jit(lambda a: a * factor + 1)
+    for number in range(200):
+        if float(function(jnp.full(4, float(number)))[0]) != number * factor + 1:
+            wrong.append(number)
+        if number % 50 == 0:
+            gc.collect()
+threads = [threading.Thread(target=work, args=(factor,)) for factor in range(4)]
+for each in threads:
+    each.start()
+for each in threads:
+    each.join()
+assert not wrong
+gc.collect()
+from relax_mlir.compilation.pjrt import c_handles as handles
+handles.clear()
+assert len(handles.held_by_handle) < 100, len(handles.held_by_handle)
+""",
+    )
+
+
+def test_options_of_the_environment(tmp_path: Path) -> None:
+    assert passes(tmp_path, "print(x[0, 1])", RELAX_JAX_OPT_LEVEL="0", RELAX_JAX_PARTITION="") == "1.0\n"
+    found = run(tmp_path, "", RELAX_JAX_OPT_LEVEL="fast")
+    assert found.returncode == 1 and "opt_level is 0, 1, 2 or 3, got 'fast'" in found.stderr
+    found = run(tmp_path, "print(refusal(lambda: x + 1))", RELAX_JAX_TARGET="nothere")
+    assert "nothere" in found.stdout + found.stderr
+
+
+def test_options_that_are_given(tmp_path: Path) -> None:
+    program = """
+from relax_mlir.compilation.pjrt import plugin
+plugin.register(target="llvm", opt_level=1)
+assert (jax.device_put(np.ones(3), jax.devices("relax")[0]) + 1).tolist() == [2, 2, 2]
+from relax_mlir.compilation.pjrt.client import client
+print(sorted(client.options.items()))
+"""
+    given = program.replace("import jax\n", "")
+    path = tmp_path / "given.py"
+    path.write_text(_HEAD.replace("x = jnp.arange(6.0).reshape(2, 3)\n", "") + given, encoding="utf-8")
+    environment = {name: each for name, each in os.environ.items() if name != "JAX_PLATFORMS"}
+    done = subprocess.run(
+        [sys.executable, str(path)], capture_output=True, text=True, timeout=600, check=False, env=environment
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == "[('opt_level', 1), ('target', 'llvm')]\n"
+
+
+def test_who_does_not_ask_has_jax_as_it_is(tmp_path: Path) -> None:
+    done = run(
+        tmp_path,
+        "print([each.platform for each in jax.devices()], 'relax_mlir.compilation.pjrt.api' in sys.modules)",
+        "",
+    )
+    assert done.stdout == "['cpu'] False\n" and "experimental" not in done.stderr
+
+
+@pytest.mark.parametrize("name", ["transformer", "llama_step", "training_step"])
+def test_a_model_agrees_with_jax(name: str, tmp_path: Path) -> None:
+    program = f"""
+sys.path.append({str(Path(__file__).parent)!r})
+from jax_models import MODELS
+cpu, relax = jax.devices("cpu")[0], jax.devices("relax")[0]
+with jax.default_device(cpu):
+    function, arguments = MODELS[{name!r}]()
+    wanted = jax.tree.leaves(jax.jit(function)(*arguments))
+got = jax.tree.leaves(jax.jit(function)(*jax.device_put(arguments, relax)))
+assert len(got) == len(wanted)
+for one, other in zip(got, wanted, strict=True):
+    assert one.devices() == {{relax}}
+    largest = float(np.max(np.abs(other), initial=1e-6))
+    np.testing.assert_allclose(one, other, rtol=1e-5, atol=1e-5 * largest)
+"""
+    passes(tmp_path, program, "relax,cpu")
