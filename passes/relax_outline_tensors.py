@@ -28,7 +28,7 @@ from .core.registry import register_pass
 from .lower_calls.function_lowering import graph_functions
 from .outline_tensors.result_sizes import Size, result_sizes, slice_parts
 from .outline_tensors.tensor_kernels import MEMORY, TensorKernel, TensorKernels, is_start, is_tensor
-from .outline_tensors.within_bounds import check_slice, wanted_shapes
+from .outline_tensors.within_bounds import check_reach, check_slice, needs_of
 
 _OF_TENSORS = ("linalg", "tensor", "scf", "bufferization")
 _ARITHMETIC: dict[str, Callable[[Any, Any], Any]] = {
@@ -208,7 +208,10 @@ class _Outlining:
         types = [*(decode(each.type) for each in given), *infos]
         shapes = [each.shape or () if isinstance(each, TensorInfo) else () for each in types]
         made = list(given)
-        for place, sizes in wanted_shapes(function, shapes).items():
+        needs = needs_of(function, shapes)
+        for place, axis, last in needs.reaches:
+            check_reach(axis, shapes[place][axis], last)
+        for place, sizes in needs.shapes.items():
             if place < len(made):
                 info = TensorInfo(tuple(sizes), str(given[place].type.element_type))
                 made[place] = relax.match_cast(made[place], encode(info, function.context))

@@ -4,8 +4,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
-from ...bindings.affine import plain_dim
+from ...bindings.affine import Linear, linear_form, plain_dim
 from ...bindings.ir import Operation, Value
 from ...bindings.mlir import ir
 from ...bindings.navigation import body_of, made_by, operations_in
@@ -18,32 +19,50 @@ from .result_sizes import Size
 _SAME = ("tensor.cast", GENERIC)
 
 
-def wanted_shapes(function: Operation, shapes: Sequence[Sequence[Dim]]) -> dict[int, list[Dim]]:
-    """Which sizes arguments of a PrimFunc must have that may have others, by their numbers: loops run over several
-    tensors as far as the last of them, which is the result, reaches.
-    """
+class Needs(NamedTuple):
+    """What the loops of a PrimFunc need of its arguments."""
+
+    #: The sizes that arguments must have that may have others, by their numbers.
+    shapes: dict[int, list[Dim]]
+    #: Argument, axis, and the last element that is read along it, where windows slide.
+    reaches: list[tuple[int, int, Dim]]
+
+
+def needs_of(function: Operation, shapes: Sequence[Sequence[Dim]]) -> Needs:
+    """Loops run over several tensors as far as the last of them, which is the result, reaches."""
     arguments = list(body_of(function).arguments)
-    wanted: dict[int, list[Dim]] = {}
+    needs = Needs({}, [])
     for op in operations_in(function):
         if op.name == GENERIC:
-            _want(GenericOp(op), arguments, shapes, wanted)
-    return wanted
+            _note_needs(GenericOp(op), arguments, shapes, needs)
+    return needs
 
 
-def _want(
-    generic: GenericOp, arguments: Sequence[Value], shapes: Sequence[Sequence[Dim]], wanted: dict[int, list[Dim]]
-) -> None:
+def _note_needs(generic: GenericOp, arguments: Sequence[Value], shapes: Sequence[Sequence[Dim]], needs: Needs) -> None:
     extents: dict[int, Dim] = {}
+    sliding: list[tuple[int, int, Linear]] = []
     for operand, access in reversed(list(zip(generic.operands, generic.maps, strict=True))):
         root = _root(operand)
         place = arguments.index(root) if root in arguments else None
-        for axis, expression in enumerate(access.results):
-            dim = plain_dim(expression)
-            if dim is None or place is None:
-                continue
-            size = wanted.get(place, shapes[place])[axis]
-            if equal(extents.setdefault(dim, size), size) is not True:
-                wanted.setdefault(place, list(shapes[place]))[axis] = extents[dim]
+        for axis, expression in enumerate(access.results if place is not None else ()):
+            dim, form = plain_dim(expression), linear_form(expression)
+            if dim is not None:
+                size = needs.shapes.get(place, shapes[place])[axis]
+                if equal(extents.setdefault(dim, size), size) is not True:
+                    needs.shapes.setdefault(place, list(shapes[place]))[axis] = extents[dim]
+            elif form is not None:
+                sliding.append((place, axis, form))
+    for place, axis, form in sliding:
+        last = form.constant + sum(factor * (extents[dim] - 1) for dim, factor in form.factors if dim in extents)
+        if equal(last + 1, shapes[place][axis]) is not True:
+            needs.reaches.append((place, axis, last))
+
+
+def check_reach(axis: int, size: Dim, last: Dim) -> None:
+    """The program stops where windows slide over the end of a tensor."""
+    if not isinstance(size, int) or not isinstance(last, int):
+        holds = _number(last) < _number(size)
+        _require(holds, f"windows slide over the end of dimension {axis} of a tensor")
 
 
 def _root(value: Value) -> Value:
@@ -86,9 +105,13 @@ def check_slice(name: str, slices: Sequence[Sequence[Size]], whole: Sequence[Siz
         first, count, step, end = (_number(each) for each in parts)
         last = first + (count - 1) * step
         holds = (count == 0) | ((first >= 0) & (count > 0) & (last >= 0) & (last < end))
-        type_ = ir.RankedTensorType.get([], ir.IntegerType.get_signless(1))
-        condition = ir.Operation.create("tensor.from_elements", results=[type_], operands=[holds.value]).result
-        relax.assert_op(condition, format=f"the slice of {name} is not within its tensor along dimension {axis}")
+        _require(holds, f"the slice of {name} is not within its tensor along dimension {axis}")
+
+
+def _require(holds: Number, message: str) -> None:
+    type_ = ir.RankedTensorType.get([], ir.IntegerType.get_signless(1))
+    condition = ir.Operation.create("tensor.from_elements", results=[type_], operands=[holds.value]).result
+    relax.assert_op(condition, format=message)
 
 
 def _number(size: Size) -> Number:

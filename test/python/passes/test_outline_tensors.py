@@ -197,6 +197,26 @@ TAKEN = written("%a: tensor<?xf32>, %b: tensor<4xi64>", "tensor<4xf32>", """
 _TEN = numpy.arange(10, dtype="float32")
 
 
+CONVOLVED = """
+func.func @main(%x: tensor<1x?x8x3xf32>, %w: tensor<3x3x3x4xf32>, %like: tensor<?xf32>) -> tensor<1x?x6x4xf32> {
+  %z = arith.constant 0.0 : f32
+  %c0 = arith.constant 0 : index
+  %n = tensor.dim %like, %c0 : tensor<?xf32>
+  %e = tensor.empty(%n) : tensor<1x?x6x4xf32>
+  %f = linalg.fill ins(%z : f32) outs(%e : tensor<1x?x6x4xf32>) -> tensor<1x?x6x4xf32>
+  %r = linalg.conv_2d_nhwc_hwcf {dilations = dense<1> : vector<2xi64>, strides = dense<1> : vector<2xi64>}
+    ins(%x, %w : tensor<1x?x8x3xf32>, tensor<3x3x3x4xf32>) outs(%f : tensor<1x?x6x4xf32>) -> tensor<1x?x6x4xf32>
+  return %r : tensor<1x?x6x4xf32>
+}"""
+
+
+def test_windows_stay_within_the_data() -> None:
+    x, w = numpy.ones((1, 8, 8, 3), "float32"), numpy.ones((3, 3, 3, 4), "float32")
+    assert (run(CONVOLVED, x, w, _TEN[:6].copy()) == 27).all()
+    with pytest.raises(Exception, match="windows slide over the end of dimension 1 of a tensor"):
+        run(CONVOLVED, x, w, _TEN[:7].copy())
+
+
 def test_nothing_is_read_outside() -> None:
     with pytest.raises(Exception, match="expected 10"):
         run(ADDED, _TEN, _TEN[:3].copy())
