@@ -11,7 +11,7 @@ from ...bindings.ir import Operation, Value
 from ...bindings.mlir import ir
 from ...bindings.navigation import body_of, made_by, operations_in
 from ...dialects import relax
-from ...dialects.core.symbols import Dim, equal
+from ...dialects.core.symbols import Dim, dim_add, dim_mul, dim_sub, equal
 from ...emit.generic import GENERIC, GenericOp
 from ...emit.numbers import Number, as_i64, as_index, maximum, minimum, number
 from .result_sizes import Size
@@ -43,8 +43,10 @@ def _note_needs(generic: GenericOp, arguments: Sequence[Value], shapes: Sequence
     sliding: list[tuple[int, int, Linear]] = []
     for operand, access in reversed(list(zip(generic.operands, generic.maps, strict=True))):
         root = _root(operand)
-        place = arguments.index(root) if root in arguments else None
-        for axis, expression in enumerate(access.results if place is not None else ()):
+        if root not in arguments:
+            continue
+        place = arguments.index(root)
+        for axis, expression in enumerate(access.results):
             dim, form = plain_dim(expression), linear_form(expression)
             if dim is not None:
                 size = needs.shapes.get(place, shapes[place])[axis]
@@ -53,8 +55,10 @@ def _note_needs(generic: GenericOp, arguments: Sequence[Value], shapes: Sequence
             elif form is not None:
                 sliding.append((place, axis, form))
     for place, axis, form in sliding:
-        last = form.constant + sum(factor * (extents[dim] - 1) for dim, factor in form.factors if dim in extents)
-        if equal(last + 1, shapes[place][axis]) is not True:
+        last: Dim = form.constant
+        for dim, factor in form.factors:
+            last = dim_add(last, dim_mul(dim_sub(extents.get(dim, 1), 1), factor))
+        if last is not None and equal(last, dim_sub(shapes[place][axis], 1)) is not True:
             needs.reaches.append((place, axis, last))
 
 
