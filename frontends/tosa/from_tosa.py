@@ -39,14 +39,6 @@ def from_tosa(source: str | bytes | Path) -> Module:
     return module
 
 
-def problems_of_module(path: str) -> Problems:
-    """What of a file cannot be imported."""
-    module, problems = Module(), Problems(WORDS)
-    program = _read(Path(path), module.context)
-    add_functions(module.operation, program.operation, problems)
-    return problems
-
-
 def _read(source: str | bytes | Path, context: Context) -> MlirModule:
     name = "<tosa>"
     if isinstance(source, Path) or (isinstance(source, str) and source.endswith((".mlir", ".mlirbc"))):
