@@ -62,7 +62,7 @@ def cases_of(kind):
 _CHECK = """
 import os
 def run():
-    """How a case is run; check has its own."""
+    raise AssertionError("check runs the cases here")
 def check(case, how):
     if case.name == "crashing":
         os.abort()
