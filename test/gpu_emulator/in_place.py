@@ -1,39 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Imported, it puts the emulator in the driver's place for as long as the process lives:
 `relax-check cuda --load-plugin=test/gpu_emulator/in_place.py`.
-
-Behind a fault all calls of the driver fail, with its words, until the next program is loaded, which would be another
-process elsewhere.
 """
 
 from __future__ import annotations
 
-import ctypes
-from collections.abc import Callable
 from contextlib import ExitStack
-from typing import Any
 
 from relax_mlir.runtime.cuda.driver import use_library
 
-from .driver import EmulatedCuda
-from .driver_core import ILLEGAL_ADDRESS, SUCCESS, put
-
-
-class Lasting(EmulatedCuda):
-    """Goes on behind a fault with the next program."""
-
-    _words: ctypes.Array[ctypes.c_char]
-
-    def _answer(self, name: str, body: Callable[..., int | None], arguments: tuple[Any, ...]) -> int:
-        if name == "cuModuleLoadDataEx":
-            self.sticky = SUCCESS
-            self.faults.clear()
-        if name == "cuGetErrorString" and arguments[0] == ILLEGAL_ADDRESS and self.faults:
-            self._words = ctypes.create_string_buffer(str(self.faults[0]).encode())
-            put(arguments[1], ctypes.addressof(self._words))
-            return SUCCESS
-        return super()._answer(name, body, arguments)
-
+from .lasting import Lasting
 
 _kept = ExitStack()
 _kept.enter_context(use_library(Lasting()))
