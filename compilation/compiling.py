@@ -19,15 +19,21 @@ from ..support.callbacks import enters
 from ..support.errors import OptionError
 from ..support.version import VERSION
 from ..targets.core.code import USUAL_LEVEL, build, find_backend, stages_of
-from .observing import Observation
 from .options import CompileOptions
 from .steps import check, fit, lower_in_place, working
 
 if TYPE_CHECKING:
     from ..passes.partition_stages import Wanted
+    from .observing import Observation
 
 #: Modules with this many may become kernels enough that what makes their code is started before they are lowered.
 _MANY_OPERATIONS = 100
+
+
+def _observation() -> Observation:
+    from .observing import Observation  # knows codegens' parts, which most compilations have none of
+
+    return Observation()
 
 
 @types_checked
@@ -91,7 +97,7 @@ def compile(
         partition_elsewhere=partition_elsewhere,
         device=device,
         graphs=graphs,
-        observation=Observation() if observe else None,
+        observation=_observation() if observe else None,
     )
     backend = find_backend(options.chosen.name)  # one there is, or nothing needs to be lowered
     code = options.code()

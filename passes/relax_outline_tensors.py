@@ -45,7 +45,11 @@ _CASTS = ("arith.index_cast", "arith.extsi", "arith.trunci")
 
 def is_plain(function: Operation) -> bool:
     """Whether a function computes with upstream's operations on tensors, outside of any PrimFunc."""
-    return any(map(_is_on_tensors, operations_in(function)))
+    operations = operations_in(function)
+    dialects = {op.name.partition(".")[0] for op in operations}
+    if "relax" in dialects and "linalg" not in dialects:
+        return False  # a graph of relax, in which scalars of tensors are
+    return any(map(_is_on_tensors, operations))
 
 
 def _is_on_tensors(op: Operation) -> bool:

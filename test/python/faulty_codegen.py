@@ -67,7 +67,7 @@ def _run(
     name: str, arrays: Any, inputs: Any, constants: Any, steps: Any, outputs: Any, fault: str, *tensors: Any
 ) -> None:
     if fault == "leak":
-        _KEPT.append(numpy.ones(1000))
+        _KEPT.append(numpy.ones(20_000))
     if fault == "memory":
         _write_to_large_memory()
     values = {number: arrays[f"{name}:{number}"] for number in constants}
