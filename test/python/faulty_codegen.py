@@ -103,7 +103,7 @@ _libc.free.argtypes = [ctypes.c_void_p]
 
 
 def _write_to_large_memory() -> None:
-    place = _libc.malloc(64 << 20)
+    place = _libc.malloc(1 << 30)  # more than any process has left to give again
     ctypes.memset(place or 0, 0, 64)
     _libc.free(place)
 
