@@ -10,11 +10,10 @@ from ..bindings.ir import Module
 from ..dialects.core.call_graph import check_calls
 from ..passes.core.pipeline import Pipeline
 from ..passes.core.stages import Stages
-from ..passes.lower_calls.function_lowering import graph_functions
 from ..passes.lower_calls.in_place import mark_own_memory
+from ..passes.outline_tensors.plain_functions import is_plain
 from ..passes.relax_bind_symbolic_vars import BindSymbolicVars
 from ..passes.relax_donate import Donate
-from ..passes.relax_outline_tensors import OutlineTensors, is_plain
 from ..passes.symbolic_shapes.single_sizes import warn_of_single_sizes
 from ..targets.core.code import CodeOptions
 from ..targets.core.evaluation import passes_at
@@ -32,8 +31,10 @@ def check(module: Module) -> None:
     """The first step: functions of upstream's operations on tensors become graphs; then what calls may write to is
     noted, which the module as it was written decides.
     """
+    from ..passes.lower_calls.function_lowering import graph_functions  # not for a tool that finds its program made
+
     if any(map(is_plain, graph_functions(module.operation))):
-        Pipeline(OutlineTensors()).run(module)
+        Pipeline(["relax-outline-tensors"]).run(module)
     check_calls(module.operation)
     mark_own_memory(module.operation)
 

@@ -26,6 +26,7 @@ from ..emit.kernels import FreshSymbols
 from .core.base import Pass
 from .core.registry import register_pass
 from .lower_calls.function_lowering import graph_functions
+from .outline_tensors.plain_functions import is_of_graphs, is_plain
 from .outline_tensors.result_sizes import Size, result_sizes, slice_parts
 from .outline_tensors.tensor_kernels import MEMORY, TensorKernel, TensorKernels, is_start, is_tensor
 from .outline_tensors.within_bounds import check_reach, check_slice, needs_of
@@ -41,27 +42,6 @@ _ARITHMETIC: dict[str, Callable[[Any, Any], Any]] = {
 #: Calls, maps of indices and arithmetic on whole tensors have no place in the graph.
 _BEFORE = "inline,symbol-dce,func.func(convert-elementwise-to-linalg,lower-affine)"
 _CASTS = ("arith.index_cast", "arith.extsi", "arith.trunci")
-
-
-def is_plain(function: Operation) -> bool:
-    """Whether a function computes with upstream's operations on tensors, outside of any PrimFunc."""
-    operations = operations_in(function)
-    dialects = {op.name.partition(".")[0] for op in operations}
-    if "relax" in dialects and "linalg" not in dialects:
-        return False  # a graph of relax, in which scalars of tensors are
-    return any(map(_is_on_tensors, operations))
-
-
-def _is_on_tensors(op: Operation) -> bool:
-    dialect = op.name.partition(".")[0]
-    if dialect in ("arith", "math"):
-        return op.name != "arith.constant" and any(map(is_tensor, op.results))
-    return dialect in ("linalg", "tensor") and not _is_of_graphs(op)
-
-
-def _is_of_graphs(op: Operation) -> bool:
-    """Scalars of tensors without dimensions, and such tensors."""
-    return op.name == "tensor.from_elements" or (op.name == "tensor.extract" and len(op.operands) == 1)
 
 
 @register_pass
@@ -133,7 +113,7 @@ class _Outlining:
         elif op.name == "linalg.softmax":
             axis = ir.IntegerAttr(op.attributes["dimension"]).value
             self._values[op.results[0]] = relax.nn.softmax(self._new(op.operands[0]), axis=axis)
-        elif op.name.partition(".")[0] in _OF_TENSORS and not _is_of_graphs(op):
+        elif op.name.partition(".")[0] in _OF_TENSORS and not is_of_graphs(op):
             if not is_start(op):
                 self._outline(op)
         else:

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, TextIO
 from ... import Module, __version__
 from ...bindings.diagnostics import Diagnostic, PassWarning, reporting
 from ...bindings.navigation import operations_in
-from ...compilation.observing import Observation
 from ...compilation.options import CompileOptions
 from ...compilation.steps import check, fit, lower_in_place, working
 from ...dialects.core.elements import print_short
@@ -46,6 +45,7 @@ from .program_cache import CachedProgram
 from .progress import KernelProgress, Progress
 
 if TYPE_CHECKING:
+    from ...compilation.observing import Observation
     from ...frontends.core.limits import Limits
     from ...frontends.core.problems import Problems
     from ...frontends.onnx.inputs import InputShape
@@ -366,7 +366,7 @@ def _options(arguments: Arguments, cache: DiskCache | None, reporting: Reporting
         partition=_partition(arguments) if arguments["partition"] else (),
         strict_partition=arguments["strict-partition"],
         partition_elsewhere=arguments["partition-elsewhere"],
-        observation=Observation() if arguments["observe"] else None,
+        observation=_observation() if arguments["observe"] else None,
     )
 
 
@@ -420,6 +420,12 @@ def _size_of(source: str) -> int:
         return os.stat(source).st_size
     except (OSError, ValueError):
         return 0
+
+
+def _observation() -> Observation:
+    from ...compilation.observing import Observation  # knows codegens' parts, which most compilations have none of
+
+    return Observation()
 
 
 def _kind_of(source: str) -> str:

@@ -24,7 +24,6 @@ from ..opt.information import shows_information
 from . import compare, outputs
 from .inputs import Given, gathered_inputs, make_inputs, passed, read_inputs, spread_inputs
 from .options import HELP_HEAD, OPTIONS, parse
-from .poison import poison_problems
 from .timing import time_in_turns, times_against, times_text
 
 #: Options that name files to write.
@@ -84,8 +83,11 @@ class Driver:
 
             announce(f"looking at each value of {name}")
             return compare_each(executable, name, inputs, arguments, self.stdout)
-        # Before other calls, which may change the inputs.
-        problems = poison_problems(executable, signature, inputs, called) if arguments["poison"] else []
+        problems = []
+        if arguments["poison"]:  # before other calls, which may change the inputs
+            from .poison import poison_problems  # imports numpy
+
+            problems = poison_problems(executable, signature, inputs, called)
         announce(f"running {name}")
         results, notes = called(inputs)
         self._note([*notes, *notes_on_threads(executable.threads)])
