@@ -22,7 +22,7 @@ from .tosa_scope import TosaScope
 from .tosa_types import info_of, is_shape
 
 _TERMINATORS = ("func.return", "tosa.yield")
-_DEEPEST_CALLS = 200
+_DEEPEST_CALLS = 100
 
 
 class TosaGraph(TosaScope):
