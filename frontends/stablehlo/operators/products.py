@@ -21,7 +21,9 @@ def dot_general(node: Node) -> Outputs:
 
 
 def _product(node: Node, dims: dict[str, list[int]]) -> Outputs:
-    """As a product of matrices where each operand has the batch in front, and one dimension of each other kind."""
+    """As a product of matrices where each operand has the batch in front, and one dimension of each other kind; of one
+    matrix on the right and no batch as it is.
+    """
     batch = (dims.get("lhs_batching_dimensions", []), dims.get("rhs_batching_dimensions", []))
     summed = (dims.get("lhs_contracting_dimensions", []), dims.get("rhs_contracting_dimensions", []))
     shapes = [node.sizes_of_operand(index) for index in (0, 1)]
@@ -32,8 +34,10 @@ def _product(node: Node, dims: dict[str, list[int]]) -> Outputs:
     rows, columns = ([shapes[side][axis] for axis in free[side]] for side in (0, 1))
     count = [shapes[0][axis] for axis in batch[0]]
     depth = sizes.product([shapes[0][axis] for axis in summed[0]])
+    is_by_rows = not count and len(columns) == len(summed[0]) == 1
+    left = rows if is_by_rows and rows else [sizes.product(rows)]
     orders = ([*batch[0], *free[0], *summed[0]], [*batch[1], *summed[1], *free[1]])
-    wanted = ([*count, sizes.product(rows), depth], [*count, depth, sizes.product(columns)])
+    wanted = ([*count, *left, depth], [*count, depth, sizes.product(columns)])
 
     def as_matrices(x: Tensor, side: int) -> Tensor:
         moved = x if orders[side] == sorted(orders[side]) else relax.permute_dims(x, axes=orders[side])
