@@ -13,27 +13,39 @@ if TYPE_CHECKING:
 
 #: What the names of files end with.
 ONNX_SUFFIXES, TORCH_SUFFIXES, MODULE_SUFFIXES = (".onnx", ".pb"), (".pt2",), (".mlir", ".mlirbc", ".py")
-#: What StableHLO's operations look like in a file of text, and who has written a portable artifact.
-_STABLEHLO, _PORTABLE = re.compile(rb'^\s*(?:%[\w:, #]+ = )?"?(?:stablehlo|chlo)\.\w', re.MULTILINE), b"StableHLO_v"
-_LONGEST_HEAD = 64
+#: Modules that are imported, and the dialects that tell them.
+STABLEHLO, TOSA = "stablehlo", "tosa"
+_DIALECTS = {STABLEHLO: (b"stablehlo", b"chlo", b"vhlo"), TOSA: (b"tosa",)}
+#: What their operations look like in a file of text.
+_IN_TEXT = {
+    kind: re.compile(rb'^\s*(?:%[\w:, #]+ = )?"?(?:' + b"|".join(names) + rb")\.\w", re.MULTILINE)
+    for kind, names in _DIALECTS.items()
+}
+_BYTECODE = b"ML\xefR"
 
 
-def is_stablehlo(path: str) -> bool:
-    """Whether a module is one of StableHLO, which is imported: names of files do not tell it."""
+def imported_kind(path: str) -> str:
+    """Whether a module is one of StableHLO or of TOSA, which is imported, by what is in the file; "" for others."""
     if not path.lower().endswith((".mlir", ".mlirbc")):
-        return False
+        return ""
     try:
         with open(path, "rb") as file:
-            head = file.read(_LONGEST_HEAD)
-            if head.startswith(b"ML\xefR"):
-                return _PORTABLE in head
-            return _STABLEHLO.search(head + file.read()) is not None
+            data = file.read()
     except OSError:
-        return False  # who reads it says so
+        return ""  # who reads it says so
+    if not data.startswith(_BYTECODE):
+        return next((kind for kind, text in _IN_TEXT.items() if text.search(data)), "")
+    from ...frontends.core.bytecode import dialects_in, sections_of
+
+    try:
+        names = dialects_in(data, sections_of(data))
+    except (IndexError, KeyError, ValueError):
+        return ""
+    return next((kind for kind, known in _DIALECTS.items() if not set(known).isdisjoint(names)), "")
 
 
 def read_model(path: str) -> Module:
-    """A model of ONNX, torch or StableHLO, else a module of text, bytecode or TVMScript. Raises RelaxError."""
+    """A model of ONNX, torch, StableHLO or TOSA, else a module of text, bytecode or TVMScript. Raises RelaxError."""
     suffix = os.path.splitext(path)[1].lower()
     if suffix in ONNX_SUFFIXES:
         from ...frontends.onnx.from_onnx import from_onnx
@@ -43,10 +55,15 @@ def read_model(path: str) -> Module:
         from ...frontends.torch.from_torch import from_torch
 
         return from_torch(path)
-    if is_stablehlo(path):
+    kind = imported_kind(path)
+    if kind == STABLEHLO:
         from ...frontends.stablehlo.from_stablehlo import from_stablehlo
 
         return from_stablehlo(path)
+    if kind == TOSA:
+        from ...frontends.tosa.from_tosa import from_tosa
+
+        return from_tosa(path)
     from ...frontends.module import Module
 
     return Module.from_file(path).copy()

@@ -36,7 +36,7 @@ from ..common.command_line import (
     write_text,
 )
 from ..common.guard import tell_long_stages
-from ..common.models import MODULE_SUFFIXES, ONNX_SUFFIXES, TORCH_SUFFIXES, is_stablehlo
+from ..common.models import MODULE_SUFFIXES, ONNX_SUFFIXES, STABLEHLO, TORCH_SUFFIXES, TOSA, imported_kind
 from ..opt.information import shows_information
 from ..opt.listing import made_by
 from ..report.page import Reporting
@@ -52,7 +52,7 @@ if TYPE_CHECKING:
     from ...passes.relax_partition import Partition
 
 # What a file holds.
-_ONNX, _TORCH, _STABLEHLO, _MODULE = "onnx", "torch", "stablehlo", "module"
+_ONNX, _TORCH, _MODULE = "onnx", "torch", "module"
 # In files that are to be looked at, constants with more elements, or more characters as text, are left out.
 _SHOWN_ELEMENTS = 256
 # The stage that takes large constants out of the code.
@@ -242,10 +242,14 @@ class Compilation:
             from ... import from_torch
 
             return from_torch(source)
-        if kind == _STABLEHLO:
+        if kind == STABLEHLO:
             from ... import from_stablehlo
 
             return from_stablehlo(source)
+        if kind == TOSA:
+            from ... import from_tosa
+
+            return from_tosa(source)
         parsed = Module.from_file(source) if source != "-" else Module.parse(_read_all(self.driver.stdin), "<stdin>")
         return parsed.copy()  # the parser's handle is of a class that MLIR's engine does not take
 
@@ -317,12 +321,16 @@ def problems_of(source: str, shapes: Mapping[str, InputShape], limits: Limits) -
 
 
 def _problems_of_other(kind: str, source: str, shapes: Mapping[str, InputShape]) -> Problems:
-    """The same of torch and of StableHLO."""
+    """The same of torch, StableHLO and TOSA."""
     _refuse_shapes(kind, shapes)
-    if kind == _STABLEHLO:
+    if kind == STABLEHLO:
         from ...frontends.stablehlo.from_stablehlo import problems_of_module
 
         return problems_of_module(source)
+    if kind == TOSA:
+        from ...frontends.tosa.from_tosa import problems_of_module as problems_of_tosa
+
+        return problems_of_tosa(source)
     from ...frontends.torch.from_torch import problems_of_program
 
     return problems_of_program(source)
@@ -435,7 +443,7 @@ def _kind_of(source: str) -> str:
         return _MODULE
     for kind, suffixes in ((_ONNX, ONNX_SUFFIXES), (_TORCH, TORCH_SUFFIXES), (_MODULE, MODULE_SUFFIXES)):
         if suffix in suffixes:
-            return _STABLEHLO if is_stablehlo(source) else kind
+            return imported_kind(source) or kind
     known = ", ".join((*ONNX_SUFFIXES, *TORCH_SUFFIXES, *MODULE_SUFFIXES))
     raise OptionError(f"cannot tell what '{source}' is by its name: expected one that ends with {known}")
 
@@ -469,10 +477,18 @@ def _stablehlo_operators_text() -> str:
     return table(*((each.name, each.place) for each in all_converters())) + "\n"
 
 
+def _tosa_operators_text() -> str:
+    """The same of TOSA's."""
+    from ...frontends.tosa.registry import all_converters
+
+    return table(*((each.name, each.place) for each in all_converters())) + "\n"
+
+
 #: Options that print a list, and what makes it.
 _LISTS = {
     "list-onnx-operators": _operators_text,
     "list-torch-operators": _torch_operators_text,
     "list-stablehlo-operators": _stablehlo_operators_text,
+    "list-tosa-operators": _tosa_operators_text,
     "list-codegens": _codegens_text,
 }
