@@ -18,7 +18,7 @@ from .limits import Limits, Room
 from .main_function import add_function
 from .node import Unsupported
 from .problems import Problems
-from .values import ComplexValue, Tensor
+from .values import ComplexValue, Tensor, Value
 
 
 class FunctionSignature(NamedTuple):
@@ -71,11 +71,16 @@ def _add_function(module: Operation, function: Operation, graph: DialectGraph, s
     def body(arguments: Sequence[Tensor]) -> tuple[list[Tensor], list[str]]:
         pairs = zip(arguments, block.arguments, strict=True)
         outputs = graph.add_block(block, [graph.argument(argument, own.type) for argument, own in pairs])
-        tensors = [] if graph.problems.found else [_as_tensor(each) for each in outputs]
-        return tensors, signature.result_names
+        if graph.problems.found:
+            return [], signature.result_names
+        return [_as_tensor(function, index, each) for index, each in enumerate(outputs)], signature.result_names
 
     add_function(module, symbol_name(function), signature.infos, signature.names, body, graph.problems)
 
 
-def _as_tensor(held: object) -> Tensor:
-    return in_pairs(held) if isinstance(held, ComplexValue) else held.ssa  # type: ignore[attr-defined]
+def _as_tensor(function: Operation, index: int, held: object) -> Tensor:
+    if isinstance(held, ComplexValue):
+        return in_pairs(held)
+    if not isinstance(held, Value):
+        raise ModelError(f"result #{index} of '{symbol_name(function)}' is no tensor: let it return the parts")
+    return held.ssa
