@@ -133,7 +133,8 @@ def llama_step(scale: int = 1) -> Model:
     layers = []
     for number in range(2):
         matrices = {
-            name: _normal(70 + 10 * number + place, *shape) / (6 * scale**0.5) for place, (name, shape) in enumerate(shapes.items())
+            name: _normal(70 + 10 * number + place, *shape) / (6 * scale**0.5)
+            for place, (name, shape) in enumerate(shapes.items())
         }
         layers.append({**matrices, "norm1": jnp.ones(width), "norm2": jnp.ones(width)})
     weights = {"embedding": _normal(7, 40, width), "layers": layers, "norm": jnp.ones(width)}

@@ -3,11 +3,13 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, TextIO
 
 from ... import Module, __version__
@@ -463,32 +465,17 @@ def _operators_text() -> str:
     return table(*rows) + "\n"
 
 
-def _torch_operators_text() -> str:
-    """The same of torch's."""
-    from ...frontends.torch.registry import all_converters
-
-    return table(*((each.name, each.place) for each in all_converters())) + "\n"
-
-
-def _stablehlo_operators_text() -> str:
-    """The same of StableHLO's operations."""
-    from ...frontends.stablehlo.registry import all_converters
-
-    return table(*((each.name, each.place) for each in all_converters())) + "\n"
-
-
-def _tosa_operators_text() -> str:
-    """The same of TOSA's."""
-    from ...frontends.tosa.registry import all_converters
-
-    return table(*((each.name, each.place) for each in all_converters())) + "\n"
+def _converters_text(front_end: str) -> str:
+    """The same of another front end's operators, which have no versions."""
+    registry = importlib.import_module(f"...frontends.{front_end}.registry", __package__)
+    return table(*((each.name, each.place) for each in registry.CONVERTERS.all())) + "\n"
 
 
 #: Options that print a list, and what makes it.
-_LISTS = {
+_LISTS: dict[str, Callable[[], str]] = {
     "list-onnx-operators": _operators_text,
-    "list-torch-operators": _torch_operators_text,
-    "list-stablehlo-operators": _stablehlo_operators_text,
-    "list-tosa-operators": _tosa_operators_text,
+    "list-torch-operators": partial(_converters_text, "torch"),
+    "list-stablehlo-operators": partial(_converters_text, "stablehlo"),
+    "list-tosa-operators": partial(_converters_text, "tosa"),
     "list-codegens": _codegens_text,
 }

@@ -170,6 +170,24 @@ def _broadcast(node: Node) -> tuple[Tensor, ...]:
     return (wide, right) if small is left else (left, wide)
 
 
+@register_stablehlo("chlo.broadcast_complex")
+def broadcast_complex(node: Node) -> Outputs:
+    both = _broadcast(node)
+    real, imag = (relax.where(const(is_real), *both) for is_real in (True, False))
+    return Pair(real, imag).value()
+
+
+@register_stablehlo("chlo._asin_acos_kernel")
+def asin_acos_kernel(node: Node) -> Outputs:
+    """What arc functions are made of: asin z is atan2(z.real, w.real) + i w.imag with the sign of z.imag."""
+    z = node.pair(0)
+    one = Pair(like(z.real, 1), None)
+    left, right = pairs.root(_minus(one, z)), pairs.root(pairs.added(one, z))
+    width = pairs.multiplied(left, right).real
+    height = relax.abs(pairs.multiplied(pairs.conjugate(left), right).whole_imag)
+    return Pair(width, relax.asinh(height)).value()
+
+
 def _minus(x: Pair, y: Pair) -> Pair:
     return pairs.added(x, y, relax.subtract)
 
