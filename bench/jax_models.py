@@ -68,9 +68,8 @@ def _imported(function: Callable[..., Any], arguments: Sequence[Any]) -> dict[st
 
     import relax_mlir as rx
 
-    rx.compile(
-        rx.from_stablehlo("func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {\n return %x : tensor<2xf32>\n}")
-    )
+    small = "func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {\n return %x : tensor<2xf32>\n}"
+    rx.compile(rx.from_stablehlo(small))
     lowered = jax.jit(function).lower(*arguments)
     text = lowered.as_text()
     module = rx.from_stablehlo(text)  # what converts each operation is imported when it is first asked for

@@ -132,9 +132,10 @@ def llama_step(scale: int = 1) -> Model:
     shapes |= {"o": (heads * size, width), "gate": (width, inner), "up": (width, inner), "down": (inner, width)}
     layers = []
     for number in range(2):
+        places = range(70 + 10 * number, 80 + 10 * number)
         matrices = {
-            name: _normal(70 + 10 * number + place, *shape) / (6 * scale**0.5)
-            for place, (name, shape) in enumerate(shapes.items())
+            name: _normal(place, *shape) / (6 * scale**0.5)
+            for place, (name, shape) in zip(places, shapes.items(), strict=False)
         }
         layers.append({**matrices, "norm1": jnp.ones(width), "norm2": jnp.ones(width)})
     weights = {"embedding": _normal(7, 40, width), "layers": layers, "norm": jnp.ones(width)}
