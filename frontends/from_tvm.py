@@ -10,16 +10,16 @@ import re
 import sys
 from typing import Any
 
-from ...bindings.ir import Context
-from ...dialects.context import create_context
-from ...dialects.core.infos import bit_width, dtype_name, is_int
-from ...dialects.relax.constants import storage_dtype
-from ...support.argument_types import types_checked
-from ...support.callbacks import enters
-from ...support.errors import ModelError
-from ..module import Module
-from .common.source import Source
-from .module import read_script
+from ..bindings.ir import Context
+from ..dialects.context import create_context
+from ..dialects.core.infos import bit_width, dtype_name, is_int
+from ..dialects.relax.constants import storage_dtype
+from ..support.argument_types import types_checked
+from ..support.callbacks import enters
+from ..support.errors import ModelError
+from .module import Module
+from .script.common.source import Source
+from .script.module import read_script
 
 _TAKEN = "a tvm.IRModule, a relax.Function or a PrimFunc"
 #: The attribute of a module that lists its constants, so that the printer says what it calls each of them.
@@ -64,6 +64,12 @@ def _shown(module: object) -> str:
     return f"{type(module).__module__}.{type(module).__qualname__}".removeprefix("builtins.")
 
 
+def _tensor_of(node: Any) -> Any:
+    """What a constant holds; None of anything else."""
+    held = getattr(node, _KINDS.get(type(node).__name__, ""), None)
+    return held if hasattr(held, "shape") else None
+
+
 def _constants_of(module: Any) -> list[Any]:
     """The constants of the graphs that are printed by name: scalars of most types are printed as numbers."""
     from tvm.relax import analysis
@@ -71,21 +77,21 @@ def _constants_of(module: Any) -> list[Any]:
     found: dict[Any, Any] = {}
 
     def visit(node: Any) -> None:
-        if type(node).__name__ in _KINDS and node not in found:
-            found[node] = node
+        if node not in found and (tensor := _tensor_of(node)) is not None:
+            found[node] = tensor
 
     for function in module.functions.values():
         if type(function).__name__ == "Function":
             analysis.post_order_visit(function, visit)
-    return [each for each in found if getattr(each, _KINDS[type(each).__name__]).shape or _NAMED.match(each.script())]
+    return [each for each, tensor in found.items() if tensor.shape or _NAMED.match(each.script())]
 
 
 def _by_name(text: str, constants: list[Any]) -> dict[str, dict[int, object]]:
     """The arrays of the constants by what the text calls them, which the module's attribute lists first."""
     found: dict[str, dict[int, object]] = {}
     listed = _NAMED.finditer(text, text.find(_LISTED)) if constants else iter(())
-    for constant, name in zip(constants, listed):
-        found.setdefault(name[1], {})[int(name[2])] = _array(getattr(constant, _KINDS[type(constant).__name__]))
+    for constant, name in zip(constants, listed, strict=False):
+        found.setdefault(name[1], {})[int(name[2])] = _array(_tensor_of(constant))
     return found
 
 
