@@ -12,7 +12,10 @@ if TYPE_CHECKING:
     from ...frontends.module import Module
 
 #: What the names of files end with.
-ONNX_SUFFIXES, TORCH_SUFFIXES, MODULE_SUFFIXES = (".onnx", ".pb"), (".pt2",), (".mlir", ".mlirbc", ".py")
+ONNX_SUFFIXES, TORCH_SUFFIXES, TFLITE_SUFFIXES = (".onnx", ".pb"), (".pt2",), (".tflite",)
+MODEL_SUFFIXES, MODULE_SUFFIXES = (*ONNX_SUFFIXES, *TORCH_SUFFIXES, *TFLITE_SUFFIXES), (".mlir", ".mlirbc", ".py")
+#: What a TFLite file has at its fifth byte, whatever it is called.
+_TFLITE = b"TFL3"
 #: What StableHLO's operations look like in a file of text, and who has written a portable artifact.
 _STABLEHLO, _PORTABLE = re.compile(rb'^\s*(?:%[\w:, #]+ = )?"?(?:stablehlo|chlo)\.\w', re.MULTILINE), b"StableHLO_v"
 _LONGEST_HEAD = 64
@@ -32,9 +35,24 @@ def is_stablehlo(path: str) -> bool:
         return False  # who reads it says so
 
 
+def is_tflite(path: str) -> bool:
+    """Whether a file is a TFLite model, by its name or by what is in it."""
+    if path.lower().endswith(TFLITE_SUFFIXES):
+        return True
+    try:
+        with open(path, "rb") as file:
+            return file.read(8)[4:] == _TFLITE
+    except OSError:
+        return False  # who reads it says so
+
+
 def read_model(path: str) -> Module:
-    """A model of ONNX, torch or StableHLO, else a module of text, bytecode or TVMScript. Raises RelaxError."""
+    """A model of ONNX, torch, TFLite or StableHLO, else a module of text, bytecode or TVMScript. Raises RelaxError."""
     suffix = os.path.splitext(path)[1].lower()
+    if is_tflite(path):
+        from ...frontends.tflite.from_tflite import from_tflite
+
+        return from_tflite(path)
     if suffix in ONNX_SUFFIXES:
         from ...frontends.onnx.from_onnx import from_onnx
 

@@ -3,11 +3,13 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, TextIO
 
 from ... import Module, __version__
@@ -36,7 +38,14 @@ from ..common.command_line import (
     write_text,
 )
 from ..common.guard import tell_long_stages
-from ..common.models import MODULE_SUFFIXES, ONNX_SUFFIXES, TORCH_SUFFIXES, is_stablehlo
+from ..common.models import (
+    MODEL_SUFFIXES,
+    MODULE_SUFFIXES,
+    ONNX_SUFFIXES,
+    TORCH_SUFFIXES,
+    is_stablehlo,
+    is_tflite,
+)
 from ..opt.information import shows_information
 from ..opt.listing import made_by
 from ..report.page import Reporting
@@ -52,7 +61,7 @@ if TYPE_CHECKING:
     from ...passes.relax_partition import Partition
 
 # What a file holds.
-_ONNX, _TORCH, _STABLEHLO, _MODULE = "onnx", "torch", "stablehlo", "module"
+_ONNX, _TORCH, _TFLITE, _STABLEHLO, _MODULE = "onnx", "torch", "tflite", "stablehlo", "module"
 # In files that are to be looked at, constants with more elements, or more characters as text, are left out.
 _SHOWN_ELEMENTS = 256
 # The stage that takes large constants out of the code.
@@ -242,6 +251,10 @@ class Compilation:
             from ... import from_torch
 
             return from_torch(source)
+        if kind == _TFLITE:
+            from ... import from_tflite
+
+            return from_tflite(source)
         if kind == _STABLEHLO:
             from ... import from_stablehlo
 
@@ -317,12 +330,16 @@ def problems_of(source: str, shapes: Mapping[str, InputShape], limits: Limits) -
 
 
 def _problems_of_other(kind: str, source: str, shapes: Mapping[str, InputShape]) -> Problems:
-    """The same of torch and of StableHLO."""
+    """The same of torch, TFLite and StableHLO."""
     _refuse_shapes(kind, shapes)
     if kind == _STABLEHLO:
         from ...frontends.stablehlo.from_stablehlo import problems_of_module
 
         return problems_of_module(source)
+    if kind == _TFLITE:
+        from ...frontends.tflite.from_tflite import problems_of_file
+
+        return problems_of_file(source)
     from ...frontends.torch.from_torch import problems_of_program
 
     return problems_of_program(source)
@@ -433,10 +450,12 @@ def _kind_of(source: str) -> str:
     suffix = os.path.splitext(source)[1].lower()
     if source == "-":
         return _MODULE
+    if is_tflite(source):
+        return _TFLITE
     for kind, suffixes in ((_ONNX, ONNX_SUFFIXES), (_TORCH, TORCH_SUFFIXES), (_MODULE, MODULE_SUFFIXES)):
         if suffix in suffixes:
             return _STABLEHLO if is_stablehlo(source) else kind
-    known = ", ".join((*ONNX_SUFFIXES, *TORCH_SUFFIXES, *MODULE_SUFFIXES))
+    known = ", ".join((*MODEL_SUFFIXES, *MODULE_SUFFIXES))
     raise OptionError(f"cannot tell what '{source}' is by its name: expected one that ends with {known}")
 
 
@@ -455,24 +474,15 @@ def _operators_text() -> str:
     return table(*rows) + "\n"
 
 
-def _torch_operators_text() -> str:
-    """The same of torch's."""
-    from ...frontends.torch.registry import all_converters
-
-    return table(*((each.name, each.place) for each in all_converters())) + "\n"
-
-
-def _stablehlo_operators_text() -> str:
-    """The same of StableHLO's operations."""
-    from ...frontends.stablehlo.registry import all_converters
-
-    return table(*((each.name, each.place) for each in all_converters())) + "\n"
+def _converters_text(door: str) -> str:
+    """The same of another front end's, whose operators have no versions."""
+    registry = importlib.import_module(f"...frontends.{door}.registry", __package__)
+    return table(*((each.name, each.place) for each in registry.all_converters())) + "\n"
 
 
 #: Options that print a list, and what makes it.
-_LISTS = {
+_LISTS: dict[str, Callable[[], str]] = {
     "list-onnx-operators": _operators_text,
-    "list-torch-operators": _torch_operators_text,
-    "list-stablehlo-operators": _stablehlo_operators_text,
+    **{f"list-{door}-operators": partial(_converters_text, door) for door in (_TORCH, _TFLITE, _STABLEHLO)},
     "list-codegens": _codegens_text,
 }
