@@ -124,7 +124,7 @@ def _deserialized(dialects: Any, data: bytes, name: str, context: Context, error
         raise found from None
 
 
-def problems_of_module(path: str) -> Problems:
+def problems_of(path: str) -> Problems:
     """What of a file cannot be imported."""
     module, problems = Module(), Problems(WORDS)
     program = _read(Path(path), module.context)

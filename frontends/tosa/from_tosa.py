@@ -57,7 +57,7 @@ def _read(source: str | bytes | Path, context: Context) -> MlirModule:
         context.allow_unregistered_dialects = allowed
 
 
-def problems_of_module(path: str) -> Problems:
+def problems_of(path: str) -> Problems:
     """What of a file cannot be imported."""
     module, problems = Module(), Problems(WORDS)
     program = _read(Path(path), module.context)
