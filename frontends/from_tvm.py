@@ -48,16 +48,15 @@ def from_tvm(module: object) -> Module:
 
 def _as_ir_module(module: object) -> Any:
     tvm: Any = sys.modules.get("tvm")
-    if tvm is None or not hasattr(tvm, "IRModule"):
-        hint = "" if importlib.util.find_spec("tvm") else "; TVM is not installed here: pip install apache-tvm"
-        raise ModelError(f"from_tvm takes {_TAKEN}, got {_shown(module)}{hint}")
-    if isinstance(module, tvm.IRModule):
+    if tvm is not None and isinstance(module, tvm.IRModule):
         return module
-    if not isinstance(module, tvm.ir.BaseFunc):
+    if tvm is None or not isinstance(module, tvm.ir.BaseFunc):
         hint = "; rx.Module.from_script reads text" if isinstance(module, str) else ""
-        raise ModelError(f"from_tvm takes {_TAKEN}, got {_shown(module)}{hint}")
+        missing = "" if importlib.util.find_spec("tvm") else "; TVM is not installed here: pip install apache-tvm"
+        raise ModelError(f"from_tvm takes {_TAKEN}, got {_shown(module)}{hint}{missing}")
     attributes: Any = getattr(module, "attrs", None) or {}
-    return tvm.IRModule({str(attributes["global_symbol"]) if "global_symbol" in attributes else "main": module})
+    name = str(attributes["global_symbol"]) if "global_symbol" in attributes else "main"
+    return tvm.IRModule({name: module.with_attr("global_symbol", name)})
 
 
 def _shown(module: object) -> str:

@@ -75,7 +75,8 @@ _OF_MACHINE = "vm.builtin."
 def _text(graph: GraphValues, node: ast.expr) -> str:
     if isinstance(node, ast.Call) and graph.names.word(node) == (RELAX, "ExternFunc"):
         node = node.args[0] if node.args else node
-    value = graph.names.found(node)
+    held = graph.values.get(node.id) if isinstance(node, ast.Name) else None
+    value = held.name if isinstance(held, Callee) else graph.names.found(node)
     if not isinstance(value, str):
         raise graph.source.problem(node, "the name of a function is text")
     return value
@@ -156,12 +157,12 @@ def _call_dps_packed(graph: GraphValues, call: ast.Call) -> object:
 @_special("call_packed", "call_pure_packed", "call_inplace_packed")
 def _call_packed(graph: GraphValues, call: ast.Call) -> object:
     _, word = graph.names.word(call)
-    if call.args and (graph.names.found(call.args[0]) or "").startswith(_OF_MACHINE):
-        hint = "read the module as it was before tvm.compile"
-        raise graph.source.problem(call, f"this is of TVM's virtual machine, and there is none here: {hint}")
-    name, *arguments = call.args if call.args else [call]
     if not call.args:
         raise graph.source.problem(call, f"R.{word} lacks the function's name")
+    name, arguments = _text(graph, call.args[0]), call.args[1:]
+    if name.startswith(_OF_MACHINE):
+        hint = "read the module as it was before tvm.compile"
+        raise graph.source.problem(call, f"this is of TVM's virtual machine, and there is none here: {hint}")
     named: dict[str, object] = {"ty_args": []}
     for keyword in call.keywords:
         if keyword.arg in TYPE_ARGUMENTS:
@@ -175,9 +176,9 @@ def _call_packed(graph: GraphValues, call: ast.Call) -> object:
     written = [leaf for _, leaf in held if isinstance(leaf, Allocated) and leaf.value is None]
     if written and [leaf for _, leaf in held[-len(written) :]] == written and not named["ty_args"]:
         values = [_packed(graph, each, leaf) for each, leaf in held[: -len(written)]]
-        return _write_packed(graph, call, (_text(graph, name), values), written)
+        return _write_packed(graph, call, (name, values), written)
     values = [_packed(graph, each, leaf) for each, leaf in held]
-    return graph.built(call, relax[word], (_text(graph, name), values), named)
+    return graph.built(call, relax[word], (name, values), named)
 
 
 def _write_packed(
