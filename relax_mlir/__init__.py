@@ -59,6 +59,7 @@ _DEFINED_IN = {
     "frontends.onnx.registry": "register_onnx",
     "frontends.torch.from_torch": "from_torch",
     "frontends.torch.registry": "register_torch",
+    "frontends.from_tvm": "from_tvm",
     "frontends.stablehlo.from_stablehlo": "from_stablehlo",
     "frontends.stablehlo.registry": "register_stablehlo",
     "frontends.tflite.from_tflite": "from_tflite",

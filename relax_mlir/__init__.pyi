@@ -45,6 +45,7 @@ from .dialects.script import print_script as print_script
 from .emit import loops as loops
 from .emit.numbers import number as number
 from .emit.numbers import select as select
+from .frontends.from_tvm import from_tvm as from_tvm
 from .frontends.module import Module as Module
 from .frontends.onnx.export.to_onnx import to_onnx as to_onnx
 from .frontends.onnx.from_onnx import from_onnx as from_onnx

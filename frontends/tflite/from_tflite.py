@@ -38,7 +38,7 @@ def from_tflite(
     return module
 
 
-def problems_of_file(path: str) -> Problems:
+def problems_of(path: str) -> Problems:
     """What of a file cannot be imported."""
     module, problems = Module(), Problems(WORDS)
     add_main(module.operation, read_model(path), None, False, problems)

@@ -21,7 +21,7 @@ from ..core.sizes import full, named
 from ..core.tensors import const
 from ..core.values import Held, Value, as_values
 from .quantized import quantized
-from .registry import find_converter, unknown
+from .registry import CONVERTERS, unknown
 from .schema import names_in
 from .tensor_data import checked_shape, constant_of
 from .tflite_file import OperatorRow, Subgraph, TensorRow, TfliteFile
@@ -140,7 +140,7 @@ class TfliteGraph(TfliteScope):
         if not attempted(node, lambda: self._connect(node, operator)):
             return None
         if any(node.inputs[place] is None for place, index in enumerate(operator.inputs) if index != -1):
-            if find_converter(node.op, operator.is_custom) is None:  # what it needs has been noted
+            if CONVERTERS.converter_of(node.op) is None:  # what it needs has been noted
                 self._note(node, unknown(node.op, operator.is_custom))
             return None
         return attempted(node, lambda: self._converted(node))
@@ -159,7 +159,7 @@ class TfliteGraph(TfliteScope):
         self.room.take_node()
         if node.row.is_custom and node.op in names_in("BuiltinOperator").values():
             raise Unsupported("a custom operator has the name of one of TFLite's own")
-        converter = find_converter(node.op, node.row.is_custom)
+        converter = CONVERTERS.converter_of(node.op)
         if converter is None:
             raise unknown(node.op, node.row.is_custom)
         is_of_shapes = node.op in _OF_SHAPES and not any(each is not None and each.is_quantized for each in node.rows)

@@ -40,6 +40,7 @@ OPTIONS: dict[str, Option] = {
     "list-torch-operators": Option("flag", _MODEL, "list the operators of torch that can be imported, by overload, or by operator for all of its overloads, and where that is written", default=False),
     "list-tflite-operators": Option("flag", _MODEL, "list the operators of TFLite that can be imported, and where that is written", default=False),
     "list-stablehlo-operators": Option("flag", _MODEL, "list the operations of StableHLO and chlo that can be imported, and where that is written", default=False),
+    "list-tosa-operators": Option("flag", _MODEL, "list the operators of TOSA that can be imported, and where that is written", default=False),
     "partition": Option("list", _PARTS, "give the parts of the model that these external codegens have patterns for to them, earlier ones first: mynpu{cores=4},dnnl; a table says what went where", "codegens"),
     "partition-plan": Option("text", _PARTS, "what goes where: by the order of codegens and their patterns (priority, the default), by what it costs (cost), or by a planner of one's own", "plan", "priority"),
     "strict-partition": Option("flag", _PARTS, "a codegen that declines a part, or fails, is an error; without it the part is the target's", default=False),
@@ -68,11 +69,12 @@ _ALONE = (
     "list-torch-operators",
     "list-tflite-operators",
     "list-stablehlo-operators",
+    "list-tosa-operators",
     "list-codegens",
 )
 
 HELP_HEAD = (
-    "relax-compile: compiles a model of ONNX, torch, TFLite or StableHLO, or a module of relax operators",
+    "relax-compile: compiles a model of ONNX, torch, TFLite, StableHLO or TOSA, or a module of relax operators",
     "",
     "usage: relax-compile [options] <model.onnx | .pt2 | .tflite | module.mlir>  (-: a module from stdin)",
     "",

@@ -54,7 +54,7 @@ def _problems(case: Case, made: object, expected: object) -> list[str]:
 
 
 def test_every_operator_has_a_case() -> None:
-    from relax_mlir.frontends.tflite.registry import all_converters
+    from relax_mlir.frontends.tflite.registry import CONVERTERS
 
     tested = {operator.op for case in CASES for operator in case.model.operators}
-    assert {each.name for each in all_converters() if each.name.isupper()} - tested == _ELSEWHERE
+    assert {each.name for each in CONVERTERS.all() if each.name.isupper()} - tested == _ELSEWHERE
