@@ -30,6 +30,10 @@ def add_main(
     symbols = FreshSymbols(module)
     graph = TfliteGraph(model, chosen.subgraph, problems, symbols, Room(Limits(), "from_tflite"))
     inputs, outputs = graph.subgraph.inputs, graph.subgraph.outputs
+    if not outputs:
+        raise ModelError(f"{model.name} has no outputs: there is nothing to compile")
+    if len(set(inputs)) < len(inputs):
+        raise ModelError(f"{model.name}: a tensor is an input twice")
     states = [place for place, each in enumerate(graph.subgraph.tensors) if each.is_variable] if keeps_states else []
     infos = [_argument(graph, place, symbols) for place in (*inputs, *states)]
     names = _names(graph, (*inputs, *states), chosen.inputs)

@@ -14,6 +14,8 @@ from ..core.values import Tensor, Value
 from .tflite_file import Quantization, TensorRow
 
 _WIDE = ("i32", "i64")
+#: From 0, zero points are, in the integers of at most 16 bits that have some.
+_FARTHEST = 2**15
 
 
 def dequantized(value: Value, quantization: Quantization, what: str) -> Value:
@@ -55,7 +57,9 @@ def _single(numbers: Sequence[float]) -> float | list[float]:
 
 def _check(quantization: Quantization, shape: Sequence[object], what: str) -> None:
     counts = {len(quantization.scale), len(quantization.zero_point)} - {1}
-    if not counts and all(abs(each) < 2**31 for each in quantization.zero_point):
+    if any(abs(each) > _FARTHEST for each in quantization.zero_point):
+        raise Unsupported(f"{what} has zero points that its type does not have")
+    if not counts:
         return
     axis = quantization.axis
     if len(counts) > 1 or not 0 <= axis < len(shape) or shape[axis] not in counts:

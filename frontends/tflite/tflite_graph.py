@@ -17,8 +17,9 @@ from ..core.limits import Room
 from ..core.node import Incomplete, Unsupported, described
 from ..core.node_problems import attempted, problem_of
 from ..core.problems import Problems, shown
-from ..core.sizes import named
-from ..core.values import Array, Held, Value, as_values
+from ..core.sizes import full, named
+from ..core.tensors import const
+from ..core.values import Held, Value, as_values
 from .quantized import quantized
 from .registry import CONVERTERS, unknown
 from .schema import names_in
@@ -109,7 +110,8 @@ class TfliteGraph(TfliteScope):
         row = self.row(index)
         array = constant_of(self.model, row, self.room)
         if array is None and row.is_variable:
-            array = self._cleared(row)
+            self._held[index] = value = _cleared(row)
+            return value
         if array is None:
             raise Unsupported(f"tensor #{index} '{row.name}' is used before anything computes it")
         value = Value(array=array)
@@ -117,24 +119,11 @@ class TfliteGraph(TfliteScope):
         self._held[index] = value = value if self._region_of is None else value.inside(self._region_of)
         return value
 
-    def _cleared(self, row: TensorRow) -> Array:
-        """A variable at its start: zeros."""
-        import numpy
-
-        from ...dialects.relax.constants import storage_dtype
-
-        checked_shape(row)
-        if not row.dtype or -1 in row.shape:
-            raise Unsupported(f"variable '{row.name}' of {row.type} {row.shape} cannot be made")
-        self.room.take_bytes(f"variable '{row.name}'", 8 * int(numpy.prod(row.shape)))
-        zero = row.quantization.zero_point[0] if row.quantization else 0
-        return numpy.full(row.shape, zero, storage_dtype(row.dtype))
-
     # ---- operators ----
 
     def _add(self, operator: OperatorRow, place: int) -> None:
         node = self._node(operator, place)
-        with ir.Location.name(shown(node.name), ir.Location.name(f"tflite.{node.op}")):
+        with ir.Location.name(shown(node.name), ir.Location.name(f"tflite.{shown(node.op)}")):
             made = self._made(node, operator)
         for index, held in zip(operator.outputs, [None] * len(operator.outputs) if made is None else made, strict=True):
             if index in self._held:
@@ -193,6 +182,15 @@ class TfliteGraph(TfliteScope):
             raise Unsupported(f"its result is {described(held)}, the file says {row.type}")
         found = named(_stated(held, row), self.symbols)
         return found if isinstance(found, Value) else None
+
+
+def _cleared(row: TensorRow) -> Value:
+    """A variable at its start: zeros."""
+    checked_shape(row)
+    if not row.dtype or -1 in row.shape:
+        raise Unsupported(f"variable '{row.name}' of {row.type} {row.shape} cannot be made")
+    zero = row.quantization.zero_point[0] if row.quantization else 0
+    return Value(ssa=full(row.shape, const(zero, row.dtype)))
 
 
 def _stated(held: Value, row: TensorRow) -> Value:

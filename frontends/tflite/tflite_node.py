@@ -14,8 +14,10 @@ from typing import Any
 
 from ...bindings.ir import Operation
 from ...dialects import relax
+from ...support.suggest import counted
 from ..core import sizes
 from ..core.node import Node as CoreNode
+from ..core.node import described
 from ..core.sizes import Size
 from ..core.values import Held, Tensor, Value
 from .quantized import dequantized
@@ -116,26 +118,36 @@ class Node(CoreNode):
         found = self.sizes(index) or self.graph.parts.get(self.row.inputs[index])
         if found is not None:
             return list(found)
-        (count,) = self.value(index).shape or (None,)
-        if not isinstance(count, int):
+        shape = self.value(index).shape
+        if shape is None or len(shape) != 1 or not isinstance(shape[0], int):
             raise self.fail(f"how many sizes input #{index} has is not known while the model is imported")
         whole = self.integers(index)
-        return [sizes.element(whole, place) for place in range(count)]
+        return [sizes.element(whole, place) for place in range(shape[0])]
 
     def integers(self, index: int) -> Tensor:
         """An input of integers, as 64-bit ones."""
         return _wide(self.stored(index).ssa)
 
-    def sizes_of(self, index: int) -> list[Size]:
-        """The shape of an input."""
-        self.rank(index)
+    def size_in(self, index: int) -> Size:
+        """An input that is one size."""
+        found = self.sizes_in(index) if self.rank(index) else [sizes.of_scalar(self.stored(index))]
+        if len(found) != 1:
+            raise self.fail(f"input #{index} must be one number, not {len(found)}")
+        return found[0]
+
+    def sizes_of(self, index: int, least: int = 0) -> list[Size]:
+        """The shape of an input, which has so many dimensions at least."""
+        if self.rank(index) < least:
+            raise self.fail(f"input #{index} has {counted(self.rank(index), 'dimension')}, {least} are needed")
         return sizes.sizes_of(self.stored(index))
 
-    def fixed_sizes(self, index: int) -> list[int]:
-        """The same where all of them have to be numbers."""
+    def fixed_sizes(self, index: int, rank: int) -> list[int]:
+        """The same where all of so many dimensions have to be known, of weights for instance."""
         own = self.sizes_of(index)
-        if not all(isinstance(size, int) for size in own):
-            raise self.fail(f"the shape of input #{index} is not known while the model is imported")
+        if len(own) != rank or not all(isinstance(size, int) for size in own):
+            raise self.fail(
+                f"input #{index} has {described(self.stored(index))}: {counted(rank, 'known size')} are needed"
+            )
         return own
 
     # ---- results ----

@@ -76,7 +76,7 @@ _ALONE = (
 HELP_HEAD = (
     "relax-compile: compiles a model of ONNX, torch, TFLite, StableHLO or TOSA, or a module of relax operators",
     "",
-    "usage: relax-compile [options] <model.onnx | model.pt2 | model.tflite | module.mlir>  (-: a module from stdin)",
+    "usage: relax-compile [options] <model.onnx | .pt2 | .tflite | module.mlir>  (-: a module from stdin)",
     "",
     "  relax-compile model.onnx",
     "  relax-compile model.onnx -o model.rxa --shape x:?,3,224,224",

@@ -41,14 +41,6 @@ def added(node: Node, size: sizes.Size, reach: int, stride: int) -> tuple[sizes.
     return before, sizes.minus(total, before)
 
 
-def kernel_of(node: Node, index: int, rank: int) -> list[int]:
-    """The sizes of weights."""
-    shape = node.fixed_sizes(index)
-    if len(shape) != rank:
-        raise node.fail(f"weights of {len(shape)} dimensions are none of this operator: it has {rank}")
-    return shape
-
-
 def _image(node: Node, index: int, rank: int) -> tuple[list[sizes.Size], int]:
     """The spatial sizes of data, and how many channels it has."""
     own = node.sizes_of(index)
@@ -96,20 +88,20 @@ def _convolved(
 
 @register_tflite("CONV_2D")
 def conv2d(node: Node) -> Outputs:
-    _, *kernel, channels = kernel_of(node, 1, 4)
+    _, *kernel, channels = node.fixed_sizes(1, 4)
     return _convolved(node, relax.nn.conv2d, kernel, channels, data_layout="NHWC", kernel_layout="OHWI")
 
 
 @register_tflite("CONV_3D")
 def conv3d(node: Node) -> Outputs:
-    *kernel, channels, _ = kernel_of(node, 1, 5)
+    *kernel, channels, _ = node.fixed_sizes(1, 5)
     return _convolved(node, relax.nn.conv3d, kernel, channels, data_layout="NDHWC", kernel_layout="DHWIO")
 
 
 @register_tflite("DEPTHWISE_CONV_2D")
 def depthwise_conv2d(node: Node) -> Outputs:
     """Each channel has filters of its own: weights are [1, height, width, channels * filters]."""
-    one, height, width, outputs = kernel_of(node, 1, 4)
+    one, height, width, outputs = node.fixed_sizes(1, 4)
     spatial, depth = _image(node, 0, 4)
     if one != 1 or not depth or outputs % depth:
         raise node.fail(f"data of {depth} channels and weights {[one, height, width, outputs]} do not fit")
@@ -142,7 +134,7 @@ def reshaped_weights(node: Node, index: int, shape: list[int], axis: int) -> Ten
 @register_tflite("TRANSPOSE_CONV")
 def transpose_conv(node: Node) -> Outputs:
     """Operands are the shape of the result, weights and data. What the result would have more is cut off."""
-    _, height, width, channels = kernel_of(node, 1, 4)
+    _, height, width, channels = node.fixed_sizes(1, 4)
     spatial, depth = _image(node, 2, 4)
     wanted = node.sizes_in(0)
     if depth != channels or len(wanted) != 4:

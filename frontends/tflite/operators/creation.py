@@ -56,7 +56,7 @@ def one_hot(node: Node) -> Outputs:
     rank = node.rank(0)
     axis = node.attr("axis", -1)
     axis = rank if axis == -1 else node.axis_of(axis, rank + 1)
-    (depth,) = node.sizes_in(1)
+    depth = node.size_in(1)
     indices = relax.expand_dims(node.integers(0), axis=[axis])
     places = sizes.positions([1] * axis + [depth] + [1] * (rank - axis), axis)
     on, off = (relax.reshape(node.tensor(index), ()) for index in (2, 3))
@@ -67,7 +67,7 @@ def one_hot(node: Node) -> Outputs:
 def matrix_diag(node: Node) -> Outputs:
     """Matrices with the last dimension on their diagonals."""
     x = node.tensor(0)
-    size = node.sizes_of(0)[-1]
+    size = node.sizes_of(0, 1)[-1]
     rows, columns = (sizes.positions([size, size], axis) for axis in (0, 1))
     return relax.where(relax.equal(rows, columns), relax.expand_dims(x, axis=[-1]), const(0, node.dtype))
 
@@ -75,7 +75,7 @@ def matrix_diag(node: Node) -> Outputs:
 @register_tflite("MATRIX_SET_DIAG")
 def matrix_set_diag(node: Node) -> Outputs:
     """Matrices with another diagonal."""
-    height, width = node.sizes_of(0)[-2:]
+    height, width = node.sizes_of(0, 2)[-2:]
     diagonal = node.tensor(1)
     rows, columns = (sizes.positions([height, width], axis) for axis in (0, 1))
     # As many columns as matrices have: of the others nothing is taken.
@@ -85,4 +85,4 @@ def matrix_set_diag(node: Node) -> Outputs:
 
 def _last(node: Node) -> Tensor:
     """The last place of the diagonal."""
-    return sizes.as_tensor([sizes.minus(node.sizes_of(1)[-1], 1)])
+    return sizes.as_tensor([sizes.minus(node.sizes_of(1, 1)[-1], 1)])

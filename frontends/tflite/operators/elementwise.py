@@ -23,9 +23,9 @@ from .activations import activated
 Function = Callable[..., Tensor]
 
 
-def _of_all(function: Function) -> Convert:
-    """An operator of relax with the same operands."""
-    return lambda node: function(*node.tensors())
+def _of(function: Function, count: int) -> Convert:
+    """An operator of relax with as many operands."""
+    return lambda node: function(*node.tensors(count))
 
 
 def _with_activation(function: Function) -> Convert:
@@ -43,38 +43,38 @@ register_rows(
         "SUB": _with_activation(relax.subtract),
         "MUL": _with_activation(relax.multiply),
         "DIV": _with_activation(relax.divide),
-        "FLOOR_DIV": _of_all(relax.floor_divide),
-        "FLOOR_MOD": _of_all(relax.floor_mod),
-        "POW": _of_all(relax.power),
-        "ATAN2": _of_all(relax.atan2),
-        "SQUARED_DIFFERENCE": _of_all(_squared_difference),
-        "MINIMUM": _of_all(relax.minimum),
-        "MAXIMUM": _of_all(relax.maximum),
+        "FLOOR_DIV": _of(relax.floor_divide, 2),
+        "FLOOR_MOD": _of(relax.floor_mod, 2),
+        "POW": _of(relax.power, 2),
+        "ATAN2": _of(relax.atan2, 2),
+        "SQUARED_DIFFERENCE": _of(_squared_difference, 2),
+        "MINIMUM": _of(relax.minimum, 2),
+        "MAXIMUM": _of(relax.maximum, 2),
         "ADD_N": lambda node: reduce(relax.add, node.tensors()),
-        "ABS": _of_all(relax.abs),
-        "CEIL": _of_all(relax.ceil),
-        "COS": _of_all(relax.cos),
-        "EXP": _of_all(relax.exp),
-        "FLOOR": _of_all(relax.floor),
-        "LOG": _of_all(relax.log),
-        "NEG": _of_all(relax.negative),
-        "ROUND": _of_all(relax.round),
-        "RSQRT": _of_all(relax.rsqrt),
-        "SIGN": _of_all(relax.sign),
-        "SIN": _of_all(relax.sin),
-        "SQRT": _of_all(relax.sqrt),
-        "SQUARE": _of_all(relax.square),
-        "EQUAL": _of_all(relax.equal),
-        "NOT_EQUAL": _of_all(relax.not_equal),
-        "LESS": _of_all(relax.less),
-        "LESS_EQUAL": _of_all(relax.less_equal),
-        "GREATER": _of_all(relax.greater),
-        "GREATER_EQUAL": _of_all(relax.greater_equal),
-        "LOGICAL_AND": _of_all(relax.logical_and),
-        "LOGICAL_OR": _of_all(relax.logical_or),
-        "LOGICAL_NOT": _of_all(relax.logical_not),
-        "BITWISE_XOR": _of_all(relax.bitwise_xor),
-        "RIGHT_SHIFT": _of_all(relax.right_shift),
+        "ABS": _of(relax.abs, 1),
+        "CEIL": _of(relax.ceil, 1),
+        "COS": _of(relax.cos, 1),
+        "EXP": _of(relax.exp, 1),
+        "FLOOR": _of(relax.floor, 1),
+        "LOG": _of(relax.log, 1),
+        "NEG": _of(relax.negative, 1),
+        "ROUND": _of(relax.round, 1),
+        "RSQRT": _of(relax.rsqrt, 1),
+        "SIGN": _of(relax.sign, 1),
+        "SIN": _of(relax.sin, 1),
+        "SQRT": _of(relax.sqrt, 1),
+        "SQUARE": _of(relax.square, 1),
+        "EQUAL": _of(relax.equal, 2),
+        "NOT_EQUAL": _of(relax.not_equal, 2),
+        "LESS": _of(relax.less, 2),
+        "LESS_EQUAL": _of(relax.less_equal, 2),
+        "GREATER": _of(relax.greater, 2),
+        "GREATER_EQUAL": _of(relax.greater_equal, 2),
+        "LOGICAL_AND": _of(relax.logical_and, 2),
+        "LOGICAL_OR": _of(relax.logical_or, 2),
+        "LOGICAL_NOT": _of(relax.logical_not, 1),
+        "BITWISE_XOR": _of(relax.bitwise_xor, 2),
+        "RIGHT_SHIFT": _of(relax.right_shift, 2),
         "SELECT_V2": lambda node: relax.where(*node.tensors(3)),
     }
 )

@@ -98,7 +98,7 @@ def segment_sum(node: Node) -> Outputs:
 
 @register_tflite("UNSORTED_SEGMENT_SUM")
 def unsorted_segment_sum(node: Node) -> Outputs:
-    return _sums(node, node.sizes_in(2)[0])
+    return _sums(node, node.size_in(2))
 
 
 def _sums(node: Node, count: sizes.Size) -> Tensor:

@@ -23,7 +23,7 @@ def l2_normalization(node: Node) -> Outputs:
 def local_response_normalization(node: Node) -> Outputs:
     """By the squares of the channels around each."""
     x, rank, radius = node.tensor(0), node.rank(0), node.attr("radius")
-    channels = node.sizes_of(0)[-1]
+    channels = node.sizes_of(0, 1)[-1]
     if not isinstance(channels, int):
         raise node.fail("the number of channels is not known while the model is imported")
     reach = max(min(radius, channels - 1), 0)

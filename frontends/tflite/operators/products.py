@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from ..prelude import Node, Outputs, Tensor, Value, register_tflite, relax, sizes
-from .convolutions import kernel_of, with_bias
+from .convolutions import with_bias
 
 #: Weights of bytes in blocks of 4 rows and 16 columns, with signs.
 _SHUFFLED = 1
@@ -13,7 +13,7 @@ _SHUFFLED = 1
 @register_tflite("FULLY_CONNECTED")
 def fully_connected(node: Node) -> Outputs:
     """Rows of data by rows of weights [outputs, inputs]."""
-    outputs, inputs = kernel_of(node, 1, 2)
+    outputs, inputs = node.fixed_sizes(1, 2)
     own = node.sizes_of(0)
     data = node.tensor(0)
     if not node.attr("keep_num_dims", False) and len(own) != 2:

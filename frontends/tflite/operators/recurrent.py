@@ -121,7 +121,7 @@ class Lstm:
         return relax.concat(given, axis=0) if given else None
 
     def _step(self, total: Tensor, cell: Tensor) -> list[Tensor]:
-        size = self.node.sizes_of(self.places.cell)[-1]
+        size = self.node.sizes_of(self.places.cell, 1)[-1]
         if not isinstance(size, int):
             raise self.node.fail("the size of its cell is not known while the model is imported")
         sums = {gate: part(total, 1, place * size, (place + 1) * size) for place, gate in enumerate(self.gates)}
@@ -215,10 +215,10 @@ def _both(node: Node, forward: Tensor, backward: Tensor, is_major: bool) -> Sequ
 @register_tflite("SVDF")
 def svdf(node: Node) -> Outputs:
     """Filters of features, whose last results are filtered over time; `rank` of them are one unit."""
-    rank, (filters, memory) = node.attr("rank"), node.fixed_sizes(2)
+    rank, (filters, memory) = node.attr("rank"), node.fixed_sizes(2, 2)
     if rank < 1 or filters % rank:
         raise node.fail(f"{filters} filters are no units of {rank}", "rank")
-    batch = node.sizes_of(0)[0]
+    batch = node.sizes_of(0, 1)[0]
     newest = relax.expand_dims(_product(node.tensor(0), node.tensor(1)), axis=[-1])
     state = sizes.reshaped(node.tensor(4), [batch, filters, memory])
     state = relax.concat([part(state, 2, 1, memory), newest], axis=2) if memory > 1 else newest

@@ -15,8 +15,7 @@ def top_k(node: Node) -> Outputs:
     if is_known:
         return list(ordered)
     last = node.rank(0) - 1
-    (size,) = node.sizes_in(1)
-    return [sizes.sliced(Value(ssa=each), {last: (0, size, 1)}) for each in ordered]
+    return [sizes.sliced(Value(ssa=each), {last: (0, node.size_in(1), 1)}) for each in ordered]
 
 
 @register_tflite("UNIQUE")

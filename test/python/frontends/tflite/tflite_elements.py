@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from tflite_cases import Case, case, f32, flags, i32, numbers, quantized, random_floats
-from tflite_model import Tensor
+from tflite_model import Quantized, Tensor
 
 _ACTIVATIONS = {"NONE": 0, "RELU": 1, "RELU_N1_TO_1": 2, "RELU6": 3}
 
@@ -29,6 +29,7 @@ def _arithmetic() -> list[Case]:
 
 
 _POSITIVE = {"LOG", "SQRT", "RSQRT"}
+_WIDE = Quantized(0.7, -128)
 
 
 def _unary() -> list[Case]:
@@ -51,6 +52,24 @@ def _unary() -> list[Case]:
                   case("LEAKY_RELU", [x], quantized(3, 7, dtype=dtype, scale=0.06), kind="LeakyRelu",
                        alpha=0.2)]  # fmt: skip
     cases.append(case("ELU", [quantized(3, 7)], quantized(3, 7)))
+    positive = quantized(3, 7, scale=0.05, zero_point=-128)
+    cases += [
+        case("EXP", [quantized(3, 7, scale=0.02)], quantized(3, 7, scale=0.1, zero_point=-128)),
+        case("RSQRT", [quantized(3, 7, scale=0.02, zero_point=-129 + 1)], quantized(3, 7, scale=0.05, zero_point=-128)),
+        case("SQRT", [positive], quantized(3, 7, scale=0.02, zero_point=-128)),
+        case("GELU", [quantized(3, 7)], quantized(3, 7), approximate=False),
+        case("SQUARED_DIFFERENCE", [quantized(3, 7), quantized(3, 7)], positive._replace(quantized=_WIDE)),
+        case("LOG", [positive], quantized(3, 7, scale=0.05)),
+        case("NEG", [quantized(3, 7)], quantized(3, 7, zero_point=3)),
+        case("PRELU", [quantized(2, 3), quantized(3, scale=0.01)], quantized(2, 3, scale=0.06)),
+        case("LOG_SOFTMAX", [quantized(3, 7)], quantized(3, 7, scale=16 / 256, zero_point=127)),
+        case(
+            "DIV",
+            [quantized(3, 7, dtype="uint8"), quantized(3, 7, dtype="uint8", zero_point=0)],
+            quantized(3, 7, dtype="uint8"),
+            fused_activation_function=0,
+        ),
+    ]
     wide = quantized(3, 7, dtype="int16", scale=1 / 4096)
     cases += [
         case(op, [wide], quantized(3, 7, dtype="int16", scale=1 / 32768), steps=16) for op in ("LOGISTIC", "TANH")

@@ -207,3 +207,17 @@ def interpreted(model: bytes, arguments: Sequence[ndarray]) -> list[ndarray]:
         interpreter.set_tensor(detail["index"], argument)
     interpreter.invoke()
     return [interpreter.get_tensor(detail["index"]) for detail in interpreter.get_output_details()]
+
+
+def drawn_arguments(model: bytes, batch: int = 1) -> list[ndarray]:
+    """Random numbers for a model's arguments."""
+    random = numpy.random.default_rng(4)
+    given = []
+    for detail in Interpreter(model_content=model).get_input_details():
+        shape, dtype = (batch, *detail["shape"][1:]), numpy.dtype(detail["dtype"])
+        if dtype.kind == "f":
+            given.append(random.uniform(-1, 1, shape).astype(dtype))
+        else:
+            limits = numpy.iinfo(dtype)
+            given.append(random.integers(limits.min, limits.max, shape, dtype, endpoint=True))
+    return given
