@@ -62,6 +62,8 @@ class TfliteGraph(TfliteScope):
         self._calls: tuple[int, ...] = (*(() if outer is None else outer._calls), index)
         self._held: dict[int, Value | None] = {}
         self.parts = {}
+        #: Whether the file tells open sizes from others; older ones have 1, or nothing, in their places.
+        self._tells_open_sizes: bool = _has_open_sizes(model) if outer is None else outer._tells_open_sizes
 
     def add(self, inputs: Sequence[Value]) -> list[Value | None]:
         """What the subgraph gives for its inputs; None for what could not be imported."""
@@ -180,8 +182,12 @@ class TfliteGraph(TfliteScope):
             held = Value(ssa=quantized(held.ssa, row))
         if held.dtype != row.dtype:
             raise Unsupported(f"its result is {described(held)}, the file says {row.type}")
-        found = named(_stated(held, row), self.symbols)
+        found = named(_stated(held, row) if self._tells_open_sizes else held, self.symbols)
         return found if isinstance(found, Value) else None
+
+
+def _has_open_sizes(model: TfliteFile) -> bool:
+    return any(-1 in tensor.shape for subgraph in model.subgraphs for tensor in subgraph.tensors)
 
 
 def _cleared(row: TensorRow) -> Value:
