@@ -263,6 +263,30 @@ def test_shuffled_weights() -> None:
     assert one.tolist() == other.tolist()
 
 
+# ---- complex numbers ----
+
+
+def test_a_spectrum() -> None:
+    """As audio models have it: frames with a dimension for the transform, which goes before the magnitudes."""
+    wave = Tensor((2, 5, 1, 5), "complex64", type="COMPLEX64")
+    tensors = [f32(2, 5, 1, 12), numbers([1, 8]), wave, wave._replace(shape=(2, 5, 5)), *[f32(2, 5, 5)] * 3]
+    operators = [
+        Operator("RFFT2D", [0, 1], [2], {}, "Rfft2d"),
+        Operator("SQUEEZE", [2], [3], {"squeeze_dims": [2]}, "Squeeze"),
+        Operator("COMPLEX_ABS", [3], [4]),
+        Operator("IMAG", [3], [5]),
+        Operator("REAL", [3], [6]),
+    ]
+    frames = floats(2, 5, 1, 12)
+    model = written(Subgraph(tensors, operators, [0], [4, 5, 6]))
+    made = rx.compile(rx.from_tflite(model))["main"](frames)
+    expected = numpy.fft.rfft(frames[:, :, 0, :8])
+    for one, other in zip(made, (abs(expected), expected.imag, expected.real), strict=True):
+        numpy.testing.assert_allclose(one, other, rtol=1e-4, atol=1e-4)
+    with pytest.raises(rx.RelaxError, match="no program returns: take their parts"):
+        rx.from_tflite(written(Subgraph(tensors, operators, [0], [3])))
+
+
 # ---- own operators ----
 
 _OWN = of_one("TestSwish", [f32(4)], [f32(4)], custom_options=bytes(flexbuffers.Dumps({"beta": 2.0, "many": [1, 2]})))
