@@ -69,7 +69,7 @@ class Node(CoreNode):
             if found.IsVector or found.IsTypedVector:
                 return {name: [each.Value for each in found.AsVector if not each.IsMap]}
             return {name: found.Value}
-        except (ValueError, TypeError, IndexError, struct.error, OverflowError, RecursionError):
+        except (ArithmeticError, AssertionError, LookupError, RecursionError, TypeError, ValueError, struct.error):
             raise self.fail("its options are no map of FlexBuffers", name) from None
 
     @property

@@ -34,6 +34,12 @@ def call(node: Node) -> Outputs:
     return node.run_subgraph("subgraph", _inputs(node))
 
 
+@register_tflite("STABLEHLO_COMPOSITE")
+def composite(node: Node) -> Outputs:
+    """By what it is made of."""
+    return node.run_subgraph("decomposition_subgraph_index", _inputs(node))
+
+
 # ---- variables ----
 
 

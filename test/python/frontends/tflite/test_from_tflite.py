@@ -48,6 +48,14 @@ def test_a_branch_that_the_run_decides(flag: bool) -> None:
     agrees(written(main, _DOUBLE, _NEGATE), numpy.array([flag]), floats(3))
 
 
+def test_a_composite_is_what_it_is_made_of() -> None:
+    attributes = numpy.frombuffer(flexbuffers.Dumps({"axis": 1}), "uint8")
+    options = {"name": "acme.negate", "decomposition_subgraph_index": 1, "composite_attributes": attributes}
+    main = Subgraph([f32(3), f32(3)], [Operator("STABLEHLO_COMPOSITE", [0], [1], options, "StableHLOComposite")], [0],
+                    [1])  # fmt: skip
+    agrees(written(main, _NEGATE), floats(3))
+
+
 def test_a_loop() -> None:
     """Doubled until there have been as many turns."""
     state = [i32(), i32(), f32(3)]

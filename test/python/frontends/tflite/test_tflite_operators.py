@@ -20,7 +20,7 @@ _GROUPS = [CASES[start : start + _AT_ONCE] for start in range(0, len(CASES), _AT
 #: Operators that are tested in models of their own: they need subgraphs, states, more than one of their kind.
 _ELSEWHERE = {
     "ASSIGN_VARIABLE", "CALL", "CALL_ONCE", "COMPLEX_ABS", "DENSIFY", "IF", "IMAG", "READ_VARIABLE", "REAL", "RFFT2D",
-    "VAR_HANDLE", "WHILE",
+    "STABLEHLO_COMPOSITE", "VAR_HANDLE", "WHILE",
 }  # fmt: skip
 
 
