@@ -20,6 +20,9 @@ from .program import Buffer
 
 _special = entering(SPECIAL)
 
+#: How TVM's printer has these floats.
+_NO_NUMBERS = ("inf", "-inf", "nan")
+
 
 @_special("const")
 def _constant(graph: GraphValues, call: ast.Call) -> object:
@@ -30,6 +33,8 @@ def _constant(graph: GraphValues, call: ast.Call) -> object:
         message = "a constant is a number, an array or nested lists of numbers"
         raise graph.source.problem(given["value"], message) from None
     dtype = graph.annotations.dtype(given["dtype"]) if "dtype" in given else None
+    if isinstance(value, str) and value in _NO_NUMBERS:
+        value = float(value)
     return graph.source.guarded(call, lambda: const(list(value) if isinstance(value, tuple) else value, dtype))
 
 
@@ -70,6 +75,8 @@ def _match_cast(graph: GraphValues, call: ast.Call) -> object:
 
 #: How the functions of TVM's virtual machine are called.
 _OF_MACHINE = "vm.builtin."
+#: Those that graphs have before it, and the operators that they are.
+_MACHINES = {"vm.builtin.tensor_to_shape": "tensor_to_shape", "vm.builtin.reshape": "reshape"}
 
 
 def _text(graph: GraphValues, node: ast.expr) -> str:
@@ -160,6 +167,8 @@ def _call_packed(graph: GraphValues, call: ast.Call) -> object:
     if not call.args:
         raise graph.source.problem(call, f"R.{word} lacks the function's name")
     name, arguments = _text(graph, call.args[0]), call.args[1:]
+    if name in _MACHINES:
+        return graph.built(call, relax[_MACHINES[name]], tuple(map(graph.value, arguments)), {})
     if name.startswith(_OF_MACHINE):
         hint = "read the module as it was before tvm.compile"
         raise graph.source.problem(call, f"this is of TVM's virtual machine, and there is none here: {hint}")

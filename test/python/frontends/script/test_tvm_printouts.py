@@ -163,6 +163,18 @@ CASES = {
         A * 2,
     ),
     "a number in place of a tensor": (graph("y = R.add(x, T.float32(0.1))\nreturn y"), (X,), X + numpy.float32(0.1)),
+    "floats without digits": (
+        graph('return R.minimum(R.maximum(x, R.const("-inf", "float32")), R.const("inf", "float32"))'),
+        (X,),
+        X,
+    ),
+    "the shape of a type by name": (
+        graph('lv: R.Shape(ndim=2) = R.call_packed("vm.builtin.tensor_to_shape", s, ty_args=(R.Shape(ndim=2),))\n'
+              'y: R.Tensor(lv, dtype="float32") = R.reshape(x, lv)\nreturn y',
+              'x: R.Tensor((n, 4), dtype="float32"), s: R.Tensor((2,), dtype="int64")'),
+        (X, numpy.array([2, 6])),
+        X.reshape(2, 6),
+    ),
     "types in a tuple that say nothing": (
         graph("y: R.Tuple(R.Tensor, R.Tensor) = (R.astype(x, 'int32'), x)\nreturn y[0]"), (X,), X.astype("int32")
     ),
