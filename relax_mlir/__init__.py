@@ -62,6 +62,8 @@ _DEFINED_IN = {
     "frontends.from_tvm": "from_tvm",
     "frontends.stablehlo.from_stablehlo": "from_stablehlo",
     "frontends.stablehlo.registry": "register_stablehlo",
+    "frontends.tflite.from_tflite": "from_tflite",
+    "frontends.tflite.registry": "register_tflite",
     "frontends.tosa.from_tosa": "from_tosa",
     "frontends.tosa.registry": "register_tosa",
     "runtime.torch_module": "to_torch",

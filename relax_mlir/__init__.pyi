@@ -52,6 +52,8 @@ from .frontends.onnx.from_onnx import from_onnx as from_onnx
 from .frontends.onnx.registry import register_onnx as register_onnx
 from .frontends.stablehlo.from_stablehlo import from_stablehlo as from_stablehlo
 from .frontends.stablehlo.registry import register_stablehlo as register_stablehlo
+from .frontends.tflite.from_tflite import from_tflite as from_tflite
+from .frontends.tflite.registry import register_tflite as register_tflite
 from .frontends.torch.from_torch import from_torch as from_torch
 from .frontends.torch.registry import register_torch as register_torch
 from .frontends.tosa.from_tosa import from_tosa as from_tosa

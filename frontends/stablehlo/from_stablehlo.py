@@ -10,7 +10,7 @@ from typing import Any
 
 from ...bindings.diagnostics import Diagnostic, errors_as_relax_error, failure
 from ...bindings.ir import Context
-from ...bindings.mlir import ROOT, ir, passmanager
+from ...bindings.mlir import ROOT, expect_dialect, ir, passmanager
 from ...passes.core.journal import timed
 from ...support.argument_types import types_checked
 from ...support.callbacks import enters
@@ -54,6 +54,8 @@ def _dialects(context: Context) -> Any:
         found = importlib.import_module(f"{ROOT}._mlir_libs._stablehlo")
     except ImportError:
         raise ModelError(f"the installed MLIR bindings ({ROOT}) have no StableHLO") from None
+    for name in ("stablehlo", "chlo"):
+        expect_dialect(name)
     found.register_dialect(context)
     found.register_stablehlo_passes()
     # chlo comes with the passes that take it.
@@ -122,7 +124,7 @@ def _deserialized(dialects: Any, data: bytes, name: str, context: Context, error
         raise found from None
 
 
-def problems_of_module(path: str) -> Problems:
+def problems_of(path: str) -> Problems:
     """What of a file cannot be imported."""
     module, problems = Module(), Problems(WORDS)
     program = _read(Path(path), module.context)

@@ -31,7 +31,7 @@ def value_of(attribute: Attribute) -> Any:
         return int(attribute.value)
     if isinstance(attribute, ir.FlatSymbolRefAttr):
         return attribute.value
-    if isinstance(attribute, (ir.DenseI64ArrayAttr, ir.DenseBoolArrayAttr, ir.ArrayAttr)):
+    if isinstance(attribute, (ir.DenseI32ArrayAttr, ir.DenseI64ArrayAttr, ir.DenseBoolArrayAttr, ir.ArrayAttr)):
         return [value_of(each) if isinstance(each, ir.Attribute) else each for each in attribute]
     if isinstance(attribute, ir.DictAttr):
         return {each.name: value_of(each.attr) for each in attribute}

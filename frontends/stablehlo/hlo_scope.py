@@ -7,22 +7,17 @@ from abc import abstractmethod
 from collections.abc import Sequence
 from typing import Any
 
-from ...bindings.ir import Block, Operation
+from ...bindings.ir import Block
 from ...bindings.ir import Value as IRValue
-from ..core.scope import Scope
+from ..core.dialect_scope import DialectScope
 
 
-class HloScope(Scope):
+class HloScope(DialectScope):
     """A block of a StableHLO module that is imported."""
 
     @abstractmethod
-    def add_inner(
-        self, block: Block, operands: Sequence[Any], region_of: Operation | None = None, is_widened: bool = False
-    ) -> list[Any]:
-        """What a block in an operation gives, or one of a function that is called, built where the insertion point is:
-        in a region of an operation, or where that stands; `is_widened`: a block for scalars on tensors. Raises
-        Incomplete.
-        """
+    def add_widened(self, block: Block, operands: Sequence[Any]) -> list[Any]:
+        """What a block that is written for scalars gives, built on tensors. Raises Incomplete."""
 
     @abstractmethod
     def values_in(self, block: Block, operands: Sequence[Any], wanted: Sequence[IRValue]) -> list[Any]:

@@ -5,14 +5,13 @@ its overloads that have none of their own, `aten::add`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any, TypeVar
 
 from ...support.argument_types import types_checked
 from ...support.errors import RelaxError
-from ...support.plugins import load_plugins
 from ...support.suggest import suggest
-from ..core.converters import NamedConverter, converters
+from ..core.converters import NamedConverter, NamedConverters
 from ..core.node import Unsupported
 from ..core.values import Outputs
 from .fx_node import Node
@@ -24,7 +23,8 @@ Convert = Callable[[Node], Outputs]
 Function = TypeVar("Function", bound=Convert)
 
 
-CONVERTERS = converters("torch operator", f"{__package__}.operators")
+CONVERTERS = NamedConverters("torch", "torch operator", __package__ or "", "mylib::op.default")
+register_rows = CONVERTERS.teach_rows
 
 
 @types_checked
@@ -34,16 +34,7 @@ def register_torch(*names: str) -> Callable[[Function], Function]:
     A name is an overload's, "mylib::op.default", or an operator's, "mylib::op", for all overloads that have no
     converter of their own.
     """
-    canonical = [_canonical(name) for name in names]
-    if not canonical:
-        raise RelaxError("register_torch takes the names of operators, such as 'mylib::op.default'; it got none")
-    return CONVERTERS.registering(lambda function, place: [NamedConverter(name, function, place) for name in canonical])
-
-
-def register_rows(rows: Mapping[str, Convert]) -> None:
-    """Teaches the operators that take a line each: names, several with spaces between, with what converts them."""
-    for names, convert in rows.items():
-        register_torch(*names.split())(convert)
+    return CONVERTERS.teaching(*map(_canonical, names))
 
 
 def _canonical(name: str) -> str:
@@ -58,16 +49,7 @@ def _canonical(name: str) -> str:
 
 def find_converter(name: str) -> NamedConverter | None:
     """The converter of an overload, `aten::add.Tensor`, or the one of its operator."""
-    CONVERTERS.load()
-    operator = name.rpartition(".")[0]
-    found = _entry(name) or _entry(operator)
-    if found is None and load_plugins("torch", name.partition("::")[0]):
-        found = _entry(name) or _entry(operator)
-    return found
-
-
-def _entry(name: str) -> NamedConverter | None:
-    return next(iter(CONVERTERS.tried(name)), None)
+    return CONVERTERS.converter_of(name, name.rpartition(".")[0])
 
 
 def find_complex_converter(name: str) -> NamedConverter | None:
@@ -119,8 +101,3 @@ def known_names(namespace: str) -> list[str]:
     """The operators and overloads of a namespace that have a converter."""
     CONVERTERS.load()
     return sorted(name for name in CONVERTERS.entries if name.startswith(f"{namespace}::"))
-
-
-def all_converters() -> list[NamedConverter]:
-    """Every converter, sorted by name."""
-    return CONVERTERS.all()

@@ -55,3 +55,11 @@ def _read(source: str | bytes | Path, context: Context) -> MlirModule:
             return ir.Module.parse(source, context)
     finally:
         context.allow_unregistered_dialects = allowed
+
+
+def problems_of(path: str) -> Problems:
+    """What of a file cannot be imported."""
+    module, problems = Module(), Problems(WORDS)
+    program = _read(Path(path), module.context)
+    add_functions(module.operation, program.operation, problems)
+    return problems

@@ -5,22 +5,19 @@ custom one with its domain and name, `tosa.custom @domain.name`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import TypeVar
 
 from ...support.argument_types import types_checked
-from ...support.errors import RelaxError
-from ...support.plugins import load_plugins
-from ...support.suggest import suggest
-from ..core.converters import NamedConverter, converters
-from ..core.node import Unsupported
+from ..core.converters import NamedConverters
 from ..core.values import Outputs
 from .tosa_node import Node
 
 Convert = Callable[[Node], Outputs]
 Function = TypeVar("Function", bound=Convert)
 
-CONVERTERS = converters("operation", f"{__package__}.operators")
+CONVERTERS = NamedConverters("tosa", "operation", __package__ or "", "tosa.custom @mydomain.myop")
+register_rows = CONVERTERS.teach_rows
 
 
 @types_checked
@@ -28,34 +25,4 @@ def register_tosa(*names: str) -> Callable[[Function], Function]:
     """Teaches the front end operations: "tosa.add", or custom ones, "tosa.custom @mydomain.myop"; use it as a
     decorator.
     """
-    if not names or not all(names):
-        raise RelaxError("register_tosa takes the names of operations, such as 'tosa.custom @mydomain.myop'")
-    return CONVERTERS.registering(lambda function, place: [NamedConverter(name, function, place) for name in names])
-
-
-def register_rows(rows: Mapping[str, Convert]) -> None:
-    """Teaches the operations that take a line each: names, several with spaces between, with what converts them."""
-    for names, convert in rows.items():
-        register_tosa(*names.split())(convert)
-
-
-def find_converter(name: str) -> NamedConverter | None:
-    found = CONVERTERS.find(name)
-    if found is None and "@" in name and load_plugins("tosa", name.partition("@")[2].partition(".")[0]):
-        found = CONVERTERS.find(name)
-    return found
-
-
-def unknown(name: str) -> Unsupported:
-    """Why an operation without a converter cannot be imported, and how it is taught."""
-    CONVERTERS.load()
-    lines = f"""teach it in your own package:
-@rx.register_tosa("{name}")
-def convert(node):
-    return relax.nn.relu(node.tensor(0))  # what it computes, with relax's operators"""
-    return Unsupported(f"no converter{suggest(name, CONVERTERS.entries)}", help=lines)
-
-
-def all_converters() -> list[NamedConverter]:
-    """Every converter, sorted by name."""
-    return CONVERTERS.all()
+    return CONVERTERS.teaching(*names)

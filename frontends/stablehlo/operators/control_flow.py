@@ -8,12 +8,14 @@ from functools import partial
 from typing import Any
 
 from ....bindings.ir import Operation
+from ....dialects.core.symbols import SymExpr
 from ...core.complex_numbers import in_pairs, of_pairs
 from ...core.control.scf_branches import build_branches
-from ...core.control.scf_loops import LoopSpec, Turn, build_loop
+from ...core.control.scf_loops import LoopSpec, Turn, build_loop, of_length
 from ...core.control.scf_regions import known_truth, scalar_of
-from ...core.values import ComplexValue, Held
-from ..prelude import Node, Outputs, Value, const, register_stablehlo, relax, sizes
+from ...core.tensors import with_first_at
+from ...core.values import ComplexValue, Held, SequenceValue
+from ..prelude import Node, Outputs, Tensor, Value, cast, const, register_stablehlo, relax, sizes
 
 
 def _flat(held: Sequence[Any]) -> list[Value]:
@@ -96,7 +98,54 @@ def _either(node: Node, condition: Value, makers: Sequence[Any]) -> list[Held]:
     return _as_before(made, seen)
 
 
+@register_stablehlo("chlo.scan")
+def scan(node: Node) -> Outputs:
+    """A loop over a dimension: the body takes what is at a place of the inputs, and carries the others along."""
+    count, *_ = node.attr("operandSegmentSizes")
+    axis, is_reverse = node.attr("dimension"), node.attr("is_reverse", False)
+    inputs, carried = (
+        [node.held(index) for index in places] for places in (range(count), range(count, len(node.inputs)))
+    )
+    length = node.sizes_of_operand(0)[axis] if count else 0
+    turns = sizes.as_scalar(length, "i64")
+    given_complex, carried_complex = ([isinstance(each, ComplexValue) for each in held] for held in (inputs, carried))
+    sources = _flat(inputs)
+    rows_complex: list[bool] = []
+
+    def step(operation: Operation, index: Value, held: list[Any]) -> Turn:
+        place = cast(index.ssa, "i64")
+        if is_reverse:
+            place = relax.subtract(relax.subtract(turns, const(1, "i64")), place)
+        slices = [Value(ssa=relax.take(each.ssa, place, axis=axis)) for each in sources]
+        made = node.run_body([*_as_before(slices, given_complex), *_as_before(held, carried_complex)], 0, operation)
+        outputs, after = made[: len(made) - len(carried)], made[len(made) - len(carried) :]
+        rows_complex[:] = [isinstance(each, ComplexValue) for each in outputs]
+        return Turn(_flat(after), _flat(outputs))
+
+    after, gathered = build_loop(LoopSpec(node, step, scalar_of(node, Value(ssa=turns))), _flat(carried))
+    rows = of_length(gathered, length if isinstance(length, (int, SymExpr)) else None)
+    ordered = [Value(ssa=_in_place(each.ssa, axis, is_reverse)) for each in rows]
+    return [*_as_before(ordered, rows_complex), *_as_before(after, carried_complex)]
+
+
+def _in_place(rows: Tensor, axis: int, is_reverse: bool) -> Tensor:
+    """What turns of a loop have given, along the dimension that it goes over."""
+    ordered = relax.flip(rows, axis=0) if is_reverse else rows
+    return with_first_at(ordered, axis) if axis else ordered
+
+
 # ---- what only groups values ----
+
+
+@register_stablehlo("stablehlo.tuple")
+def tuple_(node: Node) -> Outputs:
+    held: list[Any] = [node.held(index) for index in range(len(node.inputs))]
+    return SequenceValue(held)
+
+
+@register_stablehlo("stablehlo.get_tuple_element")
+def get_tuple_element(node: Node) -> Outputs:
+    return node.sequence(0).items[node.attr("index")]
 
 
 @register_stablehlo("stablehlo.map")

@@ -161,6 +161,24 @@ def _taken(node: Node, indexing: Indexing, own: Sequence[sizes.Size], lengths: S
     return of_parts(node.held(0), lambda x: relax.take(x, bounded, axis=axis))
 
 
+@register_stablehlo("stablehlo.torch_index_select")
+def torch_index_select(node: Node) -> Outputs:
+    """Slices along a dimension; in a batch each has indices of its own."""
+    axis, batch = node.attr("dim"), node.attr("batch_dims")
+    if batch == 0:
+        return of_parts(node.held(0), lambda x: relax.take(x, node.tensor(1), axis=axis))
+    own, indices = node.sizes_of_operand(0), node.value(1)
+    picked = sizes.sizes_of(indices)[batch:]
+    shape = [*own[:axis], *picked, *own[axis + 1 :]]
+    wide = relax.expand_dims(cast(indices.ssa, "i64"), axis=[*range(batch, axis)]) if axis > batch else indices.ssa
+    behind = [*range(axis + len(picked), len(shape))]
+    where = relax.expand_dims(cast(wide, "i64"), axis=behind) if behind else cast(wide, "i64")
+    along = [sizes.positions(shape, place if place < axis else place + len(picked) - 1) for place in range(len(own))]
+    along[axis] = where
+    flat = sizes.broadcast(_flat(along, own), shape)
+    return of_parts(node.held(0), lambda x: relax.take(relax.flatten(x), flat, axis=0))
+
+
 @register_stablehlo("stablehlo.scatter")
 def scatter(node: Node) -> Outputs:
     """What is outside is dropped: it goes to an element behind the others."""

@@ -1,13 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Random bits by counters: Threefry and Philox, of 32-bit words, bit for bit as XLA draws them."""
+"""Random bits by counters: Threefry and Philox, of 32-bit words, bit for bit as XLA draws them; numbers that are drawn
+anew each time.
+"""
 
 from __future__ import annotations
 
 import math
+import zlib
 from collections.abc import Sequence
 
-from ....dialects.core.infos import bit_width
-from ..prelude import Node, Outputs, Tensor, cast, const, info_of, joined, part, register_stablehlo, relax
+from ....dialects.core.infos import bit_width, is_float
+from ...core import random_numbers
+from ..prelude import Node, Outputs, Tensor, cast, const, info_of, joined, part, register_stablehlo, relax, wide_float
 
 Words = tuple[Tensor, Tensor]
 #: How far words are turned in the rounds of Threefry.
@@ -26,6 +30,22 @@ def rng_bit_generator(node: Node) -> Outputs:
         raise node.fail("its state must be of ui64")
     draw = _philox if node.attr("rng_algorithm") == "PHILOX" else _threefry
     return draw(node, state, shape, dtype)
+
+
+@register_stablehlo("stablehlo.rng")
+def rng(node: Node) -> Outputs:
+    """Uniform between two numbers, or normal by a mean and a deviation; no generator is prescribed."""
+    wide = wide_float(node.dtype) if is_float(node.dtype) else "f64"
+    first, second = (cast(node.tensor(index), wide) for index in (0, 1))
+    is_normal = node.attr("rng_distribution") == "NORMAL"
+    draw = random_numbers.normal if is_normal else random_numbers.uniform
+    drawn = draw(random_numbers.draw(), zlib.crc32(node.name.encode()), node.known_sizes(2), wide)
+    if is_normal:
+        return cast(relax.add(relax.multiply(drawn, second), first), node.dtype)
+    made = relax.add(relax.multiply(drawn, relax.subtract(second, first)), first)
+    if not is_float(node.dtype):
+        return cast(relax.floor(made), node.dtype)
+    return cast(relax.where(relax.less(made, second), made, first), node.dtype)  # rounding may reach the end
 
 
 def _word(number: int) -> Tensor:

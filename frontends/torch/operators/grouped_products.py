@@ -3,7 +3,8 @@
 
 from __future__ import annotations
 
-from ..prelude import Node, Outputs, Tensor, Value, cast, const, joined, part, register_torch, relax, sizes
+from ...core.grouped_products import grouped_product
+from ..prelude import Node, Outputs, Tensor, Value, cast, register_torch, relax
 
 
 @register_torch("transformers::grouped_mm_fallback")
@@ -23,19 +24,7 @@ def grouped_mm(node: Node) -> Outputs:
 
 
 def _grouped(node: Node, rows: Value, weights: Tensor, offsets: Value) -> Tensor:
-    """The rows of each group times its matrix, and zeros for rows behind the last group."""
     count = (offsets.shape or (None,))[0]
     if not isinstance(count, int):
         raise node.fail("the number of groups must be known", "offs")
-    ends = cast(offsets.ssa, "i64")
-    total = sizes.sizes_of(rows)[0]
-    begin: sizes.Size = 0
-    products = []
-    for index in range(count):
-        end = sizes.element(ends, index)
-        group = sizes.sliced(rows, {0: (begin, end, 1)})
-        products.append(relax.matmul(group, part(weights, 0, index, index + 1, drop=True)))
-        begin = end
-    columns = sizes.sizes_of(Value(ssa=products[0]))[1]
-    products.append(sizes.full([sizes.minus(total, begin), columns], const(0, rows.dtype)))
-    return sizes.stated(joined(products), [total, columns])
+    return grouped_product(rows, weights, offsets.ssa, count)

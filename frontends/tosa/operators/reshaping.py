@@ -12,7 +12,7 @@ register_rows(
         "tosa.concat": lambda node: relax.concat(node.tensors(), axis=node.attr("axis")),
         "tosa.transpose": lambda node: relax.permute_dims(node.tensor(0), axes=node.attr("perms")),
         "tosa.reverse": lambda node: relax.flip(node.tensor(0), axis=node.attr("axis")),
-        "tosa.tile": lambda node: sizes.tiled(node.value(0), node.shape(1)),
+        "tosa.tile": lambda node: sizes.tiled(node.value(0), node.known_sizes(1)),
         "tosa.identity": lambda node: list(node.inputs),
     }
 )
@@ -21,7 +21,7 @@ register_rows(
 @register_tosa("tosa.reshape")
 def reshape(node: Node) -> Outputs:
     """One size may be -1: what is left for it."""
-    shape = node.shape(1)
+    shape = node.known_sizes(1)
     if -1 in [each for each in shape if isinstance(each, int)] and sizes.is_known(*shape):
         own = node.sizes_of_operand(0)
         given = sizes.product([each for each in shape if each != -1])
@@ -31,7 +31,7 @@ def reshape(node: Node) -> Outputs:
 
 @register_tosa("tosa.pad")
 def pad(node: Node) -> Outputs:
-    around = node.shape(1)
+    around = node.known_sizes(1)
     pairs = {axis: (around[2 * axis], around[2 * axis + 1]) for axis in range(node.rank(0))}
     fill = node.scalar(2)
     return padded(node.value(0), pairs, "constant", relax.reshape(node.tensor(2), ()) if fill is None else fill)
@@ -40,7 +40,7 @@ def pad(node: Node) -> Outputs:
 @register_tosa("tosa.slice")
 def slice_(node: Node) -> Outputs:
     """A size of -1 goes to the end."""
-    starts, counts, own = node.shape(1), node.shape(2), node.sizes_of_operand(0)
+    starts, counts, own = node.known_sizes(1), node.known_sizes(2), node.sizes_of_operand(0)
     ends = [
         whole if isinstance(count, int) and count == -1 else sizes.plus(start, count)
         for start, count, whole in zip(starts, counts, own, strict=True)

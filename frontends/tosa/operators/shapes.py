@@ -16,7 +16,7 @@ def as_value(found: Sequence[Size]) -> Value:
 
 
 def _of_pairs(function: Callable[[Size, Size], Size]) -> Convert:
-    return lambda node: as_value([function(*pair) for pair in zip(node.shape(0), node.shape(1), strict=True)])
+    return lambda node: as_value(list(map(function, node.known_sizes(0), node.known_sizes(1))))
 
 
 def _of_numbers(function: Callable[[int], int]) -> Convert:
@@ -51,20 +51,20 @@ register_rows(
 
 @register_tosa("tosa.concat_shape")
 def concat_shape(node: Node) -> Outputs:
-    return as_value([each for index in range(len(node.inputs)) for each in node.shape(index)])
+    return as_value([each for index in range(len(node.inputs)) for each in node.known_sizes(index)])
 
 
 @register_tosa("tosa.slice_shape")
 def slice_shape(node: Node) -> Outputs:
     (start,), (count,) = node.known_shape(1), node.known_shape(2)
-    return as_value(node.shape(0)[start : start + count])
+    return as_value(node.known_sizes(0)[start : start + count])
 
 
 @register_tosa("tosa.assert_equal_shape")
 def assert_equal_shape(node: Node) -> Outputs:
     """Sizes of 1 go with any where they may be broadcast."""
     may_broadcast = node.attr("allow_broadcast")
-    for left, right in zip(node.shape(0), node.shape(1), strict=True):
+    for left, right in zip(node.known_sizes(0), node.known_sizes(1), strict=True):
         if may_broadcast and 1 in [each for each in (left, right) if isinstance(each, int)]:
             continue
         if not isinstance(left, int) or not isinstance(right, int):

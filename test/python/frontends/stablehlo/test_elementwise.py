@@ -105,3 +105,13 @@ def test_reduce_precision(format_: str) -> None:
 @pytest.mark.parametrize("name", ["popcnt", "count_leading_zeros"])
 def test_bits(name: str) -> None:
     check(f"stablehlo.{name} %0 : {INT}", [INT], INT)
+
+
+def test_what_arc_functions_are_made_of() -> None:
+    z = "tensor<9xcomplex<f32>>"
+    check(f'"chlo._asin_acos_kernel"(%0) : ({z}) -> {z}', [z], z, 1e-4)
+
+
+def test_parts_of_different_shapes() -> None:
+    real, imag, result = "tensor<f32>", "tensor<3xf32>", "tensor<3xcomplex<f32>>"
+    check(f'"chlo.broadcast_complex"(%0, %1) : ({real}, {imag}) -> {result}', [real, imag], result)

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import numpy
 import pytest
-from hlo_oracle import array_of, assert_same
+from hlo_oracle import array_of, assert_same, called, module_of
 
 import relax_mlir as rx
 
@@ -84,3 +84,30 @@ def test_scatter(name: str, body: str) -> None:
     arrays = [array_of(f"tensor<{operand}xf32>"), places.astype("int32").reshape(list(map(int, indices.split("x")))),
               array_of(f"tensor<{updates}xf32>", 2)]  # fmt: skip
     assert_same(text, arrays)
+
+
+#: Shapes of the operand and of the indices, the dimension, and how many are a batch.
+SELECTED = [
+    ((3, 4, 5), (2, 2), 1, 0),
+    ((3, 4, 5), (3, 2), 1, 1),
+    ((3, 4, 5), (3, 2), 2, 1),
+    ((3, 4, 5), (3, 4, 2), 2, 2),
+    ((2, 3, 4, 5), (2, 3, 2), 3, 1),
+]
+
+
+@pytest.mark.parametrize(("shape", "indices", "axis", "batch"), SELECTED)
+def test_torch_index_select(shape: tuple[int, ...], indices: tuple[int, ...], axis: int, batch: int) -> None:
+    """Which the interpreter does not know: beside numpy."""
+    random = numpy.random.default_rng(0)
+    data, places = random.normal(size=shape).astype("float32"), random.integers(0, shape[axis], indices, "int32")
+    rows = numpy.ndindex(*shape[:batch])
+    picked = [numpy.take(data[row], places[row], axis=axis - batch) for row in rows]
+    expected = numpy.stack(picked).reshape(*shape[:batch], *picked[0].shape)
+    x, i, result = (
+        f"tensor<{'x'.join(map(str, each))}x{dtype}>"
+        for each, dtype in [(shape, "f32"), (indices, "i32"), (expected.shape, "f32")]
+    )
+    operation = f'"stablehlo.torch_index_select"(%0, %1) {{dim = {axis} : i64, batch_dims = {batch} : i64}} : ({x}, {i}) -> {result}'
+    (found,) = called(module_of(operation, [x, i], result), [data, places])
+    numpy.testing.assert_array_equal(found, expected)

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import numpy
 import pytest
-from hlo_oracle import array_of, called, check, module_of
+from hlo_oracle import array_of, assert_same, called, check, module_of
 
 DOTS = [
     ("contracting_dims = [1] x [0]", "tensor<3x4xf32>", "tensor<4x5xf32>", "tensor<3x5xf32>"),
@@ -56,3 +56,38 @@ def test_groups_of_the_batch() -> None:
     data, weight, result = "tensor<4x2x6xf32>", "tensor<4x2x3xf32>", "tensor<2x4x4xf32>"
     operation = f"stablehlo.convolution(%0, %1) dim_numbers = [b, f, 0]x[o, i, 0]->[b, f, 0], window = {{}} {{batch_group_count = 2 : i64, feature_group_count = 1 : i64}} : ({data}, {weight}) -> {result}"
     check(operation, [data, weight], result, 1e-4)
+
+
+def test_einsum() -> None:
+    """Which the interpreter does not know."""
+    text = """
+    func.func @main(%a: tensor<3x4xf32>, %b: tensor<4x5xf32>) -> (tensor<3x5xf32>, tensor<4xf32>) {
+      %0 = "stablehlo.einsum"(%a, %b) {einsum_config = "ab,bc->ac"} : (tensor<3x4xf32>, tensor<4x5xf32>) -> tensor<3x5xf32>
+      %1 = "stablehlo.unary_einsum"(%a) {einsum_config = "ab->b"} : (tensor<3x4xf32>) -> tensor<4xf32>
+      return %0, %1 : tensor<3x5xf32>, tensor<4xf32>
+    }"""
+    left, right = array_of("tensor<3x4xf32>"), array_of("tensor<4x5xf32>", 1)
+    product, sums = called(text, [left, right])
+    numpy.testing.assert_allclose(product, left @ right, rtol=1e-5)
+    numpy.testing.assert_allclose(sums, left.sum(0), rtol=1e-5)
+
+
+#: Dimension numbers, and the types of the operands and of the result.
+RAGGED = {
+    "rows, with a batch": ("lhs_batching_dimensions = [0], rhs_batching_dimensions = [1], lhs_contracting_dimensions = [2], rhs_contracting_dimensions = [2], lhs_ragged_dimensions = [1], rhs_group_dimensions = [0]", "tensor<2x11x5xf32>", "tensor<3x2x5x7xf32>", "tensor<2x11x7xf32>"),
+    "rows": ("lhs_contracting_dimensions = [1], rhs_contracting_dimensions = [1], lhs_ragged_dimensions = [0], rhs_group_dimensions = [0]", "tensor<11x5xf32>", "tensor<3x5x7xf32>", "tensor<11x7xf32>"),
+    "rows, transposed": ("lhs_contracting_dimensions = [0], rhs_contracting_dimensions = [2], lhs_ragged_dimensions = [1], rhs_group_dimensions = [1]", "tensor<5x11xf32>", "tensor<7x3x5xf32>", "tensor<11x7xf32>"),
+    "sums": ("lhs_contracting_dimensions = [1], rhs_contracting_dimensions = [0], lhs_ragged_dimensions = [1]", "tensor<4x11xf32>", "tensor<11x7xf32>", "tensor<3x4x7xf32>"),
+    "batch": ("lhs_batching_dimensions = [0], rhs_batching_dimensions = [0], lhs_contracting_dimensions = [2], rhs_contracting_dimensions = [1], lhs_ragged_dimensions = [0]", "tensor<11x4x5xf32>", "tensor<11x5x7xf32>", "tensor<11x4x7xf32>"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("groups", [[3, 0, 6], [4, 5, 2], [0, 9, 9]])
+@pytest.mark.parametrize("name", RAGGED)
+def test_ragged_dot(name: str, groups: list[int]) -> None:
+    """Groups that end before the rows, with them, and behind them."""
+    dims, left, right, result = RAGGED[name]
+    attributes = f"{{ragged_dot_dimension_numbers = #chlo.ragged_dot<{dims}>, precision_config = [#chlo<precision DEFAULT>, #chlo<precision DEFAULT>]}}"
+    types = [left, right, "tensor<3xi64>"]
+    text = module_of(f'"chlo.ragged_dot"(%0, %1, %2) {attributes} : ({", ".join(types)}) -> {result}', types, result)
+    assert_same(text, [array_of(left), array_of(right, 1), numpy.array(groups)], 1e-4)

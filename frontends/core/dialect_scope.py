@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What operations know of the graph around: how blocks in them are built."""
+"""What operations of an MLIR module that is imported know of the graph around: how blocks in them are built."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from ...bindings.ir import Block, Operation
-from ..core.scope import Scope
+from .scope import Scope
 
 
-class TosaScope(Scope):
-    """A block of a TOSA module that is imported."""
+class DialectScope(Scope):
+    """A block of an MLIR module that is imported."""
 
     @abstractmethod
     def add_inner(self, block: Block, operands: Sequence[Any], region_of: Operation | None = None) -> list[Any]:

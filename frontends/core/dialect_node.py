@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What a converter sees of an operation of an MLIR dialect: operands as values, attributes as Python's, regions that it
+can build.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ...bindings.diagnostics import locate
+from ...bindings.ir import Attribute, Block, Operation, Type
+from ...dialects.core.infos import TensorInfo
+from ...support.blaming import shown_place
+from . import sizes
+from .dialect_scope import DialectScope
+from .node import Node
+from .sizes import Size
+from .tensors import cast
+from .values import Held
+
+_REQUIRED = object()
+
+
+def shown(operation: Operation) -> str:
+    """Where an operation stands: the name that its location has, and the line."""
+    file, line, _, name = locate(operation.location)
+    place = f"line {line}" if file == "-" else shown_place(file, line) if file else ""
+    return f"{name} ({place})" if name and place else name or place or operation.name
+
+
+class DialectNode(Node):
+    """One operation; a front end's own says how its names, attributes and types are read."""
+
+    graph: DialectScope
+
+    def __init__(self, operation: Operation, inputs: Sequence[Held | None], graph: DialectScope):
+        super().__init__(shown(operation), self.name_of(operation), inputs, graph)
+        self.operation = operation
+
+    # ---- of the dialect ----
+
+    @staticmethod
+    def name_of(operation: Operation) -> str:
+        """The operation as converters are registered."""
+        return operation.name
+
+    @staticmethod
+    def value_of(attribute: Attribute) -> Any:
+        """An attribute as a number, text, a list, or the word of an enumeration."""
+        raise NotImplementedError
+
+    @staticmethod
+    def info_of(type_: Type) -> TensorInfo:
+        """What is known of a tensor; a size that is not known is None. Raises Unsupported."""
+        raise NotImplementedError
+
+    # ---- attributes ----
+
+    def has_attr(self, name: str) -> bool:
+        return name in self.operation.attributes
+
+    def attr(self, name: str, default: Any = _REQUIRED) -> Any:
+        """A number, text, a list of numbers, a type by its name, the word of an enumeration, or a dictionary of a
+        struct's fields.
+        """
+        if name in self.operation.attributes:
+            return self.value_of(self.operation.attributes[name])
+        if default is _REQUIRED:
+            raise self.fail(f"attribute '{name}' is missing", name)
+        return default
+
+    # ---- operands ----
+
+    def known_sizes(self, index: int) -> list[Size]:
+        """An operand that is a shape: its elements where they are known, else tensors of one."""
+        found = self.sizes(index)
+        if found is not None:
+            return list(found)
+        value = self.value(index)
+        (count,) = value.shape or (None,)
+        if not isinstance(count, int):
+            raise self.fail(f"the rank that operand #{index} gives is not known")
+        wide = cast(value.ssa, "i64")
+        return [sizes.element(wide, place) for place in range(count)]
+
+    def sizes_of_operand(self, index: int) -> list[Size]:
+        return sizes.sizes_of(self.value(index))
+
+    # ---- results ----
+
+    @property
+    def result_types(self) -> list[Type]:
+        return [each.type for each in self.operation.results]
+
+    @property
+    def info(self) -> TensorInfo:
+        """The type of the first result, of complex numbers of either part; a size that is not known is None."""
+        return self.info_of(self.operation.results[0].type)
+
+    @property
+    def dtype(self) -> str:
+        """Of the first result."""
+        return self.info.dtype
+
+    # ---- regions ----
+
+    def body(self, index: int = 0) -> Block:
+        """The block of a region."""
+        return self.operation.regions[index].blocks[0]
+
+    def run_body(self, operands: Sequence[Held], index: int = 0, region_of: Operation | None = None) -> list[Any]:
+        """What a region gives for these operands, built where the insertion point is."""
+        return self.graph.add_inner(self.body(index), operands, region_of)
