@@ -7,7 +7,7 @@ import ast
 from collections.abc import Collection, Mapping, Sequence
 
 from ...bindings.ir import Value
-from ...dialects.core.infos import Info
+from ...dialects.core.infos import Info, dtype_name
 from ...dialects.relax import const
 from ...emit.arithmetic import constant_value, element
 from ...support.registry import entering
@@ -15,7 +15,7 @@ from .annotations import TYPE_ARGUMENTS, argument_of, arguments_of, leaves
 from .effects import Effect
 from .graph_values import SPECIAL, Allocated, Callee, GraphValues, relax
 from .module_prim_funcs import PrimFunc
-from .names import RELAX, NotConstant
+from .names import RELAX, TIR, NotConstant
 from .program import Buffer
 
 _special = entering(SPECIAL)
@@ -54,6 +54,18 @@ def _shape(graph: GraphValues, call: ast.Call) -> object:
 def _nothing(graph: GraphValues, call: ast.Call) -> None:
     """An argument that is left out; where it is needed the operator says so."""
     arguments_of(graph.names, call, ())
+
+
+@_special("one_hot")
+def _one_hot(graph: GraphValues, call: ast.Call) -> object:
+    """R.one_hot(x, T.float32(1), T.float32(0), depth, axis): its values say the type of the result."""
+    given = arguments_of(graph.names, call, ("indices", "on_value", "off_value", "depth", "axis"), 4)
+    named = {name: graph.value(node) for name, node in given.items()}
+    for name in ("on_value", "off_value"):
+        kind, word = graph.names.word(given[name])
+        if kind == TIR and isinstance(value := named[name], (bool, int, float)):
+            named[name] = constant_value(value, element(dtype_name(word) or word))
+    return graph.built(call, relax["one_hot"], (), named)
 
 
 @_special("TupleGetItem")
@@ -196,7 +208,7 @@ def _write_packed(
     """A call whose last arguments are memory that nothing has written yet: what TVM makes of R.call_dps_packed."""
     made = graph.built(call, relax["call_dps_packed"], arguments, {"out_ty": [each.info for each in written]})
     for each, value in zip(written, made if isinstance(made, tuple) else (made,), strict=True):
-        each.value = value  # type: ignore[assignment]  # an operator of tensors gives values
+        each.value = value
     return written[0].value
 
 

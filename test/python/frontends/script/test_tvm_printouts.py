@@ -177,6 +177,11 @@ CASES = {
         A * 2,
     ),
     "a number in place of a tensor": (graph("y = R.add(x, T.float32(0.1))\nreturn y"), (X,), X + numpy.float32(0.1)),
+    "the type of a number": (
+        graph("return R.one_hot(x, T.float32(2), T.float32(-1), depth=4, axis=1)", 'x: R.Tensor((3,), dtype="int64")'),
+        (numpy.array([2, 0, 3]),),
+        3 * numpy.eye(4, dtype="float32")[[2, 0, 3]] - 1,
+    ),
     "floats without digits": (
         graph('return R.minimum(R.maximum(x, R.const("-inf", "float32")), R.const("inf", "float32"))'),
         (X,),
@@ -252,7 +257,7 @@ CASES = {
         prim("for i in range(4):\n    C[i] = T.Div(A[i], T.int32(2))",
              'A: T.Buffer((4,), "int32"), C: T.Buffer((4,), "int32")'),
         (numpy.array([-3, 3, -4, 5], "int32"),),
-        numpy.array([-1, 1, -2, 2]),
+        numpy.array([-1, 1, -2, 2], "int32"),
     ),
 }  # fmt: skip
 
@@ -260,7 +265,9 @@ CASES = {
 @pytest.mark.parametrize("name", CASES)
 def test_printout_gives_what_numpy_gives(name):
     text, arguments, expected = CASES[name]
-    numpy.testing.assert_allclose(run(text, *arguments), expected, rtol=1e-6)
+    given = run(text, *arguments)
+    numpy.testing.assert_allclose(given, expected, rtol=1e-6)
+    assert given.dtype == expected.dtype
 
 
 @tvm_ffi.register_global_func("test.tvm_printouts.twice", override=True)
