@@ -15,7 +15,7 @@ from ..core.limits import Limits, Room
 from ..core.main_function import add_function
 from ..core.node import Unsupported
 from ..core.problems import Problem, Problems
-from ..core.values import Tensor, Value
+from ..core.values import ComplexValue, Tensor, Value
 from .tensor_data import checked_shape
 from .tflite_file import FileSignature, TensorRow, TfliteFile
 from .tflite_graph import TfliteGraph
@@ -43,8 +43,10 @@ def add_main(
         for place, held in zip(states, given[len(inputs) :], strict=True):
             graph.start(place, held)
         made = graph.add(given[: len(inputs)])
-        made += [graph.value(place) for place in states]
-        found = [each.ssa for each in made if each is not None]
+        made += [graph.held(place) for place in states]
+        if any(isinstance(each, ComplexValue) for each in made):
+            raise Unsupported("it has complex numbers, which no program returns: take their parts")
+        found = [each.ssa for each in made if isinstance(each, Value)]
         return [] if problems.found else found, _names(graph, (*outputs, *states), chosen.outputs)
 
     try:

@@ -12,6 +12,7 @@ from ...bindings.mlir import ir
 from ...dialects.core.infos import is_float
 from ...emit.kernels import FreshSymbols
 from ..core.control.scf_regions import as_info
+from ..core.converters import NamedConverter
 from ..core.folding import folding_where_known
 from ..core.limits import Room
 from ..core.node import Incomplete, Unsupported, described
@@ -19,7 +20,7 @@ from ..core.node_problems import attempted, problem_of
 from ..core.problems import Problems, shown
 from ..core.sizes import full, named
 from ..core.tensors import const
-from ..core.values import Held, Value, as_values
+from ..core.values import ComplexValue, Held, Value, as_values
 from .quantized import quantized
 from .registry import CONVERTERS, unknown
 from .schema import names_in
@@ -32,7 +33,9 @@ T = TypeVar("T")
 
 _DEEPEST_CALLS = 100
 #: What is in a resource is looked up while the model is imported.
-_RESOURCE = "RESOURCE"
+_RESOURCE, _COMPLEX = "RESOURCE", "COMPLEX64"
+#: The operators that take complex numbers as they take others.
+_OF_PARTS = frozenset("CONCATENATION EXPAND_DIMS GATHER PACK RESHAPE SLICE SQUEEZE STRIDED_SLICE TRANSPOSE".split())
 #: The operators that exporters compute shapes with: they are folded where their inputs are known.
 _OF_SHAPES = frozenset(
     "ADD SUB MUL DIV FLOOR_DIV FLOOR_MOD MAXIMUM MINIMUM NEG ABS CAST CONCATENATION PACK UNPACK SPLIT SPLIT_V SLICE "
@@ -60,15 +63,17 @@ class TfliteGraph(TfliteScope):
         self.subgraph: Subgraph = model.subgraphs[index]
         self.variables = {} if outer is None else outer.variables
         self._calls: tuple[int, ...] = (*(() if outer is None else outer._calls), index)
-        self._held: dict[int, Value | None] = {}
+        self._held: dict[int, Held | None] = {}
         self.parts = {}
+        #: Whether the file tells open sizes from others; older ones have 1, or nothing, in their places.
+        self._tells_open_sizes: bool = _has_open_sizes(model) if outer is None else outer._tells_open_sizes
 
-    def add(self, inputs: Sequence[Value]) -> list[Value | None]:
+    def add(self, inputs: Sequence[Value]) -> list[Held | None]:
         """What the subgraph gives for its inputs; None for what could not be imported."""
         self._held.update(zip(self.subgraph.inputs, inputs, strict=True))
         for place, operator in enumerate(self.subgraph.operators):
             self._add(operator, place)
-        return [self.value(place) for place in self.subgraph.outputs]
+        return [self.held(place) for place in self.subgraph.outputs]
 
     def add_subgraph(self, index: int, inputs: Sequence[Value], region_of: Operation | None = None) -> list[Value]:
         if not 0 <= index < len(self.model.subgraphs):
@@ -81,9 +86,11 @@ class TfliteGraph(TfliteScope):
         if len(inner.subgraph.inputs) != len(inputs):
             raise Unsupported(f"subgraph #{index} takes {len(inner.subgraph.inputs)} inputs, {len(inputs)} are given")
         outputs = inner.add([each if region_of is None else each.inside(region_of) for each in inputs])
-        found = [each for each in outputs if each is not None]
-        if len(found) < len(outputs):
+        if any(each is None for each in outputs):
             raise Incomplete
+        found = [each for each in outputs if isinstance(each, Value)]
+        if len(found) < len(outputs):
+            raise Unsupported(f"subgraph #{index} gives complex numbers")
         return found
 
     def start(self, index: int, value: Value) -> None:
@@ -103,15 +110,15 @@ class TfliteGraph(TfliteScope):
             raise Unsupported(f"it names tensor #{index}, its subgraph has {len(self.subgraph.tensors)}")
         return self.subgraph.tensors[index]
 
-    def value(self, index: int) -> Value | None:
+    def held(self, index: int) -> Held | None:
         """What a tensor stands for, a constant of the file among them; None for what could not be imported."""
         if index in self._held:
             return self._held[index]
         row = self.row(index)
         array = constant_of(self.model, row, self.room)
         if array is None and row.is_variable:
-            self._held[index] = value = _cleared(row)
-            return value
+            self._held[index] = _cleared(row)
+            return self._held[index]
         if array is None:
             raise Unsupported(f"tensor #{index} '{row.name}' is used before anything computes it")
         value = Value(array=array)
@@ -136,7 +143,7 @@ class TfliteGraph(TfliteScope):
         names = [tensors[index].name for index in operator.outputs if 0 <= index < len(tensors)]
         return Node(names[0] if names and names[0] else f"#{place}", operator, [], [], [], self)
 
-    def _made(self, node: Node, operator: OperatorRow) -> list[Value | None] | None:
+    def _made(self, node: Node, operator: OperatorRow) -> list[Held | None] | None:
         if not attempted(node, lambda: self._connect(node, operator)):
             return None
         if any(node.inputs[place] is None for place, index in enumerate(operator.inputs) if index != -1):
@@ -152,10 +159,10 @@ class TfliteGraph(TfliteScope):
         node.rows = [None if index == -1 else self.row(index) for index in operator.inputs]
         node.input_names = [each.name if each else "" for each in node.rows]
         node.results = [self.row(index) for index in operator.outputs]
-        node.inputs = [None if index == -1 else self.value(index) for index in operator.inputs]
+        node.inputs = [None if index == -1 else self.held(index) for index in operator.inputs]
         return True
 
-    def _converted(self, node: Node) -> list[Value | None]:
+    def _converted(self, node: Node) -> list[Held | None]:
         self.room.take_node()
         if node.row.is_custom and node.op in names_in("BuiltinOperator").values():
             raise Unsupported("a custom operator has the name of one of TFLite's own")
@@ -164,24 +171,46 @@ class TfliteGraph(TfliteScope):
             raise unknown(node.op, node.row.is_custom)
         is_of_shapes = node.op in _OF_SHAPES and not any(each is not None and each.is_quantized for each in node.rows)
         with folding_where_known(node.inputs) if is_of_shapes else nullcontext():
-            returned = converter(node)
-        made = [] if returned is None and not node.results else as_values(returned)
+            made = _on_parts(converter, node) if node.op in _OF_PARTS else _values(converter, node)
         if len(made) != len(node.results):
             raise Unsupported(f"it has {len(node.results)} results, its converter makes {len(made)}")
         return [self._settled(*each) for each in zip(made, node.results, strict=True)]
 
-    def _settled(self, held: Held | None, row: TensorRow) -> Value | None:
+    def _settled(self, held: Held | None, row: TensorRow) -> Held | None:
         """A result of the element type that the file says, with names for sizes that depend on data."""
         if held is None or row.type == _RESOURCE:
-            return held if isinstance(held, Value) else None
+            return held
+        if isinstance(held, ComplexValue) and row.type == _COMPLEX:
+            return held
         if not isinstance(held, Value):
-            raise Unsupported("its converter makes something else than a tensor")
+            raise Unsupported(f"its result has complex numbers, the file says {row.type}")
         if row.is_quantized and is_float(held.dtype):
             held = Value(ssa=quantized(held.ssa, row))
         if held.dtype != row.dtype:
             raise Unsupported(f"its result is {described(held)}, the file says {row.type}")
-        found = named(_stated(held, row), self.symbols)
-        return found if isinstance(found, Value) else None
+        return named(_stated(held, row) if self._tells_open_sizes else held, self.symbols)
+
+
+def _values(converter: NamedConverter, node: Node) -> list[Held | None]:
+    returned = converter(node)
+    return [] if returned is None and not node.results else as_values(returned)
+
+
+def _on_parts(converter: NamedConverter, node: Node) -> list[Held | None]:
+    """What moves complex numbers moves both of their parts."""
+    whole = node.inputs
+    if not any(isinstance(each, ComplexValue) for each in whole):
+        return _values(converter, node)
+    made = []
+    for side in ("real", "imag"):
+        node.inputs = [getattr(each, side) if isinstance(each, ComplexValue) else each for each in whole]
+        made.append(_values(converter, node))
+    node.inputs = whole
+    return [ComplexValue(*pair) for pair in zip(*made, strict=True)]
+
+
+def _has_open_sizes(model: TfliteFile) -> bool:
+    return any(-1 in tensor.shape for subgraph in model.subgraphs for tensor in subgraph.tensors)
 
 
 def _cleared(row: TensorRow) -> Value:

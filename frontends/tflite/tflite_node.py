@@ -16,10 +16,11 @@ from ...bindings.ir import Operation
 from ...dialects import relax
 from ...support.suggest import counted
 from ..core import sizes
+from ..core.complex_numbers import Pair
 from ..core.node import Node as CoreNode
 from ..core.node import described
 from ..core.sizes import Size
-from ..core.values import Held, Tensor, Value
+from ..core.values import ComplexValue, Held, Tensor, Value
 from .quantized import dequantized
 from .schema import names_in
 from .tflite_file import OperatorRow, TensorRow
@@ -34,7 +35,7 @@ class Node(CoreNode):
     graph: TfliteScope
 
     def __init__(
-        self, name: str, row: OperatorRow, inputs: Sequence[Value | None], rows: Sequence[TensorRow | None],
+        self, name: str, row: OperatorRow, inputs: Sequence[Held | None], rows: Sequence[TensorRow | None],
         results: Sequence[TensorRow], graph: TfliteScope,
     ):  # fmt: skip
         """`rows` and `results` are the tensors of the inputs and of the outputs as the file describes them."""
@@ -68,7 +69,7 @@ class Node(CoreNode):
             if found.IsVector or found.IsTypedVector:
                 return {name: [each.Value for each in found.AsVector if not each.IsMap]}
             return {name: found.Value}
-        except (ValueError, TypeError, IndexError, struct.error, OverflowError, RecursionError):
+        except (ArithmeticError, AssertionError, LookupError, RecursionError, TypeError, ValueError, struct.error):
             raise self.fail("its options are no map of FlexBuffers", name) from None
 
     @property
@@ -82,14 +83,21 @@ class Node(CoreNode):
     def stored(self, index: int) -> Value:
         """An input as it is stored: of quantized numbers the integers."""
         held = super().held(index)
-        assert isinstance(held, Value)
+        if not isinstance(held, Value):
+            raise self.fail(f"input #{index} has complex numbers, which it cannot compute with")
         return held
+
+    def pair(self, index: int) -> Pair:
+        """The real and the imaginary parts of complex numbers."""
+        held = super().held(index)
+        if not isinstance(held, ComplexValue):
+            raise self.fail(f"input #{index} must have complex numbers")
+        return Pair(held.real.ssa, held.imag.ssa)
 
     def held(self, index: int) -> Held:
         """An input; of quantized numbers the real ones that they stand for."""
-        value = self.stored(index)
-        row = self.rows[index]
-        return self.real(index, value) if row is not None and row.is_quantized else value
+        value, row = super().held(index), self.rows[index]
+        return self.real(index, self.stored(index)) if row is not None and row.is_quantized else value
 
     def real(self, index: int, value: Value, axis: int | None = None) -> Value:
         """The real numbers of stored ones, quantized as an input is; scales may go along another axis."""

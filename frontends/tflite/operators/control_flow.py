@@ -3,15 +3,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from functools import partial
-from typing import Any
-
-from ....bindings.ir import Operation
-from ...core.control.scf_branches import build_branches
-from ...core.control.scf_loops import LoopSpec, Turn, build_loop
-from ...core.control.scf_regions import known_truth, scalar_of
-from ...core.values import Held
+from ...core.control.scf_branches import run_either
+from ...core.control.scf_loops import run_while
 from ..prelude import Node, Outputs, Value, known, register_tflite
 
 
@@ -22,38 +15,29 @@ def _inputs(node: Node, first: int = 0) -> list[Value]:
 
 @register_tflite("IF")
 def if_(node: Node) -> Outputs:
-    condition, given = node.value(0), _inputs(node, 1)
-    options = ("then_subgraph_index", "else_subgraph_index")
-    holds = known_truth(condition)
-    if holds is not None:
-        return node.run_subgraph(options[0 if holds else 1], given)
-    return build_branches(node, condition, [partial(_branch, node, given, option) for option in options])
-
-
-def _branch(node: Node, given: Sequence[Value], option: str, operation: Operation) -> Sequence[Held]:
-    return node.run_subgraph(option, given, operation)
+    options, given = ("then_subgraph_index", "else_subgraph_index"), _inputs(node, 1)
+    return run_either(node, node.value(0), lambda place, operation: node.run_subgraph(options[place], given, operation))
 
 
 @register_tflite("WHILE")
 def while_(node: Node) -> Outputs:
-    """The condition is asked before the first turn, and after each for the next."""
-
-    def goes_on(held: Sequence[Any], operation: Operation | None) -> Value:
-        return node.run_subgraph("cond_subgraph_index", held, operation)[0]
-
-    def step(operation: Operation | None, index: Value, held: list[Any]) -> Turn:
-        after = node.run_subgraph("body_subgraph_index", held, operation)
-        return Turn(after, [], goes_on(after, operation))
-
-    given = _inputs(node)
-    starts = scalar_of(node, goes_on(given, None))
-    after, _ = build_loop(LoopSpec(node, step, None, starts, is_open=True), given)
-    return after
+    return run_while(
+        node,
+        _inputs(node),
+        lambda held, operation: node.run_subgraph("cond_subgraph_index", held, operation)[0],
+        lambda held, operation: node.run_subgraph("body_subgraph_index", held, operation),
+    )
 
 
 @register_tflite("CALL")
 def call(node: Node) -> Outputs:
     return node.run_subgraph("subgraph", _inputs(node))
+
+
+@register_tflite("STABLEHLO_COMPOSITE")
+def composite(node: Node) -> Outputs:
+    """By what it is made of."""
+    return node.run_subgraph("decomposition_subgraph_index", _inputs(node))
 
 
 # ---- variables ----

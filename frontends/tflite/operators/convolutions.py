@@ -131,34 +131,38 @@ def reshaped_weights(node: Node, index: int, shape: list[int], axis: int) -> Ten
     return node.real(index, held, axis).ssa
 
 
-@register_tflite("TRANSPOSE_CONV")
-def transpose_conv(node: Node) -> Outputs:
+def _transposed(
+    node: Node, function: Callable[..., Tensor], kernel: Sequence[int], channels: int, **layout: str
+) -> Tensor:
     """Operands are the shape of the result, weights and data. What the result would have more is cut off."""
-    _, height, width, channels = node.fixed_sizes(1, 4)
-    spatial, depth = _image(node, 2, 4)
+    spatial, depth = _image(node, 2, len(kernel) + 2)
     wanted = node.sizes_in(0)
-    if depth != channels or len(wanted) != 4:
-        raise node.fail(
-            f"data of {depth} channels, weights of {channels} and a result of {len(wanted)} sizes do not fit"
-        )
-    strides = [node.attr("stride_h"), node.attr("stride_w")]
-    if min(*strides, height, width) < 1:
+    if depth != channels or len(wanted) != len(kernel) + 2:
+        raise node.fail(f"data of {depth} channels, weights of {channels} and {len(wanted)} sizes do not fit")
+    strides = [node.attr(f"stride_{name}") for name in _AXES[len(kernel)]]
+    if min(*strides, *kernel) < 1:
         raise node.fail("taps and strides are 1 or more")
     sides = []
-    for size, result, taps, stride in zip(spatial, wanted[1:3], (height, width), strides, strict=True):
+    for size, result, taps, stride in zip(spatial, wanted[1:-1], kernel, strides, strict=True):
         before, _ = added(node, result, taps, stride)
         whole = sizes.plus(sizes.times(sizes.minus(size, 1), stride), taps)
         sides.append((before, sizes.minus(sizes.minus(whole, before), result)))
     if not all(isinstance(each, int) for side in sides for each in side):
         raise node.fail("how much of its result is cut off is not known while the model is imported")
-    made = relax.nn.conv2d_transpose(
-        node.tensor(2),
-        node.tensor(1),
-        strides=strides,
-        padding=[max(side[place], 0) for place in (0, 1) for side in sides],
-        data_layout="NHWC",
-        kernel_layout="OHWI",
-    )
+    padding = [max(side[place], 0) for place in (0, 1) for side in sides]
+    made = function(node.tensor(2), node.tensor(1), strides=strides, padding=padding, **layout)
     more = [max(-side, 0) for pair in sides for side in pair]
     made = relax.nn.pad(made, pad_width=[0, 0, *more, 0, 0]) if any(more) else made
     return with_bias(node, made, 3)
+
+
+@register_tflite("TRANSPOSE_CONV")
+def transpose_conv(node: Node) -> Outputs:
+    _, *kernel, channels = node.fixed_sizes(1, 4)
+    return _transposed(node, relax.nn.conv2d_transpose, kernel, channels, data_layout="NHWC", kernel_layout="OHWI")
+
+
+@register_tflite("CONV_3D_TRANSPOSE")
+def conv3d_transpose(node: Node) -> Outputs:
+    *kernel, _, channels = node.fixed_sizes(1, 5)
+    return _transposed(node, relax.nn.conv3d_transpose, kernel, channels, data_layout="NDHWC", kernel_layout="DHWOI")

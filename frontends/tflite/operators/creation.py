@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import math
 
+from ....dialects.relax.infer.broadcast import broadcast_dim
 from ..prelude import Node, Outputs, Tensor, Value, cast, const, known, register_rows, register_tflite, relax, sizes
 
 register_rows(
@@ -22,6 +23,21 @@ def shape(node: Node) -> Outputs:
     if sizes.is_known(*own):
         return known(own, node.dtype)
     return cast(sizes.as_tensor(own), node.dtype)
+
+
+@register_tflite("BROADCAST_ARGS")
+def broadcast_args(node: Node) -> Outputs:
+    """The shape to which two shapes are broadcast."""
+    shapes = [node.sizes_in(index) for index in (0, 1)]
+    count = max(map(len, shapes))
+    one, other = ([1] * (count - len(each)) + each for each in shapes)
+    pairs = list(zip(one, other, strict=True))
+    if not all(sizes.is_known(*pair) for pair in pairs):
+        raise node.fail("its shapes are only known when the model runs")
+    made = [broadcast_dim(*pair) for pair in pairs]
+    if None in made:
+        raise node.fail(f"shapes {one} and {other} do not fit, or not all of them is known")
+    return known(made, node.dtype)
 
 
 @register_tflite("RANGE")

@@ -3,7 +3,12 @@
 
 from __future__ import annotations
 
-from ..prelude import Node, Outputs, Tensor, Value, cast, const, register_rows, register_tflite, relax, sizes
+from ....dialects.core.infos import is_float
+from ....emit.axis_reduction import highest, lowest
+from ..prelude import Convert, Node, Outputs, Tensor, Value, cast, const, register_rows, register_tflite, relax, sizes
+
+#: Of f32.
+_LARGEST = (2 - 2**-23) * 2.0**127
 
 
 @register_tflite("GATHER")
@@ -96,18 +101,26 @@ def segment_sum(node: Node) -> Outputs:
     return _sums(node, max(ids) + 1)
 
 
-@register_tflite("UNSORTED_SEGMENT_SUM")
-def unsorted_segment_sum(node: Node) -> Outputs:
-    return _sums(node, node.size_in(2))
+def _sums(node: Node, count: sizes.Size, reduction: str = "add") -> Tensor:
+    """What there is of slices with one number; where there are none, what a reduction begins with."""
+    least, most = (-_LARGEST, _LARGEST) if is_float(node.dtype) else (lowest(node.dtype), highest(node.dtype))
+    first = {"add": 0, "mul": 1, "max": least, "min": most}[reduction]
+    shape = [count, *node.sizes_of(0)[node.rank(1) :]]
+    base = sizes.full(shape, const(first, node.dtype))
+    places = relax.expand_dims(node.integers(1), axis=[-1])
+    return relax.dialect.ops["scatter_nd"](base, places, node.tensor(0), reduction=reduction)
 
 
-def _sums(node: Node, count: sizes.Size) -> Tensor:
-    base = sizes.zeros([count, *node.sizes_of(0)[node.rank(1) :]], node.dtype)
-    return relax.scatter_nd(base, relax.expand_dims(node.integers(1), axis=[-1]), node.tensor(0), reduction="add")
+def _of_numbers(reduction: str) -> Convert:
+    return lambda node: _sums(node, node.size_in(2), reduction)
 
 
 register_rows(
     {
+        "UNSORTED_SEGMENT_SUM": _of_numbers("add"),
+        "UNSORTED_SEGMENT_PROD": _of_numbers("mul"),
+        "UNSORTED_SEGMENT_MAX": _of_numbers("max"),
+        "UNSORTED_SEGMENT_MIN": _of_numbers("min"),
         "GATHER_ND": lambda node: relax.gather_nd(node.tensor(0), node.integers(1)),
         "EMBEDDING_LOOKUP": lambda node: relax.take(node.tensor(1), node.integers(0), axis=0),
     }

@@ -162,12 +162,25 @@ def sequence_lstm(node: Node) -> Outputs:
     is_major = bool(node.attr("time_major", False))
     if node.attr("diagonal_recurrent_tensors", False):
         raise node.fail("diagonal recurrent weights are not supported", "diagonal_recurrent_tensors")
+    made = _run_lstm(node, _rows(node, is_major))
+    return made if is_major else relax.permute_dims(made, axes=[1, 0, 2])
+
+
+def _run_lstm(node: Node, rows: Tensor) -> Tensor:
     if node.rows[0] is not None and node.rows[0].is_quantized:
         raise node.fail("an LSTM in integers, whose gates have scales of their own, is not supported")
-    made, states = Lstm(node, _LSTM).run(_rows(node, is_major))
+    made, states = Lstm(node, _LSTM).run(rows)
     for index, state in zip((_LSTM.hidden, _LSTM.cell), states, strict=True):
         node.keep(index, state)
-    return made if is_major else relax.permute_dims(made, axes=[1, 0, 2])
+    return made
+
+
+@register_tflite("LSTM")
+def lstm(node: Node) -> Outputs:
+    """One step."""
+    if node.attr("kernel_type", 0):
+        raise node.fail("the basic kernel, whose operands are others, is not supported", "kernel_type")
+    return relax.squeeze(_run_lstm(node, relax.expand_dims(node.tensor(0), axis=[0])), axis=[0])
 
 
 # ---- both directions ----

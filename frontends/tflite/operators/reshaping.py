@@ -23,15 +23,7 @@ register_rows(
 def reshape(node: Node) -> Outputs:
     """The shape is an operand or, in older files, an option; one size may be -1: what is left for it."""
     wanted = node.sizes_in(1) if node.has(1) else node.attr("new_shape", [])
-    if -1 in [each for each in wanted if isinstance(each, int)]:
-        given = sizes.product([each for each in wanted if not (isinstance(each, int) and each == -1)])
-        rest = sizes.divided(sizes.product(node.sizes_of(0)), given) if not _is_zero(given) else 0
-        wanted = [rest if isinstance(each, int) and each == -1 else each for each in wanted]
-    return sizes.reshaped(node.tensor(0), wanted)
-
-
-def _is_zero(size: sizes.Size) -> bool:
-    return isinstance(size, int) and size == 0
+    return sizes.reshaped(node.tensor(0), sizes.with_rest(node.sizes_of(0), wanted))
 
 
 @register_tflite("SQUEEZE")

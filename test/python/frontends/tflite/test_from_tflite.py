@@ -48,6 +48,14 @@ def test_a_branch_that_the_run_decides(flag: bool) -> None:
     agrees(written(main, _DOUBLE, _NEGATE), numpy.array([flag]), floats(3))
 
 
+def test_a_composite_is_what_it_is_made_of() -> None:
+    attributes = numpy.frombuffer(flexbuffers.Dumps({"axis": 1}), "uint8")
+    options = {"name": "acme.negate", "decomposition_subgraph_index": 1, "composite_attributes": attributes}
+    main = Subgraph([f32(3), f32(3)], [Operator("STABLEHLO_COMPOSITE", [0], [1], options, "StableHLOComposite")], [0],
+                    [1])  # fmt: skip
+    agrees(written(main, _NEGATE), floats(3))
+
+
 def test_a_loop() -> None:
     """Doubled until there have been as many turns."""
     state = [i32(), i32(), f32(3)]
@@ -261,6 +269,30 @@ def test_shuffled_weights() -> None:
     given = data.drawn(RANDOM)
     one, other = (numpy.asarray(rx.compile(rx.from_tflite(written(each)))["main"](given)) for each in models)
     assert one.tolist() == other.tolist()
+
+
+# ---- complex numbers ----
+
+
+def test_a_spectrum() -> None:
+    """As audio models have it: frames with a dimension for the transform, which goes before the magnitudes."""
+    wave = Tensor((2, 5, 1, 5), "complex64", type="COMPLEX64")
+    tensors = [f32(2, 5, 1, 12), numbers([1, 8]), wave, wave._replace(shape=(2, 5, 5)), *[f32(2, 5, 5)] * 3]
+    operators = [
+        Operator("RFFT2D", [0, 1], [2], {}, "Rfft2d"),
+        Operator("SQUEEZE", [2], [3], {"squeeze_dims": [2]}, "Squeeze"),
+        Operator("COMPLEX_ABS", [3], [4]),
+        Operator("IMAG", [3], [5]),
+        Operator("REAL", [3], [6]),
+    ]
+    frames = floats(2, 5, 1, 12)
+    model = written(Subgraph(tensors, operators, [0], [4, 5, 6]))
+    made = rx.compile(rx.from_tflite(model))["main"](frames)
+    expected = numpy.fft.rfft(frames[:, :, 0, :8])
+    for one, other in zip(made, (abs(expected), expected.imag, expected.real), strict=True):
+        numpy.testing.assert_allclose(one, other, rtol=1e-4, atol=1e-4)
+    with pytest.raises(rx.RelaxError, match="no program returns: take their parts"):
+        rx.from_tflite(written(Subgraph(tensors, operators, [0], [3])))
 
 
 # ---- own operators ----

@@ -19,7 +19,8 @@ _AT_ONCE = 40
 _GROUPS = [CASES[start : start + _AT_ONCE] for start in range(0, len(CASES), _AT_ONCE)]
 #: Operators that are tested in models of their own: they need subgraphs, states, more than one of their kind.
 _ELSEWHERE = {
-    "ASSIGN_VARIABLE", "CALL", "CALL_ONCE", "DENSIFY", "IF", "READ_VARIABLE", "VAR_HANDLE", "WHILE",
+    "ASSIGN_VARIABLE", "CALL", "CALL_ONCE", "COMPLEX_ABS", "DENSIFY", "IF", "IMAG", "READ_VARIABLE", "REAL", "RFFT2D",
+    "STABLEHLO_COMPOSITE", "VAR_HANDLE", "WHILE",
 }  # fmt: skip
 
 

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import numpy
 from tflite_cases import Case, case, f32, flags, i32, numbers, quantized, random_floats
 from tflite_model import Quantized, Tensor
 
@@ -30,6 +31,7 @@ def _arithmetic() -> list[Case]:
 
 _POSITIVE = {"LOG", "SQRT", "RSQRT"}
 _WIDE = Quantized(0.7, -128)
+_DIVISORS = quantized(7, dtype="uint8", zero_point=0, data=numpy.arange(20, 27, dtype="uint8"))
 
 
 def _unary() -> list[Case]:
@@ -65,7 +67,7 @@ def _unary() -> list[Case]:
         case("LOG_SOFTMAX", [quantized(3, 7)], quantized(3, 7, scale=16 / 256, zero_point=127)),
         case(
             "DIV",
-            [quantized(3, 7, dtype="uint8"), quantized(3, 7, dtype="uint8", zero_point=0)],
+            [quantized(3, 7, dtype="uint8"), _DIVISORS],
             quantized(3, 7, dtype="uint8"),
             fused_activation_function=0,
         ),

@@ -97,6 +97,13 @@ def _indexing() -> list[Case]:
         case("ONE_HOT", [i32(2, 3, low=0, high=3), numbers(4), f32(), f32()], f32(2, 4, 3), note="1", axis=1),
         case("WHERE", [flags(3, 4)], Tensor((0, 2), "int64")),
         case("SEGMENT_SUM", [f32(5, 3), numbers([0, 0, 1, 2, 2])], f32(3, 3)),
+        *(
+            case(f"UNSORTED_SEGMENT_{name}", [each(5, 3), numbers([3, 0, 1, 0, 1]), numbers(4)], each(4, 3))
+            for name in ("PROD", "MAX", "MIN")
+            for each in (f32, i32)
+        ),
+        case("BUCKETIZE", [f32(3, 4)], i32(3, 4), boundaries=[-1.0, 0.5, 2.0]),
+        case("BROADCAST_ARGS", [numbers([3, 1]), numbers([2, 1, 4])], i32(3)),
         case("UNSORTED_SEGMENT_SUM", [f32(5, 3), numbers([3, 0, 1, 0, 1]), numbers(4)], f32(4, 3)),
         case("DYNAMIC_UPDATE_SLICE", [f32(5, 4), f32(2, 3), i32(2, low=-1, high=4)], f32(5, 4)),
         case("MATRIX_DIAG", [f32(2, 4)], f32(2, 4, 4)),

@@ -6,8 +6,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy
+from flatbuffers import flexbuffers
 from tflite_cases import Case, bias_of, case, f32, quantized, random_floats, weights
-from tflite_model import Tensor
+from tflite_model import Tensor, of_one
 
 _SAME, _VALID = 0, 1
 
@@ -92,6 +93,14 @@ def _quantized_convolutions() -> list[Case]:
     return cases
 
 
+def _volumes() -> list[Case]:
+    shape = Tensor((5,), "int32", numpy.array([1, 4, 8, 8, 3], "int32"))
+    return [
+        case("CONV_3D_TRANSPOSE", [shape, random_floats(2, 3, 3, 3, 2), f32(1, 2, 4, 4, 2)], f32(1, 4, 8, 8, 3),
+             kind="Conv3D", tolerance=1e-4, stride_d=2, stride_h=2, stride_w=2, padding=_SAME),
+    ]  # fmt: skip
+
+
 def _products() -> list[Case]:
     same = {"kind": "FullyConnected", "tolerance": 1e-4}
     return [
@@ -145,6 +154,28 @@ def _images() -> list[Case]:
     return cases
 
 
+def _boxes() -> list[Case]:
+    options = {"max_detections": 5, "num_classes": 3, "nms_score_threshold": 0.3, "nms_iou_threshold": 0.5,
+               "y_scale": 10.0, "x_scale": 10.0, "h_scale": 5.0, "w_scale": 5.0, "use_regular_nms": False}  # fmt: skip
+    random = numpy.random.default_rng(8)
+    anchors = numpy.concatenate([random.uniform(0.2, 0.8, (30, 2)), random.uniform(0.2, 0.5, (30, 2))], axis=1)
+    cases = []
+    for count in (1, 2):
+        results = [f32(1, 5 * count, 4), f32(1, 5 * count), f32(1, 5 * count), f32(1)]
+        operands = [f32(1, 30, 4), f32(1, 30, 4, low=0, high=1), Tensor((30, 4), "float32", anchors.astype("float32"))]
+        given = flexbuffers.Dumps({**options, "max_classes_per_detection": count})
+        model = of_one("TFLite_Detection_PostProcess", operands, results, custom_options=bytes(given))
+        cases.append(Case(f"detections-{count}", model))
+    corners = numpy.concatenate([anchors[:, :2] - 0.2, anchors[:, :2] + 0.1], axis=1).astype("float32")
+    operands = [Tensor((30, 4), "float32", corners), f32(30, low=0, high=1), Tensor((), "int32", numpy.int32(6)),
+                Tensor((), "float32", numpy.float32(0.4)), Tensor((), "float32", numpy.float32(0.2))]  # fmt: skip
+    one, count_ = Tensor((6,), "int32"), Tensor((), "int32")
+    cases.append(case("NON_MAX_SUPPRESSION_V4", operands, one, count_))
+    sigma = Tensor((), "float32", numpy.float32(0))
+    cases.append(case("NON_MAX_SUPPRESSION_V5", [*operands, sigma], one, f32(6), count_))
+    return cases
+
+
 # ---- recurrent operators ----
 
 
@@ -174,6 +205,14 @@ def _lstm(note: str, coupled: bool = False, peepholes: bool = False, projected: 
     return case("UNIDIRECTIONAL_SEQUENCE_LSTM", tensors, f32(batch, steps, hidden), note=note,
                 kind="UnidirectionalSequenceLSTM", missing=missing, tolerance=1e-4, fused_activation_function=4,
                 time_major=False, **options)  # fmt: skip
+
+
+def _one_step() -> Case:
+    """An LSTM of the operator that knows no sequences."""
+    (sequence,), tensors = _lstm("plain").model.operators, list(_lstm("plain").model.tensors)
+    tensors[0], tensors[-1] = f32(2, 4, low=-1, high=1), f32(2, 5)
+    step = sequence._replace(op="LSTM", kind="LSTM", options={"fused_activation_function": 4})
+    return Case("LSTM", _lstm("plain").model._replace(tensors=tensors, operators=[step]), 1e-4)
 
 
 def _rnn(prefix: str = "UNIDIRECTIONAL_SEQUENCE_") -> Case:
@@ -217,6 +256,7 @@ def _recurrent() -> list[Case]:
         _lstm("projected", projected=3, cell_clip=0.5, proj_clip=0.4),
         _lstm("peepholes", peepholes=True),
         _lstm("norms", normed=True),
+        _one_step(),
         _rnn(),
         case("RNN", one_step, f32(2, 5), kind="RNN", fused_activation_function=4, tolerance=1e-4),
         _both_rnns(False),
@@ -226,4 +266,4 @@ def _recurrent() -> list[Case]:
     ]
 
 
-CASES = [*_convolutions(), *_products(), *_pools(), *_images(), *_recurrent()]
+CASES = [*_convolutions(), *_volumes(), *_products(), *_pools(), *_images(), *_boxes(), *_recurrent()]
