@@ -63,7 +63,11 @@ class GraphReader(GraphValues):
 
     def _declare_numbers(self, arguments: Sequence[ast.arg]) -> None:
         """The parameters that are numbers, `n: T.int64`, and sizes in types and shapes as well."""
-        numbers = {each.arg: each for each in arguments if self.names.word(each.annotation) == (TIR, "int64")}
+        numbers = {
+            each.arg: each
+            for each in arguments
+            if each.annotation is not None and self.names.word(each.annotation) == (TIR, "int64")
+        }
         for node in ast.walk(self.function) if numbers else ():
             if not isinstance(node, ast.Call) or self.names.word(node) not in _OF_SIZES:
                 continue

@@ -162,8 +162,8 @@ class ModuleReader:
         """Whether a class's statement is a call of I, or a declaration that nothing needs: `f = R.ExternFunc("f")`."""
         if isinstance(statement, ast.Assign):
             return self.names.word(statement.value) == (RELAX, "ExternFunc")
-        is_call = isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call)
-        return is_call and self.names.word(statement.value)[0] == IR
+        value = statement.value if isinstance(statement, ast.Expr) else None
+        return isinstance(value, ast.Call) and self.names.word(value)[0] == IR
 
     def _take_function(self, function: ast.FunctionDef) -> None:
         words = map(self.names.word, function.decorator_list)

@@ -224,7 +224,7 @@ class ProgramReader:
         if name in _LEAVING:
             arguments_of(self.names, call, ())
             return (self._leave(node, _LEAVING[name]),)
-        if name == "attr":  # a pragma: how loops run is the compiler's choice
+        if name in ("attr", "assume"):  # a pragma, what the compiler may rely on: it finds out by itself
             return ()
         if name in (*_HINTS, "where"):
             raise self.source.problem(call, f"T.{name} stands in a `with T.block(...):`")

@@ -171,6 +171,7 @@ CASES = {
     "memory of its own, names and pragmas": (
         prim('with T.sblock("f"):\n    T.reads()\n    T.attr({"pragma_scope": "seq"})\n    for i in T.parallel(8):\n'
              '        kept = T.alloc_local((1,), "float32")\n        kept[0] = A[i]\n'
+             "        T.assume(A[i] > T.float32(-100))\n"
              "        twice = T.bind(kept[0] * T.float32(2))\n        with T.attr(0, 'pragma', 1):\n"
              "            C[i] = twice"),
         (A,),
