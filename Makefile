@@ -32,6 +32,9 @@ JAX_ENV := build/env-jax
 # What `make jax-harnesses` is told: JAX_HARNESSES='--only "svd*" --way jit'.
 JAX_HARNESSES :=
 
+# And those with TVM.
+TVM_ENV := build/env-tvm
+
 # The models of bench/models and the environments that they need.
 MODELS := build/models
 GOALS := $(MODELS)/goals.md
@@ -49,7 +52,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .PHONY: help run test test-all test-pythons test-processes conformance check-codegens reference lint format typecheck bench fuzz mutants generate docs wheel clean distclean
-.PHONY: test-torch torch-ops env-torch test-jax jax-harnesses env-jax
+.PHONY: test-torch torch-ops env-torch test-jax jax-harnesses env-jax test-tvm env-tvm
 .PHONY: env env-dev env-site env-release site dist models bench-models gpu gpu-code gpu-emulated
 .DELETE_ON_ERROR:
 
@@ -80,6 +83,9 @@ torch-ops: env-torch ## torch's own tables of operators, whole, compared with th
 
 test-jax: env-jax ## the tests with jax, in build/env-jax (600 MB)
 	@$(JAX_ENV)/bin/python -m pytest test/with_jax -n $(JOBS) --dist worksteal
+
+test-tvm: env-tvm ## the tests with TVM, in build/env-tvm (1 GB)
+	@$(TVM_ENV)/bin/python -m pytest test/with_tvm -n $(JOBS) --dist worksteal
 
 jax-harnesses: env-jax ## jax's own table of functions, whole, compared with the lists of what is refused (JAX_HARNESSES=...)
 	@$(JAX_ENV)/bin/python tools/dev/jax_harnesses.py --jobs $(JOBS) $(JAX_HARNESSES)
@@ -237,6 +243,16 @@ $(JAX_ENV)/installed: test/with_jax/requirements.txt pyproject.toml
 	@echo 'Installing what $< names into $(JAX_ENV) (about 600 MB)'
 	@test -x $(JAX_ENV)/bin/pip || { rm -rf $(JAX_ENV) && '$(PYTHON)' -m venv $(JAX_ENV); }
 	@$(JAX_ENV)/bin/pip --disable-pip-version-check --quiet install -r $< --editable '.[jax]'
+	@touch $@
+
+env-tvm: $(TVM_ENV)/installed
+	@:
+
+$(TVM_ENV)/installed: test/with_tvm/requirements.txt pyproject.toml
+	$(require_python)
+	@echo 'Installing what $< names into $(TVM_ENV) (about 1 GB)'
+	@test -x $(TVM_ENV)/bin/pip || { rm -rf $(TVM_ENV) && '$(PYTHON)' -m venv $(TVM_ENV); }
+	@$(TVM_ENV)/bin/pip --disable-pip-version-check --quiet install -r $< --editable .
 	@touch $@
 
 define require_python

@@ -11,6 +11,7 @@ import importlib
 import sys
 import threading
 from collections.abc import Callable, Iterable, Sequence
+from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, TypeGuard, TypeVar
@@ -212,16 +213,28 @@ def register_type_caster(typeid: object, cast: Callable[[object], object]) -> No
     _core.register_type_caster(typeid, replace=True)(cast)
 
 
-def register_dialect_classes(name: str, dialect_class: type, op_classes: list[type]) -> None:
-    """Registers the Python classes of a dialect's operations.
+def _own_dialect_module(name: str) -> ModuleType:
+    """The Python module of a dialect, an empty one at first.
 
-    The module object matters as much: without one at `<root>.dialects.<name>` the bindings retry a failing
-    import for every operation that they hand out (13 µs each).
+    Without one at `<root>.dialects.<name>` the bindings retry a failing import for every operation that they hand out
+    (13 µs each, and more with a long sys.path).
     """
     module_name = f"{ROOT}.dialects.{name}"
     if module_name not in sys.modules:
         sys.modules[module_name] = ModuleType(module_name, f"Operation classes of the {name} dialect.")
-    module = sys.modules[module_name]
+    return sys.modules[module_name]
+
+
+def expect_dialect(name: str) -> None:
+    """Of a dialect that the bindings may have no Python classes of: its operations are about to be handed out."""
+    module_name = f"{ROOT}.dialects.{name}"
+    if module_name not in sys.modules and find_spec(module_name) is None:
+        _own_dialect_module(name)
+
+
+def register_dialect_classes(name: str, dialect_class: type, op_classes: list[type]) -> None:
+    """Registers the Python classes of a dialect's operations."""
+    module = _own_dialect_module(name)
     _core.globals._register_dialect_impl(name, dialect_class, replace=True)
     for cls in op_classes:
         _core.register_operation(dialect_class, replace=True)(cls)

@@ -34,7 +34,7 @@ class TirApplySchedule(Pass):
         scheduled = [function for function in prim_funcs_in(op) if schedule_lines(function) is not None]
         if not scheduled:
             return
-        from .loops.schedule import apply_schedule  # seldom needed, and all primitives with it
+        from .loops.apply_schedule import apply_schedule  # seldom needed, and all primitives with it
 
         for function in scheduled:
             made = apply_schedule(function, has_threads=self.threads)

@@ -43,14 +43,18 @@ from .dialects.core.work import Work as Work
 from .dialects.core.work import work_of as work_of
 from .dialects.script import print_script as print_script
 from .emit import loops as loops
+from .emit.extern_calls import offset_in_memory as offset_in_memory
 from .emit.numbers import number as number
 from .emit.numbers import select as select
+from .frontends.from_tvm import from_tvm as from_tvm
 from .frontends.module import Module as Module
 from .frontends.onnx.export.to_onnx import to_onnx as to_onnx
 from .frontends.onnx.from_onnx import from_onnx as from_onnx
 from .frontends.onnx.registry import register_onnx as register_onnx
 from .frontends.stablehlo.from_stablehlo import from_stablehlo as from_stablehlo
 from .frontends.stablehlo.registry import register_stablehlo as register_stablehlo
+from .frontends.tflite.from_tflite import from_tflite as from_tflite
+from .frontends.tflite.registry import register_tflite as register_tflite
 from .frontends.torch.from_torch import from_torch as from_torch
 from .frontends.torch.registry import register_torch as register_torch
 from .frontends.tosa.from_tosa import from_tosa as from_tosa
@@ -86,6 +90,8 @@ from .passes.layout.registry import all_layout_rules as all_layout_rules
 from .passes.layout.registry import register_layout as register_layout
 from .passes.legalize.rules import all_rules as all_rules
 from .passes.legalize.rules import register_legalize as register_legalize
+from .passes.loops.memories import all_memories as all_memories
+from .passes.loops.memories import register_memory as register_memory
 from .passes.loops.primitives import register_primitive as register_primitive
 from .passes.loops.schedule import Schedule as Schedule
 from .passes.loops.tensor_intrins import register_tensor_intrin as register_tensor_intrin

@@ -13,6 +13,7 @@ In the other package's pyproject.toml:
     "onnx.com.acme" = "mynpu.converters"    # converters of ONNX's operators of the domain com.acme
     "torch.acme" = "mynpu.of_torch"         # converters of operators that torch.library has as acme::*
     "stablehlo.acme" = "mynpu.of_jax"       # converters of custom_calls and composites named acme.*
+    "tflite.AcmeSwish" = "mynpu.of_tflite"  # converters of the custom operator AcmeSwish, and whatever else is in it
     "tosa.acme" = "mynpu.of_tosa"           # converters of custom operators of the domain acme
 
 The name says what kind of thing the module registers, and its name; importing the module registers it.
@@ -27,7 +28,7 @@ import sys
 from .errors import OptionError, RelaxError, message_of
 
 GROUP = "relax_mlir.plugins"
-KINDS = ("dialect", "pass", "target", "codegen", "runtime", "rules", "onnx", "torch", "stablehlo", "tosa")
+KINDS = ("dialect", "pass", "target", "codegen", "runtime", "rules", "onnx", "torch", "tflite", "stablehlo", "tosa")
 
 _loaded: set[str] = set()
 _announced: list[tuple[str, str, str]] | None = None

@@ -14,6 +14,7 @@ from ...dialects.relax.function_attributes import function_attributes
 from .problems import Problems
 from .values import Tensor
 
+_MOVEMENTS = ("relax.permute_dims", "relax.broadcast_to", "relax.reshape")
 #: `body(arguments)`: what a function returns, and what its results are called.
 Body = Callable[[Sequence[Tensor]], tuple[Sequence[Tensor], Sequence[str]]]
 
@@ -41,7 +42,7 @@ def add_function(
             with ir.InsertionPoint(block):
                 results, result_names = body(list(block.arguments))
                 ir.Operation.create("func.return", operands=list(results))
-            _erase_unused_transpositions(block)
+            _erase_unused_movements(block)
         except BaseException:
             function.erase()
             raise
@@ -54,9 +55,9 @@ def add_function(
         return function
 
 
-def _erase_unused_transpositions(block: Block) -> None:
-    """Products read transposed matrices in place; dead transpositions go."""
+def _erase_unused_movements(block: Block) -> None:
+    """Products read transposed matrices in place, elementwise operators what was broadcast: what nobody reads goes."""
     for view in reversed(list(block.operations)):
         operation = view.operation
-        if operation.name == "relax.permute_dims" and not any(True for _ in operation.result.uses):
+        if operation.name in _MOVEMENTS and not any(True for _ in operation.result.uses):
             operation.erase()

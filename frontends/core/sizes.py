@@ -146,6 +146,19 @@ def reshaped(x: Tensor, sizes: Sequence[Size]) -> Tensor:
     return stated(relax.reshape(x, as_shape(sizes)), sizes)
 
 
+def with_rest(own: Sequence[Size], wanted: Sequence[Size]) -> list[Size]:
+    """A shape of as many elements as another, in which -1 is what is left."""
+    if not any(_is(each, -1) for each in wanted):
+        return list(wanted)
+    given = product([each for each in wanted if not _is(each, -1)])
+    rest = 0 if _is(given, 0) else divided(product(own), given)
+    return [rest if _is(each, -1) else each for each in wanted]
+
+
+def _is(size: Size, number: int) -> bool:
+    return isinstance(size, int) and size == number
+
+
 def broadcast(x: Tensor, sizes: Sequence[Size]) -> Tensor:
     return stated(relax.broadcast_to(x, _listed(sizes)), sizes)
 

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
@@ -48,12 +47,10 @@ _OPERATORS: dict[str, Callable[[Dim, Dim], Dim]] = {
 _FUNCTIONS = ("min", "max", "ceildiv", "floordiv", "floormod", "truncdiv", "truncmod")
 #: `n = T.int64()` makes a symbol.
 _SYMBOL_MAKERS = frozenset({"int32", "int64", "var", "Var", "SizeVar", "dyn", "index"})
-_TYPES = ("Tensor", "Shape", "Prim", "Object", "Tuple", "Any")
+_TYPES = ("Tensor", "Shape", "Prim", "Object", "Tuple", "Any", "Callable")
 _MOST_RANK = 1000
 #: What TVM calls the types that an operator states, by what a builder calls them.
 TYPE_ARGUMENTS = {"out_sinfo": "out_ty", "out_ty": "out_ty", "sinfo_args": "ty_args", "ty_args": "ty_args"}
-#: As TVM's printer has numbers in a size that is text: "n * T.int64(8)".
-_TYPED_NUMBER = re.compile(r"\bT\.int(?:32|64)\((\d+)\)")
 
 
 def arguments_of(names: Names, call: ast.Call, parameters: Sequence[str], required: int = 0) -> dict[str, ast.expr]:
@@ -88,8 +85,10 @@ def argument_of(names: Names, call: ast.Call, parameter: str) -> ast.expr:
 class Annotations:
     """Types and sizes in one function, with the symbols that it has so far."""
 
-    def __init__(self, names: Names):
+    def __init__(self, names: Names, shape_called: Callable[[str], ShapeInfo | None] = lambda name: None):
         self.names = names
+        #: The type of a value of that name, where it is a shape: it is the shape of a type then.
+        self._shape_called = shape_called
         #: Of one that is known elsewhere, where a function is called, what it is there.
         self.symbols: dict[str, Dim] = {}
         for name, text in names.symbols.items():
@@ -191,7 +190,13 @@ class Annotations:
     def _dim_of_text(self, node: ast.expr, text: str, new: bool) -> Dim:
         if text == "?":
             return None
-        found = parse(_TYPED_NUMBER.sub(r"\1", text))
+        if "T." in text:  # as TVM's printer has them: "T.max(n, m) * T.int64(8)"
+            inner = self._within(node, text, "size")
+            for name in (each.id for each in ast.walk(inner) if isinstance(each, ast.Name)) if new else ():
+                if name not in self.symbols and name not in self.names.vocabularies:
+                    self.add(node, name)
+            return self._dim(inner, new)
+        found = parse(text)
         missing = sorted(found.variables - self.symbols.keys()) if isinstance(found, SymExpr) else []
         for name in missing:
             if not new:
@@ -234,10 +239,7 @@ class Annotations:
     def _type(self, node: ast.expr, new: bool) -> TypeTree:
         source = self.names.source
         if (text := text_of(node)) is not None:  # an annotation in quotes
-            try:
-                node = expression_at(node, text)
-            except SyntaxError:
-                raise source.problem(node, "this is no type") from None
+            node = self._within(node, text, "type")
         kind, name = self.names.word(node)
         if kind == TIR:
             return ScalarInfo(self.dtype(node.func if isinstance(node, ast.Call) else node))
@@ -248,12 +250,22 @@ class Annotations:
         found: TypeTree = getattr(self, f"_type_{name.lower()}")(call, new)
         return found
 
+    def _within(self, node: ast.expr, text: str, what: str) -> ast.expr:
+        """The expression that a text is, at the text's place."""
+        try:
+            return expression_at(node, text)
+        except SyntaxError:
+            raise self.names.source.problem(node, f"this is no {what}") from None
+
     def _type_tensor(self, call: ast.Call, new: bool) -> Info:
         given = arguments_of(self.names, call, ("shape", "dtype", "vdevice", "ndim"))
         shape, dtype, rank = given.get("shape"), given.get("dtype"), given.get("ndim")
         if shape is not None and dtype is None and text_of(shape) is not None:
             shape, dtype = None, shape  # R.Tensor("float32")
         name = "f32" if dtype is None else self.dtype(dtype)
+        held = self._shape_called(shape.id) if isinstance(shape, ast.Name) else None
+        if held is not None:
+            return TensorInfo(held.dims, name)
         if shape is not None and not (isinstance(shape, ast.Constant) and shape.value is None):
             return TensorInfo(self.shape(shape, new=new), name)
         count = self._count(rank)
@@ -261,11 +273,12 @@ class Annotations:
 
     def is_untyped(self, node: ast.AST) -> bool:
         """Whether a type has a tensor in it whose elements may be of any type: `R.Tensor((n, 4))`."""
-        if not isinstance(node, ast.Call) and self.names.word(node) == (RELAX, "Tensor"):
-            return True
+        called = {each.func for each in ast.walk(node) if isinstance(each, ast.Call)}
         for each in ast.walk(node):
-            if not isinstance(each, ast.Call) or self.names.word(each) != (RELAX, "Tensor"):
+            if each in called or self.names.word(each) != (RELAX, "Tensor"):
                 continue
+            if not isinstance(each, ast.Call):
+                return True
             given = arguments_of(self.names, each, ("shape", "dtype", "vdevice", "ndim"))
             if "dtype" not in given and not (text_of(given.get("shape")) is not None):
                 return True
@@ -289,6 +302,11 @@ class Annotations:
         return ObjectInfo()
 
     _type_any = _type_object
+
+    def _type_callable(self, call: ast.Call, new: bool) -> Info:
+        """A function that is a value: of its type nothing is needed."""
+        del call, new
+        return ObjectInfo()
 
     def _type_tuple(self, call: ast.Call, new: bool) -> TypeTree:
         items = call.args

@@ -15,7 +15,7 @@ from .scalar_types import shown
 from .views import BufferView, view_of
 
 _BUFFER_ARGUMENTS = ("shape", "dtype", "data", "strides", "elem_offset", "scope", "align", "offset_factor",
-                     "buffer_type", "axis_separators", "layout")  # fmt: skip
+                     "buffer_type", "axis_separators", "layout", "annotations")  # fmt: skip
 #: What may name the memory of another buffer.
 _VIEW_MAKERS = ("Buffer", "decl_buffer")
 #: What would make a buffer another view of memory.

@@ -10,7 +10,7 @@ from functools import partial
 from ...bindings.ir import Attribute, Operation, Value
 from ...bindings.mlir import ir
 from ...dialects.core.codec import decode, encode
-from ...dialects.core.infos import Info, ScalarInfo, TensorInfo, describe
+from ...dialects.core.infos import Info, ScalarInfo, ShapeInfo, TensorInfo, describe
 from ...dialects.core.ir_attributes import RELAX_TARGET
 from ...dialects.core.symbols import SymExpr
 from ...dialects.core.verifier import compatible
@@ -19,8 +19,11 @@ from ...dialects.script.syntax import statements_within, targets_of
 from ...emit.loops import with_results
 from . import graph_calls, graph_te  # noqa: F401  # their calls register
 from .annotations import argument_of, leaves, rebuilt
-from .graph_values import Allocated, Around, GraphValues, Missing, Nested, form
-from .names import RELAX
+from .graph_values import Allocated, Around, GraphValues, Missing, Nested, form, relax
+from .names import RELAX, TIR
+
+#: What is made of sizes.
+_OF_SIZES = ((RELAX, "Tensor"), (RELAX, "Shape"), (RELAX, "shape"))
 
 
 class GraphReader(GraphValues):
@@ -46,6 +49,7 @@ class GraphReader(GraphValues):
         arguments = self.function.args
         if arguments.vararg or arguments.kwarg or arguments.kwonlyargs or arguments.defaults:
             raise self.source.problem(self.function, "a graph's function has plain parameters only: (x: ..., y: ...)")
+        self._declare_numbers([*arguments.posonlyargs, *arguments.args])
         for argument in [*arguments.posonlyargs, *arguments.args]:
             if argument.annotation is None:
                 hint = f'give it one: {argument.arg}: R.Tensor((n, 128), "float32")'
@@ -57,6 +61,26 @@ class GraphReader(GraphValues):
             found += zip(names, infos, strict=True)
         return found
 
+    def _declare_numbers(self, arguments: Sequence[ast.arg]) -> None:
+        """The parameters that are numbers, `n: T.int64`, and sizes in types and shapes as well."""
+        numbers = {each.arg: each for each in arguments if self.names.word(each.annotation) == (TIR, "int64")}
+        for node in ast.walk(self.function) if numbers else ():
+            if not isinstance(node, ast.Call) or self.names.word(node) not in _OF_SIZES:
+                continue
+            for name in (each.id for each in ast.walk(node) if isinstance(each, ast.Name)):
+                if name in numbers and name not in self.annotations.symbols:
+                    self.annotations.add(numbers[name], name)
+
+    def _received(self, argument: Value, info: Info, name: str) -> Value:
+        """What a caller passes as a parameter: a shape as a tensor of its sizes. Numbers that are sizes are such."""
+        if isinstance(info, ShapeInfo) and isinstance(argument.type, ir.RankedTensorType):
+            shape = relax["tensor_to_shape"](argument)
+            return shape if None in (info.dims or (None,)) else relax["match_cast"](shape, info)
+        if isinstance(info, ScalarInfo) and name in self.annotations.symbols:
+            sizes = relax["reshape"](relax["scalar_to_tensor"](argument), (1,))
+            relax["match_cast"](relax["tensor_to_shape"](sizes), ShapeInfo((self.annotations.symbols[name],)))
+        return argument
+
     def _bind(self, arguments: Iterable[Value]) -> None:
         """What the parameters' names are, whose types they were so far."""
         rest = iter(arguments)
@@ -67,17 +91,23 @@ class GraphReader(GraphValues):
         context = self.module.context
         parameters = self.parameters()
         with context, self.source.location(self.function):
-            types = [self.source.guarded(self.function, partial(encode, info, context)) for _, info in parameters]
+            passed = [info if is_private else _passed(info) for _, info in parameters]
+            types = [self.source.guarded(self.function, partial(encode, info, context)) for info in passed]
             attributes = function_attributes(name, types, [], [each for each, _ in parameters], is_private)
             function = ir.Operation.create("func.func", attributes=attributes, regions=1)
             block = function.regions[0].blocks.append(*types)
             arguments = list(block.arguments)
             for argument, (each, _) in zip(arguments, parameters, strict=True):
                 argument.set_location(self.source.location(self.function, each))
-            self._bind(arguments)
             with ir.InsertionPoint(block):
+                self._bind(
+                    self._received(each, info, name) for each, (name, info) in zip(arguments, parameters, strict=True)
+                )
                 self.returned = self.body()
-                results = [self.ssa(self._last, leaf) for leaf in leaves(self.returned)]
+                held = leaves(self.returned)
+                if type(self.returned) is tuple:  # R.null_value() in it is left out
+                    held = [leaf for leaf in held if leaf is not None]
+                results = [self.ssa(self._last, leaf) for leaf in held]
                 ir.Operation.create("func.return", operands=results)
             function.attributes["function_type"] = ir.TypeAttr.get(
                 ir.FunctionType.get(types, [value.type for value in results])
@@ -291,6 +321,13 @@ class GraphReader(GraphValues):
         if isinstance(info, ScalarInfo) and info.dtype == "i1":
             return value
         raise self.source.problem(node, f"a condition is a 0-D tensor of bool, this is {describe(info)}")
+
+
+def _passed(info: Info) -> Info:
+    """What a caller from outside passes: a shape of known rank as a tensor of its sizes."""
+    if isinstance(info, ShapeInfo) and info.dims is not None:
+        return TensorInfo((len(info.dims),), "i64")
+    return info
 
 
 _WRITERS: dict[type, Callable[..., None]] = {

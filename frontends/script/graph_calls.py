@@ -4,21 +4,24 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 
 from ...bindings.ir import Value
-from ...dialects.core.infos import Info
+from ...dialects.core.infos import Info, dtype_name
 from ...dialects.relax import const
 from ...emit.arithmetic import constant_value, element
 from ...support.registry import entering
 from .annotations import TYPE_ARGUMENTS, argument_of, arguments_of, leaves
 from .effects import Effect
-from .graph_values import SPECIAL, Callee, GraphValues, relax
+from .graph_values import SPECIAL, Allocated, Callee, GraphValues, relax
 from .module_prim_funcs import PrimFunc
-from .names import RELAX, NotConstant
+from .names import RELAX, TIR, NotConstant
 from .program import Buffer
 
 _special = entering(SPECIAL)
+
+#: How TVM's printer has these floats.
+_NO_NUMBERS = ("inf", "-inf", "nan")
 
 
 @_special("const")
@@ -30,6 +33,8 @@ def _constant(graph: GraphValues, call: ast.Call) -> object:
         message = "a constant is a number, an array or nested lists of numbers"
         raise graph.source.problem(given["value"], message) from None
     dtype = graph.annotations.dtype(given["dtype"]) if "dtype" in given else None
+    if isinstance(value, str) and value in _NO_NUMBERS:
+        value = float(value)
     return graph.source.guarded(call, lambda: const(list(value) if isinstance(value, tuple) else value, dtype))
 
 
@@ -51,6 +56,18 @@ def _nothing(graph: GraphValues, call: ast.Call) -> None:
     arguments_of(graph.names, call, ())
 
 
+@_special("one_hot")
+def _one_hot(graph: GraphValues, call: ast.Call) -> object:
+    """R.one_hot(x, T.float32(1), T.float32(0), depth, axis): its values say the type of the result."""
+    given = arguments_of(graph.names, call, ("indices", "on_value", "off_value", "depth", "axis"), 4)
+    named = {name: graph.value(node) for name, node in given.items()}
+    for name in ("on_value", "off_value"):
+        kind, word = graph.names.word(given[name])
+        if kind == TIR and isinstance(value := named[name], (bool, int, float)):
+            named[name] = constant_value(value, element(dtype_name(word) or word))
+    return graph.built(call, relax["one_hot"], (), named)
+
+
 @_special("TupleGetItem")
 def _tuple_get_item(graph: GraphValues, call: ast.Call) -> object:
     given = arguments_of(graph.names, call, ("tuple_value", "index"), 2)
@@ -68,10 +85,17 @@ def _match_cast(graph: GraphValues, call: ast.Call) -> object:
     return graph.each_stated(call, value, stated, cast)
 
 
+#: How the functions of TVM's virtual machine are called.
+_OF_MACHINE = "vm.builtin."
+#: Those that graphs have before it, and the operators that they are.
+_MACHINES = {"vm.builtin.tensor_to_shape": "tensor_to_shape", "vm.builtin.reshape": "reshape"}
+
+
 def _text(graph: GraphValues, node: ast.expr) -> str:
     if isinstance(node, ast.Call) and graph.names.word(node) == (RELAX, "ExternFunc"):
         node = node.args[0] if node.args else node
-    value = graph.names.found(node)
+    held = graph.values.get(node.id) if isinstance(node, ast.Name) else None
+    value = held.name if isinstance(held, Callee) else graph.names.found(node)
     if not isinstance(value, str):
         raise graph.source.problem(node, "the name of a function is text")
     return value
@@ -152,9 +176,14 @@ def _call_dps_packed(graph: GraphValues, call: ast.Call) -> object:
 @_special("call_packed", "call_pure_packed", "call_inplace_packed")
 def _call_packed(graph: GraphValues, call: ast.Call) -> object:
     _, word = graph.names.word(call)
-    name, *arguments = call.args if call.args else [call]
     if not call.args:
         raise graph.source.problem(call, f"R.{word} lacks the function's name")
+    name, arguments = _text(graph, call.args[0]), call.args[1:]
+    if name in _MACHINES:
+        return graph.built(call, relax[_MACHINES[name]], tuple(map(graph.value, arguments)), {})
+    if name.startswith(_OF_MACHINE):
+        hint = "read the module as it was before tvm.compile"
+        raise graph.source.problem(call, f"this is of TVM's virtual machine, and there is none here: {hint}")
     named: dict[str, object] = {"ty_args": []}
     for keyword in call.keywords:
         if keyword.arg in TYPE_ARGUMENTS:
@@ -164,8 +193,23 @@ def _call_packed(graph: GraphValues, call: ast.Call) -> object:
         else:
             known = ("sinfo_args", "ty_args")
             raise graph.source.problem(keyword.value, f"no argument '{keyword.arg}'", known, str(keyword.arg))
-    values = [_packed(graph, each, leaf) for each in arguments for leaf in leaves(graph.value(each))]
-    return graph.built(call, relax[word], (_text(graph, name), values), named)
+    held = [(each, leaf) for each in arguments for leaf in leaves(graph.held(each))]
+    written = [leaf for _, leaf in held if isinstance(leaf, Allocated) and leaf.value is None]
+    if written and [leaf for _, leaf in held[-len(written) :]] == written and not named["ty_args"]:
+        values = [_packed(graph, each, leaf) for each, leaf in held[: -len(written)]]
+        return _write_packed(graph, call, (name, values), written)
+    values = [_packed(graph, each, leaf) for each, leaf in held]
+    return graph.built(call, relax[word], (name, values), named)
+
+
+def _write_packed(
+    graph: GraphValues, call: ast.Call, arguments: tuple[str, list[Value]], written: Sequence[Allocated]
+) -> object:
+    """A call whose last arguments are memory that nothing has written yet: what TVM makes of R.call_dps_packed."""
+    made = graph.built(call, relax["call_dps_packed"], arguments, {"out_ty": [each.info for each in written]})
+    for each, value in zip(written, made if isinstance(made, tuple) else (made,), strict=True):
+        each.value = value
+    return written[0].value
 
 
 def _packed(graph: GraphValues, node: ast.expr, leaf: object) -> Value:

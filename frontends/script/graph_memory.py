@@ -52,9 +52,9 @@ _special("memory.alloc_storage", "vm.alloc_storage", "memory.kill_storage", "mem
 )
 
 
-@_special("hint_on_device", "to_vdevice")
+@_special("hint_on_device", "to_vdevice", "builtin.stop_lift_params")
 def _itself(graph: GraphValues, call: ast.Call) -> object:
-    """R.hint_on_device(x, device): where something is the target says."""
+    """R.hint_on_device(x, device): where something is the target says, and what is computed ahead the passes do."""
     return graph.value(arguments_of(graph.names, call, ("data", "dst_vdevice", "memory_scope"), 1)["data"])
 
 

@@ -33,6 +33,7 @@ from ...dialects.core.symbols import SymExpr, sym
 from ...dialects.core.verifier import compatible
 from ...dialects.relax import const, dialect
 from ...dialects.script.syntax import items_of, operation_of
+from ...emit.numbers import number
 from .annotations import TYPE_ARGUMENTS, Annotations, arguments_of, leaves, rebuilt
 from .common.pieces import StatementsOf
 from .common.source import Source
@@ -116,10 +117,15 @@ class GraphValues(ABC):
     def __init__(self, module: Around, names: Names):
         self.module, self.names = module, names
         self.source: Source = module.source
-        self.annotations = Annotations(names)
+        self.annotations = Annotations(names, self._shape_called)
         #: What each name is: an SSA value, a tuple of such, a size, a Python constant.
         self.values: dict[str, object] = {}
         self._depth = 0
+
+    def _shape_called(self, name: str) -> ShapeInfo | None:
+        held = self.values.get(name)
+        info = decode(held.type) if isinstance(held, Value) else held
+        return info if isinstance(info, ShapeInfo) else None
 
     # ---- values ----
 
@@ -204,6 +210,9 @@ class GraphValues(ABC):
     def _computed(self, node: ast.expr, name: str, *operands: ast.expr) -> object:
         values = [self.value(each) for each in operands]
         if not any(isinstance(value, ir.Value) for value in values):
+            if isinstance(node, ast.Compare) and any(isinstance(each, SymExpr) for each in values):
+                left, right = (number(self.ssa(node, each)) for each in values)
+                return left.compare(operation_of(node)[0], right).value
             try:
                 return self.names.computed(node, *values)
             except NotConstant:
@@ -253,6 +262,11 @@ class GraphValues(ABC):
             if isinstance(value, (bool, int, float)):
                 return float(value) if is_float(dtype) else bool(value) if is_bool(dtype) else int(value)
         return self.annotations.dim(node)
+
+    def _element(self, node: ast.expr, value: object) -> object:
+        """`T.float32(0.5)` in place of a tensor is one of a single element."""
+        kind, name = self.names.word(node)
+        return const(value, dtype_name(name)) if kind == TIR and isinstance(node, ast.Call) else value
 
     def _index_map(self, node: ast.Lambda) -> str:
         """`T.index_map(lambda n, c: (n, c // 4, c % 4))` as an affine map's text."""
@@ -312,6 +326,9 @@ class GraphValues(ABC):
     def _operator(self, node: ast.Call, definition: Operator) -> object:
         """`R.nn.conv2d(x, w, strides=(2, 2))`: arguments as the builder takes them."""
         arguments = [self._argument(each) for each in node.args]
+        for place, (operand, each) in enumerate(zip(definition.operands, node.args, strict=False)):
+            if operand[1:] == ("tensor", "single") and isinstance(arguments[place], (bool, int, float)):
+                arguments[place] = self._element(each, arguments[place])
         named: dict[str, object] = {}
         for keyword in node.keywords:
             if keyword.arg is None:

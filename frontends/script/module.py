@@ -155,11 +155,15 @@ class ModuleReader:
         for inner in statement.body:
             if isinstance(inner, ast.FunctionDef):
                 self._take_function(inner)
-            elif isinstance(inner, ast.Expr) and isinstance(inner.value, ast.Call):
-                if self.names.word(inner.value)[0] != IR:
-                    raise self.source.problem(inner, "a module has functions, and calls of I")
-            elif not isinstance(inner, ast.Pass) and not self.names.take(inner):
+            elif not (isinstance(inner, ast.Pass) or self._is_said(inner) or self.names.take(inner)):
                 raise self.source.problem(inner, "a module has functions, and calls of I")
+
+    def _is_said(self, statement: ast.stmt) -> bool:
+        """Whether a class's statement is a call of I, or a declaration that nothing needs: `f = R.ExternFunc("f")`."""
+        if isinstance(statement, ast.Assign):
+            return self.names.word(statement.value) == (RELAX, "ExternFunc")
+        is_call = isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call)
+        return is_call and self.names.word(statement.value)[0] == IR
 
     def _take_function(self, function: ast.FunctionDef) -> None:
         words = map(self.names.word, function.decorator_list)
@@ -220,7 +224,9 @@ class ModuleReader:
 
     def call(self, graph: GraphValues, node: ast.Call, name: str, arguments: tuple[object, ...]) -> object:
         """A call of another function of the module."""
-        if self._kinds.get(name) != RELAX:
+        if name not in self._kinds:
+            raise self.source.problem(node, f"'{name}' is no function of this module: call it by R.call_packed")
+        if self._kinds[name] != RELAX:
             return graph_memory.called(graph, node, self.prim_funcs[name], arguments)
         callee, returned = self.graph_function(name)
         type_ = function_type_of(callee)
@@ -234,7 +240,8 @@ class ModuleReader:
             return GraphReader(self, self.functions[name]).inline(node, tuple(values))
         attributes = {"callee": ir.FlatSymbolRefAttr.get(name)}
         made = ir.Operation.create("func.call", results=list(type_.results), operands=values, attributes=attributes)
-        return rebuilt(returned, iter(made.results))
+        results = iter(made.results)
+        return rebuilt(returned, (None if leaf is None else next(results) for leaf in leaves(returned)))
 
     # ---- a tensor program alone ----
 

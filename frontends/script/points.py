@@ -20,10 +20,10 @@ Numbers: TypeAlias = "int | numpy.ndarray"
 #: numpy's functions of two by their signs; it has none for what rounds otherwise.
 _FUNCTIONS = {
     "+": "add", "-": "subtract", "*": "multiply", "//": "floor_divide", "%": "mod", "min": "minimum", "max": "maximum",
-    "truncmod": "fmod", "truncdiv": "", "ceildiv": "", "<": "less", "<=": "less_equal", ">": "greater",
+    "truncmod": "fmod", "truncdiv": "", "/": "", "ceildiv": "", "<": "less", "<=": "less_equal", ">": "greater",
     ">=": "greater_equal", "==": "equal", "!=": "not_equal",
 }  # fmt: skip
-_DIVISIONS = frozenset({"//", "%", "truncdiv", "truncmod", "ceildiv"})
+_DIVISIONS = frozenset({"/", "//", "%", "truncdiv", "truncmod", "ceildiv"})
 _CASTS = ("Cast", "cast")
 
 
@@ -44,6 +44,11 @@ def worked_out(names: Names, node: ast.expr, at: Mapping[str, Numbers]) -> Numbe
 def _leaf(names: Names, node: ast.expr, at: Mapping[str, Numbers]) -> Any:
     if isinstance(node, ast.Name) and node.id in at:
         return at[node.id]
+    choice = names.choice(node)
+    if choice is not None:
+        import numpy
+
+        return numpy.where(*(worked_out(names, each, at) for each in choice))
     if isinstance(node, ast.Call) and not node.keywords:
         return worked_out(names, _converted(names, node), at)
     value = names.found(node)
@@ -75,6 +80,6 @@ def _computed(sign: str, values: Sequence[Any]) -> Any:
     left, right = values
     if sign in _DIVISIONS and (numpy.asarray(right) == 0).any():
         raise Unknown  # a division by 0
-    if sign == "truncdiv":
+    if sign in ("truncdiv", "/"):  # integers are divided towards zero
         return (left - numpy.fmod(left, right)) // right
     return -(-left // right) if sign == "ceildiv" else getattr(numpy, _FUNCTIONS[sign])(left, right)

@@ -6,7 +6,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from ...dialects.script.syntax import dotted, items_of
+from ...dialects.core.infos import dtype_name, is_dtype
+from ...dialects.script.syntax import dotted, items_of, text_of
 from ...support.names import fresh_name
 from .annotations import argument_of, arguments_of
 from .buffer_parts import vector_store, within
@@ -45,6 +46,8 @@ _ALLOCATIONS = {"alloc_buffer": "global", "sblock_alloc_buffer": "global", "decl
                 "alloc_local": "local", "alloc_shared": "shared"}  # fmt: skip
 #: Whether it is `break`: how print-outs have it.
 _LEAVING = {"break_loop": True, "continue_loop": False}
+#: The attribute of functions with which TVM's lowering is done.
+_LOWERED = "calling_conv"
 #: The deepest nest of loops; Python's own limits are further away.
 _MOST_DEPTH = 64
 
@@ -138,11 +141,17 @@ class ProgramReader:
         target, value = node.targets[0], node.value
         if isinstance(target, ast.Subscript):
             return (self._store(node, target, value),)
-        if node in self.annotations.declarations:
+        if node in self.annotations.declarations or self._is_declared(value):
             return ()
         if not isinstance(target, ast.Name):
             raise self.source.problem(target, "names and elements of buffers are assigned to")
         return self._define(node, target, value, None)
+
+    def _is_declared(self, value: ast.expr) -> bool:
+        """Whether a name is only declared, `x = T.float32()`: a T.Let says what it is."""
+        kind, name = self.names.word(value)
+        is_empty = isinstance(value, ast.Call) and not value.args and not value.keywords
+        return is_empty and kind == TIR and is_dtype(dtype_name(name) or "")
 
     def _on_annassign(self, node: ast.AnnAssign) -> Iterable[Statement]:
         if not isinstance(node.target, ast.Name) or node.value is None:
@@ -226,12 +235,25 @@ class ProgramReader:
         if not isinstance(held, ast.Dict):
             raise self.source.problem(held, "a function's attributes are a dictionary")
         for key, value in zip(held.keys, held.values, strict=True):
+            if text_of(key) == _LOWERED:
+                hint = "read the module as it was before tvm.compile"
+                raise self.source.problem(
+                    call, f"'{self.function.name}' is lowered to what TVM's runtime calls: {hint}"
+                )
             # The compiler is given the target otherwise: T.target(...).
             self.attributes[self.names.text(key) if key is not None else ""] = self.names.found(value)
 
     def _on_assert(self, node: ast.Assert) -> Iterable[Statement]:
-        message = self.names.text(node.msg) if node.msg is not None else "assertion failed"
-        return (Assert(node, node.test, message),)
+        return (Assert(node, node.test, self._message(node.msg)),)
+
+    def _message(self, node: ast.expr | None) -> str:
+        """Text, or as TVM prints it, `("RuntimeError", ["in", " parts"])`."""
+        if node is None:
+            return "assertion failed"
+        value = self.names.found(node)
+        if isinstance(value, tuple) and len(value) == 2 and isinstance(value[1], tuple):
+            return "".join(map(str, value[1]))
+        return self.names.text(node)
 
     def _on_while(self, node: ast.While) -> Iterable[Statement]:
         if node.orelse:
@@ -445,8 +467,9 @@ class ProgramReader:
         if "writes" not in access:
             return
         inside = [each for each in (*block.init, *block.body)]
+        own = [each.buffer for each in inside if isinstance(each, Allocate)]
         for store in inside:
-            if isinstance(store, Store) and store.buffer not in access["writes"]:
+            if isinstance(store, Store) and store.buffer not in (*access["writes"], *own):
                 named = ", ".join(buffer.name for buffer in access["writes"]) or "nothing"
                 message = f"block '{block.name}' writes '{store.buffer.name}', but T.writes names {named}"
                 raise self.source.problem(store.node, message)

@@ -64,7 +64,7 @@ def _names(
         yield from names_of_dims(value, places.get(name))
 
 
-def problems_of_program(path: str) -> Problems:
+def problems_of(path: str) -> Problems:
     """What of a .pt2 file cannot be imported."""
     module, problems = Module(), Problems(WORDS)
     add_main(module.operation, functional(read_program(path, None, None)), problems, (), False)

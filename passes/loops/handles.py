@@ -33,6 +33,18 @@ class LoopRV:
     name: str
 
 
+class Sampled(int):
+    """A number that a step has drawn: later steps name it, so that they follow it where another one is drawn."""
+
+    def __new__(cls, value: int, function: str, name: str) -> Sampled:
+        made = super().__new__(cls, value)
+        made.function, made.name = function, name
+        return made
+
+    function: str
+    name: str
+
+
 @dataclass(frozen=True)
 class IndexMap:
     """Indices made of indices: `lambda i, j: (i // 16, j, i % 16)`."""

@@ -17,6 +17,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
+from random import Random
 from types import SimpleNamespace
 from typing import Any, NamedTuple, NoReturn, TypeVar, get_type_hints
 
@@ -28,6 +29,7 @@ from .show import show_loops
 from .tree import Block, Loop, Node, Tree
 
 Function = TypeVar("Function", bound=Callable[..., Any])
+T = TypeVar("T")
 
 
 class Primitive(NamedTuple):
@@ -60,9 +62,13 @@ class Refused(Exception):
 class Edit:
     """A tree while one primitive changes it."""
 
-    def __init__(self, tree: Tree, gone: dict[str, str]):
+    def __init__(self, tree: Tree, gone: dict[str, str], random: Random | None = None):
         self.tree = tree
         self._gone = gone
+        #: What primitives draw numbers with.
+        self.random = random or Random(0)
+        #: What has been drawn, or was to be: the text of the step says it.
+        self.decision: Any = None
         #: What the refusal shows the loops around of.
         self._about = ""
 
@@ -100,6 +106,11 @@ class Edit:
         raise Refused(reason, self._about)
 
     # ---- changes ----
+
+    def decided(self, decision: T) -> T:
+        """Notes a decision, which is given back."""
+        self.decision = decision
+        return decision
 
     def replace(self, name: str, nodes: Sequence[Node]) -> None:
         self.tree = self.tree.replaced(name, lambda _: nodes)

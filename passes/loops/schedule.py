@@ -14,32 +14,40 @@ The steps stay with the PrimFunc, as text in its attribute `tir.schedule`; the p
 from __future__ import annotations
 
 import inspect
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
+from random import Random
 from types import NoneType, UnionType
 from typing import TYPE_CHECKING, Any, Union, get_args, get_origin
 
 from ...bindings.ir import Operation
-from ...bindings.mlir import ir
-from ...bindings.navigation import body_of, functions_at, operations_of, symbol_name
+from ...bindings.navigation import functions_at, symbol_name
 from ...bindings.rewriting import blaming_at, located_error
 from ...dialects.core.ir_attributes import LOOPS
 from ...dialects.tir.prim_func import prim_funcs_in, schedule_lines, set_schedule_lines
 from ...support.argument_types import types_checked
 from ...support.errors import RelaxError
 from ...support.suggest import suggest
-from ..core.pipeline import Pipeline
 from .bufferized import Scratch
-from .gpu_kernels import KernelWriter
-from .handles import BlockRV, IndexMap, LoopRV
+from .handles import BlockRV, IndexMap, LoopRV, Sampled
 from .intrins import INTRIN, TENSORIZED, Mismatch, find_intrin, operands_of
 from .primitives import Edit, Primitive, Refused, find_primitive, primitive_names
 from .show import show_tree
 from .size import MOST_OPERATIONS, code_size
-from .trace import Name, Request, TraceStep, is_plain, lines_of, read_requests
+from .trace import (
+    Name,
+    Request,
+    TraceStep,
+    alive_steps,
+    function_of,
+    handles_in,
+    is_plain,
+    lines_of,
+    read_requests,
+    with_decisions,
+)
 from .tree import Tree
 from .tree_reader import Read, may_have_block
-from .tree_writer import Writer, write_tree
 
 if TYPE_CHECKING:
     from .steps import Steps
@@ -53,14 +61,20 @@ ALSO = {"get_sblock": "get_block"}
 class Trace(str):
     """Steps as a Python program over `sch`."""
 
+    @types_checked
+    def with_decisions(self, decisions: Mapping[str, object] | None = None) -> Trace:
+        """With other decisions for what was drawn, by the name that the line gives first: `{"v0": [4, 8]}`. None: a
+        schedule that replays it draws all of them anew."""
+        return Trace(with_decisions(self, decisions))
+
 
 class Schedule(Steps):
     """Of a module's PrimFuncs, or of one of them. Each primitive is a method: `help(sch.split)`, `dir(sch)`."""
 
     @types_checked
-    def __init__(self, module: object, trace: str | None = None):
+    def __init__(self, module: object, trace: str | None = None, seed: int | None = None):
         """Of a module's copy, which is `mod`, or of one PrimFunc itself. Steps that are there go on; those of `trace`
-        follow."""
+        follow. With a seed, what `sch.sample_...` draws is the same each time."""
         if not hasattr(module, "operation"):
             raise RelaxError(f"a schedule is of a Module or a PrimFunc, got {type(module).__name__} {module!r:.60}")
         self._module = module = module.copy() if hasattr(module, "copy") else module
@@ -73,6 +87,10 @@ class Schedule(Steps):
         #: How many steps make the loops of a PrimFunc's text: they alone are no schedule.
         self._of_text: dict[str, int] = {}
         self._most_operations = MOST_OPERATIONS
+        self._random = Random(seed)
+        self._drawn = 0
+        #: The PrimFunc that steps without handles are about, where there are several.
+        self._working = ""
         if not self._functions:
             raise RelaxError("there is no PrimFunc to schedule: legalize the graph first (relax-legalize-ops)")
         for name, function in self._functions.items():
@@ -95,9 +113,9 @@ class Schedule(Steps):
     def write(self) -> None:
         """Has the PrimFuncs say how they run."""
         for name, function in self._functions.items():
-            steps = [step for step in self._steps if _function_of(step) == name]
+            steps = [step for step in self._steps if function_of(step) == name]
             if any(not step.primitive.startswith("get_") for step in steps[self._of_text.get(name, 0) :]):
-                alive = _alive(steps, self._reads[name].read.tree)
+                alive = alive_steps(steps, self._reads[name].read.tree)
                 if alive:
                     set_schedule_lines(function, lines_of(alive))
 
@@ -112,7 +130,7 @@ class Schedule(Steps):
         left = dict(self._of_text)
         found = []
         for step in self._steps:
-            name = _function_of(step)
+            name = function_of(step)
             if left.get(name):
                 left[name] -= 1
             else:
@@ -232,7 +250,7 @@ class Schedule(Steps):
         shown = self._shown(primitive, bound)
         function = self._chosen(primitive, bound, shown)
         tree = self._tree(function)
-        edit = Edit(tree, self._gone.setdefault(function, {}))
+        edit = Edit(tree, self._gone.setdefault(function, {}), self._random)
         try:
             made = self._changed(primitive, edit, bound, shown)
             _check_size(edit, tree, self._most_operations)
@@ -247,17 +265,31 @@ class Schedule(Steps):
         self._trees[function] = edit.tree
         for name in _names(tree) - _names(edit.tree):
             self._gone[function][name] = f"{shown} took it away"
+        made = self._sampled(made, function)
+        if edit.decision is not None:
+            bound.arguments["decision"] = edit.decision
         results = tuple(made) if isinstance(made, (list, tuple)) else (made,) if made is not None else ()
         plain = _plain_options(primitive, bound, function if len(self._functions) > 1 else None)
         self._steps += self._named(bound)
         self._steps.append(TraceStep(primitive.name, *plain, results, not isinstance(made, (list, tuple))))
         return made
 
+    def _sampled(self, made: Any, function: str) -> Any:
+        """Numbers that a step gives get names."""
+        if isinstance(made, (list, tuple)):
+            return [self._sampled(each, function) for each in made]
+        if not isinstance(made, int):
+            return made
+        self._drawn += 1
+        return Sampled(made, function, f"v{self._drawn - 1}")
+
     def _changed(self, primitive: Primitive, edit: Edit, bound: inspect.BoundArguments, shown: str) -> Any:
         """What a primitive makes of a tree. Where it fails, an argument is of a wrong type, or it has a bug."""
         function = self._functions[edit.tree.name]
         with function.context, function.location, blaming_at(shown, primitive.function, function, Refused):
-            return types_checked(primitive.function)(edit, *bound.args, **bound.kwargs)
+            given = [_plain_numbers(each) for each in bound.args]
+            named = {name: _plain_numbers(each) for name, each in bound.kwargs.items()}
+            return types_checked(primitive.function)(edit, *given, **named)
 
     def _check_tensorized(self, function: str, edit: Edit, shown: str) -> None:
         """What an intrinsic computes stays what it was."""
@@ -311,9 +343,7 @@ class Schedule(Steps):
     def _named(self, bound: inspect.BoundArguments) -> list[TraceStep]:
         """The steps that get the blocks which were given by their names alone."""
         known = {handle for step in self._own_steps() for handle in step.results}
-        blocks = [
-            each for value in bound.arguments.values() for each in _handles_in(value) if isinstance(each, BlockRV)
-        ]
+        blocks = [each for value in bound.arguments.values() for each in handles_in(value) if isinstance(each, BlockRV)]
         several = len(self._functions) > 1
         return [
             TraceStep("get_block", (block.name,), (("func_name", block.function),) if several else (), (block,), True)
@@ -336,14 +366,35 @@ class Schedule(Steps):
         """The PrimFunc that a step is about: that of its handles, or the one that is named, or has such a block."""
         if primitive.name == "get_block":
             return self._function_with(bound.arguments["name"], bound.arguments.get("func_name"))
-        handles = [each for value in bound.arguments.values() for each in _handles_in(value)]
-        functions = list(dict.fromkeys(handle.function for handle in handles))
+        handles = [each for value in bound.arguments.values() for each in handles_in(value)]
+        functions = list(dict.fromkeys(handle.function for handle in handles)) or self._without_handles(
+            primitive, bound
+        )
         if len(functions) != 1 or functions[0] not in self._functions:
             names = " and ".join(f"@{name}" for name in functions) or "nothing"
             raise RelaxError(
                 f"{shown}: expected loops and blocks of one PrimFunc of this schedule, got those of {names}"
             )
         return functions[0]
+
+    def _without_handles(self, primitive: Primitive, bound: inspect.BoundArguments) -> list[str]:
+        """Of a step that takes neither loops nor blocks: the PrimFunc that it names, that is worked on, or all."""
+        if not {"func_name", "decision"} & set(primitive.signature.parameters):
+            return []
+        named = bound.arguments.get("func_name") or self._working
+        return [self._symbol_of(named)] if named else list(self._functions)
+
+    @types_checked
+    def work_on(self, func_name: str) -> None:
+        """Steps that name no loop and no block are about this PrimFunc from now on."""
+        self._tree(self._symbol_of(func_name))
+        self._working = self._symbol_of(func_name)
+
+    def copy(self, seed: int | None = None) -> Schedule:
+        """A schedule of a copy of the module with the same steps, which goes on by itself."""
+        made = Schedule(self.mod, seed=seed)
+        made._working, made._drawn = self._working, self._drawn
+        return made
 
     def _function_with(self, block: str, function: str | None) -> str:
         if function is not None:
@@ -384,8 +435,13 @@ class Schedule(Steps):
 
     def read_of(self, function: str) -> tuple[Read, Tree]:
         """A PrimFunc as it was read, and its loops as they stand."""
+        scratch, tree = self.scratch_of(function)
+        return scratch.read, tree
+
+    def scratch_of(self, function: str) -> tuple[Scratch, Tree]:
+        """The copy of a PrimFunc that was read, and its loops as they stand."""
         tree = self._tree(function)
-        return self._reads[function].read, tree
+        return self._reads[function], tree
 
     def _tree(self, function: str) -> Tree:
         if function not in self._functions:
@@ -412,37 +468,11 @@ def _names(tree: Tree) -> set[str]:
     return {*(loop.name for loop in tree.loops()), *(block.name for block in tree.blocks())}
 
 
-def _alive(steps: Sequence[TraceStep], tree: Tree) -> list[TraceStep]:
-    """Without those on dead blocks: they are gone before the schedule is applied."""
-    read: set[str] = set()
-    for block in reversed(tree.blocks()):
-        if any(access.buffer.is_given or access.buffer.name in read for access in block.writes):
-            read.update(access.buffer.name for access in block.reads)
-            read.update(access.buffer.name for access in block.writes)
-    dead: set[BlockRV | LoopRV] = {
-        BlockRV(tree.name, block.name)
-        for block in tree.blocks()
-        if not any(access.buffer.is_given or access.buffer.name in read for access in block.writes)
-    }
-    found = []
-    for step in steps:
-        handles = [each for value in (*step.arguments, *step.results) for each in _handles_in(value)]
-        if dead.isdisjoint(handles):
-            found.append(step)
-        else:
-            dead.update(step.results)
-    return found
-
-
-def _handles_in(value: object) -> list[BlockRV | LoopRV]:
-    if isinstance(value, (BlockRV, LoopRV)):
-        return [value]
-    return [each for item in value for each in _handles_in(item)] if isinstance(value, (list, tuple)) else []
-
-
-def _function_of(step: TraceStep) -> str:
-    handles = [each for value in (*step.arguments, *step.results) for each in _handles_in(value)]
-    return handles[0].function
+def _plain_numbers(value: Any) -> Any:
+    """With what was drawn as numbers."""
+    if isinstance(value, (list, tuple)):
+        return type(value)(map(_plain_numbers, value))
+    return int(value) if isinstance(value, Sampled) else value
 
 
 def _plain_options(
@@ -467,28 +497,3 @@ def _plain_options(
 def _prim_funcs_of(module: Any) -> dict[str, Operation]:
     operation = getattr(module, "operation", module)
     return {symbol_name(function): function for function in prim_funcs_in(operation.operation)}
-
-
-# ---- at a PrimFunc ----
-
-
-def apply_schedule(function: Operation, *, has_threads: bool = False) -> Operation:
-    """Has a PrimFunc run as its schedule says, over memory: the operation that takes its place. `has_threads`: bound
-    loops are kernels."""
-    schedule, name = Schedule(function), symbol_name(function)
-    tree, scratch = schedule._tree(name), schedule._reads[name]
-    try:
-        write_tree(scratch.function, scratch.read, tree, KernelWriter if has_threads else Writer)
-    except RelaxError as error:
-        raise located_error(error.message, function.location, error.notes) from None
-    # A kernel of one block is a loop of one step, which is none for canonicalize.
-    tidied = "func.func(cse)" if has_threads else "func.func(canonicalize,cse)"
-    Pipeline([tidied], verify_each=False).run(scratch.module)
-    with function.context:
-        for op in operations_of(body_of(scratch.module.operation)):
-            if symbol_name(op) == name or op.name == "memref.global":
-                op.detach_from_parent()
-                ir.InsertionPoint(function).insert(op)
-    made = next(op for op in operations_of(function.block) if op != function and symbol_name(op) == name)
-    function.erase()
-    return made

@@ -5,11 +5,17 @@ from collections.abc import Callable, Sequence
 from .handles import BlockRV, IndexMap, LoopRV
 
 class Steps:
+    def add_unit_loop(self, block_or_loop: BlockRV | LoopRV) -> LoopRV:
+        """Puts a loop of one step around a block or a loop."""
+
     def annotate(self, block_or_loop: BlockRV | LoopRV, ann_key: str, ann_val: object) -> None:
         """Puts a note on a loop or block. "grain" on a parallel loop: how many of its steps a thread takes at a time."""
 
     def bind(self, loop: LoopRV, thread_axis: str) -> None:
         """Has blocks of a GPU's threads, or the threads of a block, take a loop's steps; elsewhere they run in order."""
+
+    def cache_inplace(self, block: BlockRV | str, read_buffer_index: int | str, storage_scope: str) -> list[BlockRV]:
+        """Has a block that goes on with what a buffer holds do so in memory of a scope: the block that copies it there, and the one that copies it back."""
 
     def cache_read(
         self,
@@ -41,14 +47,37 @@ class Steps:
     def fuse(self, *loops: LoopRV, preserve_unit_iters: bool = ...) -> LoopRV:
         """Makes one loop of loops that are nested in one another, given from the outermost on."""
 
+    def fuse_reduction_epilogue(self, reduction_block: BlockRV | str, epilogue_block: BlockRV | str) -> None:
+        """Has a reduction begin with what a block adds to its result, like a bias, in place of its init, and drops it."""
+
     def get_block(self, name: str, func_name: str | None = ...) -> BlockRV:
         """The block of a name, of one PrimFunc where several have such a block."""
+
+    def get_consumers(self, block: BlockRV | str) -> list[BlockRV]:
+        """The blocks that read what a block writes, in the order in which they run."""
 
     def get_loops(self, block: BlockRV | str) -> list[LoopRV]:
         """The loops around a block, outermost first."""
 
+    def get_output_blocks(self, func_name: str | None = ...) -> list[BlockRV]:
+        """The blocks that write parameters, in the order in which they run."""
+
+    def get_producers(self, block: BlockRV | str) -> list[BlockRV]:
+        """The blocks that write what a block reads, in the order in which they run."""
+
     def get_sblock(self, name: str, func_name: str | None = ...) -> BlockRV:
         """The block of a name, of one PrimFunc where several have such a block."""
+
+    def loop_partition(
+        self,
+        loop: LoopRV,
+        factors: Sequence[int | None],
+        preserve_unit_iters: bool = ...,
+    ) -> list[LoopRV]:
+        """Makes several loops of one, each of which does that many of its steps; one factor may be None: the rest."""
+
+    def merge(self, *loops: LoopRV) -> LoopRV:
+        """Makes one loop of loops that stand one behind the other and go as far: each step does what a step of each did."""
 
     def pad_einsum(self, block: BlockRV | str, padding: Sequence[int]) -> None:
         """Makes the extents of a block's iters multiples of these numbers: it works on copies with zeros behind their end, and another block copies what there is of its result."""
@@ -56,8 +85,35 @@ class Steps:
     def parallel(self, loop: LoopRV) -> None:
         """Has threads share the steps of a loop."""
 
+    def read_at(self, loop: LoopRV, block: BlockRV | str, read_buffer_index: int | str, storage_scope: str) -> BlockRV:
+        """Copies to memory of a scope, at each step of a loop, what that step's blocks read of a buffer: the block that copies."""
+
+    def reindex(self, block: BlockRV | str, buffer: tuple[str, int]) -> BlockRV:
+        """Has a block read or write a copy whose dimensions are its iters, ("read", n) or ("write", n): the block that copies."""
+
+    def reindex_cache_read(
+        self,
+        block: BlockRV | str,
+        read_buffer_index: int,
+        storage_scope: str,
+        index_map: IndexMap | Callable[..., object],
+    ) -> BlockRV:
+        """Copies what a block reads to memory of a scope, at the indices that a map makes of the block's iters: the block that copies."""
+
+    def reindex_cache_write(
+        self,
+        block: BlockRV | str,
+        write_buffer_index: int,
+        storage_scope: str,
+        index_map: IndexMap | Callable[..., object],
+    ) -> BlockRV:
+        """Has a block write to memory of a scope, at the indices that a map makes of its iters: the block that copies it to where it belongs."""
+
     def reorder(self, *loops: LoopRV) -> None:
         """Puts loops in this order, the first one outermost; what stands between them stays where it is."""
+
+    def reorder_block_iter_var(self, block: BlockRV | str, new_order: Sequence[int]) -> None:
+        """Lists a block's iters in another order: the n-th one will be the one that was at `new_order[n]`."""
 
     def reverse_compute_at(
         self,
@@ -73,6 +129,31 @@ class Steps:
 
     def rfactor(self, loop: LoopRV, factor_axis: int, merge_loops: bool = ...) -> BlockRV:
         """Keeps what each step of a reduction's loop adds up apart, in a buffer with one dimension more, at `factor_axis`; the block does that from now on, which is returned, and one of its old name adds up those."""
+
+    def sample_categorical(self, candidates: Sequence[int], probs: Sequence[float], decision: int | None = ...) -> int:
+        """Draws one of some numbers, each with its probability; the decision is which of them."""
+
+    def sample_compute_location(self, block: BlockRV | str, decision: int | None = ...) -> LoopRV:
+        """Draws a loop around what reads a block's output, to which `compute_at` can move it; the decision is which of these loops, the outermost is 0."""
+
+    def sample_partitioned_tile(
+        self,
+        loop: LoopRV,
+        n: int,
+        partition_pos: int = ...,
+        innerpart_factor: int = ...,
+        decision: Sequence[int] | None = ...,
+    ) -> list[int]:
+        """Draws `n` numbers whose product is a loop's number of steps; that of those from `partition_pos` on is a multiple of `innerpart_factor`."""
+
+    def sample_perfect_tile(
+        self,
+        loop: LoopRV,
+        n: int,
+        max_innermost_factor: int = ...,
+        decision: Sequence[int] | None = ...,
+    ) -> list[int]:
+        """Draws `n` numbers whose product is a loop's number of steps, for `split`; the last is not above a limit."""
 
     def set_scope(self, block: BlockRV | str, buffer_index: int | str, storage_scope: str) -> None:
         """Puts a buffer that a block writes in memory of a scope: "global", "local", or "shared" on a GPU."""
@@ -105,3 +186,12 @@ class Steps:
 
     def vectorize(self, loop: LoopRV) -> None:
         """Runs all steps of a loop at once, on vectors."""
+
+    def write_at(
+        self,
+        loop: LoopRV,
+        block: BlockRV | str,
+        write_buffer_index: int | str,
+        storage_scope: str,
+    ) -> BlockRV:
+        """Has a block write to memory of a scope, from where each step of a loop copies what it has made: the block that copies."""

@@ -18,11 +18,12 @@ from typing import Any, NamedTuple
 from ...dialects.script.syntax import parsed
 from ...dialects.script.words import quoted
 from ...support.errors import RelaxError
-from .handles import BlockRV, IndexMap, LoopRV, index_map_of
+from .handles import BlockRV, IndexMap, LoopRV, Sampled, index_map_of
+from .tree import Tree
 
 #: The first line; the number changes when steps mean something else than before.
 HEADER = "# schedule 1"
-Handle = BlockRV | LoopRV
+Handle = BlockRV | LoopRV | Sampled
 
 
 class TraceStep(NamedTuple):
@@ -57,10 +58,11 @@ class Words:
     """What handles are called."""
 
     def __init__(self) -> None:
-        self._names: dict[Handle, str] = {}
+        self._names: dict[object, str] = {}
 
     def name(self, handle: Handle) -> str:
-        if handle not in self._names:
+        key = (handle.function, handle.name) if isinstance(handle, Sampled) else handle
+        if key not in self._names:
             taken = set(self._names.values())
             name, number = handle.name, 0
             while name in taken or name == "sch" or iskeyword(name):
@@ -68,11 +70,11 @@ class Words:
                 name = (
                     f"{handle.name}_{handle.function}" if number == 1 else f"{handle.name}_{handle.function}_{number}"
                 )
-            self._names[handle] = name
-        return self._names[handle]
+            self._names[key] = name
+        return self._names[key]
 
     def text(self, value: Any) -> str:
-        if isinstance(value, (BlockRV, LoopRV)):
+        if isinstance(value, (BlockRV, LoopRV, Sampled)):
             return self.name(value)
         if isinstance(value, (list, tuple)):
             inner = ", ".join(map(self.text, value))
@@ -103,6 +105,73 @@ def is_plain(value: Any) -> bool:
     if isinstance(value, float):
         return math.isfinite(value)
     return value is None or isinstance(value, (BlockRV, LoopRV, IndexMap, Name, bool, int, str))
+
+
+# ---- what steps are about ----
+
+
+def handles_in(value: object) -> list[BlockRV | LoopRV]:
+    if isinstance(value, (BlockRV, LoopRV)):
+        return [value]
+    return [each for item in value for each in handles_in(item)] if isinstance(value, (list, tuple)) else []
+
+
+def function_of(step: TraceStep) -> str:
+    handles = [each for value in (*step.arguments, *step.results) for each in handles_in(value)]
+    drawn = [each for each in step.results if isinstance(each, Sampled)]
+    return (*handles, *drawn)[0].function
+
+
+def alive_steps(steps: Sequence[TraceStep], tree: Tree) -> list[TraceStep]:
+    """Without those on dead blocks: they are gone before the schedule is applied."""
+    read: set[str] = set()
+    for block in reversed(tree.blocks()):
+        if any(access.buffer.is_given or access.buffer.name in read for access in block.writes):
+            read.update(access.buffer.name for access in block.reads)
+            read.update(access.buffer.name for access in block.writes)
+    dead: set[Handle] = {
+        BlockRV(tree.name, block.name)
+        for block in tree.blocks()
+        if not any(access.buffer.is_given or access.buffer.name in read for access in block.writes)
+    }
+    found = []
+    for step in steps:
+        handles = [each for value in (*step.arguments, *step.results) for each in handles_in(value)]
+        if dead.isdisjoint(handles):
+            found.append(step)
+        else:
+            dead.update(step.results)
+    return found
+
+
+# ---- decisions ----
+
+
+def with_decisions(text: str, decisions: Mapping[str, Any] | None) -> str:
+    """A text in which what has been drawn is something else: by the first name that a line gives; all is drawn anew
+    where that is None. Raises RelaxError for names of lines that draw nothing.
+    """
+    left = dict(decisions or {})
+    lines = []
+    for number, line in enumerate(text.splitlines(), 1):
+        statement = None if line.lstrip().startswith("#") or not line.strip() else parsed(line).body[0]
+        call = getattr(statement, "value", None)
+        named = [each.arg for each in call.keywords] if isinstance(call, ast.Call) else []
+        if not isinstance(statement, ast.Assign) or not isinstance(call, ast.Call) or "decision" not in named:
+            lines.append(line)
+            continue
+        (request,) = [_request_of(number, line, statement)]
+        others = [each for each in call.keywords if each.arg != "decision"]
+        first = request.names[0]
+        if decisions is None:
+            call.keywords = others
+        elif first in left:
+            value = ast.parse(repr(left.pop(first)), mode="eval").body
+            call.keywords = [*others, ast.keyword("decision", value)]
+        lines.append(ast.unparse(statement))
+    if left:
+        raise RelaxError(f"no line of the schedule draws {', '.join(map(repr, left))}")
+    return "\n".join(lines) + "\n"
 
 
 # ---- from text ----

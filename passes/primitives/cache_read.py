@@ -9,7 +9,7 @@ from dataclasses import replace
 from ..loops.handles import BlockRV
 from ..loops.primitives import Edit, register_primitive
 from ..loops.tree import Block, Buffer, blocks_in
-from .caching import buffer_of, check_scope, copying
+from .caching import buffer_of, check_scope, copying, staged_buffer
 from .code_motion import order_of
 
 
@@ -27,9 +27,8 @@ def cache_read(
     check_scope(edit, storage_scope)
     buffer = buffer_of(edit, found, found.reads, read_buffer_index, "reads")
     consumers = [edit.block(each) for each in consumer_blocks] if consumer_blocks else edit.tree.readers(buffer)
-    place = _place(edit, buffer, consumers)
-    cached = replace(buffer, name=edit.tree.new_buffer_name(f"{buffer.name}_{storage_scope}"), scope=storage_scope,
-                     is_given=False)  # fmt: skip
+    place = place_of(edit, buffer, consumers)
+    cached = staged_buffer(edit, buffer, storage_scope)
     name = edit.new_name(cached.name)
     node = copying(edit, name, buffer, cached)
     edit.tree = edit.tree.mapped(lambda each: _reading(each, buffer, cached) if each in consumers else each)
@@ -37,7 +36,7 @@ def cache_read(
     return edit.handle(edit.tree.block(name))
 
 
-def _place(edit: Edit, buffer: Buffer, consumers: Sequence[Block]) -> int:
+def place_of(edit: Edit, buffer: Buffer, consumers: Sequence[Block]) -> int:
     """Before the outermost loop around the first of these, behind what writes it."""
     order, body = order_of(edit), edit.tree.body
     first = min(consumers, key=lambda each: order[each.name])

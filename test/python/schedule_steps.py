@@ -87,7 +87,81 @@ def _cache(name: str) -> Step:
     return lambda rng, sch: getattr(sch, name)(a_block(rng, sch), rng.randrange(2), rng.choice(scopes))
 
 
+def _loop_partition(rng: random.Random, sch: rx.Schedule) -> object:
+    return sch.loop_partition(a_loop(rng, sch), rng.choice([[None, 2], [1, None], [3, None, 2], [None]]))
+
+
+def _merge(rng: random.Random, sch: rx.Schedule) -> object:
+    loops = [sch.get_loops(block)[0] for block in blocks(sch) if sch.get_loops(block)]
+    start = rng.randrange(len(loops))
+    return sch.merge(*dict.fromkeys(loops[start : start + 2]))
+
+
+def _reorder_iters(rng: random.Random, sch: rx.Schedule) -> object:
+    block = a_block(rng, sch)
+    count = next(len(each.iters) for tree in sch.trees() for each in tree.blocks() if each.name == block.name)
+    return sch.reorder_block_iter_var(block, rng.sample(range(count), count))
+
+
+def _reindex(rng: random.Random, sch: rx.Schedule) -> object:
+    return sch.reindex(a_block(rng, sch), (rng.choice(("read", "write")), rng.randrange(2)))
+
+
+_ITER_MAPS = (
+    lambda i: (i // 4, i % 4),
+    lambda i, j: (j, i),
+    lambda i, j: (i, j // 4, j % 4),
+    lambda i, j, k: (j, k),
+    lambda i, j, k: (i, k),
+    lambda i, j, k: (k // 8, j, i),
+)
+
+
+def _reindex_cache(name: str) -> Step:
+    return lambda rng, sch: getattr(sch, name)(
+        a_block(rng, sch), rng.randrange(2), rng.choice(("global", "local")), rng.choice(_ITER_MAPS)
+    )
+
+
+def _stage_at(name: str) -> Step:
+    def step(rng: random.Random, sch: rx.Schedule) -> object:
+        block = a_block(rng, sch)
+        return getattr(sch, name)(rng.choice(sch.get_loops(block)), block, rng.randrange(2), "global")
+
+    return step
+
+
+def _sampled_split(rng: random.Random, sch: rx.Schedule) -> object:
+    loop, count = a_loop(rng, sch), rng.randint(1, 3)
+    sample = rng.choice((sch.sample_perfect_tile, sch.sample_partitioned_tile))
+    return sch.split(loop, sample(loop, count))
+
+
+def _sampled_move(rng: random.Random, sch: rx.Schedule) -> object:
+    block = a_block(rng, sch)
+    return sch.compute_at(block, sch.sample_compute_location(block))
+
+
+def _sampled_factor(rng: random.Random, sch: rx.Schedule) -> object:
+    loop = a_loop(rng, sch)
+    return sch.split(loop, [None, sch.sample_categorical([2, 3, 8], [0.5, 0.25, 0.25])])
+
+
 STEPS: dict[str, Step] = {
+    "add_unit_loop": lambda rng, sch: sch.add_unit_loop(rng.choice((a_loop, a_block))(rng, sch)),
+    "cache_inplace": _cache("cache_inplace"),
+    "loop_partition": _loop_partition,
+    "merge": _merge,
+    "fuse_reduction_epilogue": lambda rng, sch: sch.fuse_reduction_epilogue(a_block(rng, sch), a_block(rng, sch)),
+    "reorder_block_iter_var": _reorder_iters,
+    "reindex": _reindex,
+    "reindex_cache_read": _reindex_cache("reindex_cache_read"),
+    "reindex_cache_write": _reindex_cache("reindex_cache_write"),
+    "read_at": _stage_at("read_at"),
+    "write_at": _stage_at("write_at"),
+    "sample_perfect_tile": _sampled_split,
+    "sample_compute_location": _sampled_move,
+    "sample_categorical": _sampled_factor,
     "annotate": lambda rng, sch: sch.annotate(a_loop(rng, sch), "grain", rng.randint(1, 3)),
     "cache_read": _cache("cache_read"),
     "cache_write": _cache("cache_write"),
@@ -123,6 +197,6 @@ def random_steps(rng: random.Random, sch: rx.Schedule, count: int) -> None:
 
 def random_schedule(module: rx.Module, seed: int, count: int) -> rx.Schedule:
     """A schedule of that many steps that were tried."""
-    sch = rx.Schedule(module)
+    sch = rx.Schedule(module, seed=seed)
     random_steps(random.Random(seed), sch, count)
     return sch

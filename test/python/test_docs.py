@@ -31,7 +31,7 @@ PAGES = [
     "quickstart.md",
     "schedules.md",
 ]
-PAGES += ["script.md", "targets.md", "te.md", "tosa.md", "training.md"]
+PAGES += ["script.md", "targets.md", "te.md", "tflite.md", "tosa.md", "training.md"]
 #: Pages whose blocks are all of `py`: test/pytorch runs them.
 OF_TORCH = {"tutorials/hugging_face.md"}
 ROOMS = [str(path.relative_to(DOCS)) for room in ("codegens", "tutorials") for path in DOCS.glob(f"{room}/*.md")]

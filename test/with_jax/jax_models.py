@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Small models in flax and in plain jax: each a function, and arguments for it."""
+"""Small models in flax and in plain jax: each a function, and arguments for it. `scale` makes them larger."""
 
 from __future__ import annotations
 
@@ -24,26 +24,27 @@ def _of_flax(module: nn.Module, *inputs: Any) -> Model:
     return module.apply, (module.init(_KEY, *inputs), *inputs)
 
 
-def mlp() -> Model:
+def mlp(scale: int = 1) -> Model:
     class MLP(nn.Module):
         @nn.compact
         def __call__(self, x: Any) -> Any:
-            x = nn.gelu(nn.Dense(32)(x))
-            x = nn.LayerNorm()(nn.silu(nn.Dense(32)(x)))
+            x = nn.gelu(nn.Dense(32 * scale)(x))
+            x = nn.LayerNorm()(nn.silu(nn.Dense(32 * scale)(x)))
             return nn.log_softmax(nn.Dense(10)(x))
 
-    return _of_flax(MLP(), _normal(1, 4, 16))
+    return _of_flax(MLP(), _normal(1, 4 * scale, 16 * scale))
 
 
-def cnn() -> Model:
+def cnn(scale: int = 1) -> Model:
     class CNN(nn.Module):
         @nn.compact
         def __call__(self, x: Any) -> Any:
-            x = nn.max_pool(nn.relu(nn.Conv(8, (3, 3))(x)), (2, 2), (2, 2))
-            x = nn.avg_pool(nn.relu(nn.Conv(16, (3, 3), padding="VALID", kernel_dilation=2)(x)), (2, 2), (2, 2))
+            x = nn.max_pool(nn.relu(nn.Conv(8 * scale, (3, 3))(x)), (2, 2), (2, 2))
+            x = nn.Conv(16 * scale, (3, 3), padding="VALID", kernel_dilation=2)(x)
+            x = nn.avg_pool(nn.relu(x), (2, 2), (2, 2))
             return nn.Dense(10)(x.reshape(x.shape[0], -1))
 
-    return _of_flax(CNN(), _normal(2, 2, 16, 16, 3))
+    return _of_flax(CNN(), _normal(2, 2, 16 * scale, 16 * scale, 3))
 
 
 class _Block(nn.Module):
@@ -60,34 +61,38 @@ class _Block(nn.Module):
 
 
 class _ResNet(nn.Module):
+    scale: int
+
     @nn.compact
     def __call__(self, x: Any, train: bool = False) -> Any:
-        x = nn.max_pool(nn.relu(nn.Conv(8, (7, 7), 2)(x)), (3, 3), (2, 2), "SAME")
-        for width, stride in ((8, 1), (16, 2)):
+        x = nn.max_pool(nn.relu(nn.Conv(8 * self.scale, (7, 7), 2)(x)), (3, 3), (2, 2), "SAME")
+        for width, stride in ((8 * self.scale, 1), (16 * self.scale, 2)):
             x = _Block(width, stride)(x, train)
         return nn.Dense(10)(x.mean((1, 2)))
 
 
-def resnet() -> Model:
-    return _of_flax(_ResNet(), _normal(3, 2, 32, 32, 3))
+def resnet(scale: int = 1) -> Model:
+    return _of_flax(_ResNet(scale), _normal(3, 2, 32 * scale, 32 * scale, 3))
 
 
-def transformer() -> Model:
+def transformer(scale: int = 1) -> Model:
+    width = 32 * scale
+
     class Layer(nn.Module):
         @nn.compact
         def __call__(self, x: Any, mask: Any) -> Any:
             x = x + nn.MultiHeadDotProductAttention(num_heads=4)(nn.LayerNorm()(x), mask=mask)
-            return x + nn.Dense(32)(nn.gelu(nn.Dense(64)(nn.LayerNorm()(x)), approximate=False))
+            return x + nn.Dense(width)(nn.gelu(nn.Dense(2 * width)(nn.LayerNorm()(x)), approximate=False))
 
     class Transformer(nn.Module):
         @nn.compact
         def __call__(self, tokens: Any) -> Any:
-            x = nn.Embed(50, 32)(tokens) + self.param("places", nn.initializers.normal(), (tokens.shape[1], 32))
+            x = nn.Embed(50, width)(tokens) + self.param("places", nn.initializers.normal(), (tokens.shape[1], width))
             for _ in range(2):
                 x = Layer()(x, nn.make_causal_mask(tokens))
             return nn.Dense(50)(nn.LayerNorm()(x))
 
-    return _of_flax(Transformer(), jax.random.randint(_KEY, (2, 8), 0, 50))
+    return _of_flax(Transformer(), jax.random.randint(_KEY, (2, 8 * scale), 0, 50))
 
 
 def _norm(x: Any, scale: Any) -> Any:
@@ -101,9 +106,9 @@ def _rotated(x: Any, place: Any) -> Any:
     return jnp.concatenate([a * jnp.cos(angle) - b * jnp.sin(angle), a * jnp.sin(angle) + b * jnp.cos(angle)], -1)
 
 
-def llama_step() -> Model:
+def llama_step(scale: int = 1) -> Model:
     """One token, with caches of keys and values that are written at a place which is known when it runs."""
-    width, heads, shared, size, room = 32, 4, 2, 8, 16
+    width, heads, shared, size, room = 32 * scale, 4, 2, 8 * scale, 16 * scale
 
     def step(weights: Any, caches: Any, token: Any, place: Any) -> Any:
         x, new = weights["embedding"][token], []
@@ -123,11 +128,14 @@ def llama_step() -> Model:
         return jnp.argmax(logits), logits, new
 
     shapes = {"q": (width, heads * size), "k": (width, shared * size), "v": (width, shared * size)}
-    shapes |= {"o": (heads * size, width), "gate": (width, 48), "up": (width, 48), "down": (48, width)}
+    inner = 48 * scale
+    shapes |= {"o": (heads * size, width), "gate": (width, inner), "up": (width, inner), "down": (inner, width)}
     layers = []
     for number in range(2):
+        places = range(70 + 10 * number, 80 + 10 * number)
         matrices = {
-            name: _normal(70 + 10 * number + place, *shape) / 6 for place, (name, shape) in enumerate(shapes.items())
+            name: _normal(place, *shape) / (6 * scale**0.5)
+            for place, (name, shape) in zip(places, shapes.items(), strict=False)
         }
         layers.append({**matrices, "norm1": jnp.ones(width), "norm2": jnp.ones(width)})
     weights = {"embedding": _normal(7, 40, width), "layers": layers, "norm": jnp.ones(width)}
@@ -135,7 +143,7 @@ def llama_step() -> Model:
     return step, (weights, caches, 3, 5)
 
 
-def mamba_scan() -> Model:
+def mamba_scan(scale: int = 1) -> Model:
     """The selective scan, step by step and as an associative one."""
 
     def scan(x: Any, delta: Any, a: Any, b: Any, c: Any) -> Any:
@@ -150,39 +158,42 @@ def mamba_scan() -> Model:
         _, states = jax.lax.associative_scan(lambda p, q: (p[0] * q[0], q[0] * p[1] + q[1]), (factor, term))
         return one, jnp.einsum("ldn,ln->ld", states, c)
 
-    length, width, states = 12, 6, 4
+    length, width, states = 12 * scale, 6 * scale, 4
     delta, a = jax.nn.softplus(_normal(20, length, width)), -jnp.exp(_normal(21, width, states))
     return scan, (_normal(22, length, width), delta, a, _normal(23, length, states), _normal(24, length, states))
 
 
-def unet_block() -> Model:
+def unet_block(scale: int = 1) -> Model:
+    width = 8 * scale
+
     class Block(nn.Module):
         @nn.compact
         def __call__(self, x: Any, time: Any) -> Any:
             angle = time[:, None] * jnp.exp(-jnp.arange(8) / 2.0)
-            known = nn.Dense(16)(nn.silu(nn.Dense(32)(jnp.concatenate([jnp.sin(angle), jnp.cos(angle)], -1))))
-            y = nn.Conv(16, (3, 3))(nn.silu(nn.GroupNorm(num_groups=4)(x))) + known[:, None, None]
-            down = nn.Conv(32, (3, 3), 2)(y)
-            rows = nn.LayerNorm()(down).reshape(down.shape[0], -1, 32)
+            known = jnp.concatenate([jnp.sin(angle), jnp.cos(angle)], -1)
+            known = nn.Dense(2 * width)(nn.silu(nn.Dense(4 * width)(known)))
+            y = nn.Conv(2 * width, (3, 3))(nn.silu(nn.GroupNorm(num_groups=4)(x))) + known[:, None, None]
+            down = nn.Conv(4 * width, (3, 3), 2)(y)
+            rows = nn.LayerNorm()(down).reshape(down.shape[0], -1, 4 * width)
             down = down + nn.MultiHeadDotProductAttention(num_heads=2)(rows).reshape(down.shape)
-            up = jax.image.resize(down, (x.shape[0], *x.shape[1:3], 32), "nearest")
-            up = up + jnp.pad(nn.ConvTranspose(32, (2, 2), (2, 2))(down), ((0, 0),) * 4)
-            return nn.Conv(8, (1, 1))(jnp.concatenate([up, y, x], -1))
+            up = jax.image.resize(down, (x.shape[0], *x.shape[1:3], 4 * width), "nearest")
+            up = up + jnp.pad(nn.ConvTranspose(4 * width, (2, 2), (2, 2))(down), ((0, 0),) * 4)
+            return nn.Conv(width, (1, 1))(jnp.concatenate([up, y, x], -1))
 
-    return _of_flax(Block(), _normal(30, 2, 8, 8, 8), jnp.array([1.0, 50.0]))
+    return _of_flax(Block(), _normal(30, 2, 8 * scale, 8 * scale, width), jnp.array([1.0, 50.0]))
 
 
-def lstm() -> Model:
+def lstm(scale: int = 1) -> Model:
     class LSTM(nn.Module):
         @nn.compact
         def __call__(self, x: Any) -> Any:
-            forward = nn.RNN(nn.OptimizedLSTMCell(12))(x)
-            return nn.RNN(nn.GRUCell(8), reverse=True, keep_order=True)(forward)
+            forward = nn.RNN(nn.OptimizedLSTMCell(12 * scale))(x)
+            return nn.RNN(nn.GRUCell(8 * scale), reverse=True, keep_order=True)(forward)
 
-    return _of_flax(LSTM(), _normal(40, 2, 7, 5))
+    return _of_flax(LSTM(), _normal(40, 2, 7 * scale, 5 * scale))
 
 
-def mixture_of_experts() -> Model:
+def mixture_of_experts(scale: int = 1) -> Model:
     def layer(x: Any, gate: Any, up: Any, down: Any) -> Any:
         scores = jax.nn.softmax(x @ gate)
         best, which = jax.lax.top_k(scores, 2)
@@ -190,15 +201,17 @@ def mixture_of_experts() -> Model:
         chosen = jnp.zeros_like(scores).at[jnp.arange(x.shape[0])[:, None], which].add(best)
         every = jnp.einsum("eth,ehd->etd", jax.nn.gelu(jnp.einsum("td,edh->eth", x, up)), down)
         order = jnp.argsort(which.reshape(-1), stable=True)
-        gathered = jnp.take_along_axis(up[which[:, 0]] @ down[which[:, 0]], which[:, :1, None] % 8, 1)
+        gathered = jnp.take_along_axis(up[which[:, 0]] @ down[which[:, 0]], which[:, :1, None] % width, 1)
         return jnp.einsum("te,etd->td", chosen, every), order, gathered, jnp.bincount(which.reshape(-1), length=4)
 
-    return layer, (_normal(50, 6, 8), _normal(51, 8, 4), _normal(52, 4, 8, 16) / 3, _normal(53, 4, 16, 8) / 4)
+    width = 8 * scale
+    up, down = _normal(52, 4, width, 2 * width) / 3, _normal(53, 4, 2 * width, width) / 4
+    return layer, (_normal(50, 6 * scale, width), _normal(51, width, 4), up, down)
 
 
-def training_step() -> Model:
+def training_step(scale: int = 1) -> Model:
     """Of the ResNet, with statistics of batches and optax."""
-    module, images = _ResNet(), _normal(60, 4, 32, 32, 3)
+    module, images = _ResNet(scale), _normal(60, 4, 32 * scale, 32 * scale, 3)
     held = module.init(_KEY, images)
     optimizer = optax.chain(optax.clip_by_global_norm(1.0), optax.adamw(optax.cosine_decay_schedule(1e-2, 100)))
 
@@ -216,7 +229,7 @@ def training_step() -> Model:
     return step, (held["params"], held["batch_stats"], state, images, jnp.arange(4))
 
 
-MODELS: dict[str, Callable[[], Model]] = {
+MODELS: dict[str, Callable[..., Model]] = {
     each.__name__: each
     for each in (
         mlp,

@@ -38,7 +38,7 @@ from ..common.command_line import (
     write_text,
 )
 from ..common.guard import tell_long_stages
-from ..common.models import MODULE_SUFFIXES, ONNX_SUFFIXES, TORCH_SUFFIXES, is_stablehlo
+from ..common.models import MODULE, ONNX, STABLEHLO, TFLITE, TORCH, TOSA, front_end, kind_of, read_model
 from ..opt.information import shows_information
 from ..opt.listing import made_by
 from ..report.page import Reporting
@@ -53,8 +53,6 @@ if TYPE_CHECKING:
     from ...frontends.onnx.inputs import InputShape
     from ...passes.relax_partition import Partition
 
-# What a file holds.
-_ONNX, _TORCH, _STABLEHLO, _MODULE = "onnx", "torch", "stablehlo", "module"
 # In files that are to be looked at, constants with more elements, or more characters as text, are left out.
 _SHOWN_ELEMENTS = 256
 # The stage that takes large constants out of the code.
@@ -108,14 +106,14 @@ class Driver:
 
     def _check(self, source: str, arguments: Arguments) -> int:
         """Lists what of a model cannot be imported."""
-        kind, shapes = _kind_of(source), parse_shapes(arguments["shape"], model_shape)
-        if kind == _MODULE:
+        kind, shapes = kind_of(source), parse_shapes(arguments["shape"], model_shape)
+        if kind == MODULE:
             raise OptionError("--check is for models: what a module holds needs no import")
-        found = (
-            problems_of(source, shapes, _limits(arguments))
-            if kind == _ONNX
-            else _problems_of_other(kind, source, shapes)
-        )
+        if kind == ONNX:
+            found = problems_of_onnx(source, shapes, _limits(arguments))
+        else:
+            _refuse_shapes(kind, shapes)
+            found = front_end(kind).problems_of(source)
         table = found.table(terminal_width(self.stdout)) if found.found else f"{source}: all nodes can be imported"
         write_text(self.stdout, f"{table}\n")
         return 1 if found.found else 0
@@ -229,27 +227,21 @@ class Compilation:
             find_backend(self.target.name).prepare(self.target, self.code_options)
 
     def _import(self, source: str) -> Module:
-        kind = _kind_of(source)
-        if kind == _ONNX:
+        kind = MODULE if source == "-" else kind_of(source)
+        if kind == ONNX:
             from ... import from_onnx
-            from ...frontends.onnx.model import read_model
+            from ...frontends.onnx.model import read_model as read_onnx
 
-            model = read_model(source, _limits(self.arguments), is_mapped=True)
+            model = read_onnx(source, _limits(self.arguments), is_mapped=True)
             module = from_onnx(model, shapes=self._shapes)
             self.files = [str(path) for path in model.data.files]
             self._keep_inputs(*self.files)
             return module
         _refuse_shapes(kind, self._shapes)
-        if kind == _TORCH:
-            from ... import from_torch
-
-            return from_torch(source)
-        if kind == _STABLEHLO:
-            from ... import from_stablehlo
-
-            return from_stablehlo(source)
-        parsed = Module.from_file(source) if source != "-" else Module.parse(_read_all(self.driver.stdin), "<stdin>")
-        return parsed.copy()  # the parser's handle is of a class that MLIR's engine does not take
+        if source != "-":
+            return read_model(source)
+        # The parser's handle is of a class that MLIR's engine does not take.
+        return Module.parse(_read_all(self.driver.stdin), "<stdin>").copy()
 
     def _save_ir(self, name: str, module: Module) -> None:
         folder = self.arguments["save-ir-dir"]
@@ -304,8 +296,8 @@ class Compilation:
                 write_whole(path, text().encode("utf-8", "surrogateescape"))
 
 
-def problems_of(source: str, shapes: Mapping[str, InputShape], limits: Limits) -> Problems:
-    """What of a model cannot be imported."""
+def problems_of_onnx(source: str, shapes: Mapping[str, InputShape], limits: Limits) -> Problems:
+    """What of a model of ONNX cannot be imported."""
     from ...frontends.core.problems import Problems
     from ...frontends.onnx.build import add_main
     from ...frontends.onnx.model import errors_in, read_model
@@ -318,20 +310,8 @@ def problems_of(source: str, shapes: Mapping[str, InputShape], limits: Limits) -
     return problems
 
 
-def _problems_of_other(kind: str, source: str, shapes: Mapping[str, InputShape]) -> Problems:
-    """The same of torch and of StableHLO."""
-    _refuse_shapes(kind, shapes)
-    if kind == _STABLEHLO:
-        from ...frontends.stablehlo.from_stablehlo import problems_of_module
-
-        return problems_of_module(source)
-    from ...frontends.torch.from_torch import problems_of_program
-
-    return problems_of_program(source)
-
-
 def _refuse_shapes(kind: str, shapes: Mapping[str, InputShape]) -> None:
-    if shapes and kind == _TORCH:
+    if shapes and kind == TORCH:
         raise OptionError("--shape is for ONNX models: dynamic_shapes of torch.export.export say which sizes change")
     if shapes:
         raise OptionError("--shape is for ONNX models: a module's own types tell the shapes of its inputs")
@@ -430,18 +410,6 @@ def _observation() -> Observation:
     return Observation()
 
 
-def _kind_of(source: str) -> str:
-    """What a file holds, by the extension of its name; a module by what is in it."""
-    suffix = os.path.splitext(source)[1].lower()
-    if source == "-":
-        return _MODULE
-    for kind, suffixes in ((_ONNX, ONNX_SUFFIXES), (_TORCH, TORCH_SUFFIXES), (_MODULE, MODULE_SUFFIXES)):
-        if suffix in suffixes:
-            return _STABLEHLO if is_stablehlo(source) else kind
-    known = ", ".join((*ONNX_SUFFIXES, *TORCH_SUFFIXES, *MODULE_SUFFIXES))
-    raise OptionError(f"cannot tell what '{source}' is by its name: expected one that ends with {known}")
-
-
 def _read_all(stream: TextIO) -> str | bytes:
     try:
         return stream.buffer.read() if hasattr(stream, "buffer") else stream.read()
@@ -457,16 +425,15 @@ def _operators_text() -> str:
     return table(*rows) + "\n"
 
 
-def _converters_text(front_end: str) -> str:
+def _converters_text(kind: str) -> str:
     """The same of another front end's operators, which have no versions."""
-    registry = importlib.import_module(f"...frontends.{front_end}.registry", __package__)
+    registry = importlib.import_module(f"...frontends.{kind}.registry", __package__)
     return table(*((each.name, each.place) for each in registry.CONVERTERS.all())) + "\n"
 
 
 #: Options that print a list, and what makes it.
 _LISTS: dict[str, Callable[[], str]] = {
     "list-onnx-operators": _operators_text,
-    "list-torch-operators": partial(_converters_text, "torch"),
-    "list-stablehlo-operators": partial(_converters_text, "stablehlo"),
+    **{f"list-{kind}-operators": partial(_converters_text, kind) for kind in (TORCH, TFLITE, STABLEHLO, TOSA)},
     "list-codegens": _codegens_text,
 }

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from ...support.errors import OptionError
 from ..common.command_line import COMMON_OPTIONS, Arguments, Option, parse_arguments
-from ..common.models import ONNX_SUFFIXES, TORCH_SUFFIXES
+from ..common.models import MODEL_SUFFIXES
 
 _GENERAL, _MODEL, _PARTS, _SPEED, _WATCH = "Output", "Model", "External codegens", "Speed", "Watching"
 
@@ -38,7 +38,9 @@ OPTIONS: dict[str, Option] = {
     "check": Option("flag", _MODEL, "compile nothing, list the nodes that cannot be imported; the exit code is 1 if there are any", default=False),
     "list-onnx-operators": Option("flag", _MODEL, "list the ONNX operators that can be imported, the version since which, and where that is written", default=False),
     "list-torch-operators": Option("flag", _MODEL, "list the operators of torch that can be imported, by overload, or by operator for all of its overloads, and where that is written", default=False),
+    "list-tflite-operators": Option("flag", _MODEL, "list the operators of TFLite that can be imported, and where that is written", default=False),
     "list-stablehlo-operators": Option("flag", _MODEL, "list the operations of StableHLO and chlo that can be imported, and where that is written", default=False),
+    "list-tosa-operators": Option("flag", _MODEL, "list the operators of TOSA that can be imported, and where that is written", default=False),
     "partition": Option("list", _PARTS, "give the parts of the model that these external codegens have patterns for to them, earlier ones first: mynpu{cores=4},dnnl; a table says what went where", "codegens"),
     "partition-plan": Option("text", _PARTS, "what goes where: by the order of codegens and their patterns (priority, the default), by what it costs (cost), or by a planner of one's own", "plan", "priority"),
     "strict-partition": Option("flag", _PARTS, "a codegen that declines a part, or fails, is an error; without it the part is the target's", default=False),
@@ -65,14 +67,16 @@ _ALONE = (
     "clear-cache",
     "list-onnx-operators",
     "list-torch-operators",
+    "list-tflite-operators",
     "list-stablehlo-operators",
+    "list-tosa-operators",
     "list-codegens",
 )
 
 HELP_HEAD = (
-    "relax-compile: compiles a model of ONNX, torch or StableHLO, or a module of relax operators",
+    "relax-compile: compiles a model of ONNX, torch, TFLite, StableHLO or TOSA, or a module of relax operators",
     "",
-    "usage: relax-compile [options] <model.onnx | model.pt2 | module.mlir>  (-: a module from stdin)",
+    "usage: relax-compile [options] <model.onnx | .pt2 | .tflite | module.mlir>  (-: a module from stdin)",
     "",
     "  relax-compile model.onnx",
     "  relax-compile model.onnx -o model.rxa --shape x:?,3,224,224",
@@ -90,7 +94,7 @@ def parse(argv: Sequence[str]) -> Arguments:
         return arguments
     if len(arguments.files) != 1:
         given = ", ".join(arguments.files) or "none"
-        raise OptionError(f"expected one input file, model.onnx, model.pt2 or module.mlir, got {given}")
+        raise OptionError(f"expected one input file, model.onnx, model.pt2, model.tflite or module.mlir, got {given}")
     if arguments["jobs"] == 0:
         raise OptionError("option --jobs expects at least 1")
     if arguments["cache-dir"] == "":
@@ -139,7 +143,7 @@ def _check_stages(arguments: Arguments) -> None:
         raise OptionError("--precision is for whole compilations: give it together with --stop")
     if emit == "relax":
         raise OptionError("--emit=relax is the module before all stages: there is none to start from")
-    if arguments.files[0].lower().endswith((*ONNX_SUFFIXES, *TORCH_SUFFIXES)):
+    if arguments.files[0].lower().endswith(MODEL_SUFFIXES):
         raise OptionError(
             f"--start is for modules that --stop has written: {arguments.files[0]} begins at the beginning"
         )

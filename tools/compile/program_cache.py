@@ -18,7 +18,7 @@ from ...support.disk_cache import DiskCache
 from ...support.errors import RelaxError
 from ...support.files import is_special, refuse_overwriting, refuse_unwritable
 from ..common.command_line import Arguments
-from ..common.models import ONNX_SUFFIXES, TORCH_SUFFIXES
+from ..common.models import MODEL_SUFFIXES
 from .file_hash import FileHashes, Settled, file_status
 from .fingerprint import compiler_fingerprint, is_own_target, plugin_fingerprint
 from .options import OPTIONS
@@ -122,7 +122,7 @@ def _is_a_program_alone(arguments: Arguments) -> bool:
         arguments["emit"] == "artifact"
         and changed <= {*_DECIDING, *_WITHOUT_EFFECT}
         and is_own_target(arguments["target"].partition("{")[0].strip())
-        and arguments.files[0].lower().endswith((*ONNX_SUFFIXES, *TORCH_SUFFIXES))
+        and arguments.files[0].lower().endswith(MODEL_SUFFIXES)
         and not is_special(arguments["o"])
     )
 

@@ -16,6 +16,7 @@ GENERATORS = [
     "gen_operators.py",
     "gen_passes.py",
     "gen_support.py",
+    "gen_front_ends.py",
     "gen_attributes.py",
     "gen_stubs.py",
 ]

@@ -9,11 +9,11 @@ from collections.abc import Sequence
 from ...runtime.threads import checked_threads
 from ...support.errors import OptionError
 from ..common.command_line import COMMON_OPTIONS, Arguments, Option, parse_arguments, refuse_together
-from ..common.models import MODULE_SUFFIXES, ONNX_SUFFIXES, TORCH_SUFFIXES
+from ..common.models import MODEL_SUFFIXES, MODULE_SUFFIXES
 
 #: What --compare may be, besides the file of a model; what names of programs end with.
 REFERENCE, PROGRAM = "reference", ".rxa"
-_MODELS = (*ONNX_SUFFIXES, *TORCH_SUFFIXES, *MODULE_SUFFIXES)
+_MODELS = (*MODEL_SUFFIXES, *MODULE_SUFFIXES)
 #: What says how a program's file is loaded.
 _OF_PROGRAMS = ("verify-key", "sha256", "device", "graphs")
 _INPUT, _OUTPUT, _TIME, _COMPARE = "Inputs", "Outputs", "Times", "Comparison"

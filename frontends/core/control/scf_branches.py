@@ -8,6 +8,7 @@ a node for each of them; where only one of them can be its input, that one, and 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
+from functools import partial
 from typing import Any
 
 from ....bindings.ir import Operation
@@ -20,7 +21,7 @@ from ..node import Incomplete, Node, Unsupported
 from ..tensors import const
 from ..values import Held, OneOf, Tensor, Value, known
 from .flattening import Form, all_tensors, common_form, form_of, of_all
-from .scf_regions import as_info, common_info, info_of, scalar_of, type_of
+from .scf_regions import as_info, common_info, info_of, known_truth, scalar_of, type_of
 
 #: `make(operation)`: what a branch gives, built in a region of the operation.
 Make = Callable[[Operation], Sequence[Held]]
@@ -56,6 +57,16 @@ def build_branches(node: Node, condition: Value, makers: Sequence[Make], place: 
         if is_new:
             held.place = place
     return made
+
+
+def run_either(node: Node, condition: Value, run: Callable[[int, Operation | None], Sequence[Held]]) -> Sequence[Held]:
+    """What `run(0, operation)` gives where the condition holds, else `run(1, operation)`: the one where that is known,
+    without an operation then.
+    """
+    holds = known_truth(condition)
+    if holds is not None:
+        return run(0 if holds else 1, None)
+    return build_branches(node, condition, [partial(run, place) for place in (0, 1)])
 
 
 def _yielded(

@@ -76,6 +76,22 @@ def build_loop(loop: LoopSpec, states: Sequence[Value]) -> tuple[list[Value], li
         carried, rows = joined, gathered
 
 
+#: `goes_on(states, operation)`, `body(states, operation)`: built in a region of the operation, or where that stands.
+GoesOn = Callable[[Sequence[Any], Operation | None], Value]
+Body = Callable[[Sequence[Any], Operation | None], list[Any]]
+
+
+def run_while(node: Node, states: Sequence[Value], goes_on: GoesOn, body: Body) -> list[Value]:
+    """The states behind a loop whose condition is asked before the first turn, and after each for the next."""
+
+    def step(operation: Operation | None, index: Value, held: list[Any]) -> Turn:
+        after = body(held, operation)
+        return Turn(after, [], goes_on(after, operation))
+
+    starts = scalar_of(node, goes_on(states, None))
+    return build_loop(LoopSpec(node, step, None, starts, is_open=True), states)[0]
+
+
 def _changes(loop: LoopSpec, index: int) -> str:
     """What is wrong with a state that is of another type after a turn."""
     place, names = index + loop.first_state, loop.node.input_names

@@ -71,55 +71,68 @@ def _convolved(
     node: Node, layout: ConvolutionDims, data: Tensor, weight: Tensor, padding: Sequence[tuple[sizes.Size, sizes.Size]]
 ) -> Tensor:
     count = len(padding)
-    ones = [1] * count
-    data = _ordered(cast(data, node.dtype), layout.data)
-    weight = _ordered(cast(weight, node.dtype), layout.weight)
-    for axis, is_reversed in enumerate(node.attr("window_reversal", [False] * count)):
-        weight = relax.flip(weight, axis=axis + 2) if is_reversed else weight
+    ones, spatial = [1] * count, layout.data[2:]
+    data, weight = cast(data, node.dtype), cast(weight, node.dtype)
+    for axis, is_reversed in zip(layout.weight[2:], node.attr("window_reversal", [False] * count), strict=True):
+        weight = relax.flip(weight, axis=axis) if is_reversed else weight
     gaps = [dilation - 1 for dilation in node.attr("lhs_dilation", ones)]
     numbers = [each for pair in padding for each in pair]
     if any(gaps) or not all(isinstance(each, int) and each >= 0 for each in numbers):
-        zero = known(0)
-        low, high = ([0, 0, *(pair[side] for pair in padding)] for side in (0, 1))
-        data = with_padding(data, zero, low, high, [0, 0, *gaps])
+        pairs = dict(zip(spatial, padding, strict=True))
+        low, high = ([pairs.get(axis, (0, 0))[side] for axis in range(count + 2)] for side in (0, 1))
+        interior = dict(zip(spatial, gaps, strict=True))
+        data = with_padding(data, known(0), low, high, [interior.get(axis, 0) for axis in range(count + 2)])
         numbers = [0] * (2 * count)
-    made = _by_groups(
-        node,
+    settings = {
+        "strides": node.attr("window_strides", ones)[:count],
+        "padding": [*numbers[0::2], *numbers[1::2]],
+        "dilation": node.attr("rhs_dilation", ones),
+    }
+    groups, of_batch = node.attr("feature_group_count", 1), node.attr("batch_group_count", 1)
+    if of_batch != 1:
+        groups, data = of_batch, _batch_as_features(data, layout.data, of_batch)
+    if count == 0:
+        return _over_no_dimensions(layout, data, weight, groups)
+    if count > 3:
+        raise node.fail(f"there are convolutions over up to 3 dimensions, not over {count}")
+    letters = "DHW"[-count:]
+    return relax.dialect.ops[f"nn.conv{count}d"](
         data,
         weight,
-        strides=node.attr("window_strides", ones)[:count],
-        padding=[*numbers[0::2], *numbers[1::2]],
-        dilation=node.attr("rhs_dilation", ones),
+        groups=groups,
+        data_layout=_in_letters("NC" + letters, layout.data),
+        kernel_layout=_in_letters("OI" + letters, layout.weight),
+        out_layout=_in_letters("NC" + letters, layout.result),
+        **settings,
     )
-    back = [layout.result.index(axis) for axis in range(count + 2)]
-    return made if back == sorted(back) else relax.permute_dims(made, axes=back)
 
 
-def _ordered(x: Tensor, order: Sequence[int]) -> Tensor:
-    return x if list(order) == sorted(order) else relax.permute_dims(x, axes=list(order))
+def _in_letters(letters: str, places: Sequence[int]) -> str:
+    """A layout: each letter at its place."""
+    return "".join(letter for _, letter in sorted(zip(places, letters, strict=True)))
 
 
-def _by_groups(node: Node, data: Tensor, weight: Tensor, **settings: list[int]) -> Tensor:
-    """Groups of features; groups of the batch become groups of features, each with its own part of the weight."""
-    groups, of_batch = node.attr("feature_group_count", 1), node.attr("batch_group_count", 1)
-    if of_batch == 1:
-        return _of_dimensions(data, weight, groups=groups, **settings)
-    own = sizes.sizes_of(Value(ssa=data))
-    batch = sizes.divided(own[0], of_batch)
-    apart = sizes.reshaped(data, [of_batch, batch, *own[1:]])
-    order = [1, 0, *range(2, len(own) + 1)]
-    as_features = sizes.reshaped(
-        relax.permute_dims(apart, axes=order), [batch, sizes.times(own[1], of_batch), *own[2:]]
+def _batch_as_features(data: Tensor, places: Sequence[int], groups: int) -> Tensor:
+    """Groups of the batch as groups of features, in front of a group's own, each with its own part of the weight."""
+    own, (batch, features) = sizes.sizes_of(Value(ssa=data)), places[:2]
+    count = sizes.divided(own[batch], groups)
+    apart = sizes.reshaped(data, [*own[:batch], groups, count, *own[batch + 1 :]])
+    # The dimension of groups, which is in front of the batch, goes in front of the features.
+    order = [axis if axis < batch else axis + 1 for axis in range(len(own))]
+    order.insert(order.index(features if features < batch else features + 1), batch)
+    moved = relax.permute_dims(apart, axes=order)
+    own[batch], own[features] = count, sizes.times(own[features], groups)
+    return sizes.reshaped(moved, own)
+
+
+def _over_no_dimensions(layout: ConvolutionDims, data: Tensor, weight: Tensor, groups: int) -> Tensor:
+    """A product of matrices."""
+    made = relax.nn.conv1d(
+        relax.expand_dims(data, axis=[2]),
+        relax.expand_dims(weight, axis=[2]),
+        groups=groups,
+        data_layout=_in_letters("NC", layout.data) + "W",
+        kernel_layout=_in_letters("OI", layout.weight) + "W",
+        out_layout=_in_letters("NC", layout.result) + "W",
     )
-    return _of_dimensions(as_features, weight, groups=of_batch, **settings)
-
-
-def _of_dimensions(data: Tensor, weight: Tensor, groups: int, **settings: list[int]) -> Tensor:
-    """Over 1, 2 and 3 dimensions by relax's; over none a product of matrices."""
-    count = data.type.rank - 2
-    if 1 <= count <= 3:
-        return relax.dialect.ops[f"nn.conv{count}d"](data, weight, groups=groups, **settings)
-    if count:
-        raise ValueError(f"there are convolutions over up to 3 dimensions, not over {count}")
-    made = relax.nn.conv1d(relax.expand_dims(data, axis=[2]), relax.expand_dims(weight, axis=[2]), groups=groups)
     return relax.squeeze(made, axis=[2])

@@ -6,6 +6,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ....dialects.core.infos import bit_width, is_bool, is_float, is_unsigned
+from ....dialects.core.known import folding
+from ....dialects.relax.known_constants import splat
+from ....dialects.relax.values import keeps_shape
 from ...core import complex_numbers as pairs
 from ...core.complex_numbers import Pair, Unary, each_part
 from ...core.tensors import wide_float
@@ -25,6 +28,7 @@ from ..prelude import (
     register_stablehlo,
     relax,
 )
+from ..spreading import without_broadcasts
 
 Function = Callable[..., Tensor]
 
@@ -177,12 +181,12 @@ def _binary(
     return convert
 
 
-def _broadcast(node: Node) -> tuple[Tensor, Tensor]:
+def _broadcast(node: Node) -> tuple[Tensor, ...]:
     """Both operands; chlo says which dimensions of the larger one those of the smaller one are."""
     left, right = node.tensor(0), node.tensor(1)
     places = node.attr("broadcast_dimensions", None)
     if places is None or left.type.rank == right.type.rank:
-        return left, right
+        return without_broadcasts(left, right)
     small, rank = (left, right.type.rank) if left.type.rank < right.type.rank else (right, left.type.rank)
     new = [axis for axis in range(rank) if axis not in places]
     wide = relax.expand_dims(small, axis=new) if new else small
@@ -223,6 +227,16 @@ def _is(x: Pair, number: float) -> Tensor:
     return relax.logical_and(relax.equal(x.real, like(x.real, number)), relax.equal(x.whole_imag, like(x.real, 0)))
 
 
+def _larger(left: Tensor, right: Tensor) -> Tensor:
+    """Than 0 is what codegens know as relu; than -inf is each number, and NaN."""
+    if folding.get() is None and is_float(info_of(left).dtype):
+        for x, least in ((left, right), (right, left)):
+            number = str(splat(least))
+            if number in ("0.0", "-inf") and keeps_shape(x, least):
+                return relax.nn.relu(x) if number == "0.0" else x
+    return relax.maximum(left, right)
+
+
 def _divided(left: Tensor, right: Tensor) -> Tensor:
     """Of integers truncated; by 0 it is -1."""
     made = relax.divide(left, right)
@@ -246,7 +260,7 @@ register_rows(
         "stablehlo.multiply chlo.broadcast_multiply": _binary(relax.multiply, pairs.multiplied, relax.logical_and),
         "stablehlo.divide chlo.broadcast_divide": _binary(_divided, pairs.divided),
         "stablehlo.remainder chlo.broadcast_remainder": _binary(_remainder),
-        "stablehlo.maximum chlo.broadcast_maximum": _binary(relax.maximum, truth=relax.logical_or),
+        "stablehlo.maximum chlo.broadcast_maximum": _binary(_larger, truth=relax.logical_or),
         "stablehlo.minimum chlo.broadcast_minimum": _binary(relax.minimum, truth=relax.logical_and),
         "stablehlo.and chlo.broadcast_and": _binary(relax.bitwise_and, truth=relax.logical_and),
         "stablehlo.or chlo.broadcast_or": _binary(relax.bitwise_or, truth=relax.logical_or),
@@ -348,9 +362,9 @@ def in_total_order(x: Tensor) -> Tensor:
 
 @register_stablehlo("stablehlo.select", "chlo.broadcast_select")
 def select(node: Node) -> Outputs:
-    condition = node.tensor(0)
     if not node.is_complex:
-        return relax.where(condition, node.tensor(1), node.tensor(2))
+        return relax.where(*without_broadcasts(*node.tensors()))
+    condition = node.tensor(0)
     one, other = node.pair(1), node.pair(2)
     real = relax.where(condition, one.real, other.real)
     return Pair(real, relax.where(condition, one.whole_imag, other.whole_imag)).value()

@@ -44,7 +44,9 @@ def _product(node: Node, dims: dict[str, list[int]]) -> Outputs:
 
 
 def product(left: Tensor, right: Tensor, dims: dict[str, list[int]], dtype: str) -> Tensor:
-    """As a product of matrices where each operand has the batch in front, and one dimension of each other kind."""
+    """As a product of matrices where each operand has the batch in front, and one dimension of each other kind; of one
+    matrix on the right and no batch as it is.
+    """
     batch = (dims.get("lhs_batching_dimensions", []), dims.get("rhs_batching_dimensions", []))
     summed = (dims.get("lhs_contracting_dimensions", []), dims.get("rhs_contracting_dimensions", []))
     shapes = [sizes.sizes_of(Value(ssa=each)) for each in (left, right)]
@@ -55,8 +57,10 @@ def product(left: Tensor, right: Tensor, dims: dict[str, list[int]], dtype: str)
     rows, columns = ([shapes[side][axis] for axis in free[side]] for side in (0, 1))
     count = [shapes[0][axis] for axis in batch[0]]
     depth = sizes.product([shapes[0][axis] for axis in summed[0]])
+    is_by_rows = not count and len(columns) == len(summed[0]) == 1
+    height = rows if is_by_rows and rows else [sizes.product(rows)]
     orders = ([*batch[0], *free[0], *summed[0]], [*batch[1], *summed[1], *free[1]])
-    wanted = ([*count, sizes.product(rows), depth], [*count, depth, sizes.product(columns)])
+    wanted = ([*count, *height, depth], [*count, depth, sizes.product(columns)])
 
     def as_matrices(x: Tensor, side: int) -> Tensor:
         moved = x if orders[side] == sorted(orders[side]) else relax.permute_dims(x, axes=orders[side])

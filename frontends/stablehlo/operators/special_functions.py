@@ -105,12 +105,21 @@ register_rows(
         "chlo.erfc": of_tir("erfc"),
         "chlo.erf_inv": _of_scalars(erfinv),
         "chlo.lgamma": of_tir("lgamma"),
-        "chlo.digamma": _of_scalars(digamma),
         "chlo.zeta chlo.broadcast_zeta": _of_scalars(zeta),
         "chlo.bessel_i1e": _of_scalars(modified_i, 1, True),
         "chlo.bessel_i0e": _of_scalars(modified_i, 0, True),
     }
 )
+
+
+def _digamma(node: Node, x: Tensor) -> Tensor:
+    """Without a limit at 0, where the two sides differ."""
+    return relax.where(relax.equal(x, like(x, 0)), like(x, float("nan")), elementwise(node, digamma, [x]))
+
+
+@register_stablehlo("chlo.digamma")
+def digamma_of(node: Node) -> Outputs:
+    return in_wide(node, lambda x: _digamma(node, x), node.tensor(0))
 
 
 @register_stablehlo("chlo.polygamma", "chlo.broadcast_polygamma")
@@ -121,7 +130,7 @@ def polygamma_of_order(node: Node) -> Outputs:
         return in_wide(node, lambda n, x: _polygamma(node, n, x), *node.tensors())
     number = int(order.ravel()[0])
     if number == 0:
-        return in_wide(node, lambda x: elementwise(node, digamma, [x]), node.tensor(1))
+        return in_wide(node, lambda x: _digamma(node, x), node.tensor(1))
     return in_wide(node, lambda x: elementwise(node, polygamma, [x], number), node.tensor(1))
 
 
@@ -133,7 +142,7 @@ def _polygamma(node: Node, order: Tensor, x: Tensor) -> Tensor:
     size = relax.multiply(relax.exp(intrinsic_of(node, "lgamma", [above])), elementwise(node, zeta, [above, x]))
     signed = relax.where(is_even, relax.negative(size), size)
     zeroth = relax.equal(order, like(order, 0))
-    return relax.where(zeroth, elementwise(node, digamma, [x]), signed)
+    return relax.where(zeroth, _digamma(node, x), signed)
 
 
 @register_stablehlo("chlo.constant_like")

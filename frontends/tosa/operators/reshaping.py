@@ -21,12 +21,7 @@ register_rows(
 @register_tosa("tosa.reshape")
 def reshape(node: Node) -> Outputs:
     """One size may be -1: what is left for it."""
-    shape = node.known_sizes(1)
-    if -1 in [each for each in shape if isinstance(each, int)] and sizes.is_known(*shape):
-        own = node.sizes_of_operand(0)
-        given = sizes.product([each for each in shape if each != -1])
-        shape = [sizes.divided(sizes.product(own), given) if each == -1 else each for each in shape]
-    return sizes.reshaped(node.tensor(0), shape)
+    return sizes.reshaped(node.tensor(0), sizes.with_rest(node.sizes_of_operand(0), node.known_sizes(1)))
 
 
 @register_tosa("tosa.pad")

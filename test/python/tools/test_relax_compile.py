@@ -268,7 +268,7 @@ def test_what_cannot_be_imported(tanh: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ([], "expected one input file, model.onnx, model.pt2 or module.mlir, got none"),
+        ([], "expected one input file, model.onnx, model.pt2, model.tflite or module.mlir, got none"),
         (["a.onnx", "b.onnx"], "got a.onnx, b.onnx"),
         (["M", "-o", "x", "--emitt=obj"], "unknown option '--emitt=obj'; did you mean 'emit'?"),
         (["M", "--emit=object"], "expects one of relax, tir, llvm, ll, asm, obj, artifact, source, got 'object'"),

@@ -357,7 +357,7 @@ def test_a_model_is_run_by_the_reference(tmp_path: Path) -> None:
         (["P", "--inpt=x=x.npy"], "unknown option '--inpt=x=x.npy'; did you mean 'input'?"),
         (["P", "P"], "expected one program"),
         (["m.onnx"], "m.onnx is a model, no program: relax-compile m.onnx makes one of it, --reference runs it"),
-        (["P", "--reference"], "--reference runs a model (.onnx, .pb, .pt2, .mlir, .mlirbc, .py), got "),
+        (["P", "--reference"], "--reference runs a model (.onnx, .pb, .pt2, .tflite, .mlir, .mlirbc, .py), got "),
         (["m.onnx", "--reference", "--sha256=00"], "--reference and --sha256 exclude each other"),
         (["m.onnx", "--reference"], "m.onnx: "),
         (["none.rxa"], "none.rxa: cannot be read: No such file or directory"),

@@ -5,8 +5,10 @@ import base64
 import json
 import struct
 
+import ml_dtypes
 import numpy
 import pytest
+import tvm_ffi
 
 import relax_mlir as rx
 
@@ -32,12 +34,16 @@ def run(text, *arguments):
     return rx.compile(rx.Module.from_script(text))["main"](*arguments)
 
 
+#: DLPack's, of element types that numpy lacks.
+CODES = {"bfloat16": 4, "bool": 6, "float8_e4m3fn": 10, "float8_e5m2": 12, "float4_e2m1fn": 17}
+
+
 def metadata(*arrays):
     """As `script(show_meta=True)` has it."""
     nodes = [{"type": "None"}, {"type": "ffi.String", "data": "ir.GenericConst"}]
     constants = []
     for array in arrays:
-        code = {"f": 2, "i": 0, "u": 1}[array.dtype.kind]
+        code = CODES.get(array.dtype.name, "iuf".find(array.dtype.kind))
         header = struct.pack("<QQiiiBBH", 0xDD5E40F096B4A13F, 0, 1, 0, array.ndim, code, 8 * array.dtype.itemsize, 1)
         shape = struct.pack(f"<{array.ndim}qq", *array.shape, array.nbytes)
         nodes.append({"type": "ffi.Tensor", "data": base64.b64encode(header + shape + array.tobytes()).decode()})
@@ -84,9 +90,18 @@ def test_constants_of_the_metadata():
     numpy.testing.assert_array_equal(given[1], other)
 
 
+@pytest.mark.parametrize("dtype", ["bool", "uint8", "float16", "bfloat16", "float8_e4m3fn", "float8_e5m2"])
+def test_element_types_of_the_metadata(dtype):
+    values = numpy.arange(6).astype(dtype if hasattr(numpy, dtype) else getattr(ml_dtypes, dtype))
+    given = run(graph('return metadata["ir.GenericConst"][0]', around=f'n = TypeVar("n")\n{metadata(values)}'), X)
+    assert given.dtype == values.dtype
+    numpy.testing.assert_array_equal(given, values)
+
+
 @pytest.mark.parametrize(
     ("around", "message"),
     [
+        (metadata(numpy.ones(2, ml_dtypes.float4_e2m1fn)), "of DLPack's element type 17 with 8 bits is not read"),
         ('metadata = tvm.ir.load_json("{}")', "this is no metadata of TVM's printer"),
         ('metadata = tvm.ir.load_json("{")', "this cannot be worked out"),
         (metadata(numpy.ones(1)).replace('"value\\": 2', '"value\\": 3'), "a node holds itself"),
@@ -161,11 +176,88 @@ CASES = {
         (A,),
         A * 2,
     ),
+    "a number in place of a tensor": (graph("y = R.add(x, T.float32(0.1))\nreturn y"), (X,), X + numpy.float32(0.1)),
+    "the type of a number": (
+        graph("return R.one_hot(x, T.float32(2), T.float32(-1), depth=4, axis=1)", 'x: R.Tensor((3,), dtype="int64")'),
+        (numpy.array([2, 0, 3]),),
+        3 * numpy.eye(4, dtype="float32")[[2, 0, 3]] - 1,
+    ),
+    "floats without digits": (
+        graph('return R.minimum(R.maximum(x, R.const("-inf", "float32")), R.const("inf", "float32"))'),
+        (X,),
+        X,
+    ),
+    "the shape of a type by name": (
+        graph('lv: R.Shape(ndim=2) = R.call_packed("vm.builtin.tensor_to_shape", s, ty_args=(R.Shape(ndim=2),))\n'
+              'y: R.Tensor(lv, dtype="float32") = R.reshape(x, lv)\nreturn y',
+              'x: R.Tensor((n, 4), dtype="float32"), s: R.Tensor((2,), dtype="int64")'),
+        (X, numpy.array([2, 6])),
+        X.reshape(2, 6),
+    ),
+    "types in a tuple that say nothing": (
+        graph("y: R.Tuple(R.Tensor, R.Tensor) = (R.astype(x, 'int32'), x)\nreturn y[0]"), (X,), X.astype("int32")
+    ),
+    "a size by words in text": (
+        prim("for i, j in T.grid(n, m):\n    C[i * m + j] = A[i, j]",
+             'A: T.Buffer((n, m), "float32"), C: T.Buffer(("T.max(n, T.int64(1)) * m",), "float32")',
+             'n = TypeVar("n")\nm = TypeVar("m")'),
+        (X,),
+        X.reshape(-1),
+    ),
+    "a remainder of what is negative in text": (
+        graph("return R.add(y, y)", 'x: R.Tensor((n,), "float32"), y: R.Tensor(("n - n % T.int64(-3)",), "float32")'),
+        (A[:5], A[:6]),
+        A[:6] * 2,
+    ),
+    "memory that a packed function writes": (
+        graph('alloc = R.builtin.alloc_tensor(R.shape([3, 4]), R.dtype("float32"), 0, R.str("global"))\n'
+              '_: R.Any = R.call_packed("test.tvm_printouts.twice", x, alloc)\nreturn alloc'),
+        (X,),
+        X * 2,
+    ),
+    "a number that is a size": (
+        graph("y = R.broadcast_to(x, R.shape([k, n, 4]))\nreturn y", 'x: R.Tensor((n, 4), "float32"), k: T.int64'),
+        (X, 2),
+        numpy.stack([X, X]),
+    ),
+    "a shape": (
+        graph("y = R.reshape(x, s)\nz = R.zeros(R.shape([b]), 'float32')\nreturn R.add(y, z)",
+              'x: R.Tensor((n, 4), "float32"), s: R.Shape([a, b])',
+              'n = TypeVar("n")\na = TypeVar("a")\nb = TypeVar("b")'),
+        (X, numpy.array([2, 6])),
+        X.reshape(2, 6),
+    ),
+    "a condition on sizes": (
+        graph("R.assert_op(n % 3 == 0, format='odd')\nif n >= 3:\n    y = R.add(x, x)\nelse:\n    y = x\nreturn y"),
+        (X,),
+        X * 2,
+    ),
+    "functions that are values": (
+        graph('f: R.Callable = R.ExternFunc("test.tvm_printouts.twice")\n'
+              'return R.call_dps_packed(f, (x,), out_ty=R.Tensor((n, 4), "float32"))').replace(
+                  "class Module:\n", 'class Module:\n    other = R.ExternFunc("other")\n'),
+        (X,),
+        X * 2,
+    ),
+    "a block's own buffer, a message in parts": (
+        prim('with T.sblock("f"):\n    T.reads(A[0:8])\n    T.writes(C[0:8])\n'
+             '    own = T.sblock_alloc_buffer((1,), annotations={"buffer_data_alignment": 64})\n'
+             '    for i in range(8):\n        own[0] = A[i]\n'
+             '        assert i < 8, ("RuntimeError", ["more than ", "8"])\n        C[i] = own[0]'),
+        (A,),
+        A,
+    ),
+    "names that are only declared": (
+        prim("for i in range(8):\n    v = T.float32()\n"
+             "    C[i] = T.Let(v * v + T.float32(1), where={v: A[i] * T.float32(2)})"),
+        (A,),
+        4 * A * A + 1,
+    ),
     "a division of integers": (
         prim("for i in range(4):\n    C[i] = T.Div(A[i], T.int32(2))",
              'A: T.Buffer((4,), "int32"), C: T.Buffer((4,), "int32")'),
         (numpy.array([-3, 3, -4, 5], "int32"),),
-        numpy.array([-1, 1, -2, 2]),
+        numpy.array([-1, 1, -2, 2], "int32"),
     ),
 }  # fmt: skip
 
@@ -173,12 +265,42 @@ CASES = {
 @pytest.mark.parametrize("name", CASES)
 def test_printout_gives_what_numpy_gives(name):
     text, arguments, expected = CASES[name]
-    numpy.testing.assert_allclose(run(text, *arguments), expected, rtol=1e-6)
+    given = run(text, *arguments)
+    numpy.testing.assert_allclose(given, expected, rtol=1e-6)
+    assert given.dtype == expected.dtype
+
+
+@tvm_ffi.register_global_func("test.tvm_printouts.twice", override=True)
+def twice(x, y):
+    numpy.from_dlpack(y)[:] = 2 * numpy.from_dlpack(x)
+
+
+def test_nothing_in_a_tuple_is_left_out():
+    nothing = "none = R.null_value()\nreturn (none, (none, R.add(x, x)))"
+    text = graph(nothing) + "    @R.function\n    def start():\n        none = R.null_value()\n        return (none,)\n"
+    executable = rx.compile(rx.Module.from_script(text))
+    numpy.testing.assert_array_equal(executable["main"](X), X + X)
+    assert "func.func @start() {" in str(rx.Module.from_script(text))
+
+
+OUTSIDE = prim(
+    "for i, k in T.grid(8, 2):\n    with T.sblock('C'):\n        v, w = T.axis.remap('SR', [i, k])\n"
+    "        with T.init():\n            C[v] = T.float32(0)\n"
+    "        C[v] = C[v] + T.if_then_else(T.Select(v < 3, 0, 1) <= T.Div(v + 2, 2) - w"
+    " and A[T.Div(v + 2, 2) - w] < T.float32(9), T.float32(1), T.float32(0))",
+    'A: T.Buffer((4,), "float32"), C: T.Buffer((8,), "float32")',
+)
 
 
 @pytest.mark.parametrize(
     ("text", "message"),
     [
+        (OUTSIDE, "'A' has 4 elements along dimension 0, but the index goes from 0 to 4"),
+        (prim('T.func_attr({"calling_conv": 1})\nC[0] = A[0]'), "'main' is lowered to what TVM's runtime calls"),
+        (graph('R.call_packed("vm.builtin.copy", x)\nreturn x'), "this is of TVM's virtual machine"),
+        (graph('f: R.Callable = R.ExternFunc("f")\nreturn f(x)'), "'f' is no function of this module"),
+        (graph("return x", 'x: R.Tensor(("T.max(n)",), "float32")'), "this is no function of sizes"),
+        (graph("return x", 'x: R.Tensor(("T.max(n",), "float32")'), "this is no size"),
         (CASES["rows behind each other"][0].replace("(4, 1)", "(1, 3)"), "a buffer with 'strides=' is a view"),
         (CASES["a function in a function"][0].replace("inner(z)", "inner(z, x)"), "'inner' takes 1 arguments, not 2"),
         (CASES["a function in a function"][0].replace("R.add(a, y)", "inner(a)"), "'inner' calls itself"),
@@ -272,3 +394,14 @@ def test_steps_on_a_block_that_is_not_read_are_left_out():
     schedule.parallel(schedule.get_loops("C")[0])
     numpy.testing.assert_allclose(rx.compile(schedule.mod)["main"](x), x * 3, rtol=1e-6)
     assert "'B'" not in str(schedule.mod)
+
+
+@pytest.mark.parametrize("given", ["@I.ir_module", 3, None])
+def test_what_is_no_module_of_tvm(given):
+    with pytest.raises(
+        rx.ModelError, match=r"from_tvm takes a tvm\.IRModule, a relax.Function or a PrimFunc, got"
+    ) as caught:
+        rx.from_tvm(given)
+    # TVM is in an environment of its own: make test-tvm.
+    assert "TVM is not installed here: pip install apache-tvm" in str(caught.value)
+    assert ("rx.Module.from_script reads text" in str(caught.value)) == isinstance(given, str)

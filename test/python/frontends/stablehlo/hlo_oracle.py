@@ -20,11 +20,15 @@ _DTYPES = {
 _TYPE = re.compile(r"tensor<((?:\d+x)*)(\w+)>")
 
 
+def dtype_of(name: str) -> numpy.dtype:
+    return numpy.dtype(_DTYPES[name])
+
+
 def array_of(type_: str, seed: int = 0) -> numpy.ndarray:
     """Random elements of a type: of floats with both signs, of integers small ones."""
     found = _TYPE.match(type_)
     assert found is not None, type_
-    shape, dtype = tuple(map(int, found[1].split("x")[:-1])), numpy.dtype(_DTYPES[found[2]])
+    shape, dtype = tuple(map(int, found[1].split("x")[:-1])), dtype_of(found[2])
     random = numpy.random.default_rng(seed)
     if dtype.kind == "f":
         return random.normal(size=shape).astype(dtype)

@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Broadcasts that are left out: StableHLO wants operands of one shape, relax's elementwise operators broadcast."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ...bindings.navigation import defining_op
+from ...dialects.core.known import folding
+from ...dialects.core.symbols import Dim
+from ...dialects.relax.values import keeps_shape, shape_of
+from ..core.values import Tensor
+
+
+def without_broadcasts(*tensors: Tensor) -> tuple[Tensor, ...]:
+    """Operands of one shape, for an operator that broadcasts: of broadcasts what they copy, which fusion and codegens
+    know as a bias or a number. Together they still have that shape.
+    """
+    if folding.get() is not None:
+        return tensors  # known while the module is imported
+    whole = shape_of(tensors[0])
+    if whole is None or any(shape_of(each) != whole for each in tensors):
+        return tensors  # of a body that is written for scalars
+    found = [_copied(each) for each in tensors]
+    if not _have_together([shape_of(each) for each in found], whole):
+        found[0] = tensors[0]
+    return tuple(found)
+
+
+def _have_together(shapes: Sequence[tuple[Dim, ...] | None], whole: tuple[Dim, ...]) -> bool:
+    """Whether each size is one of an operand's, and one has all dimensions."""
+    wide = [(1,) * (len(whole) - len(shape)) + shape for shape in shapes if shape is not None]
+    is_as_long = any(shape is not None and len(shape) == len(whole) for shape in shapes)
+    return is_as_long and all(size in sizes for size, sizes in zip(whole, zip(*wide, strict=True), strict=True))
+
+
+def _copied(tensor: Tensor) -> Tensor:
+    """What a tensor is broadcast from along dimensions of one element, and those that come in front."""
+    source = tensor
+    while (made := defining_op(source, "relax.broadcast_to", "relax.reshape")) is not None:
+        x = made.operation.operands[0]
+        if made.operation.name == "relax.reshape" and not _adds_ones_in_front(shape_of(x), shape_of(source)):
+            break
+        if not keeps_shape(tensor, x):
+            break
+        source = x
+    return source
+
+
+def _adds_ones_in_front(shape: tuple[Dim, ...] | None, wide: tuple[Dim, ...] | None) -> bool:
+    if shape is None or wide is None:
+        return False
+    return wide == (1,) * (len(wide) - len(shape)) + shape

@@ -1,0 +1,168 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Convolutions of images and volumes whose last dimension are channels."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from ...core.padding import padded
+from ...core.pool_windows import Windows
+from ..prelude import Node, Outputs, Tensor, Value, register_tflite, relax, sizes
+from .activations import activated
+
+_AXES = {2: ("h", "w"), 3: ("d", "h", "w")}
+
+
+def windows_of(node: Node, own: Sequence[sizes.Size], kernel: Sequence[int]) -> Windows:
+    """Those of an operator on data with these spatial sizes."""
+    names = _AXES[len(kernel)]
+    strides = [node.attr(f"stride_{name}") for name in names]
+    dilations = [node.attr(f"dilation_{name}_factor", 1) for name in names]
+    if min(*strides, *dilations, *kernel) < 1:
+        raise node.fail("taps, strides and dilations are 1 or more")
+    around = [
+        added(node, size, (taps - 1) * gap + 1, stride)
+        for size, taps, gap, stride in zip(own, kernel, dilations, strides, strict=True)
+    ]
+    before, after = zip(*around, strict=True)
+    return Windows(tuple(kernel), tuple(strides), tuple(dilations), before, after)
+
+
+def added(node: Node, size: sizes.Size, reach: int, stride: int) -> tuple[sizes.Size, sizes.Size]:
+    """SAME has as many windows as steps fit into the data, as much padding as these need, more of it behind."""
+    if node.attr("padding") == 1:
+        return 0, 0
+    if stride == 1:
+        return (reach - 1) // 2, reach // 2
+    count = sizes.divided(sizes.plus(size, stride - 1), stride)
+    total = sizes.plus(sizes.times(sizes.minus(count, 1), stride), reach)
+    total = sizes.larger(sizes.minus(total, size), 0)
+    before = sizes.divided(total, 2)
+    return before, sizes.minus(total, before)
+
+
+def _image(node: Node, index: int, rank: int) -> tuple[list[sizes.Size], int]:
+    """The spatial sizes of data, and how many channels it has."""
+    own = node.sizes_of(index)
+    if len(own) != rank or not isinstance(own[-1], int):
+        raise node.fail(f"data of sizes {own} is none of this operator: it has {rank}, and channels that are known")
+    return own[1:-1], own[-1]
+
+
+def with_bias(node: Node, made: Tensor, index: int) -> Tensor:
+    """Sums with a bias, and the activation of both. A bias is quantized with the scales of what is multiplied."""
+    if node.has(index):
+        made = relax.add(made, node.real(index, node.stored(index)).ssa)
+    return activated(node, made)
+
+
+def _around(data: Value, windows: Windows) -> tuple[Value, list[int]]:
+    """The data and what a convolution adds to it; the data itself with borders, where their widths are dynamic."""
+    if windows.is_fixed:
+        return data, [*windows.before, *windows.after]
+    pairs = dict(enumerate(zip(windows.before, windows.after, strict=True), 1))
+    made = padded(data, pairs, "constant", 0)
+    return made if isinstance(made, Value) else Value(ssa=made), [0] * 2 * len(pairs)
+
+
+def _convolved(
+    node: Node, function: Callable[..., Tensor], kernel: Sequence[int], channels: int, **layout: str
+) -> Tensor:
+    """There are groups where weights have fewer channels than the data."""
+    spatial, own = _image(node, 0, len(kernel) + 2)
+    if not channels or own % channels:
+        raise node.fail(f"data of {own} channels and weights of {channels} do not fit")
+    windows = windows_of(node, spatial, kernel)
+    data, padding = _around(node.value(0), windows)
+    made = function(
+        data.ssa,
+        node.tensor(1),
+        strides=windows.strides,
+        padding=padding,
+        dilation=windows.dilations,
+        groups=own // channels,
+        **layout,
+    )
+    return with_bias(node, made, 2)
+
+
+@register_tflite("CONV_2D")
+def conv2d(node: Node) -> Outputs:
+    _, *kernel, channels = node.fixed_sizes(1, 4)
+    return _convolved(node, relax.nn.conv2d, kernel, channels, data_layout="NHWC", kernel_layout="OHWI")
+
+
+@register_tflite("CONV_3D")
+def conv3d(node: Node) -> Outputs:
+    *kernel, channels, _ = node.fixed_sizes(1, 5)
+    return _convolved(node, relax.nn.conv3d, kernel, channels, data_layout="NDHWC", kernel_layout="DHWIO")
+
+
+@register_tflite("DEPTHWISE_CONV_2D")
+def depthwise_conv2d(node: Node) -> Outputs:
+    """Each channel has filters of its own: weights are [1, height, width, channels * filters]."""
+    one, height, width, outputs = node.fixed_sizes(1, 4)
+    spatial, depth = _image(node, 0, 4)
+    if one != 1 or not depth or outputs % depth:
+        raise node.fail(f"data of {depth} channels and weights {[one, height, width, outputs]} do not fit")
+    windows = windows_of(node, spatial, (height, width))
+    data, padding = _around(node.value(0), windows)
+    made = relax.nn.conv2d(
+        data.ssa,
+        reshaped_weights(node, 1, [height, width, outputs, 1], 2),
+        strides=windows.strides,
+        padding=padding,
+        dilation=windows.dilations,
+        groups=depth,
+        data_layout="NHWC",
+        kernel_layout="HWOI",
+    )
+    return with_bias(node, made, 2)
+
+
+def reshaped_weights(node: Node, index: int, shape: list[int], axis: int) -> Tensor:
+    """Weights in another shape, in which several scales go along another axis."""
+    held = node.stored(index)
+    if held.array is not None:
+        name, held = held.name, Value(array=held.array.reshape(shape))
+        held.name = name
+    else:
+        held = Value(ssa=sizes.reshaped(held.ssa, shape))
+    return node.real(index, held, axis).ssa
+
+
+def _transposed(
+    node: Node, function: Callable[..., Tensor], kernel: Sequence[int], channels: int, **layout: str
+) -> Tensor:
+    """Operands are the shape of the result, weights and data. What the result would have more is cut off."""
+    spatial, depth = _image(node, 2, len(kernel) + 2)
+    wanted = node.sizes_in(0)
+    if depth != channels or len(wanted) != len(kernel) + 2:
+        raise node.fail(f"data of {depth} channels, weights of {channels} and {len(wanted)} sizes do not fit")
+    strides = [node.attr(f"stride_{name}") for name in _AXES[len(kernel)]]
+    if min(*strides, *kernel) < 1:
+        raise node.fail("taps and strides are 1 or more")
+    sides = []
+    for size, result, taps, stride in zip(spatial, wanted[1:-1], kernel, strides, strict=True):
+        before, _ = added(node, result, taps, stride)
+        whole = sizes.plus(sizes.times(sizes.minus(size, 1), stride), taps)
+        sides.append((before, sizes.minus(sizes.minus(whole, before), result)))
+    if not all(isinstance(each, int) for side in sides for each in side):
+        raise node.fail("how much of its result is cut off is not known while the model is imported")
+    padding = [max(side[place], 0) for place in (0, 1) for side in sides]
+    made = function(node.tensor(2), node.tensor(1), strides=strides, padding=padding, **layout)
+    more = [max(-side, 0) for pair in sides for side in pair]
+    made = relax.nn.pad(made, pad_width=[0, 0, *more, 0, 0]) if any(more) else made
+    return with_bias(node, made, 3)
+
+
+@register_tflite("TRANSPOSE_CONV")
+def transpose_conv(node: Node) -> Outputs:
+    _, *kernel, channels = node.fixed_sizes(1, 4)
+    return _transposed(node, relax.nn.conv2d_transpose, kernel, channels, data_layout="NHWC", kernel_layout="OHWI")
+
+
+@register_tflite("CONV_3D_TRANSPOSE")
+def conv3d_transpose(node: Node) -> Outputs:
+    *kernel, _, channels = node.fixed_sizes(1, 5)
+    return _transposed(node, relax.nn.conv3d_transpose, kernel, channels, data_layout="NDHWC", kernel_layout="DHWOI")

@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Has a PrimFunc run as its schedule says."""
+
+from __future__ import annotations
+
+from ...bindings.ir import Operation
+from ...bindings.mlir import ir
+from ...bindings.navigation import body_of, operations_of, symbol_name
+from ...bindings.rewriting import located_error
+from ...support.errors import RelaxError
+from ..core.pipeline import Pipeline
+from .gpu_kernels import KernelWriter
+from .schedule import Schedule
+from .tree_writer import Writer, write_tree
+
+
+def apply_schedule(function: Operation, *, has_threads: bool = False) -> Operation:
+    """Has a PrimFunc run as its schedule says, over memory: the operation that takes its place. `has_threads`: bound
+    loops are kernels."""
+    schedule, name = Schedule(function), symbol_name(function)
+    scratch, tree = schedule.scratch_of(name)
+    try:
+        write_tree(scratch.function, scratch.read, tree, KernelWriter if has_threads else Writer)
+    except RelaxError as error:
+        raise located_error(error.message, function.location, error.notes) from None
+    # A kernel of one block is a loop of one step, which is none for canonicalize.
+    tidied = "func.func(cse)" if has_threads else "func.func(canonicalize,cse)"
+    Pipeline([tidied], verify_each=False).run(scratch.module)
+    with function.context:
+        for op in operations_of(body_of(scratch.module.operation)):
+            if symbol_name(op) == name or op.name == "memref.global":
+                op.detach_from_parent()
+                ir.InsertionPoint(function).insert(op)
+    made = next(op for op in operations_of(function.block) if op != function and symbol_name(op) == name)
+    function.erase()
+    return made

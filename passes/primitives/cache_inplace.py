@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Primitive cache_inplace: staging of a buffer that a block changes in place."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ..loops.handles import BlockRV
+from ..loops.primitives import Edit, register_primitive
+from ..loops.tree import blocks_in, exchanged
+from .caching import buffer_of, check_scope, copying, staged_buffer
+
+
+@register_primitive
+def cache_inplace(edit: Edit, block: BlockRV, read_buffer_index: int | str, storage_scope: str) -> list[BlockRV]:
+    """Has a block that goes on with what a buffer holds do so in memory of a scope: the block that copies it there, and
+    the one that copies it back."""
+    found = edit.block(block)
+    check_scope(edit, storage_scope)
+    read = [access for access in found.accesses if found.reads_of(access.buffer)]
+    buffer = buffer_of(edit, found, read, read_buffer_index, "reads")
+    if not found.writes_of(buffer):
+        edit.refuse(f"'{found.name}' does not write '{buffer.name}': use cache_read")
+    if buffer in found.loaded():
+        edit.refuse(f"'{buffer.name}' is read at places that are computed")
+    place = next(number for number, node in enumerate(edit.tree.body) if found in blocks_in([node]))
+    nest = blocks_in([edit.tree.body[place]])
+    others = [each.name for each in nest if each is not found and buffer in each.buffers]
+    if others:
+        edit.refuse(f"'{others[0]}' uses '{buffer.name}' in the same loops: cache it before they are one")
+    cached = staged_buffer(edit, buffer, storage_scope)
+    names = edit.new_names([cached.name, f"{buffer.name}_back"])
+    before = copying(edit, names[0], buffer, cached)
+    edit.tree = edit.tree.mapped(lambda each: exchanged(each, buffer, cached) if each is found else each)
+    body = edit.tree.body
+    edit.tree = replace(edit.tree, body=(*body[:place], before, *body[place:])).with_buffer(cached)
+    behind = copying(edit, names[1], cached, buffer)
+    body = edit.tree.body
+    edit.tree = replace(edit.tree, body=(*body[: place + 2], behind, *body[place + 2 :]))
+    return [edit.handle(edit.tree.block(name)) for name in names]

@@ -1,0 +1,142 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Primitive reindex: staging of a buffer as a block's iters go over it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from ...dialects.core.symbols_expr import Size, variables_of
+from ..loops.body_scalars import Element
+from ..loops.handles import BlockRV, IndexMap
+from ..loops.primitives import Edit, register_primitive
+from ..loops.ranges import range_of
+from ..loops.tree import (
+    SPATIAL,
+    Access,
+    Block,
+    Buffer,
+    Iter,
+    Loop,
+    Node,
+    blocks_in,
+    iter_variable,
+    variable,
+)  # fmt: skip
+from .cache_read import place_of
+from .caching import check_scope
+
+
+@register_primitive
+def reindex(edit: Edit, block: BlockRV, buffer: tuple[str, int]) -> BlockRV:
+    """Has a block read or write a copy whose dimensions are its iters, ("read", n) or ("write", n): the block that
+    copies."""
+    found = edit.block(block)
+    if len(buffer) != 2 or buffer[0] not in ("read", "write"):
+        edit.refuse(f"expected ('read', n) or ('write', n), got {buffer!r}")
+    access = access_of(edit, found, *buffer)
+    own = [each for each in found.iters if each.name in _variables(access.indices)]
+    return staged(edit, found, buffer[0], access, tuple(map(iter_variable, own)), "global", "reindex")
+
+
+def access_of(edit: Edit, block: Block, kind: str, index: int) -> Access:
+    accesses = block.reads if kind == "read" else block.writes
+    if not 0 <= index < len(accesses):
+        listed = ", ".join(f"{number}: {each.buffer.name}" for number, each in enumerate(accesses)) or "none"
+        edit.refuse(f"'{block.name}' has no {kind} {index} (it {kind}s {listed})")
+    return accesses[index]
+
+
+def staged_by_map(edit: Edit, handle: BlockRV, kind: str, index: int, scope: str, index_map: IndexMap) -> BlockRV:
+    """With a copy whose indices a map makes of all of a block's iters."""
+    found = edit.block(handle)
+    check_scope(edit, scope)
+    access = access_of(edit, found, kind, index)
+    if len(index_map.parameters) != len(found.iters):
+        edit.refuse(f"'{found.name}' has {len(found.iters)} iters, the map takes {len(index_map.parameters)}")
+    indices = index_map.at([iter_variable(each) for each in found.iters])
+    return staged(edit, found, kind, access, indices, scope, scope.replace(".", "_"))
+
+
+def staged(
+    edit: Edit, found: Block, kind: str, access: Access, indices: tuple[Size, ...], scope: str, suffix: str
+) -> BlockRV:
+    """A block that copies what an access reaches, where `indices` of the iters say, and the block with the copy."""
+    buffer = access.buffer
+    used = _variables(indices)
+    own = [each for each in found.iters if each.name in used]
+    _check(edit, found, kind, access, indices, own)
+    shape = _shape(edit, indices, own)
+    cached = Buffer(edit.tree.new_buffer_name(f"{buffer.name}_{suffix}"), shape, buffer.element, scope)
+    name = edit.new_name(cached.name)
+    inner = Access(cached, indices)
+    source, target = (access, inner) if kind == "read" else (inner, access)
+    node = _copying(edit, name, own, source, target)
+    place = place_of(edit, buffer, [found]) if kind == "read" else _behind(edit, found)
+
+    def other(each: Access) -> Access:
+        return inner if each == access else each
+
+    reads, writes = (tuple(map(other, each)) for each in (found.reads, found.writes))
+    edit.replace(found.name, [replace(found, reads=reads) if kind == "read" else replace(found, writes=writes)])
+    body = edit.tree.body
+    edit.tree = replace(edit.tree, body=(*body[:place], node, *body[place:])).with_buffer(cached)
+    return edit.handle(edit.tree.block(name))
+
+
+def _check(edit: Edit, found: Block, kind: str, access: Access, indices: Sequence[Size], own: Sequence[Iter]) -> None:
+    buffer, names = access.buffer, [each.name for each in own]
+    if found.within:
+        edit.refuse(f"'{found.name}' leaves out steps of its reduction: what it would read there is not known")
+    if buffer in found.loaded():
+        edit.refuse(f"'{buffer.name}' is read at places that are computed")
+    missing = sorted(_variables(access.indices) & {each.name for each in found.iters} - set(names))
+    if missing:
+        edit.refuse(f"'{buffer.name}' is used at other places for each '{missing[0]}', of which the copy knows nothing")
+    own_map = IndexMap(tuple(names), tuple(indices))
+    if not own_map.is_injective([each.extent for each in own]):
+        edit.refuse(f"{own_map} has several points of '{found.name}' at one place")
+    if kind == "read":
+        if found.writes_of(buffer):
+            edit.refuse(f"'{found.name}' writes '{buffer.name}', too")
+        return
+    if any(each.kind != SPATIAL for each in own) or found.reads_of(buffer) and found.inits is None:
+        edit.refuse(f"'{found.name}' goes on with what '{buffer.name}' holds")
+    if any(each.buffer is buffer for each in found.reads) or len(found.writes_of(buffer)) > 1:
+        edit.refuse(f"'{found.name}' uses '{buffer.name}' several times")
+    place = _behind(edit, found) - 1
+    others = [each.name for each in blocks_in([edit.tree.body[place]]) if each is not found and buffer in each.buffers]
+    if others:
+        edit.refuse(f"'{others[0]}' uses '{buffer.name}' in the same loops: copy it before they are one")
+    spatial = {each.name for each in found.iters if each.kind == SPATIAL and each.extent != 1}
+    if not spatial <= set(names):
+        edit.refuse(f"'{found.name}' writes the same elements of '{buffer.name}' at several points")
+
+
+def _shape(edit: Edit, indices: Sequence[Size], own: Sequence[Iter]) -> tuple[Size, ...]:
+    extents = {each.name: each.extent for each in own}
+    shape = []
+    for index in indices:
+        reached = range_of(index, extents)
+        if reached is None or reached.start != 0:
+            edit.refuse(f"how far {index} goes is not known, or it does not begin at 0")
+        shape.append(reached.extent)
+    return tuple(shape)
+
+
+def _copying(edit: Edit, name: str, own: Sequence[Iter], source: Access, target: Access) -> Node:
+    iters = tuple(Iter(each.name, SPATIAL, each.extent) for each in own)
+    loops = edit.new_names([f"ax{number}" for number in range(len(iters))])
+    bindings = tuple(variable(loop, each.extent) for loop, each in zip(loops, iters, strict=True))
+    node: Node = Block(name, iters, bindings, (source,), (target,), (Element(0),))
+    for loop, each in reversed(list(zip(loops, iters, strict=True))):
+        node = Loop(loop, each.extent, (node,))
+    return node
+
+
+def _behind(edit: Edit, found: Block) -> int:
+    return 1 + next(number for number, node in enumerate(edit.tree.body) if found in blocks_in([node]))
+
+
+def _variables(indices: Sequence[Size]) -> set[str]:
+    return set().union(*map(variables_of, indices))

@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# RUN: relax-opt %s --tir-apply-schedule --print-script | FileCheck %s
+"""sch.reindex: a copy whose dimensions are a block's iters."""
+
+from relax_mlir.script import ir as I, tir as T
+
+
+@I.ir_module
+class Module:
+    # CHECK-LABEL: def of_a_read(
+    # CHECK:     v0 = memref.alloca(T.Buffer((4, 6), "float32"), alignment=64, segments=(0, 0))
+    # CHECK-NEXT:     for i in range(4):
+    # CHECK-NEXT:         for j in range(6):
+    # CHECK-NEXT:             v0[i, j] = A[j, i]
+    # CHECK-NEXT:     for i in range(4):
+    # CHECK-NEXT:         for j in range(6):
+    # CHECK-NEXT:             B[i, j] = v0[i, j] * 2.0
+    # CHECK-NEXT:     return
+    @T.prim_func
+    def of_a_read(A: T.Buffer((6, 4), "float32"), B: T.Buffer((4, 6), "float32")):
+        T.func_attr(
+            {
+                "tir.schedule": [
+                    "# schedule 1",
+                    'B = sch.get_block("B")',
+                    'A_reindex = sch.reindex(B, ("read", 0))',
+                ]
+            }
+        )
+        for i, j in T.grid(4, 6):
+            with T.block("B"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                B[vi, vj] = A[vj, vi] * T.float32(2)
+
+    # CHECK-LABEL: def of_a_write(
+    # CHECK:     v0 = memref.alloca(T.Buffer((6, 4), "float32"), alignment=64, segments=(0, 0))
+    # CHECK-NEXT:     for i in range(4):
+    # CHECK-NEXT:         for j in range(6):
+    # CHECK-NEXT:             v0[j, i] = A[j, i] * 2.0
+    # CHECK-NEXT:     for i in range(6):
+    # CHECK-NEXT:         for j in range(4):
+    # CHECK-NEXT:             B[j, i] = v0[i, j]
+    # CHECK-NEXT:     return
+    @T.prim_func
+    def of_a_write(A: T.Buffer((6, 4), "float32"), B: T.Buffer((4, 6), "float32")):
+        T.func_attr(
+            {
+                "tir.schedule": [
+                    "# schedule 1",
+                    'B = sch.get_block("B")',
+                    "sch.reorder_block_iter_var(B, [1, 0])",
+                    'B_reindex = sch.reindex(B, ("write", 0))',
+                ]
+            }
+        )
+        for i, j in T.grid(4, 6):
+            with T.block("B"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                B[vi, vj] = A[vj, vi] * T.float32(2)

@@ -1,0 +1,6 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Settings of the tests with TVM."""
+
+from __future__ import annotations
+
+from run_settings import interruptions, own_cache  # noqa: F401  # fixtures of all tests
