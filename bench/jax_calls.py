@@ -73,7 +73,8 @@ def functions_of(function: Callable[[Any], Any]) -> dict[str, Callable[[], objec
     cpu, relax = (jax.devices(each)[0] for each in ("cpu", "relax"))
     given = numpy.ones(3, "float32")
     on_cpu, on_relax = jax.device_put(given, cpu), jax.device_put(given, relax)
-    jitted, ours = jax.jit(function), rx.jit(function)
+    jitted = jax.jit(function)
+    ours: Any = rx.jit(function)
     main = ours.executable(on_cpu)["main"].packed
     (taken,) = ours.executable(on_cpu)["main"].prepared(on_cpu)
 

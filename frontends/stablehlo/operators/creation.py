@@ -16,9 +16,10 @@ _MOST_EQUAL = 1024
 
 @register_stablehlo("stablehlo.constant", "chlo.constant")
 def constant(node: Node) -> Outputs:
-    value = node.operation.attributes["value"]
-    if isinstance(value, ir.DenseElementsAttr) and value.is_splat and math.prod(value.type.shape) > _MOST_EQUAL:
-        first = value.get_splat_value()
+    # The bindings cannot read attributes of complex numbers.
+    if math.prod(node.static_shape()) > _MOST_EQUAL and not node.is_complex:
+        value = node.operation.attributes["value"]
+        first = value.get_splat_value() if isinstance(value, ir.DenseElementsAttr) and value.is_splat else None
         if isinstance(first, (ir.FloatAttr, ir.IntegerAttr)):
             return sizes.full(node.static_shape(), const(first.value, node.dtype))
     parts = [Value(array=each) for each in elements_of(node.operation, node.result_types[0])]

@@ -14,7 +14,6 @@ from ..prelude import Node, Outputs, Tensor, cast, const, like, register_stableh
 
 def _in_wide(node: Node, function: Callable[..., Tensor], *given: Tensor) -> Tensor:
     """Of f32 or f64: what is narrower is computed in f32."""
-    _refuse_complex(node)
     wide = wide_float(node.dtype)
     return cast(function(*(cast(each, wide) for each in given)), node.dtype)
 
@@ -27,6 +26,7 @@ def _refuse_complex(node: Node) -> None:
 @register_stablehlo("stablehlo.cholesky")
 def cholesky(node: Node) -> Outputs:
     """NaN where a matrix is not positive definite; what is on the other side of the diagonal is 0."""
+    _refuse_complex(node)
     is_lower = node.attr("lower", False)
     return _in_wide(node, lambda a: _factor(node, a, is_lower), node.tensor(0))
 
@@ -49,6 +49,8 @@ def triangular_solve(node: Node) -> Outputs:
 
 
 def _solved(node: Node, is_left: bool, is_upper: bool, is_unit: bool, is_transposed: bool) -> Tensor:
+    _refuse_complex(node)
+
     def solve(a: Tensor, b: Tensor) -> Tensor:
         kernel = SolveTriangular(is_upper, is_unit, is_transposed if is_left else not is_transposed)
         return triangular(node, a, b, kernel) if is_left else transposed(triangular(node, a, transposed(b), kernel))

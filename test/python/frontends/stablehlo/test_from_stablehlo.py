@@ -241,3 +241,15 @@ func.func @main(%t: !stablehlo.token, %x: tensor<4xf32>) -> (!stablehlo.token, t
 }""")
     token, x = rx.compile(module)["main"](numpy.zeros(0, bool), numpy.ones(4, "float32"))
     assert token.shape == (0,) and list(x) == [1, 1, 1, 1]
+
+
+@pytest.mark.parametrize("elements", ["(0xFF800000,0.0)", "[(1.0,2.0), (-0.5,0xFF800000)]"])
+def test_constants_of_complex_numbers(elements: str) -> None:
+    type_ = "tensor<2xcomplex<f32>>" if "[" in elements else "tensor<complex<f32>>"
+    module = rx.from_stablehlo(f"""
+func.func @main() -> {type_} {{
+  %x = stablehlo.constant dense<{elements}> : {type_}
+  return %x : {type_}
+}}""")
+    found = numpy.from_dlpack(rx.compile(module)["main"]()).ravel().tolist()
+    assert found == ([1, 2, -0.5, -numpy.inf] if "[" in elements else [-numpy.inf, 0])
