@@ -12,6 +12,7 @@ from typing import TypeAlias
 
 from ...bindings.ir import Context
 from ...bindings.ir import Module as MlirModule
+from ...bindings.navigation import operations_in
 from ...dialects.attribute_checks import check_attributes
 from ...dialects.context import create_context
 from ...dialects.parsing import checked_source, on_trial
@@ -49,9 +50,11 @@ def program_on_trial(data: bytes, name: str, read: Reader) -> bytes:
 def _checked(program: MlirModule, source: str | bytes, name: str) -> MlirModule:
     if isinstance(source, str):
         return program
-    if not check_attributes(program.operation):
-        raise ModelError(f"cannot read '{name}': malformed attributes")
     try:
+        if not check_attributes(program.operation):
+            raise ModelError(f"cannot read '{name}': malformed attributes")
+        for _ in operations_in(program.operation):
+            pass  # their names can be read
         program.operation.get_asm(large_elements_limit=_SHOWN, large_resource_limit=_SHOWN, enable_debug_info=True)
     except UnicodeDecodeError:
         raise ModelError(f"cannot read '{name}': a name or a text in it is not UTF-8") from None

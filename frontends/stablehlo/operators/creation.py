@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 from ....bindings.mlir import ir
 from ..hlo_attributes import elements_of
@@ -16,14 +17,21 @@ _MOST_EQUAL = 1024
 
 @register_stablehlo("stablehlo.constant", "chlo.constant")
 def constant(node: Node) -> Outputs:
-    # The bindings cannot read attributes of complex numbers.
-    if math.prod(node.static_shape()) > _MOST_EQUAL and not node.is_complex:
-        value = node.operation.attributes["value"]
-        first = value.get_splat_value() if isinstance(value, ir.DenseElementsAttr) and value.is_splat else None
-        if isinstance(first, (ir.FloatAttr, ir.IntegerAttr)):
-            return sizes.full(node.static_shape(), const(first.value, node.dtype))
+    number = None if is_complex(node.result_types[0]) else _repeated(node)
+    if number is not None:
+        return sizes.full(node.static_shape(), const(number, node.dtype))
     parts = [Value(array=each) for each in elements_of(node.operation, node.result_types[0])]
     return parts[0] if len(parts) == 1 else ComplexValue(*parts)
+
+
+def _repeated(node: Node) -> float | int | bool | None:
+    """The number that each of many elements is."""
+    value: Any = node.operation.attributes["value"]
+    is_splat = isinstance(value, ir.DenseElementsAttr) and value.is_splat
+    if not is_splat or math.prod(value.type.shape) <= _MOST_EQUAL:
+        return None
+    number = value.get_splat_value()
+    return number.value if isinstance(number, (ir.FloatAttr, ir.IntegerAttr)) else None
 
 
 def _counted(node: Node, shape: list[sizes.Size]) -> Outputs:

@@ -208,3 +208,26 @@ def test_a_custom_operator(taught: Callable[..., Any]) -> None:
     assert run(text, numpy.ones(3, "float32")).tolist() == [2.5, 2.5, 2.5]
     with pytest.raises(rx.RelaxError, match="has a converter already"):
         taught("tosa.add")(scaled)
+
+
+def test_relax_compile_takes_tosa_by_what_is_in_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    from relax_mlir.bindings.mlir import ir
+    from relax_mlir.tools import relax_compile
+
+    text = written("%x: tensor<2xf32>", "tensor<2xf32>", "%r = tosa.abs %x : (tensor<2xf32>) -> tensor<2xf32>")
+    with ir.Context(), open(tmp_path / "abs.mlirbc", "wb") as file:
+        ir.Module.parse(text).operation.write_bytecode(file)
+    (tmp_path / "abs.mlir").write_text(text)
+    for name in ("abs.mlir", "abs.mlirbc"):
+        program = tmp_path / f"{name}.rxa"
+        assert relax_compile.run([str(tmp_path / name), "--check"]) == 0
+        assert relax_compile.run([str(tmp_path / name), "-o", str(program), "--no-cache", "--jobs=1"]) == 0
+        assert rx.runtime.load(program)["main"](numpy.float32([-1, 2])).tolist() == [1, 2]
+    (tmp_path / "abs.mlir").write_text(
+        text.replace("return %r", '%s = "acme.op"(%r) : (tensor<2xf32>) -> tensor<2xf32>\nreturn %s')
+    )
+    capsys.readouterr()
+    assert relax_compile.run([str(tmp_path / "abs.mlir"), "--check"]) == 1
+    assert "acme.op" in capsys.readouterr().out
+    assert relax_compile.run(["--list-tosa-operators"]) == 0
+    assert "tosa.conv2d" in capsys.readouterr().out
