@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 
 from ...core.padding import padded
 from ...core.pool_windows import Windows
+from ...core.values import Array
 from ..prelude import Node, Outputs, Tensor, Value, register_tflite, relax, sizes
 from .activations import activated
 
@@ -66,7 +67,12 @@ def _around(data: Value, windows: Windows) -> tuple[Value, list[int]]:
 
 
 def _convolved(
-    node: Node, function: Callable[..., Tensor], kernel: Sequence[int], channels: int, **layout: str
+    node: Node,
+    function: Callable[..., Tensor],
+    weight: Tensor,
+    kernel: Sequence[int],
+    channels: int,
+    **layout: str,
 ) -> Tensor:
     """There are groups where weights have fewer channels than the data."""
     spatial, own = _image(node, 0, len(kernel) + 2)
@@ -76,7 +82,7 @@ def _convolved(
     data, padding = _around(node.value(0), windows)
     made = function(
         data.ssa,
-        node.tensor(1),
+        weight,
         strides=windows.strides,
         padding=padding,
         dilation=windows.dilations,
@@ -89,13 +95,19 @@ def _convolved(
 @register_tflite("CONV_2D")
 def conv2d(node: Node) -> Outputs:
     _, *kernel, channels = node.fixed_sizes(1, 4)
-    return _convolved(node, relax.nn.conv2d, kernel, channels, data_layout="NHWC", kernel_layout="OHWI")
+    # Vectors are of filters.
+    order = [1, 2, 3, 0]
+    weight = _rearranged(
+        node, 3, lambda array: array.transpose(order).copy(), lambda x: relax.permute_dims(x, axes=order)
+    )
+    return _convolved(node, relax.nn.conv2d, weight, kernel, channels, data_layout="NHWC", kernel_layout="HWIO")
 
 
 @register_tflite("CONV_3D")
 def conv3d(node: Node) -> Outputs:
     *kernel, channels, _ = node.fixed_sizes(1, 5)
-    return _convolved(node, relax.nn.conv3d, kernel, channels, data_layout="NDHWC", kernel_layout="DHWIO")
+    weight = node.tensor(1)
+    return _convolved(node, relax.nn.conv3d, weight, kernel, channels, data_layout="NDHWC", kernel_layout="DHWIO")
 
 
 @register_tflite("DEPTHWISE_CONV_2D")
@@ -105,11 +117,13 @@ def depthwise_conv2d(node: Node) -> Outputs:
     spatial, depth = _image(node, 0, 4)
     if one != 1 or not depth or outputs % depth:
         raise node.fail(f"data of {depth} channels and weights {[one, height, width, outputs]} do not fit")
+    shape = [height, width, outputs, 1]
+    weight = _rearranged(node, 2, lambda array: array.reshape(shape), lambda x: sizes.reshaped(x, shape))
     windows = windows_of(node, spatial, (height, width))
     data, padding = _around(node.value(0), windows)
     made = relax.nn.conv2d(
         data.ssa,
-        reshaped_weights(node, 1, [height, width, outputs, 1], 2),
+        weight,
         strides=windows.strides,
         padding=padding,
         dilation=windows.dilations,
@@ -120,15 +134,16 @@ def depthwise_conv2d(node: Node) -> Outputs:
     return with_bias(node, made, 2)
 
 
-def reshaped_weights(node: Node, index: int, shape: list[int], axis: int) -> Tensor:
-    """Weights in another shape, in which several scales go along another axis."""
-    held = node.stored(index)
-    if held.array is not None:
-        name, held = held.name, Value(array=held.array.reshape(shape))
-        held.name = name
-    else:
-        held = Value(ssa=sizes.reshaped(held.ssa, shape))
-    return node.real(index, held, axis).ssa
+def _rearranged(
+    node: Node, axis: int, of_array: Callable[[Array], Array], of_tensor: Callable[[Tensor], Tensor]
+) -> Tensor:
+    """Weights in another form, constants at once; several scales go along another axis there."""
+    held = node.stored(1)
+    if held.array is None:
+        return of_tensor(node.tensor(1))
+    made = Value(array=of_array(held.array))
+    made.name = held.name
+    return node.real(1, made, axis).ssa
 
 
 def _transposed(

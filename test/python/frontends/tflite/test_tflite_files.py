@@ -14,6 +14,7 @@ import flatbuffers
 import numpy
 import pytest
 from ai_edge_litert import schema_py_generated as schema
+from flatbuffers import flexbuffers
 from tflite_cases import case, f32, flags, numbers, quantized, random_floats, together, weights
 from tflite_model import Operator, Subgraph, of_one, written
 
@@ -219,11 +220,17 @@ def test_options_of_custom_operators() -> None:
     def convert(node: Any) -> Any:
         return node.tensor(0) if node.attr("many") else None
 
+    def refused(options: bytes) -> str:
+        return refusal(written(of_one("TestOptions", [f32(2)], [f32(2)], custom_options=options)))
+
     drawn = random.Random(3)
     for size in (0, 1, 2, 3, 7, 40, 200):
         for _ in range(10):
-            model = of_one("TestOptions", [f32(2)], [f32(2)], custom_options=drawn.randbytes(size))
-            assert "option" in refusal(written(model))
+            assert "option" in refused(drawn.randbytes(size))
+    right = bytes(flexbuffers.Dumps({"few": 1.5, "many": [1, 2, 3], "name": "x"}))
+    assert not refused(right)
+    for place in range(len(right)):
+        refused(right[:place] + drawn.randbytes(1) + right[place + 1 :])
 
 
 # ---- bytes behind the tables ----
