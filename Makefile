@@ -29,6 +29,8 @@ TORCH_OPS :=
 
 # So have those with jax.
 JAX_ENV := build/env-jax
+# What `make jax-harnesses` is told: JAX_HARNESSES='--only "svd*" --way jit'.
+JAX_HARNESSES :=
 
 # And those with TVM.
 TVM_ENV := build/env-tvm
@@ -50,7 +52,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .PHONY: help run test test-all test-pythons test-processes conformance check-codegens reference lint format typecheck bench fuzz mutants generate docs wheel clean distclean
-.PHONY: test-torch torch-ops env-torch test-jax env-jax test-tvm env-tvm
+.PHONY: test-torch torch-ops env-torch test-jax jax-harnesses env-jax test-tvm env-tvm
 .PHONY: env env-dev env-site env-release site dist models bench-models gpu gpu-code gpu-emulated
 .DELETE_ON_ERROR:
 
@@ -84,6 +86,9 @@ test-jax: env-jax ## the tests with jax, in build/env-jax (600 MB)
 
 test-tvm: env-tvm ## the tests with TVM, in build/env-tvm (1 GB)
 	@$(TVM_ENV)/bin/python -m pytest test/with_tvm -n $(JOBS) --dist worksteal
+
+jax-harnesses: env-jax ## jax's own table of functions, whole, compared with the lists of what is refused (JAX_HARNESSES=...)
+	@$(JAX_ENV)/bin/python tools/dev/jax_harnesses.py --jobs $(JOBS) $(JAX_HARNESSES)
 
 test-processes: env ## the lit tests again, each command a process of its own
 	@$(LIT) --param processes=1 test

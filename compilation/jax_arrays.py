@@ -12,7 +12,14 @@ from ..runtime.complex_arrays import in_pairs, of_pairs
 from ..support.errors import ModelError
 
 _OLDEST = (0, 6)
-_PARTS = {"complex64": "float32", "complex128": "float64"}
+#: The version of jax whose private functions are used here.
+TESTED = "0.10"
+#: What jax calls us: the platform that functions are lowered for.
+PLATFORM = "relax"
+#: Complex numbers are pairs in programs.
+PARTS = {"complex64": "float32", "complex128": "float64"}
+#: Numbers of four bits have a byte each, which jax does not exchange.
+_BELOW_A_BYTE = ("int4", "uint4")
 Convert = Callable[[Any], Any]
 
 
@@ -38,10 +45,10 @@ def passer(leaf: Any, aval: Any) -> Convert | None:
     if jax.dtypes.issubdtype(aval.dtype, jax.dtypes.prng_key):
         return jax.random.key_data
     dtype = aval.dtype
-    if dtype.name in _PARTS:
-        part = _PARTS[dtype.name]
+    if dtype.name in PARTS:
+        part = PARTS[dtype.name]
         return lambda value: _shared(in_pairs(numpy.asarray(value, dtype), part, "rx.jit"))
-    if isinstance(leaf, jax.Array):
+    if isinstance(leaf, jax.Array) and dtype.name not in _BELOW_A_BYTE:
         return None
     return lambda value: numpy.asarray(value, dtype)
 
@@ -61,8 +68,10 @@ def giver(aval: Any) -> Convert:
     if jax.dtypes.issubdtype(aval.dtype, jax.dtypes.prng_key):
         implementation = getattr(aval.dtype, "_impl", None)
         return lambda result: jax.random.wrap_key_data(take(result), impl=implementation)
-    if aval.dtype.name in _PARTS:
+    if aval.dtype.name in PARTS:
         return lambda result: take(of_pairs(to_numpy(result)))
+    if aval.dtype.name in _BELOW_A_BYTE:
+        return lambda result: jax.device_put(to_numpy(result, aval.dtype))
     if aval.weak_type:
         weaken = _weakening()
         return lambda result: weaken(take(result))

@@ -15,8 +15,10 @@ from ..support.argument_types import types_checked
 from ..support.errors import ModelError, OptionError
 from ..targets.core.code import USUAL_LEVEL
 from .compiling import compile
-from .jax_arrays import giver, import_jax, passer
-from .jax_modules import imported
+from .jax_arrays import PLATFORM, giver, import_jax, passer
+from .jax_callbacks import calls_python, register_lowerings
+from .jax_exit import begin, end
+from .jax_modules import imported, main_of
 
 if TYPE_CHECKING:
     from jax.stages import Traced
@@ -54,6 +56,7 @@ def jit(
         if not callable(function):
             raise OptionError(f"rx.jit takes a function, got {type(function).__name__}")
         import_jax()
+        register_lowerings()
         return JaxFunction(function, options, _numbers(static_argnums), names, _numbers(donate_argnums))
 
     return made if function is None else made(function)
@@ -214,34 +217,47 @@ class _Program:
     def __init__(
         self, traced: Traced, leaves: Sequence[Any], donated: Sequence[int], options: Mapping[str, Any]
     ) -> None:
+        import numpy
         from jax.tree_util import tree_leaves
 
-        # For its CPUs whatever the target is: what it writes for other devices are calls of their vendors' libraries.
-        lowered = traced.lower(lowering_platforms=("cpu",))
-        self.executable = compile(imported(lowered.compiler_ir("stablehlo")), **options)
+        # As for CPUs whatever the target is: what jax writes for other devices are calls of their vendors' libraries.
+        lowered = traced.lower(lowering_platforms=(PLATFORM,))
+        program = lowered.compiler_ir("stablehlo")
+        #: It has the functions of Python that the program calls.
+        self._kept = lowered if calls_python(program) else None
+        self.executable = compile(imported(program), **options)
         self._main = self.executable["main"]
         self._packed = self._main.packed
         self._passers = [passer(*each) for each in zip(leaves, tree_leaves(lowered.in_avals), strict=True)]
-        self._passes_all = not any(self._passers)
+        # Tokens of ordered effects are arguments and results in front of the others: arrays without elements.
+        tokens = len(main_of(program).attributes["function_type"].value.inputs) - len(self._passers)
+        self._tokens = [numpy.zeros(0, bool)] * tokens
+        self._passes_all = not any(self._passers) and not tokens
         self._givers = [giver(each) for each in traced.jaxpr.out_avals]
         self._donated = donated
         self._unflatten = lowered.out_tree.unflatten
 
     def __call__(self, leaves: Sequence[Any]) -> Any:
         given = leaves if self._passes_all else self._converted(leaves)
+        begin()
         try:
             found = self._packed(*given)
         except REFUSALS as refusal:
             found = self._main.call_again(given, refusal)
-        if len(self._givers) == 1:
+        finally:
+            end()
+        if len(self._givers) == 1 and not self._tokens:
             results = [self._givers[0](found)]
-        else:
+        elif self._givers:
             # By a slice: tvm-ffi's arrays count themselves anew for each element that is asked for.
-            results = [give(each) for give, each in zip(self._givers, found[:], strict=True)] if self._givers else []
+            results = [give(each) for give, each in zip(self._givers, found[len(self._tokens) :], strict=True)]
+        else:
+            results = []
         for place in self._donated:
             if hasattr(leaves[place], "delete"):
                 leaves[place].delete()
         return self._unflatten(results)
 
     def _converted(self, leaves: Sequence[Any]) -> list[Any]:
-        return [each if make is None else make(each) for make, each in zip(self._passers, leaves, strict=True)]
+        made = [each if make is None else make(each) for make, each in zip(self._passers, leaves, strict=True)]
+        return [*self._tokens, *made]

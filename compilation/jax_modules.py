@@ -1,29 +1,46 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Modules as jax holds them, in an MLIR of its own, which is another one than ours: text goes from one to the other."""
+"""Modules as jax holds them, in an MLIR of its own, which is another one than ours: text goes from one to the other, or
+bytecode where that is large. Both have operations of chlo, which an exported program has lost.
+"""
 
 from __future__ import annotations
 
+import io
+from collections import Counter
 from typing import Any
 
 from ..frontends.module import Module
 from ..frontends.stablehlo.from_stablehlo import from_stablehlo
+from ..frontends.stablehlo.registry import REFUSED
 from ..support.errors import ModelError, RefusalError
+from .jax_arrays import TESTED
 
-_TESTED = "0.10"
+#: Bytes of a module whose text, twice as many for constants, would take long.
+_LARGE = 1 << 20
+_UNREADABLE = "cannot read"
 
 
 def imported(program: Any) -> Module:
-    """The module of what jax has lowered, with its operations of chlo, which an exported program has lost."""
+    """The module of what jax has lowered."""
     _check_one_device(program)
-    text = without_shardings(program).operation.get_asm(enable_debug_info=True)
+    operation = without_shardings(program).operation
+    stream = io.BytesIO()
+    operation.write_bytecode(stream)
+    if stream.tell() > _LARGE:
+        try:
+            return from_stablehlo(stream.getvalue())
+        except ModelError as error:
+            # Of an operation that both versions of MLIR know in other forms; the text is then the same.
+            if not error.message.startswith(_UNREADABLE):
+                raise
     try:
-        return from_stablehlo(text)
+        return from_stablehlo(operation.get_asm(enable_debug_info=True))
     except ModelError as error:
-        if not error.message.startswith("cannot read"):
+        if not error.message.startswith(_UNREADABLE):
             raise
         import jax
 
-        note = f"jax {jax.__version__} wrote it, {_TESTED} was tested: pip install 'jax=={_TESTED}.*'"
+        note = f"jax {jax.__version__} wrote it, {TESTED} was tested: pip install 'jax=={TESTED}.*'"
         raise error.altered(notes=(*error.notes, note)) from None
 
 
@@ -35,11 +52,15 @@ def opened(artifact: bytes) -> Any:
     except ImportError:
         import jax
 
-        raise ModelError(f"jax {jax.__version__} is not known: {_TESTED} was tested") from None
+        raise ModelError(f"jax {jax.__version__} is not known: {TESTED} was tested") from None
     try:
         return stablehlo.deserialize_portable_artifact(make_ir_context(), artifact)
     except ValueError as error:
         raise ModelError(f"the StableHLO program cannot be read: {error}") from None
+
+
+def main_of(program: Any) -> Any:
+    return next(each for each in program.body.operations if each.attributes["sym_name"].value == "main")
 
 
 def without_shardings(program: Any) -> Any:
@@ -77,5 +98,21 @@ def _check_one_device(program: Any) -> None:
         if count != 1:
             raise RefusalError(
                 f"the function is for {count} devices ({name}), and a program is for one: "
-                "pass arrays that are on one device, and take shard_map, pmap and shardings out"
+                f"pass arrays that are on one device, and take shard_map, pmap and shardings out{_between(program)}"
             )
+
+
+def _between(program: Any) -> str:
+    """The operations that devices do together, and how often they come."""
+    from jaxlib.mlir import ir
+
+    found: Counter[str] = Counter()
+
+    def visit(operation: Any) -> Any:
+        if operation.name in REFUSED:
+            found[operation.name] += 1
+        return ir.WalkResult.ADVANCE
+
+    program.operation.walk(visit)
+    shown = ", ".join(f"{name} ({count})" for name, count in sorted(found.items()))
+    return f"; it has {shown}" if shown else ""

@@ -48,17 +48,7 @@ def parse_module(
     operation, which is returned. `prepare` gets each new context before anything is parsed in it. `trusted`: this
     project has written it, so MLIR survives it.
     """
-    if isinstance(source, bytes) and not source.startswith(BYTECODE_MAGIC):
-        source = decode_source(source, name)
-    if isinstance(source, str):
-        if not is_encodable(source):
-            raise ModelError("the text is not UTF-8", location=name)
-        check_nesting(source, name)
-        if "\0" in source:
-            # MLIR's lexer takes a NUL byte for the end of the text.
-            raise ModelError("the text contains a NUL byte", location=_place(source, source.index("\0"), name))
-        if (problem := badly_aligned(source)) is not None:
-            raise ModelError(problem[0], location=_place(source, problem[1], name))
+    source = checked_source(source, name)
     if not trusted and is_risky(source):
         read_elsewhere(source, name)
     parse = partial(_parse, source, name, allow_unregistered, implicit_module, prepare)
@@ -73,10 +63,31 @@ def parse_module(
         raise _explained(error, source, name) from error.__cause__
 
 
-def read_on_trial(data: bytes, *, is_text: bool, name: str, dialects: Sequence[str]) -> bytes:
-    """What a process does that may crash, for one that knows these dialects: the error, nothing else comes of it.
+def checked_source(source: str | bytes, name: str) -> str | bytes:
+    """Bytecode, or text that MLIR's parser can be given. Raises RelaxError."""
+    if isinstance(source, bytes):
+        if source.startswith(BYTECODE_MAGIC):
+            return source
+        source = decode_source(source, name)
+    if not is_encodable(source):
+        raise ModelError("the text is not UTF-8", location=name)
+    check_nesting(source, name)
+    if "\0" in source:
+        # MLIR's lexer takes a NUL byte for the end of the text.
+        raise ModelError("the text contains a NUL byte", location=_place(source, source.index("\0"), name))
+    if (problem := badly_aligned(source)) is not None:
+        raise ModelError(problem[0], location=_place(source, problem[1], name))
+    return source
 
-    Of dialects that are unknown here the other process has more to say: where one is named, there is no error.
+
+def read_on_trial(data: bytes, *, is_text: bool, name: str, dialects: Sequence[str]) -> bytes:
+    """What a process does that may crash, for one that knows these dialects."""
+    return on_trial(data, is_text, dialects, partial(parse_module, name=name, allow_unregistered=True))
+
+
+def on_trial(data: bytes, is_text: bool, dialects: Sequence[str], read: Callable[[str | bytes], object]) -> bytes:
+    """The error of reading; nothing else comes of it. Of dialects that are unknown here the other process has more to
+    say: where one is named, there is no error.
     """
     # Malformed bytecode can have MLIR's reader loop for ever. The processor's time: this process may have to wait.
     has_timer = hasattr(signal, "setitimer")
@@ -85,7 +96,7 @@ def read_on_trial(data: bytes, *, is_text: bool, name: str, dialects: Sequence[s
         signal.setitimer(signal.ITIMER_PROF, _PATIENCE_S + len(data) / _BYTES_A_SECOND)
     found = None
     try:
-        parse_module(data.decode() if is_text else data, name, allow_unregistered=True)
+        read(data.decode() if is_text else data)
     except RelaxError as error:
         found = error
     if has_timer:

@@ -12,7 +12,8 @@ from ..dialects.core.infos import bit_width
 from ..dialects.core.ir_attributes import C_FUNCTION
 from ..support.errors import RelaxError
 from .arithmetic import result_of
-from .numbers import Number, as_i64, as_index, on_each_element, operation
+from .memrefs import root_of
+from .numbers import Number, as_i64, as_index, number, on_each_element, operation
 
 
 def extern_call(op: OpView) -> list[Value]:
@@ -64,6 +65,11 @@ def address_of(memref: Value) -> Value:
     start = result_of("memref.extract_aligned_pointer_as_index", [memref], ir.IndexType.get())
     offset = as_index(_metadata(memref).results[1])
     return as_i64(as_index(start) + offset * _element_bytes(memref))
+
+
+def offset_in_memory(memref: Value) -> Value:
+    """Of a buffer's first element, in bytes from where the memory begins that it is a part of: of 64 bits."""
+    return as_i64(number(address_of(memref)) - number(address_of(root_of(memref))))
 
 
 def _element_bytes(memref: Value) -> int:

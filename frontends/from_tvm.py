@@ -22,6 +22,8 @@ from .script.common.source import Source
 from .script.module import read_script
 
 _TAKEN = "a tvm.IRModule, a relax.Function or a PrimFunc"
+#: Older ones do not load with the tvm-ffi that compiled code needs.
+_OLDEST = (0, 26)
 #: The attribute of a module that lists its constants, so that the printer says what it calls each of them.
 _LISTED = "relax_mlir.constants"
 _NAMED = re.compile(r'metadata\["([\w.]+)"\]\[(\d+)\]')
@@ -48,12 +50,16 @@ def from_tvm(module: object) -> Module:
 
 def _as_ir_module(module: object) -> Any:
     tvm: Any = sys.modules.get("tvm")
-    if tvm is not None and isinstance(module, tvm.IRModule):
-        return module
-    if tvm is None or not isinstance(module, tvm.ir.BaseFunc):
+    if tvm is None or not isinstance(module, (tvm.IRModule, tvm.ir.BaseFunc)):
         hint = "; rx.Module.from_script reads text" if isinstance(module, str) else ""
         missing = "" if importlib.util.find_spec("tvm") else "; TVM is not installed here: pip install apache-tvm"
         raise ModelError(f"from_tvm takes {_TAKEN}, got {_shown(module)}{hint}{missing}")
+    version = str(tvm.__version__)
+    if tuple(map(int, re.findall(r"\d+", version)[:2])) < _OLDEST:
+        hint = "write mod.script(show_meta=True) to a file, model.py, and read that by rx.Module.from_script"
+        raise ModelError(f"from_tvm needs TVM {'.'.join(map(str, _OLDEST))} or newer, this is {version}: {hint}")
+    if isinstance(module, tvm.IRModule):
+        return module
     attributes: Any = getattr(module, "attrs", None) or {}
     name = str(attributes["global_symbol"]) if "global_symbol" in attributes else "main"
     return tvm.IRModule({name: module.with_attr("global_symbol", name)})

@@ -108,6 +108,8 @@ _NAMESPACES = {
         "passes.schedule.registry": "ScheduleContext register_plan register_schedule",
         "passes.schedule.plan": "Panel Plan",
         "passes.loops.tensor_intrins": "register_tensor_intrin",
+        "passes.loops.memories": "all_memories register_memory",
+        "emit.extern_calls": "offset_in_memory",
         "passes.loops.primitives": "register_primitive",
     },
     "codegens": {

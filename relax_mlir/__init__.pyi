@@ -43,6 +43,7 @@ from .dialects.core.work import Work as Work
 from .dialects.core.work import work_of as work_of
 from .dialects.script import print_script as print_script
 from .emit import loops as loops
+from .emit.extern_calls import offset_in_memory as offset_in_memory
 from .emit.numbers import number as number
 from .emit.numbers import select as select
 from .frontends.from_tvm import from_tvm as from_tvm
@@ -89,6 +90,8 @@ from .passes.layout.registry import all_layout_rules as all_layout_rules
 from .passes.layout.registry import register_layout as register_layout
 from .passes.legalize.rules import all_rules as all_rules
 from .passes.legalize.rules import register_legalize as register_legalize
+from .passes.loops.memories import all_memories as all_memories
+from .passes.loops.memories import register_memory as register_memory
 from .passes.loops.primitives import register_primitive as register_primitive
 from .passes.loops.schedule import Schedule as Schedule
 from .passes.loops.tensor_intrins import register_tensor_intrin as register_tensor_intrin

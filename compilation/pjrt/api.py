@@ -143,9 +143,8 @@ TYPES = {
     name: number
     for number, name in enumerate(
         "none bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 float32 float64 bfloat16 complex64 "
-        "complex128 float8_e5m2 float8_e4m3fn float8_e4m3b11fnuz float8_e5m2fnuz float8_e4m3fnuz".split()
+        "complex128 float8_e5m2 float8_e4m3fn float8_e4m3b11fnuz float8_e5m2fnuz float8_e4m3fnuz "
+        "int4 uint4".split()
     )
 }
 NAMES_OF_TYPES = {number: name for name, number in TYPES.items()}
-#: Complex numbers are pairs in programs.
-PARTS = {"complex64": "float32", "complex128": "float64"}

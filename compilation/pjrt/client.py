@@ -10,11 +10,11 @@ from typing import Any
 from ...support.errors import OptionError
 from ...support.suggest import suggest
 from ...support.version import VERSION
+from ..jax_arrays import PLATFORM
 from .api import NamedValue
 from .c_handles import Held, hold, memory
 from .entries import entry, gives, gives_list, gives_text
 
-PLATFORM = "relax"
 #: An option and the variable of the environment that has it, where jax is not told.
 _VARIABLES = {"target": "RELAX_JAX_TARGET", "partition": "RELAX_JAX_PARTITION", "opt_level": "RELAX_JAX_OPT_LEVEL"}
 _STRING, _INTEGER = 0, 1

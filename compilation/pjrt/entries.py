@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ...support.errors import OptionError, RelaxError
+from ..jax_exit import begin, end
 from .api import ARGUMENTS, NAMES
 from .c_handles import Held, KeptMemory, for_ever, held_by_handle, hold, memory, stubs
 
@@ -113,11 +114,14 @@ def _called(name: str, function: Entry | None) -> Callable[[int], int | None]:
     read: Any = structure.from_address
 
     def call(address: int) -> int | None:
+        begin()
         try:
             arguments = read(address)
             function(arguments, held_by_handle.get(arguments.of) if is_asked else None)
         except BaseException as raised:  # none may go through C code
             return hold(Error(raised))
+        finally:
+            end()
         return None
 
     return call

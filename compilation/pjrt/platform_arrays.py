@@ -9,7 +9,8 @@ from typing import Any
 
 from ...runtime.arrays import numpy_type, tensor
 from ...runtime.foreign_types import Tensor
-from .api import NAMES_OF_TYPES, PARTS, TYPES
+from ..jax_arrays import PARTS
+from .api import NAMES_OF_TYPES, TYPES
 from .c_handles import Held, clear, hold, memory
 from .client import device, space
 from .entries import HAPPENED, NotHere, entry, gives, gives_list

@@ -7,10 +7,10 @@ import atexit
 import ctypes
 from typing import Any
 
-from ...support.errors import ModelError
-from ..jax_arrays import import_jax
+from ...support.errors import ModelError, OptionError
+from ..jax_arrays import PLATFORM, TESTED, import_jax
 
-PLATFORM = "relax"
+_registered: list[str] = []
 
 
 def initialize() -> None:
@@ -26,9 +26,19 @@ def initialize() -> None:
 def register(**options: str | int) -> None:
     """Adds the platform to jax, before its first array; target=, partition="a,b", opt_level= are rx.compile's.
 
-    Raises ModelError for a jax whose functions for that are not known here; they are private.
+    Raises ModelError for a jax whose functions for that are not known here; they are private. Once more without
+    options it does nothing.
     """
+    if _registered:
+        if options:
+            raise OptionError(
+                "the platform relax is there already: give its options before, or as RELAX_JAX_TARGET ..."
+            )
+        return
+    from ..jax_callbacks import register_lowerings
+
     import_jax()
+    register_lowerings()
     try:
         from jax._src import xla_bridge
         from jax._src.interpreters import mlir
@@ -37,11 +47,12 @@ def register(**options: str | int) -> None:
     except (AttributeError, ImportError):
         import jax
 
-        raise ModelError(f"jax {jax.__version__} is not known: the platform relax was tested with 0.10") from None
+        raise ModelError(f"jax {jax.__version__} is not known: the platform relax was tested with {TESTED}") from None
     # Less than that of jax's own CPUs: who does not name a platform has those.
     add(PLATFORM, c_api=_capsule(), options=options or None, priority=-1)
     if PLATFORM not in donating:
         donating.append(PLATFORM)
+    _registered.append(PLATFORM)
 
 
 def _capsule() -> Any:

@@ -10,7 +10,7 @@ from typing import Any
 
 from ...runtime.foreign_types import Tensor
 from ..compiling import compile
-from ..jax_modules import imported, opened
+from ..jax_modules import imported, main_of, opened
 from .api import ExecuteOptions, Program
 from .c_handles import Held, KeptMemory, clear, held_by_handle, hold
 from .client import KIND_OF_MEMORY, client
@@ -51,10 +51,6 @@ class Executable(Held):
         return [PlatformArray(each, shape) for each, shape in zip(several, self.shapes, strict=True)]
 
 
-def _main(module: Any) -> Any:
-    return next(each for each in module.body.operations if each.attributes["sym_name"].value == "main")
-
-
 def _name(module: Any) -> str:
     attributes = module.operation.attributes
     return str(attributes["sym_name"].value) if "sym_name" in attributes else "main"
@@ -62,7 +58,7 @@ def _name(module: Any) -> str:
 
 def _donated(module: Any) -> list[int]:
     """The places of arguments whose memory jax gives away."""
-    attributes = _main(module).attributes
+    attributes = main_of(module).attributes
     marks = list(attributes["arg_attrs"]) if "arg_attrs" in attributes else []
     return [place for place, each in enumerate(marks) if any(mark in each for mark in _MARKS_OF_DONATED)]
 
@@ -72,8 +68,15 @@ _NAMES |= {"complex<f32>": "complex64", "complex<f64>": "complex128"}
 
 
 def _result_shapes(module: Any) -> list[Shape]:
-    results = _main(module).attributes["function_type"].value.results
-    return [shape_of(_dtype(str(each.element_type)), tuple(each.shape)) for each in results]
+    results = main_of(module).attributes["function_type"].value.results
+    return [_shape_of_result(each) for each in results]
+
+
+def _shape_of_result(type_: Any) -> Shape:
+    """Of a token of ordered effects, which jax has as an array without elements."""
+    if str(type_) == "!stablehlo.token":
+        return shape_of("bool", (0,))
+    return shape_of(_dtype(str(type_.element_type)), tuple(type_.shape))
 
 
 def _dtype(element: str) -> str:

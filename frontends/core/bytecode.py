@@ -36,8 +36,7 @@ class BytecodeReader:
         while self.place < len(self._data):
             head, length = self.byte(), self.number()
             if head & 0x80:
-                alignment = self.number()
-                self.place += -self.place % alignment
+                self.place += -self.place % max(self.number(), 1)
             yield head & 0x7F, self.place, self.place + length
             self.place += length
 

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import Any, NamedTuple, TypeVar
 
 from ...support.blaming import blaming
@@ -33,16 +34,19 @@ class NamedConverter(NamedTuple):
 class NamedConverters(Registry[NamedConverter]):
     """The converters of a front end."""
 
-    def __init__(self, front_end: str, what: str, package: str, example: str):
+    def __init__(
+        self, front_end: str, what: str, package: str, example: str, refused: Mapping[str, str] = MappingProxyType({})
+    ):
         """`front_end`: the kind as which other packages announce converters; `what` its operators are called;
-        `package` has the families of this project's own; `example` is an operator's name, for messages.
+        `package` has the families of this project's own; `example` is an operator's name, for messages; `refused` are
+        operators that no program of ours can have, and why.
         """
 
         def doubled(new: NamedConverter, taken: NamedConverter) -> str:
             return f"{what} '{new.name}' has a converter already: {taken.place}"
 
         super().__init__(lambda each: (each.name,), doubled, families=f"{package}.operators")
-        self._front_end, self._what, self._example = front_end, what, example
+        self._front_end, self._what, self._example, self._refused = front_end, what, example, refused
 
     def teaching(self, *names: str) -> Callable[[Function], Function]:
         """A decorator for the converter of these operators."""
@@ -71,6 +75,8 @@ class NamedConverters(Registry[NamedConverter]):
 
     def unknown(self, name: str) -> Unsupported:
         """Why an operator without a converter cannot be imported, and how it is taught."""
+        if name in self._refused:
+            return Unsupported(self._refused[name])
         self.load()
         lines = f"""teach it in your own package:
 @rx.register_{self._front_end}("{name}")

@@ -85,8 +85,10 @@ def argument_of(names: Names, call: ast.Call, parameter: str) -> ast.expr:
 class Annotations:
     """Types and sizes in one function, with the symbols that it has so far."""
 
-    def __init__(self, names: Names):
+    def __init__(self, names: Names, shape_called: Callable[[str], ShapeInfo | None] = lambda name: None):
         self.names = names
+        #: The type of a value of that name, where it is a shape: it is the shape of a type then.
+        self._shape_called = shape_called
         #: Of one that is known elsewhere, where a function is called, what it is there.
         self.symbols: dict[str, Dim] = {}
         for name, text in names.symbols.items():
@@ -261,6 +263,9 @@ class Annotations:
         if shape is not None and dtype is None and text_of(shape) is not None:
             shape, dtype = None, shape  # R.Tensor("float32")
         name = "f32" if dtype is None else self.dtype(dtype)
+        held = self._shape_called(shape.id) if isinstance(shape, ast.Name) else None
+        if held is not None:
+            return TensorInfo(held.dims, name)
         if shape is not None and not (isinstance(shape, ast.Constant) and shape.value is None):
             return TensorInfo(self.shape(shape, new=new), name)
         count = self._count(rank)

@@ -7,7 +7,7 @@ import ast
 from collections.abc import Collection, Mapping, Sequence
 
 from ...bindings.ir import Value
-from ...dialects.core.infos import Info
+from ...dialects.core.infos import Info, dtype_name
 from ...dialects.relax import const
 from ...emit.arithmetic import constant_value, element
 from ...support.registry import entering
@@ -15,10 +15,13 @@ from .annotations import TYPE_ARGUMENTS, argument_of, arguments_of, leaves
 from .effects import Effect
 from .graph_values import SPECIAL, Allocated, Callee, GraphValues, relax
 from .module_prim_funcs import PrimFunc
-from .names import RELAX, NotConstant
+from .names import RELAX, TIR, NotConstant
 from .program import Buffer
 
 _special = entering(SPECIAL)
+
+#: How TVM's printer has these floats.
+_NO_NUMBERS = ("inf", "-inf", "nan")
 
 
 @_special("const")
@@ -30,6 +33,8 @@ def _constant(graph: GraphValues, call: ast.Call) -> object:
         message = "a constant is a number, an array or nested lists of numbers"
         raise graph.source.problem(given["value"], message) from None
     dtype = graph.annotations.dtype(given["dtype"]) if "dtype" in given else None
+    if isinstance(value, str) and value in _NO_NUMBERS:
+        value = float(value)
     return graph.source.guarded(call, lambda: const(list(value) if isinstance(value, tuple) else value, dtype))
 
 
@@ -51,6 +56,18 @@ def _nothing(graph: GraphValues, call: ast.Call) -> None:
     arguments_of(graph.names, call, ())
 
 
+@_special("one_hot")
+def _one_hot(graph: GraphValues, call: ast.Call) -> object:
+    """R.one_hot(x, T.float32(1), T.float32(0), depth, axis): its values say the type of the result."""
+    given = arguments_of(graph.names, call, ("indices", "on_value", "off_value", "depth", "axis"), 4)
+    named = {name: graph.value(node) for name, node in given.items()}
+    for name in ("on_value", "off_value"):
+        kind, word = graph.names.word(given[name])
+        if kind == TIR and isinstance(value := named[name], (bool, int, float)):
+            named[name] = constant_value(value, element(dtype_name(word) or word))
+    return graph.built(call, relax["one_hot"], (), named)
+
+
 @_special("TupleGetItem")
 def _tuple_get_item(graph: GraphValues, call: ast.Call) -> object:
     given = arguments_of(graph.names, call, ("tuple_value", "index"), 2)
@@ -70,6 +87,8 @@ def _match_cast(graph: GraphValues, call: ast.Call) -> object:
 
 #: How the functions of TVM's virtual machine are called.
 _OF_MACHINE = "vm.builtin."
+#: Those that graphs have before it, and the operators that they are.
+_MACHINES = {"vm.builtin.tensor_to_shape": "tensor_to_shape", "vm.builtin.reshape": "reshape"}
 
 
 def _text(graph: GraphValues, node: ast.expr) -> str:
@@ -160,6 +179,8 @@ def _call_packed(graph: GraphValues, call: ast.Call) -> object:
     if not call.args:
         raise graph.source.problem(call, f"R.{word} lacks the function's name")
     name, arguments = _text(graph, call.args[0]), call.args[1:]
+    if name in _MACHINES:
+        return graph.built(call, relax[_MACHINES[name]], tuple(map(graph.value, arguments)), {})
     if name.startswith(_OF_MACHINE):
         hint = "read the module as it was before tvm.compile"
         raise graph.source.problem(call, f"this is of TVM's virtual machine, and there is none here: {hint}")
@@ -187,7 +208,7 @@ def _write_packed(
     """A call whose last arguments are memory that nothing has written yet: what TVM makes of R.call_dps_packed."""
     made = graph.built(call, relax["call_dps_packed"], arguments, {"out_ty": [each.info for each in written]})
     for each, value in zip(written, made if isinstance(made, tuple) else (made,), strict=True):
-        each.value = value  # type: ignore[assignment]  # an operator of tensors gives values
+        each.value = value
     return written[0].value
 
 

@@ -117,10 +117,15 @@ class GraphValues(ABC):
     def __init__(self, module: Around, names: Names):
         self.module, self.names = module, names
         self.source: Source = module.source
-        self.annotations = Annotations(names)
+        self.annotations = Annotations(names, self._shape_called)
         #: What each name is: an SSA value, a tuple of such, a size, a Python constant.
         self.values: dict[str, object] = {}
         self._depth = 0
+
+    def _shape_called(self, name: str) -> ShapeInfo | None:
+        held = self.values.get(name)
+        info = decode(held.type) if isinstance(held, Value) else held
+        return info if isinstance(info, ShapeInfo) else None
 
     # ---- values ----
 

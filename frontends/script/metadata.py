@@ -7,12 +7,19 @@ import base64
 import binascii
 import json
 import struct
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import numpy
 
 #: What an array's bytes begin with.
 _MAGIC = 0xDD5E40F096B4A13F
 _HEADER = struct.Struct("<QQiiiBBH")
-_KINDS = {0: "int", 1: "uint", 2: "float", 4: "bfloat", 6: "bool"}
+#: Element types by DLPack's codes: numpy's, to which the bits belong, and ml_dtypes'.
+_NUMPYS = {0: "int", 1: "uint", 2: "float"}
+_OTHERS = {4: "bfloat16", 7: "float8_e3m4", 8: "float8_e4m3", 9: "float8_e4m3b11fnuz", 10: "float8_e4m3fn",
+           11: "float8_e4m3fnuz", 12: "float8_e5m2", 13: "float8_e5m2fnuz", 14: "float8_e8m0fnu"}  # fmt: skip
+_BOOL = 6
 
 
 def read_metadata(text: str) -> dict[str, tuple[object, ...]]:
@@ -49,15 +56,22 @@ def _decoded(held: bytes) -> object:
     import numpy
 
     magic, _, _, _, rank, code, bits, lanes = _HEADER.unpack_from(held)
-    if magic != _MAGIC or lanes != 1 or code not in _KINDS:
+    if magic != _MAGIC or lanes != 1:
         raise ValueError("this is no array of TVM's")
     shape = struct.unpack_from(f"<{rank}q", held, _HEADER.size)
     start = _HEADER.size + 8 * rank + 8
-    name = "bool" if code == 6 else f"{_KINDS[code]}{bits}"
-    if code == 4:
-        import ml_dtypes
+    return numpy.frombuffer(held[start:], _dtype(code, bits)).reshape(shape)
 
-        dtype = numpy.dtype(ml_dtypes.bfloat16)
-    else:
-        dtype = numpy.dtype(name)
-    return numpy.frombuffer(held[start:], dtype).reshape(shape)
+
+def _dtype(code: int, bits: int) -> numpy.dtype:
+    import numpy
+
+    if code == _BOOL:
+        return numpy.dtype(bool)
+    if code in _NUMPYS and bits >= 8:
+        return numpy.dtype(f"{_NUMPYS[code]}{bits}")
+    if code not in _OTHERS:
+        raise ValueError(f"an array of TVM's of DLPack's element type {code} with {bits} bits is not read")
+    import ml_dtypes
+
+    return numpy.dtype(getattr(ml_dtypes, _OTHERS[code]))

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import importlib
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,14 +17,15 @@ from ...support.argument_types import types_checked
 from ...support.callbacks import enters
 from ...support.collector import uncollected
 from ...support.errors import ModelError
+from ..core.bytecode import MAGIC
 from ..core.problems import Problems, Words
+from ..core.programs import content_of, program_on_trial, read_program
 from ..module import Module
 from .bytecode_shardings import without_shardings
 from .hlo_functions import add_functions
 
 WORDS = Words(node="operation", whole="the module")
-#: How MLIR's bytecode begins; a portable artifact is one, of the vhlo dialect.
-BYTECODE = b"ML\xefR"
+_TRIAL = f"{__name__}:read_on_trial"
 #: Who has written a portable artifact: that stands behind, and a byte of bytecode's version.
 _PORTABLE = b"StableHLO_v"
 #: The dialect of shardings, which the wheel does not have: operations of it cannot be left out.
@@ -72,24 +74,25 @@ def _read(source: object, context: Context) -> Any:
     held = getattr(source, "mlir_module_serialized", source)
     name = "<stablehlo>"
     if isinstance(held, os.PathLike) or (isinstance(held, str) and "\n" not in held and not held.startswith("module")):
-        path = Path(held)
-        try:
-            held, name = path.read_bytes(), str(path)
-        except OSError as error:
-            raise ModelError(f"cannot read '{path}': {error.strerror}") from None
-    if isinstance(held, (bytes, bytearray, memoryview)):
-        held = bytes(held) if bytes(held[:4]) == BYTECODE else bytes(held).decode("utf-8", "surrogateescape")
+        held, name = content_of(Path(held)), str(held)
+    if isinstance(held, (bytearray, memoryview)):
+        held = bytes(held)
     if not isinstance(held, (str, bytes)):
         raise ModelError(
             f"from_stablehlo takes text, bytes, a path or what jax.export gives, got {type(source).__name__}"
         )
     try:
-        return _parsed(held, name, context)
+        return read_program(held, name, context, _parsed, _TRIAL)
     except ModelError as error:
         text = getattr(source, "mlir_module", None)
         if text is None or _SHARDINGS not in error.message:
             raise
-        return _parsed(text(), name, context)
+        return read_program(text(), name, context, _parsed, _TRIAL)
+
+
+def read_on_trial(data: bytes, *, is_text: bool, name: str, dialects: Sequence[str]) -> bytes:
+    """What a process does that may crash."""
+    return program_on_trial(data, name, _parsed)
 
 
 def _parsed(source: str | bytes, name: str, context: Context) -> Any:
@@ -98,7 +101,7 @@ def _parsed(source: str | bytes, name: str, context: Context) -> Any:
     context.allow_unregistered_dialects = True
     try:
         with errors_as_relax_error(context, f"cannot read '{name}'", ModelError) as errors:
-            if isinstance(source, bytes) and _PORTABLE in source[: len(BYTECODE) + 1 + len(_PORTABLE)]:
+            if isinstance(source, bytes) and _PORTABLE in source[: len(MAGIC) + 1 + len(_PORTABLE)]:
                 program = _deserialized(dialects, source, name, context, errors)
             else:
                 program = ir.Module.parse(source, context)

@@ -60,7 +60,9 @@ def is_complex(type_: Type) -> bool:
 
 
 def info_of(type_: Type) -> TensorInfo:
-    """What is known of a tensor; of complex numbers, of either part."""
+    """What is known of a tensor; of complex numbers, of either part. A token is a tensor without elements."""
+    if is_token(type_):
+        return TensorInfo((0,), "i1")
     if not is_tensor(type_):
         raise Unsupported(f"{type_} is no tensor")
     name = str(type_.element_type)

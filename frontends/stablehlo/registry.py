@@ -16,7 +16,22 @@ from .hlo_node import Node
 Convert = Callable[[Node], Outputs]
 Function = TypeVar("Function", bound=Convert)
 
-CONVERTERS = NamedConverters("stablehlo", "operation", __package__ or "", "custom_call @mylib.op")
+_DEVICES = "it is of several devices, and a program is for one"
+_HOST = "it passes data to a host or another device while it runs, and a program has arguments and results alone"
+#: What no program can have, and why.
+REFUSED = {
+    **dict.fromkeys(
+        [
+            *(f"stablehlo.{each}" for each in ("all_gather", "all_reduce", "all_to_all", "reduce_scatter")),
+            *(f"stablehlo.{each}" for each in ("collective_broadcast", "collective_permute", "cross-replica-sum")),
+            *(f"stablehlo.{each}" for each in ("partition_id", "replica_id")),
+            "sdy.manual_computation",
+        ],
+        _DEVICES,
+    ),
+    **dict.fromkeys([f"stablehlo.{each}" for each in ("send", "recv", "infeed", "outfeed")], _HOST),
+}
+CONVERTERS = NamedConverters("stablehlo", "operation", __package__ or "", "custom_call @mylib.op", REFUSED)
 register_rows = CONVERTERS.teach_rows
 
 

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from ...bindings.diagnostics import errors_as_relax_error
@@ -15,10 +16,12 @@ from ...support.callbacks import enters
 from ...support.collector import uncollected
 from ...support.errors import ModelError
 from ..core.problems import Problems, Words
+from ..core.programs import content_of, program_on_trial, read_program
 from ..module import Module
 from .tosa_functions import add_functions
 
 WORDS = Words(node="operation", whole="the module")
+_TRIAL = f"{__name__}:read_on_trial"
 
 
 @types_checked
@@ -42,11 +45,16 @@ def from_tosa(source: str | bytes | Path) -> Module:
 def _read(source: str | bytes | Path, context: Context) -> MlirModule:
     name = "<tosa>"
     if isinstance(source, Path) or (isinstance(source, str) and source.endswith((".mlir", ".mlirbc"))):
-        name = str(source)
-        try:
-            source = Path(source).read_bytes()
-        except OSError as error:
-            raise ModelError(f"cannot read '{name}': {error.strerror}") from None
+        source, name = content_of(Path(source)), str(source)
+    return read_program(source, name, context, _parsed, _TRIAL)
+
+
+def read_on_trial(data: bytes, *, is_text: bool, name: str, dialects: Sequence[str]) -> bytes:
+    """What a process does that may crash."""
+    return program_on_trial(data, name, _parsed)
+
+
+def _parsed(source: str | bytes, name: str, context: Context) -> MlirModule:
     allowed = context.allow_unregistered_dialects
     # Operations without a converter are told all at once.
     context.allow_unregistered_dialects = True

@@ -23,6 +23,8 @@ class BufferPlace:
     starts: tuple[Size, ...]
     sizes: tuple[Size, ...]
     on_stack: bool = False
+    #: Where it begins in the arena of its memory, for memories of devices.
+    offset: int | None = None
 
     def inside(self, indices: Sequence[Size]) -> list[Size]:
         """The buffer's indices in what there is."""

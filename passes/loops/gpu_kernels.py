@@ -17,8 +17,10 @@ from ...dialects.core.symbols_expr import Size
 from ...emit import linalg, loops
 from ...emit.arithmetic import result_of
 from ...emit.numbers import Number, as_index, number
+from ...support.errors import RelaxError
 from .buffer_allocation import BufferPlace
 from .intrins import TENSORIZED
+from .memory_arenas import Arena
 from .memory_scopes import BLOCKS, THREADS, Sharing, independent_steps
 from .ranges import is_multiple, without
 from .tree import PARALLEL, SERIAL, VECTORIZED, Access, Block, Buffer, Loop, Node, loops_in
@@ -116,6 +118,9 @@ class KernelWriter(Writer):
             self._block(node, state)
         else:
             self._loop(node, state)
+
+    def _arena(self, arena: Arena) -> Value:
+        raise RelaxError(f'\'{arena.memory.name}\' is no memory of a GPU\'s kernels: use "shared" or "local"')
 
     def _allocate(self, buffer: Buffer, place: BufferPlace, state: WriterState) -> tuple[Value, bool]:
         if state.threads is None:

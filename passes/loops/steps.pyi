@@ -47,6 +47,9 @@ class Steps:
     def fuse(self, *loops: LoopRV, preserve_unit_iters: bool = ...) -> LoopRV:
         """Makes one loop of loops that are nested in one another, given from the outermost on."""
 
+    def fuse_reduction_epilogue(self, reduction_block: BlockRV | str, epilogue_block: BlockRV | str) -> None:
+        """Has a reduction begin with what a block adds to its result, like a bias, in place of its init, and drops it."""
+
     def get_block(self, name: str, func_name: str | None = ...) -> BlockRV:
         """The block of a name, of one PrimFunc where several have such a block."""
 

@@ -21,12 +21,14 @@ from ...bindings.rewriting import is_used
 from ...dialects.core.symbols_expr import Size, substituted, variables_of
 from ...emit import linalg, loops, vectors
 from ...emit.arithmetic import result_of
+from ...emit.memrefs import view
 from ...emit.numbers import Number, as_index, constant, number
 from ...emit.symbols import emit_size
 from .body_scalars import Expr, IterIndex, Load
 from .buffer_allocation import BufferPlace, places_of
 from .intrins import INTRIN, TENSORIZED, find_intrin, operands_of
 from .lanes import LaneEvaluation, LaneLoop, fits_lanes, goes_along, is_row_of, moves_of, spread
+from .memory_arenas import Arena, arenas_of, with_offsets
 from .ranges import Guard, guards, without
 from .tree import (
     GRAIN,
@@ -98,7 +100,10 @@ class Writer:
     def __init__(self, read: Read, tree: Tree):
         self._read, self._tree = read, tree
         self._extents = tree.extents()
-        self._places = places_of(tree)
+        places = places_of(tree)
+        self._arenas = arenas_of(tree, places)
+        self._places = with_offsets(places, self._arenas)
+        self._bytes: dict[str, Value] = {}
 
     def write(self, stack: IrBlock | None = None) -> None:
         """Here; memory on the stack is taken here, too, or at the begin of another block."""
@@ -107,7 +112,16 @@ class Writer:
             for buffer, value in self._read.memory.items()
             if buffer.is_given
         }
+        self._bytes = {name: self._arena(arena) for name, arena in self._arenas.items()}
         self._within("", self._tree.body, WriterState(memory=memory, stack=stack or ir.InsertionPoint.current.block))
+        for arena in self._bytes.values():
+            ir.Operation.create("memref.dealloc", operands=[arena])
+
+    def _arena(self, arena: Arena) -> Value:
+        """All that the function has in a memory of a device: where it begins stands for that of the memory."""
+        type_ = ir.MemRefType.get([arena.bytes], ir.IntegerType.get_signless(8))
+        attributes = {**linalg.segments(0, 0), "alignment": i64_attribute(arena.memory.alignment)}
+        return result_of("memref.alloc", [], type_, **attributes)
 
     # ---- loops ----
 
@@ -133,6 +147,8 @@ class Writer:
 
     def _allocate(self, buffer: Buffer, place: BufferPlace, state: WriterState) -> tuple[Value, bool]:
         sizes = [self._size(size, state) for size in place.sizes]
+        if place.offset is not None:
+            return view(self._bytes[buffer.scope], place.offset, sizes, buffer.element), False
         shape, dynamic = linalg.static_and_dynamic(sizes)
         type_ = ir.MemRefType.get(shape, buffer.element)
         alignment = i64_attribute(64)

@@ -8,7 +8,7 @@ from dataclasses import replace
 from ..loops.handles import BlockRV
 from ..loops.primitives import Edit, register_primitive
 from ..loops.tree import blocks_in, exchanged
-from .caching import buffer_of, check_scope, copying
+from .caching import buffer_of, check_scope, copying, staged_buffer
 
 
 @register_primitive
@@ -28,8 +28,7 @@ def cache_inplace(edit: Edit, block: BlockRV, read_buffer_index: int | str, stor
     others = [each.name for each in nest if each is not found and buffer in each.buffers]
     if others:
         edit.refuse(f"'{others[0]}' uses '{buffer.name}' in the same loops: cache it before they are one")
-    cached = replace(buffer, name=edit.tree.new_buffer_name(f"{buffer.name}_{storage_scope}"), scope=storage_scope,
-                     is_given=False)  # fmt: skip
+    cached = staged_buffer(edit, buffer, storage_scope)
     names = edit.new_names([cached.name, f"{buffer.name}_back"])
     before = copying(edit, names[0], buffer, cached)
     edit.tree = edit.tree.mapped(lambda each: exchanged(each, buffer, cached) if each is found else each)

@@ -9,7 +9,7 @@ from dataclasses import replace
 from ..loops.handles import BlockRV
 from ..loops.primitives import Edit, register_primitive
 from ..loops.tree import Block, Buffer, blocks_in
-from .caching import buffer_of, check_scope, copying
+from .caching import buffer_of, check_scope, copying, staged_buffer
 from .code_motion import order_of
 
 
@@ -28,8 +28,7 @@ def cache_read(
     buffer = buffer_of(edit, found, found.reads, read_buffer_index, "reads")
     consumers = [edit.block(each) for each in consumer_blocks] if consumer_blocks else edit.tree.readers(buffer)
     place = place_of(edit, buffer, consumers)
-    cached = replace(buffer, name=edit.tree.new_buffer_name(f"{buffer.name}_{storage_scope}"), scope=storage_scope,
-                     is_given=False)  # fmt: skip
+    cached = staged_buffer(edit, buffer, storage_scope)
     name = edit.new_name(cached.name)
     node = copying(edit, name, buffer, cached)
     edit.tree = edit.tree.mapped(lambda each: _reading(each, buffer, cached) if each in consumers else each)

@@ -9,7 +9,7 @@ from dataclasses import replace
 from ..loops.handles import BlockRV
 from ..loops.primitives import Edit, register_primitive
 from ..loops.tree import Block, Buffer, blocks_in, exchanged
-from .caching import buffer_of, check_scope, copying
+from .caching import buffer_of, check_scope, copying, staged_buffer
 from .code_motion import plain_iter
 
 
@@ -37,8 +37,7 @@ def cache_write(
         edit.refuse(f"'{near[0]}' reads '{buffer.name}' in the same loops: cache it before they are one")
     _check_whole(edit, writers[0], buffer)
     consumers = [edit.block(each) for each in consumer_blocks or ()]
-    cached = replace(buffer, name=edit.tree.new_buffer_name(f"{buffer.name}_{storage_scope}"), scope=storage_scope,
-                     is_given=False)  # fmt: skip
+    cached = staged_buffer(edit, buffer, storage_scope)
     name = edit.new_name(cached.name)
     node = copying(edit, name, cached, buffer)
     edit.tree = edit.tree.mapped(

@@ -4,21 +4,28 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from ...dialects.core.symbols_expr import Size
 from ..loops.body_scalars import Element
+from ..loops.memories import COMMON, all_memories, find_memory
 from ..loops.primitives import Edit
 from ..loops.tree import SPATIAL, Access, Block, Buffer, Iter, Loop, Node, iter_variable, variable
 
-#: The memory scopes of buffers.
-SCOPES = ("global", "local", "shared")
-
 
 def check_scope(edit: Edit, scope: str) -> None:
-    if scope not in SCOPES:
-        hints = {"shared.dyn": "shared", "warp": "local"}
-        hint = f"; use '{hints[scope]}'" if scope in hints else ""
-        edit.refuse(f"'{scope}' is no scope of memory (there are {', '.join(SCOPES)}){hint}")
+    if scope in COMMON or find_memory(scope) is not None:
+        return
+    hints = {"shared.dyn": "shared", "warp": "local"}
+    hint = f"; use '{hints[scope]}'" if scope in hints else ""
+    known = ", ".join((*COMMON, *(each.name for each in all_memories())))
+    edit.refuse(f"'{scope}' is no scope of memory (there are {known}){hint}")
+
+
+def staged_buffer(edit: Edit, buffer: Buffer, scope: str) -> Buffer:
+    """A buffer like another one, in memory of a scope."""
+    name = edit.tree.new_buffer_name(f"{buffer.name}_{scope.replace('.', '_')}")
+    return replace(buffer, name=name, scope=scope, is_given=False)
 
 
 def buffer_of(edit: Edit, block: Block, accesses: Sequence[Access], index: int | str, what: str) -> Buffer:

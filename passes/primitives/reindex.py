@@ -54,7 +54,8 @@ def staged_by_map(edit: Edit, handle: BlockRV, kind: str, index: int, scope: str
     access = access_of(edit, found, kind, index)
     if len(index_map.parameters) != len(found.iters):
         edit.refuse(f"'{found.name}' has {len(found.iters)} iters, the map takes {len(index_map.parameters)}")
-    return staged(edit, found, kind, access, index_map.at([iter_variable(each) for each in found.iters]), scope, scope)
+    indices = index_map.at([iter_variable(each) for each in found.iters])
+    return staged(edit, found, kind, access, indices, scope, scope.replace(".", "_"))
 
 
 def staged(

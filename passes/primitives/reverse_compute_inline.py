@@ -33,7 +33,7 @@ def reverse_compute_inline(edit: Edit, block: BlockRV) -> None:
     if producer.is_reduction:
         edit.refuse(f"'{producer.name}' is a reduction, which is not done at each step: use reverse_compute_at")
     check_inlinable(edit, producer)
-    values = _points(edit, found, producer)
+    values = points_of(edit, found, producer)
     order = order_of(edit)
     passed = [each for each in edit.tree.blocks() if order[producer.name] <= order[each.name] < order[found.name]]
     check_passes(edit, found, passed, between=[buffer])
@@ -42,7 +42,7 @@ def reverse_compute_inline(edit: Edit, block: BlockRV) -> None:
     edit.tree = edit.tree.without_unused()
 
 
-def _points(edit: Edit, found: Block, producer: Block) -> dict[str, Size]:
+def points_of(edit: Edit, found: Block, producer: Block) -> dict[str, Size]:
     """Its iters by those of the producer: each reads the element that one point of the other makes."""
     target, values = producer.writes[0], dict[str, Size]()
     for access in found.reads:

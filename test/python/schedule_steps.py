@@ -152,6 +152,7 @@ STEPS: dict[str, Step] = {
     "cache_inplace": _cache("cache_inplace"),
     "loop_partition": _loop_partition,
     "merge": _merge,
+    "fuse_reduction_epilogue": lambda rng, sch: sch.fuse_reduction_epilogue(a_block(rng, sch), a_block(rng, sch)),
     "reorder_block_iter_var": _reorder_iters,
     "reindex": _reindex,
     "reindex_cache_read": _reindex_cache("reindex_cache_read"),

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import functools
+import gc
 import subprocess
 import sys
 import threading
@@ -19,6 +20,9 @@ from jax import export
 
 import relax_mlir as rx
 
+#: What numpy does not compare.
+_WIDENED = ("bfloat16", "int4", "uint4")
+
 
 def agree(function: Callable[..., Any], *arguments: Any, **named: Any) -> None:
     """The same structure, element types (weak ones, too) and values as jax's."""
@@ -30,7 +34,7 @@ def agree(function: Callable[..., Any], *arguments: Any, **named: Any) -> None:
         if jnp.issubdtype(one.dtype, jax.dtypes.prng_key):
             one, other = jax.random.key_data(one), jax.random.key_data(other)
         exact = not jnp.issubdtype(one.dtype, jnp.inexact)
-        wide = [np.asarray(each.astype("float32") if each.dtype == "bfloat16" else each) for each in (one, other)]
+        wide = [np.asarray(each.astype("float32") if each.dtype.name in _WIDENED else each) for each in (one, other)]
         np.testing.assert_allclose(*wide, rtol=0 if exact else 1e-5, atol=0 if exact else 1e-6)
 
 
@@ -51,7 +55,7 @@ def test_arrays_and_numbers() -> None:
     agree(lambda a: a.astype("float32").mean(), jnp.arange(7, dtype="uint8"))
 
 
-@pytest.mark.parametrize("dtype", ["bfloat16", "float16", "bool", "int8", "uint32", "complex64"])
+@pytest.mark.parametrize("dtype", ["bfloat16", "float16", "bool", "int8", "int4", "uint4", "uint32", "complex64"])
 def test_element_types(dtype: str) -> None:
     agree(lambda a: (a, a * a), jnp.arange(6).astype(dtype))
     agree(lambda a: a + a, np.arange(4).astype(jnp.dtype(dtype)))
@@ -169,13 +173,86 @@ def test_inside_of_another_trace() -> None:
 
 def test_all_that_cannot_be_imported_is_told_at_once() -> None:
     def f(a: Any) -> Any:
-        jax.debug.print("{}", a)
-        return jnp.linalg.eigh(a)[0] + jax.pure_callback(lambda b: b, jax.ShapeDtypeStruct((3,), "float32"), a[0])
+        return jnp.linalg.eig(a)[0], jax.ffi.ffi_call("acme_unknown", jax.ShapeDtypeStruct((3,), "float32"))(a[0])
 
     with pytest.raises(rx.ModelError) as caught:
         rx.jit(f)(jnp.eye(3))
     text = str(caught.value)
-    assert "xla_ffi_python_cpu_callback" in text and "test_jit.py" in text
+    assert "custom_call @lapack_sgeev_ffi" in text and "custom_call @acme_unknown" in text and "test_jit.py" in text
+
+
+def test_calls_of_python(capfd: pytest.CaptureFixture[str]) -> None:
+    shape = jax.ShapeDtypeStruct((2, 3), "float32")
+    agree(lambda a: jax.pure_callback(np.sin, shape, a) * 2, x)
+    agree(jax.vmap(lambda a: jax.pure_callback(np.sum, shape.update(shape=()), a, vmap_method="sequential")), x)
+    several = (jax.ShapeDtypeStruct((2, 3), "complex64"), jax.ShapeDtypeStruct((3,), "bfloat16"))
+    agree(lambda a: jax.pure_callback(lambda b: (np.asarray(b), b[0].real.astype("bfloat16")), several, a * 1j), x)
+    agree(lambda a: jax.lax.cond(a[0, 0] > 0, lambda: jax.pure_callback(np.cos, shape, a), lambda: a), x)
+    rx.jit(lambda a: jax.debug.print("first {} {last}", a.max(), last=a[0, 0]))(x)
+    jax.effects_barrier()
+    assert capfd.readouterr().out == "first 2.0 -1.0\n"
+
+
+def test_calls_with_effects_are_in_order_and_none_is_left_out() -> None:
+    seen: list[Any] = []
+
+    def see(value: Any) -> Any:
+        seen.append(float(value))
+        return np.float32(value)
+
+    def f(a: Any) -> Any:
+        def step(place: Any, held: Any) -> Any:
+            jax.debug.callback(see, -place, ordered=True)
+            return held + jax.experimental.io_callback(see, jax.ShapeDtypeStruct((), "float32"), place, ordered=True)
+
+        jax.debug.callback(see, a[0, 0])
+        return jax.lax.fori_loop(0, 3, step, a[1])
+
+    np.testing.assert_allclose(rx.jit(f)(x), x[1] + 3)
+    assert seen == [-1.0, 0.0, 0.0, -1.0, 1.0, -2.0, 2.0]
+
+
+def test_what_a_callback_raises_or_gives_wrongly() -> None:
+    class Mine(Exception):
+        pass
+
+    def raising(a: Any) -> Any:
+        raise Mine("no such thing")
+
+    shape = jax.ShapeDtypeStruct((2, 3), "float32")
+    for function, text in (
+        (raising, "a callback of jax raised Mine: no such thing"),
+        (lambda a: np.zeros(3), r"gave float32\[3\] as result #0, float32\[2, 3\] was expected"),
+        (lambda a: (a, a), "a callback of jax gave 2 results, 1 were expected"),
+    ):
+        f = rx.jit(lambda a, function=function: jax.pure_callback(function, shape, a) + 1)
+        for _ in range(2):
+            with pytest.raises(RuntimeError, match=text):
+                f(x)
+
+
+def test_callbacks_live_as_long_as_their_programs(tmp_path: Path) -> None:
+    from relax_mlir.compilation import jax_callbacks
+
+    shape, before = jax.ShapeDtypeStruct((2, 3), "float32"), len(jax_callbacks._callbacks)
+    f = rx.jit(lambda a: jax.pure_callback(np.sin, shape, a))
+    f(x)
+    jax.clear_caches()
+    gc.collect()
+    np.testing.assert_allclose(f(x), np.sin(x), rtol=1e-6)
+    executable = f.executable(x)
+    del f
+    jax.clear_caches()
+    gc.collect()
+    assert len(jax_callbacks._callbacks) == before
+    with pytest.raises(RuntimeError, match="lives in the process which compiled it only"):
+        executable["main"](x)
+
+
+def test_large_constants_go_as_bytecode_and_unreadable_ones_as_text() -> None:
+    table = np.arange(300_000, dtype="float32").reshape(-1, 3)
+    agree(lambda a: a @ table.T, x)
+    agree(lambda a: jax.lax.top_k(a @ table.T, 2), x)
 
 
 def test_options() -> None:
@@ -196,10 +273,20 @@ def test_a_function_for_several_devices_is_refused(tmp_path: Path) -> None:
         "import jax, jax.numpy as jnp, relax_mlir as rx\n"
         "from jax.sharding import Mesh, NamedSharding, PartitionSpec as P\n"
         "mesh = Mesh(jax.devices(), 'i')\nx = jax.device_put(jnp.arange(4.0), NamedSharding(mesh, P('i')))\n"
-        "try:\n    rx.jit(lambda a: a + 1)(x)\nexcept rx.RelaxError as error:\n    print(error)\n"
+        "def f(a):\n    swapped = jax.lax.ppermute(a, 'i', [(0, 1), (1, 0)])\n"
+        "    return jax.lax.psum(a, 'i'), jax.lax.all_gather(a, 'i'), swapped\n"
+        "split = jax.shard_map(f, mesh=mesh, in_specs=P('i'), out_specs=(P(), P('i'), P('i')))\n"
+        "each = jax.pmap(lambda a: jax.lax.psum(a, 'i'), axis_name='i')\n"
+        "for g, y in ((lambda a: a + 1, x), (split, x), (each, x.reshape(2, 2))):\n"
+        "    try:\n        rx.jit(g)(y)\n    except rx.RelaxError as error:\n        print(error)\n"
     )
     done = subprocess.run([sys.executable, str(program)], capture_output=True, text=True, timeout=300, check=False)
-    assert "for 2 devices" in done.stdout, done.stdout + done.stderr
+    plain, split, mapped = done.stdout.splitlines()
+    for line in (plain, split, mapped):
+        assert line.startswith("the function is for 2 devices"), done.stdout + done.stderr
+    for name in ("stablehlo.all_gather (1)", "stablehlo.all_reduce (1)", "stablehlo.collective_permute (1)"):
+        assert name in split
+    assert "stablehlo.all_reduce (1)" in mapped
 
 
 def test_a_program_is_saved(tmp_path: Path) -> None:
@@ -234,3 +321,47 @@ def test_too_old(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(jax, "__version_info__", (0, 4, 30))
     with pytest.raises(rx.ModelError, match=r"too old: 0.6 or newer is needed"):
         rx.jit(lambda a: a)
+
+
+def test_a_jax_whose_private_functions_are_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    from jax._src import xla_bridge
+    from jax._src.interpreters import mlir
+    from relax_mlir.compilation import jax_callbacks
+    from relax_mlir.compilation.pjrt import plugin
+
+    words = rf"jax {jax.__version__} is not known: .*0.10"
+    with monkeypatch.context() as patch:
+        patch.delattr(mlir, "LoweringRuleEntry")
+        jax_callbacks.register_lowerings.cache_clear()
+        with pytest.raises(rx.ModelError, match=words):
+            rx.jit(lambda a: a)
+    jax_callbacks.register_lowerings.cache_clear()
+    with monkeypatch.context() as patch:
+        patch.delattr(xla_bridge, "register_plugin")
+        with pytest.raises(rx.ModelError, match=words):
+            plugin.register()
+
+
+@pytest.mark.parametrize("algorithm", list(jax.lax.RandomAlgorithm))
+def test_random_bits_are_those_of_jax(algorithm: Any) -> None:
+    key = jnp.array([1, 2, 0xFFFFFFFE, 0xFFFFFFFF], "uint32")
+    for shape, dtype in (((), "uint32"), ((3, 5), "uint16"), ((4, 6), "uint32"), ((7,), "uint8")):
+        agree(lambda a: jax.lax.rng_bit_generator(a, shape, dtype, algorithm), key)  # noqa: B023  # called at once
+
+
+def test_logarithms_of_complex_numbers_near_the_unit_circle() -> None:
+    near = jnp.exp(1j * jnp.linspace(-3.0, 3.0, 9)) * (1 + 1e-3 * jnp.arange(9))
+    wanted = np.log(np.asarray(near, "complex128"))
+    np.testing.assert_allclose(rx.jit(jnp.log)(near), wanted, rtol=1e-6, atol=1e-9)
+    small = (near * 1e-5).astype("complex64")
+    wanted = np.log1p(np.asarray(small, "complex128"))
+    np.testing.assert_allclose(rx.jit(jnp.log1p)(small), wanted, rtol=1e-6)
+
+
+def test_the_nearly_largest_elements() -> None:
+    agree(lambda a: jax.lax.approx_max_k(a, 2), x)
+    agree(lambda a: jax.lax.approx_min_k(a, 1, reduction_dimension=0), x)
+
+
+def test_windows_larger_than_the_data() -> None:
+    agree(lambda a, b: jax.lax.conv_general_dilated(a, b, (1, 1), "VALID"), x[None, None], jnp.ones((1, 1, 4, 4)))

@@ -3,6 +3,10 @@
 
 from __future__ import annotations
 
+import re
+import subprocess
+import sys
+from pathlib import Path
 from typing import Any
 
 import ml_dtypes
@@ -200,8 +204,24 @@ def test_what_is_lowered() -> None:
     assert "'one' is lowered" in refusal(lowered)
 
 
+def test_an_old_tvm(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tvm, "__version__", "0.25.0.post1")
+    text = refusal(tvm_modules.Parts)
+    assert text.startswith("from_tvm needs TVM 0.26 or newer, this is 0.25.0.post1: write mod.script(show_meta=True)")
+
+
 @pytest.mark.parametrize("given", ["@R.function", 3, None, tvm.target.Target("llvm")])
 def test_what_is_no_module(given: object) -> None:
     text = refusal(given)
     assert "from_tvm takes a tvm.IRModule, a relax.Function or a PrimFunc, got " in text
     assert ("rx.Module.from_script reads text" in text) == isinstance(given, str)
+
+
+def test_the_page_runs(tmp_path: Path) -> None:
+    page = Path(__file__).resolve().parents[2] / "docs" / "from-tvm.md"
+    blocks = re.findall(r"^```py\n(.*?)^```", page.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
+    assert len(blocks) > 2
+    program = tmp_path / "page.py"
+    program.write_text("\n".join(blocks), encoding="utf-8")
+    done = subprocess.run([sys.executable, str(program)], capture_output=True, text=True, timeout=600, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Writes docs/front-ends.md, which front end is for which model and what each covers, from the converters' registries."""
+# ruff: noqa: E501  # a table of one line per row reads best
+"""Writes docs/front-ends.md, which front end is for which model and what each covers, from the registries."""
 
 from __future__ import annotations
 

@@ -30,19 +30,38 @@ def _as_before(values: Sequence[Value], are_complex: Sequence[bool]) -> list[Hel
 
 @register_stablehlo("stablehlo.while")
 def while_(node: Node) -> Outputs:
-    """The condition is asked before the first turn, and after each for the next."""
-    are_complex = [isinstance(each, ComplexValue) for each in node.inputs]
+    """The condition is asked before the first turn, and after each for the next. What the body returns as it is given
+    is read where it stands, in front of the loop: jax's scan passes all that it reads through it.
+    """
+    inputs: list[Any] = [node.held(index) for index in range(len(node.inputs))]
+    changing = _changing(node)
+    are_complex = [isinstance(inputs[index], ComplexValue) for index in changing]
+
+    def whole(held: Sequence[Any]) -> list[Any]:
+        found = dict(zip(changing, held, strict=True))
+        return [found.get(index, each) for index, each in enumerate(inputs)]
 
     def goes_on(held: Sequence[Any], operation: Operation | None) -> Value:
         return node.run_body(held, 0, operation)[0]
 
     def step(operation: Operation, index: Value, held: list[Any]) -> Turn:
-        after = node.run_body(_as_before(held, are_complex), 1, operation)
-        return Turn(_flat(after), [], goes_on(after, operation))
+        made = node.run_body(whole(_as_before(held, are_complex)), 1, operation)
+        after = [made[index] for index in changing]
+        return Turn(_flat(after), [], goes_on(whole(after), operation))
 
-    starts = scalar_of(node, goes_on(node.inputs, None))
-    after, _ = build_loop(LoopSpec(node, step, None, starts, is_open=True), _flat(node.inputs))
-    return _as_before(after, are_complex)
+    starts = scalar_of(node, goes_on(inputs, None))
+    carried = _flat([inputs[index] for index in changing])
+    after, _ = build_loop(LoopSpec(node, step, None, starts, is_open=True), carried)
+    return whole(_as_before(after, are_complex))
+
+
+def _changing(node: Node) -> list[int]:
+    """Which operands of a loop its body does not return as they are; all where it returns all of them."""
+    body = node.body(1)
+    *_, end = body.operations
+    pairs = zip(body.arguments, end.operation.operands, strict=True)
+    found = [index for index, (given, returned) in enumerate(pairs) if given != returned]
+    return found or list(range(len(node.inputs)))
 
 
 @register_stablehlo("stablehlo.if")

@@ -3,13 +3,24 @@
 
 from __future__ import annotations
 
+import math
+
+from ....bindings.mlir import ir
 from ..hlo_attributes import elements_of
 from ..hlo_types import is_complex
-from ..prelude import ComplexValue, Node, Outputs, Pair, Value, known, register_stablehlo, relax, sizes
+from ..prelude import ComplexValue, Node, Outputs, Pair, Value, const, known, register_stablehlo, relax, sizes
+
+#: Of more equal elements a constant is one number.
+_MOST_EQUAL = 1024
 
 
 @register_stablehlo("stablehlo.constant", "chlo.constant")
 def constant(node: Node) -> Outputs:
+    value = node.operation.attributes["value"]
+    if isinstance(value, ir.DenseElementsAttr) and value.is_splat and math.prod(value.type.shape) > _MOST_EQUAL:
+        first = value.get_splat_value()
+        if isinstance(first, (ir.FloatAttr, ir.IntegerAttr)):
+            return sizes.full(node.static_shape(), const(first.value, node.dtype))
     parts = [Value(array=each) for each in elements_of(node.operation, node.result_types[0])]
     return parts[0] if len(parts) == 1 else ComplexValue(*parts)
 
@@ -39,10 +50,10 @@ def token(node: Node) -> Outputs:
 
 
 def nothing() -> Value:
-    """What stands for a token."""
+    """What stands for a token: as jax passes them."""
     import numpy
 
-    return Value(array=numpy.zeros((0,), "float32"))
+    return Value(array=numpy.zeros((0,), bool))
 
 
 @register_stablehlo("stablehlo.get_dimension_size")

@@ -67,8 +67,33 @@ def of_tir(name: str, of_pair: Unary | None = None) -> Convert:
     return convert
 
 
-def _log1p(x: Pair) -> Pair:
-    return pairs.logarithm(Pair(relax.add(x.real, like(x.real, 1)), x.imag))
+@register_stablehlo("stablehlo.log")
+def logarithm(node: Node) -> Outputs:
+    if not node.is_complex:
+        return relax.log(node.tensor(0))
+    x = node.pair(0)
+    one, other = relax.abs(x.real), relax.abs(x.whole_imag)
+    large, small = relax.maximum(one, other), relax.minimum(one, other)
+    less, more = relax.subtract(large, like(large, 1)), relax.add(large, like(large, 1))
+    return _logarithm(node, x, relax.add(relax.multiply(less, more), relax.square(small)))
+
+
+@register_stablehlo("stablehlo.log_plus_one")
+def logarithm_plus_one(node: Node) -> Outputs:
+    if not node.is_complex:
+        return in_wide(node, lambda x: intrinsic_of(node, "log1p", [x]), node.tensor(0))
+    x = node.pair(0)
+    more = relax.multiply(x.real, relax.add(x.real, like(x.real, 2)))
+    shifted = Pair(relax.add(x.real, like(x.real, 1)), x.imag)
+    return _logarithm(node, shifted, relax.add(more, relax.square(x.whole_imag)))
+
+
+def _logarithm(node: Node, x: Pair, apart: Tensor) -> Outputs:
+    """Near the unit circle by `apart`, by which the square of the magnitude differs from 1."""
+    whole = pairs.logarithm(x)
+    near = relax.multiply(intrinsic_of(node, "log1p", [apart]), like(apart, 0.5))
+    is_near = relax.less(relax.abs(apart), like(apart, 0.5))
+    return Pair(relax.where(is_near, near, whole.real), whole.imag).value()
 
 
 def _expm1(x: Pair) -> Pair:
@@ -92,9 +117,7 @@ register_rows(
     {
         "stablehlo.negate": unary(relax.negative, lambda x: each_part(x, relax.negative)),
         "stablehlo.exponential": unary(relax.exp, pairs.exponential),
-        "stablehlo.log": unary(relax.log, pairs.logarithm),
         "stablehlo.exponential_minus_one": of_tir("expm1", _expm1),
-        "stablehlo.log_plus_one": of_tir("log1p", _log1p),
         "stablehlo.sqrt": unary(relax.sqrt, pairs.root),
         "stablehlo.rsqrt": unary(relax.rsqrt, lambda x: pairs.reciprocal(pairs.root(x))),
         "stablehlo.cbrt": of_tir("cbrt"),

@@ -23,12 +23,12 @@ _FACTORS, _GROWTH = (0xD2511F53, 0xCD9E8D57), (0x9E3779B9, 0xBB67AE85)
 
 @register_stablehlo("stablehlo.rng_bit_generator")
 def rng_bit_generator(node: Node) -> Outputs:
-    """The state is the key, then the counter."""
+    """The state is the key, then the counter. What is left to the device is Philox, as on XLA's CPUs."""
     state, shape = node.tensor(0), node.static_shape(1)
     dtype = str(node.operation.results[1].type.element_type)
     if info_of(state).dtype != "ui64":
         raise node.fail("its state must be of ui64")
-    draw = _philox if node.attr("rng_algorithm") == "PHILOX" else _threefry
+    draw = _threefry if node.attr("rng_algorithm") == "THREE_FRY" else _philox
     return draw(node, state, shape, dtype)
 
 
@@ -71,7 +71,7 @@ def _narrow(words: Tensor, dtype: str) -> Tensor:
 
 
 def _threefry(node: Node, state: Tensor, shape: Sequence[int], dtype: str) -> list[Tensor]:
-    """Of 64 bits both words of each count; of less the words of half as many counts, one half behind the other."""
+    """Of 64 bits both words of each count; of less the words of half as many counts, one after the other."""
     key, counter = (part(state, 0, place, place + 1) for place in (0, 1))
     halved, axis = (list(shape), None) if bit_width(dtype) == 64 else _half_of(shape)
     count = math.prod(halved)
@@ -80,7 +80,8 @@ def _threefry(node: Node, state: Tensor, shape: Sequence[int], dtype: str) -> li
     after = joined([key, relax.add(counter, const(count, "ui64"))])
     if axis is None:
         return [after, relax.bitcast(relax.reshape(_whole(low, high), tuple(shape)), dtype=dtype)]
-    both = relax.concat([relax.reshape(each, tuple(halved)) for each in (low, high)], axis=axis)
+    both = relax.stack([relax.reshape(each, tuple(halved)) for each in (low, high)], axis=axis + 1)
+    both = relax.reshape(both, tuple(2 * size if place == axis else size for place, size in enumerate(halved)))
     made = relax.strided_slice(both, axes=[axis], begin=[0], end=[shape[axis] if shape else 1])
     return [after, relax.reshape(_narrow(made, dtype), tuple(shape))]
 
@@ -121,11 +122,11 @@ def _philox(node: Node, state: Tensor, shape: Sequence[int], dtype: str) -> list
     count = -(-words // 4)
     key = part(state, 0, 0, 1)
     counter = part(state, 0, 1, 2)
-    upper = part(state, 0, 2, 3) if length == (3,) else counter
+    # XLA on CPUs draws with the key above a counter of 64 bits.
+    upper = part(state, 0, 2, 3) if length == (3,) else key
     low = relax.add(counter, relax.arange(0, count, 1, dtype="ui64"))
     is_over = relax.less(low, counter)
-    high = relax.add(relax.zeros_like(low), upper)
-    high = relax.add(high, cast(is_over, "ui64")) if length == (3,) else high
+    high = relax.add(cast(is_over, "ui64"), upper)
     drawn = _philox_words([*_halves(low), *_halves(high)], _halves(key))
     flat = relax.flatten(relax.stack(list(drawn), axis=1))
     after = _after(state, count)

@@ -135,15 +135,27 @@ def starts(node: Node, first: int, limits: Sequence[sizes.Size]) -> list[sizes.S
 
 @register_stablehlo("stablehlo.dynamic_slice")
 def dynamic_slice(node: Node) -> Outputs:
-    lengths = node.attr("slice_sizes")
-    limits = [sizes.minus(size, length) for size, length in zip(node.sizes_of_operand(0), lengths, strict=True)]
+    """Rows, counted from where the slice begins: their number is known, where it begins is not."""
+    lengths, own = node.attr("slice_sizes"), node.sizes_of_operand(0)
+    limits = [sizes.minus(size, length) for size, length in zip(own, lengths, strict=True)]
     begins = starts(node, 1, limits)
-    bounds = {
-        axis: (begin, sizes.plus(begin, length), 1)
-        for axis, (begin, length) in enumerate(zip(begins, lengths, strict=True))
+    cut = [axis for axis, (size, length) in enumerate(zip(own, lengths, strict=True)) if size != length]
+    known = {axis: (begins[axis], begins[axis] + lengths[axis], 1) for axis in cut if isinstance(begins[axis], int)}
+    rows = {
+        axis: relax.add(relax.arange(0, lengths[axis], 1, dtype="i64"), sizes.as_tensor([begins[axis]]))
+        if lengths[axis] != 1
+        else sizes.as_tensor([begins[axis]])
+        for axis in cut
+        if axis not in known
     }
-    known = dict(enumerate(lengths))
-    return on_parts(lambda _, x: sizes.sliced(Value(ssa=x), bounds, known) if bounds else x)(node)
+
+    def sliced(_: Node, x: Tensor) -> Tensor:
+        x = sizes.sliced(Value(ssa=x), known) if known else x
+        for axis, places in rows.items():
+            x = relax.take(x, places, axis=axis)
+        return x
+
+    return on_parts(sliced)(node)
 
 
 @register_stablehlo("stablehlo.real_dynamic_slice")

@@ -182,10 +182,27 @@ def _order_by_pairs(node: Node, operands: Sequence[Held], axis: int) -> Tensor:
 @register_stablehlo("chlo.top_k")
 def top_k(node: Node) -> Outputs:
     """Along the last dimension, in the total order; of equal ones the first."""
-    x, count = node.tensor(0), node.attr("k")
-    axis = x.type.rank - 1
-    key = in_total_order(x) if is_float(info_of(x).dtype) else x
-    order = relax.argsort(key, axis=axis, descending=True, dtype="i64")
-    first = relax.strided_slice(order, axes=[axis], begin=[0], end=[count])
+    x = node.tensor(0)
+    first = _first(x, x.type.rank - 1, node.attr("k"), is_descending=True)
     place_type = str(node.operation.results[1].type.element_type)
-    return [relax.gather_elements(x, first, axis=axis), cast(first, place_type)]
+    return [relax.gather_elements(x, first, axis=x.type.rank - 1), cast(first, place_type)]
+
+
+def _first(x: Tensor, axis: int, count: int, is_descending: bool) -> Tensor:
+    """The places of the largest or smallest elements."""
+    key = in_total_order(x) if is_float(info_of(x).dtype) else x
+    order = relax.argsort(key, axis=axis, descending=is_descending, dtype="i64")
+    return relax.strided_slice(order, axes=[axis], begin=[0], end=[count])
+
+
+@register_stablehlo("custom_call @ApproxTopK")
+def approximate_top_k(node: Node) -> Outputs:
+    """All of the first elements along a dimension, and what stands at the same places of a second tensor."""
+    x, others = node.tensor(0), node.tensor(1)
+    axis = node.attr("mhlo.backend_config")["reduction_dim"]
+    (comparator,) = node.attr("called_computations")
+    is_descending = "_gt_" in comparator  # jax's names
+    if not is_descending and "_lt_" not in comparator:
+        raise node.fail(f"its comparator '{comparator}' is of no known name", "called_computations")
+    first = _first(x, axis, node.static_shape()[axis], is_descending)
+    return [relax.gather_elements(each, first, axis=axis) for each in (x, others)]

@@ -5,6 +5,7 @@ import base64
 import json
 import struct
 
+import ml_dtypes
 import numpy
 import pytest
 import tvm_ffi
@@ -33,12 +34,16 @@ def run(text, *arguments):
     return rx.compile(rx.Module.from_script(text))["main"](*arguments)
 
 
+#: DLPack's, of element types that numpy lacks.
+CODES = {"bfloat16": 4, "bool": 6, "float8_e4m3fn": 10, "float8_e5m2": 12, "float4_e2m1fn": 17}
+
+
 def metadata(*arrays):
     """As `script(show_meta=True)` has it."""
     nodes = [{"type": "None"}, {"type": "ffi.String", "data": "ir.GenericConst"}]
     constants = []
     for array in arrays:
-        code = {"f": 2, "i": 0, "u": 1}[array.dtype.kind]
+        code = CODES.get(array.dtype.name, "iuf".find(array.dtype.kind))
         header = struct.pack("<QQiiiBBH", 0xDD5E40F096B4A13F, 0, 1, 0, array.ndim, code, 8 * array.dtype.itemsize, 1)
         shape = struct.pack(f"<{array.ndim}qq", *array.shape, array.nbytes)
         nodes.append({"type": "ffi.Tensor", "data": base64.b64encode(header + shape + array.tobytes()).decode()})
@@ -85,9 +90,18 @@ def test_constants_of_the_metadata():
     numpy.testing.assert_array_equal(given[1], other)
 
 
+@pytest.mark.parametrize("dtype", ["bool", "uint8", "float16", "bfloat16", "float8_e4m3fn", "float8_e5m2"])
+def test_element_types_of_the_metadata(dtype):
+    values = numpy.arange(6).astype(dtype if hasattr(numpy, dtype) else getattr(ml_dtypes, dtype))
+    given = run(graph('return metadata["ir.GenericConst"][0]', around=f'n = TypeVar("n")\n{metadata(values)}'), X)
+    assert given.dtype == values.dtype
+    numpy.testing.assert_array_equal(given, values)
+
+
 @pytest.mark.parametrize(
     ("around", "message"),
     [
+        (metadata(numpy.ones(2, ml_dtypes.float4_e2m1fn)), "of DLPack's element type 17 with 8 bits is not read"),
         ('metadata = tvm.ir.load_json("{}")', "this is no metadata of TVM's printer"),
         ('metadata = tvm.ir.load_json("{")', "this cannot be worked out"),
         (metadata(numpy.ones(1)).replace('"value\\": 2', '"value\\": 3'), "a node holds itself"),
@@ -163,6 +177,23 @@ CASES = {
         A * 2,
     ),
     "a number in place of a tensor": (graph("y = R.add(x, T.float32(0.1))\nreturn y"), (X,), X + numpy.float32(0.1)),
+    "the type of a number": (
+        graph("return R.one_hot(x, T.float32(2), T.float32(-1), depth=4, axis=1)", 'x: R.Tensor((3,), dtype="int64")'),
+        (numpy.array([2, 0, 3]),),
+        3 * numpy.eye(4, dtype="float32")[[2, 0, 3]] - 1,
+    ),
+    "floats without digits": (
+        graph('return R.minimum(R.maximum(x, R.const("-inf", "float32")), R.const("inf", "float32"))'),
+        (X,),
+        X,
+    ),
+    "the shape of a type by name": (
+        graph('lv: R.Shape(ndim=2) = R.call_packed("vm.builtin.tensor_to_shape", s, ty_args=(R.Shape(ndim=2),))\n'
+              'y: R.Tensor(lv, dtype="float32") = R.reshape(x, lv)\nreturn y',
+              'x: R.Tensor((n, 4), dtype="float32"), s: R.Tensor((2,), dtype="int64")'),
+        (X, numpy.array([2, 6])),
+        X.reshape(2, 6),
+    ),
     "types in a tuple that say nothing": (
         graph("y: R.Tuple(R.Tensor, R.Tensor) = (R.astype(x, 'int32'), x)\nreturn y[0]"), (X,), X.astype("int32")
     ),
@@ -226,7 +257,7 @@ CASES = {
         prim("for i in range(4):\n    C[i] = T.Div(A[i], T.int32(2))",
              'A: T.Buffer((4,), "int32"), C: T.Buffer((4,), "int32")'),
         (numpy.array([-3, 3, -4, 5], "int32"),),
-        numpy.array([-1, 1, -2, 2]),
+        numpy.array([-1, 1, -2, 2], "int32"),
     ),
 }  # fmt: skip
 
@@ -234,7 +265,9 @@ CASES = {
 @pytest.mark.parametrize("name", CASES)
 def test_printout_gives_what_numpy_gives(name):
     text, arguments, expected = CASES[name]
-    numpy.testing.assert_allclose(run(text, *arguments), expected, rtol=1e-6)
+    given = run(text, *arguments)
+    numpy.testing.assert_allclose(given, expected, rtol=1e-6)
+    assert given.dtype == expected.dtype
 
 
 @tvm_ffi.register_global_func("test.tvm_printouts.twice", override=True)

@@ -155,7 +155,7 @@ def test_all_that_cannot_be_imported_is_told_at_once() -> None:
         ("module {}", "no public function"),
         (7, "takes text, bytes, a path"),
         ("nowhere.mlir", "cannot read 'nowhere.mlir'"),
-        ("func.func @main(%x: !stablehlo.token) {\n  return\n}", "argument #0"),
+        ("func.func @main(%x: tuple<tensor<f32>>) {\n  return\n}", "argument #0"),
     ],
 )
 def test_what_is_no_module_is_refused(source: object, expected: str) -> None:
@@ -187,3 +187,57 @@ def test_relax_compile_takes_modules_by_what_is_in_them(tmp_path: Path, capsys: 
     assert "nobodys.op" in capsys.readouterr().out
     assert relax_compile.run(["--list-stablehlo-operators"]) == 0
     assert "stablehlo.dot_general" in capsys.readouterr().out
+
+
+_SEVERAL_DEVICES = """
+func.func @main(%x: tensor<4xf32>, %t: !stablehlo.token) -> tensor<4xf32> {
+  %a = "stablehlo.all_reduce"(%x) ({
+  ^bb0(%p: tensor<f32>, %q: tensor<f32>):
+    %s = stablehlo.add %p, %q : tensor<f32>
+    stablehlo.return %s : tensor<f32>
+  }) {replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>} : (tensor<4xf32>) -> tensor<4xf32>
+  %b = "stablehlo.all_gather"(%a) {
+    all_gather_dim = 0 : i64, replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>
+  } : (tensor<4xf32>) -> tensor<8xf32>
+  %c = "stablehlo.collective_permute"(%x) {
+    source_target_pairs = dense<[[0, 1], [1, 0]]> : tensor<2x2xi64>
+  } : (tensor<4xf32>) -> tensor<4xf32>
+  %d = "stablehlo.all_to_all"(%x) {
+    split_dimension = 0 : i64, concat_dimension = 0 : i64, split_count = 2 : i64,
+    replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>
+  } : (tensor<4xf32>) -> tensor<4xf32>
+  %e = stablehlo.partition_id : tensor<ui32>
+  %f = stablehlo.replica_id : tensor<ui32>
+  %g = "stablehlo.send"(%x, %t) {
+    channel_handle = #stablehlo.channel_handle<handle = 1, type = 2>, is_host_transfer = true
+  } : (tensor<4xf32>, !stablehlo.token) -> !stablehlo.token
+  %h:2 = "stablehlo.recv"(%g) {
+    channel_handle = #stablehlo.channel_handle<handle = 2, type = 3>, is_host_transfer = true
+  } : (!stablehlo.token) -> (tensor<4xf32>, !stablehlo.token)
+  %i:2 = "stablehlo.infeed"(%t) : (!stablehlo.token) -> (tensor<4xf32>, !stablehlo.token)
+  %j = "stablehlo.outfeed"(%x, %t) : (tensor<4xf32>, !stablehlo.token) -> !stablehlo.token
+  return %a : tensor<4xf32>
+}
+"""
+
+
+def test_what_is_of_several_devices_or_of_hosts_is_refused_at_once() -> None:
+    with pytest.raises(rx.ModelError) as caught:
+        rx.from_stablehlo(_SEVERAL_DEVICES)
+    text = str(caught.value)
+    for name in "all_reduce all_gather collective_permute all_to_all partition_id replica_id".split():
+        (line,) = [each for each in text.splitlines() if each.startswith(f"stablehlo.{name} ")]
+        assert "line " in line and line.endswith("it is of several devices, and a program is for one"), line
+    for name in ("send", "recv", "infeed", "outfeed"):
+        (line,) = [each for each in text.splitlines() if each.startswith(f"stablehlo.{name} ")]
+        assert "line " in line and "it passes data to a host or another device while it runs" in line, line
+
+
+def test_tokens_are_arrays_without_elements() -> None:
+    module = rx.from_stablehlo("""
+func.func @main(%t: !stablehlo.token, %x: tensor<4xf32>) -> (!stablehlo.token, tensor<4xf32>) {
+  %u = stablehlo.after_all %t : !stablehlo.token
+  return %u, %x : !stablehlo.token, tensor<4xf32>
+}""")
+    token, x = rx.compile(module)["main"](numpy.zeros(0, bool), numpy.ones(4, "float32"))
+    assert token.shape == (0,) and list(x) == [1, 1, 1, 1]

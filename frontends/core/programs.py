@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Programs in MLIR as front ends are given them: text, bytecode, paths of files of either.
+
+Bytecode is read in another process first: MLIR's readers do not survive all that is damaged.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TypeAlias
+
+from ...bindings.ir import Context
+from ...bindings.ir import Module as MlirModule
+from ...dialects.attribute_checks import check_attributes
+from ...dialects.context import create_context
+from ...dialects.parsing import checked_source, on_trial
+from ...dialects.trial import read_elsewhere
+from ...support.errors import ModelError
+from ...support.processes.expendable import is_expendable
+
+_SHOWN = 16
+#: Reads a source, which is called something, into a context. Raises RelaxError.
+Reader: TypeAlias = Callable[[str | bytes, str, Context], MlirModule]
+
+
+def content_of(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise ModelError(f"cannot read '{path}': {error.strerror}") from None
+
+
+def read_program(source: str | bytes, name: str, context: Context, read: Reader, trial: str) -> MlirModule:
+    """The program in a source. `trial` is the name of a function, `package.module:name`, that gives what
+    `program_on_trial` gives for `read`. Raises RelaxError.
+    """
+    source = checked_source(source, name)
+    if isinstance(source, bytes) and not is_expendable():
+        read_elsewhere(source, name, trial)
+    return _checked(read(source, name, context), source, name)
+
+
+def program_on_trial(data: bytes, name: str, read: Reader) -> bytes:
+    """What the process does that may crash."""
+    return on_trial(data, False, (), lambda source: _checked(read(source, name, create_context()), source, name))
+
+
+def _checked(program: MlirModule, source: str | bytes, name: str) -> MlirModule:
+    if isinstance(source, str):
+        return program
+    if not check_attributes(program.operation):
+        raise ModelError(f"cannot read '{name}': malformed attributes")
+    try:
+        program.operation.get_asm(large_elements_limit=_SHOWN, large_resource_limit=_SHOWN, enable_debug_info=True)
+    except UnicodeDecodeError:
+        raise ModelError(f"cannot read '{name}': a name or a text in it is not UTF-8") from None
+    return program

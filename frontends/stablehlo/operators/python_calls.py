@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Calls of Python while a program runs, as this project has jax write them: packed functions of the process, which has
+what is called by a number.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ....bindings.ir import Type
+from ....bindings.mlir import ir
+from ....dialects.core.infos import ObjectInfo
+from ....emit.arithmetic import constant_value
+from ...core.complex_numbers import in_pairs, of_pairs
+from ..hlo_types import info_of, is_complex
+from ..prelude import ComplexValue, Node, Outputs, Value, register_stablehlo, relax
+
+TARGET = "relax_mlir.call_python"
+#: Packed functions: of tensors an object that has copies of them, and of a number and that object one of results.
+GIVEN, CALL_BACK = "relax_mlir.jax.given", "relax_mlir.jax.call_back"
+_ELEMENT = "ffi.ArrayGetItem"
+
+
+def _number(value: int) -> Any:
+    return constant_value(value, ir.IntegerType.get_signless(64))
+
+
+@register_stablehlo(f"custom_call @{TARGET}")
+def call_python(node: Node) -> Outputs:
+    """Through objects: a program's own tensors are not written to."""
+    inputs = [
+        in_pairs(each) if isinstance(each, ComplexValue) else node.tensor(place)
+        for place, each in enumerate(node.inputs)
+    ]
+    call = relax.call_packed if node.attr("has_side_effect", False) else relax.call_pure_packed
+    given = relax.call_pure_packed(GIVEN, inputs, ty_args=ObjectInfo())
+    number = _number(node.attr("mhlo.backend_config")["number"])
+    found = call(CALL_BACK, [number, given], ty_args=ObjectInfo())
+    return [_element(found, place, each) for place, each in enumerate(node.result_types)]
+
+
+def _element(found: Any, place: int, type_: Type) -> Any:
+    info = info_of(type_)
+    if not is_complex(type_):
+        return Value(ssa=relax.call_pure_packed(_ELEMENT, [found, _number(place)], ty_args=info))
+    pairs = info.with_shape([*(info.shape or ()), 2])
+    return of_pairs(relax.call_pure_packed(_ELEMENT, [found, _number(place)], ty_args=pairs))

@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Memory planning of devices' memories: the offset of each buffer in the arena of its memory."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+from ...dialects.core.infos import bit_width
+from ...support.errors import RelaxError
+from .body_scalars import Element
+from .buffer_allocation import BufferPlace
+from .intrins import TENSORIZED
+from .memories import DeviceMemory, find_memory
+from .tree import PARALLEL, Block, Buffer, Tree, blocks_in
+
+Places = dict[Buffer, tuple[str, BufferPlace]]
+
+
+class ArenaPart(NamedTuple):
+    """A buffer in an arena, and from which block to which it lives."""
+
+    buffer: Buffer
+    offset: int
+    bytes: int
+    first: int
+    last: int
+
+
+class Arena(NamedTuple):
+    memory: DeviceMemory
+    parts: list[ArenaPart]
+
+    @property
+    def bytes(self) -> int:
+        return max(part.offset + part.bytes for part in self.parts)
+
+
+def arenas_of(tree: Tree, places: Mapping[Buffer, tuple[str, BufferPlace]]) -> dict[str, Arena]:
+    """For each memory that buffers are in, where they are. Raises RelaxError where they do not fit."""
+    by_memory: dict[str, list[Buffer]] = {}
+    for buffer in places:
+        if find_memory(buffer.scope) is not None:
+            by_memory.setdefault(buffer.scope, []).append(buffer)
+    found = {}
+    for name, buffers in by_memory.items():
+        memory = find_memory(name)
+        assert memory is not None
+        _check_users(tree, memory, buffers)
+        arena = Arena(memory, _planned(tree, memory, buffers, places))
+        if arena.bytes > memory.bytes:
+            raise RelaxError(
+                f"'{name}' has {memory.bytes} bytes, buffers of @{tree.name} take {arena.bytes}: stage smaller parts, "
+                "or at a loop further inside",
+                notes=[_shown(tree, arena)],
+            )
+        found[name] = arena
+    return found
+
+
+def with_offsets(places: Places, arenas: Mapping[str, Arena]) -> Places:
+    """The places of buffers, with where they are in their arenas."""
+    offsets = {part.buffer: part.offset for arena in arenas.values() for part in arena.parts}
+    return {buffer: (where, replace(place, offset=offsets.get(buffer))) for buffer, (where, place) in places.items()}
+
+
+def _planned(
+    tree: Tree, memory: DeviceMemory, buffers: Sequence[Buffer], places: Mapping[Buffer, tuple[str, BufferPlace]]
+) -> list[ArenaPart]:
+    """Largest first, each at the first offset where nothing that lives at the same time is."""
+    wanted = [
+        (buffer, _bytes(buffer, places[buffer][1]), *_interval(tree, buffer, places[buffer][0])) for buffer in buffers
+    ]
+    parts: list[ArenaPart] = []
+    for buffer, size, first, last in sorted(wanted, key=lambda each: (-each[1], each[2])):
+        others = sorted(
+            (each for each in parts if each.first <= last and first <= each.last), key=lambda each: each.offset
+        )
+        offset = 0
+        for other in others:
+            if offset + size <= other.offset:
+                break
+            end = other.offset + other.bytes
+            offset = max(offset, -(-end // memory.alignment) * memory.alignment)
+        parts.append(ArenaPart(buffer, offset, size, first, last))
+    return parts
+
+
+def _bytes(buffer: Buffer, place: BufferPlace) -> int:
+    known = [size for size in place.sizes if isinstance(size, int)]
+    if len(known) < len(place.sizes):
+        sizes = ", ".join(map(str, place.sizes))
+        raise RelaxError(
+            f"'{buffer.name}' [{sizes}] is in '{buffer.scope}', where sizes must be known: split loops by numbers"
+        )
+    return max(math.prod(known), 1) * -(-bit_width(str(buffer.element)) // 8)
+
+
+def _interval(tree: Tree, buffer: Buffer, owner: str) -> tuple[int, int]:
+    """From which block to which it lives. In a loop inside of one step of which it lives, all blocks are between: what
+    one step of that has written the next one may read.
+    """
+    around = tree.body if not owner else tree.loop(owner).body
+    order = {block.name: number for number, block in enumerate(tree.blocks())}
+    nodes = [node for node in around if any(buffer in block.buffers for block in blocks_in([node]))]
+    numbers = [order[block.name] for node in nodes for block in blocks_in([node])]
+    return min(numbers), max(numbers)
+
+
+def _check_users(tree: Tree, memory: DeviceMemory, buffers: Sequence[Buffer]) -> None:
+    for block in tree.blocks():
+        used = next((buffer for buffer in buffers if buffer in block.buffers), None)
+        if used is None:
+            continue
+        around = tree.around(block.name)
+        shared = next((loop for loop in around if loop.kind == PARALLEL and loop.extent != 1), None)
+        if shared is not None:
+            raise RelaxError(
+                f"'{used.name}' is in '{memory.name}', which threads of the parallel loop '{shared.name}' would share"
+            )
+        if memory.copies_only and not _is_copy(block) and not any(loop.kind == TENSORIZED for loop in around):
+            raise RelaxError(
+                f"'{block.name}' computes with '{used.name}', which is in '{memory.name}': only copies and tensor "
+                "intrinsics use that; tensorize it"
+            )
+
+
+def _is_copy(block: Block) -> bool:
+    (result, *others) = block.results
+    return not others and block.inits is None and isinstance(result, Element) and result.number < len(block.reads)
+
+
+def _shown(tree: Tree, arena: Arena) -> str:
+    blocks = [block.name for block in tree.blocks()]
+    lines = []
+    for part in sorted(arena.parts, key=lambda each: (each.offset, each.first)):
+        lives = f"from '{blocks[part.first]}' to '{blocks[part.last]}'"
+        lines.append(f"    {part.offset:>8} {part.bytes:>8}  {part.buffer.name}, {lives}")
+    return "\n".join([f"the plan of '{arena.memory.name}': offset, bytes, buffer", *lines])

@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Primitive fuse_reduction_epilogue: a reduction begins with what is added to its result."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from ...dialects.core.symbols_expr import Size, substituted
+from ..loops.body_scalars import Compute, Element, Expr, IterIndex
+from ..loops.handles import BlockRV
+from ..loops.primitives import Edit, register_primitive
+from ..loops.tree import Access, Block, Buffer, blocks_in
+from .code_motion import check_passes, order_of
+from .compute_inline import check_inlinable, merged
+from .reducers import check_neutral, reducer_of
+from .reverse_compute_inline import points_of
+
+
+@register_primitive
+def fuse_reduction_epilogue(edit: Edit, reduction_block: BlockRV, epilogue_block: BlockRV) -> None:
+    """Has a reduction begin with what a block adds to its result, like a bias, in place of its init, and drops it.
+
+    Sums of floats are rounded otherwise than with the addend last.
+    """
+    reduction, epilogue = edit.block(reduction_block), edit.block(epilogue_block)
+    if reduction.inits is None:
+        edit.refuse(f"'{reduction.name}' has no init: fuse its epilogue before its reduction is decomposed")
+    operator = reducer_of(edit, reduction).operation.name
+    check_neutral(edit, reduction, reducer_of(edit, reduction))
+    check_inlinable(edit, epilogue)
+    buffer = reduction.writes[0].buffer
+    addend = _addend(edit, epilogue, buffer, operator)
+    users = [each for each in edit.tree.blocks() if buffer in each.buffers and each not in (reduction, epilogue)]
+    if buffer.is_given or users:
+        other = f"'{users[0].name}' uses" if users else "callers see"
+        edit.refuse(f"{other} '{buffer.name}' without what '{epilogue.name}' adds")
+    values = points_of(edit, epilogue, reduction)
+    order = order_of(edit)
+    passed = [each for each in edit.tree.blocks() if order[reduction.name] <= order[each.name] < order[epilogue.name]]
+    nest = next(blocks_in([node]) for node in edit.tree.body if reduction in blocks_in([node]))
+    check_passes(edit, epilogue, [*passed, *nest], between=[buffer])
+    edit.replace(epilogue.name, [])
+    edit.replace(reduction.name, [_beginning_with(reduction, epilogue, addend, values)])
+    edit.tree = edit.tree.without_unused()
+
+
+def _addend(edit: Edit, epilogue: Block, buffer: Buffer, operator: str) -> Expr:
+    """What is combined with the reduction's result, in the same way as its steps are."""
+    places = {number for number, access in enumerate(epilogue.reads) if access.buffer is buffer}
+    result = epilogue.results[0]
+    operands = result.operands if isinstance(result, Compute) and result.name == operator else ()
+    own = [each for each in operands if isinstance(each, Element) and each.number in places]
+    others = [each for each in operands if each not in own]
+    if len(own) != 1 or len(others) != 1 or not places.isdisjoint(others[0].elements()):
+        what = operator.partition(".")[2]
+        edit.refuse(f"'{epilogue.name}' is no {what} of '{buffer.name}' and one value, as steps of the reduction are")
+    return others[0]
+
+
+def _beginning_with(reduction: Block, epilogue: Block, addend: Expr, values: Mapping[str, Size]) -> Block:
+    old = reduction.writes[0].buffer
+    reads: list[Access] = list(reduction.reads)
+    numbers: dict[int, int] = {}
+    for number, access in enumerate(epilogue.reads):
+        if access.buffer is not old:
+            numbers[number] = len(reads)
+            reads.append(access.at(values))
+    written = {len(reduction.reads): len(reads)}
+    steps = {number: number for number in range(len(reduction.reads))} | written
+
+    def at_its_points(part: Expr) -> Expr | None:
+        if isinstance(part, Element):
+            return Element(numbers[part.number])
+        return IterIndex(substituted(part.value, values)) if isinstance(part, IterIndex) else None
+
+    block = replace(
+        reduction,
+        reads=tuple(reads),
+        writes=(epilogue.writes[0].at(values),),
+        results=(reduction.results[0].renumbered(steps),),
+        inits=(addend.rewritten(at_its_points),),
+    )
+    return merged(block)
