@@ -67,8 +67,8 @@ class Node(CoreNode):
                 return {}
             found = held[name]
             if found.IsVector or found.IsTypedVector:
-                return {name: [each.Value for each in found.AsVector if not each.IsMap]}
-            return {name: found.Value}
+                return {name: [_plain(each) for each in found.AsVector]}
+            return {name: _plain(found)}
         except (ArithmeticError, AssertionError, LookupError, RecursionError, TypeError, ValueError, struct.error):
             raise self.fail("its options are no map of FlexBuffers", name) from None
 
@@ -178,3 +178,10 @@ class Node(CoreNode):
 
 def _wide(tensor: Tensor) -> Tensor:
     return relax.astype(tensor, dtype="i64")
+
+
+def _plain(held: Any) -> Any:
+    """A number or a text. What is in vectors or maps may be in itself, and more than memory holds."""
+    if held.IsMap or held.IsVector or held.IsTypedVector:
+        raise ValueError("a vector or a map in another one")
+    return held.Value

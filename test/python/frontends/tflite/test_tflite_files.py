@@ -229,6 +229,7 @@ def test_options_of_custom_operators() -> None:
             assert "option" in refused(drawn.randbytes(size))
     right = bytes(flexbuffers.Dumps({"few": 1.5, "many": [1, 2, 3], "name": "x"}))
     assert not refused(right)
+    assert "no map of FlexBuffers" in refused(bytes(flexbuffers.Dumps({"many": [[1], [2]]})))
     for place in range(len(right)):
         refused(right[:place] + drawn.randbytes(1) + right[place + 1 :])
 
