@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """What the pages in docs/ show runs, each page's blocks in their order in a process of its own; files of examples/ that
-they show are as they are there. Blocks of `py` need what the tests do not have: torch.
+they show are as they are there. Blocks of `py` need what the tests do not have: torch, jax.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ PAGES = [
     "cuda.md",
     "debugging.md",
     "extending.md",
+    "front-ends.md",
     "index.md",
     "passes.md",
     "patterns.md",
@@ -31,11 +32,11 @@ PAGES = [
     "quickstart.md",
     "schedules.md",
 ]
-PAGES += ["script.md", "targets.md", "te.md", "tflite.md", "tosa.md", "training.md"]
-#: Pages whose blocks are all of `py`: test/pytorch runs them.
-OF_TORCH = {"tutorials/hugging_face.md"}
+PAGES += ["script.md", "stablehlo.md", "targets.md", "te.md", "tflite.md", "tosa.md", "training.md"]
+#: Pages whose blocks are all of `py`: test/pytorch and test/with_jax run them.
+ELSEWHERE = {"tutorials/hugging_face.md", "tutorials/jax_function.md"}
 ROOMS = [str(path.relative_to(DOCS)) for room in ("codegens", "tutorials") for path in DOCS.glob(f"{room}/*.md")]
-PAGES += sorted({*ROOMS} - OF_TORCH)
+PAGES += sorted({*ROOMS} - ELSEWHERE)
 
 
 @pytest.mark.parametrize("page", PAGES)
