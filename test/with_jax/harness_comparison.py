@@ -19,8 +19,8 @@ _USUAL = 1e-12
 _FACTOR = 20
 #: Groups whose results are sums of many terms, which may cancel out: errors are of the size of the largest result.
 _SUMS = frozenset(
-    "add_any conv_general_dilated cumlogsumexp cumsum custom_linear_solve digamma dot_general fft lgamma lu reduce_sum "
-    "reduce_window_add scatter_add select_and_scatter_add triangular_solve tridiagonal_solve".split()
+    "add_any conv_general_dilated cumlogsumexp cumsum custom_linear_solve digamma dot_general fft igammac lgamma lu "
+    "reduce_sum reduce_window_add scatter_add select_and_scatter_add triangular_solve tridiagonal_solve".split()
 )
 UNSTABLE_SORT = "sort, not stable"
 Arrays = Sequence[Any]
