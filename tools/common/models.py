@@ -33,7 +33,9 @@ _IN_TEXT = {
 
 
 def kind_of(path: str) -> str:
-    """What a file holds. Raises OptionError where neither its name nor its begin tells."""
+    """What a file holds; standard input, `-`, holds a module. Raises OptionError where nothing tells."""
+    if path == "-":
+        return MODULE
     suffix = os.path.splitext(path)[1].lower()
     kind = next((kind for kind, suffixes in _SUFFIXES.items() if suffix in suffixes), "")
     if kind == MODULE and suffix != ".py":

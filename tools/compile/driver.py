@@ -227,7 +227,7 @@ class Compilation:
             find_backend(self.target.name).prepare(self.target, self.code_options)
 
     def _import(self, source: str) -> Module:
-        kind = MODULE if source == "-" else kind_of(source)
+        kind = kind_of(source)
         if kind == ONNX:
             from ... import from_onnx
             from ...frontends.onnx.model import read_model as read_onnx

@@ -74,7 +74,7 @@ _ALONE = (
 )
 
 HELP_HEAD = (
-    "relax-compile: compiles a model of ONNX, torch, TFLite, StableHLO or TOSA, or a module of relax operators",
+    "relax-compile: compiles a model of ONNX, torch, TFLite, StableHLO or TOSA, or a module of relax",
     "",
     "usage: relax-compile [options] <model.onnx | .pt2 | .tflite | module.mlir>  (-: a module from stdin)",
     "",
