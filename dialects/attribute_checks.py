@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Refuses attributes that MLIR reads unasked: `dense_resource` constants with more or fewer bytes than their types say,
-and, from bytecode, affine maps that use dimensions or symbols which they do not have.
+and, from bytecode, affine maps that use dimensions or symbols which they do not have, and texts that are not UTF-8.
 """
 
 from __future__ import annotations
@@ -77,10 +77,19 @@ def _nested_in(attributes: Iterable[Attribute]) -> Iterator[Attribute]:
 
 
 def _problem(attribute: Attribute) -> str | None:
+    if isinstance(attribute, ir.StringAttr):
+        return None if _is_text(attribute) else "has a text that is not UTF-8"
     if isinstance(attribute, ir.AffineMapAttr):
         foreign = unknown_names(attribute.value)
         return f"{attribute.value} uses {foreign[0]}, which it does not have" if foreign else None
     return _problem_of_resource(attribute) if is_resource(attribute) else None
+
+
+def _is_text(attribute: Attribute) -> bool:
+    try:
+        return isinstance(attribute.value, str)
+    except UnicodeDecodeError:
+        return False
 
 
 def _problem_of_resource(attribute: Attribute) -> str | None:

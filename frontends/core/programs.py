@@ -53,8 +53,7 @@ def _checked(program: MlirModule, source: str | bytes, name: str) -> MlirModule:
     try:
         if not check_attributes(program.operation):
             raise ModelError(f"cannot read '{name}': malformed attributes")
-        for _ in operations_in(program.operation):
-            pass  # their names can be read
+        assert all(each.name for each in operations_in(program.operation))  # names that are not UTF-8 raise
         program.operation.get_asm(large_elements_limit=_SHOWN, large_resource_limit=_SHOWN, enable_debug_info=True)
     except UnicodeDecodeError:
         raise ModelError(f"cannot read '{name}': a name or a text in it is not UTF-8") from None

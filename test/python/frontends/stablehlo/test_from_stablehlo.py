@@ -256,15 +256,15 @@ func.func @main() -> {type_} {{
 
 
 def test_plain_bytecode_is_told_by_its_dialects(tmp_path: Path) -> None:
-    from relax_mlir.tools.common.models import imported_kind, read_model
+    from relax_mlir.tools.common.models import kind_of, read_model
     from test_hostile import artifact, bytecode
 
     for name, data in (("plain.mlirbc", bytecode(ADD)), ("portable.mlir", artifact(ADD))):
         path = tmp_path / name
         path.write_bytes(data)
-        assert imported_kind(str(path)) == "stablehlo"
+        assert kind_of(str(path)) == "stablehlo"
         assert rx.compile(read_model(str(path)))["main"](numpy.float32([1, 2, 3])).tolist() == [2, 4, 6]
     path.write_bytes(rx.from_stablehlo(ADD).bytecode())
-    assert imported_kind(str(path)) == ""
+    assert kind_of(str(path)) == "module"
     path.write_bytes(data[:30])
-    assert imported_kind(str(path)) == ""
+    assert kind_of(str(path)) == "module"
