@@ -36,14 +36,14 @@ def is_risky(source: str | bytes) -> bool:
     return not is_expendable() and (isinstance(source, bytes) or _RISKY.search(source) is not None)
 
 
-def read_elsewhere(source: str | bytes, name: str, reader: str = _READER) -> None:
-    """By a function like `parsing.read_on_trial`. Raises RelaxError where a process that reads it does not survive, or
+def read_elsewhere(source: str | bytes, name: str, reader: str = "") -> None:
+    """By `parsing.read_on_trial`, or another function like that. Raises RelaxError where a process that reads it does not survive, or
     finds an error: what MLIR refuses may have written where it should not, and what is read again here would crash this
     process later.
     """
     data = source.encode() if isinstance(source, str) else source
     arguments = {"is_text": isinstance(source, str), "name": name, "dialects": sorted(known_dialects())}
-    call = PoolCall(reader, data, arguments, f"cannot parse {name}", name, doing="read it")
+    call = PoolCall(reader or _READER, data, arguments, f"cannot parse {name}", name, doing="read it")
     found = b""
 
     def done(_: int, answer: bytes, __: float) -> None:
