@@ -37,9 +37,9 @@ def is_risky(source: str | bytes) -> bool:
 
 
 def read_elsewhere(source: str | bytes, name: str, reader: str = "") -> None:
-    """By `parsing.read_on_trial`, or another function like that. Raises RelaxError where a process that reads it does not survive, or
-    finds an error: what MLIR refuses may have written where it should not, and what is read again here would crash this
-    process later.
+    """By `parsing.read_on_trial`, or another function like that. Raises RelaxError where a process that reads it does
+    not survive, or finds an error: what MLIR refuses may have written where it should not, and what is read again here
+    would crash this process later.
     """
     data = source.encode() if isinstance(source, str) else source
     arguments = {"is_text": isinstance(source, str), "name": name, "dialects": sorted(known_dialects())}
