@@ -72,6 +72,8 @@ def _dtype(code: int, bits: int) -> numpy.dtype:
         return numpy.dtype(f"{_NUMPYS[code]}{bits}")
     if code not in _OTHERS:
         raise ValueError(f"an array of TVM's of DLPack's element type {code} with {bits} bits is not read")
-    import ml_dtypes
-
+    try:
+        import ml_dtypes
+    except ImportError:
+        raise ValueError(f"an array of {_OTHERS[code]} needs the package ml_dtypes: pip install ml_dtypes") from None
     return numpy.dtype(getattr(ml_dtypes, _OTHERS[code]))
