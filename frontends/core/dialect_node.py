@@ -5,6 +5,7 @@ can build.
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Sequence
 from typing import Any
 
@@ -46,14 +47,14 @@ class DialectNode(Node):
         return operation.name
 
     @staticmethod
+    @abstractmethod
     def value_of(attribute: Attribute) -> Any:
         """An attribute as a number, text, a list, or the word of an enumeration."""
-        raise NotImplementedError
 
     @staticmethod
+    @abstractmethod
     def info_of(type_: Type) -> TensorInfo:
         """What is known of a tensor; a size that is not known is None. Raises Unsupported."""
-        raise NotImplementedError
 
     # ---- attributes ----
 

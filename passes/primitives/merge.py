@@ -61,18 +61,16 @@ def _is_of_same_steps(buffer: Buffer, one: Block, earlier: Loop, other: Block, l
     if buffer in one.loaded() or buffer in other.loaded():
         return False
     places = [
-        [block.placed(access).indices for access in block.accesses if access.buffer is buffer] for block in (one, other)
+        (block.placed(access).indices, variable(loop.name, loop.extent))
+        for block, loop in ((one, earlier), (other, later))
+        for access in block.accesses
+        if access.buffer is buffer
     ]
     for dim in range(len(buffer.shape)):
-        steps = {
-            (str(indices[dim] - factor * variable(loop.name, loop.extent)), factor)
-            for each, loop in zip(places, (earlier, later), strict=True)
-            for indices in each
-            if (factor := factor_of(indices[dim], loop.name)) is not None
-        }
-        count = sum(map(len, places))
-        known = [factor_of(indices[dim], loop.name)
-                 for each, loop in zip(places, (earlier, later), strict=True) for indices in each]  # fmt: skip
-        if len(steps) == 1 and len(known) == count and None not in known and next(iter(steps))[1] != 0:
+        factors = {factor_of(indices[dim], str(step)) for indices, step in places}
+        factor = factors.pop()
+        if factors or not factor:
+            continue
+        if len({str(indices[dim] - factor * step) for indices, step in places}) == 1:
             return True
     return False
