@@ -179,6 +179,10 @@ class Tree:
             if any(access.buffer is buffer for access in block.reads) or buffer in block.loaded()
         ]
 
+    def nest_of(self, block: Block) -> int:
+        """Which of the nests that the function is has a block."""
+        return next(number for number, node in enumerate(self.body) if block in blocks_in([node]))
+
     # ---- names ----
 
     def new_name(self, wanted: str, taken: Iterable[str] = ()) -> str:

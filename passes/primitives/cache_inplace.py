@@ -23,7 +23,7 @@ def cache_inplace(edit: Edit, block: BlockRV, read_buffer_index: int | str, stor
         edit.refuse(f"'{found.name}' does not write '{buffer.name}': use cache_read")
     if buffer in found.loaded():
         edit.refuse(f"'{buffer.name}' is read at places that are computed")
-    place = next(number for number, node in enumerate(edit.tree.body) if found in blocks_in([node]))
+    place = edit.tree.nest_of(found)
     nest = blocks_in([edit.tree.body[place]])
     others = [each.name for each in nest if each is not found and buffer in each.buffers]
     if others:

@@ -40,7 +40,7 @@ def place_of(edit: Edit, buffer: Buffer, consumers: Sequence[Block]) -> int:
     """Before the outermost loop around the first of these, behind what writes it."""
     order, body = order_of(edit), edit.tree.body
     first = min(consumers, key=lambda each: order[each.name])
-    place = next(number for number, node in enumerate(body) if first in blocks_in([node]))
+    place = edit.tree.nest_of(first)
     late = [each for each in edit.tree.writers(buffer) if each in blocks_in(body[place:])]
     if late:
         problem = f"'{late[0].name}' writes '{buffer.name}' in the same loops, or behind"

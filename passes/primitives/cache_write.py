@@ -27,7 +27,7 @@ def cache_write(
     check_scope(edit, storage_scope)
     buffer = buffer_of(edit, found, found.writes, write_buffer_index, "writes")
     writers = edit.tree.writers(buffer)
-    place = next(number for number, node in enumerate(edit.tree.body) if found in blocks_in([node]))
+    place = edit.tree.nest_of(found)
     nest = blocks_in([edit.tree.body[place]])
     apart = [each.name for each in writers if each not in nest]
     if apart:

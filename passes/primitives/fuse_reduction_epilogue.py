@@ -38,7 +38,7 @@ def fuse_reduction_epilogue(edit: Edit, reduction_block: BlockRV, epilogue_block
     values = points_of(edit, epilogue, reduction)
     order = order_of(edit)
     passed = [each for each in edit.tree.blocks() if order[reduction.name] <= order[each.name] < order[epilogue.name]]
-    nest = next(blocks_in([node]) for node in edit.tree.body if reduction in blocks_in([node]))
+    nest = blocks_in([edit.tree.body[edit.tree.nest_of(reduction)]])
     check_passes(edit, epilogue, [*passed, *nest], between=[buffer])
     edit.replace(epilogue.name, [])
     edit.replace(reduction.name, [_beginning_with(reduction, epilogue, addend, values)])

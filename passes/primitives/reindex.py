@@ -72,7 +72,7 @@ def staged(
     inner = Access(cached, indices)
     source, target = (access, inner) if kind == "read" else (inner, access)
     node = _copying(edit, name, own, source, target)
-    place = place_of(edit, buffer, [found]) if kind == "read" else _behind(edit, found)
+    place = place_of(edit, buffer, [found]) if kind == "read" else edit.tree.nest_of(found) + 1
 
     def other(each: Access) -> Access:
         return inner if each == access else each
@@ -104,7 +104,7 @@ def _check(edit: Edit, found: Block, kind: str, access: Access, indices: Sequenc
         edit.refuse(f"'{found.name}' goes on with what '{buffer.name}' holds")
     if any(each.buffer is buffer for each in found.reads) or len(found.writes_of(buffer)) > 1:
         edit.refuse(f"'{found.name}' uses '{buffer.name}' several times")
-    place = _behind(edit, found) - 1
+    place = edit.tree.nest_of(found)
     others = [each.name for each in blocks_in([edit.tree.body[place]]) if each is not found and buffer in each.buffers]
     if others:
         edit.refuse(f"'{others[0]}' uses '{buffer.name}' in the same loops: copy it before they are one")
@@ -132,10 +132,6 @@ def _copying(edit: Edit, name: str, own: Sequence[Iter], source: Access, target:
     for loop, each in reversed(list(zip(loops, iters, strict=True))):
         node = Loop(loop, each.extent, (node,))
     return node
-
-
-def _behind(edit: Edit, found: Block) -> int:
-    return 1 + next(number for number, node in enumerate(edit.tree.body) if found in blocks_in([node]))
 
 
 def _variables(indices: Sequence[Size]) -> set[str]:
