@@ -32,7 +32,8 @@ def cache_read(
     name = edit.new_name(cached.name)
     node = copying(edit, name, buffer, cached)
     edit.tree = edit.tree.mapped(lambda each: _reading(each, buffer, cached) if each in consumers else each)
-    edit.tree = replace(edit.tree, body=(*edit.tree.body[:place], node, *edit.tree.body[place:])).with_buffer(cached)
+    edit.insert(place, node)
+    edit.tree = edit.tree.with_buffer(cached)
     return edit.handle(edit.tree.block(name))
 
 

@@ -7,10 +7,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from ...dialects.core.symbols_expr import Size
-from ..loops.body_scalars import Element
+from ..loops.body_scalars import Element, Expr
 from ..loops.memories import COMMON, all_memories, find_memory
 from ..loops.primitives import Edit
-from ..loops.tree import SPATIAL, Access, Block, Buffer, Iter, Loop, Node, iter_variable, variable
+from ..loops.tree import SPATIAL, Access, Block, Buffer, Iter, Node, iter_variable
+from .code_motion import in_new_loops
 
 
 def check_scope(edit: Edit, scope: str) -> None:
@@ -43,12 +44,21 @@ def buffer_of(edit: Edit, block: Block, accesses: Sequence[Access], index: int |
 
 def copying(edit: Edit, name: str, source: Buffer, target: Buffer, shape: Sequence[Size] | None = None) -> Node:
     """A block that copies a buffer, all of it or as far as a shape goes, and its loops."""
-    sizes = source.shape if shape is None else shape
-    iters = [Iter(f"v{number}", SPATIAL, size) for number, size in enumerate(sizes)]
-    point: tuple[Size, ...] = tuple(map(iter_variable, iters))
-    loops = list(zip(edit.new_names([f"ax{number}" for number in range(len(iters))]), sizes, strict=True))
-    bindings = tuple(variable(*loop) for loop in loops)
-    node: Node = Block(name, tuple(iters), bindings, (Access(source, point),), (Access(target, point),), (Element(0),))
-    for loop, extent in reversed(loops):
-        node = Loop(loop, extent, (node,))
-    return node
+    iters = iters_over(source.shape if shape is None else shape)
+    point = tuple(map(iter_variable, iters))
+    return in_new_loops(edit, copy_of(name, iters, Access(source, point), Access(target, point)))
+
+
+def copy_of(name: str, iters: Sequence[Iter], source: Access, target: Access) -> Block:
+    """A block that copies one element at each point of its iters; it has no loops yet."""
+    return Block(name, tuple(iters), (), (source,), (target,), (Element(0),))
+
+
+def filling(edit: Edit, name: str, buffer: Buffer, value: Expr) -> Node:
+    """A block that gives all elements of a buffer one value, and its loops."""
+    iters = iters_over(buffer.shape)
+    return in_new_loops(edit, Block(name, iters, (), (), (Access(buffer, tuple(map(iter_variable, iters))),), (value,)))
+
+
+def iters_over(shape: Sequence[Size]) -> tuple[Iter, ...]:
+    return tuple(Iter(f"v{number}", SPATIAL, size) for number, size in enumerate(shape))

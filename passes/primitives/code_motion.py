@@ -50,6 +50,11 @@ def plain_iter(block: Block, index: Size) -> Iter | None:
     return next((each for each in block.iters if str(index) == each.name), None)
 
 
+def in_new_loops(edit: Edit, block: Block) -> Node:
+    """The block with a loop of its own for each of its iters."""
+    return in_loops(edit, block, {}, keep_units=True)
+
+
 def in_loops(
     edit: Edit,
     block: Block,

@@ -10,7 +10,7 @@ from ...dialects.core.symbols_expr import Size
 from ..loops.body_scalars import Compute, Element, Expr
 from ..loops.handles import BlockRV
 from ..loops.primitives import Edit, register_primitive
-from ..loops.tree import REDUCE, Access, Block, Buffer, Loop, Node, blocks_in, variable
+from ..loops.tree import REDUCE, Access, Block, Buffer, Loop, Node, variable
 from .caching import copying
 from .code_motion import plain_iter
 from .reducers import reducer_of
@@ -107,8 +107,7 @@ def _padded(edit: Edit, block: Block, buffer: Buffer, extents: dict[str, Size]) 
 
 def _put(edit: Edit, found: Block, node: Node, padded: dict[Buffer, Buffer]) -> None:
     """The block in its loops, behind the copies of what it reads, before that of what it writes."""
-    place = next(number for number, each in enumerate(edit.tree.body) if found in blocks_in([each]))
-    edit.tree = replace(edit.tree, body=(*edit.tree.body[:place], node, *edit.tree.body[place + 1 :]))
+    edit.replace(edit.tree.body[edit.tree.nest_of(found)].name, [node])
     written = found.writes[0].buffer
     for buffer, copy in padded.items():
         if copy is buffer:
@@ -117,8 +116,6 @@ def _put(edit: Edit, found: Block, node: Node, padded: dict[Buffer, Buffer]) -> 
         place = next(number for number, each in enumerate(edit.tree.body) if each.name == node.name)
         source, target = (copy, buffer) if buffer is written else (buffer, copy)
         name = edit.new_name(copy.name if buffer is not written else f"{buffer.name}_cut")
-        copying_node = copying(edit, name, source, target, buffer.shape)
-        place += buffer is written
-        edit.tree = replace(edit.tree, body=(*edit.tree.body[:place], copying_node, *edit.tree.body[place:]))
+        edit.insert(place + (buffer is written), copying(edit, name, source, target, buffer.shape))
         if buffer is not written:
             _fill(edit, copy, 0)

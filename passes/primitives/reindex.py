@@ -7,24 +7,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from ...dialects.core.symbols_expr import Size, variables_of
-from ..loops.body_scalars import Element
 from ..loops.handles import BlockRV, IndexMap
 from ..loops.primitives import Edit, register_primitive
 from ..loops.ranges import range_of
-from ..loops.tree import (
-    SPATIAL,
-    Access,
-    Block,
-    Buffer,
-    Iter,
-    Loop,
-    Node,
-    blocks_in,
-    iter_variable,
-    variable,
-)  # fmt: skip
+from ..loops.tree import SPATIAL, Access, Block, Buffer, Iter, blocks_in, iter_variable
 from .cache_read import place_of
-from .caching import check_scope
+from .caching import check_scope, copy_of
+from .code_motion import in_new_loops
 
 
 @register_primitive
@@ -71,7 +60,8 @@ def staged(
     name = edit.new_name(cached.name)
     inner = Access(cached, indices)
     source, target = (access, inner) if kind == "read" else (inner, access)
-    node = _copying(edit, name, own, source, target)
+    iters = [replace(each, kind=SPATIAL) for each in own]
+    node = in_new_loops(edit, copy_of(name, iters, source, target))
     place = place_of(edit, buffer, [found]) if kind == "read" else edit.tree.nest_of(found) + 1
 
     def other(each: Access) -> Access:
@@ -79,8 +69,8 @@ def staged(
 
     reads, writes = (tuple(map(other, each)) for each in (found.reads, found.writes))
     edit.replace(found.name, [replace(found, reads=reads) if kind == "read" else replace(found, writes=writes)])
-    body = edit.tree.body
-    edit.tree = replace(edit.tree, body=(*body[:place], node, *body[place:])).with_buffer(cached)
+    edit.insert(place, node)
+    edit.tree = edit.tree.with_buffer(cached)
     return edit.handle(edit.tree.block(name))
 
 
@@ -122,16 +112,6 @@ def _shape(edit: Edit, indices: Sequence[Size], own: Sequence[Iter]) -> tuple[Si
             edit.refuse(f"how far {index} goes is not known, or it does not begin at 0")
         shape.append(reached.extent)
     return tuple(shape)
-
-
-def _copying(edit: Edit, name: str, own: Sequence[Iter], source: Access, target: Access) -> Node:
-    iters = tuple(Iter(each.name, SPATIAL, each.extent) for each in own)
-    loops = edit.new_names([f"ax{number}" for number in range(len(iters))])
-    bindings = tuple(variable(loop, each.extent) for loop, each in zip(loops, iters, strict=True))
-    node: Node = Block(name, iters, bindings, (source,), (target,), (Element(0),))
-    for loop, each in reversed(list(zip(loops, iters, strict=True))):
-        node = Loop(loop, each.extent, (node,))
-    return node
 
 
 def _variables(indices: Sequence[Size]) -> set[str]:

@@ -23,6 +23,7 @@ from ..loops.tree import (
     loops_of,
     variable,
 )
+from .code_motion import in_new_loops
 from .legality import check_serial
 from .reducers import Reducer, check_neutral, reducer_of
 
@@ -58,8 +59,7 @@ def rfactor(edit: Edit, loop: LoopRV, factor_axis: int, merge_loops: bool = True
     part = _part(edit, block, found, name, partial, axis)
     edit.replace(block.name, [part])
     whole = _whole(edit, block, reducer, partial, axis, found)
-    place = next(number for number, node in enumerate(edit.tree.body) if node.name == root.name)
-    edit.tree = replace(edit.tree, body=(*edit.tree.body[: place + 1], whole, *edit.tree.body[place + 1 :]))
+    edit.insert(edit.tree.nest_of(part) + 1, whole)
     edit.tree = edit.tree.with_buffer(partial)
     return edit.handle(part)
 
@@ -123,21 +123,10 @@ def _whole(edit: Edit, block: Block, reducer: Reducer, partial: Buffer, axis: in
     iters = (*spatial, own)
     target = block.writes[0]
     read = Access(partial, (*target.indices[:axis], iter_variable(own), *target.indices[axis:]))
-    names = edit.new_names([f"ax{number}" for number in range(len(iters))])
     operands = tuple(
         Element(1) if isinstance(part, Element) and part.number == len(block.reads) else Element(0)
         for part in reducer.operation.operands
     )
     inits = tuple(expr.renumbered({}) for expr in block.inits or ())
-    node: Node = Block(
-        block.name,
-        iters,
-        tuple(variable(name, each.extent) for name, each in zip(names, iters, strict=True)),
-        (read,),
-        (target,),
-        (replace(reducer.operation, operands=operands),),
-        inits,
-    )
-    for name, each in reversed(list(zip(names, iters, strict=True))):
-        node = Loop(name, each.extent, (node,))
-    return node
+    results = (replace(reducer.operation, operands=operands),)
+    return in_new_loops(edit, Block(block.name, iters, (), (read,), (target,), results, inits))

@@ -13,8 +13,8 @@ from ..loops.body_scalars import Compute
 from ..loops.handles import BlockRV, IndexMap
 from ..loops.primitives import Edit, register_primitive
 from ..loops.ranges import range_of
-from ..loops.tree import SPATIAL, Access, Block, Buffer, Iter, Loop, Node, blocks_in, iter_variable, variable
-from .caching import buffer_of
+from ..loops.tree import Access, Block, Buffer, variable
+from .caching import buffer_of, filling
 
 
 @register_primitive
@@ -90,18 +90,6 @@ def _fill(edit: Edit, buffer: Buffer, value: float) -> None:
         edit.refuse(f"pad_value {value!r} is too large for '{buffer.name}'")
     make, number = (ir.IntegerAttr.get, int(value)) if is_integer else (ir.FloatAttr.get, float(value))
     attribute = make(buffer.element, number)
-    iters = tuple(Iter(f"v{number}", SPATIAL, size) for number, size in enumerate(buffer.shape))
-    names = edit.new_names([f"ax{number}" for number in range(len(iters))])
-    node: Node = Block(
-        edit.new_name(f"{buffer.name}_fill"),
-        iters,
-        tuple(variable(name, each.extent) for name, each in zip(names, iters, strict=True)),
-        (),
-        (Access(buffer, tuple(map(iter_variable, iters))),),
-        (Compute("arith.constant", (), (("value", attribute),), buffer.element),),
-    )
-    for name, each in reversed(list(zip(names, iters, strict=True))):
-        node = Loop(name, each.extent, (node,))
-    writers = edit.tree.writers(buffer)
-    place = min(n for n, each in enumerate(edit.tree.body) if any(block in writers for block in blocks_in([each])))
-    edit.tree = replace(edit.tree, body=(*edit.tree.body[:place], node, *edit.tree.body[place:]))
+    constant = Compute("arith.constant", (), (("value", attribute),), buffer.element)
+    place = min(map(edit.tree.nest_of, edit.tree.writers(buffer)))
+    edit.insert(place, filling(edit, edit.new_name(f"{buffer.name}_fill"), buffer, constant))
