@@ -6,12 +6,13 @@ from __future__ import annotations
 import ast
 import inspect
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from ...dialects.core.indices import evaluated
 from ...dialects.core.symbols_expr import Size, SymbolError, SymExpr, extremum, make_variable, substituted, terms_of
+from ...dialects.core.symbols_terms import Atom
 from ...dialects.script.syntax import APPLIED, dotted, operation_of
 from ...support.blaming import blaming
 from ...support.errors import RelaxError
@@ -78,6 +79,34 @@ class IndexMap:
             sizes = [min(size, enough) for size in sizes]
         return all(map(self._is_injective, _boxes(sizes)))
 
+    def inverse(self, names: Sequence[str], shape: Sequence[Size]) -> IndexMap | None:
+        """From results, by these names, to parameters; None where a result is no sum of digits of these, or where not
+        each place of the results is that of one element of a shape."""
+        extents = dict(zip(self.parameters, shape, strict=True))
+        digits: dict[str, list[tuple[int, Size, Size]]] = {name: [] for name in self.parameters}
+        for name, result in zip(names, self.results, strict=True):
+            unit: Size = 1
+            terms = sorted(terms_of(result).items(), key=lambda term: term[1])
+            for number, (monomial, factor) in enumerate(terms):
+                digit = _digit_of(monomial, extents)
+                if digit is None or factor != unit:
+                    return None
+                parameter, step, extent = digit
+                place = make_variable(name) // factor
+                digits[parameter].append((step, extent, place if number == len(terms) - 1 else place % extent))
+                unit = factor * extent
+        found = []
+        for name, extent in extents.items():
+            whole, reached = 0, 1
+            for step, count, place in sorted(digits[name], key=lambda digit: digit[0]):
+                if step != reached:
+                    return None
+                whole, reached = whole + step * place, step * count
+            if reached != extent:
+                return None
+            found.append(whole)
+        return IndexMap(tuple(names), tuple(found))
+
     def _is_injective(self, sizes: Sequence[int]) -> bool:
         import numpy
 
@@ -92,6 +121,24 @@ class IndexMap:
     def __str__(self) -> str:
         results = ", ".join(map(str, self.results)) + ("," if len(self.results) == 1 else "")
         return f"lambda {', '.join(self.parameters)}: ({results})"
+
+
+def _digit_of(monomial: Sequence[Atom], extents: Mapping[str, Size]) -> tuple[str, int, Size] | None:
+    """Of x // step % extent which x that is, its step and its extent."""
+    atom, count = (monomial[0], None) if len(monomial) == 1 else (None, None)
+    if atom is not None and atom.kind == "%" and isinstance(atom.args[1], int):
+        atom, count = _only_atom(atom.args[0]), atom.args[1]
+    step = 1
+    if atom is not None and atom.kind == "//" and isinstance(atom.args[1], int):
+        atom, step = _only_atom(atom.args[0]), atom.args[1]
+    if atom is None or atom.kind != "variable" or str(atom) not in extents:
+        return None
+    return str(atom), step, -(-extents[str(atom)] // step) if count is None else count
+
+
+def _only_atom(size: Size) -> Atom | None:
+    terms = list(terms_of(size).items())
+    return terms[0][0][0] if len(terms) == 1 and len(terms[0][0]) == 1 and terms[0][1] == 1 else None
 
 
 #: The most points that are tried at once.

@@ -32,8 +32,9 @@ from .bufferized import Scratch
 from .handles import BlockRV, IndexMap, LoopRV, Sampled
 from .intrins import INTRIN, TENSORIZED, Mismatch, find_intrin, operands_of
 from .primitives import Edit, Primitive, Refused, find_primitive, primitive_names
+from .rolling import check_rolling
 from .show import show_tree
-from .size import MOST_OPERATIONS, code_size
+from .size import MOST_OPERATIONS, check_size
 from .trace import (
     Name,
     Request,
@@ -253,7 +254,8 @@ class Schedule(Steps):
         edit = Edit(tree, self._gone.setdefault(function, {}), self._random)
         try:
             made = self._changed(primitive, edit, bound, shown)
-            _check_size(edit, tree, self._most_operations)
+            check_size(edit, tree, self._most_operations)
+            check_rolling(edit)
         except Refused as refusal:
             edit.tree = tree
             at = edit.shown(refusal.name).split("\n")
@@ -452,12 +454,6 @@ class Schedule(Steps):
             self._reads[function] = scratch
             self._trees[function] = scratch.read.tree
         return self._trees[function]
-
-
-def _check_size(edit: Edit, before: Tree, most: int) -> None:
-    size = code_size(edit.tree)
-    if size > most and size > code_size(before):
-        edit.refuse(f"it comes to {size} operations of code, {most} at most: choose shorter loops, or fewer")
 
 
 def _called(schedule: Schedule, primitive: Primitive, *arguments: object, **options: object) -> Any:

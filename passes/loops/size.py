@@ -8,12 +8,20 @@ from collections.abc import Mapping, Sequence
 from ...dialects.core.symbols_expr import Size
 from .body_scalars import Compute, Expr
 from .lanes import LaneLoop, fits_lanes, goes_along, is_row_of, moves_of
+from .primitives import Edit
 from .tree import UNROLLED, VECTORIZED, Block, Node, Tree
 
 #: Operations that a function may come to; more take LLVM minutes.
 MOST_OPERATIONS = 1 << 14
 #: Those that a function like exp becomes, and what a loop costs.
 _OF_FUNCTION, _OF_LOOP = 128, 16
+
+
+def check_size(edit: Edit, before: Tree, most: int) -> None:
+    """Refuses a step that makes the code longer than that."""
+    size = code_size(edit.tree)
+    if size > most and size > code_size(before):
+        edit.refuse(f"it comes to {size} operations of code, {most} at most: choose shorter loops, or fewer")
 
 
 def code_size(tree: Tree) -> int:

@@ -10,13 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Union
+from typing import Any, NamedTuple, Union
 
 from ...bindings.ir import Type
 from ...dialects.core.indices import regrouped
 from ...dialects.core.symbols_expr import Size, bounded_variable, substituted, variables_of
 from ...targets.core.backend import Machine
-from .body_scalars import Expr
+from .body_scalars import Expr, Load
+from .index_exprs import places_of_load
 
 SERIAL, PARALLEL, VECTORIZED, UNROLLED = "serial", "parallel", "vectorized", "unrolled"
 #: An annotation of a parallel loop: how many of its steps a thread takes at a time.
@@ -26,6 +27,14 @@ THREAD_AXES = tuple(f"{kind}.{axis}" for kind in ("blockIdx", "threadIdx") for a
 #: Threads of a block of them, at most.
 MOST_THREADS = Machine.block_threads
 SPATIAL, REDUCE = "S", "R"
+
+
+class StrideAlignment(NamedTuple):
+    """The stride of an axis is a multiple of a factor, and an offset more."""
+
+    axis: int
+    factor: int
+    offset: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,6 +48,15 @@ class Buffer:
     scope: str = "global"
     #: Whether it is a parameter.
     is_given: bool = False
+    alignments: tuple[StrideAlignment, ...] = ()
+    #: Of memory that has several dimensions itself: before which of the buffer's dimensions each other one begins.
+    axis_separators: tuple[int, ...] = ()
+    #: Loops, outermost first, whose last one's steps go on with what those before have left in it.
+    rolling: tuple[str, ...] = ()
+
+    def laid_out(self, shape: tuple[Size, ...]) -> Buffer:
+        """With other dimensions; what is known of those that it had is gone."""
+        return replace(self, shape=shape, alignments=(), axis_separators=())
 
 
 @dataclass(frozen=True)
@@ -48,6 +66,10 @@ class Iter:
     name: str
     kind: str
     extent: Size
+
+
+#: Indices; None for those that are computed of more than loops and iters.
+Place = Sequence[Union[Size, None]]  # noqa: UP007  # made while this is imported
 
 
 @dataclass(frozen=True)
@@ -102,10 +124,27 @@ class Block:
         """An access by the loops around."""
         return access.at(self.point())
 
+    def loads(self) -> list[Load]:
+        """What it reads at places that are computed, or only where a condition holds."""
+        parts = (part for expr in (*self.results, *(self.inits or ())) for part in expr.walk())
+        return list({id(part): part for part in parts if isinstance(part, Load)}.values())
+
     def loaded(self) -> list[Buffer]:
-        """What it reads at places that are computed."""
-        exprs = (*self.results, *(self.inits or ()))
-        return list(dict.fromkeys(buffer for expr in exprs for buffer in expr.buffers()))
+        return list(dict.fromkeys(load.buffer for load in self.loads()))
+
+    def read_places(self, buffer: Buffer) -> list[Place]:
+        """Where it reads a buffer, by the loops around."""
+        point = self.point()
+        found: list[Place] = [access.at(point).indices for access in self.reads_of(buffer)]
+        for load in self.loads():
+            if load.buffer is buffer:
+                places = places_of_load(load)
+                found.append(tuple(None if index is None else substituted(index, point) for index in places))
+        return found
+
+    def places(self, buffer: Buffer) -> list[Place]:
+        """Where it reads or writes a buffer."""
+        return [*self.read_places(buffer), *(self.placed(access).indices for access in self.writes_of(buffer))]
 
     def reads_of(self, buffer: Buffer) -> list[Access]:
         """What it reads of a buffer; what it adds to as well."""

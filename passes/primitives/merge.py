@@ -58,19 +58,17 @@ def _check_steps(edit: Edit, earlier: Loop, later: Loop) -> None:
 
 def _is_of_same_steps(buffer: Buffer, one: Block, earlier: Loop, other: Block, later: Loop) -> bool:
     """Whether there is a dimension along which both go with their loop alone, by the same steps."""
-    if buffer in one.loaded() or buffer in other.loaded():
-        return False
     places = [
-        (block.placed(access).indices, variable(loop.name, loop.extent))
+        (place, variable(loop.name, loop.extent))
         for block, loop in ((one, earlier), (other, later))
-        for access in block.accesses
-        if access.buffer is buffer
+        for place in block.places(buffer)
     ]
     for dim in range(len(buffer.shape)):
-        factors = {factor_of(indices[dim], str(step)) for indices, step in places}
-        factor = factors.pop()
+        indices = [(index, step) for place, step in places if (index := place[dim]) is not None]
+        factors = {factor_of(index, str(step)) for index, step in indices}
+        factor = factors.pop() if len(indices) == len(places) else None
         if factors or not factor:
             continue
-        if len({str(indices[dim] - factor * step) for indices, step in places}) == 1:
+        if len({str(index - factor * step) for index, step in indices}) == 1:
             return True
     return False

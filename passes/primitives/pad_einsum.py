@@ -13,6 +13,7 @@ from ..loops.primitives import Edit, register_primitive
 from ..loops.tree import REDUCE, Access, Block, Buffer, Loop, Node, variable
 from .caching import copying
 from .code_motion import plain_iter
+from .legality import plain_path
 from .reducers import reducer_of
 from .transform_layout import _fill
 
@@ -31,10 +32,8 @@ def pad_einsum(edit: Edit, block: BlockRV, padding: Sequence[int]) -> None:
     extents = {each.name: -(-each.extent // by) * by for each, by in zip(found.iters, given, strict=True)}
     grown = {each.name for each in found.iters if extents[each.name] != each.extent}
     _check(edit, found, grown)
-    path = edit.tree.around(found.name)
+    path = plain_path(edit, found, "pad")
     plain = {str(at): each for each, at in zip(found.iters, found.bindings, strict=True)}
-    if found.where or found.within or any(len(loop.body) > 1 or loop.name not in plain for loop in path):
-        edit.refuse(f"'{found.name}' has been split or moved: pad it before")
     if not grown:
         return
     padded = {buffer: _padded(edit, found, buffer, extents) for buffer in found.buffers}

@@ -9,10 +9,9 @@ from dataclasses import replace
 from ...dialects.core.symbols_expr import Size, variables_of
 from ..loops.handles import BlockRV, IndexMap
 from ..loops.primitives import Edit, register_primitive
-from ..loops.ranges import range_of
 from ..loops.tree import SPATIAL, Access, Block, Buffer, Iter, blocks_in, iter_variable
 from .cache_read import place_of
-from .caching import check_scope, copy_of
+from .caching import check_scope, copy_of, shape_of
 from .code_motion import in_new_loops
 
 
@@ -55,7 +54,7 @@ def staged(
     used = _variables(indices)
     own = [each for each in found.iters if each.name in used]
     _check(edit, found, kind, access, indices, own)
-    shape = _shape(edit, indices, own)
+    shape = shape_of(edit, indices, {each.name: each.extent for each in own})
     cached = Buffer(edit.tree.new_buffer_name(f"{buffer.name}_{suffix}"), shape, buffer.element, scope)
     name = edit.new_name(cached.name)
     inner = Access(cached, indices)
@@ -101,17 +100,6 @@ def _check(edit: Edit, found: Block, kind: str, access: Access, indices: Sequenc
     spatial = {each.name for each in found.iters if each.kind == SPATIAL and each.extent != 1}
     if not spatial <= set(names):
         edit.refuse(f"'{found.name}' writes the same elements of '{buffer.name}' at several points")
-
-
-def _shape(edit: Edit, indices: Sequence[Size], own: Sequence[Iter]) -> tuple[Size, ...]:
-    extents = {each.name: each.extent for each in own}
-    shape = []
-    for index in indices:
-        reached = range_of(index, extents)
-        if reached is None or reached.start != 0:
-            edit.refuse(f"how far {index} goes is not known, or it does not begin at 0")
-        shape.append(reached.extent)
-    return tuple(shape)
 
 
 def _variables(indices: Sequence[Size]) -> set[str]:

@@ -6,7 +6,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ...dialects.core.symbols_expr import Size, substituted, variables_of
-from ..loops.body_scalars import Element, Expr, IterIndex
+from ..loops.body_scalars import Element
 from ..loops.handles import BlockRV, LoopRV
 from ..loops.primitives import Edit, register_primitive
 from ..loops.tree import (
@@ -67,7 +67,7 @@ def rfactor(edit: Edit, loop: LoopRV, factor_axis: int, merge_loops: bool = True
 def _buffer(edit: Edit, buffer: Buffer, axis: int, extent: Size) -> Buffer:
     shape = (*buffer.shape[:axis], extent, *buffer.shape[axis:])
     name = edit.tree.new_buffer_name(f"{buffer.name}_rf")
-    return replace(buffer, name=name, shape=shape, is_given=False, scope="global")
+    return Buffer(name, shape, buffer.element)
 
 
 def _part(edit: Edit, block: Block, loop: Loop, name: str, partial: Buffer, axis: int) -> Block:
@@ -103,16 +103,10 @@ def _part(edit: Edit, block: Block, loop: Loop, name: str, partial: Buffer, axis
         bindings=(*(at for _, at in spatial), *variables),
         reads=tuple(access.at(values) for access in block.reads),
         writes=(Access(partial, indices),),
-        results=tuple(_moved(expr, values) for expr in block.results),
-        inits=tuple(_moved(expr, values) for expr in block.inits or ()),
+        results=tuple(expr.at(values) for expr in block.results),
+        inits=tuple(expr.at(values) for expr in block.inits or ()),
         where=where,
         within=tuple(dict.fromkeys(steps)),
-    )
-
-
-def _moved(expr: Expr, values: dict[str, Size]) -> Expr:
-    return expr.rewritten(
-        lambda each: IterIndex(substituted(each.value, values)) if isinstance(each, IterIndex) else None
     )
 
 
