@@ -8,6 +8,7 @@ import inspect
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from types import NoneType
 from typing import Any
 
 from ...dialects.core.indices import evaluated
@@ -97,7 +98,8 @@ class IndexMap:
                 unit = factor * extent
         found = []
         for name, extent in extents.items():
-            whole, reached = 0, 1
+            whole: Size = 0
+            reached: Size = 1
             for step, count, place in sorted(digits[name], key=lambda digit: digit[0]):
                 if step != reached:
                     return None
@@ -125,13 +127,14 @@ class IndexMap:
 
 def _digit_of(monomial: Sequence[Atom], extents: Mapping[str, Size]) -> tuple[str, int, Size] | None:
     """Of x // step % extent which x that is, its step and its extent."""
-    atom, count = (monomial[0], None) if len(monomial) == 1 else (None, None)
-    if atom is not None and atom.kind == "%" and isinstance(atom.args[1], int):
-        atom, count = _only_atom(atom.args[0]), atom.args[1]
-    step = 1
-    if atom is not None and atom.kind == "//" and isinstance(atom.args[1], int):
-        atom, step = _only_atom(atom.args[0]), atom.args[1]
-    if atom is None or atom.kind != "variable" or str(atom) not in extents:
+    atom = monomial[0] if len(monomial) == 1 else None
+    count: Size | None = None
+    step: Size = 1
+    if atom is not None and atom.kind == "%":
+        count, atom = atom.args[1], _only_atom(atom.args[0])
+    if atom is not None and atom.kind == "//":
+        step, atom = atom.args[1], _only_atom(atom.args[0])
+    if atom is None or str(atom) not in extents or not isinstance(step, int) or not isinstance(count, (int, NoneType)):
         return None
     return str(atom), step, -(-extents[str(atom)] // step) if count is None else count
 

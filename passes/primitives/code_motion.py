@@ -56,7 +56,7 @@ def plain_iter(block: Block, index: Size) -> Iter | None:
 
 
 class IterPoints(NamedTuple):
-    """IterPoints of an iter at which an index is in a range: exactly these, or some more."""
+    """Points of an iter at which an index is in a range: exactly these, or some more."""
 
     range: Range
     is_exact: bool

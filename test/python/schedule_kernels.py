@@ -361,6 +361,21 @@ def looked_up(A: T.Buffer((9, 12), "float32"), I: T.Buffer((14,), "int64"), C: T
             C[vi, vj] = B[I[vi], vj * 2] + B[vi // 2, vj + vi // 3]
 """
 
+_LARGEST = """
+@T.prim_func
+def largest(A: T.Buffer((9, 22), "float32"), I: T.Buffer((9,), "int32"), V: T.Buffer((9,), "float32")):
+    for i, k in T.grid(9, 22):
+        with T.block("I"):
+            vi, vk = T.axis.remap("SR", [i, k])
+            with T.init():
+                I[vi] = -1
+                V[vi] = T.min_value("float32")
+            index: T.int32 = T.Select(V[vi] >= A[vi, vk], I[vi], T.Cast("int32", vk))
+            value: T.float32 = T.Select(V[vi] >= A[vi, vk], V[vi], A[vi, vk])
+            I[vi] = index
+            V[vi] = value
+"""
+
 KERNELS = (
     Kernel("matmul", _MATMUL, (((21, 24), "float32"), ((24, 35), "float32")), lambda a, b: a @ b),
     Kernel("matmul_relu", _MATMUL_RELU, (((16, 24), "float32"), ((24, 32), "float32")),
@@ -381,6 +396,7 @@ KERNELS = (
     Kernel("halves", _HALVES, (((15, 24), "float16"),), lambda a: (a.astype("float32").sum(axis=1), a * a)),
     Kernel("in_place", _IN_PLACE, (((12, 20), "float32"),), _updated),
     Kernel("shifted", _SHIFTED, (((12, 16), "float32"),), lambda a: np.pad(a * 3, ((0, 0), (1, 1))) + np.float32(3)),
+    Kernel("largest", _LARGEST, (((9, 22), "float32"),), lambda a: (a.argmax(axis=1).astype("int32"), a.max(axis=1))),
     Kernel("padded", _PADDED, (((10, 13), "float32"),), _padded),
     Kernel("looked_up", _LOOKED_UP, (((9, 12), "float32"), ((14,), "int64")), _looked_up),
 )  # fmt: skip

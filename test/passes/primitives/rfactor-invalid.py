@@ -242,7 +242,7 @@ def f(A: T.Buffer((8, 8), "float32"), C: T.Buffer((8, 8), "float32")):
 
 @T.prim_func
 # expected-note@+2 {{the loops as they stand}}
-# expected-error@+1 {{'B' reduces 2 outputs together: only one can be done in parts}}
+# expected-error@+1 {{'B' reduces 2 outputs together, by what is no choice of the larger one}}
 def f(A: T.Buffer((4, 8), "float32"), B: T.Buffer((4,), "float32"), C: T.Buffer((4,), "float32")):
     T.func_attr(
         {
@@ -260,7 +260,7 @@ def f(A: T.Buffer((4, 8), "float32"), B: T.Buffer((4,), "float32"), C: T.Buffer(
             with T.init():
                 B[vi] = T.float32(0)
                 C[vi] = T.float32(1)
-            B[vi] = B[vi] + A[vi, vk]
+            B[vi] = B[vi] + A[vi, vk] * C[vi]
             C[vi] = C[vi] * A[vi, vk]
 
 
