@@ -60,7 +60,7 @@ class IndexMap:
         with blaming("the index map", function):
             names = list(inspect.signature(function).parameters)
             made = function(*map(make_variable, names))
-        results = tuple(made) if isinstance(made, (tuple, list)) else (made,)
+        results = _flat(made if isinstance(made, (tuple, list)) else (made,))
         wrong = next((each for each in results if not isinstance(each, (int, SymExpr)) or isinstance(each, bool)), None)
         if wrong is not None:
             raise RelaxError(f"an index map gives indices made of its own with + - * // %, not {wrong!r}")
@@ -144,6 +144,14 @@ def _only_atom(size: Size) -> Atom | None:
     return terms[0][0][0] if len(terms) == 1 and len(terms[0][0]) == 1 and terms[0][1] == 1 else None
 
 
+def _flat(results: Sequence[Any]) -> tuple[Any, ...]:
+    """Results of a map; of one that gives ranges, pairs of begins and ends, these one after the other."""
+    if not any(isinstance(each, (tuple, list)) for each in results):
+        return tuple(results)
+    pairs = (each if isinstance(each, (tuple, list)) else (each, each + 1) for each in results)
+    return tuple(end for pair in pairs for end in pair)
+
+
 #: The most points that are tried at once.
 _MOST_POINTS = 1 << 21
 
@@ -177,11 +185,17 @@ def _numbers_in(sizes: Iterable[Size]) -> tuple[list[int], list[int]]:
 def index_map_of(node: ast.Lambda) -> IndexMap:
     """An index map that stands in a text. Raises RelaxError."""
     names = [argument.arg for argument in node.args.args]
-    body = node.body.elts if isinstance(node.body, ast.Tuple) else [node.body]
+    body = node.body.elts if isinstance(node.body, (ast.Tuple, ast.List)) else [node.body]
     try:
-        return IndexMap(tuple(names), tuple(_index(each, names) for each in body))
+        return IndexMap(tuple(names), _flat([_result(each, names) for each in body]))
     except SymbolError as error:
         raise RelaxError(f"an index map: {error}") from None
+
+
+def _result(node: ast.expr, names: Sequence[str]) -> Size | tuple[Size, ...]:
+    if isinstance(node, (ast.Tuple, ast.List)):
+        return tuple(_index(each, names) for each in node.elts)
+    return _index(node, names)
 
 
 def _index(node: ast.expr, names: Sequence[str]) -> Size:

@@ -88,6 +88,7 @@ def _block(tree: Tree, block: Block) -> Iterator[str]:
     points = _conditions([each for each in asked if not each.of_steps])
     if points:
         yield f"{_INDENT}T.where({points})"
+    yield from (f"{_INDENT}{line}" for line in _regions(block))
     if annotations := _annotations(block):
         yield f"{_INDENT}T.block_attr({annotations!r})"
     if block.inits is not None:
@@ -104,6 +105,13 @@ def _annotations(block: Block) -> dict[str, Any]:
     written = list(dict.fromkeys(access.buffer for access in block.writes))
     aligned = [[number, *each] for number, buffer in enumerate(written) for each in buffer.alignments]
     return {**block.annotations, **({"buffer_dim_align": aligned} if aligned else {})}
+
+
+def _regions(block: Block) -> Iterator[str]:
+    """What it is said to read and write."""
+    for each in block.regions:
+        ends = ", ".join(f"{start}:{stop}" for start, stop in zip(each.starts, each.stops, strict=True))
+        yield f"T.{'writes' if each.is_written else 'reads'}({each.buffer.name}[{ends}])"
 
 
 def _conditions(asked: Sequence[Guard]) -> str:

@@ -11,6 +11,15 @@ class Steps:
     def annotate(self, block_or_loop: BlockRV | LoopRV, ann_key: str, ann_val: object) -> None:
         """Puts a note on a loop or block. "grain" on a parallel loop: how many of its steps a thread takes at a time."""
 
+    def annotate_buffer_access(
+        self,
+        block: BlockRV | str,
+        buffer_index: int | str,
+        buf_type: str,
+        gen_new_ranges: IndexMap | Callable[..., object],
+    ) -> None:
+        """Says which part of a buffer a block reads or writes, "read" or "write": by its iters, from where on and up to before where along each dimension. compute_at believes it where places are computed, and makes no more there."""
+
     def bind(self, loop: LoopRV, thread_axis: str) -> None:
         """Has blocks of a GPU's threads, or the threads of a block, take a loop's steps; elsewhere they run in order."""
 

@@ -84,6 +84,20 @@ class Access:
 
 
 @dataclass(frozen=True)
+class Region:
+    """What a block is said to read or write of a buffer: by its iters, from where on and up to where."""
+
+    buffer: Buffer
+    starts: tuple[Size, ...]
+    stops: tuple[Size, ...]
+    is_written: bool
+
+    def at(self, values: Mapping[str, Size]) -> Region:
+        starts, stops = (tuple(substituted(each, values) for each in ends) for ends in (self.starts, self.stops))
+        return replace(self, starts=starts, stops=stops)
+
+
+@dataclass(frozen=True)
 class Block:
     """`results[n]` goes to `writes[n]`. Scalars' elements are those of reads, then those of writes as they were."""
 
@@ -102,6 +116,10 @@ class Block:
     #: The same of steps of the reductions alone, by the iters: the init is there without them.
     within: tuple[tuple[Size, Size], ...] = ()
     annotations: Mapping[str, Any] = field(default_factory=dict)
+    #: Whether it runs for some of its iters' points only: others that were the same block do for the rest.
+    is_part: bool = False
+    #: Said by annotate_buffer_access.
+    regions: tuple[Region, ...] = ()
 
     @property
     def accesses(self) -> tuple[Access, ...]:
@@ -119,6 +137,17 @@ class Block:
     def point(self) -> dict[str, Size]:
         """Its iters by the loops around."""
         return dict(zip((each.name for each in self.iters), self.bindings, strict=True))
+
+    def at(self, values: Mapping[str, Size]) -> Block:
+        """What it computes with other values in place of its iters."""
+        return replace(
+            self,
+            reads=tuple(access.at(values) for access in self.reads),
+            writes=tuple(access.at(values) for access in self.writes),
+            results=tuple(expr.at(values) for expr in self.results),
+            inits=None if self.inits is None else tuple(expr.at(values) for expr in self.inits),
+            regions=tuple(region.at(values) for region in self.regions),
+        )
 
     def placed(self, access: Access) -> Access:
         """An access by the loops around."""
@@ -141,6 +170,13 @@ class Block:
                 places = places_of_load(load)
                 found.append(tuple(None if index is None else substituted(index, point) for index in places))
         return found
+
+    def needed_places(self, buffer: Buffer) -> list[Place]:
+        """Between which it reads a buffer, as it is said to, or where."""
+        said = [each.at(self.point()) for each in self.regions if each.buffer is buffer and not each.is_written]
+        if not said:
+            return self.read_places(buffer)
+        return [place for each in said for place in (each.starts, tuple(stop - 1 for stop in each.stops))]
 
     def places(self, buffer: Buffer) -> list[Place]:
         """Where it reads or writes a buffer."""
@@ -318,7 +354,8 @@ def exchanged(block: Block, old: Buffer, new: Buffer) -> Block:
     block = replace(block, reads=tuple(map(other, block.reads)), writes=tuple(map(other, block.writes)))
     results = tuple(expr.with_buffers({old: new}) for expr in block.results)
     inits = None if block.inits is None else tuple(expr.with_buffers({old: new}) for expr in block.inits)
-    return replace(block, results=results, inits=inits)
+    regions = tuple(replace(each, buffer=new) if each.buffer is old else each for each in block.regions)
+    return replace(block, results=results, inits=inits, regions=regions)
 
 
 def loops_of(block: Block, kind: str = "") -> set[str]:

@@ -53,4 +53,7 @@ def _reading(block: Block, old: Buffer, new: Buffer) -> Block:
     """With what it reads, but not what it writes, from another buffer."""
     reads = tuple(replace(access, buffer=new) if access.buffer is old else access for access in block.reads)
     results = tuple(expr.with_buffers({old: new}) for expr in block.results)
-    return replace(block, reads=reads, results=results)
+    said = tuple(
+        replace(each, buffer=new) if each.buffer is old and not each.is_written else each for each in block.regions
+    )
+    return replace(block, reads=reads, results=results, regions=said)

@@ -78,7 +78,7 @@ def _needed(found: Block, around: Loop, inside: list[Block], together: Mapping[s
     inner, ranges = {**inside_of(around), **together}, dict[str, Range]()
     unclear: set[str] = set()
     for access in found.writes:
-        reads = [place for user in inside for place in user.read_places(access.buffer)]
+        reads = [place for user in inside for place in user.needed_places(access.buffer)]
         reached = ranges_of(reads, inner, access.buffer.shape)
         for place, each in zip(access.indices, reached, strict=True):
             for own in found.iters:

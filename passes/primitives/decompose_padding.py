@@ -83,7 +83,8 @@ def _of_inside(found: Block, inside: Expr, ranges: dict[str, Range]) -> Block:
     """The block of the points inside alone: what it reads at arithmetic of its iters needs no condition any more."""
     values = {each.name: variable(each.name, ranges[each.name].extent) + ranges[each.name].start
               for each in found.iters}  # fmt: skip
-    reads = [access.at(values) for access in found.reads]
+    copy = found.at(values)
+    reads = list(copy.reads)
 
     def change(part: Expr) -> Expr | None:
         places = places_of_load(part) if isinstance(part, Load) else [None]
@@ -95,8 +96,7 @@ def _of_inside(found: Block, inside: Expr, ranges: dict[str, Range]) -> Block:
 
     result = inside.at(values).rewritten(change)
     iters = tuple(replace(each, extent=ranges[each.name].extent) for each in found.iters)
-    writes = tuple(access.at(values) for access in found.writes)
-    return merged(replace(found, iters=iters, reads=tuple(reads), writes=writes, results=(result,)))
+    return merged(replace(copy, iters=iters, reads=tuple(reads), results=(result,)))
 
 
 def _bound_anew(copy: Block, found: Block, ranges: dict[str, Range], inner: Sequence[Loop]) -> tuple[Block, list[Loop]]:

@@ -107,10 +107,21 @@ def _is_private(edit: Edit, inside: Sequence[Block], buffer: object) -> bool:
     return not getattr(buffer, "is_given", True) and all(block.name in names for block in users)
 
 
+def check_not_part(edit: Edit, block: Block) -> None:
+    """Copies of what a block makes, and what adds up its parts, go over all points of its iters."""
+    if block.is_part:
+        edit.refuse(f"'{block.name}' is a part of a block that loop_partition has made several of")
+
+
 def plain_path(edit: Edit, block: Block, verb: str) -> list[Loop]:
     """The loops around a block that are one for each of its iters, and nothing else."""
     path = edit.tree.around(block.name)
     plain = set(map(str, block.bindings))
-    if block.where or block.within or any(len(loop.body) > 1 or loop.name not in plain for loop in path):
+    if (
+        block.where
+        or block.within
+        or block.is_part
+        or any(len(loop.body) > 1 or loop.name not in plain for loop in path)
+    ):
         edit.refuse(f"'{block.name}' has been split or moved: {verb} it before")
     return path

@@ -13,6 +13,7 @@ from ..loops.tree import SPATIAL, Access, Block, Buffer, Iter, blocks_in, iter_v
 from .cache_read import place_of
 from .caching import check_scope, copy_of, shape_of
 from .code_motion import in_new_loops
+from .legality import check_not_part
 
 
 @register_primitive
@@ -89,6 +90,7 @@ def _check(edit: Edit, found: Block, kind: str, access: Access, indices: Sequenc
         if found.writes_of(buffer):
             edit.refuse(f"'{found.name}' writes '{buffer.name}', too")
         return
+    check_not_part(edit, found)
     if any(each.kind != SPATIAL for each in own) or found.reads_of(buffer) and found.inits is None:
         edit.refuse(f"'{found.name}' goes on with what '{buffer.name}' holds")
     if any(each.buffer is buffer for each in found.reads) or len(found.writes_of(buffer)) > 1:

@@ -25,7 +25,7 @@ from ..loops.tree import (
     variable,
 )
 from .code_motion import in_new_loops
-from .legality import check_serial
+from .legality import check_not_part, check_serial
 from .reducers import combiner_of
 
 
@@ -49,6 +49,7 @@ def rfactor(edit: Edit, loop: LoopRV, factor_axis: int, merge_loops: bool = True
         edit.refuse(f"'{others[0]}' is in the same loops as '{block.name}': rfactor it before")
     if block.inits is None:
         edit.refuse(f"'{block.name}' has no init: rfactor it before its reduction is decomposed")
+    check_not_part(edit, block)
     combined = combiner_of(edit, block)
     target = block.writes[0]
     rank = len(target.buffer.shape)
@@ -99,14 +100,11 @@ def _part(edit: Edit, block: Block, loop: Loop, name: str, partials: Sequence[Bu
     steps += [(substituted(index, values), limit) for index, limit in block.within]
     variables = [variable(loop.name, loop.extent), *(variable(n.name[1:], n.extent) for n in others)]
     return replace(
-        block,
+        block.at(values),
         name=name,
         iters=(*(each for each, _ in spatial), own, *others),
         bindings=(*(at for _, at in spatial), *variables),
-        reads=tuple(access.at(values) for access in block.reads),
         writes=_at_parts(block, partials, axis, own),
-        results=tuple(expr.at(values) for expr in block.results),
-        inits=tuple(expr.at(values) for expr in block.inits or ()),
         where=where,
         within=tuple(dict.fromkeys(steps)),
     )
@@ -128,4 +126,4 @@ def _whole(
     own = Iter(f"v{loop.name}", REDUCE, loop.extent)
     reads = _at_parts(block, partials, axis, own)
     return in_new_loops(edit, replace(block, iters=(*spatial, own), bindings=(), reads=reads, results=combined,
-                                      where=(), within=()))  # fmt: skip
+                                      where=(), within=(), regions=()))  # fmt: skip

@@ -35,14 +35,7 @@ def transform_block_layout(edit: Edit, block: BlockRV, index_map: IndexMap) -> N
     iters = tuple(Iter(*each) for each in zip(names, _kinds(edit, found, index_map), shape, strict=True))
     points = inverse.at(list(map(iter_variable, iters)))
     values = {each.name: point for each, point in zip(found.iters, points, strict=True)}
-    new = replace(
-        found,
-        iters=iters,
-        reads=tuple(access.at(values) for access in found.reads),
-        writes=tuple(access.at(values) for access in found.writes),
-        results=tuple(expr.at(values) for expr in found.results),
-        inits=None if found.inits is None else tuple(expr.at(values) for expr in found.inits),
-    )
+    new = replace(found.at(values), iters=iters)
     edit.replace((path[0] if path else found).name, [in_new_loops(edit, new)])
 
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable
 
-from relax_mlir.passes.loops.handles import BlockRV, LoopRV
+from relax_mlir.passes.loops.handles import BlockRV, IndexMap, LoopRV
 
 import relax_mlir as rx
 
@@ -73,6 +73,15 @@ def _transform_layout(rng: random.Random, sch: rx.Schedule) -> object:
 def _pad(rng: random.Random, sch: rx.Schedule) -> object:
     block = a_block(rng, sch)
     return sch.decompose_padding(block, rng.choice(sch.get_loops(block) or [a_loop(rng, sch)]))
+
+
+def _region(rng: random.Random, sch: rx.Schedule) -> object:
+    """All of a buffer: what else is said of places that are computed may be wrong."""
+    block, kind = a_block(rng, sch), rng.choice(("read", "write"))
+    found = next(each for tree in sch.trees() for each in tree.blocks() if each.name == block.name)
+    buffers = [each.buffer for each in (found.writes if kind == "write" else found.reads)] + found.loaded()
+    ends = [end for size in buffers[0].shape for end in (0, size)] if buffers else []
+    return sch.annotate_buffer_access(block, 0, kind, IndexMap(tuple(each.name for each in found.iters), tuple(ends)))
 
 
 def _roll(rng: random.Random, sch: rx.Schedule) -> object:
@@ -185,6 +194,7 @@ def _sampled_factor(rng: random.Random, sch: rx.Schedule) -> object:
 
 STEPS: dict[str, Step] = {
     "add_unit_loop": lambda rng, sch: sch.add_unit_loop(rng.choice((a_loop, a_block))(rng, sch)),
+    "annotate_buffer_access": _region,
     "cache_index": lambda rng, sch: sch.cache_index(a_block(rng, sch), "global", rng.choice((0, 0, 1))),
     "cache_inplace": _cache("cache_inplace"),
     "decompose_padding": _pad,
