@@ -137,7 +137,10 @@ def _loop_partition(rng: random.Random, sch: rx.Schedule) -> object:
 
 
 def _merge(rng: random.Random, sch: rx.Schedule) -> object:
-    loops = [sch.get_loops(block)[0] for block in blocks(sch) if sch.get_loops(block)]
+    depth = rng.choice((0, 0, 1))
+    loops = [sch.get_loops(block)[depth] for block in blocks(sch) if len(sch.get_loops(block)) > depth]
+    if not loops:
+        raise rx.RelaxError("no block is in as many loops")
     start = rng.randrange(len(loops))
     return sch.merge(*dict.fromkeys(loops[start : start + 2]))
 
