@@ -92,7 +92,7 @@ class Steps:
         """Makes several loops of one, each of which does that many of its steps; one factor may be None: the rest."""
 
     def merge(self, *loops: LoopRV) -> LoopRV:
-        """Makes one loop of loops that stand one behind the other and go as far: each step does what a step of each did."""
+        """Makes one loop of loops that stand one behind the other and go as far, and of those around them that they do not share: each step does what a step of each did."""
 
     def pad_einsum(self, block: BlockRV | str, padding: Sequence[int]) -> None:
         """Makes the extents of a block's iters multiples of these numbers: it works on copies with zeros behind their end, and another block copies what there is of its result."""
