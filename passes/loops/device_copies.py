@@ -88,6 +88,9 @@ def _largest(tree: Tree, block: Block, memory: DeviceMemory) -> DeviceCopy | Non
     around = tree.around(block.name)
     if any(loop.kind == TENSORIZED for loop in around):
         return None
+    others = {buffer for each in tree.blocks() if each is not block for buffer in each.buffers}
+    if any(not buffer.is_given and buffer not in others for buffer in block.buffers):
+        return None  # what is dead: its buffer lives inside of the loops
     own = _own_loops(block, around)
     extents = tree.extents()
     found = (_over(block, memory, own[start:], extents) for start in range(len(own) + 1))
