@@ -21,8 +21,12 @@ from .body_scalars import Expr, Load
 from .index_exprs import places_of_load
 
 SERIAL, PARALLEL, VECTORIZED, UNROLLED = "serial", "parallel", "vectorized", "unrolled"
+#: In order, where a step begins with what later ones need.
+PIPELINED = "pipelined"
 #: An annotation of a parallel loop: how many of its steps a thread takes at a time.
 GRAIN = "grain"
+#: An annotation of a pipelined loop: how many of its steps are under way.
+STAGES = "num_stages"
 #: A GPU's threads, by their names in TVM.
 THREAD_AXES = tuple(f"{kind}.{axis}" for kind in ("blockIdx", "threadIdx") for axis in "xyz")
 #: Threads of a block of them, at most.
