@@ -32,7 +32,7 @@ class _Turn(NamedTuple):
     """The index step % count."""
 
     step: Size
-    count: int
+    versions: int
 
 
 _Part = tuple[Range | _Turn, ...]
@@ -193,7 +193,7 @@ class Queues:
             part = list(use.part)
             for dim, reached in enumerate(part):
                 if isinstance(reached, _Turn) and (use.buffer, dim) in turning:
-                    part[dim] = _turn(reached.step + step, reached.count)
+                    part[dim] = _turn(reached.step + step, reached.versions)
             return use._replace(part=tuple(part))
 
         return {started._replace(use=entered(started.use)): count for started, count in state.items()}
@@ -329,7 +329,7 @@ def _turn(step: Size, count: int) -> _Turn:
 
 def _at(part: Range | _Turn, values: Mapping[str, Size]) -> Range | _Turn:
     if isinstance(part, _Turn):
-        return _turn(substituted(part.step, values), part.count)
+        return _turn(substituted(part.step, values), part.versions)
     return Range(substituted(part.start, values), part.extent)
 
 
@@ -339,6 +339,6 @@ def _are_apart(one: Range | _Turn, other: Range | _Turn) -> bool:
     if not isinstance(distance, int):
         return False
     if isinstance(one, _Turn) or isinstance(other, _Turn):
-        return isinstance(one, _Turn) and isinstance(other, _Turn) and distance % one.count != 0
+        return isinstance(one, _Turn) and isinstance(other, _Turn) and distance % one.versions != 0
     after = isinstance(other.extent, int) and distance >= other.extent
     return after or (isinstance(one.extent, int) and -distance >= one.extent)
