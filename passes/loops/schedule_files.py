@@ -14,6 +14,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Mapping
+from itertools import takewhile
 from keyword import iskeyword
 from typing import NamedTuple
 
@@ -51,9 +52,9 @@ def file_of(schedules: Mapping[str, str], left_out: Mapping[str, str], about: st
 
 def read_file(text: str, name: str) -> dict[str, KernelSchedule]:
     """Schedules by kernels. Raises RelaxError with the line."""
-    first = text.lstrip().partition("\n")[0].strip()
-    if first != HEADER:
-        raise RelaxError(f"{name}:1: a file of schedules begins with '{HEADER}', which is its version; got '{first}'")
+    head = takewhile(lambda line: line.startswith("#") or not line.strip(), text.splitlines())
+    if HEADER not in map(str.strip, head):
+        raise RelaxError(f"{name}:1: a file of schedules begins with the line '{HEADER}', which is its version")
     try:
         body = parsed(text).body
     except SyntaxError as error:

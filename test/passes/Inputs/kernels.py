@@ -1,5 +1,5 @@
-# schedule 1
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# schedule 1
 
 
 def doubled(sch):

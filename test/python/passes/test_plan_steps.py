@@ -66,7 +66,7 @@ def test_the_kernel_of_a_graph(rows: int | str) -> None:
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        ("", r"kernels\.py:1: a file of schedules begins with '# schedule 1', which is its version; got ''"),
+        ("", r"kernels\.py:1: a file of schedules begins with the line '# schedule 1', which is its version"),
         ("# schedule 1\nx = 1\n", r"kernels\.py:2: expected 'def <kernel>\(sch\):', got 'x = 1'"),
         ("# schedule 1\ndef C(sch:\n", r"kernels\.py:2: "),
         (
