@@ -254,7 +254,7 @@ class Queues:
     def _part(self, access: Access, inner: Mapping[str, Size]) -> _Part:
         at = self._inside(access)
         whole = [each.extent for each in self._whole(access.buffer)]
-        found: list[Range | _Turn] = list(ranges_of([Access(access.buffer, tuple(at))], inner, whole))
+        found: list[Range | _Turn] = list(ranges_of([tuple(at)], inner, whole))
         for dim, index in enumerate(at):
             count = self._turns.get((access.buffer, dim))
             if count is not None and variables_of(index).isdisjoint(inner):

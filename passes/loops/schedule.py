@@ -34,8 +34,9 @@ from .bufferized import Scratch
 from .handles import BlockRV, IndexMap, LoopRV, Sampled
 from .intrins import INTRIN, TENSORIZED, Mismatch, find_intrin, operands_of
 from .primitives import Edit, Primitive, Refused, find_primitive, primitive_names
+from .rolling import check_rolling
 from .show import show_tree
-from .size import MOST_OPERATIONS, Sizes, code_size
+from .size import MOST_OPERATIONS, Sizes, check_size
 from .trace import (
     Name,
     Request,
@@ -245,7 +246,8 @@ class Schedule(AutoTensorize):
         edit = Edit(tree, self._gone.setdefault(function, {}), self._random)
         try:
             made = self._changed(primitive, edit, bound, shown)
-            self._check_size(edit, tree)
+            check_size(edit, tree, self._most_operations, self._sizes)
+            check_rolling(edit)
         except Refused as refusal:
             edit.tree = tree
             at = edit.shown(refusal.name).split("\n")
@@ -282,13 +284,6 @@ class Schedule(AutoTensorize):
             given = [_plain_numbers(each) for each in bound.args]
             named = {name: _plain_numbers(each) for name, each in bound.kwargs.items()}
             return types_checked(primitive.function)(edit, *given, **named)
-
-    def _check_size(self, edit: Edit, before: Tree) -> None:
-        if edit.tree is before:
-            return
-        size, most = code_size(edit.tree, self._sizes), self._most_operations
-        if size > most and size > code_size(before, self._sizes):
-            edit.refuse(f"it comes to {size} operations of code, {most} at most: choose shorter loops, or fewer")
 
     def _check_tensorized(self, function: str, edit: Edit, shown: str) -> None:
         """What an intrinsic computes stays what it was."""
