@@ -34,7 +34,7 @@ from .intrins import INTRIN, TENSORIZED, Mismatch, find_intrin, operands_of
 from .primitives import Edit, Primitive, Refused, find_primitive, primitive_names
 from .rolling import check_rolling
 from .show import show_tree
-from .size import MOST_OPERATIONS, check_size
+from .size import MOST_OPERATIONS, Sizes, check_size
 from .trace import (
     Name,
     Request,
@@ -87,7 +87,7 @@ class Schedule(Steps):
         self._gone: dict[str, dict[str, str]] = {}
         #: How many steps make the loops of a PrimFunc's text: they alone are no schedule.
         self._of_text: dict[str, int] = {}
-        self._most_operations = MOST_OPERATIONS
+        self._most_operations, self._sizes = MOST_OPERATIONS, Sizes()
         self._random = Random(seed)
         self._drawn = 0
         #: The PrimFunc that steps without handles are about, where there are several.
@@ -171,7 +171,7 @@ class Schedule(Steps):
                 raise
             raise located_error(error.message, self._functions[function].location, error.notes) from None
         finally:
-            self._most_operations = MOST_OPERATIONS
+            self._most_operations, self._sizes = MOST_OPERATIONS, Sizes()
         of_text = schedule_lines(self._functions[function], LOOPS)
         if of_text is not None and [step.primitive for step in self._steps[before:]][: len(of_text) - 1] == [
             each.primitive for each in read_requests(of_text)
@@ -254,7 +254,7 @@ class Schedule(Steps):
         edit = Edit(tree, self._gone.setdefault(function, {}), self._random)
         try:
             made = self._changed(primitive, edit, bound, shown)
-            check_size(edit, tree, self._most_operations)
+            check_size(edit, tree, self._most_operations, self._sizes)
             check_rolling(edit)
         except Refused as refusal:
             edit.tree = tree

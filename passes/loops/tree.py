@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, NamedTuple, Union
 
 from ...bindings.ir import Type
@@ -20,8 +21,12 @@ from .body_scalars import Expr, Load
 from .index_exprs import places_of_load
 
 SERIAL, PARALLEL, VECTORIZED, UNROLLED = "serial", "parallel", "vectorized", "unrolled"
+#: In order, where a step begins with what later ones need.
+PIPELINED = "pipelined"
 #: An annotation of a parallel loop: how many of its steps a thread takes at a time.
 GRAIN = "grain"
+#: An annotation of a pipelined loop: how many of its steps are under way.
+STAGES = "num_stages"
 #: A GPU's threads, by their names in TVM.
 THREAD_AXES = tuple(f"{kind}.{axis}" for kind in ("blockIdx", "threadIdx") for axis in "xyz")
 #: Threads of a block of them, at most.
@@ -97,7 +102,7 @@ class Region:
         return replace(self, starts=starts, stops=stops)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Block:
     """`results[n]` goes to `writes[n]`. Scalars' elements are those of reads, then those of writes as they were."""
 
@@ -134,9 +139,18 @@ class Block:
     def is_reduction(self) -> bool:
         return any(each.kind == REDUCE for each in self.iters)
 
-    def point(self) -> dict[str, Size]:
-        """Its iters by the loops around."""
+    @cached_property
+    def _point(self) -> dict[str, Size]:
         return dict(zip((each.name for each in self.iters), self.bindings, strict=True))
+
+    def point(self) -> Mapping[str, Size]:
+        """Its iters by the loops around."""
+        return self._point
+
+    @cached_property
+    def placed_accesses(self) -> tuple[Access, ...]:
+        """Its accesses by the loops around."""
+        return tuple(map(self.placed, self.accesses))
 
     def at(self, values: Mapping[str, Size]) -> Block:
         """What it computes with other values in place of its iters."""
@@ -197,7 +211,7 @@ class Block:
         return [access for access in self.writes if access.buffer is buffer]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Loop:
     """`for name in range(extent)`. Extents do not depend on other loops."""
 

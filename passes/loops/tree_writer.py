@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial, reduce
 from operator import and_
-from typing import Any
+from typing import Any, TypeVar, cast
 
 from ...bindings.ir import Block as IrBlock
 from ...bindings.ir import Operation, Type, Value
@@ -26,9 +26,11 @@ from ...emit.numbers import Number, as_index, constant, number
 from ...emit.symbols import emit_size
 from .body_scalars import Expr, IterIndex, Load
 from .buffer_allocation import BufferPlace, places_of
+from .device_copies import DeviceCopy, copies_of, emit_copy
 from .intrins import INTRIN, TENSORIZED, find_intrin, operands_of
 from .lanes import LaneEvaluation, LaneLoop, fits_lanes, goes_along, is_row_of, moves_of, spread
 from .memory_arenas import Arena, arenas_of, with_offsets
+from .queues import Queues, Waits
 from .ranges import Guard, guards, without
 from .tree import (
     GRAIN,
@@ -46,6 +48,8 @@ from .tree import (
     loops_of,
 )
 from .tree_reader import Measured, Read
+
+T = TypeVar("T")
 
 
 def write_tree(function: Operation, read: Read, tree: Tree, writer: type[Writer]) -> None:
@@ -103,7 +107,24 @@ class Writer:
         places = places_of(tree)
         self._arenas = arenas_of(tree, places)
         self._places = with_offsets(places, self._arenas)
+        #: What is one copy of a device, by the nodes' names; where code waits for such.
+        self._copies = copies_of(tree)
+        self._queues = Queues(tree, self._copies, self._arenas, self._places)
         self._bytes: dict[str, Value] = {}
+        self._facts: dict[object, Any] = {}
+
+    def _fact(self, of: Callable[..., T], *about: Any) -> T:
+        """What a function says of a block or an access; unrolled loops emit these many times."""
+        key = (of, about)
+        if key not in self._facts:
+            self._facts[key] = of(*about)
+        return cast("T", self._facts[key])
+
+    def _guards(self, block: Block) -> list[Guard]:
+        return guards(block, self._extents)
+
+    def _fits(self, block: Block, lanes: LaneLoop) -> bool:
+        return fits_lanes(block, lanes, self._extents)
 
     def write(self, stack: IrBlock | None = None) -> None:
         """Here; memory on the stack is taken here, too, or at the begin of another block."""
@@ -127,10 +148,25 @@ class Writer:
 
     def _nodes(self, nodes: Sequence[Node], state: WriterState) -> None:
         for node in nodes:
-            if isinstance(node, Block):
+            self._wait(self._queues.before, node.name, state)
+            if node.name in self._copies:
+                self._copied(self._copies[node.name], state)
+            elif isinstance(node, Block):
                 self._block(node, state)
             else:
                 self._loop(node, state)
+
+    def _wait(self, waits: Waits, name: str, state: WriterState) -> None:
+        for wait, pending in waits.get(name, {}).items():
+            wait(0 if state.only_starts else pending)  # nothing of what would be behind it has been started then
+
+    def _copied(self, copy: DeviceCopy, state: WriterState) -> None:
+        if state.only_starts:
+            return
+        lanes = state.lanes
+        for lane in range(lanes.count if lanes and goes_along(copy.block, lanes) else 1):
+            at = state if lanes is None else state.with_known(lanes.name, lane)
+            emit_copy(copy, partial(self._size, state=at), at.memory)
 
     def _within(self, name: str, nodes: Sequence[Node], state: WriterState) -> None:
         """What a loop repeats, with the memory that lives for one of its steps."""
@@ -142,6 +178,7 @@ class Writer:
             memory[buffer] = (value, place)
             held += [value] if is_heap else []
         self._nodes(nodes, replace(state, memory=memory))
+        self._wait(self._queues.behind, name, state)
         for value in held:
             ir.Operation.create("memref.dealloc", operands=[value])
 
@@ -188,12 +225,21 @@ class Writer:
 
     def _tensorized(self, loop: Loop, state: WriterState) -> None:
         """The intrinsic, on the parts of memory that one run of the loop uses."""
+        if state.only_starts:
+            return
         intrin = find_intrin(str(loop.annotations[INTRIN]))
-        memrefs = []
-        for access, dims, sizes in operands_of(self._tree, loop, intrin):
-            memory, at = self._at(access, state)
-            memrefs.append(part_of(memory, at, dims, sizes))
-        intrin.emit(*memrefs, *([state.stack] if intrin.needs_stack else []))
+        operands = operands_of(self._tree, loop, intrin)
+
+        def body(mask: Value | None) -> None:
+            del mask
+            memrefs = []
+            for access, dims, sizes in operands:
+                memory, at = self._at(access, state)
+                memrefs.append(part_of(memory, at, dims, sizes))
+            intrin.emit(*memrefs, *([state.stack] if intrin.needs_stack else []))
+
+        asked = [guard for block in blocks_in([loop]) for guard in guards(block, self._extents)]
+        self._where(asked, state, None, body)
 
     # ---- indices ----
 
@@ -211,13 +257,13 @@ class Writer:
     # ---- blocks ----
 
     def _block(self, block: Block, state: WriterState) -> None:
-        if state.lanes is not None and not fits_lanes(block, state.lanes, self._extents):
+        if state.lanes is not None and not self._fact(self._fits, block, state.lanes):
             for lane in range(state.lanes.count):
                 self._block(block, replace(state.with_known(state.lanes.name, lane), lanes=None))
             return
-        if state.lanes is not None and not goes_along(block, state.lanes):
+        if state.lanes is not None and not self._fact(goes_along, block, state.lanes):
             state = replace(state.with_known(state.lanes.name, 0), lanes=None)
-        asked = guards(block, self._extents)
+        asked = self._fact(self._guards, block)
         if state.only_starts:
             asked = [each for each in asked if loops_of(block, REDUCE).isdisjoint(variables_of(each.at))]
         points = [each for each in asked if not each.of_steps]
@@ -257,7 +303,7 @@ class Writer:
     def _store(self, block: Block, results: Sequence[Expr], state: WriterState, mask: Value | None) -> None:
         used = set().union(*(expr.elements() for expr in results))
         point = block.point()
-        accesses = [block.placed(access) for access in block.accesses]
+        accesses = block.placed_accesses
         elements = [self._load(access, state, mask) if place in used else None for place, access in enumerate(accesses)]
 
         def index(expr: IterIndex) -> Value:
@@ -312,7 +358,7 @@ class Writer:
         if state.lanes is None:
             memory, at = self._at(access, state)
             return loops.load(memory, *at)
-        moves = moves_of(access, state.lanes)
+        moves = self._fact(moves_of, access, state.lanes)
         first = state.with_known(state.lanes.name, 0)
         if not any(moves):
             memory, at = self._at(access, first)
@@ -348,7 +394,7 @@ class Writer:
             loops.store(value, memory, *at)
             return
         value = spread(value, state.lanes.count)
-        if is_row_of(moves_of(access, state.lanes)):
+        if is_row_of(self._fact(moves_of, access, state.lanes)):
             memory, at = self._at(access, state.with_known(state.lanes.name, 0))
             vectors.store(value, memory, *at, mask=mask, alignment=self._alignment(access, state))
             return
