@@ -9,7 +9,7 @@ from dataclasses import replace
 from ..loops.handles import BlockRV
 from ..loops.primitives import Edit, register_primitive
 from ..loops.tree import Block, Buffer, blocks_in
-from .caching import buffer_of, check_scope, copying, reads_of, staged_buffer
+from .caching import buffer_of, check_scope, copying, staged_buffer
 from .code_motion import order_of
 
 
@@ -25,7 +25,7 @@ def cache_read(
     the block that copies, which compute_at puts where it is needed."""
     found = edit.block(block)
     check_scope(edit, storage_scope)
-    buffer = buffer_of(edit, found, reads_of(found), read_buffer_index, "reads")
+    buffer = buffer_of(edit, found, found.reads, read_buffer_index, "reads")
     consumers = [edit.block(each) for each in consumer_blocks] if consumer_blocks else edit.tree.readers(buffer)
     place = place_of(edit, buffer, consumers)
     cached = staged_buffer(edit, buffer, storage_scope)
@@ -53,8 +53,7 @@ def _reading(block: Block, old: Buffer, new: Buffer) -> Block:
     """With what it reads, but not what it writes, from another buffer."""
     reads = tuple(replace(access, buffer=new) if access.buffer is old else access for access in block.reads)
     results = tuple(expr.with_buffers({old: new}) for expr in block.results)
-    inits = None if block.inits is None else tuple(expr.with_buffers({old: new}) for expr in block.inits)
     said = tuple(
         replace(each, buffer=new) if each.buffer is old and not each.is_written else each for each in block.regions
     )
-    return replace(block, reads=reads, results=results, inits=inits, regions=said)
+    return replace(block, reads=reads, results=results, regions=said)

@@ -192,31 +192,3 @@ class Module:
             with T.block("D"):
                 vi, vj = T.axis.remap("SS", [i, j])
                 D[vi, vj] = B[vi, vj] * T.float32(2)
-
-    # Read at places that are computed: behind what is read at others.
-    # CHECK-LABEL: def at_computed_places(
-    # CHECK:     v0 = memref.alloca(T.Buffer((8, 1), "float32"), alignment=64, segments=(0, 0))
-    # CHECK-NEXT:     for i in range(6):
-    # CHECK-NEXT:         for j in range(8):
-    # CHECK-NEXT:             v0[j, 0] = A[j, i]
-    # CHECK-NEXT:         for j in range(5):
-    # CHECK-NEXT:             C[j, i] = v0[arith.index_cast(arith.maxsi(arith.minsi(I_1[j], 7), 0), T.index), 0]
-    # CHECK-NEXT:     return
-    @T.prim_func
-    def at_computed_places(A: T.Buffer((8, 6), "float32"), I: T.Buffer((5,), "int64"), C: T.Buffer((5, 6), "float32")):
-        T.func_attr(
-            {
-                "tir.schedule": [
-                    "# schedule 1",
-                    'C = sch.get_block("C")',
-                    'A_local = sch.cache_read(C, 1, "local")',
-                    "i, j = sch.get_loops(C)",
-                    "sch.reorder(j, i)",
-                    "sch.compute_at(A_local, j)",
-                ]
-            }
-        )
-        for i, j in T.grid(5, 6):
-            with T.block("C"):
-                vi, vj = T.axis.remap("SS", [i, j])
-                C[vi, vj] = A[I[vi], vj]
