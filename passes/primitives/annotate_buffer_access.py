@@ -10,8 +10,8 @@ from ...dialects.core.symbols_expr import Size
 from ..loops.handles import BlockRV, IndexMap
 from ..loops.index_exprs import places_of_load
 from ..loops.primitives import Edit, register_primitive
-from ..loops.tree import Block, Buffer, Place, Region, iter_variable
-from .caching import buffer_of, reads_of
+from ..loops.tree import Access, Block, Buffer, Place, Region, iter_variable
+from .caching import buffer_of
 
 
 @register_primitive
@@ -24,7 +24,8 @@ def annotate_buffer_access(
     if buf_type not in ("read", "write"):
         edit.refuse(f"expected 'read' or 'write', got {buf_type!r}")
     is_written = buf_type == "write"
-    accesses = found.writes if is_written else reads_of(found)
+    read = [*found.reads, *(Access(loaded, ()) for loaded in found.loaded())]
+    accesses = found.writes if is_written else read
     buffer = buffer_of(edit, found, accesses, buffer_index, f"{buf_type}s")
     count = len(gen_new_ranges.parameters)
     if count != len(found.iters):

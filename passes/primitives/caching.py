@@ -43,11 +43,6 @@ def buffer_of(edit: Edit, block: Block, accesses: Sequence[Access], index: int |
     return found
 
 
-def reads_of(block: Block) -> list[Access]:
-    """What a block reads, with the buffers that it reads at places that are computed behind."""
-    return [*block.reads, *(Access(buffer, ()) for buffer in block.loaded())]
-
-
 def buffer_at(edit: Edit, block: Block, which: Any) -> Buffer:
     """A buffer as transform_layout is given one: ("read", n), ("write", n), n of what is written, or a name."""
     if isinstance(which, (tuple, list)) and len(which) == 2 and which[0] in ("read", "write"):
