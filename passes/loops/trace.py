@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 
 from ...dialects.script.syntax import parsed
 from ...dialects.script.words import quoted
+from ...support.argument_types import types_checked
 from ...support.errors import RelaxError
 from .handles import BlockRV, IndexMap, LoopRV, Sampled, index_map_of
 from .tree import Tree
@@ -171,6 +172,16 @@ def with_decisions(text: str, decisions: Mapping[str, Any] | None) -> str:
     if left:
         raise RelaxError(f"no line of the schedule draws {', '.join(map(repr, left))}")
     return "\n".join(lines) + "\n"
+
+
+class Trace(str):
+    """Steps as a Python program over `sch`."""
+
+    @types_checked
+    def with_decisions(self, decisions: Mapping[str, object] | None = None) -> Trace:
+        """With other decisions for what was drawn, by the name that the line gives first: `{"v0": [4, 8]}`. None: a
+        schedule that replays it draws all of them anew."""
+        return Trace(with_decisions(self, decisions))
 
 
 # ---- from text ----
