@@ -14,6 +14,9 @@ class Steps:
     def bind(self, loop: LoopRV, thread_axis: str) -> None:
         """Has blocks of a GPU's threads, or the threads of a block, take a loop's steps; elsewhere they run in order."""
 
+    def blockize(self, target: LoopRV | Sequence[BlockRV], preserve_unit_iters: bool = ...) -> BlockRV:
+        """Makes a block of a loop and all in it, or of several blocks and their loops, one behind the other."""
+
     def cache_inplace(self, block: BlockRV | str, read_buffer_index: int | str, storage_scope: str) -> list[BlockRV]:
         """Has a block that goes on with what a buffer holds do so in memory of a scope: the block that copies it there, and the one that copies it back."""
 
@@ -57,7 +60,7 @@ class Steps:
         """The blocks that read what a block writes, in the order in which they run."""
 
     def get_loops(self, block: BlockRV | str) -> list[LoopRV]:
-        """The loops around a block, outermost first."""
+        """The loops around a block, outermost first; of one in another block those inside of that."""
 
     def get_output_blocks(self, func_name: str | None = ...) -> list[BlockRV]:
         """The blocks that write parameters, in the order in which they run."""
@@ -158,10 +161,16 @@ class Steps:
     def set_scope(self, block: BlockRV | str, buffer_index: int | str, storage_scope: str) -> None:
         """Puts a buffer that a block writes in memory of a scope: "global", "local", or "shared" on a GPU."""
 
-    def split(self, loop: LoopRV, factors: Sequence[int | None], preserve_unit_iters: bool = ...) -> list[LoopRV]:
+    def split(
+        self,
+        loop: LoopRV,
+        factors: Sequence[int | None],
+        preserve_unit_iters: bool = ...,
+        disable_predication: bool = ...,
+    ) -> list[LoopRV]:
         """Makes several loops of one, outermost first, with these extents; one factor may be None: as many as it takes."""
 
-    def tensorize(self, block_or_loop: LoopRV, tensor_intrin: str, preserve_unit_iters: bool = ...) -> None:
+    def tensorize(self, block_or_loop: BlockRV | LoopRV, tensor_intrin: str, preserve_unit_iters: bool = ...) -> None:
         """Has an intrinsic (register_tensor_intrin) compute a loop and all in it, which must be what it says it does."""
 
     def tile(self, x_parent: LoopRV, y_parent: LoopRV, x_factor: int, y_factor: int) -> list[LoopRV]:

@@ -19,6 +19,8 @@ from ...targets.core.backend import Machine
 from .body_scalars import Expr
 
 SERIAL, PARALLEL, VECTORIZED, UNROLLED = "serial", "parallel", "vectorized", "unrolled"
+#: What a loop of one step is that stands for a block around others, and is called as it.
+AROUND = "block"
 #: An annotation of a parallel loop: how many of its steps a thread takes at a time.
 GRAIN = "grain"
 #: A GPU's threads, by their names in TVM.
@@ -158,6 +160,10 @@ class Tree:
 
     def loop(self, name: str) -> Loop:
         return next(loop for loop in self.loops() if loop.name == name)
+
+    def outer_blocks(self) -> list[Loop]:
+        """Blocks around others."""
+        return [loop for loop in self.loops() if loop.kind == AROUND]
 
     def around(self, name: str) -> list[Loop]:
         """The loops around a block or a loop, outermost first."""

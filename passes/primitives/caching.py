@@ -8,9 +8,10 @@ from dataclasses import replace
 
 from ...dialects.core.symbols_expr import Size
 from ..loops.body_scalars import Element
+from ..loops.handles import BlockRV
 from ..loops.memories import COMMON, all_memories, find_memory
 from ..loops.primitives import Edit
-from ..loops.tree import SPATIAL, Access, Block, Buffer, Iter, Loop, Node, iter_variable, variable
+from ..loops.tree import SPATIAL, Access, Block, Buffer, Iter, Loop, Node, blocks_in, iter_variable, variable
 
 
 def check_scope(edit: Edit, scope: str) -> None:
@@ -28,7 +29,22 @@ def staged_buffer(edit: Edit, buffer: Buffer, scope: str) -> Buffer:
     return replace(buffer, name=name, scope=scope, is_given=False)
 
 
-def buffer_of(edit: Edit, block: Block, accesses: Sequence[Access], index: int | str, what: str) -> Buffer:
+def staged_block(edit: Edit, handle: BlockRV, index: int | str, what: str) -> tuple[Block, Buffer]:
+    """A block, and the n-th of the buffers that it reads or writes; of a block around others the one of these that does
+    so first, of the buffers that are not its own."""
+    node = edit.any_block(handle)
+    blocks = blocks_in([node])
+    accesses = [access for block in blocks for access in getattr(block, what)]
+    if isinstance(node, Loop):
+        inside = {access.buffer for block in blocks for access in block.writes}
+        outside = {buffer for block in edit.tree.blocks() if block not in blocks for buffer in block.buffers}
+        own = inside if what == "reads" else {each for each in inside - outside if not each.is_given}
+        accesses = [access for access in accesses if access.buffer not in own]
+    buffer = buffer_of(edit, node, accesses, index, what)
+    return next(block for block in blocks if any(a.buffer is buffer for a in getattr(block, what))), buffer
+
+
+def buffer_of(edit: Edit, block: Block | Loop, accesses: Sequence[Access], index: int | str, what: str) -> Buffer:
     """The n-th buffer of some accesses, each counted once, or that of a name."""
     buffers = list(dict.fromkeys(access.buffer for access in accesses))
     names = ", ".join(f"{number}: {buffer.name}" for number, buffer in enumerate(buffers)) or "none"
@@ -39,6 +55,26 @@ def buffer_of(edit: Edit, block: Block, accesses: Sequence[Access], index: int |
     if found is None:
         edit.refuse(f"'{block.name}' {what} no buffer {index!r} (it {what} {names})")
     return found
+
+
+def inserted(edit: Edit, loop: Loop | None, place: int, node: Node) -> None:
+    """Puts a node into a loop, or among the outermost ones."""
+    if loop is None:
+        edit.tree = replace(edit.tree, body=(*edit.tree.body[:place], node, *edit.tree.body[place:]))
+        return
+    target = edit.tree.loop(loop.name)
+    edit.replace(loop.name, [replace(target, body=(*target.body[:place], node, *target.body[place:]))])
+
+
+def level_of(edit: Edit, block: Block, others: Sequence[Block]) -> tuple[Loop | None, int]:
+    """The outermost loop in which a block stands apart from others, None outside of all, and its place there."""
+    path = edit.tree.around(block.name)
+    for number in range(len(path) + 1):
+        siblings = path[number - 1].body if number else edit.tree.body
+        node = next(each for each in siblings if block in blocks_in([each]))
+        if not any(other in blocks_in([node]) for other in others):
+            return (path[number - 1] if number else None), siblings.index(node)
+    raise AssertionError("a block stands apart from others in the innermost loop around it")
 
 
 def copying(edit: Edit, name: str, source: Buffer, target: Buffer, shape: Sequence[Size] | None = None) -> Node:

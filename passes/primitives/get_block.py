@@ -10,4 +10,4 @@ from ..loops.primitives import Edit, register_primitive
 @register_primitive
 def get_block(edit: Edit, name: str, func_name: str | None = None) -> BlockRV:
     """The block of a name, of one PrimFunc where several have such a block."""
-    return edit.handle(edit.block(BlockRV(edit.tree.name, name)))
+    return edit.handle(edit.node(BlockRV(edit.tree.name, name)))

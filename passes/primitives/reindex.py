@@ -108,6 +108,9 @@ def _check(edit: Edit, found: Block, kind: str, access: Access, indices: Sequenc
     others = [each.name for each in blocks_in([edit.tree.body[place]]) if each is not found and buffer in each.buffers]
     if others:
         edit.refuse(f"'{others[0]}' uses '{buffer.name}' in the same loops: copy it before they are one")
+    others = [each.name for each in edit.tree.writers(buffer) if each is not found]
+    if others:
+        edit.refuse(f"'{others[0]}' writes '{buffer.name}', too: the copy would be all of it")
     spatial = {each.name for each in found.iters if each.kind == SPATIAL and each.extent != 1}
     if not spatial <= set(names):
         edit.refuse(f"'{found.name}' writes the same elements of '{buffer.name}' at several points")

@@ -49,7 +49,7 @@ def reverse_compute_at(
     passed = [each for each in edit.tree.blocks() if last < order[each.name] < order[found.name]]
     check_passes(edit, found, passed)
     check_passes(edit, found, inside, between=made)
-    ranges, where = _made(edit, found, around, inside, made)
+    ranges, where = made_in(edit, found, around, inside, made)
     node = in_loops(edit, found, ranges, keep_units=preserve_unit_loops, where=where)
     edit.replace(found.name, [])
     target = edit.tree.loop(around.name)
@@ -89,7 +89,7 @@ def _left_out(edit: Edit, found: Block, writer: Block, inner: Collection[str]) -
     return tuple(outside), tuple(inside)
 
 
-def _made(edit: Edit, found: Block, around: Loop, inside: list[Block], made: list[Buffer]) -> tuple[_Ranges, _Limits]:
+def made_in(edit: Edit, found: Block, around: Loop, inside: list[Block], made: list[Buffer]) -> tuple[_Ranges, _Limits]:
     """The points of its iters whose elements one step of the loop has made, and at which steps there are any."""
     inner, ranges, where = inside_of(around), dict[str, Range](), dict[tuple[Size, Size], None]()
     for buffer in made:

@@ -5,18 +5,20 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ..loops.handles import LoopRV
+from ..loops.handles import BlockRV, LoopRV
 from ..loops.intrins import INTRIN, TENSORIZED, Mismatch, find_intrin, operands_of
 from ..loops.primitives import Edit, register_primitive
-from ..loops.tree import VECTORIZED
+from ..loops.tree import AROUND, VECTORIZED, Block, Loop
 from .legality import check_serial
 
 
 @register_primitive
-def tensorize(edit: Edit, block_or_loop: LoopRV, tensor_intrin: str, preserve_unit_iters: bool = True) -> None:
+def tensorize(
+    edit: Edit, block_or_loop: BlockRV | LoopRV, tensor_intrin: str, preserve_unit_iters: bool = True
+) -> None:
     """Has an intrinsic (register_tensor_intrin) compute a loop and all in it, which must be what it says it does."""
     del preserve_unit_iters
-    found = edit.loop(block_or_loop)
+    found = _loop_of(edit, block_or_loop)
     check_serial(edit, [found])
     lanes = next((each for each in edit.tree.around(found.name) if each.kind == VECTORIZED), None)
     if lanes is not None:
@@ -28,3 +30,15 @@ def tensorize(edit: Edit, block_or_loop: LoopRV, tensor_intrin: str, preserve_un
         edit.refuse(f"'{tensor_intrin}' is not what '{found.name}' does: {mismatch}")
     notes = {**found.annotations, INTRIN: tensor_intrin}
     edit.replace(found.name, [replace(found, kind=TENSORIZED, annotations=notes)])
+
+
+def _loop_of(edit: Edit, handle: BlockRV | LoopRV) -> Loop:
+    """A loop, or all that is in a block that blockize has made."""
+    node: Block | Loop = edit.node(handle)
+    while isinstance(node, Loop) and node.kind == AROUND:
+        if len(node.body) != 1:
+            edit.refuse(f"block '{node.name}' has {len(node.body)} things in it: an intrinsic computes one block")
+        node = node.body[0]
+    if isinstance(node, Block):
+        edit.refuse(f"block '{node.name}' computes one element: give the loop, or what blockize makes of it")
+    return node
