@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import cache
 from random import Random
 from types import SimpleNamespace
@@ -128,6 +129,15 @@ class Edit:
 
     def replace(self, name: str, nodes: Sequence[Node]) -> None:
         self.tree = self.tree.replaced(name, lambda _: nodes)
+
+    def insert(self, place: int, node: Node, loop: Loop | None = None) -> None:
+        """A nest of its own, as the n-th that the function has, or what is in a loop."""
+        body = self.tree.body if loop is None else self.tree.loop(loop.name).body
+        body = (*body[:place], node, *body[place:])
+        if loop is None:
+            self.tree = replace(self.tree, body=body)
+        else:
+            self.replace(loop.name, [replace(self.tree.loop(loop.name), body=body)])
 
     def new_name(self, wanted: str, taken: Iterable[str] = ()) -> str:
         """A name that nothing has, nor had."""

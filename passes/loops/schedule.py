@@ -31,8 +31,9 @@ from .bufferized import Scratch
 from .handles import BlockRV, IndexMap, LoopRV, Sampled
 from .intrins import INTRIN, TENSORIZED, Mismatch, find_intrin, operands_of
 from .primitives import Edit, Primitive, Refused, find_primitive, primitive_names
+from .rolling import check_rolling
 from .show import show_tree
-from .size import MOST_OPERATIONS, code_size
+from .size import MOST_OPERATIONS, Sizes, check_size
 from .trace import (
     Name,
     Request,
@@ -83,7 +84,7 @@ class Schedule(Steps):
         self._steps: list[TraceStep] = []
         #: Of loops and blocks that are gone, which step took them.
         self._gone: dict[str, dict[str, str]] = {}
-        self._most_operations = MOST_OPERATIONS
+        self._most_operations, self._sizes = MOST_OPERATIONS, Sizes()
         self._random = Random(seed)
         self._drawn = 0
         #: The PrimFunc that steps without handles are about, where there are several.
@@ -151,7 +152,7 @@ class Schedule(Steps):
                 raise
             raise located_error(error.message, self._functions[function].location, error.notes) from None
         finally:
-            self._most_operations = MOST_OPERATIONS
+            self._most_operations, self._sizes = MOST_OPERATIONS, Sizes()
 
     def _replay(self, lines: Sequence[str], function: str | None) -> None:
         kept = dict(self._trees), list(self._steps), {name: dict(gone) for name, gone in self._gone.items()}
@@ -220,7 +221,8 @@ class Schedule(Steps):
         edit = Edit(tree, self._gone.setdefault(function, {}), self._random)
         try:
             made = self._changed(primitive, edit, bound, shown)
-            _check_size(edit, tree, self._most_operations)
+            check_size(edit, tree, self._most_operations, self._sizes)
+            check_rolling(edit)
         except Refused as refusal:
             edit.tree = tree
             at = edit.shown(refusal.name).split("\n")
@@ -297,7 +299,7 @@ class Schedule(Steps):
         kind = others[0] if len(others) == 1 else None
         if kind is BlockRV and isinstance(value, str):
             return BlockRV(self._function_with(value, None), value)
-        if kind is IndexMap and callable(value):
+        if IndexMap in kinds and callable(value):
             return IndexMap.of(value)
         if kind is IndexMap and not isinstance(value, IndexMap):
             raise RelaxError(f"{what} is no index map, a function of indices, but {value!r}")
@@ -419,12 +421,6 @@ class Schedule(Steps):
             self._reads[function] = scratch
             self._trees[function] = scratch.read.tree
         return self._trees[function]
-
-
-def _check_size(edit: Edit, before: Tree, most: int) -> None:
-    size = code_size(edit.tree)
-    if size > most and size > code_size(before):
-        edit.refuse(f"it comes to {size} operations of code, {most} at most: choose shorter loops, or fewer")
 
 
 def _called(schedule: Schedule, primitive: Primitive, *arguments: object, **options: object) -> Any:

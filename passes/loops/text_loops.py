@@ -180,18 +180,15 @@ def _is_step_whole(tree: Tree, buffer: Buffer, users: Sequence[Block], shared: S
     first = users[0]
     if not first.writes_of(buffer) or first.reads_output(0) is not (first.inits is not None) or first.where:
         return False
-    if buffer in {each for block in users for each in block.loaded()}:
-        return False
     for block in users:
         if block.writes_of(buffer) and not loops_of(block, REDUCE).isdisjoint(around):
             return False
     written = [first.placed(access) for access in first.writes_of(buffer)]
     if len(written) != 1 or not _is_box(written[0], inner) or not _goes_to_the_end(tree, first, buffer):
         return False
-    made = ranges_of(written, inner, buffer.shape)
+    made = ranges_of([written[0].indices], inner, buffer.shape)
     for block in users:
-        used = [block.placed(access) for access in block.accesses if access.buffer is buffer]
-        reached = ranges_of(used, _within(block, inner), buffer.shape)
+        reached = ranges_of(block.places(buffer), _within(block, inner), buffer.shape)
         if not all(map(_contains, made, reached)):
             return False
     return True

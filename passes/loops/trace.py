@@ -127,8 +127,7 @@ def alive_steps(steps: Sequence[TraceStep], tree: Tree) -> list[TraceStep]:
     read: set[str] = set()
     for block in reversed(tree.blocks()):
         if any(access.buffer.is_given or access.buffer.name in read for access in block.writes):
-            read.update(access.buffer.name for access in block.reads)
-            read.update(access.buffer.name for access in block.writes)
+            read.update(buffer.name for buffer in block.buffers)
     dead: set[Handle] = {
         BlockRV(tree.name, block.name)
         for block in tree.blocks()

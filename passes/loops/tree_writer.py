@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial, reduce
 from operator import and_
-from typing import Any
+from typing import Any, TypeVar, cast
 
 from ...bindings.ir import Block as IrBlock
 from ...bindings.ir import Operation, Type, Value
@@ -46,6 +46,8 @@ from .tree import (
     loops_of,
 )
 from .tree_reader import Measured, Read
+
+T = TypeVar("T")
 
 
 def write_tree(function: Operation, read: Read, tree: Tree, writer: type[Writer]) -> None:
@@ -104,6 +106,20 @@ class Writer:
         self._arenas = arenas_of(tree, places)
         self._places = with_offsets(places, self._arenas)
         self._bytes: dict[str, Value] = {}
+        self._facts: dict[object, Any] = {}
+
+    def _fact(self, of: Callable[..., T], *about: Any) -> T:
+        """What a function says of a block or an access; unrolled loops emit these many times."""
+        key = (of, about)
+        if key not in self._facts:
+            self._facts[key] = of(*about)
+        return cast("T", self._facts[key])
+
+    def _guards(self, block: Block) -> list[Guard]:
+        return guards(block, self._extents)
+
+    def _fits(self, block: Block, lanes: LaneLoop) -> bool:
+        return fits_lanes(block, lanes, self._extents)
 
     def write(self, stack: IrBlock | None = None) -> None:
         """Here; memory on the stack is taken here, too, or at the begin of another block."""
@@ -211,13 +227,13 @@ class Writer:
     # ---- blocks ----
 
     def _block(self, block: Block, state: WriterState) -> None:
-        if state.lanes is not None and not fits_lanes(block, state.lanes, self._extents):
+        if state.lanes is not None and not self._fact(self._fits, block, state.lanes):
             for lane in range(state.lanes.count):
                 self._block(block, replace(state.with_known(state.lanes.name, lane), lanes=None))
             return
-        if state.lanes is not None and not goes_along(block, state.lanes):
+        if state.lanes is not None and not self._fact(goes_along, block, state.lanes):
             state = replace(state.with_known(state.lanes.name, 0), lanes=None)
-        asked = guards(block, self._extents)
+        asked = self._fact(self._guards, block)
         if state.only_starts:
             asked = [each for each in asked if loops_of(block, REDUCE).isdisjoint(variables_of(each.at))]
         points = [each for each in asked if not each.of_steps]
@@ -257,7 +273,7 @@ class Writer:
     def _store(self, block: Block, results: Sequence[Expr], state: WriterState, mask: Value | None) -> None:
         used = set().union(*(expr.elements() for expr in results))
         point = block.point()
-        accesses = [block.placed(access) for access in block.accesses]
+        accesses = block.placed_accesses
         elements = [self._load(access, state, mask) if place in used else None for place, access in enumerate(accesses)]
 
         def index(expr: IterIndex) -> Value:
@@ -267,7 +283,12 @@ class Writer:
             return self._lane_indices(at, state)
 
         def load(expr: Load, indices: Sequence[Value]) -> Value:
-            memory, _ = state.memory[expr.buffer]
+            memory, place = state.memory[expr.buffer]
+            starts = place.starts or (0,) * len(indices)
+            indices = [
+                index if start == 0 else as_index(number(index) - self._size(start, state))
+                for index, start in zip(indices, starts, strict=True)
+            ]
             last = expr.indices[-1] if expr.indices else None
             if state.lanes is None or not isinstance(last, IterIndex):
                 return loops.load(memory, *indices)
@@ -275,7 +296,7 @@ class Writer:
             if state.lanes.name not in variables_of(at):
                 return loops.load(memory, *indices)
             others = map(number, indices[:-1])
-            first = self._size(at, state.with_known(state.lanes.name, 0))
+            first = self._size(at - starts[-1], state.with_known(state.lanes.name, 0))
             return vectors.load(_row(memory, state.lanes), memory, *others, first, mask=mask)
 
         lanes = state.lanes.count if state.lanes else 0
@@ -307,7 +328,7 @@ class Writer:
         if state.lanes is None:
             memory, at = self._at(access, state)
             return loops.load(memory, *at)
-        moves = moves_of(access, state.lanes)
+        moves = self._fact(moves_of, access, state.lanes)
         first = state.with_known(state.lanes.name, 0)
         if not any(moves):
             memory, at = self._at(access, first)
@@ -343,7 +364,7 @@ class Writer:
             loops.store(value, memory, *at)
             return
         value = spread(value, state.lanes.count)
-        if is_row_of(moves_of(access, state.lanes)):
+        if is_row_of(self._fact(moves_of, access, state.lanes)):
             memory, at = self._at(access, state.with_known(state.lanes.name, 0))
             vectors.store(value, memory, *at, mask=mask, alignment=self._alignment(access, state))
             return

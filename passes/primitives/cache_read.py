@@ -9,7 +9,7 @@ from dataclasses import replace
 from ..loops.handles import BlockRV
 from ..loops.primitives import Edit, register_primitive
 from ..loops.tree import Block, Buffer, Loop, blocks_in
-from .caching import check_scope, copying, inserted, level_of, staged_block, staged_buffer
+from .caching import check_scope, copying, level_of, staged_block, staged_buffer
 from .code_motion import in_loops, order_of
 from .compute_at import needed_in
 
@@ -44,7 +44,7 @@ def cache_read(
         (copy,) = blocks_in([node])
         loop = edit.tree.loop(around.name)
         node = in_loops(edit, copy, needed_in(copy, loop, blocks_in([loop]), {}), keep_units=True)
-    inserted(edit, around, place, node)
+    edit.insert(place, node, around)
     return edit.handle(edit.tree.block(name))
 
 
@@ -77,4 +77,7 @@ def _reading(block: Block, old: Buffer, new: Buffer) -> Block:
     """With what it reads, but not what it writes, from another buffer."""
     reads = tuple(replace(access, buffer=new) if access.buffer is old else access for access in block.reads)
     results = tuple(expr.with_buffers({old: new}) for expr in block.results)
-    return replace(block, reads=reads, results=results)
+    said = tuple(
+        replace(each, buffer=new) if each.buffer is old and not each.is_written else each for each in block.regions
+    )
+    return replace(block, reads=reads, results=results, regions=said)

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from ..loops.handles import BlockRV
 from ..loops.primitives import Edit, register_primitive
 from ..loops.tree import Block, Buffer, Loop, blocks_in, exchanged
-from .caching import check_scope, copying, inserted, level_of, staged_block, staged_buffer
+from .caching import check_scope, copying, level_of, staged_block, staged_buffer
 from .code_motion import in_loops, is_reduced_by, order_of, plain_iter
 from .reverse_compute_at import made_in
 
@@ -49,7 +49,7 @@ def cache_write(
         loop = edit.tree.loop(around.name)
         ranges, where = made_in(edit, copy, loop, blocks_in([loop]), [cached])
         node = in_loops(edit, copy, ranges, keep_units=True, where=where)
-    inserted(edit, around, place + 1, node)
+    edit.insert(place + 1, node, around)
     return edit.handle(edit.tree.block(name))
 
 

@@ -131,7 +131,7 @@ def test_intrinsics_get_offsets() -> None:
 
     @rx.schedules.register_tensor_intrin("test.dma", copy)
     def emit(source: object, target: object) -> None:
-        seen.append(str(rx.schedules.offset_in_memory(target).type))  # the value itself is gone after compilation
+        seen.append(str(rx.schedules.offset_in_memory(target).type))
         loops.nest(loops.sizes(target), lambda i: loops.store(loops.load(source, i), target, i))
 
     a = te.placeholder((4, 8), name="A")
