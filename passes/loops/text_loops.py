@@ -18,14 +18,15 @@ from random import Random
 from typing import Any
 
 from ...dialects.core.indices import is_below, is_never_negative, regrouped
-from ...dialects.core.symbols_expr import Size, substituted, terms_of, variables_of
+from ...dialects.core.symbols_expr import Size, substituted
 from ...dialects.script.syntax import parsed
+from .boxes import box_of
 from .handles import LoopRV, size_of
 from .memories import COMMON, find_memory
 from .primitives import Edit, Refused, find_primitive
 from .ranges import Range, guards, ranges_of
 from .size import MOST_OPERATIONS, code_size
-from .tree import AROUND, REDUCE, Access, Block, Buffer, Loop, Node, Tree, iter_variable, loops_of, unique, variable
+from .tree import AROUND, REDUCE, Block, Buffer, Loop, Node, Tree, iter_variable, loops_of, unique, variable
 
 #: The first line; the number changes when lines mean something else than before.
 HEADER = "# loops 1"
@@ -184,7 +185,7 @@ def _is_step_whole(tree: Tree, buffer: Buffer, users: Sequence[Block], shared: S
         if block.writes_of(buffer) and not loops_of(block, REDUCE).isdisjoint(around):
             return False
     written = [first.placed(access) for access in first.writes_of(buffer)]
-    if len(written) != 1 or not _is_box(written[0], inner) or not _goes_to_the_end(tree, first, buffer):
+    if len(written) != 1 or box_of(written[0], inner) is None or not _goes_to_the_end(tree, first, buffer):
         return False
     made = ranges_of([written[0].indices], inner, buffer.shape)
     for block in users:
@@ -215,26 +216,6 @@ def _goes_to_the_end(tree: Tree, block: Block, buffer: Buffer) -> bool:
     (access,) = block.writes_of(buffer)
     extents = {str(iter_variable(each)): each.extent for each in block.iters}
     return all(extents.get(str(index)) == size for index, size in zip(access.indices, buffer.shape, strict=True))
-
-
-def _is_box(access: Access, inner: Mapping[str, Size]) -> bool:
-    """Whether all elements between the first and the last one in each dimension are met."""
-    seen: set[str] = set()
-    for index in access.indices:
-        own = variables_of(index) & inner.keys()
-        if not seen.isdisjoint(own):
-            return False
-        seen |= own
-        reach: Size = 1
-        for monomial, factor in sorted(terms_of(index).items(), key=lambda term: abs(term[1])):
-            if not any(name in atom.variables for atom in monomial for name in own):
-                continue
-            if len(monomial) != 1 or monomial[0].kind != "variable":
-                return False
-            if not isinstance(reach, int) or abs(factor) > reach:
-                return False
-            reach = reach + abs(factor) * (inner[str(monomial[0])] - 1)
-    return True
 
 
 # ---- how loops run ----

@@ -92,7 +92,7 @@ def _roll(rng: random.Random, sch: rx.Schedule) -> object:
     """Of a block that is computed where another one needs it."""
     block = a_block(rng, sch)
     for consumer in sch.get_consumers(block)[:1]:
-        sch.compute_at(block, rng.choice(sch.get_loops(consumer)[:2]))
+        sch.compute_at(block, a_loop_around(rng, sch, consumer))
     before = sch.show()
     try:
         return sch.rolling_buffer(block, 0)
