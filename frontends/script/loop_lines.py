@@ -28,7 +28,7 @@ def loop_lines(body: Sequence[Statement], steps: Sequence[Nest | Allocate], name
         lines = list(_LoopLines(by_name, names).of(body, "", ()))
     except _NoLines:
         return []
-    return [HEADER, *lines] if not all(map(_is_plain, nests)) or _has_several(body) else []
+    return [HEADER, *lines] if not all(map(_is_plain, nests)) or any(map(_is_more, body)) else []
 
 
 def _is_plain(nest: Nest) -> bool:
@@ -38,10 +38,14 @@ def _is_plain(nest: Nest) -> bool:
     return is_serial and bound == [loop.name for loop in nest.loops] and not nest.where and scopes == {"global"}
 
 
-def _has_several(body: Sequence[Statement]) -> bool:
-    """Whether some loop is around several blocks."""
-    inner = [each for each in body if isinstance(each, (For, Block))]
-    return any((isinstance(each, For) and len(each.body) > 1) or _has_several(each.body) for each in inner)
+def _is_more(statement: Statement) -> bool:
+    """Whether a loop is around several blocks, or around a block that is around others."""
+    if isinstance(statement, Block):
+        return any(map(_is_more, statement.body))
+    if not isinstance(statement, For):
+        return False
+    is_around = any(isinstance(each, Block) and each.is_around for each in statement.body)
+    return is_around or len(statement.body) > 1 or any(map(_is_more, statement.body))
 
 
 class _NoLines(Exception):
@@ -56,7 +60,7 @@ class _LoopLines:
         for statement in statements:
             if isinstance(statement, For):
                 yield from self._loops(statement, indent, around)
-            elif isinstance(statement, Block) and statement.is_plain:
+            elif isinstance(statement, Block) and statement.is_plain and not (around and statement.name):
                 yield from self.of(statement.body, indent, around)
             elif isinstance(statement, Block) and statement.is_around:
                 yield f'{indent}for {statement.name or "block"} in loop(1, "block"):'

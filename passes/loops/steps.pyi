@@ -92,7 +92,7 @@ class Steps:
         factors: Sequence[int | None],
         preserve_unit_iters: bool = ...,
     ) -> list[LoopRV]:
-        """Makes several loops of one, each of which does that many of its steps; one factor may be None: the rest."""
+        """Makes several loops of one, each of which does that many of its steps; one factor may be None: the rest, which otherwise one loop more does."""
 
     def merge(self, *loops: LoopRV) -> LoopRV:
         """Makes one loop of loops that stand one behind the other and go as far, and of those around them that they do not share: each step does what a step of each did."""

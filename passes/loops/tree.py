@@ -246,6 +246,10 @@ class Tree:
     def loop(self, name: str) -> Loop:
         return next(loop for loop in self.loops() if loop.name == name)
 
+    def block_names(self) -> list[str]:
+        """Of all, those around others, too."""
+        return [each.name for each in (*self.blocks(), *self.outer_blocks())]
+
     def outer_blocks(self) -> list[Loop]:
         """Blocks around others."""
         return [loop for loop in self.loops() if loop.kind == AROUND]

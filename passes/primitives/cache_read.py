@@ -52,10 +52,11 @@ def _place_in(edit: Edit, block: Block, buffer: Buffer, consumers: Sequence[Bloc
     """The loop that is around what writes the buffer, too, and the place in it; none outside of all."""
     nest = blocks_in([edit.tree.body[edit.tree.nest_of(block)]])
     writers = [each for each in edit.tree.writers(buffer) if each in nest]
-    if not writers or buffer.is_given:
+    near = [each for each in consumers if each in nest]
+    if not writers or not near or buffer.is_given:
         return None, 0
     order = order_of(edit)
-    first = min((each for each in consumers if each in nest), key=lambda each: order[each.name])
+    first = min(near, key=lambda each: order[each.name])
     around, place = level_of(edit, first, writers)
     late = next((each for each in writers if order[each.name] > order[first.name]), None)
     return (None, 0) if late is not None else (around, place)

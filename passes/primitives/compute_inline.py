@@ -24,8 +24,10 @@ def compute_inline(edit: Edit, block: BlockRV) -> None:
         edit.refuse(f"'{buffer.name}' is a parameter, which has to be written")
     readers = edit.tree.readers(buffer)
     users = [each for each in edit.tree.blocks() if buffer in each.buffers and each is not found]
-    if not users:
-        edit.refuse(f"nothing reads '{buffer.name}'")
+    if not users:  # then it need not run
+        edit.replace(found.name, [])
+        edit.tree = edit.tree.without_unused()
+        return
     order = order_of(edit)
     last = max(order[each.name] for each in readers)
     passed = [each for each in edit.tree.blocks() if order[found.name] < order[each.name] <= last]
