@@ -29,7 +29,10 @@ def distributed(statement: Statement, program: Program, annotations: Annotations
     if len(parts) < 2:
         raise Unstructured("no loop around several blocks")
     buffers = {id(each.buffer): each.buffer for each in every(parts) if isinstance(each, Store)}
-    given = set(map(id, program.parameters))
+    own = {id(each) for each in every(parts)}
+    # What these hold before is seen: it is the caller's, or was made before.
+    given = {*map(id, program.parameters)}
+    given |= {id(each.buffer) for each in every(program.body) if isinstance(each, Store) and id(each) not in own}
     made_once = [key for key, each in buffers.items() if _is_made_once(each, parts, key in given)]
     buffers = {key: each for key, each in buffers.items() if key not in made_once}
     if annotations.symbols and any(_is_large(node, annotations) for part in parts for node in _computed(part)):
@@ -67,7 +70,7 @@ def _inside(statement: For | Block) -> list[Statement]:
 
 def _is_made_once(buffer: Buffer, parts: Sequence[Statement], is_given: bool) -> bool:
     """Whether one part makes all that a buffer holds, however often it runs, and only those behind it read that; none,
-    where it is the caller's."""
+    where it held something before."""
     makers = [number for number, part in enumerate(parts) if _stores(part, buffer)]
     readers = [number for number, part in enumerate(parts) if _reads(part, buffer) and [number] != makers]
     if len(makers) != 1 or any(is_given or number < makers[0] for number in readers):

@@ -7,10 +7,10 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ...dialects.core.symbols_expr import Size
+from ...dialects.core.symbols_expr import Size, variables_of
 from ...support.errors import RelaxError
-from .ranges import ranges_of
-from .tree import THREAD_AXES, UNROLLED, VECTORIZED, Buffer, Loop, Tree, loops_of
+from .ranges import ranges_of, turn_of
+from .tree import PIPELINED, THREAD_AXES, UNROLLED, VECTORIZED, Block, Buffer, Loop, Tree, loops_of
 
 _THREADS = THREAD_AXES[3:]
 #: Elements that memory on the stack holds at most.
@@ -47,6 +47,8 @@ def _place_of(tree: Tree, buffer: Buffer) -> tuple[str, BufferPlace]:
     # What an unrolled or a vectorized loop makes at each step is allocated outside of it, kept apart by its indices.
     while shared and shared[-1].kind in (VECTORIZED, UNROLLED):
         shared = shared[:-1]
+    while shared and _takes_turns(shared[-1], buffer, users):
+        shared = shared[:-1]
     inner = {loop.name: loop.extent for path in paths for loop in path[len(shared) :]}
     # Lanes run together, each with an element of its own; threads do where all of them make what each one needs.
     used = {name for block in users if block.writes_of(buffer) for name in loops_of(block)}
@@ -71,6 +73,16 @@ def _padded(buffer: Buffer, sizes: Sequence[Size]) -> tuple[Size, ...]:
             raise RelaxError(f"'{buffer.name}': {problem}, as that of axis {axis + 1} is {stride}")
         padded[axis + 1] = found
     return tuple(padded)
+
+
+def _takes_turns(loop: Loop, buffer: Buffer, users: Sequence[Block]) -> bool:
+    """Whether steps of a pipelined loop have versions of a buffer, which live for several of them."""
+    if loop.kind != PIPELINED:
+        return False
+    indices = [index for block in users for access in block.accesses if access.buffer is buffer
+               for index in block.placed(access).indices]  # fmt: skip
+    turns = [turn for index in indices if (turn := turn_of(index)) is not None]
+    return any(loop.name in variables_of(step) for step, _ in turns)
 
 
 def _owner(loops: Sequence[Loop]) -> str:

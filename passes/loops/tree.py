@@ -23,8 +23,12 @@ from .index_exprs import places_of_load
 SERIAL, PARALLEL, VECTORIZED, UNROLLED = "serial", "parallel", "vectorized", "unrolled"
 #: What a loop of one step is that stands for a block around others, and is called as it.
 AROUND = "block"
+#: In order, where a step begins with what later ones need.
+PIPELINED = "pipelined"
 #: An annotation of a parallel loop: how many of its steps a thread takes at a time.
 GRAIN = "grain"
+#: An annotation of a pipelined loop: how many of its steps are under way.
+STAGES = "num_stages"
 #: A GPU's threads, by their names in TVM.
 THREAD_AXES = tuple(f"{kind}.{axis}" for kind in ("blockIdx", "threadIdx") for axis in "xyz")
 #: Threads of a block of them, at most.
@@ -248,7 +252,7 @@ class Tree:
 
     def block_names(self) -> list[str]:
         """Of all, those around others, too."""
-        return [each.name for each in (*self.blocks(), *self.outer_blocks())]
+        return [*(block.name for block in self.blocks()), *(loop.name for loop in self.outer_blocks())]
 
     def outer_blocks(self) -> list[Loop]:
         """Blocks around others."""
