@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from math import prod
 from typing import Any, NamedTuple
 
@@ -144,9 +145,11 @@ class NestReader:
     # ---- a block ----
 
     def _of_block(self, node: ast.AST, loops: Sequence[Loop], block: Block) -> Nest:
-        self._stores(block.body)
+        stores = self._stores(block.body)
         if block.init:
             self._stores(block.init)
+        elif not block.axes:
+            block = self._by_loops(block, loops, stores)
         if any(axis.kind not in (SPATIAL, REDUCE) for axis in block.axes):
             raise Unstructured("a variable that is neither spatial nor a reduction")
         # Points are visited by the block's variables alone: a loop's own number would be gone.
@@ -166,6 +169,18 @@ class NestReader:
         )
         nest = Nest(node, domains, block.init, block.body, block.name)
         return self._checked(nest._replace(loops=tuple(loops), axes=block.axes, where=block.where))
+
+    @staticmethod
+    def _by_loops(block: Block, loops: Sequence[Loop], stores: Sequence[Store]) -> Block:
+        """A block without variables of its own, whose variables are the loops'."""
+        placed = {each.id for store in stores for node in store.indices for each in parts_within(node)
+                  if isinstance(each, ast.Name)}  # fmt: skip
+        axes = [
+            BlockAxis(loop.node, loop.name, SPATIAL if loop.name in placed else REDUCE, None, loop.stop,
+                      ast.copy_location(ast.Name(loop.name, ast.Load()), block.node))
+            for loop in loops
+        ]  # fmt: skip
+        return replace(block, axes=tuple(axes))
 
     def _domain(self, axis: BlockAxis, loops: Sequence[Loop]) -> Domain:
         if axis.start is not None and self._constant(axis.start) != 0:

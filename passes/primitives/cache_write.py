@@ -5,9 +5,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ...dialects.core.symbols_expr import Size
 from ..loops.handles import BlockRV
 from ..loops.primitives import Edit, register_primitive
-from ..loops.tree import Block, Buffer, Loop, blocks_in, exchanged
+from ..loops.tree import Block, Buffer, Iter, Loop, blocks_in, exchanged
 from .caching import check_scope, copying, level_of, staged_block, staged_buffer
 from .code_motion import in_loops, is_reduced_by, order_of, plain_iter
 from .reverse_compute_at import made_in
@@ -77,9 +78,16 @@ def _check_whole(edit: Edit, first: Block, buffer: Buffer) -> None:
     ):
         edit.refuse(f"'{first.name}' goes on with what '{buffer.name}' holds")
     iters = [plain_iter(first, index) for index in writes[0].indices]
-    sizes = [None if each is None else each.extent for each in iters]
+    sizes = [None if each is None else _reach(first, each) for each in iters]
     known = [each.name for each in iters if each is not None]
     is_whole = all(own == size or index == 0 == size - 1
                    for own, size, index in zip(sizes, buffer.shape, writes[0].indices, strict=True))  # fmt: skip
     if buffer.is_given and not (is_whole and len(set(known)) == len(known)):
         edit.refuse(f"'{first.name}' writes a part of '{buffer.name}' only: the rest is what it was")
+
+
+def _reach(block: Block, each: Iter) -> Size:
+    """How far an iter goes where the block has points."""
+    at = block.point()[each.name]
+    limits = [limit for index, limit in block.where if index == at and isinstance(limit, int)]
+    return min([each.extent, *limits]) if isinstance(each.extent, int) else each.extent

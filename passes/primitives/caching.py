@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ...dialects.core.symbols_expr import Size
-from ..loops.body_scalars import Element, Expr
+from ..loops.body_scalars import Element, Expr, Load
 from ..loops.handles import BlockRV
 from ..loops.memories import COMMON, all_memories, find_memory
 from ..loops.primitives import Edit
@@ -36,17 +36,35 @@ def staged_block(edit: Edit, handle: BlockRV, index: int | str, what: str) -> tu
     so first, of the buffers that are not its own."""
     node = edit.any_block(handle)
     blocks = blocks_in([node])
-    accesses = [access for block in blocks for access in getattr(block, what)]
+    used = {block.name: _read_in_order(block) if what == "reads" else list(block.writes) for block in blocks}
+    accesses = [access for block in blocks for access in used[block.name]]
     if isinstance(node, Loop):
         inside = {access.buffer for block in blocks for access in block.writes}
         outside = {buffer for block in edit.tree.blocks() if block not in blocks for buffer in block.buffers}
         own = inside if what == "reads" else {each for each in inside - outside if not each.is_given}
         accesses = [access for access in accesses if access.buffer not in own]
     buffer = buffer_of(edit, node, accesses, index, what)
-    return next(block for block in blocks if any(a.buffer is buffer for a in getattr(block, what))), buffer
+    return next(block for block in blocks if any(each.buffer is buffer for each in used[block.name])), buffer
 
 
-def buffer_of(edit: Edit, block: Block | Loop, accesses: Sequence[Access], index: int | str, what: str) -> Buffer:
+def _read_in_order(block: Block) -> list[Access | Load]:
+    """What a block reads, as it stands in what it computes where some of it is read at places that are computed."""
+    if not block.loads():
+        return list(block.reads)
+    found: list[Access | Load] = []
+    waiting = list(reversed(block.results))
+    while waiting:
+        expr = waiting.pop()
+        if isinstance(expr, Element) and expr.number < len(block.reads):
+            found.append(block.reads[expr.number])
+        found += [expr] if isinstance(expr, Load) else []
+        waiting += reversed(expr.parts())
+    return found
+
+
+def buffer_of(
+    edit: Edit, block: Block | Loop, accesses: Sequence[Access | Load], index: int | str, what: str
+) -> Buffer:
     """The n-th buffer of some accesses, each counted once, or that of a name."""
     buffers = list(dict.fromkeys(access.buffer for access in accesses))
     names = ", ".join(f"{number}: {buffer.name}" for number, buffer in enumerate(buffers)) or "none"

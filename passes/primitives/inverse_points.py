@@ -15,15 +15,18 @@ from ...dialects.core.indices import evaluated
 from ...dialects.core.symbols_expr import Size, make, terms_of
 from ...dialects.core.symbols_terms import Atom
 from ..loops.ranges import range_of
-from ..loops.tree import Iter, iter_variable
+from ..loops.tree import Iter
 
 #: More points are not tried.
 _MOST_POINTS = 1 << 21
 _MOST_FACTS = 64
 
 
-def inverse_points(found: Sequence[Iter], made: Mapping[str, Size], producer: Sequence[Iter]) -> dict[str, Size] | None:
-    """Of variables `found`, by those of a producer, which are these sums of them; None where that is not known.
+def inverse_points(
+    found: Sequence[Iter], places: Sequence[tuple[Size, Size]], producer: Sequence[Iter]
+) -> dict[str, Size] | None:
+    """Of variables `found`, by those of a producer: pairs of what is equal, by these and by those; None where that does
+    not say it.
 
     Points of the producer that no other reads get values outside of how far these go.
     """
@@ -31,11 +34,8 @@ def inverse_points(found: Sequence[Iter], made: Mapping[str, Size], producer: Se
     sizes = {each.name: each.extent for each in producer}
     if not all(isinstance(each, int) for each in (*extents.values(), *sizes.values())):
         return None
-    facts = {index: iter_variable(each) for each in producer if (index := made.get(each.name)) is not None}
-    values = _known_variables(facts, extents)
-    if values is None or not _is_inverse(values, made, extents, sizes):
-        return None
-    return values
+    values = _known_variables(dict(places), extents)
+    return values if values is not None and _is_inverse(values, places, extents, sizes) else None
 
 
 def _known_variables(facts: dict[Size, Size], extents: Mapping[str, Size]) -> dict[str, Size] | None:
@@ -104,26 +104,28 @@ def _wholes(facts: Mapping[Size, Size]) -> list[tuple[Size, Size]]:
 
 
 def _is_inverse(
-    values: Mapping[str, Size], made: Mapping[str, Size], extents: Mapping[str, Size], sizes: Mapping[str, Size]
+    values: Mapping[str, Size],
+    places: Sequence[tuple[Size, Size]],
+    extents: Mapping[str, Size],
+    sizes: Mapping[str, Size],
 ) -> bool:
-    """Whether each point is met from what it reads, and points that no other reads are known by leaving the extents."""
+    """Whether each point is that of one of the producer's, which makes what it reads; others leave the extents."""
     import numpy
 
     counts, all_sizes = _numbers(extents), _numbers(sizes)
     if max(prod(counts), prod(all_sizes)) > _MOST_POINTS:
         return False
-    points = dict(zip(extents, numpy.indices(counts).reshape(len(counts), -1), strict=True))
-    places = {name: evaluated(index, points) + numpy.zeros(prod(counts), int) for name, index in made.items()}
-    if any((place < 0).any() or (place >= sizes[name]).any() for name, place in places.items()):
-        return False
-    if any((evaluated(value, places) != points[name]).any() for name, value in values.items()):
-        return False
-    everywhere = dict(zip(sizes, numpy.indices(all_sizes).reshape(len(all_sizes), -1), strict=True))
+    points = dict(zip(sizes, numpy.indices(all_sizes).reshape(len(all_sizes), -1), strict=True))
     inside = numpy.ones(prod(all_sizes), bool)
-    for name, value in values.items():
-        at = evaluated(value, everywhere)
-        inside = inside & (at >= 0) & (at < extents[name])
-    return int(inside.sum()) == prod(counts)
+    made = {name: evaluated(value, points) + numpy.zeros(len(inside), int) for name, value in values.items()}
+    for name, at in made.items():
+        inside &= (at >= 0) & (at < extents[name])
+    at = numpy.zeros(len(inside), int)
+    for name, size in extents.items():
+        at = at * size + made[name]
+    if not (numpy.unique(at[inside]) == numpy.arange(prod(counts))).all() or int(inside.sum()) != prod(counts):
+        return False
+    return all((evaluated(index, made) == evaluated(value, points))[inside].all() for index, value in places)
 
 
 def _numbers(sizes: Mapping[str, Size]) -> list[int]:

@@ -12,7 +12,7 @@ from ..loops.handles import BlockRV
 from ..loops.primitives import Edit, register_primitive
 from ..loops.tree import Block, iter_variable
 from .code_motion import check_passes, order_of, plain_iter
-from .compute_inline import check_inlinable, merged
+from .compute_inline import check_inlinable, check_once, merged
 from .inverse_points import inverse_points
 
 
@@ -34,7 +34,7 @@ def reverse_compute_inline(edit: Edit, block: BlockRV) -> None:
         edit.refuse(f"'{others[0]}' reads '{buffer.name}', too")
     if producer.is_reduction:
         edit.refuse(f"'{producer.name}' is a reduction, which is not done at each step: use reverse_compute_at")
-    check_inlinable(edit, producer)
+    check_once(edit, producer)
     values = _inverse(found, producer) or points_of(edit, found, producer)
     order = order_of(edit)
     passed = [each for each in edit.tree.blocks() if order[producer.name] <= order[each.name] < order[found.name]]
@@ -50,9 +50,7 @@ def _inverse(found: Block, producer: Block) -> dict[str, Size] | None:
     places = {access.indices for access in found.reads if access.buffer is target.buffer}
     if len(places) != 1:
         return None
-    pairs = zip(target.indices, next(iter(places)), strict=True)
-    made = {each.name: at for place, at in pairs if (each := plain_iter(producer, place)) is not None}
-    return inverse_points(found.iters, made, producer.iters)
+    return inverse_points(found.iters, list(zip(next(iter(places)), target.indices, strict=True)), producer.iters)
 
 
 def points_of(edit: Edit, found: Block, producer: Block) -> dict[str, Size]:
