@@ -117,15 +117,17 @@ def _is_inverse(
         return False
     points = dict(zip(sizes, numpy.indices(all_sizes).reshape(len(all_sizes), -1), strict=True))
     inside = numpy.ones(prod(all_sizes), bool)
-    made = {name: evaluated(value, points) + numpy.zeros(len(inside), int) for name, value in values.items()}
+    zeros = numpy.zeros(len(inside), int)
+    made = {name: evaluated(value, points) + zeros for name, value in values.items()}
     for name, at in made.items():
         inside &= (at >= 0) & (at < extents[name])
-    at = numpy.zeros(len(inside), int)
+    at = zeros
     for name, size in extents.items():
         at = at * size + made[name]
     if not (numpy.unique(at[inside]) == numpy.arange(prod(counts))).all() or int(inside.sum()) != prod(counts):
         return False
-    return all((evaluated(index, made) == evaluated(value, points))[inside].all() for index, value in places)
+    apart = [evaluated(index, made) - evaluated(value, points) + zeros for index, value in places]
+    return not any(each[inside].any() for each in apart)
 
 
 def _numbers(sizes: Mapping[str, Size]) -> list[int]:
