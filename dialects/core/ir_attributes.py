@@ -142,7 +142,7 @@ TIR_TARGET = _row(
 )
 #: How a PrimFunc's loops run: the lines of a schedule, or the transform.named_sequence that says it.
 SCHEDULE = _row("tir.schedule", _FUNCTIONS, _SCHEDULE, "rx.Schedule, TVMScript -> tir-plan, tir-apply-schedule")
-#: The loops that a PrimFunc's text had: lines of a schedule, which other schedules of it begin with.
+#: The loops that a PrimFunc's text had around its blocks (passes/loops/text_loops.py), which schedules begin with.
 LOOPS = _row("tir.loops", _FUNCTIONS, _LINES, "TVMScript -> rx.Schedule")
 #: The operator that a function computes, several joined by +, for messages.
 OPERATOR = _row(

@@ -25,6 +25,7 @@ from .annotations import Annotations
 from .bounds import elements_inside
 from .distribute import distributed
 from .effects import Effect, effect_on, is_replaced
+from .loop_lines import loop_lines
 from .loop_program import LoopProgram, Memrefs
 from .names import Names
 from .nest_reader import Nest, NestReader, Unstructured
@@ -32,7 +33,6 @@ from .prim_func import ProgramReader
 from .program import Allocate, Block, Buffer, For, Program, Scalar, Statement, every
 from .scalars import Scalars
 from .tensor_program import TensorProgram, Tensors
-from .tiling_steps import loop_lines
 
 #: Of memory that each thread has for itself, or that threads may only exchange between kernels.
 _OWN_SCOPES = ("", "global", "local")
@@ -154,7 +154,7 @@ class PrimFunc:
         stated = self.program.attributes.get("op_pattern")
         if isinstance(stated, int) and stated in _PATTERNS:
             set_op_pattern(function, _PATTERNS[stated])
-        if steps is not None and (text := loop_lines(steps, self.annotations.names)):
+        if steps is not None and (text := loop_lines(self.program.body, steps, self.annotations.names)):
             function.attributes[LOOPS] = string_array(text)
         lines = self.program.attributes.get(SCHEDULE)
         if lines is not None:
@@ -204,6 +204,7 @@ class PrimFunc:
             elif isinstance(statement, Block) and statement.is_plain:
                 steps += self._nests(reader, statement.body)
             else:
+                steps += [each for each in every([statement]) if isinstance(each, Allocate)]
                 steps += self._nests_of(reader, statement)
         return steps
 

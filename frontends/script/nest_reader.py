@@ -7,17 +7,20 @@ Such a nest is an operation of linalg on tensors, which fusion and schedules und
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from math import prod
 from typing import Any, NamedTuple
 
 from ...dialects.core.symbols import Dim, equal
 from .annotations import Annotations
 from .common.source import ScriptError
+from .nested_blocks import flattened, merged, without_units
 from .points import Numbers, Unknown, worked_out
 from .program import (
     REDUCE,
     SPATIAL,
+    Allocate,
     Block,
     BlockAxis,
     Buffer,
@@ -56,6 +59,7 @@ class Nest(NamedTuple):
     #: Those of the text, and what the block's variables are in them.
     loops: tuple[Loop, ...] = ()
     axes: tuple[BlockAxis, ...] = ()
+    where: tuple[ast.expr, ...] = ()
 
     def accumulates(self, statement: Statement) -> bool:
         """Whether what it stores is made of what was there, maybe through names for numbers."""
@@ -94,15 +98,29 @@ class NestReader:
         """The nest that a statement is. Raises Unstructured."""
         node = statement.node
         loops: list[Loop] = []
-        while isinstance(statement, For):
-            loops += statement.loops
-            if len(statement.body) != 1 or isinstance(statement.body[0], (Let, Store)):
-                return self._of_loops(node, loops, statement.body)
-            statement = statement.body[0]
+        around: list[Block] = []
+        while isinstance(statement, For) or (isinstance(statement, Block) and statement.is_around):
+            inner = [each for each in statement.body if not isinstance(each, Allocate)]
+            if isinstance(statement, For):
+                loops += statement.loops
+                if not around and (len(inner) != 1 or isinstance(inner[0], (Let, Store))):
+                    return self._of_loops(node, loops, statement.body)
+            elif statement.init:
+                raise Unstructured("a block around others, which begins a reduction")
+            else:
+                around.append(statement)
+            if len(inner) != 1:
+                raise Unstructured("several statements in a block")
+            statement = inner[0]
         if isinstance(statement, Store):
             return self._of_loops(node, loops, [statement])
         if not isinstance(statement, Block):
             raise Unstructured("not only loops and a block")
+        for outer in reversed(around):
+            flat = flattened(outer, statement)
+            if flat is None:
+                raise Unstructured("variables of one name in blocks in one another")
+            statement = flat
         return self._of_block(node, loops, statement)
 
     # ---- loops alone ----
@@ -127,9 +145,11 @@ class NestReader:
     # ---- a block ----
 
     def _of_block(self, node: ast.AST, loops: Sequence[Loop], block: Block) -> Nest:
-        self._stores(block.body)
+        stores = self._stores(block.body)
         if block.init:
             self._stores(block.init)
+        elif not block.axes:
+            block = self._by_loops(block, loops, stores)
         if any(axis.kind not in (SPATIAL, REDUCE) for axis in block.axes):
             raise Unstructured("a variable that is neither spatial nor a reduction")
         # Points are visited by the block's variables alone: a loop's own number would be gone.
@@ -137,9 +157,30 @@ class NestReader:
         values = [each.value for each in (*block.init, *block.body) if isinstance(each, (Store, Let))]
         if any(isinstance(part, ast.Name) and part.id in around for value in values for part in parts_within(value)):
             raise Unstructured("a variable of a loop, which none of the block is bound to")
+        sizes = {axis.name: self._constant(self._domain(axis, loops).size) for axis in block.axes}
+        block = without_units(merged(block, sizes, self.names), sizes)
         domains = tuple(self._domain(axis, loops) for axis in block.axes)
-        self._check_bindings(loops, block, domains)
-        return self._checked(Nest(node, domains, block.init, block.body, block.name, tuple(loops), block.axes))
+        reached = self._check_bindings(loops, block, domains)
+        domains = tuple(
+            each._replace(size=ast.copy_location(ast.Constant(reached[each.name]), each.size), dim=reached[each.name])
+            if each.name in reached
+            else each
+            for each in domains
+        )
+        nest = Nest(node, domains, block.init, block.body, block.name)
+        return self._checked(nest._replace(loops=tuple(loops), axes=block.axes, where=block.where))
+
+    @staticmethod
+    def _by_loops(block: Block, loops: Sequence[Loop], stores: Sequence[Store]) -> Block:
+        """A block without variables of its own, whose variables are the loops'."""
+        placed = {each.id for store in stores for node in store.indices for each in parts_within(node)
+                  if isinstance(each, ast.Name)}  # fmt: skip
+        axes = [
+            BlockAxis(loop.node, loop.name, SPATIAL if loop.name in placed else REDUCE, None, loop.stop,
+                      ast.copy_location(ast.Name(loop.name, ast.Load()), block.node))
+            for loop in loops
+        ]  # fmt: skip
+        return replace(block, axes=tuple(axes))
 
     def _domain(self, axis: BlockAxis, loops: Sequence[Loop]) -> Domain:
         if axis.start is not None and self._constant(axis.start) != 0:
@@ -163,24 +204,52 @@ class NestReader:
                 raise  # a number that no loop counts to
             raise Unstructured("a size that is no size of the function") from error
 
-    def _check_bindings(self, loops: Sequence[Loop], block: Block, domains: Sequence[Domain]) -> None:
-        """Each point of the domain is visited once."""
+    def _check_bindings(self, loops: Sequence[Loop], block: Block, domains: Sequence[Domain]) -> dict[str, int]:
+        """Each point of the domain is visited once, or again where that makes the same. How far those variables go that
+        do not go as far as they may."""
         if any(self._constant(loop.start) != 0 for loop in loops):
             raise Unstructured("a loop does not begin at 0")
         if not block.where and self._is_one_to_one(loops, block, domains):
-            return
+            return {}
         extents = [self._constant(loop.stop) for loop in loops]
         sizes = [self._constant(domain.size) for domain in domains]
         if not all(isinstance(each, int) and each >= 0 for each in (*extents, *sizes)):
             raise Unstructured("bindings of dynamic sizes")
+        reached: dict[str, int] = {}
         for names, axes, conditions in _apart(loops, block):
             own = {loop.name: extent for loop, extent in zip(loops, extents, strict=True) if loop.name in names}
             bound = [(axis, size) for axis, size in zip(block.axes, sizes, strict=True) if axis in axes]
-            self._check_points(own, bound, conditions)
+            steps = [axis for axis in axes if axis.kind == REDUCE]
+            again = not steps and self._may_run_again(own, loops, block)
+            reached |= self._check_points(own, bound, conditions, again=again)
+        return reached
+
+    def _may_run_again(self, names: Iterable[str], loops: Sequence[Loop], block: Block) -> bool:
+        """Whether a block makes the same at each step of some loops: it begins anew, and nothing is made of what it
+        has made."""
+        stores = [each for each in (*block.init, *block.body) if isinstance(each, Store)]
+        written = {each.buffer.name for each in stores}
+        read = {
+            node.value.id
+            for each in (*block.init, *block.body)
+            for node in parts_within(getattr(each, "value", ast.Constant(0)))
+            if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name)
+        }
+        if written.isdisjoint(read):
+            return not any(axis.kind == REDUCE for axis in block.axes)
+        order = [loop.name for loop in loops]
+        steps = [axis.binding for axis in block.axes if axis.kind == REDUCE]
+        used = [node.id for step in steps for node in parts_within(step) if isinstance(node, ast.Name)]
+        first = min((order.index(name) for name in used if name in order), default=0)
+        return bool(block.init) and all(order.index(name) < first for name in names)
 
     def _check_points(
-        self, extents: Mapping[str, int], axes: Sequence[tuple[BlockAxis, int]], conditions: Sequence[ast.expr]
-    ) -> None:
+        self,
+        extents: Mapping[str, int],
+        axes: Sequence[tuple[BlockAxis, int]],
+        conditions: Sequence[ast.expr],
+        again: bool,
+    ) -> dict[str, int]:
         """The same of some variables, and all loops that these are made of."""
         if prod(extents.values()) > _MOST_POINTS:
             raise Unstructured("bindings of many points")
@@ -193,14 +262,19 @@ class NestReader:
         for condition in conditions:
             holds = holds & (self._at_points(condition, at) != 0)
         place = numpy.zeros(points.shape[1], numpy.int64)
+        reached: dict[str, int] = {}
         for axis, size in axes:
             value = self._at_points(axis.binding, at) + numpy.zeros(points.shape[1], numpy.int64)
             if (holds & ((value < 0) | (value >= size))).any():
                 raise Unstructured("a variable leaves its domain")
-            place = place * size + value
-        visited = numpy.sort(place[holds])
-        if len(visited) != prod(size for _, size in axes) or (len(visited) and (numpy.diff(visited) != 1).any()):
+            reached[axis.name] = int(value[holds].max(initial=-1)) + 1
+            place = place * reached[axis.name] + value
+        if any(size and not reached[axis.name] for axis, size in axes):
+            raise Unstructured("a variable has no value")
+        visited = numpy.unique(place[holds]) if again else numpy.sort(place[holds])
+        if len(visited) != prod(reached.values()) or (len(visited) and (numpy.diff(visited) != 1).any()):
             raise Unstructured("bindings do not visit each point once")
+        return {axis.name: reached[axis.name] for axis, size in axes if reached[axis.name] < size}
 
     def _at_points(self, node: ast.expr, at: Mapping[str, Numbers]) -> Numbers:
         try:

@@ -133,6 +133,11 @@ class Block(Statement):
     body: tuple[Statement, ...]
 
     @property
+    def is_around(self) -> bool:
+        """Whether loops and blocks are in it."""
+        return any(isinstance(each, (For, Block)) for each in self.body)
+
+    @property
     def is_plain(self) -> bool:
         """Whether it only holds statements together, as the block around a whole function does."""
         return not (self.axes or self.where or self.init or any(isinstance(each, Store) for each in self.body))

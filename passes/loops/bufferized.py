@@ -16,10 +16,12 @@ from ...bindings.navigation import (
     parent_of,
     symbol_name,
 )
-from ...dialects.core.ir_attributes import SCHEDULE
+from ...dialects.core.ir_attributes import LOOPS, SCHEDULE
+from ...dialects.tir.prim_func import schedule_lines
 from ...emit import linalg
 from ..core.pipeline import Pipeline
-from .tree_reader import Read, read_tree
+from .text_loops import block_names
+from .tree_reader import Read, name_of, read_tree
 
 
 class Scratch:
@@ -37,6 +39,8 @@ class Scratch:
                 del self.function.attributes[SCHEDULE]
         self.function = over_memory(self.module, symbol_name(function))
         self.read: Read = read_tree(self.function)
+        if LOOPS in self.function.attributes:
+            del self.function.attributes[LOOPS]
 
 
 def over_memory(module: MlirModule, name: str) -> Operation:
@@ -51,11 +55,14 @@ def over_memory(module: MlirModule, name: str) -> Operation:
 
 def _keep_apart(function: Operation) -> None:
     """What each operation writes is a tensor of its own, as it was before passes made one of equal ones, or had an
-    operation write over what it reads: so blocks are the same whatever has run since a schedule was written."""
+    operation write over what it reads: so blocks are the same whatever has run since a schedule was written.
+    Those that a text names are its blocks as they are."""
+    named = block_names(schedule_lines(function, LOOPS) or [])
     for op in reversed(operations_of(body_of(function))):
         if op.name.startswith("linalg."):
             _write_elsewhere(op)
-        if op.name == "tensor.empty" or (op.name.startswith("linalg.") and _is_filling(op)):
+        is_filling = op.name.startswith("linalg.") and _is_filling(op) and name_of(op.location) not in named
+        if op.name == "tensor.empty" or is_filling:
             _make_for_each(op)
 
 

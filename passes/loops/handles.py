@@ -194,20 +194,21 @@ def index_map_of(node: ast.Lambda) -> IndexMap:
 
 def _result(node: ast.expr, names: Sequence[str]) -> Size | tuple[Size, ...]:
     if isinstance(node, (ast.Tuple, ast.List)):
-        return tuple(_index(each, names) for each in node.elts)
-    return _index(node, names)
+        return tuple(size_of(each, names) for each in node.elts)
+    return size_of(node, names)
 
 
-def _index(node: ast.expr, names: Sequence[str]) -> Size:
+def size_of(node: ast.expr, names: Sequence[str]) -> Size:
+    """An index made of some variables, as text has it. Raises RelaxError."""
     if isinstance(node, ast.Name) and node.id in names:
         return make_variable(node.id)
     if isinstance(node, ast.Constant) and type(node.value) is int:
         return node.value
     if isinstance(node, ast.Call) and dotted(node.func) in ("min", "max"):
-        return extremum(dotted(node.func), [_index(each, names) for each in node.args])
+        return extremum(dotted(node.func), [size_of(each, names) for each in node.args])
     sign, operands = operation_of(node)
     if isinstance(node, ast.UnaryOp) and sign == "-":
-        return -_index(operands[0], names)
+        return -size_of(operands[0], names)
     if len(operands) == 2 and sign in ("+", "-", "*", "//", "%"):
-        return APPLIED[sign](*(_index(each, names) for each in operands))
+        return APPLIED[sign](*(size_of(each, names) for each in operands))
     raise RelaxError(f"'{ast.unparse(node)}' is no index made of {', '.join(names)} with + - * // %")

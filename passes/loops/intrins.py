@@ -29,7 +29,7 @@ from .bufferized import Scratch
 from .memories import EmitWait
 from .ranges import guards, range_of
 from .show import Shown
-from .tree import SERIAL, Access, Block, Buffer, Loop, Tree, loops_in
+from .tree import AROUND, SERIAL, Access, Block, Buffer, Loop, Tree, loops_in
 
 #: The kind of a loop that an intrinsic runs, and all in it; the annotation that says which.
 TENSORIZED, INTRIN = "tensorized", "tensor_intrin"
@@ -176,7 +176,7 @@ def _check_places(
 def _only_block(loop: Loop) -> Block:
     node: Any = loop
     while isinstance(node, Loop):
-        if node.kind not in (SERIAL, TENSORIZED):
+        if node.kind not in (SERIAL, TENSORIZED, AROUND):
             raise Mismatch(f"'{node.name}' is {node.kind}: an intrinsic runs serial loops")
         if len(node.body) != 1:
             raise Mismatch(f"'{node.name}' has {len(node.body)} things in it: an intrinsic computes one block")

@@ -27,7 +27,7 @@ from ...support.registry import NamedRegistry
 from ...support.suggest import suggest
 from .handles import BlockRV, IndexMap, LoopRV
 from .show import show_loops
-from .tree import Block, Loop, Node, Tree
+from .tree import AROUND, Block, Loop, Node, Tree, blocks_in
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 T = TypeVar("T")
@@ -85,7 +85,21 @@ class Edit:
 
     def block(self, handle: BlockRV) -> Block:
         self._expect(handle, BlockRV, "a block")
-        found = next((block for block in self.tree.blocks() if block.name == handle.name), None)
+        found = self.any_block(handle)
+        if isinstance(found, Loop):
+            inner = ", ".join(f"'{block.name}'" for block in blocks_in([found]))
+            self.refuse(f"'{found.name}' is a block around {inner}: this is done with one of these")
+        return found
+
+    def node(self, handle: BlockRV | LoopRV) -> Block | Loop:
+        """A loop, or a block, maybe one around others."""
+        return self.loop(handle) if isinstance(handle, LoopRV) else self.any_block(handle)
+
+    def any_block(self, handle: BlockRV) -> Block | Loop:
+        """A block, maybe one around others."""
+        self._expect(handle, BlockRV, "a block")
+        blocks: list[Block | Loop] = [*self.tree.blocks(), *self.tree.outer_blocks()]
+        found = next((block for block in blocks if block.name == handle.name), None)
         if found is None:
             self._missing("block", handle.name)
         self._about = self._about or handle.name
@@ -116,10 +130,14 @@ class Edit:
     def replace(self, name: str, nodes: Sequence[Node]) -> None:
         self.tree = self.tree.replaced(name, lambda _: nodes)
 
-    def insert(self, place: int, node: Node) -> None:
-        """A nest of its own, as the n-th that the function has."""
-        body = self.tree.body
-        self.tree = replace(self.tree, body=(*body[:place], node, *body[place:]))
+    def insert(self, place: int, node: Node, loop: Loop | None = None) -> None:
+        """A nest of its own, as the n-th that the function has, or what is in a loop."""
+        body = self.tree.body if loop is None else self.tree.loop(loop.name).body
+        body = (*body[:place], node, *body[place:])
+        if loop is None:
+            self.tree = replace(self.tree, body=body)
+        else:
+            self.replace(loop.name, [replace(self.tree.loop(loop.name), body=body)])
 
     def new_name(self, wanted: str, taken: Iterable[str] = ()) -> str:
         """A name that nothing has, nor had."""
@@ -134,7 +152,8 @@ class Edit:
     def handle(self, node: Loop | Block | str) -> Any:
         """The handle of a node, or of a loop of that name."""
         name = node if isinstance(node, str) else node.name
-        return BlockRV(self.tree.name, name) if isinstance(node, Block) else LoopRV(self.tree.name, name)
+        is_block = isinstance(node, Block) or (isinstance(node, Loop) and node.kind == AROUND)
+        return BlockRV(self.tree.name, name) if is_block else LoopRV(self.tree.name, name)
 
     def shown(self, name: str) -> str:
         known = {*(loop.name for loop in self.tree.loops()), *(block.name for block in self.tree.blocks())}

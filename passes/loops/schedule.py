@@ -24,7 +24,6 @@ from typing import Any, Union, get_args, get_origin
 from ...bindings.ir import Operation
 from ...bindings.navigation import functions_at, symbol_name
 from ...bindings.rewriting import blaming_at, located_error
-from ...dialects.core.ir_attributes import LOOPS
 from ...dialects.tir.prim_func import prim_funcs_in, schedule_lines, set_schedule_lines
 from ...support.argument_types import types_checked
 from ...support.errors import RelaxError
@@ -72,8 +71,6 @@ class Schedule(AutoTensorize):
         self._steps: list[TraceStep] = []
         #: Of loops and blocks that are gone, which step took them.
         self._gone: dict[str, dict[str, str]] = {}
-        #: How many steps make the loops of a PrimFunc's text: they alone are no schedule.
-        self._of_text: dict[str, int] = {}
         self._most_operations, self._sizes = MOST_OPERATIONS, Sizes()
         self._random = Random(seed)
         self._drawn = 0
@@ -85,8 +82,6 @@ class Schedule(AutoTensorize):
             lines = schedule_lines(function)
             if lines is not None:
                 self._go_on(lines, name)
-            elif (lines := schedule_lines(function, LOOPS)) is not None:
-                self._begin_with(lines, name)
         if trace is not None:
             self.replay(trace)
 
@@ -102,28 +97,15 @@ class Schedule(AutoTensorize):
         """Has the PrimFuncs say how they run."""
         for name, function in self._functions.items():
             steps = [step for step in self._steps if function_of(step) == name]
-            if any(not step.primitive.startswith("get_") for step in steps[self._of_text.get(name, 0) :]):
+            if any(not step.primitive.startswith("get_") for step in steps):
                 alive = alive_steps(steps, self._reads[name].read.tree)
                 if alive:
                     set_schedule_lines(function, lines_of(alive))
 
     @property
     def trace(self) -> Trace:
-        """All steps, as text that `replay` and `tir-apply-schedule` take. Those that make the loops of a PrimFunc's
-        text are none of them: each schedule of it begins with these.
-        """
-        return Trace("\n".join(lines_of(self._own_steps())) + "\n")
-
-    def _own_steps(self) -> list[TraceStep]:
-        left = dict(self._of_text)
-        found = []
-        for step in self._steps:
-            name = function_of(step)
-            if left.get(name):
-                left[name] -= 1
-            else:
-                found.append(step)
-        return found
+        """All steps, as text that `replay` and `tir-apply-schedule` take."""
+        return Trace("\n".join(lines_of(self._steps)) + "\n")
 
     @types_checked
     def show(self, function: str | None = None) -> str:
@@ -136,7 +118,7 @@ class Schedule(AutoTensorize):
         return [self._tree(name) for name in self._functions if self._block_names(name)]
 
     def __repr__(self) -> str:
-        steps = sum(not each.startswith("#") for each in lines_of(self._own_steps()))
+        steps = sum(not each.startswith("#") for each in lines_of(self._steps))
         return f"<schedule of {', '.join(self._functions)}: {steps} step{'' if steps == 1 else 's'}>"
 
     def __str__(self) -> str:
@@ -150,7 +132,6 @@ class Schedule(AutoTensorize):
     def _go_on(self, lines: Sequence[str], function: str) -> None:
         """With the steps that a PrimFunc has; what is wrong with them stands there."""
         self._most_operations = 4 * MOST_OPERATIONS  # functions like sin may be many operations now
-        before = len(self._steps)
         try:
             self._replay(lines, function)
         except RelaxError as error:
@@ -159,20 +140,6 @@ class Schedule(AutoTensorize):
             raise located_error(error.message, self._functions[function].location, error.notes) from None
         finally:
             self._most_operations, self._sizes = MOST_OPERATIONS, Sizes()
-        of_text = schedule_lines(self._functions[function], LOOPS)
-        if of_text is not None and [step.primitive for step in self._steps[before:]][: len(of_text) - 1] == [
-            each.primitive for each in read_requests(of_text)
-        ]:
-            self._of_text[function] = len(of_text) - 1
-
-    def _begin_with(self, lines: Sequence[str], function: str) -> None:
-        """With the loops that a PrimFunc's text had; a pass that has changed it since may have left it without them."""
-        before = len(self._steps)
-        try:
-            self._replay(lines, function)
-        except RelaxError:
-            return
-        self._of_text[function] = len(self._steps) - before
 
     def _replay(self, lines: Sequence[str], function: str | None) -> None:
         with self._undone_if_refused():
@@ -324,7 +291,7 @@ class Schedule(AutoTensorize):
         kind = others[0] if len(others) == 1 else None
         if kind is BlockRV and isinstance(value, str):
             return BlockRV(self._function_with(value, None), value)
-        if kind is IndexMap and callable(value):
+        if IndexMap in kinds and callable(value):
             return IndexMap.of(value)
         if kind is IndexMap and not isinstance(value, IndexMap):
             raise RelaxError(f"{what} is no index map, a function of indices, but {value!r}")
@@ -336,7 +303,7 @@ class Schedule(AutoTensorize):
 
     def _named(self, bound: inspect.BoundArguments) -> list[TraceStep]:
         """The steps that get the blocks which were given by their names alone."""
-        known = {handle for step in self._own_steps() for handle in step.results}
+        known = {handle for step in self._steps for handle in step.results}
         blocks = [each for value in bound.arguments.values() for each in handles_in(value) if isinstance(each, BlockRV)]
         several = len(self._functions) > 1
         return [

@@ -14,7 +14,7 @@ from ...dialects.script.types import dtype_name, type_text
 from ...dialects.script.words import Sign, quoted, sign_of
 from .body_scalars import Choice, Compute, Element, Expr, IterIndex, Load
 from .ranges import Guard, guards
-from .tree import SERIAL, SPATIAL, Access, Block, Buffer, Loop, Node, Tree
+from .tree import AROUND, SERIAL, SPATIAL, Access, Block, Buffer, Loop, Node, Tree
 
 _INDENT = "    "
 #: The most operations of a block that are written as one expression each, whatever they share.
@@ -69,6 +69,8 @@ def _goes_on(loop: Loop) -> bool:
 def _header(chain: Sequence[Loop]) -> str:
     names, first = ", ".join(loop.name for loop in chain), chain[0]
     more = f", annotations={dict(first.annotations)!r}" if first.annotations else ""
+    if first.kind == AROUND:
+        return f'with T.block("{first.name}"):'
     if len(chain) > 1:
         return f"for {names} in T.grid({', '.join(str(loop.extent) for loop in chain)}):"
     if first.kind == SERIAL and not more:

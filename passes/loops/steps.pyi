@@ -23,6 +23,9 @@ class Steps:
     def bind(self, loop: LoopRV, thread_axis: str) -> None:
         """Has blocks of a GPU's threads, or the threads of a block, take a loop's steps; elsewhere they run in order."""
 
+    def blockize(self, target: LoopRV | Sequence[BlockRV], preserve_unit_iters: bool = ...) -> BlockRV:
+        """Makes a block of a loop and all in it, or of several blocks and their loops, one behind the other."""
+
     def cache_index(self, block: BlockRV | str, storage_scope: str, cse_thresh: int = ...) -> list[BlockRV]:
         """Computes indices at which a block reads, and that are more than one of its iters, before it, into buffers of integers; only those that are there more than `cse_thresh` times. The blocks that compute, none where none is there."""
 
@@ -72,7 +75,7 @@ class Steps:
         """The blocks that read what a block writes, in the order in which they run."""
 
     def get_loops(self, block: BlockRV | str) -> list[LoopRV]:
-        """The loops around a block, outermost first."""
+        """The loops around a block, outermost first; of one in another block those inside of that."""
 
     def get_output_blocks(self, func_name: str | None = ...) -> list[BlockRV]:
         """The blocks that write parameters, in the order in which they run."""
@@ -89,7 +92,7 @@ class Steps:
         factors: Sequence[int | None],
         preserve_unit_iters: bool = ...,
     ) -> list[LoopRV]:
-        """Makes several loops of one, each of which does that many of its steps; one factor may be None: the rest."""
+        """Makes several loops of one, each of which does that many of its steps; one factor may be None: the rest, which otherwise one loop more does."""
 
     def merge(self, *loops: LoopRV) -> LoopRV:
         """Makes one loop of loops that stand one behind the other and go as far, and of those around them that they do not share: each step does what a step of each did."""
@@ -187,14 +190,20 @@ class Steps:
     def set_scope(self, block: BlockRV | str, buffer_index: int | str, storage_scope: str) -> None:
         """Puts a buffer that a block writes in memory of a scope: "global", "local", or "shared" on a GPU."""
 
-    def split(self, loop: LoopRV, factors: Sequence[int | None], preserve_unit_iters: bool = ...) -> list[LoopRV]:
+    def split(
+        self,
+        loop: LoopRV,
+        factors: Sequence[int | None],
+        preserve_unit_iters: bool = ...,
+        disable_predication: bool = ...,
+    ) -> list[LoopRV]:
         """Makes several loops of one, outermost first, with these extents; one factor may be None: as many as it takes."""
 
     def storage_align(self, block: BlockRV | str, buffer_index: int | str, axis: int, factor: int, offset: int) -> None:
         """Allocates a buffer that a block writes with a stride of an axis that is a multiple of `factor`, and `offset` more: a GPU's threads that read a column of "shared" memory, for instance, then meet in no bank."""
 
-    def tensorize(self, block_or_loop: LoopRV, tensor_intrin: str, preserve_unit_iters: bool = ...) -> None:
-        """Has an intrinsic (register_tensor_intrin) compute a loop and all in it, which must be what it says it does."""
+    def tensorize(self, block_or_loop: BlockRV | LoopRV, tensor_intrin: str, preserve_unit_iters: bool = ...) -> None:
+        """Has an intrinsic (register_tensor_intrin) compute a loop and all in it, which must be what it says it does; what a reduction starts from is filled before."""
 
     def tile(self, x_parent: LoopRV, y_parent: LoopRV, x_factor: int, y_factor: int) -> list[LoopRV]:
         """Splits two loops by a tile's sizes, and puts the loops over tiles outside: (xo, yo, xi, yi)."""
@@ -207,7 +216,7 @@ class Steps:
         block: BlockRV | str,
         buffer: tuple[str, int] | int | str,
         index_map: IndexMap | Callable[..., object],
-        pad_value: float | None = ...,
+        pad_value: float | IndexMap | None = ...,
         *,
         assume_injective_transform: bool = ...,
     ) -> None:

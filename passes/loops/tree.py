@@ -21,6 +21,8 @@ from .body_scalars import Expr, Load
 from .index_exprs import places_of_load
 
 SERIAL, PARALLEL, VECTORIZED, UNROLLED = "serial", "parallel", "vectorized", "unrolled"
+#: What a loop of one step is that stands for a block around others, and is called as it.
+AROUND = "block"
 #: In order, where a step begins with what later ones need.
 PIPELINED = "pipelined"
 #: An annotation of a parallel loop: how many of its steps a thread takes at a time.
@@ -247,6 +249,14 @@ class Tree:
 
     def loop(self, name: str) -> Loop:
         return next(loop for loop in self.loops() if loop.name == name)
+
+    def block_names(self) -> list[str]:
+        """Of all, those around others, too."""
+        return [*(block.name for block in self.blocks()), *(loop.name for loop in self.outer_blocks())]
+
+    def outer_blocks(self) -> list[Loop]:
+        """Blocks around others."""
+        return [loop for loop in self.loops() if loop.kind == AROUND]
 
     def around(self, name: str) -> list[Loop]:
         """The loops around a block or a loop, outermost first."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -18,11 +18,14 @@ from ...bindings.ir import AffineExpr, Location, Operation, Value
 from ...bindings.mlir import DYNAMIC, ir
 from ...bindings.navigation import body_of, made_by, operations_in, operations_of, symbol_name
 from ...bindings.rewriting import located_error
+from ...dialects.core.ir_attributes import LOOPS
 from ...dialects.core.symbols_expr import Size, make_variable
+from ...dialects.tir.prim_func import schedule_lines
 from ...emit.generic import GenericOp
 from ...emit.linalg import REDUCTION
 from .body_scalars import Choice, Compute, Element, Expr, IterIndex, Load, Outside, attributes_of
 from .memory_views import VIEWS, View, groups_of, kept_axes, mixed_sizes
+from .text_loops import block_names, with_text_loops
 from .tree import (
     REDUCE,
     SPATIAL,
@@ -60,15 +63,17 @@ class Read(NamedTuple):
 
 def read_tree(function: Operation) -> Read:
     """Raises RelaxError, with the place, for what has no form as loops around blocks."""
-    first = _Reader(function, {})
+    lines = schedule_lines(function, LOOPS) or []
+    first = _Reader(function, {}, block_names(lines))
     read = first.read()
     # Sizes that operations have in common are one symbol.
-    return _Reader(function, first.same).read() if first.same else read
+    read = _Reader(function, first.same, block_names(lines)).read() if first.same else read
+    return read._replace(tree=with_text_loops(read.tree, lines)) if lines else read
 
 
 class _Reader:
-    def __init__(self, function: Operation, same: Mapping[str, str]):
-        self._function = function
+    def __init__(self, function: Operation, same: Mapping[str, str], named: Set[str]):
+        self._function, self._named = function, named
         #: Of symbols, those that are equal to earlier ones: as it is known, and as it is found.
         self._known, self.same = same, dict[str, str]()
         self.views: dict[Value, View] = {}
@@ -93,7 +98,7 @@ class _Reader:
         nodes: list[Block] = []
         for op in operations_of(block):
             nodes += self._operation(op)
-        blocks = self._named_after_writers(_with_inits(nodes))
+        blocks = self._named_after_writers(_with_inits(nodes, self._named))
         body = _in_loops(blocks)
         if not body:
             raise located_error(f"@{name} has no operation of linalg: there is nothing to schedule", function.location)
@@ -130,7 +135,7 @@ class _Reader:
         return tuple(self._symbol(name, memref, axis) if size == DYNAMIC else int(size) for axis, size in sizes)
 
     def _name(self, location: Location, otherwise: str) -> str:
-        name = unique(_name_of(location) or otherwise, self._buffer_names)
+        name = unique(name_of(location) or otherwise, self._buffer_names)
         self._buffer_names.add(name)
         return name
 
@@ -180,7 +185,7 @@ class _Reader:
         body = _Body(self, variables, expressions)
         results = tuple(body.of(value) for value in operations_of(block)[-1].operands)
         count = generic.input_count - sum(number < generic.input_count for number in scalars)
-        name = _name_of(op.location) or symbol_name(self._function)
+        name = name_of(op.location) or symbol_name(self._function)
         reads, writes = tuple(accesses[:count]), tuple(accesses[count:])
         return Block(name, iters, tuple(variables), reads, writes, results)
 
@@ -328,7 +333,7 @@ def _is_scalar(op: Operation) -> bool:
     )
 
 
-def _name_of(location: Location) -> str:
+def name_of(location: Location) -> str:
     """The name that a location has, of several the last one: what the operation gives in the end. Empty where none can
     be a name of Python's."""
     names = _names_of(location)
@@ -365,12 +370,14 @@ _ARITHMETIC: dict[str, Callable[..., Size]] = {
 # ---- the tree ----
 
 
-def _with_inits(blocks: Sequence[Block]) -> list[Block]:
-    """A block that gives a reduction what it starts from is its init: it has no name of its own then."""
+def _with_inits(blocks: Sequence[Block], named: Set[str]) -> list[Block]:
+    """A block that gives a reduction what it starts from is its init: it has no name of its own then. Those that a
+    text names are blocks."""
     found: list[Block] = []
     for block in blocks:
         start = found[-1] if found else None
-        joined = None if start is None else _joined(start, block)
+        is_named = start is not None and start.name in named and start.name != block.name
+        joined = None if start is None or is_named else _joined(start, block)
         if joined is None:
             found.append(block)
         else:

@@ -24,7 +24,7 @@ def annotate(edit: Edit, block_or_loop: BlockRV | LoopRV, ann_key: str, ann_val:
 
 def noted(edit: Edit, handle: BlockRV | LoopRV, key: str) -> Block | Loop:
     """What a note is on, which is the schedule's to change."""
-    node = edit.block(handle) if isinstance(handle, BlockRV) else edit.loop(handle)
+    node = edit.node(handle)
     if key == INTRIN:
         edit.refuse(f"'{INTRIN}' says what tensorize has chosen for a loop, and stays")
     return node

@@ -8,9 +8,10 @@ from dataclasses import replace
 
 from ..loops.handles import BlockRV
 from ..loops.primitives import Edit, register_primitive
-from ..loops.tree import Block, Buffer, blocks_in
-from .caching import buffer_of, check_scope, copying, staged_buffer
-from .code_motion import order_of
+from ..loops.tree import Block, Buffer, Loop, blocks_in
+from .caching import check_scope, copying, level_of, staged_block, staged_buffer
+from .code_motion import in_loops, order_of
+from .compute_at import needed_in
 
 
 @register_primitive
@@ -23,18 +24,42 @@ def cache_read(
 ) -> BlockRV:
     """Copies a buffer to memory of a scope, from where these blocks read it then, all that read it where none is named;
     the block that copies, which compute_at puts where it is needed."""
-    found = edit.block(block)
     check_scope(edit, storage_scope)
-    buffer = buffer_of(edit, found, found.reads, read_buffer_index, "reads")
+    found, buffer = staged_block(edit, block, read_buffer_index, "reads")
     consumers = [edit.block(each) for each in consumer_blocks] if consumer_blocks else edit.tree.readers(buffer)
-    place = place_of(edit, buffer, consumers)
+    around, place = _place_in(edit, found, buffer, consumers)
+    if around is not None:
+        consumers = [each for each in consumers if each in blocks_in([around])]
+    else:
+        if not consumer_blocks:
+            made = {edit.tree.nest_of(each) for each in edit.tree.writers(buffer)}
+            consumers = [each for each in consumers if edit.tree.nest_of(each) not in made] or consumers
+        place = place_of(edit, buffer, consumers)
     cached = staged_buffer(edit, buffer, storage_scope)
     name = edit.new_name(cached.name)
     node = copying(edit, name, buffer, cached)
     edit.tree = edit.tree.mapped(lambda each: _reading(each, buffer, cached) if each in consumers else each)
-    edit.insert(place, node)
     edit.tree = edit.tree.with_buffer(cached)
+    if around is not None:
+        (copy,) = blocks_in([node])
+        loop = edit.tree.loop(around.name)
+        node = in_loops(edit, copy, needed_in(copy, loop, blocks_in([loop]), {}), keep_units=True)
+    edit.insert(place, node, around)
     return edit.handle(edit.tree.block(name))
+
+
+def _place_in(edit: Edit, block: Block, buffer: Buffer, consumers: Sequence[Block]) -> tuple[Loop | None, int]:
+    """The loop that is around what writes the buffer, too, and the place in it; none outside of all."""
+    nest = blocks_in([edit.tree.body[edit.tree.nest_of(block)]])
+    writers = [each for each in edit.tree.writers(buffer) if each in nest]
+    near = [each for each in consumers if each in nest]
+    if not writers or not near or buffer.is_given:
+        return None, 0
+    order = order_of(edit)
+    first = min(near, key=lambda each: order[each.name])
+    around, place = level_of(edit, first, writers)
+    late = next((each for each in writers if order[each.name] > order[first.name]), None)
+    return (None, 0) if late is not None else (around, place)
 
 
 def place_of(edit: Edit, buffer: Buffer, consumers: Sequence[Block]) -> int:

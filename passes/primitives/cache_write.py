@@ -5,11 +5,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ...dialects.core.symbols_expr import Size
 from ..loops.handles import BlockRV
 from ..loops.primitives import Edit, register_primitive
-from ..loops.tree import Block, Buffer, blocks_in, exchanged
-from .caching import buffer_of, check_scope, copying, staged_buffer
-from .code_motion import plain_iter
+from ..loops.tree import Block, Buffer, Iter, Loop, blocks_in, exchanged
+from .caching import check_scope, copying, level_of, staged_block, staged_buffer
+from .code_motion import in_loops, is_reduced_by, order_of, plain_iter
+from .reverse_compute_at import made_in
 
 
 @register_primitive
@@ -22,18 +24,18 @@ def cache_write(
 ) -> BlockRV:
     """Has a block write to memory of a scope, from where a new block copies it, which reverse_compute_at puts where it
     is done; `consumer_blocks` read from there themselves."""
-    found = edit.block(block)
     check_scope(edit, storage_scope)
-    buffer = buffer_of(edit, found, found.writes, write_buffer_index, "writes")
+    found, buffer = staged_block(edit, block, write_buffer_index, "writes")
     writers = edit.tree.writers(buffer)
     place = edit.tree.nest_of(found)
     nest = blocks_in([edit.tree.body[place]])
     apart = [each.name for each in writers if each not in nest]
     if apart:
         edit.refuse(f"'{apart[0]}' writes '{buffer.name}', too")
-    near = [each.name for each in edit.tree.readers(buffer) if each in nest]
+    near = [each for each in edit.tree.readers(buffer) if each in nest]
+    around = None
     if near:
-        edit.refuse(f"'{near[0]}' reads '{buffer.name}' in the same loops: cache it before they are one")
+        around, place = _place_in(edit, buffer, writers, near)
     _check_whole(edit, writers[0], buffer)
     consumers = [edit.block(each) for each in consumer_blocks or ()]
     cached = staged_buffer(edit, buffer, storage_scope)
@@ -42,9 +44,30 @@ def cache_write(
     edit.tree = edit.tree.mapped(
         lambda each: exchanged(each, buffer, cached) if each in writers or each in consumers else each
     )
-    edit.insert(place + 1, node)
     edit.tree = edit.tree.with_buffer(cached)
+    if around is not None:
+        (copy,) = blocks_in([node])
+        loop = edit.tree.loop(around.name)
+        ranges, where = made_in(edit, copy, loop, blocks_in([loop]), [cached])
+        node = in_loops(edit, copy, ranges, keep_units=True, where=where)
+    edit.insert(place + 1, node, around)
     return edit.handle(edit.tree.block(name))
+
+
+def _place_in(edit: Edit, buffer: Buffer, writers: Sequence[Block], near: Sequence[Block]) -> tuple[Loop | None, int]:
+    """Where the last one that writes a buffer is done, in the loops that are around those which read it, too."""
+    order = order_of(edit)
+    last = max(writers, key=lambda each: order[each.name])
+    around, place = level_of(edit, last, near)
+    early = next((each.name for each in near if order[each.name] < order[last.name]), None)
+    reducing = None if around is None else is_reduced_by(last, [*edit.tree.around(around.name), around])
+    if (
+        early is not None
+        or reducing is not None
+        or any(around is not None and each not in blocks_in([around]) for each in writers)
+    ):
+        edit.refuse(f"'{near[0].name}' reads '{buffer.name}' in the same loops: cache it before they are one")
+    return around, place
 
 
 def _check_whole(edit: Edit, first: Block, buffer: Buffer) -> None:
@@ -55,9 +78,16 @@ def _check_whole(edit: Edit, first: Block, buffer: Buffer) -> None:
     ):
         edit.refuse(f"'{first.name}' goes on with what '{buffer.name}' holds")
     iters = [plain_iter(first, index) for index in writes[0].indices]
-    sizes = [None if each is None else each.extent for each in iters]
+    sizes = [None if each is None else _reach(first, each) for each in iters]
     known = [each.name for each in iters if each is not None]
     is_whole = all(own == size or index == 0 == size - 1
                    for own, size, index in zip(sizes, buffer.shape, writes[0].indices, strict=True))  # fmt: skip
     if buffer.is_given and not (is_whole and len(set(known)) == len(known)):
         edit.refuse(f"'{first.name}' writes a part of '{buffer.name}' only: the rest is what it was")
+
+
+def _reach(block: Block, each: Iter) -> Size:
+    """How far an iter goes where the block has points."""
+    at = block.point()[each.name]
+    limits = [limit for index, limit in block.where if index == at and isinstance(limit, int)]
+    return min([each.extent, *limits]) if isinstance(each.extent, int) else each.extent

@@ -7,11 +7,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ...dialects.core.symbols_expr import Size
-from ..loops.body_scalars import Element, Expr
+from ..loops.body_scalars import Element, Expr, Load
+from ..loops.handles import BlockRV
 from ..loops.memories import COMMON, all_memories, find_memory
 from ..loops.primitives import Edit
 from ..loops.ranges import range_of
-from ..loops.tree import SPATIAL, Access, Block, Buffer, Iter, Node, iter_variable
+from ..loops.tree import SPATIAL, Access, Block, Buffer, Iter, Loop, Node, blocks_in, iter_variable
 from .code_motion import in_new_loops
 
 
@@ -30,7 +31,40 @@ def staged_buffer(edit: Edit, buffer: Buffer, scope: str) -> Buffer:
     return Buffer(name, buffer.shape, buffer.element, scope)
 
 
-def buffer_of(edit: Edit, block: Block, accesses: Sequence[Access], index: int | str, what: str) -> Buffer:
+def staged_block(edit: Edit, handle: BlockRV, index: int | str, what: str) -> tuple[Block, Buffer]:
+    """A block, and the n-th of the buffers that it reads or writes; of a block around others the one of these that does
+    so first, of the buffers that are not its own."""
+    node = edit.any_block(handle)
+    blocks = blocks_in([node])
+    used = {block.name: _read_in_order(block) if what == "reads" else list(block.writes) for block in blocks}
+    accesses = [access for block in blocks for access in used[block.name]]
+    if isinstance(node, Loop):
+        inside = {access.buffer for block in blocks for access in block.writes}
+        outside = {buffer for block in edit.tree.blocks() if block not in blocks for buffer in block.buffers}
+        own = inside if what == "reads" else {each for each in inside - outside if not each.is_given}
+        accesses = [access for access in accesses if access.buffer not in own]
+    buffer = buffer_of(edit, node, accesses, index, what)
+    return next(block for block in blocks if any(each.buffer is buffer for each in used[block.name])), buffer
+
+
+def _read_in_order(block: Block) -> list[Access | Load]:
+    """What a block reads, as it stands in what it computes where some of it is read at places that are computed."""
+    if not block.loads():
+        return list(block.reads)
+    found: list[Access | Load] = []
+    waiting = list(reversed(block.results))
+    while waiting:
+        expr = waiting.pop()
+        if isinstance(expr, Element) and expr.number < len(block.reads):
+            found.append(block.reads[expr.number])
+        found += [expr] if isinstance(expr, Load) else []
+        waiting += reversed(expr.parts())
+    return found
+
+
+def buffer_of(
+    edit: Edit, block: Block | Loop, accesses: Sequence[Access | Load], index: int | str, what: str
+) -> Buffer:
     """The n-th buffer of some accesses, each counted once, or that of a name."""
     buffers = list(dict.fromkeys(access.buffer for access in accesses))
     names = ", ".join(f"{number}: {buffer.name}" for number, buffer in enumerate(buffers)) or "none"
@@ -41,6 +75,17 @@ def buffer_of(edit: Edit, block: Block, accesses: Sequence[Access], index: int |
     if found is None:
         edit.refuse(f"'{block.name}' {what} no buffer {index!r} (it {what} {names})")
     return found
+
+
+def level_of(edit: Edit, block: Block, others: Sequence[Block]) -> tuple[Loop | None, int]:
+    """The outermost loop in which a block stands apart from others, None outside of all, and its place there."""
+    path = edit.tree.around(block.name)
+    for number in range(len(path) + 1):
+        siblings = path[number - 1].body if number else edit.tree.body
+        node = next(each for each in siblings if block in blocks_in([each]))
+        if not any(other in blocks_in([node]) for other in others):
+            return (path[number - 1] if number else None), siblings.index(node)
+    raise AssertionError("a block stands apart from others in the innermost loop around it")
 
 
 def buffer_at(edit: Edit, block: Block, which: Any) -> Buffer:

@@ -37,7 +37,7 @@ def compute_at(edit: Edit, block: BlockRV, loop: LoopRV, preserve_unit_loops: bo
     check_passes(edit, found, passed)
     check_passes(edit, found, inside, between=written(found))
     together = _threads_around(edit, found, around)
-    node = in_loops(edit, found, _needed(found, around, inside, together), keep_units=preserve_unit_loops)
+    node = in_loops(edit, found, needed_in(found, around, inside, together), keep_units=preserve_unit_loops)
     edit.replace(found.name, [])
     edit.replace(around.name, [_with(edit.tree.loop(around.name), place, node)])
     check_lanes(edit)
@@ -73,7 +73,7 @@ def _threads_around(edit: Edit, found: Block, around: Loop) -> dict[str, Size]:
     return {loop.name: loop.extent for loop in loops if loop.kind.startswith("threadIdx")}
 
 
-def _needed(found: Block, around: Loop, inside: list[Block], together: Mapping[str, Size]) -> dict[str, Range]:
+def needed_in(found: Block, around: Loop, inside: list[Block], together: Mapping[str, Size]) -> dict[str, Range]:
     """What of each of its iters one step of the loop needs, with all steps of those whose steps need it together."""
     inner, ranges = {**inside_of(around), **together}, dict[str, Range]()
     unclear: set[str] = set()

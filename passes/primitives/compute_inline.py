@@ -24,8 +24,10 @@ def compute_inline(edit: Edit, block: BlockRV) -> None:
         edit.refuse(f"'{buffer.name}' is a parameter, which has to be written")
     readers = edit.tree.readers(buffer)
     users = [each for each in edit.tree.blocks() if buffer in each.buffers and each is not found]
-    if not users:
-        edit.refuse(f"nothing reads '{buffer.name}'")
+    if not users:  # then it need not run
+        edit.replace(found.name, [])
+        edit.tree = edit.tree.without_unused()
+        return
     order = order_of(edit)
     last = max(order[each.name] for each in readers)
     passed = [each for each in edit.tree.blocks() if order[found.name] < order[each.name] <= last]
@@ -35,8 +37,8 @@ def compute_inline(edit: Edit, block: BlockRV) -> None:
     edit.tree = edit.tree.without_unused()
 
 
-def check_inlinable(edit: Edit, found: Block) -> Buffer:
-    """The buffer that it alone writes, each element once, at its iters."""
+def check_once(edit: Edit, found: Block) -> Access:
+    """Where it alone writes, each element once."""
     if len(found.writes) != 1:
         edit.refuse(f"'{found.name}' has {len(found.writes)} outputs: what can be inlined has one")
     if found.is_reduction or found.inits is not None:
@@ -47,6 +49,12 @@ def check_inlinable(edit: Edit, found: Block) -> Buffer:
     others = [other.name for other in edit.tree.writers(access.buffer) if other is not found]
     if others:
         edit.refuse(f"'{access.buffer.name}' is written by '{others[0]}', too")
+    return access
+
+
+def check_inlinable(edit: Edit, found: Block) -> Buffer:
+    """The buffer that it alone writes, each element once, at its iters."""
+    access = check_once(edit, found)
     named = [plain_iter(found, index) for index in access.indices]
     plain = [each for each in named if each is not None]
     fixed = [index for index, each in zip(access.indices, named, strict=True) if each is None]

@@ -5,9 +5,12 @@ from __future__ import annotations
 
 from ..loops.handles import BlockRV, LoopRV
 from ..loops.primitives import Edit, register_primitive
+from ..loops.tree import AROUND
 
 
 @register_primitive
 def get_loops(edit: Edit, block: BlockRV) -> list[LoopRV]:
-    """The loops around a block, outermost first."""
-    return [edit.handle(loop) for loop in edit.tree.around(edit.block(block).name)]
+    """The loops around a block, outermost first; of one in another block those inside of that."""
+    around = edit.tree.around(edit.any_block(block).name)
+    first = max((number + 1 for number, loop in enumerate(around) if loop.kind == AROUND), default=0)
+    return [edit.handle(loop) for loop in around[first:]]

@@ -9,7 +9,7 @@ from itertools import pairwise
 from ...dialects.core.symbols_expr import variables_of
 from ..loops.apart import keeps_apart
 from ..loops.primitives import Edit
-from ..loops.tree import REDUCE, SERIAL, SPATIAL, VECTORIZED, Block, Loop, blocks_in, loops_of
+from ..loops.tree import AROUND, REDUCE, SERIAL, SPATIAL, VECTORIZED, Block, Loop, blocks_in, loops_of
 
 
 def check_serial(edit: Edit, loops: Sequence[Loop]) -> None:
@@ -38,6 +38,9 @@ def chain_of(edit: Edit, loops: Sequence[Loop]) -> list[Loop]:
         edit.refuse(f"'{outside.name}' and '{names[-1]}' are not in one another")
     first = min(names.index(loop.name) for loop in loops)
     chain = longest[first:]
+    outer = next((loop for loop in chain if loop.kind == AROUND), None)
+    if outer is not None:
+        edit.refuse(f"block '{outer.name}' is between: loops of one block go together")
     check_nested(edit, chain)
     return chain
 

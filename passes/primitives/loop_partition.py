@@ -12,14 +12,15 @@ from ...dialects.core.symbols_expr import Size
 from ..loops.handles import LoopRV
 from ..loops.primitives import Edit, register_primitive
 from ..loops.ranges import range_of
-from ..loops.tree import REDUCE, SERIAL, Block, Loop, Node, loops_in, mapped, names_in, rebound, variable
+from ..loops.tree import REDUCE, SERIAL, Block, Loop, Node, blocks_in, loops_in, mapped, names_in, rebound, variable
 
 
 @register_primitive
 def loop_partition(
     edit: Edit, loop: LoopRV, factors: Sequence[int | None], preserve_unit_iters: bool = True
 ) -> list[LoopRV]:
-    """Makes several loops of one, each of which does that many of its steps; one factor may be None: the rest.
+    """Makes several loops of one, each of which does that many of its steps; one factor may be None: the rest, which
+    otherwise one loop more does.
 
     What is in the loop is there once for each of them, in blocks of their own.
     """
@@ -31,7 +32,7 @@ def loop_partition(
     taken = set(names_in([found]))
     made: list[Loop] = []
     for number, (first, count) in enumerate(zip(firsts, counts, strict=True)):
-        names = {} if number == 0 else _new_names(edit, found, taken)
+        names = {} if number == 0 else _new_names(edit, found, taken, number)
         taken |= set(names.values())
         name = edit.new_name(f"{found.name}_{number}", taken)
         taken.add(name)
@@ -63,16 +64,20 @@ def _counts(edit: Edit, loop: Loop, factors: Sequence[int | None]) -> list[int]:
     if list(factors).count(None) > 1:
         edit.refuse("only one factor may be None")
     rest = loop.extent - sum(each for each in factors if each is not None)
-    if rest < 0 or (rest > 0) != (None in factors):
+    if rest < 0 or (rest == 0 and None in factors):
         edit.refuse(f"'{loop.name}' has {loop.extent} steps, the factors {loop.extent - rest}")
+    if None not in factors and rest:
+        factors = [*factors, rest]
     return [rest if each is None else each for each in factors]
 
 
-def _new_names(edit: Edit, loop: Loop, taken: set[str]) -> dict[str, str]:
-    """Of the loops and blocks in a loop, for one more copy of them."""
+def _new_names(edit: Edit, loop: Loop, taken: set[str], number: int) -> dict[str, str]:
+    """Of the loops and blocks in a loop, for one more copy of them: blocks are called as TVM does."""
     names: dict[str, str] = {}
+    blocks = {block.name for block in blocks_in(loop.body)}
     for name in names_in(loop.body):
-        names[name] = edit.new_name(name, {*taken, *names.values()})
+        wanted = f"{name}_{loop.name}{number}" if name in blocks else name
+        names[name] = edit.new_name(wanted, {*taken, *names.values()})
     return names
 
 

@@ -25,7 +25,7 @@ def merge(edit: Edit, *loops: LoopRV) -> LoopRV:
         edit.refuse(f"expected two loops or more, got {len(found)}")
     paths = [[*edit.tree.around(loop.name), loop] for loop in found]
     own = [path[_shared(paths) :] for path in paths]
-    uneven = next((path[-1].name for path in own if len(path) != len(own[0])), None)
+    uneven = next((loop.name for loop, path in zip(found, own, strict=True) if len(path) != len(own[0])), None)
     if uneven is not None or not own[0]:
         edit.refuse(f"'{uneven or found[1].name}' and '{found[0].name}' are not in as many loops")
     for outer in (loop for path in own for loop in path[:-1]):

@@ -60,7 +60,7 @@ def reverse_compute_at(
 def _node(edit: Edit, found: Block, around: Loop, inside: list[Block], made: list[Buffer], keep_units: bool) -> Node:
     """The block in loops over what one step has made."""
     try:
-        ranges, where = _made(edit, found, around, inside, made)
+        ranges, where = made_in(edit, found, around, inside, made)
     except Refused:
         node = in_loops_of_producer(edit, found, around, inside, made[0]) if len(made) == 1 else None
         if node is None:
@@ -101,7 +101,7 @@ def _left_out(edit: Edit, found: Block, writer: Block, inner: Collection[str]) -
     return tuple(outside), tuple(inside)
 
 
-def _made(edit: Edit, found: Block, around: Loop, inside: list[Block], made: list[Buffer]) -> tuple[_Ranges, _Limits]:
+def made_in(edit: Edit, found: Block, around: Loop, inside: list[Block], made: list[Buffer]) -> tuple[_Ranges, _Limits]:
     """The points of its iters whose elements one step of the loop has made, and at which steps there are any."""
     inner, ranges, where = inside_of(around), dict[str, Range](), dict[tuple[Size, Size], None]()
     for buffer in made:

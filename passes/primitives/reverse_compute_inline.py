@@ -5,13 +5,15 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from ...dialects.core.indices import is_below, is_never_negative
 from ...dialects.core.symbols_expr import Size, substituted
 from ..loops.body_scalars import Element, Expr, IterIndex
 from ..loops.handles import BlockRV
 from ..loops.primitives import Edit, register_primitive
 from ..loops.tree import Block, iter_variable
 from .code_motion import check_passes, order_of, plain_iter
-from .compute_inline import check_inlinable, merged
+from .compute_inline import check_inlinable, check_once, merged
+from .inverse_points import inverse_points
 
 
 @register_primitive
@@ -32,14 +34,23 @@ def reverse_compute_inline(edit: Edit, block: BlockRV) -> None:
         edit.refuse(f"'{others[0]}' reads '{buffer.name}', too")
     if producer.is_reduction:
         edit.refuse(f"'{producer.name}' is a reduction, which is not done at each step: use reverse_compute_at")
-    check_inlinable(edit, producer)
-    values = points_of(edit, found, producer)
+    check_once(edit, producer)
+    values = _inverse(found, producer) or points_of(edit, found, producer)
     order = order_of(edit)
     passed = [each for each in edit.tree.blocks() if order[producer.name] <= order[each.name] < order[found.name]]
     check_passes(edit, found, passed, between=[buffer])
     edit.replace(found.name, [])
     edit.replace(producer.name, [_joined(found, producer, values)])
     edit.tree = edit.tree.without_unused()
+
+
+def _inverse(found: Block, producer: Block) -> dict[str, Size] | None:
+    """Its iters by those of the producer, where it reads one element of that, wherever it stands."""
+    target = producer.writes[0]
+    places = {access.indices for access in found.reads if access.buffer is target.buffer}
+    if len(places) != 1:
+        return None
+    return inverse_points(found.iters, list(zip(next(iter(places)), target.indices, strict=True)), producer.iters)
 
 
 def points_of(edit: Edit, found: Block, producer: Block) -> dict[str, Size]:
@@ -79,4 +90,10 @@ def _joined(found: Block, producer: Block, values: dict[str, Size]) -> Block:
 
     result = found.results[0].rewritten(change)
     writes = (found.writes[0].at(values),)
-    return merged(replace(producer, reads=tuple(reads), writes=writes, results=(result,)))
+    # It may leave out points that the producer has.
+    point, extents = producer.point(), {each.name: each.extent for each in producer.iters}
+    ends = [(values[each.name], each.extent) for each in found.iters]
+    limits = [(at, size) for at, size in ends if not is_below(at, size, extents)]
+    limits += [(-at, 1) for at, _ in ends if not is_never_negative(at)]
+    where = (*producer.where, *((substituted(at, point), limit) for at, limit in limits))
+    return merged(replace(producer, reads=tuple(reads), writes=writes, results=(result,), where=where))

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from ...dialects.core.symbols_expr import extremum, variables_of
+from ..loops.boxes import box_of
 from ..loops.handles import BlockRV
 from ..loops.primitives import Edit, register_primitive
 from ..loops.ranges import Range, factor_of, ranges_of
@@ -88,5 +89,8 @@ def _along(edit: Edit, found: Block, buffer: Buffer, users: list[Block], loop: L
     if by is None or not isinstance(extent, int) or not 0 < by < extent:
         return None
     if any(loop.name in variables_of(index) for index, _ in found.where):
+        return None
+    (target,) = found.writes_of(buffer)
+    if box_of(found.placed(target), inner) is None:  # what the next step is to find may not have been made
         return None
     return _Rolling(loop, dim, written[dim], extent - by)

@@ -18,11 +18,19 @@ _MOST_STEPS = 1 << 40
 
 
 @register_primitive
-def split(edit: Edit, loop: LoopRV, factors: Sequence[int | None], preserve_unit_iters: bool = True) -> list[LoopRV]:
+def split(
+    edit: Edit,
+    loop: LoopRV,
+    factors: Sequence[int | None],
+    preserve_unit_iters: bool = True,
+    disable_predication: bool = False,
+) -> list[LoopRV]:
     """Makes several loops of one, outermost first, with these extents; one factor may be None: as many as it takes.
 
-    Where the factors give more steps than the loop has, blocks are left out beyond its end.
+    Where the factors give more steps than the loop has, blocks are left out beyond its end: what that takes is asked
+    for whatever `disable_predication` says.
     """
+    del disable_predication
     found = edit.loop(loop)
     if found.kind != SERIAL:
         edit.refuse(f"'{found.name}' is {found.kind}: split it before it is made so")

@@ -24,7 +24,7 @@ def transform_layout(
     block: BlockRV,
     buffer: tuple[str, int] | int | str,
     index_map: IndexMap,
-    pad_value: float | None = None,
+    pad_value: float | IndexMap | None = None,
     *,
     assume_injective_transform: bool = False,
 ) -> None:
@@ -33,6 +33,8 @@ def transform_layout(
     `buffer` is ("read", n), ("write", n), n of what is written, or a name. Where the map leaves places free these hold
     `pad_value`, or anything. Parameters stay as callers have them: a copy has the layout.
     """
+    if isinstance(pad_value, IndexMap):
+        pad_value = _number(edit, pad_value)
     found = edit.block(block)
     old = buffer_at(edit, found, buffer)
     if len(index_map.parameters) != len(old.shape):
@@ -49,6 +51,13 @@ def transform_layout(
     edit.tree = replace(edit.tree, buffers=tuple(new if each is old else each for each in edit.tree.buffers))
     if pad_value is not None:
         _fill(edit, new, pad_value)
+
+
+def _number(edit: Edit, value: IndexMap) -> float:
+    """What a function of indices gives wherever it is asked."""
+    if len(value.results) != 1 or not isinstance(value.results[0], int):
+        edit.refuse(f"pad_value is one number wherever it is, not {value}")
+    return value.results[0]
 
 
 def _shape(edit: Edit, buffer: Buffer, index_map: IndexMap) -> tuple[Size, ...]:

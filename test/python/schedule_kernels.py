@@ -376,6 +376,78 @@ def largest(A: T.Buffer((9, 22), "float32"), I: T.Buffer((9,), "int32"), V: T.Bu
             V[vi] = value
 """
 
+#: Several blocks in a loop, sums that go on from tile to tile, a copy that is made again for each tile of columns.
+_TILED = """
+@T.prim_func
+def tiled(A: T.Buffer((24, 20), "float32"), B: T.Buffer((20, 32), "float32"), C: T.Buffer((24, 32), "float32")):
+    rows = T.alloc_buffer((24, 20))
+    sums = T.alloc_buffer((24, 32), scope="local")
+    for i0 in T.parallel(4):
+        for j0 in range(2):
+            for i1, j1 in T.grid(6, 16):
+                with T.block("start"):
+                    vi = T.axis.spatial(24, i0 * 6 + i1)
+                    vj = T.axis.spatial(32, j0 * 16 + j1)
+                    sums[vi, vj] = T.float32(0)
+            for k0 in range(4):
+                for i1, k1 in T.grid(6, 5):
+                    with T.block("rows"):
+                        vi = T.axis.spatial(24, i0 * 6 + i1)
+                        vk = T.axis.spatial(20, k0 * 5 + k1)
+                        rows[vi, vk] = A[vi, vk] * T.float32(2)
+                for i1, k1, j1 in T.grid(6, 5, 16):
+                    with T.block("sums"):
+                        vi = T.axis.spatial(24, i0 * 6 + i1)
+                        vj = T.axis.spatial(32, j0 * 16 + j1)
+                        vk = T.axis.reduce(20, k0 * 5 + k1)
+                        sums[vi, vj] = sums[vi, vj] + rows[vi, vk] * B[vk, vj]
+            for i1, j1 in T.grid(6, 16):
+                with T.block("C"):
+                    vi = T.axis.spatial(24, i0 * 6 + i1)
+                    vj = T.axis.spatial(32, j0 * 16 + j1)
+                    C[vi, vj] = sums[vi, vj] + T.float32(1)
+"""
+
+#: Blocks in a block, loops that go too far, variables that are one dimension together.
+_NESTED = """
+@T.prim_func
+def nested(A: T.Buffer((20, 24), "float32"), C: T.Buffer((20, 24), "float32")):
+    B = T.alloc_buffer((20, 24))
+    for i, j in T.grid(5, 3):
+        with T.block("outer"):
+            vio, vjo = T.axis.remap("SS", [i, j])
+            for i1, j1 in T.grid(4, 8):
+                with T.block("B"):
+                    vii, vji = T.axis.remap("SS", [i1, j1])
+                    B[vio * 4 + vii, vjo * 8 + vji] = A[vio * 4 + vii, vjo * 8 + vji] * T.float32(2)
+        for f in range(35):
+            with T.block("C"):
+                vi = T.axis.spatial(20, i * 4 + f // 8)
+                vj = T.axis.spatial(24, j * 8 + f % 8)
+                T.where(f < 32)
+                C[vi, vj] = B[vi, vj] + T.float32(1)
+"""
+
+#: Rows that overlap are made once for each tile that needs them.
+_OVERLAPPING = """
+@T.prim_func
+def overlapping(A: T.Buffer((18, 14), "float32"), C: T.Buffer((16, 14), "float32")):
+    B = T.alloc_buffer((18, 14))
+    for i0 in range(4):
+        for i1, j in T.grid(6, 14):
+            with T.block("B"):
+                vi = T.axis.spatial(18, i0 * 4 + i1)
+                vj = T.axis.spatial(14, j)
+                B[vi, vj] = A[vi, vj] * T.float32(2)
+        for i1, j, k in T.grid(4, 14, 3):
+            with T.block("C"):
+                vi = T.axis.spatial(16, i0 * 4 + i1)
+                vj, vk = T.axis.remap("SR", [j, k])
+                with T.init():
+                    C[vi, vj] = T.float32(0)
+                C[vi, vj] = C[vi, vj] + B[vi + vk, vj]
+"""
+
 KERNELS = (
     Kernel("matmul", _MATMUL, (((21, 24), "float32"), ((24, 35), "float32")), lambda a, b: a @ b),
     Kernel("matmul_relu", _MATMUL_RELU, (((16, 24), "float32"), ((24, 32), "float32")),
@@ -396,6 +468,9 @@ KERNELS = (
     Kernel("halves", _HALVES, (((15, 24), "float16"),), lambda a: (a.astype("float32").sum(axis=1), a * a)),
     Kernel("in_place", _IN_PLACE, (((12, 20), "float32"),), _updated),
     Kernel("shifted", _SHIFTED, (((12, 16), "float32"),), lambda a: np.pad(a * 3, ((0, 0), (1, 1))) + np.float32(3)),
+    Kernel("tiled", _TILED, (((24, 20), "float32"), ((20, 32), "float32")), lambda a, b: (a * 2) @ b + 1),
+    Kernel("nested", _NESTED, (((20, 24), "float32"),), lambda a: a * 2 + 1),
+    Kernel("overlapping", _OVERLAPPING, (((18, 14), "float32"),), lambda a: 2 * (a[:-2] + a[1:-1] + a[2:])),
     Kernel("largest", _LARGEST, (((9, 22), "float32"),), lambda a: (a.argmax(axis=1).astype("int32"), a.max(axis=1))),
     Kernel("padded", _PADDED, (((10, 13), "float32"),), _padded),
     Kernel("looked_up", _LOOKED_UP, (((9, 12), "float32"), ((14,), "int64")), _looked_up),

@@ -27,7 +27,11 @@ def a_block(rng: random.Random, sch: rx.Schedule) -> BlockRV:
 
 
 def a_loop(rng: random.Random, sch: rx.Schedule) -> LoopRV:
-    loops = sch.get_loops(a_block(rng, sch))
+    return a_loop_around(rng, sch, a_block(rng, sch))
+
+
+def a_loop_around(rng: random.Random, sch: rx.Schedule, block: BlockRV) -> LoopRV:
+    loops = sch.get_loops(block)
     if not loops:
         raise rx.RelaxError("a block of one point has no loops")
     return rng.choice(loops)
@@ -88,7 +92,7 @@ def _roll(rng: random.Random, sch: rx.Schedule) -> object:
     """Of a block that is computed where another one needs it."""
     block = a_block(rng, sch)
     for consumer in sch.get_consumers(block)[:1]:
-        sch.compute_at(block, rng.choice(sch.get_loops(consumer)[:2]))
+        sch.compute_at(block, a_loop_around(rng, sch, consumer))
     before = sch.show()
     try:
         return sch.rolling_buffer(block, 0)
@@ -186,7 +190,7 @@ def copied_ahead(rng: random.Random, sch: rx.Schedule, scopes: Sequence[str] = (
 def _stage_at(name: str) -> Step:
     def step(rng: random.Random, sch: rx.Schedule) -> object:
         block = a_block(rng, sch)
-        return getattr(sch, name)(rng.choice(sch.get_loops(block)), block, rng.randrange(2), "global")
+        return getattr(sch, name)(a_loop_around(rng, sch, block), block, rng.randrange(2), "global")
 
     return step
 
@@ -207,7 +211,12 @@ def _sampled_factor(rng: random.Random, sch: rx.Schedule) -> object:
     return sch.split(loop, [None, sch.sample_categorical([2, 3, 8], [0.5, 0.25, 0.25])])
 
 
+def _blockize(rng: random.Random, sch: rx.Schedule) -> object:
+    return sch.blockize(rng.choice([a_loop(rng, sch), [a_block(rng, sch)], [a_block(rng, sch), a_block(rng, sch)]]))
+
+
 STEPS: dict[str, Step] = {
+    "blockize": _blockize,
     "add_unit_loop": lambda rng, sch: sch.add_unit_loop(rng.choice((a_loop, a_block))(rng, sch)),
     "annotate_buffer_access": _region,
     "cache_index": lambda rng, sch: sch.cache_index(a_block(rng, sch), "global", rng.choice((0, 0, 1))),

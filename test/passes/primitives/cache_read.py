@@ -192,3 +192,32 @@ class Module:
             with T.block("D"):
                 vi, vj = T.axis.remap("SS", [i, j])
                 D[vi, vj] = B[vi, vj] * T.float32(2)
+
+    # Of what is made in the same loops, what one step needs.
+    # CHECK-LABEL: def made_in_the_same_loops(
+    # CHECK:     v0 = memref.alloca(T.Buffer((1, 8), "float32"), alignment=64, segments=(0, 0))
+    # CHECK-NEXT:     v1 = memref.alloca(T.Buffer((1, 8), "float32"), alignment=64, segments=(0, 0))
+    # CHECK-NEXT:     for i in range(8):
+    # CHECK-NEXT:         for j in range(8):
+    # CHECK-NEXT:             v2 = A[i, j]
+    # CHECK-NEXT:             v1[0, j] = v2 * v2
+    # CHECK-NEXT:         for j in range(8):
+    # CHECK-NEXT:             v0[0, j] = v1[0, j]
+    # CHECK-NEXT:         for j in range(4):
+    # CHECK-NEXT:             C[i, j] = v0[0, j] + v0[0, j + 4]
+    # CHECK-NEXT:     return
+    @T.prim_func
+    def made_in_the_same_loops(A: T.Buffer((8, 8), "float32"), C: T.Buffer((8, 8), "float32")):
+        T.func_attr(
+            {"tir.schedule": ["# schedule 1", 'C = sch.get_block("C")', 'B_local = sch.cache_read(C, 0, "local")']}
+        )
+        B = T.alloc_buffer((8, 8), "float32")
+        for i in range(8):
+            for j in range(8):
+                with T.block("B"):
+                    vi, vj = T.axis.remap("SS", [i, j])
+                    B[vi, vj] = A[vi, vj] * A[vi, vj]
+            for j in range(4):
+                with T.block("C"):
+                    vi, vj = T.axis.remap("SS", [i, j])
+                    C[vi, vj] = B[vi, vj] + B[vi, vj + 4]

@@ -59,29 +59,19 @@ def f(A: T.Buffer((4, 8), "float32"), B: T.Buffer((8, 32), "float32"), C: T.Buff
 @T.prim_func
 # expected-note@+2 {{the loops as they stand}}
 # expected-error@+1 {{'C' reads 'B' in the same loops: cache it before they are one}}
-def f(A: T.Buffer((8, 8), "float32"), C: T.Buffer((8, 8), "float32")):
+def f(A: T.Buffer((8, 8), "float32"), B: T.Buffer((8, 8), "float32"), C: T.Buffer((8, 8), "float32")):
     T.func_attr(
-        {
-            "tir.schedule": [
-                "# schedule 1",
-                'B = sch.get_block("B")',
-                "i, j = sch.get_loops(B)",
-                'C = sch.get_block("C")',
-                "i_1, j_1 = sch.get_loops(C)",
-                "sch.compute_at(B, i_1)",
-                'B_local = sch.cache_write(B, 0, "local")',
-            ]
-        }
+        {"tir.schedule": ["# schedule 1", 'B = sch.get_block("B")', 'B_local = sch.cache_write(B, 0, "local")']}
     )
-    B = T.alloc_buffer((8, 8), "float32")
-    for i, j in T.grid(8, 8):
-        with T.block("B"):
-            vi, vj = T.axis.remap("SS", [i, j])
-            B[vi, vj] = A[vi, vj] * A[vi, vj]
-    for i, j in T.grid(8, 8):
-        with T.block("C"):
-            vi, vj = T.axis.remap("SS", [i, j])
-            C[vi, vj] = B[vi, vj] + T.float32(1)
+    for i in range(8):
+        for j in range(8):
+            with T.block("C"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                C[vi, vj] = B[vi, vj] + T.float32(1)
+        for j in range(8):
+            with T.block("B"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                B[vi, vj] = A[vi, vj] * A[vi, vj]
 
 
 # -----

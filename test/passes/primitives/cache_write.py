@@ -230,3 +230,37 @@ class Module:
                 with T.init():
                     B[vi] = T.float32(0)
                 B[vi] = B[vi] + A[vi, vk]
+
+    # What one step makes, where others read it in the same loops.
+    # CHECK-LABEL: def read_in_the_same_loops(
+    # CHECK:     v0 = memref.alloca(T.Buffer((2, 8), "float32"), alignment=64, segments=(0, 0))
+    # CHECK-NEXT:     v1 = memref.alloca(T.Buffer((2, 8), "float32"), alignment=64, segments=(0, 0))
+    # CHECK-NEXT:     for i in range(4):
+    # CHECK-NEXT:         for j in range(2):
+    # CHECK-NEXT:             for k in range(8):
+    # CHECK-NEXT:                 v2 = A[i * 2 + j, k]
+    # CHECK-NEXT:                 v0[j, k] = v2 * v2
+    # CHECK-NEXT:         for j in range(2):
+    # CHECK-NEXT:             for k in range(8):
+    # CHECK-NEXT:                 v1[j, k] = v0[j, k]
+    # CHECK-NEXT:         for j in range(2):
+    # CHECK-NEXT:             for k in range(8):
+    # CHECK-NEXT:                 C[i * 2 + j, k] = v1[j, 7 - k] + 1.0
+    # CHECK-NEXT:     return
+    @T.prim_func
+    def read_in_the_same_loops(A: T.Buffer((8, 8), "float32"), C: T.Buffer((8, 8), "float32")):
+        T.func_attr(
+            {"tir.schedule": ["# schedule 1", 'B = sch.get_block("B")', 'B_local = sch.cache_write(B, 0, "local")']}
+        )
+        B = T.alloc_buffer((8, 8), "float32")
+        for i in range(4):
+            for i1, j in T.grid(2, 8):
+                with T.block("B"):
+                    vi = T.axis.spatial(8, i * 2 + i1)
+                    vj = T.axis.spatial(8, j)
+                    B[vi, vj] = A[vi, vj] * A[vi, vj]
+            for i1, j in T.grid(2, 8):
+                with T.block("C"):
+                    vi = T.axis.spatial(8, i * 2 + i1)
+                    vj = T.axis.spatial(8, j)
+                    C[vi, vj] = B[vi, 7 - vj] + T.float32(1)

@@ -99,33 +99,6 @@ def f(A: T.Buffer((8,), "float32"), I: T.Buffer((8,), "int64"), C: T.Buffer((8,)
 
 @T.prim_func
 # expected-note@+2 {{the loops as they stand}}
-# expected-error@+1 {{nothing reads 'B'}}
-def f(A: T.Buffer((8, 8), "float32"), C: T.Buffer((8, 8), "float32")):
-    T.func_attr(
-        {
-            "tir.schedule": [
-                "# schedule 1",
-                'B = sch.get_block("B")',
-                "sch.compute_inline(B)",
-            ]
-        }
-    )
-    B = T.alloc_buffer((8, 8), "float32")
-    for i, j in T.grid(8, 8):
-        with T.block("B"):
-            vi, vj = T.axis.remap("SS", [i, j])
-            B[vi, vj] = A[vi, vj] * A[vi, vj]
-    for i, j in T.grid(8, 8):
-        with T.block("C"):
-            vi, vj = T.axis.remap("SS", [i, j])
-            C[vi, vj] = A[vi, vj] + T.float32(1)
-
-
-# -----
-
-
-@T.prim_func
-# expected-note@+2 {{the loops as they stand}}
 # expected-error@+1 {{'B' has 2 outputs: what can be inlined has one}}
 def f(A: T.Buffer((8, 8), "float32"), B: T.Buffer((8, 8), "float32"), C: T.Buffer((8, 8), "float32")):
     T.func_attr(

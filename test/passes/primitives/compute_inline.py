@@ -203,3 +203,21 @@ class Module:
             with T.block("C"):
                 vi = T.axis.spatial(10, i)
                 C[vi] = T.if_then_else(1 <= vi and vi < 9, B[vi - 1], T.float32(0))
+
+    # What nothing reads need not run.
+    # CHECK-LABEL: def dead(
+    # CHECK:     for i in range(8):
+    # CHECK-NEXT:         C[i] = A[i] * 2.0
+    # CHECK-NEXT:     return
+    @T.prim_func
+    def dead(A: T.Buffer((8,), "float32"), C: T.Buffer((8,), "float32")):
+        T.func_attr({"tir.schedule": ["# schedule 1", 'B = sch.get_block("B")', "sch.compute_inline(B)"]})
+        B = T.alloc_buffer((8,), "float32")
+        for i in range(8):
+            with T.block("B"):
+                vi = T.axis.spatial(8, i)
+                B[vi] = A[vi] + A[vi]
+        for i in range(8):
+            with T.block("C"):
+                vi = T.axis.spatial(8, i)
+                C[vi] = A[vi] * T.float32(2)

@@ -7,7 +7,7 @@ from relax_mlir.script import ir as I, tir as T
 
 @T.prim_func
 # expected-note@+2 {{the loops as they stand}}
-# expected-error@+1 {{'i' has 10 steps, the factors 8}}
+# expected-error@+1 {{'i' has 10 steps, the factors 12}}
 def f(A: T.Buffer((10,), "float32"), B: T.Buffer((10,), "float32")):
     T.func_attr(
         {
@@ -15,7 +15,7 @@ def f(A: T.Buffer((10,), "float32"), B: T.Buffer((10,), "float32")):
                 "# schedule 1",
                 'B = sch.get_block("B")',
                 "i, = sch.get_loops(B)",
-                "sch.loop_partition(i, [4, 4])",
+                "sch.loop_partition(i, [4, 8])",
             ]
         }
     )

@@ -97,3 +97,45 @@ class Module:
             with T.block("B"):
                 vi = T.axis.spatial(10, i)
                 B[vi] = A[vi] * A[vi]
+
+    # What the factors leave is one part more; blocks of other parts are called as in TVM.
+    # CHECK-LABEL: def the_rest(
+    # CHECK:     for i in range(2):
+    # CHECK-NEXT:         v0 = A[i]
+    # CHECK-NEXT:         B[i] = v0 * v0
+    # CHECK-NEXT:     v0 = A[2]
+    # CHECK-NEXT:     B[2] = v0 * v0
+    # CHECK-NEXT:     v1 = A[3]
+    # CHECK-NEXT:     B[3] = v1 * v1
+    # CHECK-NEXT:     v2 = A[4]
+    # CHECK-NEXT:     B[4] = v2 * v2
+    # CHECK-NEXT:     v3 = A[5]
+    # CHECK-NEXT:     B[5] = v3 * v3
+    # CHECK-NEXT:     v4 = A[6]
+    # CHECK-NEXT:     B[6] = v4 * v4
+    # CHECK-NEXT:     v5 = A[7]
+    # CHECK-NEXT:     B[7] = v5 * v5
+    # CHECK-NEXT:     v6 = A[8]
+    # CHECK-NEXT:     B[8] = v6 * v6
+    # CHECK-NEXT:     v7 = A[9]
+    # CHECK-NEXT:     B[9] = v7 * v7
+    # CHECK-NEXT:     return
+    @T.prim_func
+    def the_rest(A: T.Buffer((10,), "float32"), B: T.Buffer((10,), "float32")):
+        T.func_attr(
+            {
+                "tir.schedule": [
+                    "# schedule 1",
+                    'B = sch.get_block("B")',
+                    "i, = sch.get_loops(B)",
+                    "i_0, i_1, i_2 = sch.loop_partition(i, [2, 1])",
+                    'B_i2 = sch.get_block("B_i2")',
+                    "i_2, = sch.get_loops(B_i2)",
+                    "sch.unroll(i_2)",
+                ]
+            }
+        )
+        for i in range(10):
+            with T.block("B"):
+                vi = T.axis.spatial(10, i)
+                B[vi] = A[vi] * A[vi]

@@ -81,7 +81,7 @@ def f(A: T.Buffer((4,), "float32"), B: T.Buffer((4,), "float32")):
 
 @T.prim_func
 # expected-note@+2 {{the loops as they stand}}
-# expected-error@+1 {{'C_1' is a part of a block that loop_partition has made several of}}
+# expected-error@+1 {{'C_i1' is a part of a block that loop_partition has made several of}}
 def f(A: T.Buffer((4, 8), "float32"), B: T.Buffer((8, 6), "float32"), C: T.Buffer((4, 6), "float32")):
     T.func_attr(
         {
@@ -90,8 +90,8 @@ def f(A: T.Buffer((4, 8), "float32"), B: T.Buffer((8, 6), "float32"), C: T.Buffe
                 'C = sch.get_block("C")',
                 "i, j, k = sch.get_loops(C)",
                 "sch.loop_partition(i, [None, 1])",
-                'C_1 = sch.get_block("C_1")',
-                'sch.reindex(C_1, ("write", 0))',
+                'C_i1 = sch.get_block("C_i1")',
+                'sch.reindex(C_i1, ("write", 0))',
             ]
         }
     )

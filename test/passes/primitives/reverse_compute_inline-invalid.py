@@ -196,8 +196,8 @@ def f(A: T.Buffer((8,), "float32"), C: T.Buffer((8, 8), "float32")):
 
 @T.prim_func
 # expected-note@+2 {{the loops as they stand}}
-# expected-error@+1 {{'C' reads 'B' at vj + 1: it must go where 'B' goes}}
-def f(A: T.Buffer((8, 9), "float32"), C: T.Buffer((8, 8), "float32")):
+# expected-error@+1 {{'C' reads 'B' at 2*vj: it must go where 'B' goes}}
+def f(A: T.Buffer((8, 16), "float32"), C: T.Buffer((8, 8), "float32")):
     T.func_attr(
         {
             "tir.schedule": [
@@ -207,15 +207,15 @@ def f(A: T.Buffer((8, 9), "float32"), C: T.Buffer((8, 8), "float32")):
             ]
         }
     )
-    B = T.alloc_buffer((8, 9), "float32")
-    for i, j in T.grid(8, 9):
+    B = T.alloc_buffer((8, 16), "float32")
+    for i, j in T.grid(8, 16):
         with T.block("B"):
             vi, vj = T.axis.remap("SS", [i, j])
             B[vi, vj] = A[vi, vj] + T.float32(1)
     for i, j in T.grid(8, 8):
         with T.block("C"):
             vi, vj = T.axis.remap("SS", [i, j])
-            C[vi, vj] = B[vi, vj + 1] + T.float32(1)
+            C[vi, vj] = B[vi, vj * 2] + T.float32(1)
 
 
 # -----

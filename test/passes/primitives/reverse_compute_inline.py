@@ -94,3 +94,44 @@ class Module:
             with T.block("C"):
                 vi, vj = T.axis.remap("SS", [i, j])
                 C[vi, vj] = B[vi, vj] * B[vi, vj] + A[vi, vj]
+
+    # Where it reads at sums, quotients and remainders of its iters: these are known by the producer's.
+    # CHECK-LABEL: def in_another_shape(
+    # CHECK:     for i in range(8):
+    # CHECK-NEXT:         for j in range(8):
+    # CHECK-NEXT:             C[arith.divui(i, 4), arith.remui(i, 4), j] = A[i, j] * 2.0 + 1.0
+    # CHECK-NEXT:     return
+    @T.prim_func
+    def in_another_shape(A: T.Buffer((8, 8), "float32"), C: T.Buffer((2, 4, 8), "float32")):
+        T.func_attr({"tir.schedule": ["# schedule 1", 'C = sch.get_block("C")', "sch.reverse_compute_inline(C)"]})
+        B = T.alloc_buffer((8, 8), "float32")
+        for i, j in T.grid(8, 8):
+            with T.block("B"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                B[vi, vj] = A[vi, vj] * T.float32(2)
+        for i, j, k in T.grid(2, 4, 8):
+            with T.block("C"):
+                vi, vj, vk = T.axis.remap("SSS", [i, j, k])
+                C[vi, vj, vk] = B[vi * 4 + vj, vk] + T.float32(1)
+
+    # CHECK-LABEL: def a_part_in_tiles(
+    # CHECK:     for i in range(2):
+    # CHECK-NEXT:         for j in range(2):
+    # CHECK-NEXT:             for k in range(4):
+    # CHECK-NEXT:                 for l in range(4):
+    # CHECK-NEXT:                     v0 = i * 4 + k
+    # CHECK-NEXT:                     if (v0 < 6) & (j * -4 - l + 1 < 1):
+    # CHECK-NEXT:                         C[v0, j * 4 + l + -1] = A[i, j, k, l] * 2.0 + 1.0
+    # CHECK-NEXT:     return
+    @T.prim_func
+    def a_part_in_tiles(A: T.Buffer((2, 2, 4, 4), "float32"), C: T.Buffer((6, 7), "float32")):
+        T.func_attr({"tir.schedule": ["# schedule 1", 'C = sch.get_block("C")', "sch.reverse_compute_inline(C)"]})
+        B = T.alloc_buffer((2, 2, 4, 4), "float32")
+        for i, j, k, l in T.grid(2, 2, 4, 4):
+            with T.block("B"):
+                vi, vj, vk, vl = T.axis.remap("SSSS", [i, j, k, l])
+                B[vi, vj, vk, vl] = A[vi, vj, vk, vl] * T.float32(2)
+        for i, j in T.grid(6, 7):
+            with T.block("C"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                C[vi, vj] = B[vi // 4, (vj + 1) // 4, vi % 4, (vj + 1) % 4] + T.float32(1)

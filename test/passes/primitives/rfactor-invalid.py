@@ -317,7 +317,7 @@ def f(A: T.Buffer((4, 8), "float32"), B: T.Buffer((4,), "float32")):
 
 @T.prim_func
 # expected-note@+2 {{the loops as they stand}}
-# expected-error@+1 {{'C_1' is a part of a block that loop_partition has made several of}}
+# expected-error@+1 {{'C_i1' is a part of a block that loop_partition has made several of}}
 def f(A: T.Buffer((4, 8), "float32"), B: T.Buffer((8, 6), "float32"), C: T.Buffer((4, 6), "float32")):
     T.func_attr(
         {
@@ -326,8 +326,8 @@ def f(A: T.Buffer((4, 8), "float32"), B: T.Buffer((8, 6), "float32"), C: T.Buffe
                 'C = sch.get_block("C")',
                 "i, j, k = sch.get_loops(C)",
                 "sch.loop_partition(i, [None, 1])",
-                'C_1 = sch.get_block("C_1")',
-                "i_1, j_1, k_1 = sch.get_loops(C_1)",
+                'C_i1 = sch.get_block("C_i1")',
+                "i_1, j_1, k_1 = sch.get_loops(C_i1)",
                 "sch.rfactor(k_1, 0)",
             ]
         }

@@ -6,35 +6,6 @@ from relax_mlir.script import ir as I, tir as T
 
 
 @T.prim_func
-# expected-note@+2 {{the loops as they stand}}
-# expected-error@+1 {{'C' has an init: take it out before, decompose_reduction}}
-def f(A: T.Buffer((4, 8), "float32"), B: T.Buffer((8, 16), "float32"), C: T.Buffer((4, 16), "float32")):
-    T.func_attr(
-        {
-            "tir.schedule": [
-                "# schedule 1",
-                'C = sch.get_block("C")',
-                "i, j, k = sch.get_loops(C)",
-                "i_0, i_1 = sch.split(i, [None, 2])",
-                "j_0, j_1 = sch.split(j, [None, 8])",
-                "k_0, k_1 = sch.split(k, [None, 4])",
-                "sch.reorder(i_0, j_0, k_0, i_1, j_1, k_1)",
-                'sch.tensorize(i_1, "lit.tile")',
-            ]
-        }
-    )
-    for i, j, k in T.grid(4, 16, 8):
-        with T.block("C"):
-            vi, vj, vk = T.axis.remap("SSR", [i, j, k])
-            with T.init():
-                C[vi, vj] = T.float32(0)
-            C[vi, vj] = C[vi, vj] + A[vi, vk] * B[vk, vj]
-
-
-# -----
-
-
-@T.prim_func
 # expected-error@+1 {{unknown tensor intrinsic 'lit.tils'; did you mean 'lit.tile'?}}
 def f(A: T.Buffer((4, 8), "float32"), B: T.Buffer((8, 16), "float32"), C: T.Buffer((4, 16), "float32")):
     T.func_attr(

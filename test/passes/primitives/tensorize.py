@@ -173,3 +173,43 @@ class Module:
             with T.block("B"):
                 vi, vj = T.axis.remap("SS", [i, j])
                 B[vi, vj] = A[vi, vj]
+
+    # What a reduction starts from is filled before the first run on the same elements.
+    # CHECK-LABEL: def with_an_init(
+    # CHECK:     for i in range(2):
+    # CHECK-NEXT:         for j in range(2):
+    # CHECK-NEXT:             for k in range(2):
+    # CHECK-NEXT:                 for l in range(2):
+    # CHECK-NEXT:                     for i0 in range(8):
+    # CHECK-NEXT:                         if k * 4 < 1:
+    # CHECK-NEXT:                             C[i * 2 + l, j * 8 + i0] = 0.0
+    # CHECK-NEXT:                 v0 = i * 2
+    # CHECK-NEXT:                 v1 = k * 4
+    # CHECK-NEXT:                 v2 = memref.subview(A, [v0, v1], [2, 4], [1, 1], I.type("memref<2x4xf32, strided<[8, 1], offset: ?>>"))
+    # CHECK-NEXT:                 v3 = j * 8
+    # CHECK-NEXT:                 v4 = memref.subview(B, [v1, v3], [4, 8], [1, 1], I.type("memref<4x8xf32, strided<[16, 1], offset: ?>>"))
+    # CHECK-NEXT:                 v5 = memref.subview(C, [v0, v3], [2, 8], [1, 1], I.type("memref<2x8xf32, strided<[16, 1], offset: ?>>"))
+    # CHECK-NEXT:                 T.call_extern(v2, v4, v5, func="tile")
+    # CHECK-NEXT:     return
+    @T.prim_func
+    def with_an_init(A: T.Buffer((4, 8), "float32"), B: T.Buffer((8, 16), "float32"), C: T.Buffer((4, 16), "float32")):
+        T.func_attr(
+            {
+                "tir.schedule": [
+                    "# schedule 1",
+                    'C = sch.get_block("C")',
+                    "i, j, k = sch.get_loops(C)",
+                    "i_0, i_1 = sch.split(i, [None, 2])",
+                    "j_0, j_1 = sch.split(j, [None, 8])",
+                    "k_0, k_1 = sch.split(k, [None, 4])",
+                    "sch.reorder(i_0, j_0, k_0, i_1, j_1, k_1)",
+                    'sch.tensorize(i_1, "lit.tile")',
+                ]
+            }
+        )
+        for i, j, k in T.grid(4, 16, 8):
+            with T.block("C"):
+                vi, vj, vk = T.axis.remap("SSR", [i, j, k])
+                with T.init():
+                    C[vi, vj] = T.float32(0)
+                C[vi, vj] = C[vi, vj] + A[vi, vk] * B[vk, vj]

@@ -142,8 +142,8 @@ def test_blocks_in_one_loop_are_found(name):
     text, oracle, blocks = APART[name]
     module = rx.Module.from_script(text)
     schedule = rx.Schedule(module)
-    for each in blocks:
-        schedule.parallel(schedule.get_loops(each)[0])
+    for loop in dict.fromkeys(schedule.get_loops(each)[0] for each in blocks):
+        schedule.parallel(loop)
     for each in (module, schedule.mod):
         a, got = compiled(each)
         numpy.testing.assert_allclose(got, oracle(a), rtol=1e-5, atol=1e-5)

@@ -350,7 +350,7 @@ def test_a_schedule_begins_with_the_loops_of_the_text():
     module = rx.Module.from_script(prim(TILED, OF_100))
     schedule = rx.Schedule(module)
     _, _, i1 = schedule.get_loops("C")
-    assert "for j, i_0, i_1 in T.grid(12, 7, 16)" in schedule.show()
+    assert "for j, i0, i1 in T.grid(12, 7, 16)" in schedule.show()
     untouched = str(schedule.mod)
     schedule.vectorize(schedule.split(i1, [None, 4])[1])
     x = floats(100, 12)

@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The loops that a text has around its blocks, as lines for schedules: tiles, orders, several blocks in a loop.
+
+Nests on tensors have one loop for each variable of a block, and how these run is the compiler's choice. Who asks for
+a schedule finds the text's loops.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Mapping, Sequence
+
+from ...passes.loops.text_loops import HEADER
+from .names import Names
+from .nest_reader import Nest
+from .program import Allocate, Block, For, Loop, Statement, Store
+
+_INDENT = "    "
+
+
+def loop_lines(body: Sequence[Statement], steps: Sequence[Nest | Allocate], names: Names) -> list[str]:
+    """Of a function's statements, which are these nests; none where each variable of a block is a loop, in order."""
+    nests = [step for step in steps if isinstance(step, Nest)]
+    by_name = {nest.name: nest for nest in nests}
+    if "" in by_name or len(by_name) != len(nests):
+        return []
+    try:
+        lines = list(_LoopLines(by_name, names).of(body, "", ()))
+    except _NoLines:
+        return []
+    return [HEADER, *lines] if not all(map(_is_plain, nests)) or any(map(_is_more, body)) else []
+
+
+def _is_plain(nest: Nest) -> bool:
+    bound = [axis.binding.id if isinstance(axis.binding, ast.Name) else "" for axis in nest.axes]
+    scopes = {each.buffer.scope for each in nest.body if isinstance(each, Store)}
+    is_serial = all(loop.kind == "serial" for loop in nest.loops)
+    return is_serial and bound == [loop.name for loop in nest.loops] and not nest.where and scopes == {"global"}
+
+
+def _is_more(statement: Statement) -> bool:
+    """Whether a loop is around several blocks, or around a block that is around others."""
+    if isinstance(statement, Block):
+        return any(map(_is_more, statement.body))
+    if not isinstance(statement, For):
+        return False
+    is_around = any(isinstance(each, Block) and each.is_around for each in statement.body)
+    return is_around or len(statement.body) > 1 or any(map(_is_more, statement.body))
+
+
+class _NoLines(Exception):
+    """Loops that no line stands for."""
+
+
+class _LoopLines:
+    def __init__(self, nests: Mapping[str, Nest], names: Names):
+        self._nests, self._names = nests, names
+
+    def of(self, statements: Sequence[Statement], indent: str, around: Sequence[str]) -> Iterator[str]:
+        for statement in statements:
+            if isinstance(statement, For):
+                yield from self._loops(statement, indent, around)
+            elif isinstance(statement, Block) and statement.is_plain and not (around and statement.name):
+                yield from self.of(statement.body, indent, around)
+            elif isinstance(statement, Block) and statement.is_around:
+                yield f'{indent}for {statement.name or "block"} in loop(1, "block"):'
+                yield from self.of([*statement.init, *statement.body], indent + _INDENT, around)
+            elif isinstance(statement, Block):
+                yield indent + self._block(statement, around)
+            elif not isinstance(statement, Allocate):
+                raise _NoLines
+
+    def _loops(self, statement: For, indent: str, around: Sequence[str]) -> Iterator[str]:
+        for loop in statement.loops:
+            extent = self._names.found(loop.stop)
+            size = extent if type(extent) is int else self._axis(loop)
+            kind = "" if loop.kind == "serial" else f', "{loop.kind}"'
+            yield f"{indent}for {loop.name} in loop({size}{kind}):"
+            indent += _INDENT
+            around = (*around, loop.name)
+        yield from self.of(statement.body, indent, around)
+
+    def _axis(self, loop: Loop) -> tuple[str, int]:
+        """The variable of a block that a loop of dynamic extent is alone."""
+        for name, nest in self._nests.items():
+            for number, axis in enumerate(nest.axes):
+                if loop in nest.loops and isinstance(axis.binding, ast.Name) and axis.binding.id == loop.name:
+                    return name, number
+        raise _NoLines
+
+    def _block(self, block: Block, around: Sequence[str]) -> str:
+        nest = self._nests.get(block.name)
+        if nest is None:
+            raise _NoLines
+        bindings = ", ".join(self._text(axis.binding, around) for axis in nest.axes)
+        stored = list(dict.fromkeys(each.buffer for each in nest.body if isinstance(each, Store)))
+        memory = [(each.name, each.scope) for each in stored]
+        pairs = ", ".join(f"({self._text(at, around)}, {limit})" for at, limit in self._limits(nest.where))
+        where = f", where=[{pairs}]" if pairs else ""
+        return f'block("{block.name}", [{bindings}], {memory}{where})'
+
+    def _limits(self, conditions: Sequence[ast.expr]) -> Iterator[tuple[ast.expr, int]]:
+        """Conditions as an index that is below a limit."""
+        for each in conditions:
+            sign, operands = self._names.operation(each)
+            if sign == "and":
+                yield from self._limits(operands)
+                continue
+            limit = self._names.found(operands[1]) if len(operands) == 2 else None
+            if sign not in ("<", "<=") or type(limit) is not int:
+                raise _NoLines
+            yield operands[0], limit + (sign == "<=")
+
+    def _text(self, node: ast.expr, around: Sequence[str]) -> str:
+        known = self._names.found(node)
+        if type(known) is int:
+            return str(known)
+        if isinstance(node, ast.Name) and node.id in around:
+            return node.id
+        sign, operands = self._names.operation(node)
+        if len(operands) != 2 or sign not in ("+", "-", "*", "//", "%"):
+            raise _NoLines
+        return f"({f' {sign} '.join(self._text(each, around) for each in operands)})"

@@ -1,0 +1,238 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The loops that a text has around its blocks, lines of the attribute `tir.loops`: put around a tree's blocks.
+
+# loops 1
+for i_0 in loop(8):
+    for i_1 in loop(16, "parallel"):
+        block("C", [i_0 * 16 + i_1], [("C", "global")], where=[(i_0 * 16 + i_1, 100)])
+
+A loop that goes as far as an iter of a block is one of ("C", 0).
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from random import Random
+from typing import Any
+
+from ...dialects.core.indices import is_below, is_never_negative, regrouped
+from ...dialects.core.symbols_expr import Size, substituted
+from ...dialects.script.syntax import parsed
+from .boxes import box_of
+from .handles import LoopRV, size_of
+from .memories import COMMON, find_memory
+from .primitives import Edit, Refused, find_primitive
+from .ranges import Range, guards, ranges_of
+from .size import MOST_OPERATIONS, code_size
+from .tree import AROUND, REDUCE, Block, Buffer, Loop, Node, Tree, iter_variable, loops_of, unique, variable
+
+#: The first line; the number changes when lines mean something else than before.
+HEADER = "# loops 1"
+_KINDS = {"parallel": "parallel", "vectorized": "vectorize", "unrolled": "unroll"}
+
+
+def block_names(lines: Sequence[str]) -> set[str]:
+    return {call.args[0].value for call in _calls(lines, "block") if isinstance(call.args[0], ast.Constant)}  # type: ignore[misc]
+
+
+def with_text_loops(tree: Tree, lines: Sequence[str]) -> Tree:
+    """A tree with these loops; as it is where its blocks are others than the text's, or their memory is: then a pass
+    has changed the function since."""
+    reader = _LinesReader(tree)
+    try:
+        body = reader.nodes(parsed("\n".join(lines)).body, {})
+    except _Changed:
+        return tree
+    made = replace(tree, body=body)
+    if reader.left or not _has_memory_of(tree, reader.memory) or not _lives_in_steps(made):
+        return tree
+    return _with_kinds(_with_memory(made, reader.memory), reader.kinds)
+
+
+def _calls(lines: Sequence[str], word: str) -> list[ast.Call]:
+    nodes = ast.walk(parsed("\n".join(lines)))
+    return [each for each in nodes if isinstance(each, ast.Call) and getattr(each.func, "id", "") == word]
+
+
+class _Changed(Exception):
+    """The tree is not what the text says."""
+
+
+class _LinesReader:
+    def __init__(self, tree: Tree):
+        self.left = {block.name: block for block in tree.blocks()}
+        self._known = dict(self.left)
+        self._taken = set(self.left)
+        #: Of each loop that does not run in order how it does.
+        self.kinds: list[tuple[str, str]] = []
+        #: The buffers of the text that each block writes, with their scopes.
+        self.memory: dict[str, list[tuple[str, str]]] = {}
+
+    def nodes(self, statements: Sequence[ast.stmt], around: Mapping[str, Size]) -> tuple[Node, ...]:
+        found: list[Node] = []
+        for statement in statements:
+            node = self._loop(statement, around) if isinstance(statement, ast.For) else self._block(statement, around)
+            found += [] if node is None else [node]
+        return tuple(found)
+
+    def _loop(self, statement: ast.For, around: Mapping[str, Size]) -> Loop | None:
+        assert isinstance(statement.target, ast.Name) and isinstance(statement.iter, ast.Call)
+        extent, *kind = map(ast.literal_eval, statement.iter.args)
+        name = unique(statement.target.id, self._taken)
+        self._taken.add(name)
+        size = self._extent(*extent) if isinstance(extent, tuple) else extent
+        body = self.nodes(statement.body, {**around, statement.target.id: variable(name, size)})
+        if kind == [AROUND]:
+            return Loop(name, 1, body, AROUND) if body else None
+        self.kinds += [(name, each) for each in kind]
+        return Loop(name, size, body) if body else None
+
+    def _extent(self, block: str, number: int) -> Size:
+        if block not in self._known or len(self._known[block].iters) <= number:
+            raise _Changed
+        return self._known[block].iters[number].extent
+
+    def _block(self, statement: ast.stmt, around: Mapping[str, Size]) -> Block | None:
+        assert isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call)
+        name, bindings, memory = statement.value.args
+        block = self.left.pop(ast.literal_eval(name), None)
+        if block is None:  # it is dead
+            return None
+        assert isinstance(bindings, ast.List)
+        if len(bindings.elts) != len(block.iters):
+            raise _Changed
+        self.memory[block.name] = ast.literal_eval(memory)
+        where: list[tuple[Size, Size]] = []
+        for keyword in statement.value.keywords:
+            where += [(self._size(index, around), limit) for index, limit in _pairs(keyword.value)]
+        block = replace(block, bindings=tuple(self._size(each, around) for each in bindings.elts))
+        return replace(block, where=tuple(each for each in where if not _is_extent(block, *each)))
+
+    @staticmethod
+    def _size(node: ast.expr, around: Mapping[str, Size]) -> Size:
+        return regrouped(substituted(size_of(node, list(around)), around))
+
+
+def _pairs(node: ast.expr) -> list[tuple[ast.expr, int]]:
+    assert isinstance(node, ast.List)
+    return [(pair.elts[0], ast.literal_eval(pair.elts[1])) for pair in node.elts if isinstance(pair, ast.Tuple)]
+
+
+def _is_extent(block: Block, index: Size, limit: Size) -> bool:
+    """Whether a condition only says how far an iter goes, which is asked for anyway."""
+    for each, binding in zip(block.iters, block.bindings, strict=True):
+        if not isinstance(each.extent, int) or not isinstance(limit, int):
+            continue
+        by = limit // each.extent if each.extent and limit % each.extent == 0 else 0
+        if by and regrouped(index // by) == binding:
+            return True
+    return False
+
+
+# ---- memory ----
+
+
+def _has_memory_of(tree: Tree, memory: Mapping[str, Sequence[tuple[str, str]]]) -> bool:
+    """Whether blocks write to the same buffer where the text says so, and nowhere else."""
+    found: dict[str, Buffer] = {}
+    for block in tree.blocks():
+        names = [name for name, _ in memory[block.name]]
+        if len(names) != len(block.writes):
+            return False
+        for name, access in zip(names, block.writes, strict=True):
+            if found.setdefault(name, access.buffer) is not access.buffer:
+                return False
+    return len(set(map(id, found.values()))) == len(found)
+
+
+def _with_memory(tree: Tree, memory: Mapping[str, Sequence[tuple[str, str]]]) -> Tree:
+    """With the names and scopes that the text has."""
+    found: dict[Buffer, tuple[str, str]] = {}
+    for block in tree.blocks():
+        found |= {access.buffer: each for access, each in zip(block.writes, memory[block.name], strict=True)}
+    for buffer, (name, scope) in found.items():
+        if not buffer.is_given:
+            others = {each.name for each in tree.buffers if each is not buffer}
+            known = scope if scope in COMMON or find_memory(scope) is not None else buffer.scope
+            tree = tree.exchanged(buffer, replace(buffer, name=unique(name, others), scope=known))
+    return tree
+
+
+def _lives_in_steps(tree: Tree) -> bool:
+    """Whether all that is read of a buffer in one step of the loops around its users was written in it, before: it
+    lives as long as the step."""
+    for buffer in tree.buffers:
+        users = [block for block in tree.blocks() if buffer in block.buffers]
+        shared = [] if buffer.is_given or len(users) < 2 else _around_all([tree.around(block.name) for block in users])
+        if shared and not _is_step_whole(tree, buffer, users, shared):
+            return False
+    return True
+
+
+def _around_all(paths: Sequence[Sequence[Loop]]) -> list[Loop]:
+    return [level[0] for level in zip(*paths, strict=False) if all(loop.name == level[0].name for loop in level)]
+
+
+def _is_step_whole(tree: Tree, buffer: Buffer, users: Sequence[Block], shared: Sequence[Loop]) -> bool:
+    around = {loop.name for loop in shared}
+    inner = {name: extent for name, extent in tree.extents().items() if name not in around}
+    first = users[0]
+    if not first.writes_of(buffer) or first.reads_output(0) is not (first.inits is not None) or first.where:
+        return False
+    for block in users:
+        if block.writes_of(buffer) and not loops_of(block, REDUCE).isdisjoint(around):
+            return False
+    written = [first.placed(access) for access in first.writes_of(buffer)]
+    if len(written) != 1 or box_of(written[0], inner) is None or not _goes_to_the_end(tree, first, buffer):
+        return False
+    made = ranges_of([written[0].indices], inner, buffer.shape)
+    for block in users:
+        reached = ranges_of(block.places(buffer), _within(block, inner), buffer.shape)
+        if not all(map(_contains, made, reached)):
+            return False
+    return True
+
+
+def _within(block: Block, inner: Mapping[str, Size]) -> dict[str, Size]:
+    """How far loops go in which a block has points."""
+    limits = {str(index): limit for index, limit in block.where}
+    return {
+        name: min(extent, limit) if isinstance(extent, int) and isinstance(limit := limits.get(name), int) else extent
+        for name, extent in inner.items()
+    }
+
+
+def _contains(whole: Range, part: Range) -> bool:
+    offset = part.start - whole.start
+    return part == whole or (is_never_negative(offset) and is_below(offset + part.extent, whole.extent + 1))
+
+
+def _goes_to_the_end(tree: Tree, block: Block, buffer: Buffer) -> bool:
+    """Whether the points that are left out are none of the buffer's."""
+    if not guards(block, tree.extents()):
+        return True
+    (access,) = block.writes_of(buffer)
+    extents = {str(iter_variable(each)): each.extent for each in block.iters}
+    return all(extents.get(str(index)) == size for index, size in zip(access.indices, buffer.shape, strict=True))
+
+
+# ---- how loops run ----
+
+
+def _with_kinds(tree: Tree, kinds: Sequence[tuple[str, str]]) -> Tree:
+    """With loops that run otherwise than in order, where that is known to change nothing."""
+    for name, kind in reversed(kinds):
+        if all(loop.name != name for loop in tree.loops()):
+            continue
+        edit = Edit(tree, {}, Random(0))
+        primitive = find_primitive(_KINDS.get(kind, "bind"))
+        more: list[Any] = [] if kind in _KINDS else [kind]
+        try:
+            primitive.function(edit, LoopRV(tree.name, name), *more)
+        except Refused:
+            continue
+        if code_size(edit.tree) <= MOST_OPERATIONS:
+            tree = edit.tree
+    return tree
