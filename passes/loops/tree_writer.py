@@ -18,6 +18,7 @@ from ...bindings.ir import Operation, Type, Value
 from ...bindings.mlir import DYNAMIC, i64_attribute, ir
 from ...bindings.navigation import body_of, last_of, operations_of
 from ...bindings.rewriting import is_used
+from ...dialects.core.ir_attributes import DEVICE_MEMORY
 from ...dialects.core.symbols_expr import Size, substituted, variables_of
 from ...emit import linalg, loops, vectors
 from ...emit.arithmetic import result_of
@@ -120,7 +121,11 @@ class Writer:
     def _arena(self, arena: Arena) -> Value:
         """All that the function has in a memory of a device: where it begins stands for that of the memory."""
         type_ = ir.MemRefType.get([arena.bytes], ir.IntegerType.get_signless(8))
-        attributes = {**linalg.segments(0, 0), "alignment": i64_attribute(arena.memory.alignment)}
+        attributes = {
+            **linalg.segments(0, 0),
+            "alignment": i64_attribute(arena.memory.alignment),
+            DEVICE_MEMORY: ir.StringAttr.get(arena.memory.name),
+        }
         return result_of("memref.alloc", [], type_, **attributes)
 
     # ---- loops ----

@@ -1,0 +1,455 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Scheduled loops become instructions: a small interpreter of the IR, which emits where memory is copied and computed.
+
+Loops run here, while compiling; innermost nests of loads, arithmetic and stores are the vector unit's, or DMA.
+"""
+
+from __future__ import annotations
+
+import math
+import struct
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import relax_mlir as rx
+
+from .isa import BYTES, FUNCTIONS, IMMEDIATE, REGISTER, REGISTERS, TYPES
+from .program import Program, Stream, Tensor
+
+_INDEX: dict[str, Callable[[int, int], int]] = {
+    "arith.addi": lambda a, b: a + b,
+    "arith.subi": lambda a, b: a - b,
+    "arith.muli": lambda a, b: a * b,
+}
+#: What the vector unit does for an operation, as registers hold wide numbers: nothing for a conversion to them.
+_FUNCTIONS = {
+    **{f"arith.{name}": name for name in FUNCTIONS},
+    **{"arith.maximumf": "maxf", "arith.minimumf": "minf", "arith.maxsi": "maxi", "arith.minsi": "mini"},
+    **{"arith.sitofp": "itof", "arith.extsi": "", "arith.extf": "", "arith.truncf": ""},
+    **{f"npu_{name}": name for name in ("exp", "rsqrt", "recip", "ftob")},
+}
+_REDUCING = ("addf", "maxf", "addi", "maxi")
+
+
+class Ref(NamedTuple):
+    """A buffer, or a part of one: the memory, the address in bytes, strides in bytes."""
+
+    memory: str
+    address: int
+    strides: tuple[int, ...]
+    element: str
+
+    def at(self, indices: Sequence[int]) -> int:
+        return self.address + sum(index * stride for index, stride in zip(indices, self.strides, strict=True))
+
+
+@dataclass(eq=False)
+class Node:
+    """An operation, read once: values are numbers."""
+
+    name: str
+    operands: list[int]
+    results: list[int]
+    op: Any
+    element: str = ""
+    body: list[Node] = field(default_factory=list)
+    argument: int = -1
+
+
+class Dim(NamedTuple):
+    """A loop of a nest: steps, and how far each access moves in one, in bytes."""
+
+    steps: int
+    moves: tuple[int, ...]
+
+
+class Translator:
+    def __init__(self, module: Any):
+        self.stream, self.layers = Stream(), []
+        self.constants, self.top = bytearray(), 0
+        self._functions = {op.attributes["sym_name"].value: op for op in module.body if op.operation.name == "func.func"}
+        self._globals = {op.attributes["sym_name"].value: op for op in module.body if op.operation.name == "memref.global"}
+        self._addresses: dict[str, int] = {}
+        self._read: dict[str, tuple[list[int], list[Node]]] = {}
+        self._values: list[Any] = []
+        self._site: Any = None
+
+    def program(self) -> Program:
+        for name, op in self._globals.items():
+            type_ = op.attributes["type"].value
+            array = rx.array_of_attribute(op.attributes["initial_value"], str(type_.element_type), tuple(type_.shape))
+            data = array.tobytes()
+            self._addresses[name] = self._take(len(data))
+            self.constants += data.ljust(-(-len(data) // 64) * 64, b"\0")
+        main = self._functions["main"]
+        types = main.attributes["function_type"].value.inputs
+        given = [Tensor(self._take(_size(type_)), list(type_.shape), str(type_.element_type)) for type_ in types]
+        inputs = len(main.attributes["relax.inputs"])
+        self._call("main", [self._ref(type_, "dram", each.address) for type_, each in zip(types, given, strict=True)])
+        self.stream.add("HALT")
+        return Program(self.stream.code, bytes(self.constants), self.top, given[:inputs], given[inputs:], self.layers)
+
+    def _take(self, size: int) -> int:
+        self.top += -(-size // 64) * 64
+        return self.top - -(-size // 64) * 64
+
+    def _ref(self, type_: Any, memory: str, address: int) -> Ref:
+        size = BYTES.get(str(type_.element_type))
+        if size is None:
+            raise self._refused(f"no instruction reads or writes {type_.element_type}")
+        strides, _ = type_.get_strides_and_offset()
+        return Ref(memory, address, tuple(stride * size for stride in strides), str(type_.element_type))
+
+    def _refused(self, why: str) -> rx.RelaxError:
+        """Which operator of the model it is, and where."""
+        if self._site is None:
+            return rx.RelaxError(f"target 'npu': {why}")
+        site = self._site.attributes["relax.site"]
+        operators, nodes = (", ".join(each.value for each in site[name]) for name in ("operators", "nodes"))
+        return rx.RelaxError(f"target 'npu' cannot do {operators} ({nodes}): {why}")
+
+    # ---- functions ----
+
+    def _call(self, name: str, arguments: Sequence[object]) -> None:
+        if name not in self._read:
+            (block,) = self._functions[name].regions[0].blocks
+            numbers: dict[Any, int] = {}
+            parameters = [self._number(value, numbers) for value in block.arguments]
+            self._read[name] = parameters, self._nodes(block, numbers)
+        parameters, nodes = self._read[name]
+        self._run(nodes, dict(zip(parameters, arguments, strict=True)))
+
+    def _number(self, value: Any, numbers: dict[Any, int]) -> int:
+        self._values.append(value)
+        return numbers.setdefault(value, len(self._values) - 1)
+
+    def _nodes(self, block: Any, numbers: dict[Any, int]) -> list[Node]:
+        found = []
+        for view in block.operations:
+            op = view.operation
+            operands = [numbers[value] for value in op.operands]
+            node = Node(op.name, operands, [self._number(value, numbers) for value in op.results], op)
+            if op.name.startswith("tir.call"):
+                node.name = op.attributes["func"].value
+            if node.results:
+                node.element = str(getattr(op.results[0].type, "element_type", op.results[0].type))
+            if op.name == "scf.for":
+                (inner,) = op.regions[0].blocks
+                node.argument = self._number(inner.arguments[0], numbers)
+                node.body = self._nodes(inner, numbers)
+            if op.name not in ("scf.yield", "func.return"):
+                found.append(node)
+        return found
+
+    def _run(self, nodes: Sequence[Node], env: dict[int, Any]) -> None:
+        if any(node.name == "memref.store" for node in nodes):
+            return self._leaf(nodes, [], env)
+        for node in nodes:
+            if not self._scalar(node, env):
+                self._step(node, env)
+        return None
+
+    def _scalar(self, node: Node, env: dict[int, Any]) -> bool:
+        """Whether it is a number, which is known here."""
+        if node.name == "arith.constant":
+            value = node.op.attributes["value"].value
+            env[node.results[0]] = value
+        elif node.name in _INDEX and node.element == "index":
+            env[node.results[0]] = _INDEX[node.name](*(env[each] for each in node.operands))
+        else:
+            return False
+        return True
+
+    def _step(self, node: Node, env: dict[int, Any]) -> None:
+        op, given = node.op, [env[each] for each in node.operands]
+        if node.name == "scf.for":
+            nest, leaf = _nest(node)
+            if leaf is not None:
+                return self._leaf(leaf, nest, env)
+            for step in range(*given):
+                self._run(node.body, {**env, node.argument: step})
+        elif node.name == "func.call":
+            self._site = op
+            site = op.attributes["relax.site"]
+            names = (" ".join(each.value for each in site[name]) for name in ("operators", "nodes"))
+            self.layers.append((*names, len(self.stream.code)))
+            self._call(op.attributes["callee"].value, given)
+        elif node.name == "memref.get_global":
+            env[node.results[0]] = self._ref(op.results[0].type, "dram", self._addresses[op.attributes["name"].value])
+        elif node.name == "memref.alloc":
+            is_sram = "tir.memory" in op.attributes
+            address = 0 if is_sram else self._take(_size(op.results[0].type))
+            env[node.results[0]] = self._ref(op.results[0].type, "sram" if is_sram else "dram", address)
+        elif node.name == "memref.view":
+            env[node.results[0]] = self._ref(op.results[0].type, given[0].memory, given[0].address + given[1])
+        elif node.name == "memref.subview":
+            offsets, dynamic = list(op.attributes["static_offsets"]), iter(given[1:])
+            known = [next(dynamic) if each < -(2**62) else each for each in offsets]
+            env[node.results[0]] = self._ref(op.results[0].type, given[0].memory, given[0].at(known))
+        elif node.name in ("memref.collapse_shape", "memref.expand_shape", "memref.reinterpret_cast", "memref.cast"):
+            env[node.results[0]] = self._ref(op.results[0].type, given[0].memory, given[0].address)
+        elif node.name in _ARRAY:
+            _ARRAY[node.name](self, op, *given)
+        elif node.name != "memref.dealloc":
+            raise self._refused(f"{node.name} becomes no instruction")
+        return None
+
+    # ---- the array: what tensor intrinsics emit ----
+
+    def _weights(self, op: Any, weights: Ref, transposed: int) -> None:
+        rows, columns = op.operands[0].type.shape
+        strides = weights.strides
+        if transposed:
+            (rows, columns), strides = (columns, rows), strides[::-1]
+        fields = {"rows": rows, "columns": columns, "row_stride": strides[0], "column_stride": strides[1]}
+        self.stream.add("LOAD_WEIGHTS", type=TYPES.index(weights.element), source=weights.address, **fields)
+
+    def _matmul(self, op: Any, source: Ref, target: Ref) -> None:
+        outer, inner = [1, *op.operands[0].type.shape][-3:-1]
+        fields = {"counts": inner | outer << 16, "source_inner": source.strides[-2], "target_inner": target.strides[-2]}
+        for name, ref in (("source_outer", source), ("target_outer", target)):
+            fields[name] = ref.strides[0] if len(ref.strides) == 3 else 0
+        places = {"source": source.address, "target": target.address}
+        self.stream.add("MATMUL", type=TYPES.index(source.element), accumulate=1, **places, **fields)
+
+    # ---- innermost nests: DMA and the vector unit ----
+
+    def _leaf(self, nodes: Sequence[Node], loops: Sequence[Node], env: dict[int, Any]) -> None:
+        arguments = [loop.argument for loop in loops]
+        steps = [range(*(self._known(each, env) for each in loop.operands)) for loop in loops]
+        first = self._places(nodes, loops, {**env, **dict.fromkeys(arguments, 0)})
+        dims = []
+        for argument, each in zip(arguments, steps, strict=True):
+            moved = self._places(nodes, loops, {**env, **dict.fromkeys(arguments, 0), argument: 1})
+            dims.append(Dim(len(each), tuple(b - a for a, b in zip(first, moved, strict=True))))
+        last = self._places(nodes, loops, {**env, **{a: len(s) - 1 for a, s in zip(arguments, steps, strict=True)}})
+        for place, (begin, end) in enumerate(zip(first, last, strict=True)):
+            if begin + sum((dim.steps - 1) * dim.moves[place] for dim in dims) != end:
+                raise self._refused("it comes to places that are no arithmetic sequence")
+        _Nest(self, nodes, {**env, **dict.fromkeys(arguments, 0)}).emit(_merged(dims), first)
+
+    def _known(self, value: int, env: dict[int, Any]) -> int:
+        if value not in env:
+            raise self._refused("the steps of a loop depend on another one")
+        return int(env[value])
+
+    def _places(self, nodes: Sequence[Node], loops: Sequence[Node], env: dict[int, Any]) -> list[int]:
+        """The address of each load and store, at one step of the loops."""
+        for loop in loops[:-1]:
+            for node in loop.body:
+                self._scalar(node, env)
+        found = []
+        for node in nodes:
+            if not self._scalar(node, env) and node.name in ("memref.load", "memref.store"):
+                memref, *indices = node.operands[node.name == "memref.store" :]
+                found.append(env[memref].at([env[each] for each in indices]))
+        return found
+
+
+_ARRAY: dict[str, Callable[..., None]] = {
+    "npu_weights": lambda to, op, ref: to._weights(op, ref, 0),
+    "npu_weights_transposed": lambda to, op, ref: to._weights(op, ref, 1),
+    "npu_matmul": Translator._matmul,
+}
+
+
+class _Nest:
+    """Loads, arithmetic, and a store, at all steps of a nest."""
+
+    def __init__(self, to: Translator, nodes: Sequence[Node], env: dict[int, Any]):
+        self._to, self._env, self._stream = to, env, to.stream
+        self._accesses = [node for node in nodes if node.name in ("memref.load", "memref.store")]
+        self._nodes = [node for node in nodes if not to._scalar(node, env)]
+        self._refs = [env[node.operands[node.name == "memref.store"]] for node in self._accesses]
+        if [node.name for node in self._accesses].count("memref.store") != 1 or nodes[-1].name != "memref.store":
+            raise to._refused("a nest of loops stores more than one thing")
+
+    def emit(self, dims: Sequence[Dim], places: Sequence[int]) -> None:
+        memories = {ref.memory for ref in self._refs}
+        if len(self._nodes) == 2 and memories == {"sram", "dram"}:
+            return self._copy(dims, places)
+        if memories != {"sram"}:
+            raise self._to._refused("the vector unit computes in the scratchpad alone; cache_read what it uses")
+        self._steps = self._nodes[:-1]
+        # The element that is stored stands still along what is reduced, and is read before.
+        spatial = [dim for dim in dims if dim.moves[-1]]
+        reduced = [dim for dim in dims if not dim.moves[-1]]
+        if not reduced:
+            for rows, columns, at in _pieces(dims, places):
+                self._compute(self._steps, self._accesses, rows, columns, at)
+                self._store(rows, columns, at)
+            return None
+        return self._reduce(spatial, reduced, places)
+
+    def _copy(self, dims: Sequence[Dim], places: Sequence[int]) -> None:
+        size = BYTES[self._refs[0].element]
+        *outer, last = dims or [Dim(1, (size, size))]
+        if last.moves != (size, size):
+            outer, last = [*outer, last], Dim(1, (size, size))
+        *outer, row = outer or [Dim(1, (0, 0))]
+        is_load = self._refs[0].memory == "dram"
+        for load, store in _starts(outer, places):
+            dram, sram = (0, 1) if is_load else (1, 0)
+            at = (load, store)
+            fields = {"dram": at[dram], "sram": at[sram], "rows": row.steps, "bytes": last.steps * size}
+            strides = {"dram_stride": row.moves[dram], "sram_stride": row.moves[sram]}
+            self._stream.add("DMA_LOAD" if is_load else "DMA_STORE", **fields, **strides)
+
+    # ---- registers ----
+
+    def _compute(self, steps: Sequence[Node], accesses: Sequence[Node], rows: Dim, columns: Dim, at: Sequence[int]) -> None:
+        """Each operation on all elements, in registers; one is free where its value is used no more."""
+        self._registers: dict[int, int] = {}
+        wanted = [self._accesses[-1].operands[0]]
+        last_use = {value: place for place, node in enumerate(steps) for value in node.operands}
+        last_use.update(dict.fromkeys(wanted, len(steps)))
+        for place, node in enumerate(steps):
+            if node.name == "memref.load":
+                register = self._free()
+                number = self._accesses.index(node)
+                self._vector_memory("VLOAD", self._refs[number].element, register, rows, columns, at[number], number)
+            else:
+                register = self._operation(node, rows, columns)
+            self._registers[node.results[0]] = register
+            for value in [each for each in self._registers if last_use.get(each, -1) <= place]:
+                del self._registers[value]
+
+    def _free(self) -> int:
+        taken = set(self._registers.values())
+        free = next((each for each in range(REGISTERS) if each not in taken), None)
+        if free is None:
+            raise self._to._refused(f"it needs more than {REGISTERS} registers of the vector unit")
+        return free
+
+    def _operation(self, node: Node, rows: Dim, columns: Dim) -> int:
+        function = _FUNCTIONS.get(node.name)
+        if function is None or node.element not in BYTES:
+            raise self._to._refused(f"the vector unit has no function for {node.name} of {node.element}")
+        operands = [self._operand(value) for value in node.operands]
+        if not function:
+            return operands[0][0]
+        register = self._free()
+        self._vop(function, register, operands, rows.steps * columns.steps)
+        return register
+
+    def _operand(self, value: int) -> tuple[int, int]:
+        """A register, or the bits of an immediate."""
+        if value in self._registers:
+            return self._registers[value], 0
+        return IMMEDIATE, _bits(self._env[value])
+
+    def _vop(self, function: str, target: int, operands: Sequence[tuple[int, int]], count: int) -> None:
+        registers, bits = zip(*operands, strict=True)
+        fields = {"function": FUNCTIONS.index(function), "target": target, "operands": registers[0] | registers[-1] << 4}
+        self._stream.add("VOP", **fields, count=count, immediate=max(bits, key=bool))
+
+    def _vector_memory(
+        self, name: str, element: str, register: int, rows: Dim, columns: Dim, address: int, number: int
+    ) -> None:
+        fields = {"type": TYPES.index(element), "register": register, "address": address}
+        sizes = {"rows": rows.steps, "columns": columns.steps}
+        strides = {"row_stride": rows.moves[number], "column_stride": columns.moves[number]}
+        self._stream.add(name, **fields, **sizes, **strides)
+
+    def _store(self, rows: Dim, columns: Dim, at: Sequence[int]) -> None:
+        (value, *_), number = self._accesses[-1].operands, len(self._accesses) - 1
+        register, bits = self._operand(value)
+        if register == IMMEDIATE:
+            register = self._free()
+            self._vop("copy", register, [(IMMEDIATE, bits)], rows.steps * columns.steps)
+        self._vector_memory("VSTORE", self._refs[-1].element, register, rows, columns, at[-1], number)
+
+    # ---- reductions ----
+
+    def _reduce(self, spatial: Sequence[Dim], reduced: Sequence[Dim], places: Sequence[int]) -> None:
+        """Rows in registers, then the accumulator with what they give."""
+        combine = self._steps[-1]
+        function = _FUNCTIONS.get(combine.name)
+        before = [
+            place
+            for place, (node, ref) in enumerate(zip(self._accesses, self._refs, strict=True))
+            if node.name == "memref.load" and ref == self._refs[-1] and places[place] == places[-1]
+        ]
+        if function not in _REDUCING or not before or combine.results[0] != self._accesses[-1].operands[0]:
+            raise self._to._refused(f"the vector unit reduces by {', '.join(_REDUCING)} alone, not by {combine.name}")
+        accumulator = self._accesses[before[0]]
+        (value,) = [each for each in combine.operands if each != accumulator.results[0]]
+        steps = [node for node in self._steps[:-1] if node is not accumulator]
+        *outer, columns = reduced
+        for start in _starts(outer, places):
+            for rows, row, at in _pieces([*spatial, columns], start, rows_only=True):
+                stored, self._accesses[-1].operands[0] = self._accesses[-1].operands[0], value
+                self._compute(steps, self._accesses, rows, row, at)
+                self._accesses[-1].operands[0] = stored
+                register, one = self._registers[value], Dim(1, (0,) * len(at))
+                fields = {"function": FUNCTIONS.index(function), "target": register, "operands": register}
+                self._stream.add("VREDUCE", **fields, rows=rows.steps, columns=row.steps)
+                other = self._free()
+                element = self._refs[-1].element
+                self._vector_memory("VLOAD", element, other, rows, one, at[-1], len(at) - 1)
+                self._vop(function, other, [(other, 0), (register, 0)], rows.steps)
+                self._vector_memory("VSTORE", element, other, rows, one, at[-1], len(at) - 1)
+
+
+def _nest(loop: Node) -> tuple[list[Node], list[Node] | None]:
+    """A loop and those in it, and what the innermost does; None where that is more than loads, arithmetic and stores."""
+    found = [loop]
+    while True:
+        body = found[-1].body
+        loops = [node for node in body if node.name == "scf.for"]
+        if not loops:
+            is_leaf = any(node.name == "memref.store" for node in body)
+            return found, body if is_leaf and not any(node.name in _ARRAY or node.body for node in body) else None
+        others = [node for node in body if node is not loops[0]]
+        if not all(node.name == "arith.constant" or node.element == "index" for node in others):
+            return found, None
+        found.append(loops[0])
+
+
+def _merged(dims: Sequence[Dim]) -> list[Dim]:
+    """Without loops of one step; two as one where everything goes on from one to the other."""
+    found: list[Dim] = []
+    for dim in dims:
+        if dim.steps == 1:
+            continue
+        if found and all(a == b * dim.steps for a, b in zip(found[-1].moves, dim.moves, strict=True)):
+            found[-1] = Dim(found[-1].steps * dim.steps, dim.moves)
+        else:
+            found.append(dim)
+    return found
+
+
+def _starts(dims: Sequence[Dim], places: Sequence[int]) -> Iterator[list[int]]:
+    if not dims:
+        yield list(places)
+        return
+    for step in range(dims[0].steps):
+        moved = [place + step * move for place, move in zip(places, dims[0].moves, strict=True)]
+        yield from _starts(dims[1:], moved)
+
+
+def _pieces(dims: Sequence[Dim], places: Sequence[int], *, rows_only: bool = False) -> Iterator[tuple[Dim, Dim, list[int]]]:
+    """Rows, columns and where they begin, of as much as a register holds."""
+    one = Dim(1, (0,) * len(places))
+    *outer, rows, columns = [one, one, *dims]
+    width = min(columns.steps, REGISTER)
+    height = max(REGISTER // width, 1)
+    for start in _starts(outer, places):
+        for row in range(0, rows.steps, height):
+            for column in range(0, columns.steps, width):
+                moves = zip(start, rows.moves, columns.moves, strict=True)
+                at = [place + row * down + column * across for place, down, across in moves]
+                yield (
+                    Dim(min(height, rows.steps - row), rows.moves),
+                    Dim(min(width, columns.steps - column), columns.moves),
+                    at,
+                )
+
+
+def _bits(value: float) -> int:
+    return int(value) if isinstance(value, int) else struct.unpack("<i", struct.pack("<f", value))[0]
+
+
+def _size(type_: Any) -> int:
+    return max(math.prod(type_.shape), 1) * BYTES.get(str(type_.element_type), 4)
